@@ -1,0 +1,76 @@
+/*
+ * Responsible for filling in struct err: always a NUL-terminated, well-formed sentence, whatever was formatted.
+ */
+#include "base/errors.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "base/utf8.h"
+
+static const char *const sentences[] = {
+#define ERROR_CODE(name, sentence) [name] = sentence,
+#include "base/errors.def"
+#undef ERROR_CODE
+};
+
+const char *error_code_text(enum error_code code)
+{
+    CHECK((unsigned)code < ERROR_CODE_COUNT);
+    return sentences[code];
+}
+
+/*
+ * ${tail} always makes it into the message, the rest is cut to fit. The arguments may point into e->message (one
+ * error wrapping another), so nothing is written there before they have been read.
+ */
+static void __attribute__((format(printf, 4, 0)))
+fill(struct err *e, enum error_code code, int errno_value, const char *format, va_list arguments, const char *tail)
+{
+    /* More than fits, so that a character that crosses the cut can be seen. */
+    char text[sizeof e->message + 8];
+    size_t room = sizeof e->message - 1, tail_len = strlen(tail), len;
+    int formatted = vsnprintf(text, sizeof text, format, arguments);
+
+    if (formatted < 0)
+        formatted = snprintf(text, sizeof text, "%s", error_code_text(code));
+    len = (size_t)formatted < sizeof text ? (size_t)formatted : sizeof text - 1;
+    if (tail_len > room / 2)
+        tail_len = utf8_floor(tail, tail_len, room / 2);
+    len = utf8_floor(text, len, len < room - tail_len ? len : room - tail_len);
+    memcpy(e->message, text, len);
+    memcpy(e->message + len, tail, tail_len);
+    e->message[len + tail_len] = '\0';
+    utf8_mask(e->message, len + tail_len);
+    e->code = code;
+    e->system_errno = errno_value;
+    e->position = 0;
+}
+
+bool err_set(struct err *e, enum error_code code, const char *format, ...)
+{
+    va_list arguments;
+
+    if (!e)
+        return false;
+    va_start(arguments, format);
+    fill(e, code, 0, format, arguments, "");
+    va_end(arguments);
+    return false;
+}
+
+bool err_set_errno(struct err *e, enum error_code code, int errno_value, const char *format, ...)
+{
+    char tail[128];
+    va_list arguments;
+
+    if (!e)
+        return false;
+    snprintf(tail, sizeof tail, ": %s", strerror(errno_value));
+    va_start(arguments, format);
+    fill(e, code, errno_value, format, arguments, tail);
+    va_end(arguments);
+    return false;
+}

@@ -1,0 +1,50 @@
+/*
+ * An intrusive doubly linked list. Invariant: a node that is in no list points at itself.
+ */
+#ifndef BASE_LIST_H
+#define BASE_LIST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct list {
+    struct list *next;
+    struct list *previous;
+};
+
+static inline void list_init(struct list *l)
+{
+    l->next = l->previous = l;
+}
+
+static inline bool list_is_empty(const struct list *l)
+{
+    return l->next == l;
+}
+
+/* list_append(head, node): put ${node}, which is in no list, at the end. */
+static inline void list_append(struct list *head, struct list *node)
+{
+    node->previous = head->previous;
+    node->next = head;
+    head->previous->next = node;
+    head->previous = node;
+}
+
+/* list_remove(node): take it out of its list; harmless when it is in none. */
+static inline void list_remove(struct list *node)
+{
+    node->previous->next = node->next;
+    node->next->previous = node->previous;
+    list_init(node);
+}
+
+/* list_entry(node, type, member): the struct that holds the node. */
+#define list_entry(node, type, member) ((type *)(void *)((char *)(node) - offsetof(type, member)))
+
+/* list_for_each(node, next, head): walk; ${node} may be removed on the way. */
+#define list_for_each(node, following, head)                                                                  \
+    for ((node) = (head)->next, (following) = (node)->next; (node) != (head);                                \
+         (node) = (following), (following) = (node)->next)
+
+#endif

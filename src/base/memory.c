@@ -1,0 +1,52 @@
+/*
+ * Responsible for memory whose size we choose: it is there, or the program ends.
+ */
+#include "base/memory.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/check.h"
+
+/* malloc(0) may return NULL without having failed, so nothing is ever asked for as zero bytes. */
+void *xmalloc(size_t size)
+{
+    void *memory = malloc(size ? size : 1);
+
+    CHECK(memory && "out of memory");
+    return memory;
+}
+
+void *xcalloc(size_t count, size_t size)
+{
+    void *memory = count && size ? calloc(count, size) : calloc(1, 1);
+
+    CHECK(memory && "out of memory");
+    return memory;
+}
+
+void *xrealloc(void *old, size_t size)
+{
+    void *memory = realloc(old, size ? size : 1);
+
+    CHECK(memory && "out of memory");
+    return memory;
+}
+
+char *xstrdup(const char *s)
+{
+    return s ? xmemdup0(s, strlen(s)) : NULL;
+}
+
+char *xmemdup0(const void *bytes, size_t len)
+{
+    char *copy;
+
+    CHECK(len < SIZE_MAX);
+    copy = xmalloc(len + 1);
+    if (len > 0)
+        memcpy(copy, bytes, len);
+    copy[len] = '\0';
+    return copy;
+}

@@ -1,0 +1,19 @@
+/*
+ * Allocation of sizes that we choose ourselves: running out ends the program.
+ * Sizes that an outsider chooses go through a capped strbuf instead.
+ */
+#ifndef BASE_MEMORY_H
+#define BASE_MEMORY_H
+
+#include <stddef.h>
+
+/* xmalloc(size), xcalloc(count, size), xrealloc(old, size): given memory, never NULL. xcalloc checks the product. */
+void *xmalloc(size_t size);
+void *xcalloc(size_t count, size_t size);
+void *xrealloc(void *old, size_t size);
+
+/* xstrdup(s): a given copy; NULL for NULL. xmemdup0(bytes, len): a given copy with a NUL behind it. */
+char *xstrdup(const char *s);
+char *xmemdup0(const void *bytes, size_t len);
+
+#endif

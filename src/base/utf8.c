@@ -1,0 +1,166 @@
+/*
+ * Responsible for telling UTF-8 from other bytes (Unicode 15, table 3-7) and for repairing what is not.
+ * Most text here is ASCII, so that is looked at eight bytes at a time.
+ */
+#include "base/utf8.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "base/strbuf.h"
+
+#define EACH_BYTE(b) (UINT64_C(0x0101010101010101) * (b))
+
+static uint64_t load8(const char *bytes)
+{
+    uint64_t word;
+
+    memcpy(&word, bytes, sizeof word);
+    return word;
+}
+
+/*
+ * The character that starts at s (len > 0): its length if it is well-formed; otherwise 0, and *bad is the length
+ * of the maximal ill-formed part, at least 1.
+ */
+static size_t character_len(const unsigned char *s, size_t len, size_t *bad)
+{
+    unsigned char lowest = 0x80, highest = 0xbf;
+    size_t wanted, i;
+
+    *bad = 1;
+    if (s[0] < 0x80)
+        return 1;
+    if (s[0] < 0xc2 || s[0] > 0xf4)
+        return 0;
+    wanted = s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
+    /* Only the second byte has a range of its own: it excludes overlong forms, surrogates and what is above U+10FFFF. */
+    if (s[0] == 0xe0)
+        lowest = 0xa0;
+    else if (s[0] == 0xed)
+        highest = 0x9f;
+    else if (s[0] == 0xf0)
+        lowest = 0x90;
+    else if (s[0] == 0xf4)
+        highest = 0x8f;
+    for (i = 1; i < wanted; i++) {
+        *bad = i;
+        if (i >= len || s[i] < lowest || s[i] > highest)
+            return 0;
+        lowest = 0x80;
+        highest = 0xbf;
+    }
+    return wanted;
+}
+
+/* As utf8_valid_prefix; *bad is the length of the ill-formed part behind it, if the prefix is not everything. */
+static size_t valid_prefix(const char *bytes, size_t len, size_t *bad)
+{
+    size_t at = 0, n;
+
+    for (;;) {
+        while (len - at >= 8 && !(load8(bytes + at) & EACH_BYTE(0x80)))
+            at += 8;
+        while (at < len && (unsigned char)bytes[at] < 0x80)
+            at++;
+        /* Text that is not ASCII tends to stay so for a while. */
+        while (at < len && (unsigned char)bytes[at] >= 0x80) {
+            n = character_len((const unsigned char *)bytes + at, len - at, bad);
+            if (n == 0)
+                return at;
+            at += n;
+        }
+        if (at == len)
+            return at;
+    }
+}
+
+size_t utf8_valid_prefix(const char *bytes, size_t len)
+{
+    size_t bad;
+
+    return valid_prefix(bytes, len, &bad);
+}
+
+bool utf8_is_valid(const char *bytes, size_t len)
+{
+    return utf8_valid_prefix(bytes, len) == len;
+}
+
+/* Append as many whole characters of well-formed text as fit. */
+static bool add_what_fits(struct strbuf *out, const char *bytes, size_t len)
+{
+    if (!out->is_overflown && out->limit && len > out->limit - out->len)
+        strbuf_add(out, bytes, utf8_floor(bytes, len, out->limit - out->len));
+    return strbuf_add(out, bytes, len);
+}
+
+bool utf8_repair(struct strbuf *out, const char *bytes, size_t len)
+{
+    size_t at = 0, n, bad = 0;
+
+    for (;;) {
+        n = valid_prefix(bytes + at, len - at, &bad);
+        if (!add_what_fits(out, bytes + at, n))
+            return false;
+        at += n;
+        if (at == len)
+            return true;
+        if (!strbuf_add(out, "\xef\xbf\xbd", 3))
+            return false;
+        at += bad;
+    }
+}
+
+void utf8_mask(char *bytes, size_t len)
+{
+    size_t at = 0, bad = 0;
+
+    for (;;) {
+        at += valid_prefix(bytes + at, len - at, &bad);
+        if (at == len)
+            return;
+        memset(bytes + at, '?', bad);
+        at += bad;
+    }
+}
+
+static bool is_continuation(char c)
+{
+    return ((unsigned char)c & 0xc0) == 0x80;
+}
+
+size_t utf8_floor(const char *bytes, size_t len, size_t at)
+{
+    size_t back, n;
+    unsigned char lead;
+
+    if (at >= len)
+        return len;
+    if (!is_continuation(bytes[at]))
+        return at;
+    for (back = 1; back <= 3 && back <= at; back++) {
+        lead = (unsigned char)bytes[at - back];
+        if (is_continuation(bytes[at - back]))
+            continue;
+        n = lead < 0xc0 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+        return n > back ? at - back : at;
+    }
+    return at;
+}
+
+/* Characters are the bytes that do not continue one. */
+size_t utf8_count(const char *bytes, size_t len)
+{
+    size_t at = 0, count = 0;
+    uint64_t word;
+
+    for (; len - at >= 8; at += 8) {
+        word = load8(bytes + at);
+        word = (word >> 7) & ~(word >> 6) & EACH_BYTE(1);
+        count += 8 - (size_t)__builtin_popcountll(word);
+    }
+    for (; at < len; at++)
+        count += !is_continuation(bytes[at]);
+    return count;
+}

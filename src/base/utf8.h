@@ -1,0 +1,35 @@
+/*
+ * UTF-8: is it, and what to make of bytes that are not.
+ */
+#ifndef BASE_UTF8_H
+#define BASE_UTF8_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct strbuf;
+
+/* utf8_valid_prefix(bytes, len): how many leading bytes are well-formed UTF-8 (no surrogates, no overlong forms, at most U+10FFFF). */
+size_t utf8_valid_prefix(const char *bytes, size_t len);
+
+/* utf8_is_valid(bytes, len): all of it is. */
+bool utf8_is_valid(const char *bytes, size_t len);
+
+/*
+ * utf8_repair(out, bytes, len):
+ * Append ${bytes} to ${out}, each maximal ill-formed part replaced by U+FFFD (Unicode 15, section 3.9, "U+FFFD substitution of maximal subparts").
+ *
+ * Returns     false when the cap of ${out} was reached; ${out} then holds as many whole characters as fit
+ */
+bool utf8_repair(struct strbuf *out, const char *bytes, size_t len);
+
+/* utf8_mask(bytes, len): put '?' in place of each byte that belongs to no well-formed character. */
+void utf8_mask(char *bytes, size_t len);
+
+/* utf8_floor(bytes, len, at): the largest offset <= at that does not cut a character in two. */
+size_t utf8_floor(const char *bytes, size_t len, size_t at);
+
+/* utf8_count(bytes, len): characters (code points) in well-formed text. */
+size_t utf8_count(const char *bytes, size_t len);
+
+#endif
