@@ -1,0 +1,27 @@
+# A thin front: every target is the script of the same name. Nothing here that a script does not do.
+PREFIX ?= /usr/local
+BUILD ?= build
+
+all:
+	@scripts/build $(BUILD)
+
+setup:
+	@scripts/setup
+
+demo:
+	@scripts/demo
+
+check:
+	@scripts/check
+
+bench: all
+	@meson compile -C $(BUILD) bench
+
+install:
+	@scripts/build $(BUILD) -Dprefix=$(PREFIX)
+	@meson install -C $(BUILD) --no-rebuild
+
+clean:
+	rm -rf build build-*
+
+.PHONY: all setup demo check bench install clean
