@@ -1,5 +1,6 @@
 /*
- * Responsible for filling in struct err: always a NUL-terminated, well-formed sentence, whatever was formatted.
+ * Responsible for filling in struct err: always a NUL-terminated, well-formed sentence, whatever was
+ * formatted.
  */
 #include "base/errors.h"
 
@@ -23,11 +24,12 @@ const char *error_code_text(enum error_code code)
 }
 
 /*
- * ${tail} always makes it into the message, the rest is cut to fit. The arguments may point into e->message (one
- * error wrapping another), so nothing is written there before they have been read.
+ * ${tail} always makes it into the message, the rest is cut to fit. The arguments may point into e->message
+ * (one error wrapping another), so nothing is written there before they have been read.
  */
 static void __attribute__((format(printf, 4, 0)))
-fill(struct err *e, enum error_code code, int errno_value, const char *format, va_list arguments, const char *tail)
+fill(struct err *e, enum error_code code, int errno_value, const char *format, va_list arguments,
+     const char *tail)
 {
     /* More than fits, so that a character that crosses the cut can be seen. */
     char text[sizeof e->message + 8];

@@ -1,6 +1,7 @@
 /*
  * Responsible for everything that goes to stderr while the program is well (its last words are check.c's).
- * Never blocks: poll(2) calls a pipe writable when a whole page is free in it, and a line is shorter than that.
+ * Never blocks: poll(2) calls a pipe writable when a whole page is free in it, and a line is shorter than
+ * that.
  */
 #include "base/log.h"
 
@@ -59,7 +60,8 @@ static size_t filled(int formatted, size_t room)
 
 void log_line(enum log_level level, const char *format, ...)
 {
-    char text[LINE_MAX_LEN + 8]; /* more than is written, so that a character that crosses the cut can be seen */
+    /* More than is written, so that a character that crosses the cut can be seen. */
+    char text[LINE_MAX_LEN + 8];
     int saved_errno = errno;
     va_list arguments;
     size_t len;
@@ -74,7 +76,8 @@ void log_line(enum log_level level, const char *format, ...)
     }
     len = filled(snprintf(text, sizeof text, "cl-mcp-server: %s: ", level_names[level]), sizeof text);
     if (dropped_lines > 0)
-        len += filled(snprintf(text + len, sizeof text - len, "(%lu lines before this one were dropped) ", dropped_lines),
+        len += filled(snprintf(text + len, sizeof text - len, "(%lu lines before this one were dropped) ",
+                               dropped_lines),
                       sizeof text - len);
     errno = saved_errno; /* for %m */
     va_start(arguments, format);

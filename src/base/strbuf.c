@@ -55,7 +55,7 @@ static bool grow(struct strbuf *b, size_t len)
     capacity = b->capacity < SMALLEST_CAPACITY / 2 ? SMALLEST_CAPACITY : 2 * b->capacity;
     if (capacity < needed)
         capacity = needed;
-    if (b->limit && capacity > b->limit && b->limit < SIZE_MAX)
+    if (b->limit && capacity > b->limit)
         capacity = b->limit + 1;
     bytes = b->limit ? realloc(b->bytes, capacity) : xrealloc(b->bytes, capacity);
     if (!bytes)
@@ -109,6 +109,7 @@ bool strbuf_vaddf(struct strbuf *b, const char *format, va_list arguments)
         return false;
     if (!b->bytes && !grow(b, b->limit && b->limit < SMALLEST_CAPACITY ? b->limit : SMALLEST_CAPACITY - 1))
         return false;
+    /* With a cap this is never more than the cap leaves and the NUL. */
     room = b->capacity - b->len;
     va_copy(again, arguments);
     len = vsnprintf(b->bytes + b->len, room, format, arguments);
@@ -122,11 +123,6 @@ bool strbuf_vaddf(struct strbuf *b, const char *format, va_list arguments)
     }
     va_end(again);
     if (len < 0) {
-        b->bytes[b->len] = '\0';
-        return overflow(b);
-    }
-    /* The capacity may be a little above the cap. */
-    if (b->limit && (size_t)len > b->limit - b->len) {
         b->bytes[b->len] = '\0';
         return overflow(b);
     }

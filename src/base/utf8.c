@@ -20,8 +20,8 @@ static uint64_t load8(const char *bytes)
 }
 
 /*
- * The character that starts at s (len > 0): its length if it is well-formed; otherwise 0, and *bad is the length
- * of the maximal ill-formed part, at least 1.
+ * The character that starts at s (len > 0): its length if it is well-formed; otherwise 0, and *bad is the
+ * length of the maximal ill-formed part, at least 1.
  */
 static size_t character_len(const unsigned char *s, size_t len, size_t *bad)
 {
@@ -34,7 +34,7 @@ static size_t character_len(const unsigned char *s, size_t len, size_t *bad)
     if (s[0] < 0xc2 || s[0] > 0xf4)
         return 0;
     wanted = s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
-    /* Only the second byte has a range of its own: it excludes overlong forms, surrogates and what is above U+10FFFF. */
+    /* The second byte alone excludes overlong forms, surrogates and what is above U+10FFFF. */
     if (s[0] == 0xe0)
         lowest = 0xa0;
     else if (s[0] == 0xed)
@@ -53,7 +53,7 @@ static size_t character_len(const unsigned char *s, size_t len, size_t *bad)
     return wanted;
 }
 
-/* As utf8_valid_prefix; *bad is the length of the ill-formed part behind it, if the prefix is not everything. */
+/* As utf8_valid_prefix; *bad is the length of the ill-formed part behind it, if there is one. */
 static size_t valid_prefix(const char *bytes, size_t len, size_t *bad)
 {
     size_t at = 0, n;

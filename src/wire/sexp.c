@@ -1,11 +1,11 @@
 /*
- * Responsible for the values of the agent protocol: bytes to a tree and back. What the trees mean is the business
- * of src/lisp.
+ * Responsible for the values of the agent protocol: bytes to a tree and back. What the trees mean is the
+ * business of src/lisp.
  *
  * A document is one block of memory in the usual case: the root, some values, and all text. The text never
- * outgrows the payload, because a string loses its two quotes and a symbol its colon, and gains only a NUL. More
- * values come in further blocks, each twice as large. The items of a list that is still open wait on a stack and
- * move to the document, side by side, when it closes.
+ * outgrows the payload, because a string loses its two quotes and a symbol its colon, and gains only a NUL.
+ * More values come in further blocks, each twice as large. The items of a list that is still open wait on a
+ * stack and move to the document, side by side, when it closes.
  */
 #include "wire/sexp.h"
 
@@ -465,7 +465,8 @@ const char *sexp_string(const struct sexp *value, size_t *len)
     return is_string ? value->text.bytes : NULL;
 }
 
-/* A value is set off by a space from what is before it, unless that opens a list (or is an empty frame header). */
+/* A value is set off by a space from what is before it, unless that opens a list (or is an empty frame
+ * header). */
 static void separate(struct strbuf *out)
 {
     if (out->len > 0 && out->bytes[out->len - 1] != '(')

@@ -1,0 +1,79 @@
+/*
+ * A stream of bytes gives the same frames whether it comes at once or byte by byte, never reads behind its
+ * end, and each frame found is the one that would be written.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "base/strbuf.h"
+#include "wire/frame.h"
+#include "wire/sexp.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* The same answer must come from the shortest beginning that allows one, and nothing but "partial" before. */
+static void check_beginnings(const char *bytes, size_t len, struct frame_result whole)
+{
+    size_t enough = whole.status == FRAME_COMPLETE ? whole.consumed : FRAME_HEADER_LEN;
+    bool is_seen = false;
+
+    /* Long payloads are only tried near their ends. */
+    for (size_t n = 0; n <= len && n <= enough; n = n == 64 && enough > 128 ? enough - 64 : n + 1) {
+        char *copy = malloc(n ? n : 1);
+        struct frame_result r;
+
+        if (n > 0)
+            memcpy(copy, bytes, n);
+        r = frame_scan(copy, n);
+        free(copy);
+        if (r.status == FRAME_PARTIAL) {
+            CHECK(!is_seen);
+            CHECK(n < FRAME_HEADER_LEN ? r.needed == 0 : r.needed > n);
+            CHECK(whole.status != FRAME_COMPLETE || n < FRAME_HEADER_LEN || r.needed == whole.consumed);
+        } else {
+            CHECK(r.status == whole.status);
+            CHECK(r.consumed == whole.consumed && r.payload_len == whole.payload_len);
+            is_seen = true;
+        }
+    }
+    CHECK(is_seen == (whole.status != FRAME_PARTIAL));
+}
+
+static void check_writing(struct frame_result r, const char *bytes)
+{
+    struct strbuf out;
+    size_t at;
+
+    strbuf_init(&out, 0);
+    at = frame_begin(&out);
+    strbuf_add(&out, r.payload, r.payload_len);
+    frame_end(&out, at);
+    CHECK(out.len == r.consumed && memcmp(out.bytes, bytes, out.len) == 0);
+    strbuf_fini(&out);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    char *bytes = malloc(size ? size : 1);
+    size_t at = 0;
+
+    if (size > 0)
+        memcpy(bytes, data, size);
+    for (;;) {
+        struct frame_result r = frame_scan(bytes + at, size - at);
+
+        check_beginnings(bytes + at, size - at, r);
+        if (r.status != FRAME_COMPLETE)
+            break;
+        CHECK(r.payload == bytes + at + FRAME_HEADER_LEN);
+        CHECK(r.payload_len <= SEXP_MAX_PAYLOAD);
+        CHECK(r.consumed == FRAME_HEADER_LEN + r.payload_len && r.consumed <= size - at);
+        check_writing(r, bytes + at);
+        at += r.consumed;
+    }
+    free(bytes);
+    return 0;
+}

@@ -1,0 +1,101 @@
+/*
+ * Any payload is refused with the blame on one of its bytes, or comes back the same after writing and
+ * parsing.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "base/strbuf.h"
+#include "base/utf8.h"
+#include "wire/sexp.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void write_value(struct strbuf *out, const struct sexp *value)
+{
+    switch (value->type) {
+    case SEXP_LIST:
+        sexp_write_open(out);
+        for (size_t i = 0; i < sexp_count(value); i++)
+            write_value(out, sexp_nth(value, i));
+        sexp_write_close(out);
+        break;
+    case SEXP_STRING:
+        sexp_write_string(out, value->text.bytes, value->text.len);
+        break;
+    case SEXP_INTEGER:
+        sexp_write_integer(out, value->integer);
+        break;
+    case SEXP_FLOAT:
+        /* The server never sends one; every digit there can be brings it back exactly. */
+        if (out->len > 0 && out->bytes[out->len - 1] != '(')
+            strbuf_addc(out, ' ');
+        strbuf_addf(out, "%.1074f", value->number);
+        break;
+    case SEXP_SYMBOL:
+        if (sexp_is_nil(value))
+            sexp_write_boolean(out, false);
+        else if (sexp_is_symbol(value, "t"))
+            sexp_write_boolean(out, true);
+        else
+            sexp_write_symbol(out, value->text.bytes);
+        break;
+    }
+}
+
+static void compare_values(const struct sexp *a, const struct sexp *b)
+{
+    CHECK(a->type == b->type);
+    switch (a->type) {
+    case SEXP_LIST:
+        CHECK(sexp_count(a) == sexp_count(b));
+        for (size_t i = 0; i < sexp_count(a); i++)
+            compare_values(sexp_nth(a, i), sexp_nth(b, i));
+        break;
+    case SEXP_STRING:
+    case SEXP_SYMBOL:
+        CHECK(a->text.len == b->text.len);
+        CHECK(memcmp(a->text.bytes, b->text.bytes, a->text.len + 1) == 0);
+        CHECK(a->text.bytes[a->text.len] == '\0');
+        break;
+    case SEXP_INTEGER:
+        CHECK(a->integer == b->integer);
+        break;
+    case SEXP_FLOAT:
+        CHECK(memcmp(&a->number, &b->number, sizeof a->number) == 0);
+        break;
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    /* The input is copied to a block of its own size, so that a sanitizer sees a read behind it or after the
+     * return. */
+    char *bytes = malloc(size ? size : 1);
+    struct err err = {.code = ERR_NONE};
+    struct sexp_document *first, *second;
+    struct strbuf out;
+
+    if (size > 0)
+        memcpy(bytes, data, size);
+    first = sexp_parse(bytes, size, &err);
+    free(bytes);
+    if (!first) {
+        CHECK(err.code == ERR_SYNTAX || err.code == ERR_TOO_DEEP || err.code == ERR_TOO_LARGE);
+        CHECK(err.position <= size);
+        CHECK(utf8_is_valid(err.message, strlen(err.message)));
+        return 0;
+    }
+    strbuf_init(&out, 0);
+    write_value(&out, sexp_root(first));
+    CHECK(utf8_is_valid(out.bytes, out.len));
+    second = sexp_parse(out.bytes, out.len, &err);
+    CHECK(second);
+    compare_values(sexp_root(first), sexp_root(second));
+    sexp_document_free(first);
+    sexp_document_free(second);
+    strbuf_fini(&out);
+    return 0;
+}

@@ -1,0 +1,71 @@
+/*
+ * Whatever the bytes: the valid prefix is valid and cannot be longer, repairing gives valid text that keeps
+ * what was valid, and a cut at any offset leaves whole characters.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "base/strbuf.h"
+#include "base/utf8.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check_capped(const char *bytes, size_t len, const struct strbuf *whole, size_t limit)
+{
+    struct strbuf out;
+    bool is_all;
+
+    strbuf_init(&out, limit);
+    is_all = utf8_repair(&out, bytes, len);
+    CHECK(is_all == (whole->len <= limit));
+    CHECK(out.is_overflown == !is_all);
+    CHECK(out.len == utf8_floor(strbuf_string(whole), whole->len, limit));
+    CHECK(memcmp(strbuf_string(&out), strbuf_string(whole), out.len) == 0);
+    strbuf_fini(&out);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    char *bytes = malloc(size ? size : 1);
+    struct strbuf out;
+    size_t prefix, floor;
+
+    if (size > 0)
+        memcpy(bytes, data, size);
+    prefix = utf8_valid_prefix(bytes, size);
+    CHECK(prefix <= size);
+    CHECK(utf8_is_valid(bytes, prefix));
+    CHECK(utf8_is_valid(bytes, size) == (prefix == size));
+    CHECK(utf8_count(bytes, size) <= size);
+    for (size_t longer = prefix + 1; longer <= size && longer <= prefix + 8; longer++)
+        CHECK(utf8_valid_prefix(bytes, longer) == prefix);
+
+    strbuf_init(&out, 0);
+    CHECK(utf8_repair(&out, bytes, size));
+    CHECK(utf8_is_valid(strbuf_string(&out), out.len));
+    CHECK(out.len >= prefix && out.len <= 3 * size);
+    CHECK(memcmp(strbuf_string(&out), bytes, prefix) == 0);
+    CHECK(prefix < size || out.len == size);
+    for (size_t at = 0; at <= out.len && at < 64; at++) {
+        floor = utf8_floor(strbuf_string(&out), out.len, at);
+        CHECK(floor <= at && at - floor < 4);
+        CHECK(utf8_is_valid(strbuf_string(&out), floor));
+        CHECK(utf8_is_valid(strbuf_string(&out) + floor, out.len - floor));
+        CHECK(utf8_count(strbuf_string(&out), floor) +
+                  utf8_count(strbuf_string(&out) + floor, out.len - floor) ==
+              utf8_count(strbuf_string(&out), out.len));
+        if (at > 0)
+            check_capped(bytes, size, &out, at);
+        floor = utf8_floor(bytes, size, at);
+        CHECK(floor <= size && floor <= at);
+    }
+    strbuf_fini(&out);
+
+    utf8_mask(bytes, size);
+    CHECK(utf8_is_valid(bytes, size));
+    free(bytes);
+    return 0;
+}

@@ -1,0 +1,183 @@
+/*
+ * The log never blocks, never tears a line, and says how many lines it had to drop. Stderr is a pipe here.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/log.h"
+#include "base/utf8.h"
+
+struct capture {
+    int saved_stderr;
+    int reader;
+    char text[200000];
+};
+
+static int capture_begin(void **state)
+{
+    struct capture *c = calloc(1, sizeof *c);
+    int ends[2];
+
+    if (!c || pipe(ends) != 0 || fcntl(ends[0], F_SETFL, O_NONBLOCK) != 0)
+        return -1;
+    c->saved_stderr = dup(STDERR_FILENO);
+    dup2(ends[1], STDERR_FILENO);
+    close(ends[1]);
+    c->reader = ends[0];
+    log_set_level(LOG_LEVEL_WARNING);
+    *state = c;
+    return 0;
+}
+
+static int capture_end(void **state)
+{
+    struct capture *c = *state;
+
+    dup2(c->saved_stderr, STDERR_FILENO);
+    close(c->saved_stderr);
+    if (c->reader >= 0)
+        close(c->reader);
+    free(c);
+    return 0;
+}
+
+static const char *captured(struct capture *c)
+{
+    size_t len = 0;
+    ssize_t n;
+
+    while ((n = read(c->reader, c->text + len, sizeof c->text - 1 - len)) > 0)
+        len += (size_t)n;
+    c->text[len] = '\0';
+    return c->text;
+}
+
+static void a_line_names_the_program_and_the_level(void **state)
+{
+    log_error("no %s", "lisp");
+    log_warning("%d", 5);
+    assert_string_equal(captured(*state), "cl-mcp-server: error: no lisp\ncl-mcp-server: warning: 5\n");
+}
+
+static void levels_above_the_set_one_are_silent(void **state)
+{
+    log_info("quiet");
+    log_debug("quiet");
+    log_set_level(LOG_LEVEL_ERROR);
+    log_warning("quiet");
+    assert_string_equal(captured(*state), "");
+    log_set_level(LOG_LEVEL_DEBUG);
+    log_debug("loud");
+    assert_string_equal(captured(*state), "cl-mcp-server: debug: loud\n");
+}
+
+static void level_names_are_parsed(void **state)
+{
+    (void)state;
+    assert_int_equal(log_level_parse("error"), LOG_LEVEL_ERROR);
+    assert_int_equal(log_level_parse("warning"), LOG_LEVEL_WARNING);
+    assert_int_equal(log_level_parse("info"), LOG_LEVEL_INFO);
+    assert_int_equal(log_level_parse("debug"), LOG_LEVEL_DEBUG);
+    assert_int_equal(log_level_parse("Debug"), -1);
+    assert_int_equal(log_level_parse(""), -1);
+}
+
+static void a_line_stays_one_line_of_text(void **state)
+{
+    log_error("a\nb\r\x1b[31m\x7f\xff\xc3\xa9");
+    assert_string_equal(captured(*state), "cl-mcp-server: error: a?b??[31m??\xc3\xa9\n");
+}
+
+static void a_long_line_is_cut_between_characters(void **state)
+{
+    char text[9001];
+    const char *line;
+
+    for (size_t shift = 0; shift < 4; shift++) {
+        memset(text, 'x', shift);
+        for (size_t at = shift; at + 3 < sizeof text; at += 3)
+            memcpy(text + at, "\xe2\x82\xac", 4);
+        log_error("%s", text);
+        line = captured(*state);
+        assert_true(strlen(line) <= 4000 && strlen(line) > 3990);
+        assert_true(utf8_is_valid(line, strlen(line)));
+        assert_null(strchr(line, '?'));
+        assert_int_equal(line[strlen(line) - 1], '\n');
+    }
+}
+
+static void a_full_pipe_drops_lines_and_the_next_one_counts_them(void **state)
+{
+    char filler[3000];
+    const char *text;
+    size_t lines = 0;
+    char expected[100];
+
+    memset(filler, 'x', sizeof filler);
+    /* The pipe holds 64 KiB or so; a blocking write would hang here. */
+    for (int i = 0; i < 100; i++)
+        log_error("%.*s", (int)sizeof filler, filler);
+    for (text = captured(*state); *text; text++)
+        lines += *text == '\n';
+    assert_true(lines > 0 && lines < 100);
+    log_error("again");
+    snprintf(expected, sizeof expected,
+             "cl-mcp-server: error: (%zu lines before this one were dropped) again\n", 100 - lines);
+    assert_string_equal(captured(*state), expected);
+    log_error("and on");
+    assert_string_equal(captured(*state), "cl-mcp-server: error: and on\n");
+}
+
+static void a_reader_that_is_gone_does_no_harm(void **state)
+{
+    struct capture *c = *state;
+
+    close(c->reader);
+    c->reader = -1;
+    /* SIGPIPE has its default action here: a write would end the test. */
+    log_error("nobody hears this");
+}
+
+static void a_closed_stderr_does_no_harm(void **state)
+{
+    (void)state;
+    close(STDERR_FILENO);
+    log_error("nobody hears this");
+}
+
+static void errno_is_kept(void **state)
+{
+    errno = EDOM;
+    log_error("kept");
+    assert_int_equal(errno, EDOM);
+    captured(*state);
+}
+
+#define with_capture(test) cmocka_unit_test_setup_teardown(test, capture_begin, capture_end)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        with_capture(a_line_names_the_program_and_the_level),
+        with_capture(levels_above_the_set_one_are_silent),
+        with_capture(level_names_are_parsed),
+        with_capture(a_line_stays_one_line_of_text),
+        with_capture(a_long_line_is_cut_between_characters),
+        with_capture(a_full_pipe_drops_lines_and_the_next_one_counts_them),
+        with_capture(a_reader_that_is_gone_does_no_harm),
+        with_capture(a_closed_stderr_does_no_harm),
+        with_capture(errno_is_kept),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
