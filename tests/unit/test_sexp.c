@@ -725,7 +725,7 @@ static void what_the_writer_writes_the_parser_reads(void **state)
     struct strbuf out;
 
     (void)state;
-    print_message("TEST_SEED=%u\n", seed);
+    print_message("# TEST_SEED=%u\n", seed);
     srandom(seed);
     strbuf_init(&out, 0);
     for (int round = 0; round < 5000; round++) {

@@ -71,7 +71,7 @@ static unsigned seed_random(void)
     const char *wanted = getenv("TEST_SEED");
     unsigned seed = wanted ? (unsigned)strtoul(wanted, NULL, 10) : (unsigned)getpid() * 2654435761u;
 
-    print_message("TEST_SEED=%u\n", seed);
+    print_message("# TEST_SEED=%u\n", seed);
     srandom(seed);
     return seed;
 }
