@@ -1,0 +1,205 @@
+;;;; The agent's loop: receive a request, perform it guarded, reply. Nothing that user code does
+;;;; ends it. After an error the loop runs again inside the error, until the server says abort.
+
+(in-package #:cl-mcp-agent)
+
+(defvar *server-process* nil)
+
+(defun reply (message)
+  "End the request that runs with MESSAGE."
+  (setf *token* 0)
+  (flush-streams)
+  (setf *id* nil)
+  (send-message message))
+
+(defun kind-of-condition (condition)
+  (cond ((source-condition-p condition) :reader)
+        ((and (typep condition 'simple-condition) (not (typep condition 'serious-condition)))
+         :break)
+        (t :error)))
+
+(defun minimal-report (id kind condition)
+  "Report CONDITION when even the report failed."
+  (list id :error
+        :type (handler-case (symbol-name (class-name (class-of condition)))
+                (error () "ERROR"))
+        :message "#<the report of this error failed>"
+        :kind kind
+        :classes '() :restarts (list (list "ABORT" "Return to top level." nil))
+        :frames *last-frames* :total-frames (length *last-frames*)
+        :package "COMMON-LISP-USER"))
+
+(defun serve-error (condition kind)
+  "Report CONDITION to the request that runs and serve inside its context. Never returns."
+  (let ((frame (signalling-frame))
+        (id *id*))
+    (call-in-fresh-context
+     (lambda ()
+       (let* ((*guard* nil)
+              (*capture* (make-capture))
+              (*in-a-hurry* nil)
+              (*last-frames* '())
+              (message (catch 'report
+                         (call-with-debugger (lambda () (error-reply id kind condition frame))
+                                             #'debugger))))
+         (reply (if (consp message)
+                    message
+                    (minimal-report id kind condition)))
+         (let ((*error-condition* condition)
+               (*error-frame* frame))
+           (call-atomically #'serve)))))))
+
+(defun debugger (condition)
+  "Take a condition that nobody handled. Never returns."
+  (cond (*guard* (throw *guard* condition))
+        (*reporting* (throw 'report condition))
+        ((not (main-thread-p))
+         (note-stray-condition condition (thread-name))
+         (end-thread))
+        ((null *id*)
+         (note-stray-condition condition "between requests")
+         (throw 'idle nil))
+        (t
+         (serve-error condition (kind-of-condition condition)))))
+
+;;; Interrupts
+
+(define-condition evaluation-interrupted (condition)
+  ()
+  (:report "The evaluation was interrupted."))
+
+(defun interrupt (token)
+  "Act on an interrupt of the server's for the operation with TOKEN."
+  (cond ((or (zerop token) (/= token *token*))
+         (setf *early-interrupt* token))
+        ((= token *interrupted*)
+         (throw 'top-level
+           (list *id* :error :type "INTERRUPTED" :message "The evaluation was interrupted."
+                             :kind :interrupt :classes '() :restarts '()
+                             :frames *last-frames* :total-frames (length *last-frames*)
+                             :package (package-name (session-package)))))
+        (t
+         (setf *interrupted* token)
+         (cond ((not *reporting*)
+                (call-openly #'serve-interrupt))
+               (t
+                (setf *in-a-hurry* t)
+                (when *guard*
+                  (throw *guard* :interrupted)))))))
+
+(defun serve-interrupt ()
+  (call-as-interrupted
+   (lambda ()
+     (serve-error (make-condition 'evaluation-interrupted) :interrupt))))
+
+;;; The loop
+
+(defun perform (id name arguments)
+  "Perform the operation NAME and reply, unless it says that there is no more to reply."
+  (let ((operation (cdr (assoc name *operations* :test #'eq))))
+    (if (null operation)
+        (reply (list id :refused "This agent has no such operation."))
+        (let ((token (getf arguments :token 0)))
+          (ensure-streams)
+          (reset-columns)
+          (refresh-signal-handlers)
+          (setf *id* id
+                *interrupted* 0
+                *token* token)
+          (flet ((operate ()
+                   (when (and (= token *early-interrupt*) (plusp token))
+                     (serve-interrupt))
+                   (funcall (the function operation) arguments)))
+            (declare (dynamic-extent #'operate))
+            (flet ((operate-openly ()
+                     (call-with-debugger #'operate #'debugger)))
+              (declare (dynamic-extent #'operate-openly))
+              (let ((message (call-openly #'operate-openly)))
+                (when message
+                  (reply message)))))))))
+
+(defun serve ()
+  "Serve requests without end."
+  (loop
+    (let ((message (catch 'idle (receive-message))))
+      (when (consp message)
+        (let ((id (first message))
+              (name (second message))
+              (arguments (cddr message)))
+          (cond ((not (eq name :abort))
+                 (perform id name arguments))
+                (*error-condition*
+                 (setf *id* id
+                       *interrupted* 0
+                       *token* (getf arguments :token 0))
+                 (throw 'top-level (list id :ok)))
+                (t
+                 (reply (list id :ok)))))))))
+
+(defun serve-from-top ()
+  (call-with-debugger (lambda () (call-atomically #'serve)) #'debugger))
+
+(defun hello ()
+  (setf *id* nil
+        *token* 0)
+  (send-message (list 0 :hello
+                      :pid (process-id)
+                      :implementation (lisp-implementation-type)
+                      :version (lisp-implementation-version)
+                      :features (port-features)
+                      :notices '())))
+
+(defun main ()
+  "Serve the channel on descriptor 3 until it ends."
+  (die-with-parent)
+  (start-port)
+  (ensure-streams)
+  (install-interrupt #'interrupt)
+  (hello)
+  (loop
+    (let ((message (catch 'top-level (serve-from-top))))
+      (call-atomically
+       (lambda ()
+         (reply message))))))
+
+;;; Operations on the process itself
+
+(define-operation :configure (arguments)
+  (setf *server-process* (getf arguments :server-pid))
+  (let ((directory (getf arguments :directory)))
+    (when directory
+      (setf *default-pathname-defaults*
+            (pathname (if (char= #\/ (char directory (1- (length directory))))
+                          directory
+                          (concatenate 'string directory "/"))))))
+  (list *id* :ok))
+
+(define-operation :warm (arguments)
+  (list *id* :ok :notices '() :forkable (only-thread-p)))
+
+(define-operation :fork (arguments)
+  (let ((descriptors (take-descriptors))
+        (id *id*))
+    (if (not (only-thread-p))
+        (progn
+          (close-descriptors descriptors)
+          (list id :refused "Other threads run in this session, so it cannot be copied."))
+        (let ((process (call-atomically #'clone-process)))
+          (cond ((null process)
+                 (close-descriptors descriptors)
+                 (list id :refused "The kernel made no copy of the process."))
+                ((zerop process)
+                 (become-copy descriptors)
+                 nil)
+                (t
+                 (close-descriptors descriptors)
+                 (list id :ok :pid process)))))))
+
+(defun become-copy (descriptors)
+  "Make this process, a fresh copy, one that serves a channel of its own."
+  (die-with-parent)
+  (when (and *server-process* (/= *server-process* (parent-process-id)))
+    (end-process 0))
+  (adopt-descriptors descriptors)
+  (forget-input)
+  (hello))

@@ -1,0 +1,202 @@
+;;;; Evaluation: reading the request's forms one at a time, evaluating and printing; the state of
+;;;; the operation that runs; warnings; what arrives outside any request.
+
+(in-package #:cl-mcp-agent)
+
+;;; The operation that runs
+
+(defvar *warnings* '()
+  "The warnings of the request that runs, last first.")
+(defvar *printed-values* :none
+  "The values printed so far, last first, once the evaluation is over.")
+(defvar *cuts* '())
+(defvar *readings* nil
+  "The clock readings when the evaluation began, if its time is asked for.")
+(defun note-warning (condition)
+  (push (let ((*capture* (make-capture)))
+          (list* condition (warning-entry condition)))
+        *warnings*))
+
+(defun warning-entries (condition)
+  "List the warnings of this request for the reply, without CONDITION, which is reported itself."
+  (append
+   (loop for (warning . entry) in (reverse *warnings*)
+         unless (and warning (eq warning condition))
+           collect entry)
+   (loop for (class . message) in (undefined-names)
+         collect (list (symbol-name class) message))))
+
+(defun timing-part ()
+  (when *readings*
+    (list :timing (mapcar (lambda (reading) (max 0 reading)) *readings*))))
+
+(defun report-parts ()
+  "Return what the report of an error says of the request itself."
+  (append (list :package (package-name (session-package)))
+          (unless (eq *printed-values* :none)
+            (list :values (reverse *printed-values*)))
+          (when *readings*
+            (setf *readings* (mapcar #'- (multiple-value-list (clock-readings)) *readings*))
+            (timing-part))
+          (inbox-part)))
+
+;;; What failed outside any request
+
+(defvar *inbox* '())
+
+(defun inbox-part ()
+  (when *inbox*
+    (let ((entries (call-locked (lambda () (shiftf *inbox* '())))))
+      (list :inbox (reverse entries)))))
+
+(defun note-stray-condition (condition where)
+  "Put CONDITION, which arrived outside any request, into the inbox."
+  (let* ((*capture* (make-capture))
+         (*guard* nil)
+         (*reporting* t)
+         (*current-form* nil)
+         (entry (with-agent-syntax (:length 10 :level 4)
+                  (list :where where
+                        :type (type-name-text (class-of condition))
+                        :message (message-text condition)
+                        :frames (frame-texts (signalling-frame) condition :count 20)))))
+    (call-locked (lambda ()
+                   (when (< (length *inbox*) 20)
+                     (push entry *inbox*))))))
+
+;;; Values
+
+(defconstant +default-characters+ 65536)
+(defconstant +level-limit+ 1000)
+
+(defun print-value (value max-characters length level)
+  "Print VALUE for the reply. Returns the text, and the number of characters if it was cut."
+  (with-agent-syntax (:length length :level (or level +level-limit+))
+    (multiple-value-bind (text count outcome)
+        (guarded (stream max-characters (* 16 max-characters))
+          (prin1 value stream))
+      (cond ((null outcome)
+             (values text (if (> count (length text)) count nil)))
+            ((eq outcome :stopped)
+             (values text count))
+            ((eq outcome :interrupted)
+             (values "#<printing was interrupted>" nil))
+            (t
+             (values (format nil "#<~a: error printing it: ~a>"
+                             (type-text value) (type-name-text (class-of outcome)))
+                     nil))))))
+
+(defun print-values (values max-characters length level)
+  (setf *printed-values* '()
+        *cuts* '())
+  (dolist (value values)
+    (multiple-value-bind (text cut) (print-value value max-characters length level)
+      (push text *printed-values*)
+      (push cut *cuts*))))
+
+;;; Evaluation
+
+(declaim (notinline evaluate-form))
+(defun evaluate-form (form)
+  "Evaluate FORM and return the list of its values. Frames are shown down to this function."
+  (multiple-value-list (eval form)))
+
+(defun evaluate-with-retry (form)
+  (loop
+    (restart-case
+        (return (evaluate-form form))
+      (retry ()
+        :report "Evaluate the form again."))))
+
+(defun read-form (stream)
+  (let ((*current-form* :reading))
+    (values (read stream nil stream))))
+
+(defun evaluate-text (text)
+  "Read and evaluate the forms in TEXT; return the values of the last."
+  (declare (type simple-string text))
+  (let ((values '()))
+    (with-input-from-string (stream text)
+      (let ((*source* (cons text stream)))
+        (declare (dynamic-extent *source*))
+        (loop
+          (let ((form (read-form stream)))
+            (when (eq form stream)
+              (return))
+            (let ((*current-form* (list form)))
+              (declare (dynamic-extent *current-form*))
+              (setf - form)
+              (setf values (evaluate-with-retry form))
+              (setf /// //
+                    // /
+                    / values
+                    *** **
+                    ** *
+                    * (first values)
+                    +++ ++
+                    ++ +
+                    + -))))))
+    values))
+
+(defun designated-package (name)
+  "Return the package called NAME, or signal what the reader would."
+  (or (find-package name)
+      (error 'unknown-package :package name)))
+
+(define-condition unknown-package (package-error)
+  ()
+  (:report (lambda (condition stream)
+             (format stream "Package ~s not found." (package-error-package condition)))))
+
+(defun call-in-unit (function)
+  "Call FUNCTION as one compilation unit that records its warnings."
+  (call-in-compilation-unit
+   (lambda () (call-recording-warnings function #'note-warning))))
+
+(defun evaluation-reply ()
+  (list* *id* :ok
+         :values (reverse *printed-values*)
+         :cut (reverse *cuts*)
+         :warnings (warning-entries nil)
+         :package (package-name (session-package))
+         (append (timing-part) (inbox-part))))
+
+(defun call-as-evaluation (function arguments)
+  "Call FUNCTION, which returns a list of values, and make the reply of it."
+  (declare (type function function))
+  (let* ((*warnings* '())
+         (*printed-values* :none)
+         (*cuts* '())
+         (*readings* (if (getf arguments :capture-time)
+                         (multiple-value-list (clock-readings))
+                         nil))
+         (max-characters (or (getf arguments :max-chars) +default-characters+))
+         (length (getf arguments :print-length))
+         (level (getf arguments :print-level))
+         (package-name (getf arguments :package)))
+    (declare (type (integer 1 #.(ash 1 40)) max-characters))
+    (restart-case
+        (let ((*own-restarts* (cons (find-restart 'abort) *own-restarts*)))
+          (call-in-unit
+           (lambda ()
+             (let ((values (if package-name
+                               (let ((*package* (designated-package package-name)))
+                                 (funcall function))
+                               (funcall function))))
+               (when *readings*
+                 (setf *readings* (mapcar #'- (multiple-value-list (clock-readings)) *readings*)))
+               (print-values values max-characters length level)
+               (evaluation-reply)))))
+      (abort ()
+        :report "Return to top level."
+        (setf *printed-values* '())
+        (push (list* nil '("WARNING" "The evaluation was ended by its ABORT restart."))
+              *warnings*)
+        (call-in-compilation-unit #'evaluation-reply)))))
+
+(define-operation :evaluate (arguments)
+  (let ((text (getf arguments :code)))
+    (flet ((evaluate ()
+             (evaluate-text text)))
+      (declare (dynamic-extent #'evaluate))
+      (call-as-evaluation #'evaluate arguments))))

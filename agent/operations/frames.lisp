@@ -1,0 +1,102 @@
+;;;; Frames as text: what was called with what, where it is defined, and its variables.
+
+(in-package #:cl-mcp-agent)
+
+(defconstant +frames-sent+ 100)
+(defconstant +frames-walked+ 1000)
+(defconstant +argument-limit+ 60)
+(defconstant +arguments-shown+ 8)
+(defconstant +frame-limit-characters+ 200)
+
+(defvar *current-form* nil
+  "The form of the request that is evaluated, in a list; NIL before one was read.")
+
+(defun name-text (name)
+  (let ((*print-length* nil) (*print-level* nil))
+    (item-text name 120)))
+
+(defun call-text (name arguments)
+  "Return the call of NAME with ARGUMENTS as one line."
+  (let ((parts (list (name-text name)))
+        (shown 0)
+        (length 0))
+    (setf length (+ 2 (length (first parts))))
+    (if (listp arguments)
+        (loop for argument in arguments
+              do (let ((text (if (or (>= shown +arguments-shown+)
+                                     (> length +frame-limit-characters+))
+                                 "..."
+                                 (item-text argument +argument-limit+))))
+                   (incf shown)
+                   (when (or (string= text "...")
+                             (> (+ length 1 (length text)) +frame-limit-characters+))
+                     (push "..." parts)
+                     (return))
+                   (incf length (1+ (length text)))
+                   (push text parts)))
+        (push "#<unavailable>" parts))
+    (with-output-to-string (stream)
+      (write-char #\( stream)
+      (loop for (part . more) on (nreverse parts)
+            do (write-string (substitute #\space #\newline part) stream)
+               (when more
+                 (write-char #\space stream)))
+      (write-char #\) stream))))
+
+(defun one-frame (frame name condition locals)
+  (multiple-value-bind (shown-name arguments)
+      (frame-call frame)
+    (when (equal name "undefined function")
+      (setf shown-name (if (typep condition 'undefined-function)
+                           (cell-error-name condition)
+                           'undefined-function)))
+    (list* (call-text shown-name arguments)
+           (frame-source frame)
+           (if locals
+               (loop for (name . value) in (frame-locals frame)
+                     collect (list (item-text name 60) (item-text value 200)))
+               '()))))
+
+(defun last-frame ()
+  "Return the frame every report ends with, or NIL outside an evaluation."
+  (cond ((consp *current-form*)
+         (list (call-text 'eval (list (first *current-form*))) nil))
+        ((eq *current-form* :reading)
+         (list "(READ)" nil))
+        (t nil)))
+
+(defun frame-texts (frame condition &key (from 0) (count +frames-sent+) locals)
+  "List COUNT frames from number FROM as text. The second value is how many there are, negative if
+there are more than were counted."
+  (let ((frames '())
+        (number 0)
+        (shown 0))
+    (multiple-value-bind (walked complete)
+        (map-frames (lambda (frame name)
+                      (when (and (>= number from) (< shown count))
+                        (push (handler-case (one-frame frame name condition locals)
+                                (error () (list "(#<a frame that cannot be read>)" nil)))
+                              frames)
+                        (incf shown))
+                      (incf number)
+                      nil)
+                    frame +frames-walked+)
+      (declare (ignore walked))
+      (let ((last (last-frame)))
+        (when last
+          (when (and (>= number from) (< shown count))
+            (push last frames))
+          (incf number)))
+      (values (nreverse frames)
+              (if complete number (- +frames-walked+))))))
+
+(define-operation :frames (arguments)
+  (if *error-frame*
+      (multiple-value-bind (frames total)
+          (with-agent-syntax (:length 10 :level 4)
+            (frame-texts *error-frame* *error-condition*
+                         :from (getf arguments :from 0)
+                         :count (min +frames-walked+ (getf arguments :count +frames-sent+))
+                         :locals (getf arguments :locals)))
+        (list *id* :ok :frames frames :total total))
+      (list *id* :refused "There is no error.")))

@@ -1,0 +1,37 @@
+;;;; What the server can ask for: the table of operations, and the state of the one that runs.
+
+(in-package #:cl-mcp-agent)
+
+(defvar *operations* '()
+  "An association list from keywords to functions of the request's arguments.")
+
+(defmacro define-operation (name (arguments) &body body)
+  "Define what the agent does when asked for NAME. BODY gets the request's property list and
+returns the whole reply. It runs so that interrupts and the debugger are looked after."
+  (let ((function (intern (format nil "~a-OPERATION" name))))
+    `(progn
+       (defun ,function (,arguments)
+         (declare (ignorable ,arguments))
+         ,@body)
+       (setf *operations* (append (remove ',name *operations* :key #'car)
+                                  (list (cons ',name #',function)))))))
+
+;;; These are global and not bound: what unwinds must not bring an answered request back.
+(defvar *id* nil
+  "The id of the request that waits for its reply, or NIL between requests.")
+(defvar *token* 0
+  "The number by which the server can interrupt the operation that runs, or 0.")
+(defvar *interrupted* 0
+  "The token of the last interrupt that was acted on.")
+(defvar *early-interrupt* 0
+  "The token of the last interrupt that came when no operation had it.")
+
+(defvar *error-condition* nil
+  "The condition in whose dynamic context the agent serves, or NIL.")
+(defvar *error-frame* nil
+  "The frame that signalled *ERROR-CONDITION*.")
+
+(defvar *own-restarts* '()
+  "The restarts of the agent that abort; a report shows them as one.")
+(defvar *last-frames* '()
+  "The frames of the newest report, for the case that it is abandoned.")

@@ -1,0 +1,257 @@
+;;;; How objects and conditions become text and data: printing that survives whatever the objects
+;;;; do, and the error reply. Frames are in frames.lisp.
+
+(in-package #:cl-mcp-agent)
+
+(defvar *standard-readtable* (copy-readtable nil))
+
+(defmacro with-agent-syntax ((&key length level (package '(session-package))) &body body)
+  "Run BODY under the printer settings of the contract, whatever the user set."
+  `(let ((*package* ,package)
+         (*print-array* t)
+         (*print-base* 10)
+         (*print-case* :upcase)
+         (*print-circle* nil)
+         (*print-escape* t)
+         (*print-gensym* t)
+         (*print-length* ,length)
+         (*print-level* ,level)
+         (*print-lines* nil)
+         (*print-miser-width* nil)
+         (*print-pretty* nil)
+         (*print-radix* nil)
+         (*print-readably* nil)
+         (*print-right-margin* nil)
+         (*read-base* 10)
+         (*read-default-float-format* 'single-float)
+         (*read-eval* t)
+         (*read-suppress* nil)
+         (*readtable* *standard-readtable*))
+     ,@body))
+
+(defun session-package ()
+  "Return the current package, after putting one there if the user has deleted it."
+  (if (package-name *package*)
+      *package*
+      (setf *package* (or (find-package "COMMON-LISP-USER")
+                          (make-package "COMMON-LISP-USER" :use '("COMMON-LISP"))))))
+
+;;; Guarded printing
+
+(defvar *capture* (make-capture))
+(defvar *guard* nil
+  "The tag of the guarded printing that runs, or NIL.")
+(defvar *reporting* nil
+  "True while a report is made; an interrupt then gives up one item and not the report.")
+(defvar *in-a-hurry* nil
+  "True when an interrupt cut the report short: nothing more is printed by user code.")
+
+(defun stop-capture ()
+  (throw *guard* :stopped))
+
+(defun call-guarded (function)
+  "Call FUNCTION with a stream. Returns what it printed, as much as is kept; how many characters
+it printed until it ended or was stopped; and NIL, :STOPPED, :INTERRUPTED or the condition that
+ended it."
+  (declare (type function function))
+  (let* ((capture *capture*)
+         (outcome (catch capture
+                    (let ((*guard* capture))
+                      (funcall function capture))
+                    nil)))
+    (multiple-value-bind (text count) (capture-text capture)
+      (values text count outcome))))
+
+(defmacro guarded ((stream keep &optional stop) &body body)
+  "Run BODY, which prints to STREAM, as CALL-GUARDED says. KEEP characters are kept; printing is
+stopped when STOP were printed, or one more than are kept."
+  (let ((function (gensym "PRINT")) (kept (gensym "KEEP")))
+    `(flet ((,function (,stream) ,@body))
+       (declare (dynamic-extent #',function))
+       (let ((,kept ,keep))
+         (start-capture *capture* ,kept ,(or stop `(1+ ,kept)))
+         (call-guarded #',function)))))
+
+(defun simple-object-p (object)
+  "True if printing OBJECT runs no code of the user's."
+  (typep object '(or number symbol character string)))
+
+(defun type-text (object)
+  "Return the name of the type of OBJECT, printed without running code of the user's."
+  (let ((name (class-name (class-of object))))
+    (if (symbolp name) (prin1-to-string name) "object")))
+
+(defun item-text (object limit &key (escape t) (what "object"))
+  "Print OBJECT within LIMIT characters; what cannot be printed is #<...>."
+  (if (and *in-a-hurry* (not (simple-object-p object)))
+      "#<...>"
+      (multiple-value-bind (text count outcome)
+          (guarded (stream limit)
+            (write object :stream stream :escape escape))
+        (declare (ignore count))
+        (cond ((null outcome) text)
+              ((eq outcome :stopped)
+               (if (> limit 3)
+                   (concatenate 'string (subseq text 0 (- limit 3)) "...")
+                   text))
+              ((eq outcome :interrupted) "#<...>")
+              (t (format nil "#<error printing the ~a: ~a>" what
+                         (type-name-text (class-of outcome))))))))
+
+(defun type-name-text (class)
+  "Return the name of CLASS as a reader in the current package would write it."
+  (let ((name (class-name (standing-for class))))
+    (if (symbolp name) (prin1-to-string name) "an unnamed class")))
+
+;;; Conditions
+
+(defconstant +message-limit+ 65536)
+
+(defun message-text (condition)
+  (let ((plain (plain-message condition)))
+    (or plain
+        (if *in-a-hurry*
+            "#<the message was not printed: interrupted>"
+            (multiple-value-bind (text count outcome)
+                (guarded (stream +message-limit+)
+                  (write condition :stream stream :escape nil))
+              (declare (ignore count))
+              (cond ((null outcome) text)
+                    ((eq outcome :stopped) (concatenate 'string text "..."))
+                    ((eq outcome :interrupted) "#<printing the message was interrupted>")
+                    (t (format nil "#<error printing the message: ~a>"
+                               (type-name-text (class-of outcome))))))))))
+
+(defun class-texts (class)
+  "List the names of the standard superclasses of CLASS that say something."
+  (loop for super in (class-ancestors class)
+        for name = (class-name super)
+        when (and (eq (symbol-package name) #.(find-package "COMMON-LISP"))
+                  (not (eq super class))
+                  (not (member name '(t standard-object structure-object condition))))
+          collect (symbol-name name)))
+
+(defun restart-texts (condition)
+  (append
+   (loop for restart in (compute-restarts condition)
+         unless (member restart *own-restarts* :test #'eq)
+           collect (list (let ((name (restart-name restart)))
+                           (if name (symbol-name name) "NIL"))
+                         (restart-text restart)
+                         (restart-takes-value-p restart)))
+   (list (list "ABORT" "Return to top level." nil))))
+
+(defun restart-text (restart)
+  (multiple-value-bind (text count outcome)
+      (guarded (stream 300)
+        (write restart :stream stream :escape nil))
+    (declare (ignore count))
+    (if (or (null outcome) (eq outcome :stopped)) text "#<...>")))
+
+(defun slot-texts (condition)
+  (loop for (name . value) in (condition-slots condition)
+        repeat 20
+        collect (list (symbol-name name) (item-text value 200))))
+
+(defun warning-entry (condition)
+  "Return the class and the message of CONDITION, a warning, for the reply."
+  (with-agent-syntax ()
+    (list (type-name-text (class-of condition)) (message-text condition))))
+
+(defun storage-hint (condition)
+  (case (storage-kind condition)
+    (:heap (format nil "This is a STORAGE-CONDITION: the heap is full. The session is intact, ~
+                        and what only this evaluation held is free again."))
+    (:stack (format nil "This is a STORAGE-CONDITION: the stack is used up, as by a recursion ~
+                         that never ends. The session is intact."))))
+
+(defun error-reply (id kind condition frame)
+  "Build the reply that reports to the request ID the CONDITION that was signalled at FRAME."
+  (multiple-value-bind (condition kept-frames) (original-condition condition)
+    (let ((*reporting* t)
+          (package (session-package))
+          (class (class-of condition)))
+      (with-agent-syntax (:package package :length 10 :level 4)
+        (multiple-value-bind (frames total)
+            (if kept-frames
+                (values kept-frames (length kept-frames))
+                (frame-texts frame condition))
+          (setf *last-frames* frames)
+          (list* id :error
+                 :type (type-name-text class)
+                 :message (let ((*print-length* nil) (*print-level* nil))
+                            (if (eq kind :reader)
+                                (reader-message condition)
+                                (message-text condition)))
+                 :kind kind
+                 :classes (class-texts class)
+                 :restarts (restart-texts condition)
+                 :frames frames :total-frames total
+                 :slots (if (eq kind :reader) '() (slot-texts condition))
+                 :hint (cond ((eq kind :reader) (reader-hint condition))
+                             ((storage-hint condition))
+                             (t (name-hint condition)))
+                 :warnings (warning-entries condition)
+                 (report-parts)))))))
+
+;;; Errors of the reader
+
+(defvar *source* nil
+  "The text of the request and the stream its forms are read from, in a cons.")
+
+(defun source-condition-p (condition)
+  "True if CONDITION was signalled reading the text of the request."
+  (and *source*
+       (typep condition 'stream-error)
+       (eq (stream-error-stream condition) (cdr *source*))))
+
+(defun source-place ()
+  "Return the line, the column, both from 1, and the text of the line the reader has come to."
+  (let* ((text (car *source*))
+         (position (min (length text)
+                        (max 0 (1- (or (ignore-errors (file-position (cdr *source*))) 1)))))
+         (line-start (let ((newline (position #\newline text :end position :from-end t)))
+                       (if newline (1+ newline) 0)))
+         (line-end (or (position #\newline text :start position) (length text))))
+    (values (1+ (count #\newline text :end position))
+            (1+ (- position line-start))
+            (subseq text line-start line-end))))
+
+(defun capitalized (sentence)
+  (if (plusp (length sentence))
+      (concatenate 'string (string-upcase (subseq sentence 0 1)) (subseq sentence 1))
+      sentence))
+
+(defun reader-message (condition)
+  (multiple-value-bind (line column) (source-place)
+    (format nil "~a (line ~d, column ~d)."
+            (string-right-trim "." (capitalized
+                                    (if (typep condition 'end-of-file)
+                                        "unexpected end of file"
+                                        (reader-complaint condition))))
+            line column)))
+
+(defun reader-complaint (condition)
+  "Return what is wrong, without where."
+  (if (typep condition 'simple-condition)
+      (multiple-value-bind (text count outcome)
+          (guarded (stream 2000)
+            (apply #'format stream (simple-condition-format-control condition)
+                   (simple-condition-format-arguments condition)))
+        (declare (ignore count))
+        (if (or (null outcome) (eq outcome :stopped)) text "the text cannot be read"))
+      (message-text condition)))
+
+(defun reader-hint (condition)
+  (declare (ignore condition))
+  (multiple-value-bind (line column text) (source-place)
+    ;; A long line is shown around the place.
+    (let* ((start (max 0 (- column 60)))
+           (shown (subseq text start (min (length text) (+ column 20)))))
+      (format nil "line ~d, column ~d:~%~a~%~a^" line column
+              (substitute #\space #\tab shown)
+              (make-string (- column start 1) :initial-element #\space)))))
+
+(defun name-hint (condition)
+  (declare (ignore condition))
+  nil)

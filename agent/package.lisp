@@ -1,0 +1,16 @@
+;;;; The agent's package. Everything the agent defines lives here, so a session's user sees one
+;;;; extra package and none of its symbols.
+
+(cl:defpackage #:cl-mcp-agent
+  (:use #:cl)
+  (:export #:main #:define-port-operation #:implement #:declare-absent #:define-missing-operations))
+
+(cl:in-package #:cl-mcp-agent)
+
+(deftype index () '(integer 0 #.(ash most-positive-fixnum -2)))
+(deftype octets () '(simple-array (unsigned-byte 8) (*)))
+
+(defmacro fast (&body body)
+  "Compile BODY for speed; for loops over octets whose indexes were checked before."
+  `(locally (declare (optimize (speed 3) (safety 0) (debug 0)))
+     ,@body))

@@ -1,0 +1,270 @@
+;;;; The interface between the agent and the Lisp it runs on. Each operation has a contract here
+;;;; and an implementation in ports/; an operation that a port lacks is data, not an error.
+
+(in-package #:cl-mcp-agent)
+
+(defvar *port-operations* '()
+  "One entry per operation: (NAME LAMBDA-LIST DOCUMENTATION DEFAULT STATUS).
+DEFAULT is a list of forms or :NONE. STATUS is :CONTRACT, :IMPLEMENTED, :DEFAULT or :ABSENT.")
+
+(define-condition not-implemented (error)
+  ((operation :initarg :operation :reader not-implemented-operation))
+  (:report (lambda (condition stream)
+             (format stream "This Lisp cannot do ~(~a~)." (not-implemented-operation condition)))))
+
+(defmacro define-port-operation (name lambda-list documentation &body default)
+  "Declare the operation NAME of the port. Without a DEFAULT a port implements it or lacks it."
+  (check-type documentation string)
+  `(eval-when (:compile-toplevel :load-toplevel :execute)
+     (setf *port-operations*
+           (append (remove ',name *port-operations* :key #'first)
+                   (list (list ',name ',lambda-list ',documentation ',(or default :none)
+                               :contract))))))
+
+(eval-when (:compile-toplevel :load-toplevel :execute)
+  (defun note-port-operation (name status)
+    (let ((entry (find name *port-operations* :key #'first)))
+      (unless entry
+        (error "~s is no operation of the port." name))
+      (setf (fifth entry) status))))
+
+(defmacro implement (name lambda-list &body body)
+  "Implement the operation NAME. Its documentation is its contract's."
+  `(progn
+     (eval-when (:compile-toplevel :load-toplevel :execute)
+       (note-port-operation ',name :implemented))
+     (defun ,name ,lambda-list ,@body)))
+
+(defmacro declare-absent (&rest names)
+  "Say that this Lisp has none of the operations NAMES; calling one signals NOT-IMPLEMENTED."
+  `(progn
+     (eval-when (:compile-toplevel :load-toplevel :execute)
+       ,@(loop for name in names
+               collect `(note-port-operation ',name :absent)))
+     ,@(loop for name in names
+             collect `(defun ,name (&rest arguments)
+                        (declare (ignore arguments))
+                        (error 'not-implemented :operation ',name)))))
+
+(defmacro define-missing-operations ()
+  "Define what the port has not: by the contract's default, or as absent. Ends a port's file."
+  `(progn
+     ,@(loop for (name lambda-list documentation default status) in *port-operations*
+             when (eq status :contract)
+               collect (if (eq default :none)
+                           `(declare-absent ,name)
+                           `(progn
+                              (eval-when (:compile-toplevel :load-toplevel :execute)
+                                (note-port-operation ',name :default))
+                              (defun ,name ,lambda-list ,documentation ,@default))))))
+
+(defun port-features ()
+  "List as keywords what this Lisp can do, for HELLO and SESSION-INFO."
+  (loop for (feature . operations) in '((:fork clone-process)
+                                        (:frames map-frames)
+                                        (:locals frame-locals)
+                                        (:interrupts install-interrupt)
+                                        (:threads thread-names))
+        when (loop for operation in operations
+                   always (not (eq :absent (fifth (find operation *port-operations*
+                                                        :key #'first)))))
+          collect feature))
+
+;;; Processes and descriptors
+
+(define-port-operation process-id ()
+  "Return the process id.")
+
+(define-port-operation parent-process-id ()
+  "Return the process id of the parent.")
+
+(define-port-operation end-process (code)
+  "End the process at once with CODE: no unwinding, no hooks, no flushing.")
+
+(define-port-operation die-with-parent ()
+  "Ask the kernel to kill this process when its parent ends; the request does not survive a fork."
+  nil)
+
+(define-port-operation receive-octets (buffer start)
+  "Wait for octets on descriptor 3 and put what there is into BUFFER from START.
+Returns how many, 0 at the end of the stream. User code may run while it waits, none afterwards.
+Descriptors that came along are kept for TAKE-DESCRIPTORS. Ends the process if the channel is
+broken.")
+
+(define-port-operation take-descriptors ()
+  "Return the list of descriptors received since the last call, in the order they were sent.")
+
+(define-port-operation send-octets (buffer end)
+  "Write BUFFER up to END to descriptor 3, all of it. Ends the process if the channel is broken.")
+
+(define-port-operation clone-process ()
+  "Copy the process as a sibling. Returns the copy's process id, or 0 in the copy.
+NIL if the kernel refused.")
+
+(define-port-operation adopt-descriptors (descriptors)
+  "In a copy: make DESCRIPTORS the channel or the channel and both outputs, and close them.")
+
+(define-port-operation close-descriptors (descriptors)
+  "Close DESCRIPTORS.")
+
+(define-port-operation only-thread-p ()
+  "True if no other thread exists."
+  t)
+
+(define-port-operation thread-names ()
+  "List the names of the threads that run, the calling one left out."
+  '())
+
+(define-port-operation main-thread-p ()
+  "True in the thread that serves the channel."
+  t)
+
+(define-port-operation end-thread ()
+  "End the calling thread, which is not the main one.")
+
+;;; Interrupts and signals
+
+(define-port-operation call-atomically (function)
+  "Call FUNCTION so that no interrupt runs meanwhile, except inside CALL-OPENLY."
+  (funcall function))
+
+(define-port-operation call-openly (function)
+  "Call FUNCTION, inside CALL-ATOMICALLY, so that interrupts can run."
+  (funcall function))
+
+(define-port-operation install-interrupt (function)
+  "Arrange that FUNCTION is called with the token when the server interrupts.")
+
+(define-port-operation refresh-signal-handlers ()
+  "Put the handlers the agent needs back where user code replaced them."
+  nil)
+
+;;; Streams
+
+(define-port-operation ensure-streams ()
+  "See to it that the standard streams go to descriptors 1 and 2 and read end of file.
+Replaces streams that were closed, and variables that were set to others.")
+
+(define-port-operation flush-streams ()
+  "Send out what the standard streams hold. Never signals.")
+
+(define-port-operation reset-columns ()
+  "Make FRESH-LINE on the standard streams do nothing until something is printed."
+  nil)
+
+(define-port-operation make-capture ()
+  "Return a character output stream that keeps a bounded number of characters.")
+
+(define-port-operation start-capture (capture keep stop)
+  "Empty CAPTURE. It will keep KEEP characters and call STOP-CAPTURE when it counts STOP of them.")
+
+(define-port-operation capture-text (capture)
+  "Return what CAPTURE kept as a simple string, and how many characters were printed.")
+
+;;; Evaluation and conditions
+
+(define-port-operation call-in-compilation-unit (function)
+  "Call FUNCTION as one compilation unit. Undefined names are noted, nothing is printed.")
+
+(define-port-operation undefined-names ()
+  "List what the running compilation unit met undefined as (CLASS . MESSAGE).")
+
+(define-port-operation call-recording-warnings (function note)
+  "Call FUNCTION; each warning reaches NOTE when no handler of the user's wanted it, and is muffled.
+Compiler notes are muffled, and errors of the compiler are kept for ORIGINAL-CONDITION.")
+
+(define-port-operation call-with-debugger (function debugger)
+  "Call FUNCTION; DEBUGGER gets each condition that would enter the debugger."
+  (let ((*debugger-hook* (lambda (condition hook)
+                           (declare (ignore hook))
+                           (funcall debugger condition))))
+    (funcall function)))
+
+(define-port-operation original-condition (condition)
+  "Return what CONDITION wraps, or itself; second, its frames if they were kept, or NIL."
+  (values condition nil))
+
+(define-port-operation standing-for (class)
+  "Return the class whose name is shown for CLASS."
+  class)
+
+(define-port-operation ignorable-warning-p (condition)
+  "True for warnings that a live session does not want, such as redefinitions."
+  (declare (ignore condition))
+  nil)
+
+(define-port-operation storage-kind (condition)
+  "Return :HEAP or :STACK if CONDITION says that it is used up, else NIL."
+  (declare (ignore condition))
+  nil)
+
+(define-port-operation condition-slots (condition)
+  "List the slots of CONDITION as (NAME . VALUE)."
+  (declare (ignore condition))
+  '())
+
+(define-port-operation restart-takes-value-p (restart)
+  "True if RESTART is likely to need an argument."
+  (member (restart-name restart) '(use-value store-value)))
+
+(define-port-operation signalling-frame ()
+  "Return the frame that signalled the condition the debugger is called for.")
+
+(define-port-operation call-as-interrupted (function)
+  "Call FUNCTION so that SIGNALLING-FRAME is the frame that an interrupt hit."
+  (funcall function))
+
+(define-port-operation map-frames (function frame limit)
+  "Call FUNCTION with each frame from FRAME down to the evaluator that means something to a user.
+FUNCTION gets the frame and its name. At most LIMIT frames are walked.
+Returns how many were walked and whether the end was reached.")
+
+(define-port-operation frame-call (frame)
+  "Return the name as a reader should see it and the list of arguments of FRAME.")
+
+(define-port-operation frame-source (frame)
+  "Return the file and the line of the definition FRAME runs, or NIL.")
+
+(define-port-operation frame-locals (frame)
+  "List the variables of FRAME as (NAME . VALUE).")
+
+(define-port-operation unbound-marker ()
+  "Return an object that prints as an unavailable value."
+  :unavailable)
+
+(define-port-operation call-in-fresh-context (function)
+  "Call FUNCTION independent of the printing or signalling it may have interrupted."
+  (funcall function))
+
+(define-port-operation call-locked (function)
+  "Call FUNCTION while no other thread is in CALL-LOCKED."
+  (funcall function))
+
+(define-port-operation clock-readings ()
+  "Return real time, run time and time spent collecting garbage in microseconds, and octets consed."
+  (flet ((microseconds (time)
+           (floor (* time 1000000) internal-time-units-per-second)))
+    (values (microseconds (get-internal-real-time)) (microseconds (get-internal-run-time)) 0 0)))
+
+(define-port-operation thread-name ()
+  "Return the name of the calling thread."
+  "main thread")
+
+(define-port-operation plain-message (condition)
+  "Return a better message for CONDITION than its own, or NIL."
+  (declare (ignore condition))
+  nil)
+
+(define-port-operation class-ancestors (class)
+  "List the classes in the precedence list of CLASS.")
+
+(define-port-operation start-port ()
+  "Prepare a process that has just started from the saved core."
+  nil)
+
+(define-port-operation prepare-image ()
+  "Prepare the image that is about to be saved: no threads, no debugger, policy for user code."
+  nil)
+
+(define-port-operation save-image (path)
+  "Save the image at PATH so that it starts in MAIN, and end.")

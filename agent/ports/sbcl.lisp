@@ -1,0 +1,731 @@
+;;;; The agent's port to SBCL. Needs SBCL 2.2.6 or newer on Linux, x86-64 or arm64, with threads.
+;;;; Only here the agent names symbols of SBCL's own packages.
+
+(in-package #:cl-mcp-agent)
+
+(eval-when (:compile-toplevel :load-toplevel :execute)
+  (require :sb-posix)
+  (require :sb-introspect)
+  (setf sb-ext:*evaluator-mode* :compile))
+
+;;; Calls of the C library. The names are resolved when the core starts.
+
+(defmacro c-call (name result &rest typed-arguments)
+  "Call the C function NAME; TYPED-ARGUMENTS alternates types and values."
+  `(sb-alien:alien-funcall
+    (sb-alien:extern-alien ,name (function ,result
+                                           ,@(loop for (type) on typed-arguments by #'cddr
+                                                   collect type)))
+    ,@(loop for (nil value) on typed-arguments by #'cddr
+            collect value)))
+
+(defconstant +interrupted-call+ 4)
+(defconstant +try-again+ 11)
+(defconstant +channel+ 3)
+
+(implement process-id ()
+  (c-call "getpid" sb-alien:int))
+
+(implement parent-process-id ()
+  (c-call "getppid" sb-alien:int))
+
+(implement end-process (code)
+  (loop (c-call "_exit" sb-alien:void sb-alien:int code)))
+
+(implement die-with-parent ()
+  (c-call "prctl" sb-alien:int sb-alien:int 1 sb-alien:unsigned-long 9))
+
+;;; The message header, the vector of buffers and the control data of recvmsg(2) lie in one octet
+;;; vector, at these places; the layout is that of every 64-bit Linux.
+(defconstant +header-buffers+ 16)
+(defconstant +header-buffer-count+ 24)
+(defconstant +header-control+ 32)
+(defconstant +header-control-length+ 40)
+(defconstant +header-flags+ 48)
+(defconstant +header-end+ 56)
+(defconstant +buffers+ 64)
+(defconstant +control+ 128)
+(defconstant +control-length+ 256)
+(defconstant +poll+ 512)
+
+(declaim (type octets *message*) (type list *descriptors*))
+(sb-ext:defglobal *message*
+    (make-array 640 :element-type '(unsigned-byte 8) :initial-element 0))
+(sb-ext:defglobal *descriptors* '())
+
+(defun note-descriptors (message length)
+  "Keep the descriptors in the LENGTH octets of control data at the address MESSAGE."
+  (let ((position 0))
+    (loop while (<= (+ position 16) length)
+          do (let ((size (sb-sys:sap-ref-64 message (+ +control+ position))))
+               (when (< size 16)
+                 (return))
+               (when (and (= 1 (sb-sys:sap-ref-32 message (+ +control+ position 8)))
+                          (= 1 (sb-sys:sap-ref-32 message (+ +control+ position 12))))
+                 (loop for offset from 16 below size by 4
+                       do (setf *descriptors*
+                                (append *descriptors*
+                                        (list (sb-sys:sap-ref-32
+                                               message (+ +control+ position offset)))))))
+               (incf position (logandc2 (+ size 7) 7))))))
+
+(defun wait-for-octets ()
+  (let ((message *message*))
+    (sb-sys:with-pinned-objects (message)
+      (let ((entry (sb-sys:sap+ (sb-sys:vector-sap message) +poll+)))
+        (setf (sb-sys:sap-ref-32 entry 0) +channel+
+              (sb-sys:sap-ref-32 entry 4) 1)
+        (c-call "poll" sb-alien:int
+                sb-sys:system-area-pointer entry
+                sb-alien:unsigned-long 1
+                sb-alien:int -1)))))
+
+(implement receive-octets (buffer start)
+  (declare (type octets buffer) (type index start))
+  (let ((message *message*))
+    (loop
+      (call-openly #'wait-for-octets)
+      (sb-sys:with-pinned-objects (buffer message)
+        (let ((header (sb-sys:vector-sap message)))
+          (setf (sb-sys:sap-ref-sap header +header-buffers+) (sb-sys:sap+ header +buffers+)
+                (sb-sys:sap-ref-64 header +header-buffer-count+) 1
+                (sb-sys:sap-ref-sap header +header-control+) (sb-sys:sap+ header +control+)
+                (sb-sys:sap-ref-64 header +header-control-length+) +control-length+
+                (sb-sys:sap-ref-sap header +buffers+)
+                (sb-sys:sap+ (sb-sys:vector-sap buffer) start)
+                (sb-sys:sap-ref-64 header (+ +buffers+ 8)) (- (length buffer) start))
+          ;; MSG_CMSG_CLOEXEC and MSG_DONTWAIT: the wait above is where interrupts run.
+          (let ((count (c-call "recvmsg" sb-alien:long
+                               sb-alien:int +channel+
+                               sb-sys:system-area-pointer header
+                               sb-alien:int (logior #x40000000 #x40))))
+            (cond ((plusp count)
+                   (let ((length (sb-sys:sap-ref-64 header +header-control-length+)))
+                     (when (plusp length)
+                       (note-descriptors header length)))
+                   (return count))
+                  ((zerop count)
+                   (return 0))
+                  (t
+                   (let ((code (sb-alien:get-errno)))
+                     (unless (or (= code +interrupted-call+) (= code +try-again+))
+                       (end-process 71)))))))))))
+
+(implement take-descriptors ()
+  (shiftf *descriptors* '()))
+
+(defun wait-until-writable ()
+  (let ((message *message*))
+    (sb-sys:with-pinned-objects (message)
+      (let ((entry (sb-sys:sap+ (sb-sys:vector-sap message) +poll+)))
+        (setf (sb-sys:sap-ref-32 entry 0) +channel+
+              (sb-sys:sap-ref-32 entry 4) 4)
+        (c-call "poll" sb-alien:int
+                sb-sys:system-area-pointer entry
+                sb-alien:unsigned-long 1
+                sb-alien:int -1)))))
+
+(implement send-octets (buffer end)
+  (declare (type octets buffer) (type index end))
+  (let ((start 0))
+    (declare (type index start))
+    (loop while (< start end)
+          do (let ((count (sb-sys:with-pinned-objects (buffer)
+                            ;; MSG_NOSIGNAL, so that a user's SIGPIPE handler has no say.
+                            (c-call "send" sb-alien:long
+                                    sb-alien:int +channel+
+                                    sb-sys:system-area-pointer
+                                    (sb-sys:sap+ (sb-sys:vector-sap buffer) start)
+                                    sb-alien:unsigned-long (- end start)
+                                    sb-alien:int #x4000))))
+               (if (minusp count)
+                   (let ((code (sb-alien:get-errno)))
+                     (cond ((= code +try-again+) (wait-until-writable))
+                           ((/= code +interrupted-call+) (end-process 72))))
+                   (incf start count))))))
+
+;;; Copies of the process
+
+(defun thread-id-address ()
+  "Return where the C library keeps the main thread's id, or 0.
+Only the kernel can change it in a copy (CLONE_CHILD_SETTID), and what the C library does not know
+it cannot signal: INTERRUPT-THREAD of the main thread would fail in copies."
+  (let* ((self (c-call "pthread_self" sb-alien:unsigned-long))
+         (id (c-call "syscall" sb-alien:long sb-alien:long #+x86-64 186 #-x86-64 178)))
+    (or (loop for offset from 512 below 1024 by 4
+              when (= id (sb-sys:sap-ref-32 (sb-sys:int-sap self) offset))
+                return (+ self offset))
+        0)))
+
+(implement clone-process ()
+  (let* ((address (thread-id-address))
+         ;; CLONE_PARENT and SIGCHLD; CLONE_CHILD_SETTID and CLONE_CHILD_CLEARTID as fork(3) does.
+         (flags (logior #x8000 17 (if (zerop address) 0 (logior #x01000000 #x00200000))))
+         (process #+x86-64
+                  (c-call "syscall" sb-alien:long sb-alien:long 56
+                          sb-alien:unsigned-long flags
+                          sb-alien:unsigned-long 0 sb-alien:unsigned-long 0
+                          sb-alien:unsigned-long address sb-alien:unsigned-long 0)
+                  #-x86-64
+                  (c-call "syscall" sb-alien:long sb-alien:long 220
+                          sb-alien:unsigned-long flags
+                          sb-alien:unsigned-long 0 sb-alien:unsigned-long 0
+                          sb-alien:unsigned-long 0 sb-alien:unsigned-long address)))
+    (if (minusp process) nil process)))
+
+(implement adopt-descriptors (descriptors)
+  (loop for descriptor in descriptors
+        for target in '(3 1 2)
+        ;; O_CLOEXEC on the channel: programs that the user starts have no business there.
+        do (c-call "dup3" sb-alien:int sb-alien:int descriptor sb-alien:int target
+                   sb-alien:int (if (= target 3) #o2000000 0)))
+  (close-descriptors descriptors))
+
+(implement close-descriptors (descriptors)
+  (dolist (descriptor descriptors)
+    (c-call "close" sb-alien:int sb-alien:int descriptor)))
+
+(implement only-thread-p ()
+  (null (rest (sb-int:with-system-mutex (sb-thread::*make-thread-lock*)
+                (sb-thread::%dispose-thread-structs)
+                ;; A thread is here before it has begun to run, and not yet in LIST-ALL-THREADS.
+                (sb-thread::avltree-list sb-thread::*all-threads*)))))
+
+(implement thread-names ()
+  (loop for thread in (sb-thread:list-all-threads)
+        unless (eq thread sb-thread:*current-thread*)
+          collect (let ((name (sb-thread:thread-name thread)))
+                    (if (stringp name) name "unnamed thread"))))
+
+(implement main-thread-p ()
+  (eq sb-thread:*current-thread* (sb-thread:main-thread)))
+
+(implement end-thread ()
+  (sb-thread:abort-thread))
+
+;;; The finalizer thread would forbid copies. It never runs: finalizers run in the thread that
+;;; collected garbage, as they do on SBCL without threads.
+
+(defun run-finalizers-here ()
+  (when (and sb-sys:*allow-with-interrupts* (not sb-impl::*in-a-finalizer*))
+    (sb-thread::without-thread-waiting-for ()
+      (sb-sys:with-interrupts
+        (sb-impl::run-pending-finalizers)))))
+
+(defun remove-finalizer-thread ()
+  "Stop the finalizer thread for good, in this process and in those started from its core."
+  (when (sb-thread::thread-p sb-impl::*finalizer-thread*)
+    (sb-impl::finalizer-thread-stop))
+  (sb-ext:unlock-package "SB-IMPL")
+  (handler-bind ((warning #'muffle-warning))
+    (setf (fdefinition 'sb-impl::finalizer-thread-start)
+          (lambda ()
+            (setf (sb-alien:extern-alien "finalizer_thread_runflag" sb-alien:int) 1))
+          (fdefinition 'sb-impl::finalizer-thread-stop)
+          (lambda () nil)
+          (fdefinition 'sb-impl::finalizer-thread-notify)
+          #'run-finalizers-here))
+  (sb-ext:lock-package "SB-IMPL")
+  (setf (sb-alien:extern-alien "finalizer_thread_runflag" sb-alien:int) 1))
+
+;;; Interrupts and signals
+
+(implement call-atomically (function)
+  (declare (type function function))
+  (sb-sys:without-interrupts
+    (sb-sys:allow-with-interrupts
+      (funcall function))))
+
+(implement call-openly (function)
+  (declare (type function function))
+  (sb-sys:with-interrupts
+    (funcall function)))
+
+(sb-ext:defglobal *on-interrupt* nil)
+(sb-ext:defglobal *interrupt-handler* nil)
+
+(defun handle-urgent-signal (signal info context)
+  "Tell the server's interrupts from those of SBCL's threads, which use the same signal."
+  ;; si_code is SI_QUEUE when sigqueue(3) was used; the value follows the sender's ids.
+  (if (and info (= -1 (sb-sys:signed-sap-ref-32 info 8)))
+      (let ((token (sb-sys:sap-ref-32 info 24))
+            (sb-kernel:*current-internal-error-context* context))
+        (funcall (the function *on-interrupt*) token))
+      (sb-unix::sigurg-handler signal info context)))
+
+(defun installed-handler ()
+  (sb-sys:sap-ref-lispobj (sb-sys:foreign-symbol-sap "lisp_sig_handlers" t)
+                          (ash sb-unix:sigurg sb-vm:word-shift)))
+
+(implement install-interrupt (function)
+  (setf *on-interrupt* function)
+  (sb-sys:enable-interrupt sb-unix:sigurg #'handle-urgent-signal)
+  (setf *interrupt-handler* (installed-handler)))
+
+(implement refresh-signal-handlers ()
+  (unless (eq *interrupt-handler* (installed-handler))
+    (install-interrupt *on-interrupt*)))
+
+;;; Streams
+
+(sb-ext:defglobal *output* nil)
+(sb-ext:defglobal *error-output-stream* nil)
+(sb-ext:defglobal *no-input* nil)
+(sb-ext:defglobal *interactive* nil)
+
+(defun make-output (descriptor name)
+  (sb-sys:make-fd-stream descriptor
+                         :name name :output t :buffering :none :element-type :default
+                         :external-format '(:utf-8 :replacement #\ufffd)))
+
+(defun renew-streams ()
+  (setf *output* (make-output 1 "standard output")
+        *error-output-stream* (make-output 2 "error output")
+        *no-input* (make-concatenated-stream)
+        *interactive* (make-two-way-stream *no-input* *output*)))
+
+(implement ensure-streams ()
+  (unless (and *output*
+               (open-stream-p *output*) (open-stream-p *error-output-stream*)
+               (open-stream-p *no-input*) (open-stream-p *interactive*))
+    (renew-streams))
+  (let ((output *output*)
+        (error-output *error-output-stream*)
+        (interactive *interactive*))
+    (setf sb-impl::*stdin* *no-input*
+          sb-impl::*stdout* output
+          sb-impl::*stderr* error-output
+          sb-impl::*tty* interactive
+          *standard-output* output
+          *trace-output* output
+          *error-output* error-output
+          *standard-input* *no-input*
+          *terminal-io* interactive
+          *query-io* interactive
+          *debug-io* interactive)))
+
+(implement flush-streams ()
+  (ignore-errors (finish-output *output*))
+  (ignore-errors (finish-output *error-output-stream*)))
+
+(implement reset-columns ()
+  (setf (sb-impl::fd-stream-output-column *output*) 0
+        (sb-impl::fd-stream-output-column *error-output-stream*) 0))
+
+;;; A stream that keeps a bounded number of characters
+
+(declaim (ftype function stop-capture))
+
+(defstruct (capture (:include sb-kernel:ansi-stream
+                     (out #'capture-character)
+                     (sout #'capture-string)
+                     (misc #'capture-misc))
+                    (:constructor %make-capture ())
+                    (:conc-name captured-)
+                    (:copier nil)
+                    (:predicate nil))
+  (text-buffer (make-string 256) :type (simple-array character (*)))
+  (kept 0 :type index)
+  (keep 0 :type index)
+  (count 0 :type index)
+  (stop 0 :type index)
+  (column 0 :type index))
+
+(defun grow-capture (capture needed)
+  (declare (type index needed))
+  (let* ((old (captured-text-buffer capture))
+         (new (make-string (min (captured-keep capture) (max needed (* 2 (length old)))))))
+    (replace new old :end2 (captured-kept capture))
+    (setf (captured-text-buffer capture) new)))
+
+(defun capture-character (capture character)
+  (declare (type capture capture) (type character character)
+           (optimize speed (sb-c:insert-array-bounds-checks 0)))
+  (let ((kept (captured-kept capture)))
+    (when (< kept (captured-keep capture))
+      (when (= kept (length (captured-text-buffer capture)))
+        (grow-capture capture (1+ kept)))
+      (setf (schar (captured-text-buffer capture) kept) character
+            (captured-kept capture) (1+ kept)))
+    (setf (captured-column capture)
+          (if (char= character #\newline) 0 (1+ (captured-column capture))))
+    (when (>= (incf (captured-count capture)) (captured-stop capture))
+      (stop-capture))
+    character))
+
+(defun capture-string (capture string start end)
+  (declare (type capture capture) (type simple-string string) (type index start)
+           (type (or null index) end) (optimize speed))
+  (let* ((end (or end (length string)))
+         (room (- (captured-keep capture) (captured-kept capture)))
+         (taken (min room (- end start)))
+         (kept (captured-kept capture)))
+    (declare (type index end room taken))
+    (when (plusp taken)
+      (when (> (+ kept taken) (length (captured-text-buffer capture)))
+        (grow-capture capture (+ kept taken)))
+      (let ((text (captured-text-buffer capture)))
+        (macrolet ((copy ()
+                     `(loop for from of-type index from start below (+ start taken)
+                            for to of-type index from kept
+                            do (setf (schar text to) (schar string from)))))
+          (if (typep string '(simple-array character (*))) (copy) (copy))))
+      (setf (captured-kept capture) (+ kept taken)))
+    (let ((newline (position #\newline string :start start :end end :from-end t)))
+      (setf (captured-column capture)
+            (if newline
+                (- end newline 1)
+                (+ (captured-column capture) (- end start)))))
+    (when (>= (incf (captured-count capture) (- end start)) (captured-stop capture))
+      (stop-capture))
+    string))
+
+(defun capture-misc (capture operation argument)
+  (declare (ignore argument))
+  (sb-impl::stream-misc-case (operation :default nil)
+    (:charpos (captured-column capture))
+    (:element-type 'character)
+    (:element-mode 'character)
+    (:external-format :default)))
+
+(implement make-capture ()
+  (%make-capture))
+
+(implement start-capture (capture keep stop)
+  (setf (captured-kept capture) 0
+        (captured-keep capture) keep
+        (captured-count capture) 0
+        (captured-stop capture) stop
+        (captured-column capture) 0))
+
+(implement capture-text (capture)
+  (values (subseq (captured-text-buffer capture) 0 (captured-kept capture))
+          (captured-count capture)))
+
+;;; Evaluation
+
+(implement call-in-compilation-unit (function)
+  (declare (type function function))
+  ;; What WITH-COMPILATION-UNIT binds, without the summary it prints at the end.
+  (let ((sb-c::*aborted-compilation-unit-count* 0)
+        (sb-c::*compiler-error-count* 0)
+        (sb-c::*compiler-warning-count* 0)
+        (sb-c::*compiler-style-warning-count* 0)
+        (sb-c::*compiler-note-count* 0)
+        (sb-c::*undefined-warnings* nil)
+        (sb-c::*argument-mismatch-warnings* nil)
+        (sb-c::*methods-in-compilation-unit* nil)
+        (sb-c::*in-compilation-unit* t))
+    (handler-bind ((sb-kernel:parse-unknown-type
+                     (lambda (condition)
+                       (sb-c::note-undefined-reference
+                        (sb-kernel:parse-unknown-type-specifier condition) :type))))
+      (funcall function))))
+
+(defun still-undefined-p (name kind)
+  (ecase kind
+    (:function (not (fboundp name)))
+    (:variable (not (and (symbolp name)
+                         (or (boundp name)
+                             (not (eq :unknown (sb-int:info :variable :kind name)))))))
+    (:type t)))
+
+(implement undefined-names ()
+  (loop for warning in (reverse sb-c::*undefined-warnings*)
+        for name = (sb-c::undefined-warning-name warning)
+        for kind = (sb-c::undefined-warning-kind warning)
+        when (still-undefined-p name kind)
+          collect (cons (if (eq kind :variable) 'warning 'style-warning)
+                        (format nil "undefined ~(~a~): ~s" kind name))))
+
+(defvar *compiler-errors* '()
+  "What the compiler took for errors of the user's in this request: (MESSAGE CONDITION FRAMES).")
+
+(defvar *note-warning*)
+(defvar *keep-frames* nil)
+
+(defun innermost-condition (condition)
+  "Return the error a macro signalled, if CONDITION is the compiler's message about it."
+  (loop
+    (let ((inner (cond ((typep condition 'sb-int:encapsulated-condition)
+                        (sb-int:encapsulated-condition condition))
+                       ((typep condition 'sb-int:simple-program-error)
+                        (find-if (lambda (argument) (typep argument 'condition))
+                                 (simple-condition-format-arguments condition))))))
+      (if inner
+          (setf condition inner)
+          (return condition)))))
+
+(defun note-compiler-error (condition)
+  "Keep an error the compiler found, as the form that has it will signal something else."
+  (let* ((inner (sb-int:encapsulated-condition condition))
+         (original (innermost-condition inner)))
+    (when (boundp 'sb-c::*compiler-error-bailout*)
+      (unless (find original *compiler-errors* :key #'second)
+        (push (list (ignore-errors (princ-to-string inner))
+                    original
+                    (and *keep-frames* (funcall *keep-frames* original)))
+              *compiler-errors*)
+        (funcall *note-warning* original))
+      ;; What the compiler does itself here, except for the text it prints.
+      (when (and (boundp 'sb-c::*failure-p*) (find-restart 'continue condition))
+        (setf sb-c::*failure-p* t
+              sb-c::*warnings-p* t)
+        (continue condition)))))
+
+(defun note-and-muffle (condition)
+  (let ((restart (find-restart 'muffle-warning condition)))
+    (when restart
+      (unless (ignorable-warning-p condition)
+        (funcall *note-warning* condition))
+      (invoke-restart restart))))
+
+(implement call-recording-warnings (function note)
+  (declare (type function function))
+  (let ((*compiler-errors* '())
+        (*note-warning* note))
+    (handler-bind ((warning #'note-and-muffle)
+                   (sb-ext:compiler-note #'muffle-warning)
+                   (sb-c:compiler-error #'note-compiler-error))
+      (funcall function))))
+
+(implement ignorable-warning-p (condition)
+  (typep condition 'sb-kernel:redefinition-warning))
+
+(defvar *debugger* nil)
+
+(defun enter-agent (condition hook)
+  "Give CONDITION to the user's *DEBUGGER-HOOK* as the standard says, then to the agent."
+  (declare (ignore hook))
+  (let ((hook *debugger-hook*))
+    (when hook
+      (let ((*debugger-hook* nil))
+        (funcall hook condition hook))))
+  (funcall (the function *debugger*) condition))
+
+(sb-ext:defglobal *thread-debugger* nil)
+
+(defun instead-of-the-debugger (condition)
+  "Stand in for SBCL's debugger when user code has put *INVOKE-DEBUGGER-HOOK* out of action."
+  (funcall (the function (or *debugger* *thread-debugger*)) condition))
+
+(defun remove-debugger ()
+  (sb-ext:unlock-package "SB-DEBUG")
+  (handler-bind ((warning #'muffle-warning))
+    (setf (fdefinition 'sb-debug::%invoke-debugger) #'instead-of-the-debugger))
+  (sb-ext:lock-package "SB-DEBUG"))
+
+(implement call-with-debugger (function debugger)
+  (declare (type function function))
+  (let ((*debugger* debugger)
+        (sb-ext:*invoke-debugger-hook* #'enter-agent)
+        ;; Handlers of errors that signal errors are ordinary; what never ends fills the stack.
+        (sb-kernel:*maximum-error-depth* 1000000))
+    (funcall function)))
+
+(implement standing-for (class)
+  (let* ((name (class-name class))
+         (package (and name (symbol-package name))))
+    (flet ((implementation-p (package)
+             (and package (eql 0 (search "SB-" (package-name package))))))
+      (if (and (implementation-p package)
+               (or (eql 0 (search "SIMPLE-" (symbol-name name)))
+                   (subtypep class 'warning)))
+          (or (find-if (lambda (class)
+                         (let ((name (class-name class)))
+                           (and (eq (symbol-package name) (find-package "COMMON-LISP"))
+                                (not (eql 0 (search "SIMPLE-" (symbol-name name)))))))
+                       (rest (sb-mop:class-precedence-list class)))
+              class)
+          class))))
+
+(implement original-condition (condition)
+  (if (typep condition 'sb-int:compiled-program-error)
+      (let ((entry (find (sb-kernel::program-error-message condition) *compiler-errors*
+                         :key #'first :test #'equal)))
+        (if entry
+            (values (second entry) (third entry))
+            (values condition nil)))
+      (values (innermost-condition condition) nil)))
+
+(implement storage-kind (condition)
+  (typecase condition
+    (sb-kernel::heap-exhausted-error :heap)
+    (sb-sys:memory-fault-error nil)
+    (storage-condition :stack)))
+
+(implement condition-slots (condition)
+  (loop for slot in (sb-mop:class-slots (class-of condition))
+        for name = (sb-mop:slot-definition-name slot)
+        unless (or (member name '(sb-kernel::format-control sb-kernel::format-arguments
+                                  sb-kernel::context))
+                   (not (slot-boundp condition name)))
+          collect (cons name (slot-value condition name))))
+
+(implement restart-takes-value-p (restart)
+  (let ((function (sb-kernel::restart-interactive-function restart)))
+    (if (or function (member (restart-name restart) '(use-value store-value))) t nil)))
+
+;;; Frames
+
+(defvar *top-frame* nil
+  "The frame to begin with when a condition arrived outside INVOKE-DEBUGGER.")
+
+(defparameter *public-packages*
+  '("SB-EXT" "SB-THREAD" "SB-POSIX" "SB-GRAY" "SB-MOP" "SB-BSD-SOCKETS" "SB-CLTL2"
+    "SB-CONCURRENCY" "SB-INTROSPECT" "SB-SPROF" "SB-ALIEN" "SB-UNICODE"))
+
+(defun visible-symbol-p (symbol)
+  "True unless SYMBOL names a function that only someone at work on the Lisp would look for."
+  (let ((package (symbol-package symbol)))
+    (or (null package)
+        (let ((name (package-name package)))
+          (or (null name)
+              (and (not (eq package #.(find-package "CL-MCP-AGENT")))
+                   (or (< (length name) 3)
+                       (char/= #\S (char name 0))
+                       (char/= #\B (char name 1))
+                       (char/= #\- (char name 2))
+                       (and (member name *public-packages* :test #'string=)
+                            (eq :external (nth-value 1 (find-symbol (symbol-name symbol)
+                                                                    package)))))))))))
+
+(defun visible-name-p (name)
+  (cond ((symbolp name) (visible-symbol-p name))
+        ((stringp name) (string= name "undefined function"))
+        ((atom name) nil)
+        (t
+         (case (first name)
+           ((sb-pcl::fast-method sb-pcl::slow-method)
+            (let ((function (second name)))
+              (and (visible-name-p function)
+                   (not (member function '(no-applicable-method no-next-method slot-unbound
+                                           slot-missing))))))
+           ((flet labels lambda sb-int:named-lambda macro-function compiler-macro-function setf)
+            (let ((place (member :in name)))
+              (cond (place (visible-name-p (second place)))
+                    ((member (first name) '(lambda sb-int:named-lambda)) t)
+                    ((consp (rest name)) (visible-name-p (second name)))
+                    (t nil))))
+           (t (and (symbolp (first name)) (visible-symbol-p (first name))))))))
+
+(implement signalling-frame ()
+  (or *top-frame*
+      (let ((hint (sb-debug::resolve-stack-top-hint)))
+        (if (sb-di:frame-p hint) hint nil))
+      (sb-di:top-frame)))
+
+(defun name-of-frame (frame)
+  (sb-di:debug-fun-name (sb-di:frame-debug-fun frame)))
+
+(implement map-frames (function frame limit)
+  (declare (type function function) (type fixnum limit))
+  (let ((walked 0))
+    (declare (type fixnum walked))
+    (loop
+      (when (null frame)
+        (return (values walked t)))
+      (when (>= walked limit)
+        (return (values walked nil)))
+      (let* ((name (name-of-frame frame))
+             (below (sb-di:frame-down frame))
+             (name-below (and below (name-of-frame below))))
+        (incf walked)
+        (when (or (eq name 'evaluate-form)
+                  (and (eq name 'eval) (eq name-below 'evaluate-form)))
+          (return (values walked t)))
+        (when (and (visible-name-p name)
+                   (not (and (eq name-below 'sb-impl::%simple-eval)
+                             (consp name) (eq 'lambda (first name)))))
+          (funcall function frame name))
+        (setf frame below)))))
+
+(implement frame-call (frame)
+  (multiple-value-bind (name arguments)
+      (sb-debug::frame-call frame :method-frame-style :normal)
+    (values (if (and (consp name) (eq (first name) :method))
+                (cons 'method (rest name))
+                name)
+            arguments)))
+
+(implement frame-locals (frame)
+  (let ((location (sb-di:frame-code-location frame))
+        (variables '()))
+    (handler-case
+        (sb-di:do-debug-fun-vars (variable (sb-di:frame-debug-fun frame))
+          (when (eq :valid (sb-di:debug-var-validity variable location))
+            (push (cons (sb-di:debug-var-symbol variable)
+                        (sb-di:debug-var-value variable frame))
+                  variables)))
+      (sb-di:debug-condition ()))
+    (nreverse variables)))
+
+(implement unbound-marker ()
+  (sb-debug::make-unprintable-object "unavailable"))
+
+(implement frame-source (frame)
+  (declare (ignore frame))
+  nil)
+
+(implement call-in-fresh-context (function)
+  (declare (type function function))
+  (let ((sb-debug:*stack-top-hint* nil)
+        (*top-frame* nil)
+        (sb-kernel:*current-level-in-print* 0)
+        (sb-impl::*circularity-hash-table* nil)
+        (sb-impl::*circularity-counter* nil)
+        (sb-ext:*suppress-print-errors* nil)
+        (sb-kernel::*current-error-depth* 0)
+        (sb-impl::*deadline* nil))
+    (funcall function)))
+
+(sb-ext:defglobal *lock* (sb-thread:make-mutex :name "agent"))
+
+(implement call-locked (function)
+  (declare (type function function))
+  (sb-thread:with-recursive-lock (*lock*)
+    (funcall function)))
+
+(implement clock-readings ()
+  (values (get-internal-real-time) (get-internal-run-time) sb-ext:*gc-run-time*
+          (sb-ext:get-bytes-consed)))
+
+(implement thread-name ()
+  (let ((name (sb-thread:thread-name sb-thread:*current-thread*)))
+    (if (stringp name) name "unnamed thread")))
+
+(implement plain-message (condition)
+  (if (eq (type-of condition) 'undefined-function)
+      (format nil "The function ~s is undefined." (cell-error-name condition))
+      nil))
+
+(implement call-as-interrupted (function)
+  (declare (type function function))
+  (let ((*top-frame* (sb-di::find-interrupted-frame)))
+    (funcall function)))
+
+(implement class-ancestors (class)
+  (sb-mop:class-precedence-list class))
+
+;;; The image
+
+(implement start-port ()
+  ;; Streams of the image that was saved are closed; F_SETFD, FD_CLOEXEC.
+  (setf *output* nil)
+  (c-call "fcntl" sb-alien:int sb-alien:int +channel+ sb-alien:int 2 sb-alien:int 1))
+
+(implement prepare-image ()
+  (remove-finalizer-thread)
+  (remove-debugger)
+  (setf *thread-debugger* #'debugger)
+  (setf sb-ext:*invoke-debugger-hook* #'enter-agent
+        *debugger* #'debugger)
+  (setf sb-ext:*evaluator-mode* :compile)
+  ;; Variables can be looked at, and calls in tail position stay calls in tail position.
+  (proclaim '(optimize (debug 2) (safety 1) (speed 1) (space 1) (compilation-speed 1)
+              (sb-c::insert-debug-catch 0))))
+
+(implement save-image (path)
+  (sb-ext:save-lisp-and-die path :toplevel #'main :executable nil))
+
+(define-missing-operations)

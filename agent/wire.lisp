@@ -1,0 +1,340 @@
+;;;; The wire format, the twin of src/wire: frames of one s-expression each, as octets. The reader
+;;;; makes no symbols: a keyword it does not know becomes :UNKNOWN.
+
+(in-package #:cl-mcp-agent)
+
+(defconstant +frame-header-length+ 8)
+(defconstant +frame-limit+ (* 16 1024 1024))
+
+(declaim (type octets *input* *output-octets*)
+         (type index *input-start* *input-end* *output-end*))
+(defvar *input* (make-array 65536 :element-type '(unsigned-byte 8) :initial-element 0))
+(defvar *input-start* 0)
+(defvar *input-end* 0)
+(defvar *output-octets* (make-array 65536 :element-type '(unsigned-byte 8) :initial-element 0))
+(defvar *output-end* 0)
+
+;;; Keywords
+
+(defparameter *wire-keywords*
+  '(:hello :configure :warm :fork :evaluate :abort :frames :list-definitions :describe-symbol
+    :session-info :load-system :load-file :server-pid :directory :user-init :load :preload :pid
+    :code :package :max-chars :print-length :print-level :capture-time :token :from :count :locals
+    :type :name :system :force :path :compile))
+
+(declaim (type simple-vector *keyword-table*))
+(defvar *keyword-table* (make-array 256 :initial-element '()))
+
+(defun octets-of-name (name)
+  (map 'octets #'char-code (string-downcase name)))
+
+(declaim (inline next-hash))
+(defun next-hash (hash octet)
+  (declare (type (unsigned-byte 24) hash) (type (unsigned-byte 8) octet))
+  (logand #xffffff (+ octet (* 31 hash))))
+
+(defun learn-keyword (keyword)
+  "Make the reader of the wire know KEYWORD."
+  (let* ((octets (octets-of-name keyword))
+         (hash (reduce #'next-hash octets :initial-value 0))
+         (place (logand hash 255)))
+    (unless (rassoc keyword (svref *keyword-table* place))
+      (push (cons octets keyword) (svref *keyword-table* place)))))
+
+(mapc #'learn-keyword *wire-keywords*)
+
+;;; Reading
+
+(define-condition wire-error (error)
+  ()
+  (:report "The message on the channel makes no sense."))
+
+(defun decode-string (start end escapes)
+  "Decode the UTF-8 of *INPUT* between START and END, which holds ESCAPES backslashes to drop."
+  (declare (type index start end escapes))
+  (let* ((input *input*)
+         (text (make-string (- end start escapes)))
+         (from start)
+         (to 0))
+    (declare (type index from to) (type octets input))
+    (fast
+      (loop while (< from end)
+            do (let ((octet (aref input from)))
+                 (when (= octet 92)
+                   (incf from)
+                   (setf octet (aref input from)))
+                 (flet ((more (offset)
+                          (if (< (+ from offset) end)
+                              (logand 63 (aref input (+ from offset)))
+                              0)))
+                   (declare (inline more))
+                   (multiple-value-bind (code width)
+                       (cond ((< octet 128) (values octet 1))
+                             ((< octet 224)
+                              (values (logior (ash (logand octet 31) 6) (more 1)) 2))
+                             ((< octet 240)
+                              (values (logior (ash (logand octet 15) 12) (ash (more 1) 6) (more 2))
+                                      3))
+                             (t
+                              (values (logior (ash (logand octet 7) 18) (ash (more 1) 12)
+                                              (ash (more 2) 6) (more 3))
+                                      4)))
+                     (declare (type (unsigned-byte 21) code))
+                     (setf (schar text to)
+                           (if (< code char-code-limit) (code-char code) (code-char #xfffd)))
+                     (incf to)
+                     (incf from width))))))
+    (if (= to (length text)) text (subseq text 0 to))))
+
+(defun parse-string (position limit)
+  "Read the string after the quote at POSITION of *INPUT*; return it and where it ended."
+  (declare (type index position limit))
+  (let ((input *input*)
+        (start (1+ position))
+        (escapes 0)
+        (at (1+ position)))
+    (declare (type octets input) (type index start escapes at))
+    (fast
+      (loop
+        (when (>= at limit)
+          (error 'wire-error))
+        (let ((octet (aref input at)))
+          (cond ((= octet 34) (return))
+                ((= octet 92) (incf escapes) (incf at 2))
+                (t (incf at))))))
+    (values (decode-string start at escapes) (1+ at))))
+
+(defun parse-keyword (position limit)
+  (declare (type index position limit))
+  (let ((input *input*)
+        (hash 0)
+        (at (1+ position)))
+    (declare (type octets input) (type index at) (type (unsigned-byte 24) hash))
+    (fast
+      (loop while (< at limit)
+            do (let ((octet (aref input at)))
+                 (when (or (= octet 32) (= octet 41))
+                   (return))
+                 (setf hash (next-hash hash octet))
+                 (incf at))))
+    (let ((length (- at position 1)))
+      (values (or (loop for (octets . keyword) in (svref *keyword-table* (logand hash 255))
+                        when (and (= length (length (the octets octets)))
+                                  (fast
+                                    (loop for index of-type index below length
+                                          always (= (aref (the octets octets) index)
+                                                    (aref input (+ position 1 index))))))
+                          return keyword)
+                  :unknown)
+              at))))
+
+(defun parse-atom (position limit)
+  "Read an integer, NIL or T; a float is read as the integer part, as no request has one."
+  (declare (type index position limit))
+  (let* ((input *input*)
+         (first (aref input position))
+         (end (or (position-if (lambda (octet) (or (= octet 32) (= octet 41)))
+                               input :start position :end limit)
+                  limit)))
+    (declare (type octets input) (type index end))
+    (cond ((= first 110) (values nil end))
+          ((= first 116) (values t end))
+          (t
+           (let ((sign (if (= first 45) -1 1))
+                 (value 0))
+             (declare (type (integer 0 #.(ash most-positive-fixnum -4)) value))
+             (loop for at from (if (= first 45) (1+ position) position) below end
+                   for digit = (- (aref input at) 48)
+                   while (<= 0 digit 9)
+                   do (setf value (+ (* 10 (mod value (ash 1 53))) digit)))
+             (values (* sign value) end))))))
+
+(defun parse-value (position limit depth)
+  "Read the value at POSITION of *INPUT*; return it and where it ended."
+  (declare (type index position limit depth))
+  (when (or (>= position limit) (> depth 64))
+    (error 'wire-error))
+  (let ((octet (aref *input* position)))
+    (cond ((= octet 40)
+           (let* ((head (list nil))
+                  (tail head)
+                  (at (1+ position)))
+             (declare (type index at))
+             (loop
+               (when (>= at limit)
+                 (error 'wire-error))
+               (let ((octet (aref *input* at)))
+                 (cond ((= octet 41) (return (values (rest head) (1+ at))))
+                       ((= octet 32) (incf at))
+                       (t
+                        (multiple-value-bind (value end) (parse-value at limit (1+ depth))
+                          (setf tail (setf (rest tail) (list value))
+                                at end))))))))
+          ((= octet 34) (parse-string position limit))
+          ((= octet 58) (parse-keyword position limit))
+          (t (parse-atom position limit)))))
+
+(defun frame-length (start)
+  "Decode the eight hexadecimal digits at START of *INPUT*."
+  (let ((length 0))
+    (declare (type (unsigned-byte 32) length))
+    (loop for index from start below (+ start +frame-header-length+)
+          do (let* ((octet (aref *input* index))
+                    (digit (cond ((<= 48 octet 57) (- octet 48))
+                                 ((<= 97 octet 102) (- octet 87))
+                                 (t (end-process 73)))))
+               (declare (type (unsigned-byte 4) digit))
+               (setf length (logior digit (logand #xffffffff (ash length 4))))))
+    (when (> length +frame-limit+)
+      (end-process 73))
+    length))
+
+(defun receive-more (needed)
+  "Read at least up to NEEDED octets after *INPUT-START*. Ends the process at the end of the stream."
+  (declare (type index needed))
+  (loop while (< (- *input-end* *input-start*) needed)
+        do (when (> (+ *input-start* needed) (length *input*))
+             (let ((new (if (> needed (length *input*))
+                            (make-array (+ needed 4096) :element-type '(unsigned-byte 8))
+                            *input*)))
+               (replace new *input* :start2 *input-start* :end2 *input-end*)
+               (setf *input* new
+                     *input-end* (- *input-end* *input-start*)
+                     *input-start* 0)))
+           (let ((count (receive-octets *input* *input-end*)))
+             (when (zerop count)
+               (end-process 0))
+             (incf *input-end* count))))
+
+(defun receive-message ()
+  "Wait for a message and return it."
+  (when (= *input-start* *input-end*)
+    (setf *input-start* 0
+          *input-end* 0)
+    (when (> (length *input*) 1048576)
+      (setf *input* (make-array 65536 :element-type '(unsigned-byte 8)))))
+  (receive-more +frame-header-length+)
+  (let ((length (frame-length *input-start*)))
+    (receive-more (+ +frame-header-length+ length))
+    (let* ((start (+ *input-start* +frame-header-length+))
+           (end (+ start length)))
+      (setf *input-start* end)
+      (values (parse-value start end 0)))))
+
+(defun forget-input ()
+  "Drop what was received and not read: in a copy it belongs to the original."
+  (setf *input-start* 0
+        *input-end* 0))
+
+;;; Writing
+
+(defun make-room (count)
+  (declare (type index count))
+  (let ((needed (+ *output-end* count)))
+    (when (> needed (length *output-octets*))
+      (let ((new (make-array (* 2 needed) :element-type '(unsigned-byte 8))))
+        (replace new *output-octets* :end2 *output-end*)
+        (setf *output-octets* new)))))
+
+(declaim (inline put-octet))
+(defun put-octet (octet)
+  (setf (aref *output-octets* *output-end*) octet)
+  (incf *output-end*))
+
+(defun put-string (string)
+  (declare (type simple-string string))
+  (make-room (+ 2 (* 4 (length string))))
+  (let ((octets *output-octets*)
+        (to *output-end*))
+    (declare (type octets octets) (type index to))
+    (macrolet ((put (octet)
+                 `(progn (setf (aref octets to) ,octet) (incf to)))
+               (encode ()
+                 `(loop for character across string
+                        do (let ((code (char-code character)))
+                             (cond ((< code 128)
+                                    (when (or (= code 34) (= code 92))
+                                      (put 92))
+                                    (put code))
+                                   ((< code #x800)
+                                    (put (logior 192 (ash code -6)))
+                                    (put (logior 128 (logand 63 code))))
+                                   (t
+                                    (when (<= #xd800 code #xdfff)
+                                      (setf code #xfffd))
+                                    (cond ((< code #x10000)
+                                           (put (logior 224 (ash code -12))))
+                                          (t
+                                           (put (logior 240 (ash code -18)))
+                                           (put (logior 128 (logand 63 (ash code -12))))))
+                                    (put (logior 128 (logand 63 (ash code -6))))
+                                    (put (logior 128 (logand 63 code)))))))))
+      (fast
+        (put 34)
+        (if (typep string '(simple-array character (*)))
+            (encode)
+            (let ((string (coerce string '(simple-array character (*)))))
+              (declare (type (simple-array character (*)) string))
+              (encode)))
+        (put 34)))
+    (setf *output-end* to)))
+
+(defun put-keyword (keyword)
+  (let ((name (symbol-name keyword)))
+    (declare (type simple-string name))
+    (make-room (+ 1 (length name)))
+    (put-octet 58)
+    (loop for character across name
+          do (put-octet (char-code (char-downcase character))))))
+
+(defun put-integer (integer)
+  (declare (type (signed-byte 62) integer))
+  (make-room 24)
+  (when (minusp integer)
+    (put-octet 45)
+    (setf integer (- integer)))
+  (let ((digits (loop for rest of-type (unsigned-byte 62) = integer then (floor rest 10)
+                      count t
+                      while (> rest 9))))
+    (declare (type (integer 1 20) digits))
+    (loop for index of-type index downfrom (+ *output-end* digits -1) to *output-end*
+          do (multiple-value-bind (rest digit) (floor (the (unsigned-byte 62) integer) 10)
+               (setf (aref *output-octets* index) (+ 48 digit)
+                     integer rest)))
+    (incf *output-end* digits)))
+
+(defun put-value (value)
+  (typecase value
+    (null (make-room 3) (put-octet 110) (put-octet 105) (put-octet 108))
+    ((eql t) (make-room 1) (put-octet 116))
+    (keyword (put-keyword value))
+    (fixnum (put-integer value))
+    (integer (put-integer (if (plusp value) most-positive-fixnum most-negative-fixnum)))
+    (simple-string (put-string value))
+    (string (put-string (coerce value '(simple-array character (*)))))
+    (cons
+     (make-room 1)
+     (put-octet 40)
+     (loop for (element . more) on value
+           do (put-value element)
+              (when more
+                (make-room 1)
+                (put-octet 32)))
+     (make-room 1)
+     (put-octet 41))
+    (t (put-string "#<?>"))))
+
+(defun send-message (message)
+  "Send MESSAGE, a list, in one write."
+  (setf *output-end* +frame-header-length+)
+  (put-value message)
+  (let ((length (- *output-end* +frame-header-length+)))
+    (when (> length +frame-limit+)
+      (end-process 74))
+    (loop for index from (1- +frame-header-length+) downto 0
+          do (let ((digit (logand 15 length)))
+               (setf (aref *output-octets* index) (+ digit (if (< digit 10) 48 87))
+                     length (ash length -4)))))
+  (send-octets *output-octets* *output-end*)
+  (when (> (length *output-octets*) 1048576)
+    (setf *output-octets* (make-array 65536 :element-type '(unsigned-byte 8)))))
