@@ -1,0 +1,46 @@
+/*
+ * One client: which era it speaks, its handshake, the requests under way, cancel, progress. Knows nothing of how bytes travel.
+ */
+#ifndef MCP_CONNECTION_H
+#define MCP_CONNECTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "mcp/transport.h"
+
+struct toolbox;
+struct connection;
+
+struct connection_options {
+    struct toolbox *toolbox;     /* borrowed, outlives the connection */
+    const char *listing;         /* borrowed; as registry_listing() takes it, already checked */
+    bool wants_structured;       /* --structured */
+    const char *default_session; /* borrowed */
+    transport_send *send;
+    void (*on_idle)(void *arg);      /* no request is under way any more; may be NULL; called from the loop or from inside connection_message() */
+    void (*on_handshake)(void *arg); /* notifications/initialized or the first tools/call arrived: a good moment to warm a Lisp; may be NULL */
+    void *arg;
+};
+
+/* connection_new(options): options are copied. */
+struct connection *connection_new(const struct connection_options *options);
+
+/* connection_free(c): cancels what is under way, sends nothing more. */
+void connection_free(struct connection *c);
+
+/*
+ * connection_message(c, bytes, len):
+ * Handle one message. Any bytes at all are fine. Each request in it is answered exactly once, now or later, by send.
+ *
+ * bytes       borrowed; may be changed in place
+ */
+void connection_message(struct connection *c, char *bytes, size_t len);
+
+/* connection_oversized(c): the transport dropped a message of more than TRANSPORT_MAX_MESSAGE bytes; answered with an error, id null. */
+void connection_oversized(struct connection *c);
+
+/* connection_is_idle(c): no request is under way. */
+bool connection_is_idle(const struct connection *c);
+
+#endif

@@ -1,0 +1,82 @@
+/*
+ * What connection.c and the methods share: a request under way, and how it is answered. Stays in this folder.
+ *
+ * A request is answered once, by request_finish(), request_fail() or request_fail_with(); each of them frees
+ * it.
+ */
+#ifndef MCP_CONNECTION_INTERNAL_H
+#define MCP_CONNECTION_INTERNAL_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/list.h"
+#include "base/strbuf.h"
+#include "mcp/connection.h"
+#include "mcp/json_text.h"
+#include "mcp/jsonrpc.h"
+#include "mcp/methods.h"
+#include "mcp/revisions.h"
+
+/* So that a client that sends thousands of requests at once does not make us search them all for each. */
+#define CONNECTION_BUCKETS 256
+
+struct batch;
+
+struct request {
+    struct list node;    /* in connection.requests */
+    struct list same_id; /* in the bucket of its id */
+    struct connection *connection;
+    struct batch *batch; /* NULL: on its own */
+    const struct revision *revision;
+    const struct method *method;
+    void *pending;                     /* what the method waits for; NULL: nothing */
+    void (*cancel)(struct request *r); /* set by a method that waits: give up ${pending}; the request is freed
+                                          afterwards */
+    int64_t progress_ms;               /* the last that was said; -1: none yet */
+    size_t weight;                     /* bytes it is taken to occupy */
+    struct jsonrpc_slice id;           /* both are as the client wrote them, in ${written} */
+    struct jsonrpc_slice progress_token;
+    char written[];
+};
+
+struct connection {
+    struct connection_options options;
+    const struct revision *negotiated;       /* by the last initialize; NULL before it */
+    struct list requests;                    /* under way, the oldest first */
+    struct list buckets[CONNECTION_BUCKETS]; /* the same, by their ids */
+    size_t weight;                           /* of them all */
+    bool is_handling;                        /* connection_message() is on the stack */
+    bool owes_idle;                          /* the last request has ended; on_idle was not called yet */
+    bool has_shaken_hands;                   /* on_handshake was called */
+    char *listing;                           /* the text of the tools array; NULL until somebody asks */
+    struct json_text text;                   /* of the message being handled */
+    struct strbuf out;                       /* the message being written */
+};
+
+/*
+ * request_result(r): begin the result; the caller appends its members ("name":value, separated by commas) to
+ * what this returns. request_finish(r): end it, as the request's revision wants it, and send it.
+ */
+struct strbuf *request_result(struct request *r);
+void request_finish(struct request *r);
+
+/* request_fail(r, code, format, ...): answer with an error. request_fail_with(r, code, message, data): data
+ * is JSON text or NULL. */
+void request_fail(struct request *r, enum jsonrpc_code code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+void request_fail_with(struct request *r, enum jsonrpc_code code, const char *message, const char *data);
+
+/* request_progress(r, elapsed_s, message): tell the client, if it asked for it. The value sent grows each
+ * time. */
+void request_progress(struct request *r, double elapsed_s, const char *message);
+
+/* connection_cancel(c, id): give up the request of that id without an answer; an unknown id is ignored. */
+void connection_cancel(struct connection *c, struct jsonrpc_slice id);
+
+/* connection_shake_hands(c): say on_handshake, the first time. */
+void connection_shake_hands(struct connection *c);
+
+#endif

@@ -1,0 +1,85 @@
+/*
+ * JSON-RPC 2.0: what kind of message an object is, and the envelopes of what we send. Pure; knows nothing of
+ * MCP.
+ */
+#ifndef MCP_JSONRPC_H
+#define MCP_JSONRPC_H
+
+#include <jansson.h>
+#include <stddef.h>
+
+#include "base/strbuf.h"
+#include "mcp/json_text.h"
+
+/* Why a request is refused; the last one is MCP's, since 2026-07-28. */
+enum jsonrpc_code {
+    JSONRPC_PARSE_ERROR = -32700,
+    JSONRPC_INVALID_REQUEST = -32600,
+    JSONRPC_METHOD_NOT_FOUND = -32601,
+    JSONRPC_INVALID_PARAMS = -32602,
+    JSONRPC_INTERNAL_ERROR = -32603,
+    JSONRPC_UNSUPPORTED_VERSION = -32022
+};
+
+/* Bytes that belong to someone else; NULL: none. */
+struct jsonrpc_slice {
+    const char *bytes;
+    size_t len;
+};
+
+enum jsonrpc_kind {
+    JSONRPC_REQUEST,      /* answer it */
+    JSONRPC_NOTIFICATION, /* act on it, never answer */
+    JSONRPC_RESPONSE,     /* we asked nothing: ignore it */
+    JSONRPC_REFUSED       /* answer with ${code} and ${reason} */
+};
+
+struct jsonrpc_message {
+    enum jsonrpc_kind kind;
+    struct jsonrpc_slice id;     /* as the client wrote it; none where it has no usable one */
+    struct jsonrpc_slice method; /* requests and notifications */
+    const json_t *params;        /* borrowed from the object; NULL or an object */
+    enum jsonrpc_code code;
+    const char *reason;
+};
+
+/* jsonrpc_id(text, tokens): the id to answer with: a string or an integer, otherwise none. */
+struct jsonrpc_slice jsonrpc_id(const struct json_text *text, const struct json_text_message *tokens);
+
+/*
+ * jsonrpc_classify(object, text, tokens):
+ * What ${object} is. A message without an id that names a method is a notification, however wrong it is
+ * otherwise.
+ *
+ * object      borrowed; an object
+ * tokens      of the same message; only they know the id
+ */
+struct jsonrpc_message jsonrpc_classify(const json_t *object, const struct json_text *text,
+                                        const struct json_text_message *tokens);
+
+/*
+ * jsonrpc_begin_result(out, id), jsonrpc_end_result(out): what goes before and behind the result object of a
+ * response. jsonrpc_begin_notification(out, method), jsonrpc_end_notification(out): the same for the params
+ * of a notification.
+ */
+void jsonrpc_begin_result(struct strbuf *out, struct jsonrpc_slice id);
+void jsonrpc_end_result(struct strbuf *out);
+void jsonrpc_begin_notification(struct strbuf *out, const char *method);
+void jsonrpc_end_notification(struct strbuf *out);
+
+/*
+ * jsonrpc_add_error(out, id, code, message, data):
+ * Append a whole error response.
+ *
+ * id          none: null
+ * message     any bytes, NUL-terminated
+ * data        JSON text, or NULL for no data member
+ */
+void jsonrpc_add_error(struct strbuf *out, struct jsonrpc_slice id, enum jsonrpc_code code,
+                       const char *message, const char *data);
+
+/* jsonrpc_quotable(s): how many bytes of ${s} to show in a message: whole characters, at most 100 bytes; for
+ * "%.*s". */
+int jsonrpc_quotable(struct jsonrpc_slice s);
+
+#endif

@@ -1,0 +1,190 @@
+/*
+ * Responsible for the tables of methods and notifications, and for the methods about the connection itself.
+ * To add a method: one row and one function, which answers the request it is given.
+ */
+#include "mcp/methods.h"
+
+#include <string.h>
+
+#include "mcp/connection_internal.h"
+#include "tools/similar.h"
+
+#define ADD_LITERAL(out, literal) strbuf_add((out), (literal), sizeof(literal) - 1)
+
+static const char instructions[] =
+    "A live, persistent Common Lisp. evaluate-lisp runs code; definitions, variables and the current package "
+    "stay until "
+    "reset-session, so build programs up step by step. Errors are results, not failures: they come with "
+    "type, message, "
+    "backtrace and restarts, and describe-last-error and get-backtrace tell more. Sessions persist across "
+    "errors, time limits "
+    "and crashes of the Lisp; other sessions are independent worlds. load-system brings in libraries. "
+    "get-usage-guide explains the rest.";
+
+_Static_assert(sizeof instructions <= 600, "instructions are short");
+
+void methods_add_capabilities(struct strbuf *out)
+{
+    ADD_LITERAL(out, "{\"tools\":{}}");
+}
+
+static void add_instructions(struct strbuf *out)
+{
+    ADD_LITERAL(out, "\"instructions\":");
+    json_text_add_string(out, instructions, sizeof instructions - 1);
+}
+
+/* A second one is a fresh handshake; what is under way goes on. */
+static void initialize(struct request *r, const json_t *params)
+{
+    static const char *const objects[] = {"capabilities", "clientInfo"};
+    const json_t *version = json_object_get(params, "protocolVersion"), *member;
+    const struct revision *revision;
+    struct strbuf *out;
+    size_t i;
+
+    if (!json_is_string(version)) {
+        request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: protocolVersion must be a string");
+        return;
+    }
+    /* Required by the schema, needed by nothing here: clients written by hand leave them out. */
+    for (i = 0; i < sizeof objects / sizeof *objects; i++) {
+        member = json_object_get(params, objects[i]);
+        if (member && !json_is_object(member)) {
+            request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: %s must be an object", objects[i]);
+            return;
+        }
+    }
+    revision = revisions_negotiate(json_string_value(version), json_string_length(version));
+    r->connection->negotiated = revision;
+    out = request_result(r);
+    strbuf_addf(out, "\"protocolVersion\":\"%s\",\"capabilities\":", revision->name);
+    methods_add_capabilities(out);
+    ADD_LITERAL(out, ",\"serverInfo\":" SERVER_INFO ",");
+    add_instructions(out);
+    request_finish(r);
+}
+
+static void ping(struct request *r, const json_t *params)
+{
+    (void)params;
+    request_result(r);
+    request_finish(r);
+}
+
+/* Does not commit the connection: a client may find no revision in common and go on with initialize. */
+static void server_discover(struct request *r, const json_t *params)
+{
+    struct strbuf *out = request_result(r);
+
+    (void)params;
+    ADD_LITERAL(out, "\"supportedVersions\":");
+    revisions_add_names(out);
+    ADD_LITERAL(out, ",\"capabilities\":");
+    methods_add_capabilities(out);
+    strbuf_addc(out, ',');
+    add_instructions(out);
+    request_finish(r);
+}
+
+static void notifications_initialized(struct connection *c, const struct json_text_message *tokens)
+{
+    (void)tokens;
+    connection_shake_hands(c);
+}
+
+static void notifications_cancelled(struct connection *c, const struct json_text_message *tokens)
+{
+    const struct json_token *id = &tokens->request_id;
+
+    if (id->kind == JSON_TOKEN_STRING || id->kind == JSON_TOKEN_INTEGER)
+        connection_cancel(c, (struct jsonrpc_slice){json_text_token(&c->text, id), id->len});
+}
+
+static const struct method methods[] = {
+    {
+        .name = "initialize",
+        .is_legacy = true,
+        .ttl_ms = -1,
+        .run = initialize,
+    },
+    {
+        .name = "ping",
+        .is_legacy = true,
+        .allows_batch = true,
+        .ttl_ms = -1,
+        .run = ping,
+    },
+    {
+        .name = "server/discover",
+        .is_modern = true,
+        .needs_handshake = true, /* without an envelope there is no era in which it could be answered */
+        .ttl_ms = 3600000,
+        .run = server_discover,
+    },
+    {
+        .name = "tools/list",
+        .is_legacy = true,
+        .is_modern = true,
+        .needs_handshake = true,
+        .allows_batch = true,
+        .ttl_ms = 60000,
+        .run = methods_tools_list,
+    },
+    {
+        .name = "tools/call",
+        .is_legacy = true,
+        .is_modern = true,
+        .needs_handshake = true,
+        .allows_batch = true,
+        .ttl_ms = -1,
+        .run = methods_tools_call,
+    },
+};
+
+static const struct notification notifications[] = {
+    {.name = "notifications/initialized", .run = notifications_initialized},
+    {.name = "notifications/cancelled", .run = notifications_cancelled},
+};
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+static bool is_called(const char *row, const char *name, size_t len)
+{
+    return strlen(row) == len && memcmp(row, name, len) == 0;
+}
+
+const struct method *method_find(const char *name, size_t len)
+{
+    size_t i;
+
+    for (i = 0; i < COUNT(methods); i++) {
+        if (is_called(methods[i].name, name, len))
+            return &methods[i];
+    }
+    return NULL;
+}
+
+const struct notification *notification_find(const char *name, size_t len)
+{
+    size_t i;
+
+    for (i = 0; i < COUNT(notifications); i++) {
+        if (is_called(notifications[i].name, name, len))
+            return &notifications[i];
+    }
+    return NULL;
+}
+
+const char *method_nearest(const char *name, bool is_modern)
+{
+    struct similar search;
+    size_t i;
+
+    similar_init(&search, name);
+    for (i = 0; i < COUNT(methods); i++) {
+        if (is_modern ? methods[i].is_modern : methods[i].is_legacy)
+            similar_offer(&search, methods[i].name);
+    }
+    return search.best;
+}

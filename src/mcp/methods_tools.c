@@ -1,0 +1,142 @@
+/*
+ * Responsible for tools/list and tools/call: between the protocol and the registry. What tools there are is
+ * the registry's.
+ */
+#include "mcp/methods.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "mcp/connection_internal.h"
+#include "tools/registry.h"
+#include "tools/tool.h"
+
+#define ADD_LITERAL(out, literal) strbuf_add((out), (literal), sizeof(literal) - 1)
+
+/* Everything fits on one page, so there is no cursor that we could have given. */
+void methods_tools_list(struct request *r, const json_t *params)
+{
+    struct connection *c = r->connection;
+    const json_t *cursor = json_object_get(params, "cursor");
+    struct strbuf *out;
+    struct err err;
+    json_t *tools;
+
+    if (cursor && !json_is_null(cursor)) {
+        request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: unknown cursor; there is one page only");
+        return;
+    }
+    if (!c->listing) {
+        tools = registry_listing(c->options.listing, &err);
+        CHECK(tools);
+        c->listing = json_dumps(tools, JSON_COMPACT);
+        CHECK(c->listing);
+        json_decref(tools);
+    }
+    out = request_result(r);
+    ADD_LITERAL(out, "\"tools\":");
+    strbuf_adds(out, c->listing);
+    request_finish(r);
+}
+
+static int add_dumped(const char *bytes, size_t len, void *out)
+{
+    return strbuf_add(out, bytes, len) ? 0 : -1;
+}
+
+static void answer(struct request *r, const char *text, size_t len, const json_t *structured, bool is_error)
+{
+    struct strbuf *out = request_result(r);
+
+    ADD_LITERAL(out, "\"content\":[{\"type\":\"text\",\"text\":");
+    json_text_add_string(out, text, len);
+    ADD_LITERAL(out, "}]");
+    if (structured && r->revision->has_structured &&
+        (json_is_object(structured) || !r->revision->has_object_structured_only)) {
+        ADD_LITERAL(out, ",\"structuredContent\":");
+        json_dump_callback(structured, add_dumped, out, JSON_COMPACT | JSON_ENCODE_ANY);
+    }
+    strbuf_adds(out, is_error ? ",\"isError\":true" : ",\"isError\":false");
+    request_finish(r);
+}
+
+static void on_tool_done(void *arg, const struct tool_result *result)
+{
+    struct request *r = arg;
+
+    r->pending = NULL;
+    answer(r, strbuf_string(result->text), result->text->len, result->structured, result->is_error);
+}
+
+static void on_tool_progress(void *arg, double elapsed_s, const char *message)
+{
+    request_progress(arg, elapsed_s, message);
+}
+
+static void cancel_tool(struct request *r)
+{
+    tool_call_cancel(r->pending);
+}
+
+static void refuse_tool(struct request *r, const json_t *name)
+{
+    const char *nearest = registry_nearest(json_string_value(name));
+    struct jsonrpc_slice asked = {json_string_value(name), json_string_length(name)};
+
+    if (nearest)
+        request_fail(r, JSONRPC_INVALID_PARAMS, "Unknown tool: %.*s. Did you mean %s?",
+                     jsonrpc_quotable(asked), asked.bytes, nearest);
+    else
+        request_fail(r, JSONRPC_INVALID_PARAMS, "Unknown tool: %.*s", jsonrpc_quotable(asked), asked.bytes);
+}
+
+void methods_tools_call(struct request *r, const json_t *params)
+{
+    struct connection *c = r->connection;
+    const json_t *name = json_object_get(params, "name"), *given = json_object_get(params, "arguments");
+    const struct tool *tool;
+    struct tool_call_options options;
+    struct tool_call *call;
+    json_t *arguments;
+    struct err err;
+
+    connection_shake_hands(c);
+    if (!json_is_string(name)) {
+        request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: name must be a string, the name of a tool");
+        return;
+    }
+    tool = strlen(json_string_value(name)) == json_string_length(name)
+               ? registry_find(json_string_value(name))
+               : NULL;
+    if (!tool) {
+        refuse_tool(r, name);
+        return;
+    }
+    if (given && !json_is_object(given) && !json_is_null(given)) {
+        request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: arguments must be an object");
+        return;
+    }
+    arguments = registry_check_arguments(tool, json_is_object(given) ? given : NULL, &err);
+    if (!arguments) {
+        if (r->revision->argument_errors_are_results)
+            answer(r, err.message, strlen(err.message), NULL, true);
+        else
+            request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: %s", err.message);
+        return;
+    }
+    options = (struct tool_call_options){
+        .default_session = c->options.default_session,
+        .wants_structured = c->options.wants_structured && r->revision->has_structured,
+        .wants_progress = r->progress_token.bytes != NULL,
+        .done = on_tool_done,
+        .on_progress = on_tool_progress,
+        .arg = r,
+    };
+    r->cancel = cancel_tool;
+    /* Without a ticket the call is over, and the request was freed with its answer. */
+    call = tool_call_start(c->options.toolbox, tool, arguments, &options);
+    if (call)
+        r->pending = call;
+}

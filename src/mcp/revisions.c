@@ -1,0 +1,81 @@
+/*
+ * Responsible for the table of revisions. Names are opaque: they are compared for equality, never ordered.
+ */
+#include "mcp/revisions.h"
+
+#include <string.h>
+
+#include "base/strbuf.h"
+
+static const struct revision revisions[] = {
+    {
+        .name = "2026-07-28",
+        .is_modern = true,
+        .has_progress_message = true,
+        .has_structured = true,
+        .argument_errors_are_results = true,
+    },
+    {
+        .name = "2025-11-25",
+        .has_progress_message = true,
+        .has_structured = true,
+        .has_object_structured_only = true,
+        .argument_errors_are_results = true,
+    },
+    {
+        .name = "2025-06-18",
+        .has_progress_message = true,
+        .has_structured = true,
+        .has_object_structured_only = true,
+    },
+    {
+        .name = "2025-03-26",
+        .has_batches = true,
+        .has_progress_message = true,
+    },
+    {
+        .name = "2024-11-05",
+    },
+};
+
+size_t revisions_count(void)
+{
+    return sizeof revisions / sizeof *revisions;
+}
+
+const struct revision *revisions_at(size_t n)
+{
+    return &revisions[n];
+}
+
+const struct revision *revisions_find(const char *name, size_t len)
+{
+    size_t i;
+
+    for (i = 0; i < revisions_count(); i++) {
+        if (strlen(revisions[i].name) == len && memcmp(revisions[i].name, name, len) == 0)
+            return &revisions[i];
+    }
+    return NULL;
+}
+
+const struct revision *revisions_negotiate(const char *name, size_t len)
+{
+    const struct revision *asked = revisions_find(name, len);
+    size_t i = 0;
+
+    if (asked && !asked->is_modern)
+        return asked;
+    while (revisions[i].is_modern)
+        i++;
+    return &revisions[i];
+}
+
+void revisions_add_names(struct strbuf *out)
+{
+    size_t i;
+
+    for (i = 0; i < revisions_count(); i++)
+        strbuf_addf(out, "%c\"%s\"", i == 0 ? '[' : ',', revisions[i].name);
+    strbuf_addc(out, ']');
+}

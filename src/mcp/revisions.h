@@ -1,0 +1,42 @@
+/*
+ * The revisions of MCP that we speak, and what differs between them: a row each, so that no other file
+ * compares versions.
+ */
+#ifndef MCP_REVISIONS_H
+#define MCP_REVISIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct strbuf;
+
+struct revision {
+    const char *name;
+    bool is_modern;   /* no handshake; each request brings its envelope, each result has a resultType */
+    bool has_batches; /* an array of messages is a message */
+    bool has_progress_message;        /* notifications/progress may carry a message */
+    bool has_structured;              /* results may carry structuredContent */
+    bool has_object_structured_only;  /* and it must be an object */
+    bool argument_errors_are_results; /* a tool's arguments that violate its schema: isError, not -32602 */
+};
+
+/* revisions_count(), revisions_at(n): all of them, the newest first. */
+size_t revisions_count(void);
+const struct revision *revisions_at(size_t n);
+
+/* revisions_find(name, len): the revision of exactly that name; NULL if we do not speak it. */
+const struct revision *revisions_find(const char *name, size_t len);
+
+/*
+ * revisions_negotiate(name, len):
+ * What to answer to an `initialize` that asks for ${name}: that one if it has a handshake, otherwise the
+ * newest that has one.
+ *
+ * Source      MCP 2025-11-25, lifecycle, version negotiation
+ */
+const struct revision *revisions_negotiate(const char *name, size_t len);
+
+/* revisions_add_names(out): append a JSON array of all names. */
+void revisions_add_names(struct strbuf *out);
+
+#endif

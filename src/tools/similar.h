@@ -1,0 +1,22 @@
+/*
+ * "Did you mean": the name most like the one that was asked for.
+ */
+#ifndef TOOLS_SIMILAR_H
+#define TOOLS_SIMILAR_H
+
+#include <stddef.h>
+
+#define SIMILAR_MAX 64
+
+struct similar {
+    char wanted[SIMILAR_MAX + 1]; /* lower case, `-` for `_`, cut to fit */
+    const char *best;             /* borrowed from similar_offer(); NULL while nothing was near */
+    size_t score;                 /* of ${best}; less is nearer */
+};
+
+/* similar_init(s, name): begin to look for something like ${name}. similar_offer(s, candidate): consider one;
+ * earlier wins. */
+void similar_init(struct similar *s, const char *name);
+void similar_offer(struct similar *s, const char *candidate);
+
+#endif

@@ -1,0 +1,17 @@
+/*
+ * Responsible for the one list of tools, made from tools.def. A file of its own so that tests can bring
+ * another list.
+ */
+#include "tools/table.h"
+
+#define TOOL(symbol) extern const struct tool tool_##symbol;
+#include "tools/tools.def"
+#undef TOOL
+
+const struct tool *const tool_table[] = {
+#define TOOL(symbol) &tool_##symbol,
+#include "tools/tools.def"
+#undef TOOL
+};
+
+const size_t tool_table_count = sizeof tool_table / sizeof *tool_table;
