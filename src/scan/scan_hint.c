@@ -1,0 +1,252 @@
+/*
+ * The guesses that help to find a fault: what starts in column 1 is a new form, and what is indented deeper
+ * than a list is in it. They go over the text again, so that text without a fault pays nothing for them, and
+ * they never change the verdict.
+ */
+#include "scan/scan_hint.h"
+
+#include "scan/scan_form.h"
+#include "scan/scan_lexer.h"
+#include "scan/scan_place.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+/* Whether the list whose `(` ends at ${offset} defines something; such forms do not hold top-level forms. */
+static bool is_definition(const char *text, size_t len, size_t offset)
+{
+    struct scan_lexer lexer = scan_lexer_at(text, len, offset);
+    struct scan_token token = scan_lexer_next(&lexer);
+    size_t name = token.start;
+
+    if (token.kind != SCAN_TOKEN_ATOM)
+        return false;
+    for (size_t at = token.start; at < token.end; at++) {
+        if (text[at] == ':')
+            name = at + 1;
+    }
+    if (token.end - name < 3)
+        return false;
+    return (text[name] | 0x20) == 'd' && (text[name + 1] | 0x20) == 'e' && (text[name + 2] | 0x20) == 'f';
+}
+
+struct column_one {
+    size_t start;
+    size_t depth; /* open lists outside of it */
+    bool is_definition;
+};
+
+struct restart {
+    bool is_found;
+    size_t at;
+    size_t depth;
+    size_t outer; /* where the list starts that is open there */
+};
+
+/*
+ * The first `(` in column 1 within a definition that is itself the open form or in column 1; failing that,
+ * the first `(` in column 1 at all. A wrapper's body may well be in column 1; a definition's hardly ever is.
+ */
+static struct restart find_restart(const char *text, size_t len, size_t form_start)
+{
+    enum { KEPT = 32 };
+    struct column_one stack[KEPT];
+    size_t count = 0;
+    size_t depth = 0;
+    struct restart restart = {.outer = form_start};
+    struct scan_lexer lexer = scan_lexer_at(text, len, form_start);
+
+    for (;;) {
+        struct scan_token token = scan_lexer_next(&lexer);
+
+        if (token.kind == SCAN_TOKEN_END)
+            return restart;
+        if (token.kind == SCAN_TOKEN_CLOSE) {
+            depth--;
+            if (count > 0 && stack[count - 1].depth == depth)
+                count--;
+        }
+        if (token.kind != SCAN_TOKEN_OPEN)
+            continue;
+        if (depth == 0 || scan_place_is_column_one(text, token.start)) {
+            bool is_inside_definition = count > 0 && stack[count - 1].is_definition;
+
+            if (depth > 0 && (is_inside_definition || !restart.is_found)) {
+                restart = (struct restart){.is_found = true, .at = token.start, .depth = depth};
+                restart.outer = is_inside_definition && count > 1 ? stack[count - 1].start : form_start;
+            }
+            if (is_inside_definition)
+                return restart;
+            if (count < KEPT)
+                stack[count++] = (struct column_one){token.start, depth, is_definition(text, len, token.end)};
+        }
+        depth++;
+    }
+}
+
+/* The parenthesis that made ${depth} lists open from ${start} on, as it stands before ${limit}. */
+static size_t find_innermost(const char *text, size_t len, size_t start, size_t limit, size_t depth)
+{
+    struct scan_lexer lexer = scan_lexer_at(text, len, start);
+    size_t open = 0;
+    size_t found = 0;
+
+    for (;;) {
+        struct scan_token token = scan_lexer_next(&lexer);
+
+        if (token.kind == SCAN_TOKEN_END || token.start >= limit)
+            return found;
+        if (token.kind == SCAN_TOKEN_OPEN && ++open == depth)
+            found = token.end - 1;
+        else if (token.kind == SCAN_TOKEN_CLOSE)
+            open--;
+    }
+}
+
+/*
+ * The first line between ${start} and ${limit} that is indented no deeper than the list it is in: that list
+ * should have ended before it. ${last} is the last byte before that line, or before ${limit}.
+ */
+static bool find_missing_close(const char *text, size_t len, size_t start, size_t limit, size_t *last)
+{
+    size_t columns[SCAN_TRACKED_DEPTH];
+    size_t depth = 0;
+    size_t line_end = start;
+    struct scan_lexer lexer = scan_lexer_at(text, len, start);
+    struct scan_place_ruler ruler = {.at = start, .column = scan_place_indentation(text, len, start)};
+
+    for (;;) {
+        struct scan_token token = scan_lexer_next(&lexer);
+        size_t column;
+
+        if (token.kind == SCAN_TOKEN_END || token.start >= limit) {
+            *last = line_end - 1;
+            return limit < len && line_end > start;
+        }
+        column = scan_place_ruler_move(&ruler, text, len, token.start);
+        /* Conditionals are often put in column 1 whatever they are in. */
+        if (depth > 0 && depth <= SCAN_TRACKED_DEPTH && column <= columns[depth - 1] &&
+            token.kind != SCAN_TOKEN_CLOSE && token.kind != SCAN_TOKEN_FEATURE &&
+            scan_place_starts_its_line(text, token.start)) {
+            *last = line_end - 1;
+            return true;
+        }
+        if (token.kind == SCAN_TOKEN_OPEN) {
+            if (depth < SCAN_TRACKED_DEPTH)
+                columns[depth] = column;
+            depth++;
+        } else if (token.kind == SCAN_TOKEN_CLOSE && depth > 0) {
+            depth--;
+        }
+        line_end = token.end;
+    }
+}
+
+/*
+ * The first `)` between ${start} and ${limit} that ends a list which had a line to begin with, when the next
+ * line is indented deeper than that list, as if it were still open.
+ */
+static bool find_early_close(const char *text, size_t len, size_t start, size_t limit, size_t *found)
+{
+    size_t columns[SCAN_TRACKED_DEPTH];
+    size_t depth = 0;
+    size_t closed_column = SIZE_MAX;
+    size_t closed_at = 0;
+    struct scan_lexer lexer = scan_lexer_at(text, len, start);
+    struct scan_place_ruler ruler = {.at = start, .column = scan_place_indentation(text, len, start)};
+
+    for (;;) {
+        struct scan_token token = scan_lexer_next(&lexer);
+        size_t column;
+        bool is_first;
+
+        if (token.kind == SCAN_TOKEN_END || token.start >= limit)
+            return false;
+        column = scan_place_ruler_move(&ruler, text, len, token.start);
+        is_first = scan_place_starts_its_line(text, token.start);
+        if (token.kind == SCAN_TOKEN_CLOSE) {
+            if (depth > 0)
+                depth--;
+            closed_column = depth < SCAN_TRACKED_DEPTH ? columns[depth] : SIZE_MAX;
+            closed_at = token.start;
+            continue;
+        }
+        if (is_first && closed_column != SIZE_MAX && column > closed_column) {
+            *found = closed_at;
+            return true;
+        }
+        closed_column = SIZE_MAX;
+        if (token.kind == SCAN_TOKEN_OPEN) {
+            if (depth < SCAN_TRACKED_DEPTH)
+                columns[depth] = is_first || depth == 0 ? column : SIZE_MAX;
+            depth++;
+        }
+    }
+}
+
+/* A line in the token that starts like a form; with ${only_definitions}, like (def... */
+static bool find_form_line(const char *text, const struct scan_token *token, bool only_definitions,
+                           size_t *line)
+{
+    const char *wanted = only_definitions ? "(def" : "(";
+    size_t at = token->start;
+
+    while (at < token->end) {
+        const char *newline = memchr(text + at, '\n', token->end - at);
+
+        if (!newline)
+            return false;
+        at = (size_t)(newline - text) + 1;
+        if (token->end - at >= strlen(wanted) && memcmp(text + at, wanted, strlen(wanted)) == 0) {
+            *line = at;
+            return true;
+        }
+    }
+    return false;
+}
+
+void scan_hint_runaway(struct scan_result *result, const char *text, size_t len, size_t start)
+{
+    struct scan_lexer lexer = scan_lexer_at(text, len, start);
+    bool only_definitions = result->fault != SCAN_UNCLOSED_STRING && result->fault != SCAN_UNCLOSED_COMMENT;
+
+    for (;;) {
+        struct scan_token token = scan_lexer_next(&lexer);
+        bool is_text = token.kind == SCAN_TOKEN_OPEN_STRING || token.kind == SCAN_TOKEN_OPEN_COMMENT ||
+                       (token.kind == SCAN_TOKEN_ATOM && text[token.start] == '"');
+        size_t line;
+
+        if (token.kind == SCAN_TOKEN_END || token.start > result->at.offset)
+            return;
+        if (is_text && find_form_line(text, &token, only_definitions, &line)) {
+            result->runaway = scan_place_of(text, len, token.start);
+            result->runaway_line = scan_place_of(text, len, line);
+            return;
+        }
+    }
+}
+
+void scan_hint_unclosed_list(struct scan_result *result, const char *text, size_t len, size_t start)
+{
+    struct restart restart = find_restart(text, len, start);
+    size_t limit = restart.is_found ? restart.at : len;
+    size_t last;
+
+    result->innermost = scan_place_of(
+        text, len, find_innermost(text, len, start, limit, restart.is_found ? restart.depth : result->depth));
+    if (restart.is_found)
+        result->restart = scan_form_open(text, len, restart.at);
+    if (restart.outer != start)
+        result->inner = scan_form_open(text, len, restart.outer);
+    if (find_missing_close(text, len, restart.outer, limit, &last))
+        result->suspect = scan_place_of(text, len, last);
+}
+
+void scan_hint_unmatched_close(struct scan_result *result, const char *text, size_t len, size_t start)
+{
+    size_t found;
+
+    if (find_early_close(text, len, start, result->at.offset, &found))
+        result->suspect = scan_place_of(text, len, found);
+}

@@ -1,0 +1,68 @@
+/*
+ * Cuts Common Lisp text into the tokens that decide where forms begin and end. Knows the standard reader's
+ * syntax and nothing of nesting: what the tokens mean together is scan.c's business. Internal to src/scan and
+ * its tests.
+ */
+#ifndef SCAN_SCAN_LEXER_H
+#define SCAN_SCAN_LEXER_H
+
+#include <stddef.h>
+
+enum scan_token_kind {
+    SCAN_TOKEN_END,
+    SCAN_TOKEN_OPEN,        /* ( or #( or #3(; the parenthesis is the last byte */
+    SCAN_TOKEN_CLOSE,       /* ) */
+    SCAN_TOKEN_ATOM,        /* symbol, number, string, #\x, #:x, #*101, #1# */
+    SCAN_TOKEN_DOT,         /* a single . */
+    SCAN_TOKEN_DOTS,        /* two dots or more and nothing else */
+    SCAN_TOKEN_PREFIX,      /* ' #' #. #S #P #2A #x #1= ...: one datum must follow */
+    SCAN_TOKEN_BACKQUOTE,   /* ` */
+    SCAN_TOKEN_COMMA,       /* , ,@ ,. */
+    SCAN_TOKEN_FEATURE,     /* #+ #-: two data must follow */
+    SCAN_TOKEN_CUSTOM,      /* # and a character the standard leaves to the user */
+    SCAN_TOKEN_UNREADABLE,  /* #< */
+    SCAN_TOKEN_STRAY_SHARP, /* # before white space, a closing parenthesis or the end of the text */
+    SCAN_TOKEN_OPEN_STRING, /* these four run to the end of the text; they start at what was left open */
+    SCAN_TOKEN_OPEN_COMMENT,
+    SCAN_TOKEN_OPEN_BAR,
+    SCAN_TOKEN_OPEN_ESCAPE,
+};
+
+struct scan_token {
+    enum scan_token_kind kind;
+    size_t start;
+    size_t end; /* one past the last byte */
+};
+
+struct scan_lexer {
+    const unsigned char *text;
+    size_t len;
+    size_t at;
+};
+
+/*
+ * scan_lexer_init(lexer, text, len):
+ * Start at the first byte. A byte order mark and a `#!` line at the very beginning are passed over.
+ *
+ * text        borrowed as long as ${lexer} is used; any bytes; may be NULL when ${len} is 0
+ */
+void scan_lexer_init(struct scan_lexer *lexer, const char *text, size_t len);
+
+/*
+ * scan_lexer_at(text, len, offset):
+ * A lexer that starts at the byte at ${offset}, where a token starts or white space is: what a token is
+ * depends on nothing before it.
+ *
+ * text        borrowed as by scan_lexer_init
+ */
+struct scan_lexer scan_lexer_at(const char *text, size_t len, size_t offset);
+
+/*
+ * scan_lexer_next(lexer):
+ * Pass over white space and comments and cut off one token.
+ *
+ * Returns     the token; SCAN_TOKEN_END for ever once the text is used up
+ */
+struct scan_token scan_lexer_next(struct scan_lexer *lexer);
+
+#endif

@@ -1,0 +1,73 @@
+/*
+ * Where a byte is as people count: lines and characters; and pieces of the text made fit to be shown.
+ * Internal to src/scan.
+ */
+#ifndef SCAN_SCAN_PLACE_H
+#define SCAN_SCAN_PLACE_H
+
+#include "scan/scan.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/*
+ * scan_place_of(text, len, offset):
+ * Line and column of the byte at ${offset}, which may be ${len}.
+ *
+ * text        borrowed
+ */
+struct scan_place scan_place_of(const char *text, size_t len, size_t offset);
+
+/*
+ * scan_place_char_len(text, len, offset):
+ * Bytes of the character that starts at ${offset} < ${len}: 1 to 4, and 1 for a byte that is no UTF-8.
+ *
+ * text        borrowed
+ */
+size_t scan_place_char_len(const char *text, size_t len, size_t offset);
+
+/*
+ * scan_place_copy_char(text, len, offset, out):
+ * Copy the character at ${offset} < ${len} fit to be shown on one line: white space as a blank, control
+ * characters and bytes that are no UTF-8 as `?`. Adds no NUL.
+ *
+ * text        borrowed
+ * out         borrowed; room for 4 bytes
+ * Returns     bytes written
+ */
+size_t scan_place_copy_char(const char *text, size_t len, size_t offset, char *out);
+
+/*
+ * scan_place_is_column_one(text, offset), scan_place_starts_its_line(text, offset):
+ * Whether the byte at ${offset} is the first of its line; and whether nothing but blanks is before it there.
+ *
+ * text        borrowed
+ */
+bool scan_place_is_column_one(const char *text, size_t offset);
+bool scan_place_starts_its_line(const char *text, size_t offset);
+
+/*
+ * scan_place_indentation(text, len, offset):
+ * How far in the byte at ${offset} is that starts its line, as an editor shows it: tabs to every eighth
+ * column, from 0.
+ *
+ * text        borrowed
+ */
+size_t scan_place_indentation(const char *text, size_t len, size_t offset);
+
+/* A place that moves forward and knows its column as an editor shows it, from 0. */
+struct scan_place_ruler {
+    size_t at;
+    size_t column;
+};
+
+/*
+ * scan_place_ruler_move(ruler, text, len, offset):
+ * Move ${ruler} on to ${offset}. Moving on, and not measuring each place anew, keeps the whole linear.
+ *
+ * text        borrowed
+ * Returns     the column there
+ */
+size_t scan_place_ruler_move(struct scan_place_ruler *ruler, const char *text, size_t len, size_t offset);
+
+#endif

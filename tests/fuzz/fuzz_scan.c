@@ -1,0 +1,105 @@
+/*
+ * Any bytes at all through the scanner. What must hold: offsets are in the text, lines and columns fit them,
+ * the explanation fits its buffer and is good to show, and a parenthesis is its partner's partner.
+ */
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "scan/scan.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void require(int holds)
+{
+    if (!holds)
+        abort();
+}
+
+static void check_place(const struct scan_place *place, const char *text, size_t size)
+{
+    size_t line = 1, start = 0;
+
+    if (place->line == 0)
+        return;
+    require(place->offset <= size && place->column >= 1);
+    for (size_t i = 0; i < place->offset; i++) {
+        if (text[i] == '\n') {
+            line++;
+            start = i + 1;
+        }
+    }
+    require(place->line == line && place->column <= place->offset - start + 1);
+}
+
+static void check_form(const struct scan_form *form, const char *text, size_t size)
+{
+    check_place(&form->start, text, size);
+    check_place(&form->end, text, size);
+    require(memchr(form->head, '\0', sizeof(form->head)) != NULL);
+    require(form->end.line == 0 || form->start.offset <= form->end.offset);
+}
+
+static void check_explanation(const char *out, size_t cap)
+{
+    const char *end = memchr(out, '\0', cap);
+
+    require(end != NULL);
+    for (; out < end; out++)
+        require(*out == '\n' || ((unsigned char)*out >= 0x20 && *out != 0x7f));
+}
+
+static void check_match(const char *text, size_t size, size_t line, size_t column)
+{
+    char out[SCAN_EXPLAIN_SIZE];
+    struct scan_match match = scan_match_paren(text, size, line, column);
+
+    scan_match_explain(&match, line, column, text, size, out, sizeof(out));
+    check_explanation(out, sizeof(out));
+    check_place(&match.paren, text, size);
+    check_place(&match.partner, text, size);
+    check_place(&match.nearest, text, size);
+    if (match.status == SCAN_MATCH_FOUND) {
+        struct scan_match back = scan_match_paren(text, size, match.partner.line, match.partner.column);
+
+        require(back.status == SCAN_MATCH_FOUND && back.partner.offset == match.paren.offset);
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    /* A copy of just that size, so that the sanitizer sees a byte read too many. */
+    char *text = malloc(size > 0 ? size : 1);
+    struct scan_result result;
+    char out[SCAN_EXPLAIN_SIZE], cut[40];
+
+    require(text != NULL);
+    if (size > 0)
+        memcpy(text, data, size);
+    result = scan_text(text, size);
+    check_place(&result.at, text, size);
+    check_form(&result.form, text, size);
+    check_form(&result.previous, text, size);
+    check_form(&result.restart, text, size);
+    check_form(&result.inner, text, size);
+    check_place(&result.innermost, text, size);
+    check_place(&result.suspect, text, size);
+    check_place(&result.runaway, text, size);
+    check_place(&result.runaway_line, text, size);
+    require(result.fault == SCAN_VALID || result.at.line > 0);
+    require(result.fault != SCAN_UNCLOSED_LIST || (result.depth > 0 && text[result.innermost.offset] == '('));
+    require(result.fault != SCAN_UNMATCHED_CLOSE || (result.depth == 0 && text[result.at.offset] == ')'));
+    scan_explain(&result, text, size, out, sizeof(out));
+    check_explanation(out, sizeof(out));
+    scan_explain(&result, text, size, cut, sizeof(cut));
+    check_explanation(cut, sizeof(cut));
+    if (result.innermost.line > 0)
+        check_match(text, size, result.innermost.line, result.innermost.column);
+    if (result.at.line > 0)
+        check_match(text, size, result.at.line, result.at.column);
+    for (size_t i = 0; i < size && i < 8; i++)
+        check_match(text, size, 1 + i % 3, 1 + data[i] % 32);
+    free(text);
+    return 0;
+}

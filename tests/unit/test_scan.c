@@ -1,0 +1,602 @@
+/*
+ * The scanner on small texts: what is valid, which fault is found where, which form is named, and what is
+ * said.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "guarded.h"
+#include "scan/scan.h"
+
+#define BYTES(literal) (literal), sizeof(literal) - 1
+
+struct valid_row {
+    const char *text;
+    size_t len;
+    size_t forms;
+};
+
+static const struct valid_row valid_rows[] = {
+    {BYTES(""), 0},
+    {BYTES(" \t\r\n\f"), 0},
+    {BYTES("a"), 1},
+    {BYTES("a b c"), 3},
+    {BYTES("()"), 1},
+    {BYTES("(a (b) ((c)))d(e)"), 3},
+    {BYTES("; ( \" #|\n a"), 1},
+    {BYTES("a ; no newline ("), 1},
+    {BYTES("\"a ) \\\" ( b\""), 1},
+    {BYTES("\"a\\\\\" b"), 2},
+    {BYTES("#| ( #| \" |# ; |# a"), 1},
+    {BYTES("#||# a #|#|# b |# |# c"), 2},
+    {BYTES("(#\\( #\\) #\\\" #\\; #\\| #\\Space #\\\\ #\\')"), 1},
+    {BYTES("(char= #\\a)"), 1},
+    {BYTES("(|a ) b| a\\)b \\( a|(|b)"), 1},
+    {BYTES("|a \\| (|"), 1},
+    {BYTES("a;b\nc"), 2},
+    {BYTES("a#|b|#"), 1}, /* within a symbol # is a letter and | begins a name */
+    {BYTES("a\"b\"c"), 3},
+    {BYTES("'a"), 1},
+    {BYTES("' ; why\n a"), 1},
+    {BYTES("''`a"), 1},
+    {BYTES("`(a ,b ,@c ,.d)"), 1},
+    {BYTES("`(a `(b ,(c ,d)))"), 1},
+    {BYTES("`#(a ,b)"), 1},
+    {BYTES("`(a . ,b)"), 1},
+    {BYTES("#'car #'(lambda ())"), 2},
+    {BYTES("#(1 2) #3(1 2)"), 2},
+    {BYTES("#2A((1 2) (3 4)) #0A x"), 2},
+    {BYTES("#S(point :x 1) #P\"a(b\" #p\"c\""), 3},
+    {BYTES("#.(foo) #C(1 2)"), 2},
+    {BYTES("#:foo #:|a )| #: "), 3},
+    {BYTES("#*1010 #* #xFF #b1 #o7 #36rZZ #x FF"), 7},
+    {BYTES("#1=(a . #1#)"), 1},
+    {BYTES("#+sbcl a"), 1},
+    {BYTES("#+(or a (and b)) (c) d"), 2},
+    {BYTES("(a #+x b #-x c)"), 1},
+    {BYTES("#+a #-b c"), 1},
+    {BYTES("(a . #+x b #-x c)"), 1},
+    {BYTES("#+nil (a ... ,b . c d)"), 1},
+    {BYTES("(a . b)"), 1},
+    {BYTES("(a .b b. a.b 1.5 .5 1.)"), 1},
+    {BYTES("(a . #|x|# b ; y\n)"), 1},
+    {BYTES("(a . ()) (a . 'b)"), 2},
+    {BYTES("(a \\. b |.|)"), 1},
+    {BYTES("#[a b] (c #?\"x(\" d) #!+sb-thread e"), 5},
+    {BYTES("#!/usr/bin/sbcl --script (\n(a)"), 1},
+    {BYTES("#!no newline ("), 0},
+    {BYTES("\xef\xbb\xbf(a)"), 1},
+    {BYTES("(a\0b) \0"), 2},
+    {BYTES("(\xff\xfe \xc3) \xc3\xa9"), 2},
+};
+
+static void valid_text_is_counted(void **state)
+{
+    for (size_t i = 0; i < sizeof(valid_rows) / sizeof(valid_rows[0]); i++) {
+        struct guarded text = guarded_copy(valid_rows[i].text, valid_rows[i].len);
+        struct scan_result result = scan_text(text.bytes, valid_rows[i].len);
+
+        if (result.fault != SCAN_VALID || result.forms != valid_rows[i].forms)
+            fail_msg("%s: fault %d, %zu forms", valid_rows[i].text, (int)result.fault, result.forms);
+        assert_int_equal(result.at.line, 0);
+        assert_int_equal(result.form.start.line, 0);
+        guarded_free(&text);
+    }
+}
+
+struct fault_row {
+    const char *text;
+    size_t len;
+    enum scan_fault fault;
+    size_t line, column; /* of the fault */
+    size_t form_line;    /* 0: none is named */
+    const char *head;
+};
+
+static const struct fault_row fault_rows[] = {
+    {BYTES(")"), SCAN_UNMATCHED_CLOSE, 1, 1, 0, ""},
+    {BYTES("(a))"), SCAN_UNMATCHED_CLOSE, 1, 4, 1, "(a)"},
+    {BYTES("(a)\n\n(b))\n(c)"), SCAN_UNMATCHED_CLOSE, 3, 4, 3, "(b)"},
+    {BYTES("(a)\n  (b))"), SCAN_UNMATCHED_CLOSE, 2, 6, 1, "(a)"},
+    {BYTES("  (a)\n  (b))"), SCAN_UNMATCHED_CLOSE, 2, 6, 2, "(b)"},
+    {BYTES("   (a) (b))"), SCAN_UNMATCHED_CLOSE, 1, 11, 1, "(a)"},
+    {BYTES("a)"), SCAN_UNMATCHED_CLOSE, 1, 2, 1, "a"},
+    {BYTES("(a)\ndefun foo (x)\n  x)"), SCAN_UNMATCHED_CLOSE, 3, 4, 2, "defun foo"},
+    {BYTES("(defun foo (x))\n  (bar x)\n  \"s\" 1)"), SCAN_UNMATCHED_CLOSE, 3, 8, 1, "(defun foo …)"},
+    {BYTES("(defun foo ())\n\"In column 1.\"\n 1)"), SCAN_UNMATCHED_CLOSE, 3, 3, 1, "(defun foo …)"},
+    {BYTES("(progn\n(a b))\n(c))\n(d e)\n)"), SCAN_UNMATCHED_CLOSE, 3, 4, 3, "(c)"},
+    {BYTES("(progn\n(a b))\n(d e)\n)"), SCAN_UNMATCHED_CLOSE, 4, 1, 1, "(progn (a b))"},
+    {BYTES("(progn\n(a b)\n)\n(d\n e))\n)"), SCAN_UNMATCHED_CLOSE, 5, 4, 4, "(d e)"},
+    {BYTES("(progn\n(a b)\n)\n(d\n e)\n)"), SCAN_UNMATCHED_CLOSE, 6, 1, 4, "(d e)"},
+    {BYTES("(progn\n(a)\n)(b)\n(d)\n) ; progn\n"), SCAN_UNMATCHED_CLOSE, 5, 1, 1, "(progn (a))"},
+    {BYTES("(progn\n(a))\n(d) e\n)"), SCAN_UNMATCHED_CLOSE, 4, 1, 3, "(d)"},
+    {BYTES("(Eval-When (x))\n(a)\n)\n"), SCAN_UNMATCHED_CLOSE, 3, 1, 1, "(Eval-When (x))"},
+    {BYTES("(eval-when (x) b)\n(a)\n)\n"), SCAN_UNMATCHED_CLOSE, 3, 1, 2, "(a)"},
+    {BYTES("#+(or a b)\n(progn)\n(a)\n)\n"), SCAN_UNMATCHED_CLOSE, 4, 1, 1, "#+(or a b) (progn)"},
+    {BYTES("("), SCAN_UNCLOSED_LIST, 1, 2, 1, "("},
+    {BYTES("(a)\n(b (c)\n"), SCAN_UNCLOSED_LIST, 3, 1, 2, "(b (c)"},
+    {BYTES("#("), SCAN_UNCLOSED_LIST, 1, 3, 1, "#("},
+    {BYTES("#+x\n(defun foo ()\n"), SCAN_UNCLOSED_LIST, 3, 1, 1, "#+x (defun foo …)"},
+    {BYTES("\"abc"), SCAN_UNCLOSED_STRING, 1, 1, 1, "\"abc"},
+    {BYTES("(a \"abc\\\")"), SCAN_UNCLOSED_STRING, 1, 4, 1, "(a \"abc\\\")"},
+    {BYTES("(a \"abc\\"), SCAN_UNCLOSED_STRING, 1, 4, 1, "(a \"abc\\"},
+    {BYTES("(a)\n#| #| |#"), SCAN_UNCLOSED_COMMENT, 2, 1, 0, ""},
+    {BYTES("(a #|"), SCAN_UNCLOSED_COMMENT, 1, 4, 1, "(a #|"},
+    {BYTES("#|#"), SCAN_UNCLOSED_COMMENT, 1, 1, 0, ""},
+    {BYTES("(foo a|b)"), SCAN_UNCLOSED_BAR, 1, 7, 1, "(foo |b)"},
+    {BYTES("a\\"), SCAN_UNCLOSED_ESCAPE, 1, 2, 1, "\\"},
+    {BYTES("#\\"), SCAN_UNCLOSED_ESCAPE, 1, 1, 1, "#\\"},
+    {BYTES("'"), SCAN_DANGLING_PREFIX, 1, 1, 1, "'"},
+    {BYTES("(a)\n#' ; x\n"), SCAN_DANGLING_PREFIX, 2, 1, 2, "#'"},
+    {BYTES("(a ')"), SCAN_DANGLING_PREFIX, 1, 4, 1, "(a ')"},
+    {BYTES("`(a ,)"), SCAN_DANGLING_PREFIX, 1, 5, 1, "`(a ,)"},
+    {BYTES("(a #+x)"), SCAN_DANGLING_PREFIX, 1, 4, 1, "(a #+x)"},
+    {BYTES("#+x"), SCAN_DANGLING_PREFIX, 1, 1, 1, "#+x"},
+    {BYTES("#+(a b)\n"), SCAN_DANGLING_PREFIX, 1, 1, 1, "#+(a b)"},
+    {BYTES("."), SCAN_STRAY_DOT, 1, 1, 1, "."},
+    {BYTES("(. a)"), SCAN_STRAY_DOT, 1, 2, 1, "(. a)"},
+    {BYTES("(a .)"), SCAN_STRAY_DOT, 1, 4, 1, "(a .)"},
+    {BYTES("(a . . b)"), SCAN_STRAY_DOT, 1, 6, 1, "(a . . b)"},
+    {BYTES("(a . b 'c)"), SCAN_STRAY_DOT, 1, 8, 1, "(a . b …)"},
+    {BYTES("(a '. b)"), SCAN_STRAY_DOT, 1, 5, 1, "(a '. b)"},
+    {BYTES("#+x a\n."), SCAN_STRAY_DOT, 2, 1, 2, "."},
+    {BYTES("(a ...)"), SCAN_TOO_MANY_DOTS, 1, 4, 1, "(a ...)"},
+    {BYTES("(a ,b)"), SCAN_STRAY_COMMA, 1, 4, 1, "(a ,b)"},
+    {BYTES("`(a ,,b)"), SCAN_STRAY_COMMA, 1, 6, 1, "`(a ,,b)"},
+    {BYTES("`(a) ,b"), SCAN_STRAY_COMMA, 1, 6, 1, "`(a)"},
+    {BYTES("`a\n,b"), SCAN_STRAY_COMMA, 2, 1, 2, ",b"},
+    {BYTES("(a #<FOO>)"), SCAN_UNREADABLE, 1, 4, 1, "(a #<FOO>)"},
+    {BYTES("(a # b)"), SCAN_STRAY_SHARP, 1, 4, 1, "(a # b)"},
+    {BYTES("(a #)"), SCAN_STRAY_SHARP, 1, 4, 1, "(a #)"},
+    {BYTES("(a #12"), SCAN_STRAY_SHARP, 1, 4, 1, "(a #12"},
+    {BYTES("\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\")"), SCAN_UNMATCHED_CLOSE, 1, 6, 1,
+     "\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\""},
+    {BYTES("\"\xff\xc3\xe2\x82\")"), SCAN_UNMATCHED_CLOSE, 1, 7, 1, "\"?\?\?\?\""},
+    {BYTES("\"\xc1\x81\")"), SCAN_UNMATCHED_CLOSE, 1, 5, 1, "\"?\?\""},
+    {BYTES("(\xe2\x82"), SCAN_UNCLOSED_LIST, 1, 4, 1, "(?\?"},
+    {BYTES("(a\r\n b))"), SCAN_UNMATCHED_CLOSE, 2, 4, 1, "(a b)"},
+    {BYTES("(a\0))"), SCAN_UNMATCHED_CLOSE, 1, 5, 1, "(a?)"},
+};
+
+static void each_fault_is_found_where_it_is(void **state)
+{
+    int failures = 0;
+
+    for (size_t i = 0; i < sizeof(fault_rows) / sizeof(fault_rows[0]); i++) {
+        const struct fault_row *row = &fault_rows[i];
+        struct guarded text = guarded_copy(row->text, row->len);
+        struct scan_result result = scan_text(text.bytes, row->len);
+
+        if (result.fault != row->fault || result.at.line != row->line || result.at.column != row->column ||
+            result.form.start.line != row->form_line || strcmp(result.form.head, row->head) != 0) {
+            print_error("# %s: fault %d at %zu:%zu in %s from line %zu\n", row->text, (int)result.fault,
+                        result.at.line, result.at.column, result.form.head, result.form.start.line);
+            failures++;
+        }
+        guarded_free(&text);
+    }
+    assert_int_equal(failures, 0);
+}
+
+static const char three_definitions[] = "(in-package :x)\n"
+                                        "\n"
+                                        "(defun foo (x)\n"
+                                        "  (let ((y 1))\n"
+                                        "    (+ x y))\n"
+                                        "\n"
+                                        "(defun bar ()\n"
+                                        "  2)\n"
+                                        "\n"
+                                        "(defun baz ())\n";
+
+static void an_open_form_is_named_with_the_form_that_should_not_be_in_it(void **state)
+{
+    struct scan_result result = scan_text(BYTES(three_definitions));
+
+    assert_int_equal(result.fault, SCAN_UNCLOSED_LIST);
+    assert_int_equal(result.forms, 1);
+    assert_int_equal(result.depth, 1);
+    assert_int_equal(result.form.start.line, 3);
+    assert_string_equal(result.form.head, "(defun foo …)");
+    assert_int_equal(result.form.end.line, 0);
+    assert_int_equal(result.restart.start.line, 7);
+    assert_string_equal(result.restart.head, "(defun bar …)");
+    assert_int_equal(result.inner.start.line, 0);
+    assert_int_equal(result.innermost.line, 3);
+    assert_int_equal(result.innermost.column, 1);
+    assert_int_equal(result.suspect.line, 5);
+    assert_int_equal(result.suspect.column, 12);
+}
+
+static void the_list_whose_parenthesis_is_missing_is_seen_by_the_indentation(void **state)
+{
+    struct scan_result result = scan_text(BYTES("(defun foo (x)\n"
+                                                "  (when (a x)\n"
+                                                "    (b x)\n"
+                                                "  (c x))\n"));
+
+    assert_int_equal(result.fault, SCAN_UNCLOSED_LIST);
+    assert_int_equal(result.innermost.line, 1);
+    assert_int_equal(result.suspect.line, 3);
+    assert_int_equal(result.suspect.column, 9);
+}
+
+static void a_conditional_in_column_one_is_no_sign_of_a_missing_parenthesis(void **state)
+{
+    struct scan_result result = scan_text(BYTES("(defun foo ()\n"
+                                                "  (a)\n"
+                                                "#+x (b)\n"
+                                                "  (c)\n"
+                                                "(defun bar ())\n"));
+
+    assert_int_equal(result.fault, SCAN_UNCLOSED_LIST);
+    assert_int_equal(result.suspect.line, 4);
+    assert_int_equal(result.suspect.column, 5);
+}
+
+static void the_innermost_parenthesis_is_the_one_at_the_restart(void **state)
+{
+    struct scan_result result = scan_text(BYTES("(a\n  (b\n(defun c ()\n"));
+
+    assert_int_equal(result.depth, 3);
+    assert_int_equal(result.restart.start.line, 3);
+    assert_int_equal(result.innermost.line, 2);
+}
+
+static void an_open_form_at_the_end_has_no_restart(void **state)
+{
+    struct scan_result result = scan_text(BYTES("(a)\n(defun foo (x)\n  (bar\n"));
+
+    assert_int_equal(result.fault, SCAN_UNCLOSED_LIST);
+    assert_int_equal(result.depth, 2);
+    assert_int_equal(result.form.start.line, 2);
+    assert_int_equal(result.restart.start.line, 0);
+    assert_int_equal(result.innermost.line, 3);
+    assert_int_equal(result.innermost.column, 3);
+}
+
+static void a_wrapper_with_its_body_in_column_one_is_no_fault(void **state)
+{
+    assert_int_equal(scan_text(BYTES("(eval-when (:execute)\n(defun a ())\n(defun b ())\n)\n")).fault,
+                     SCAN_VALID);
+    assert_int_equal(scan_text(BYTES("#+x (progn\n(a)\n(b))")).fault, SCAN_VALID);
+}
+
+static void within_a_wrapper_the_definition_left_open_is_named_too(void **state)
+{
+    struct scan_result result = scan_text(BYTES("(eval-when (:execute)\n"
+                                                "(defvar *a* 1)\n"
+                                                "(defun foo ()\n"
+                                                "   (a)\n"
+                                                "(defun bar () 2)\n"
+                                                ")\n"
+                                                "(defun baz ())\n"));
+
+    assert_int_equal(result.fault, SCAN_UNCLOSED_LIST);
+    assert_int_equal(result.form.start.line, 1);
+    assert_int_equal(result.inner.start.line, 3);
+    assert_string_equal(result.inner.head, "(defun foo …)");
+    assert_int_equal(result.restart.start.line, 5);
+    assert_int_equal(result.suspect.line, 4);
+}
+
+static void column_one_in_strings_and_comments_starts_nothing(void **state)
+{
+    struct scan_result result = scan_text(BYTES("(a \"\n(b\" #|\n(c |#\n; x\n(d e"));
+
+    assert_int_equal(result.fault, SCAN_UNCLOSED_LIST);
+    assert_int_equal(result.restart.start.line, 5);
+}
+
+static void a_form_that_closed_too_early_is_named_with_its_end(void **state)
+{
+    struct scan_result result = scan_text(BYTES("(defun foo (x)\n"
+                                                "  (let ((y 1)))\n"
+                                                "    (+ x y)))\n"
+                                                "(defun bar ())\n"));
+
+    assert_int_equal(result.fault, SCAN_UNMATCHED_CLOSE);
+    assert_int_equal(result.at.line, 3);
+    assert_int_equal(result.at.column, 13);
+    assert_int_equal(result.form.start.line, 1);
+    assert_int_equal(result.form.end.line, 3);
+    assert_int_equal(result.form.end.column, 12);
+    assert_int_equal(result.suspect.line, 2);
+    assert_int_equal(result.suspect.column, 15);
+}
+
+static void lists_in_one_column_are_no_sign_of_a_parenthesis_too_many(void **state)
+{
+    struct scan_result result = scan_text(BYTES("(defun foo ()\n  (a)\n  (b))\n  (c))\n"));
+
+    assert_int_equal(result.fault, SCAN_UNMATCHED_CLOSE);
+    assert_int_equal(result.suspect.line, 3);
+    assert_int_equal(result.suspect.column, 6);
+}
+
+static void the_last_datum_before_a_parenthesis_too_many_is_told(void **state)
+{
+    struct scan_result result = scan_text(BYTES("(+ 1 2) (foo 3))"));
+
+    assert_int_equal(result.fault, SCAN_UNMATCHED_CLOSE);
+    assert_string_equal(result.form.head, "(+ 1 …)");
+    assert_string_equal(result.previous.head, "(foo 3)");
+}
+
+static void a_string_that_runs_over_a_form_is_suspected(void **state)
+{
+    struct scan_result result = scan_text(BYTES("(defun foo ()\n  \"doc\n  1)\n(defun bar () \"a, b\" 2)\n"));
+
+    assert_int_equal(result.fault, SCAN_STRAY_COMMA);
+    assert_int_equal(result.form.start.line, 1);
+    assert_int_equal(result.runaway.line, 2);
+    assert_int_equal(result.runaway.column, 3);
+    assert_int_equal(result.runaway_line.line, 4);
+}
+
+/* ${count} copies of ${piece}. */
+static char *repeat(const char *piece, size_t count)
+{
+    size_t len = strlen(piece);
+    char *text = malloc(len * count + 1);
+
+    assert_non_null(text);
+    for (size_t i = 0; i < count; i++)
+        memcpy(text + i * len, piece, len);
+    text[len * count] = '\0';
+    return text;
+}
+
+static void a_million_open_lists_are_counted_and_the_innermost_is_known(void **state)
+{
+    enum { DEPTH = 1000000 };
+    char *text = repeat("(", 2 * DEPTH);
+    struct scan_result result = scan_text(text, DEPTH);
+    struct scan_match match;
+
+    assert_int_equal(result.fault, SCAN_UNCLOSED_LIST);
+    assert_int_equal(result.depth, DEPTH);
+    assert_int_equal(result.innermost.column, DEPTH);
+    memset(text + DEPTH, ')', DEPTH);
+    assert_int_equal(scan_text(text, 2 * DEPTH).fault, SCAN_VALID);
+    result = scan_text(text, 2 * DEPTH - DEPTH / 2);
+    assert_int_equal(result.depth, DEPTH / 2);
+    assert_int_equal(result.innermost.column, DEPTH / 2);
+    match = scan_match_paren(text, 2 * DEPTH, 1, DEPTH + 10);
+    assert_int_equal(match.status, SCAN_MATCH_FOUND);
+    assert_int_equal(match.partner.column, DEPTH - 9);
+    free(text);
+}
+
+static void beyond_the_tracked_depth_nothing_good_is_called_bad(void **state)
+{
+    enum { DEPTH = SCAN_TRACKED_DEPTH + 100 };
+    char *open = repeat("`(a ,@'(b . ", DEPTH);
+    char *close = repeat("c) d)", DEPTH);
+    char *text = malloc(strlen(open) + strlen(close) + 1);
+    size_t len;
+
+    assert_non_null(text);
+    len = (size_t)sprintf(text, "%s%s", open, close);
+    /* Within the tracked depth the second datum behind the dot is a fault; there is none here. */
+    for (char *at = strstr(text, "c) d)"); at; at = strstr(at + 5, "c) d)"))
+        memcpy(at, ")  ) ", 5);
+    for (char *at = strstr(text, " . "); at; at = strstr(at + 3, " . "))
+        memcpy(at, " x ", 3);
+    assert_int_equal(scan_text(text, len).fault, SCAN_VALID);
+    assert_int_equal(scan_text(text, len).forms, 1);
+    text[len - 2] = ' ';
+    assert_int_equal(scan_text(text, len).fault, SCAN_UNCLOSED_LIST);
+    assert_int_equal(scan_text(text, len).innermost.column, 2);
+    free(open);
+    free(close);
+    free(text);
+}
+
+static void explanation_of_valid_text_is_one_line(void **state)
+{
+    struct scan_result result = scan_text(BYTES("(a) b"));
+    char out[SCAN_EXPLAIN_SIZE];
+
+    scan_explain(&result, BYTES("(a) b"), out, sizeof(out));
+    assert_string_equal(out, "✓ Syntax valid: 2 top-level form(s)");
+}
+
+static void explanation_shows_the_place_and_the_form(void **state)
+{
+    struct scan_result result = scan_text(BYTES(three_definitions));
+    char out[SCAN_EXPLAIN_SIZE];
+
+    scan_explain(&result, BYTES(three_definitions), out, sizeof(out));
+    assert_string_equal(
+        out, "✗ Syntax invalid: a list is never closed; at the end of the text 1 `)` is missing\n"
+             "\n"
+             "Open form: (defun foo …), from line 3.\n"
+             "The form at line 3, (defun foo …), is still open where a new top-level form seems to start at "
+             "line 7:\n"
+             "     7 | (defun bar ()\n"
+             "       | ^\n"
+             "Innermost open parenthesis there: line 3, column 1:\n"
+             "     3 | (defun foo (x)\n"
+             "       | ^\n"
+             "By the indentation, `)` is probably missing after line 5, column 12:\n"
+             "     5 |     (+ x y))\n"
+             "       |            ^");
+}
+
+static void explanation_puts_the_caret_under_the_character(void **state)
+{
+    const char text[] = "(a)\n\"\xc3\xa9\xe2\x82\xac\"\t\x01\xff)\n";
+    struct scan_result result = scan_text(text, sizeof(text) - 1);
+    char out[SCAN_EXPLAIN_SIZE];
+
+    scan_explain(&result, text, sizeof(text) - 1, out, sizeof(out));
+    assert_non_null(strstr(out, "\nLine 2, column 8:\n"
+                                "     2 | \"\xc3\xa9\xe2\x82\xac\" ?\?)\n"
+                                "       |        ^\n"));
+}
+
+static void explanation_shows_a_window_of_a_long_line(void **state)
+{
+    char *text = repeat("(abcdefg) ", 1000);
+    struct scan_result result;
+    char out[SCAN_EXPLAIN_SIZE];
+
+    text[5009] = ')';
+    result = scan_text(text, strlen(text));
+    assert_int_equal(result.at.column, 5010);
+    scan_explain(&result, text, strlen(text), out, sizeof(out));
+    assert_true(strlen(out) < 700);
+    assert_non_null(strstr(out, "\n       |                                                    ^\n"));
+    free(text);
+}
+
+static void explanation_is_cut_between_characters(void **state)
+{
+    struct scan_result result = scan_text(BYTES("(a"));
+    char whole[SCAN_EXPLAIN_SIZE], out[SCAN_EXPLAIN_SIZE];
+
+    scan_explain(&result, BYTES("(a"), whole, sizeof(whole));
+    scan_explain(&result, BYTES("(a"), NULL, 0);
+    for (size_t cap = 1; cap <= strlen(whole) + 1; cap++) {
+        memset(out, 'x', sizeof(out));
+        scan_explain(&result, BYTES("(a"), out, cap);
+        assert_true(strlen(out) < cap);
+        assert_memory_equal(out, whole, strlen(out));
+        assert_true(strlen(out) + 4 > cap || strlen(out) == strlen(whole));
+        assert_true((whole[strlen(out)] & 0xc0) != 0x80);
+        assert_int_equal(out[cap], 'x');
+    }
+}
+
+static void the_longest_explanation_fits(void **state)
+{
+    /* Four-byte characters, long lines, a wrapper, a restart, a runaway string. */
+    char *wide = repeat("\xf0\x9f\x98\x80", 400);
+    char *text = malloc(20000);
+    char out[SCAN_EXPLAIN_SIZE], larger[4 * SCAN_EXPLAIN_SIZE];
+    struct scan_result result;
+    int len;
+
+    assert_non_null(text);
+    len = sprintf(text, "(%s %s\n(defun %s \"\n(def %s\" (%s\n(def%s %s\n", wide, wide, wide, wide, wide,
+                  wide, wide);
+    result = scan_text(text, (size_t)len);
+    assert_int_equal(result.fault, SCAN_UNCLOSED_LIST);
+    assert_true(result.inner.start.line > 0 && result.runaway.line > 0 && result.suspect.line > 0);
+    scan_explain(&result, text, (size_t)len, out, sizeof(out));
+    scan_explain(&result, text, (size_t)len, larger, sizeof(larger));
+    assert_string_equal(out, larger);
+    free(wide);
+    free(text);
+}
+
+struct match_row {
+    const char *text;
+    size_t line, column;
+    enum scan_match_status status;
+    size_t partner_line, partner_column;
+    size_t nearest_column;
+};
+
+static const struct match_row match_rows[] = {
+    {"(a (b) c)", 1, 1, SCAN_MATCH_FOUND, 1, 9, 0},
+    {"(a (b) c)", 1, 9, SCAN_MATCH_FOUND, 1, 1, 0},
+    {"(a (b) c)", 1, 4, SCAN_MATCH_FOUND, 1, 6, 0},
+    {"(a (b) c)", 1, 6, SCAN_MATCH_FOUND, 1, 4, 0},
+    {"(a\n \")\" #\\) ; )\n #|)|# b\n)", 1, 1, SCAN_MATCH_FOUND, 4, 1, 0},
+    {"(a\n \")\" #\\) ; )\n #|)|# b\n)", 4, 1, SCAN_MATCH_FOUND, 1, 1, 0},
+    {"#(1 #2(2))", 1, 2, SCAN_MATCH_FOUND, 1, 10, 0},
+    {"#(1 #2(2))", 1, 7, SCAN_MATCH_FOUND, 1, 9, 0},
+    {"(a \xc3\xa9 (b))", 1, 6, SCAN_MATCH_FOUND, 1, 8, 0},
+    {") (a)", 1, 3, SCAN_MATCH_FOUND, 1, 5, 0},
+    {") (a)", 1, 5, SCAN_MATCH_FOUND, 1, 3, 0},
+    {") (a)", 1, 1, SCAN_MATCH_UNMATCHED, 0, 0, 0},
+    {"(a (b)", 1, 1, SCAN_MATCH_UNMATCHED, 0, 0, 0},
+    {"(a \"(\")", 1, 5, SCAN_MATCH_IN_TEXT, 0, 0, 7},
+    {"(a #\\()", 1, 6, SCAN_MATCH_IN_TEXT, 0, 0, 7},
+    {"a |(|", 1, 4, SCAN_MATCH_IN_TEXT, 0, 0, 0},
+    {"abc (d)", 1, 2, SCAN_MATCH_NO_PAREN, 0, 0, 5},
+    {"#(1)", 1, 1, SCAN_MATCH_NO_PAREN, 0, 0, 2},
+    {"(a)\n(b)", 1, 4, SCAN_MATCH_NO_PAREN, 0, 0, 3},
+    {"(a)\n(b)", 1, 99, SCAN_MATCH_NO_PAREN, 0, 0, 3},
+    {"(a)\n(b)", 3, 1, SCAN_MATCH_NO_PAREN, 0, 0, 0},
+    {"(a)", 0, 1, SCAN_MATCH_NO_PAREN, 0, 0, 0},
+    {"(a)", 1, 0, SCAN_MATCH_NO_PAREN, 0, 0, 0},
+    {"(a)", 1, SIZE_MAX, SCAN_MATCH_NO_PAREN, 0, 0, 3},
+    {"(a)", SIZE_MAX, 1, SCAN_MATCH_NO_PAREN, 0, 0, 0},
+    {"", 1, 1, SCAN_MATCH_NO_PAREN, 0, 0, 0},
+};
+
+static void each_parenthesis_has_its_partner(void **state)
+{
+    for (size_t i = 0; i < sizeof(match_rows) / sizeof(match_rows[0]); i++) {
+        const struct match_row *row = &match_rows[i];
+        struct guarded text = guarded_copy(row->text, strlen(row->text));
+        struct scan_match match = scan_match_paren(text.bytes, strlen(row->text), row->line, row->column);
+
+        if (match.status != row->status || match.partner.line != row->partner_line ||
+            match.partner.column != row->partner_column || match.nearest.column != row->nearest_column)
+            fail_msg("%s at %zu:%zu: status %d, partner %zu:%zu, nearest %zu", row->text, row->line,
+                     row->column, (int)match.status, match.partner.line, match.partner.column,
+                     match.nearest.column);
+        guarded_free(&text);
+    }
+}
+
+static void match_explanation_shows_the_partner(void **state)
+{
+    const char text[] = "(a\n b)";
+    struct scan_match match = scan_match_paren(text, sizeof(text) - 1, 1, 1);
+    char out[SCAN_EXPLAIN_SIZE];
+
+    scan_match_explain(&match, 1, 1, text, sizeof(text) - 1, out, sizeof(out));
+    assert_string_equal(out, "`(` at line 1, column 1 matches `)` at line 2, column 3:\n"
+                             "     2 |  b)\n"
+                             "       |   ^");
+    match = scan_match_paren(text, sizeof(text) - 1, 2, 1);
+    scan_match_explain(&match, 2, 1, text, sizeof(text) - 1, out, sizeof(out));
+    assert_string_equal(out, "There is no parenthesis at line 2, column 1.\n"
+                             "The nearest one on that line is at column 3:\n"
+                             "     2 |  b)\n"
+                             "       |   ^");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(valid_text_is_counted),
+        cmocka_unit_test(each_fault_is_found_where_it_is),
+        cmocka_unit_test(an_open_form_is_named_with_the_form_that_should_not_be_in_it),
+        cmocka_unit_test(the_list_whose_parenthesis_is_missing_is_seen_by_the_indentation),
+        cmocka_unit_test(a_conditional_in_column_one_is_no_sign_of_a_missing_parenthesis),
+        cmocka_unit_test(the_innermost_parenthesis_is_the_one_at_the_restart),
+        cmocka_unit_test(lists_in_one_column_are_no_sign_of_a_parenthesis_too_many),
+        cmocka_unit_test(an_open_form_at_the_end_has_no_restart),
+        cmocka_unit_test(a_wrapper_with_its_body_in_column_one_is_no_fault),
+        cmocka_unit_test(within_a_wrapper_the_definition_left_open_is_named_too),
+        cmocka_unit_test(column_one_in_strings_and_comments_starts_nothing),
+        cmocka_unit_test(a_form_that_closed_too_early_is_named_with_its_end),
+        cmocka_unit_test(the_last_datum_before_a_parenthesis_too_many_is_told),
+        cmocka_unit_test(a_string_that_runs_over_a_form_is_suspected),
+        cmocka_unit_test(a_million_open_lists_are_counted_and_the_innermost_is_known),
+        cmocka_unit_test(beyond_the_tracked_depth_nothing_good_is_called_bad),
+        cmocka_unit_test(explanation_of_valid_text_is_one_line),
+        cmocka_unit_test(explanation_shows_the_place_and_the_form),
+        cmocka_unit_test(explanation_puts_the_caret_under_the_character),
+        cmocka_unit_test(explanation_shows_a_window_of_a_long_line),
+        cmocka_unit_test(explanation_is_cut_between_characters),
+        cmocka_unit_test(the_longest_explanation_fits),
+        cmocka_unit_test(each_parenthesis_has_its_partner),
+        cmocka_unit_test(match_explanation_shows_the_partner),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
