@@ -31,7 +31,7 @@ void methods_tools_list(struct request *r, const json_t *params)
     if (!c->listing) {
         tools = registry_listing(c->options.listing, &err);
         CHECK(tools);
-        c->listing = json_dumps(tools, JSON_COMPACT);
+        c->listing = json_dumps(tools, JSON_COMPACT | JSON_REAL_PRECISION(15));
         CHECK(c->listing);
         json_decref(tools);
     }

@@ -1,0 +1,255 @@
+/*
+ * The channel: uv_poll on a Unix socket, because descriptors must travel with it (SCM_RIGHTS) and because what a dead
+ * process has left in it must be read at a moment of our choosing.
+ */
+#include "lisp/channel.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/check.h"
+#include "base/list.h"
+#include "base/memory.h"
+#include "base/strbuf.h"
+#include "wire/frame.h"
+
+/* One frame that the socket did not take whole. */
+struct pending_frame {
+    struct list node;
+    char *bytes;
+    size_t len, sent;
+    int descriptors[CHANNEL_MAX_DESCRIPTORS];
+    size_t descriptor_count; /* 0 once they have travelled */
+};
+
+struct channel {
+    uv_poll_t *poll; /* own allocation: libuv frees handles later than we free ourselves */
+    int fd;
+    struct channel_events events;
+    struct strbuf in;
+    struct list out; /* of struct pending_frame */
+    bool is_closed;
+    bool *was_freed; /* set while events run, so that a free inside them is noticed */
+};
+
+#define READ_CHUNK ((size_t)64 << 10) /* what a Unix socket holds, about */
+
+static void watch(struct channel *c);
+
+/* True when all of the frame is gone or its peer is: a broken socket is learnt by reading, not here. */
+static bool send_frame(struct channel *c, struct pending_frame *f)
+{
+    while (f->sent < f->len) {
+        struct iovec part = {.iov_base = f->bytes + f->sent, .iov_len = f->len - f->sent};
+        union {
+            struct cmsghdr align;
+            char bytes[CMSG_SPACE(sizeof(int) * CHANNEL_MAX_DESCRIPTORS)];
+        } control;
+        struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+        if (f->descriptor_count > 0) {
+            memset(&control, 0, sizeof control);
+            message.msg_control = control.bytes;
+            message.msg_controllen = CMSG_SPACE(sizeof(int) * f->descriptor_count);
+            struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+            header->cmsg_level = SOL_SOCKET;
+            header->cmsg_type = SCM_RIGHTS;
+            header->cmsg_len = CMSG_LEN(sizeof(int) * f->descriptor_count);
+            memcpy(CMSG_DATA(header), f->descriptors, sizeof(int) * f->descriptor_count);
+        }
+        ssize_t n = sendmsg(c->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return errno != EAGAIN;
+        f->sent += (size_t)n;
+        while (f->descriptor_count > 0)
+            close(f->descriptors[--f->descriptor_count]);
+    }
+    return true;
+}
+
+static void pending_frame_free(struct pending_frame *f)
+{
+    while (f->descriptor_count > 0)
+        close(f->descriptors[--f->descriptor_count]);
+    list_remove(&f->node);
+    free(f->bytes);
+    free(f);
+}
+
+void channel_send(struct channel *c, const struct strbuf *frame, const int *descriptors, size_t count)
+{
+    CHECK(count <= CHANNEL_MAX_DESCRIPTORS);
+    struct pending_frame now = {.bytes = frame->bytes, .len = frame->len, .descriptor_count = count};
+    if (count > 0)
+        memcpy(now.descriptors, descriptors, sizeof(int) * count);
+    list_init(&now.node);
+    bool may_send = !c->is_closed && list_is_empty(&c->out);
+    if (c->is_closed || (may_send && send_frame(c, &now))) {
+        while (now.descriptor_count > 0)
+            close(now.descriptors[--now.descriptor_count]);
+        return;
+    }
+    struct pending_frame *later = xmalloc(sizeof *later);
+    *later = now;
+    later->bytes = xmemdup0(frame->bytes, frame->len);
+    list_init(&later->node);
+    list_append(&c->out, &later->node);
+    watch(c);
+}
+
+static void flush(struct channel *c)
+{
+    while (!list_is_empty(&c->out)) {
+        struct pending_frame *f = list_entry(c->out.next, struct pending_frame, node);
+        if (!send_frame(c, f))
+            break;
+        pending_frame_free(f);
+    }
+    watch(c);
+}
+
+/* Said once; false if the owner freed the channel. */
+static bool closed(struct channel *c, const struct err *why)
+{
+    c->is_closed = true;
+    uv_poll_stop(c->poll);
+    bool freed = false;
+    c->was_freed = &freed;
+    c->events.on_closed(c->events.arg, why);
+    if (!freed)
+        c->was_freed = NULL;
+    return !freed;
+}
+
+/* Hand over every whole frame at the start of ${bytes}; says in *used how much that was. False if the channel is gone or closed. */
+static bool deliver(struct channel *c, const char *bytes, size_t len, size_t *used)
+{
+    *used = 0;
+    while (*used < len) {
+        struct frame_result r = frame_scan(bytes + *used, len - *used);
+        if (r.status == FRAME_PARTIAL)
+            break;
+        struct err err = {0};
+        struct sexp_document *document = NULL;
+        if (r.status == FRAME_COMPLETE)
+            document = sexp_parse(r.payload, r.payload_len, &err);
+        else
+            err_set(&err, ERR_SYNTAX, "the Lisp process sent what is no frame");
+        if (document == NULL) {
+            closed(c, &err);
+            return false;
+        }
+        *used += r.consumed;
+        bool freed = false;
+        c->was_freed = &freed;
+        c->events.on_message(c->events.arg, document);
+        if (freed)
+            return false;
+        c->was_freed = NULL;
+        if (c->is_closed)
+            return false;
+    }
+    return true;
+}
+
+/*
+ * One read; what it says goes into *more. False if the channel is gone or closed.
+ * An ordinary message is parsed where it was read; only a part of one is kept, so that an idle channel holds no memory.
+ */
+static bool read_some(struct channel *c, bool *more)
+{
+    *more = false;
+    char chunk[READ_CHUNK];
+    ssize_t n = read(c->fd, chunk, sizeof chunk);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return true;
+    if (n <= 0) {
+        closed(c, NULL);
+        return false;
+    }
+    *more = (size_t)n == sizeof chunk;
+    size_t used;
+    if (c->in.len == 0) {
+        if (!deliver(c, chunk, (size_t)n, &used))
+            return false;
+        if (used < (size_t)n)
+            CHECK(strbuf_add(&c->in, chunk + used, (size_t)n - used));
+        return true;
+    }
+    /* A frame over the limit is malformed by its header, so that what is kept never reaches the cap. */
+    CHECK(strbuf_add(&c->in, chunk, (size_t)n));
+    if (!deliver(c, c->in.bytes, c->in.len, &used))
+        return false;
+    strbuf_consume(&c->in, used);
+    if (c->in.len == 0)
+        strbuf_fini(&c->in);
+    return true;
+}
+
+static void on_poll(uv_poll_t *handle, int status, int events)
+{
+    struct channel *c = handle->data;
+    bool more;
+    if (status < 0 || events == 0) {
+        /* libuv says that polling itself failed (EPOLLERR alone); reading finds out why. */
+        read_some(c, &more);
+        return;
+    }
+    if ((events & UV_WRITABLE) != 0)
+        flush(c);
+    if ((events & UV_READABLE) != 0)
+        read_some(c, &more);
+}
+
+static void watch(struct channel *c)
+{
+    if (!c->is_closed)
+        uv_poll_start(c->poll, UV_READABLE | (list_is_empty(&c->out) ? 0 : UV_WRITABLE), on_poll);
+}
+
+void channel_drain(struct channel *c)
+{
+    bool more = true;
+    if (c->is_closed)
+        return;
+    while (more && read_some(c, &more))
+        ;
+}
+
+static void free_handle(uv_handle_t *handle)
+{
+    free(handle);
+}
+
+struct channel *channel_new(uv_loop_t *loop, int fd, const struct channel_events *events)
+{
+    struct channel *c = xcalloc(1, sizeof *c);
+    c->fd = fd;
+    c->events = *events;
+    strbuf_init(&c->in, (size_t)SEXP_MAX_PAYLOAD + FRAME_HEADER_LEN + 2 * READ_CHUNK);
+    list_init(&c->out);
+    c->poll = xcalloc(1, sizeof *c->poll);
+    CHECK(uv_poll_init(loop, c->poll, fd) == 0);
+    c->poll->data = c;
+    watch(c);
+    return c;
+}
+
+void channel_free(struct channel *c)
+{
+    if (c == NULL)
+        return;
+    if (c->was_freed != NULL)
+        *c->was_freed = true;
+    while (!list_is_empty(&c->out))
+        pending_frame_free(list_entry(c->out.next, struct pending_frame, node));
+    uv_close((uv_handle_t *)c->poll, free_handle);
+    close(c->fd);
+    strbuf_fini(&c->in);
+    free(c);
+}

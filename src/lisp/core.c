@@ -1,0 +1,248 @@
+/*
+ * Finding and building the agent's core.
+ */
+#include "lisp/core.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "base/strbuf.h"
+#include "base/utf8.h"
+#include "lisp/agent_source.h"
+#include "proc/child.h"
+
+struct core_build {
+    struct child *child;
+    char *source;    /* temporary file with the agent's sources */
+    char *temporary; /* the core while it is being written */
+    char *log;       /* temporary file with what the Lisp printed */
+    char *path;
+    core_build_done *done;
+    void *arg;
+};
+
+static bool is_program(const char *path)
+{
+    struct stat s;
+    return stat(path, &s) == 0 && S_ISREG(s.st_mode) && access(path, X_OK) == 0;
+}
+
+char *core_find_lisp(const char *program, struct err *err)
+{
+    if (strchr(program, '/') != NULL) {
+        if (is_program(program))
+            return realpath(program, NULL);
+        err_set(err, ERR_NO_LISP, "No Lisp at %s. Give --lisp the path of an SBCL, or install one (Debian, Ubuntu: apt install sbcl; macOS: brew install sbcl).", program);
+        return NULL;
+    }
+    const char *path = getenv("PATH");
+    for (const char *p = path == NULL ? "/usr/local/bin:/usr/bin:/bin" : path; *p != '\0';) {
+        size_t len = strcspn(p, ":");
+        char candidate[PATH_MAX];
+        int n = snprintf(candidate, sizeof candidate, "%.*s/%s", (int)(len > 2000 ? 2000 : len), p, program);
+        if (len > 0 && n > 0 && (size_t)n < sizeof candidate && is_program(candidate))
+            return realpath(candidate, NULL);
+        p += len + (p[len] == ':');
+    }
+    err_set(err, ERR_NO_LISP, "No Lisp found: there is no program '%s' in PATH. Install SBCL (Debian, Ubuntu: apt install sbcl; Fedora: dnf install sbcl; macOS: brew install sbcl) or give its path with --lisp; the next call will find it.", program);
+    return NULL;
+}
+
+/* FNV-1a, 64 bits: tells files apart, protects against nothing. */
+static uint64_t hash(uint64_t h, const void *bytes, size_t len)
+{
+    const unsigned char *p = bytes;
+    for (size_t i = 0; i < len; i++)
+        h = (h ^ p[i]) * 1099511628211u;
+    return h;
+}
+
+static uint64_t key_of(const char *lisp)
+{
+    struct stat s;
+    uint64_t h = hash(14695981039346656037u, agent_source, agent_source_len);
+    h = hash(h, lisp, strlen(lisp));
+    if (stat(lisp, &s) == 0) {
+        h = hash(h, &s.st_size, sizeof s.st_size);
+        h = hash(h, &s.st_mtim.tv_sec, sizeof s.st_mtim.tv_sec);
+    }
+    return h;
+}
+
+char *core_name(const char *lisp)
+{
+    char name[48];
+    snprintf(name, sizeof name, "agent-%016llx.core", (unsigned long long)key_of(lisp));
+    return xstrdup(name);
+}
+
+/* mkdir -p, private to the user. */
+static bool make_directories(char *path)
+{
+    for (char *p = path + 1; *p != '\0'; p++)
+        if (*p == '/') {
+            *p = '\0';
+            mkdir(path, 0700);
+            *p = '/';
+        }
+    mkdir(path, 0700);
+    return access(path, W_OK) == 0;
+}
+
+char *core_path(const char *lisp, bool *exists, struct err *err)
+{
+    unsigned long long key = key_of(lisp);
+    char path[2 * PATH_MAX];
+    char self[PATH_MAX];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    *exists = true;
+    if (n > 0) {
+        self[n] = '\0';
+        *strrchr(self, '/') = '\0';
+        for (size_t i = 0; i < 2; i++) {
+            if (i == 0)
+                snprintf(path, sizeof path, "%.3900s/agent-%016llx.core", self, key);
+            else
+                snprintf(path, sizeof path, "%.3900s/../lib/cl-mcp-server/agent-%016llx.core", self, key);
+            if (access(path, R_OK) == 0)
+                return xstrdup(path);
+        }
+    }
+    const char *cache = getenv("XDG_CACHE_HOME");
+    const char *home = getenv("HOME");
+    char directories[3][PATH_MAX];
+    snprintf(directories[0], PATH_MAX, "%.3900s/cl-mcp-server", cache != NULL && cache[0] == '/' ? cache : "");
+    snprintf(directories[1], PATH_MAX, "%.3900s/.cache/cl-mcp-server", home != NULL && home[0] == '/' ? home : "");
+    snprintf(directories[2], PATH_MAX, "/tmp/cl-mcp-server-%u", (unsigned)getuid());
+    bool is_set[3] = {cache != NULL && cache[0] == '/', home != NULL && home[0] == '/', true};
+    for (size_t i = 0; i < 3; i++) {
+        struct stat s;
+        /* A directory in /tmp that another user has made is not ours to trust. */
+        if (!is_set[i] || !make_directories(directories[i]) || stat(directories[i], &s) != 0 || s.st_uid != getuid())
+            continue;
+        snprintf(path, sizeof path, "%.4000s/agent-%016llx.core", directories[i], key);
+        *exists = access(path, R_OK) == 0;
+        return xstrdup(path);
+    }
+    err_set(err, ERR_SYSTEM, "no directory to keep the Lisp image in can be written (tried the cache directory and /tmp)");
+    return NULL;
+}
+
+static char *with_suffix(const char *path, const char *suffix)
+{
+    struct strbuf b;
+    strbuf_init(&b, 0);
+    strbuf_addf(&b, "%s.%d%s", path, (int)getpid(), suffix);
+    return strbuf_steal(&b, NULL);
+}
+
+static bool write_file(const char *path, const void *bytes, size_t len, struct err *err)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return err_set_errno(err, ERR_SYSTEM, errno, "cannot write %s", path);
+    const char *p = bytes;
+    while (len > 0) {
+        ssize_t n = write(fd, p, len);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0) {
+            int e = errno;
+            close(fd);
+            return err_set_errno(err, ERR_SYSTEM, e, "cannot write %s", path);
+        }
+        p += n;
+        len -= (size_t)n;
+    }
+    return close(fd) == 0 || err_set_errno(err, ERR_SYSTEM, errno, "cannot write %s", path);
+}
+
+static void build_free(struct core_build *b)
+{
+    child_free(b->child);
+    unlink(b->source);
+    unlink(b->temporary);
+    unlink(b->log);
+    free(b->source);
+    free(b->temporary);
+    free(b->log);
+    free(b->path);
+    free(b);
+}
+
+void core_build_cancel(struct core_build *build)
+{
+    if (build != NULL)
+        build_free(build);
+}
+
+/* The end of what the Lisp printed, as one line. */
+static void explain(const char *log, struct err *err)
+{
+    char text[401];
+    FILE *f = fopen(log, "re");
+    size_t n = 0;
+    if (f != NULL) {
+        if (fseek(f, -400, SEEK_END) != 0)
+            rewind(f);
+        n = fread(text, 1, sizeof text - 1, f);
+        fclose(f);
+    }
+    text[n] = '\0';
+    for (size_t i = 0; i < n; i++)
+        if ((unsigned char)text[i] < ' ' || (unsigned char)text[i] > '~')
+            text[i] = ' ';
+    err_set(err, ERR_START, "the image of the Lisp could not be built; it said: ... %s", text);
+}
+
+static void on_child_exit(void *arg, const struct child_end *end)
+{
+    struct core_build *b = arg;
+    struct err err;
+    bool ok = end->signal == 0 && end->exit_code == 0 && access(b->temporary, R_OK) == 0;
+    if (!ok)
+        explain(b->log, &err);
+    else if (rename(b->temporary, b->path) != 0) {
+        ok = false;
+        err_set_errno(&err, ERR_SYSTEM, errno, "cannot rename %s to %s", b->temporary, b->path);
+    }
+    core_build_done *done = b->done;
+    void *done_arg = b->arg;
+    build_free(b);
+    done(done_arg, ok ? NULL : &err);
+}
+
+struct core_build *core_build(uv_loop_t *loop, struct children *children, const char *lisp, const char *path,
+                              core_build_done *done, void *arg, struct err *err)
+{
+    (void)loop;
+    struct core_build *b = xcalloc(1, sizeof *b);
+    b->source = with_suffix(path, ".lisp");
+    b->temporary = with_suffix(path, ".new");
+    b->log = with_suffix(path, ".log");
+    b->path = xstrdup(path);
+    b->done = done;
+    b->arg = arg;
+    int log = -1;
+    if (!write_file(b->source, agent_source, agent_source_len, err) ||
+        (log = open(b->log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600)) < 0) {
+        build_free(b);
+        return NULL;
+    }
+    const char *argv[] = {lisp, "--noinform", "--no-sysinit", "--no-userinit", "--non-interactive", "--load", b->source, "--", b->temporary, NULL};
+    struct child_spec spec = {.argv = argv, .descriptors = {-1, log, log, -1}};
+    b->child = child_spawn(children, &spec, on_child_exit, b, err);
+    close(log);
+    if (b->child == NULL) {
+        build_free(b);
+        return NULL;
+    }
+    return b;
+}

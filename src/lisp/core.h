@@ -1,0 +1,48 @@
+/*
+ * The agent's core: an image of SBCL with the agent in it. One for each pair of SBCL and agent, told apart by its name.
+ */
+#ifndef LISP_CORE_H
+#define LISP_CORE_H
+
+#include <stdbool.h>
+#include <uv.h>
+
+#include "base/errors.h"
+
+struct children;
+struct core_build;
+
+/*
+ * core_find_lisp(program, err): the absolute path of ${program}, looked up in PATH unless it has a slash.
+ *
+ * Returns     given; NULL with ${err} set (ERR_NO_LISP) to a sentence that says what to install
+ */
+char *core_find_lisp(const char *program, struct err *err);
+
+/* core_name(lisp): "agent-KEY.core"; given. */
+char *core_name(const char *lisp);
+
+/*
+ * core_path(lisp, err):
+ * Where the core for this SBCL is or would be: beside our own program, in ../lib/cl-mcp-server, or in the user's cache
+ * ($XDG_CACHE_HOME or ~/.cache, then /tmp), as agent-KEY.core. KEY depends on the program's path, size and time and on the agent's sources.
+ *
+ * lisp        borrowed; from core_find_lisp()
+ * exists      out: the file is there
+ * Returns     given path; NULL with ${err} set when no directory can be written
+ */
+char *core_path(const char *lisp, bool *exists, struct err *err);
+
+/*
+ * core_build(loop, children, lisp, path, done, arg):
+ * Build a core: the agent's sources are given to ${lisp}, the result is written under a temporary name and renamed. Takes seconds.
+ *
+ * done        called once from the loop; ${err} is NULL on success, else says what the Lisp said last
+ * Returns     a ticket for core_build_cancel(); NULL with ${err} set when the Lisp cannot be run at all
+ */
+typedef void core_build_done(void *arg, const struct err *err);
+struct core_build *core_build(uv_loop_t *loop, struct children *children, const char *lisp, const char *path,
+                              core_build_done *done, void *arg, struct err *err);
+void core_build_cancel(struct core_build *build);
+
+#endif

@@ -1,0 +1,278 @@
+/*
+ * A worker is gone when its process has been reaped *and* what it left in its pipes has been read; when the channel closes
+ * first, the process is killed, since without it there is no talking to it.
+ */
+#include "lisp/worker.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/check.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/strbuf.h"
+#include "lisp/channel.h"
+#include "wire/frame.h"
+
+#define OUTPUT_CHUNK ((size_t)64 << 10) /* what a pipe holds by default */
+#define DRAIN_CHUNKS 64                 /* read at one go, so that a flood of output cannot hold the loop */
+
+struct output_pipe {
+    uv_poll_t *poll; /* NULL once closed */
+    int fd;
+    enum worker_stream stream;
+    struct worker *worker;
+};
+
+struct worker {
+    uv_loop_t *loop;
+    struct children *children;
+    struct worker_events events;
+    enum worker_state state;
+    struct channel *channel; /* NULL once closed */
+    struct child *child;     /* NULL while the pid is unknown */
+    struct output_pipe pipes[2];
+    int last_id;
+    bool is_dead; /* reaped; what it left is being read */
+    bool *was_freed; /* set while events run */
+};
+
+static void free_handle(uv_handle_t *handle)
+{
+    free(handle);
+}
+
+static void close_pipe(struct output_pipe *p)
+{
+    if (p->poll == NULL)
+        return;
+    uv_close((uv_handle_t *)p->poll, free_handle);
+    close(p->fd);
+    p->poll = NULL;
+    p->fd = -1;
+}
+
+/* Read at most ${chunks} times; stops early when the pipe is empty. */
+static void drain_pipe(struct output_pipe *p, int chunks)
+{
+    char bytes[OUTPUT_CHUNK];
+    while (p->poll != NULL && chunks-- > 0) {
+        ssize_t n = read(p->fd, bytes, sizeof bytes);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && errno == EAGAIN)
+            return;
+        if (n <= 0) {
+            /* Every writer has closed it: the user's code may do that. */
+            close_pipe(p);
+            return;
+        }
+        p->worker->events.on_output(p->worker->events.arg, p->stream, bytes, (size_t)n);
+        if ((size_t)n < sizeof bytes)
+            return;
+    }
+}
+
+static void on_output_ready(uv_poll_t *handle, int status, int events)
+{
+    (void)status;
+    (void)events;
+    drain_pipe(handle->data, 4);
+}
+
+void worker_drain_output(struct worker *w)
+{
+    drain_pipe(&w->pipes[0], DRAIN_CHUNKS);
+    drain_pipe(&w->pipes[1], DRAIN_CHUNKS);
+}
+
+static void gone(struct worker *w, const struct child_end *end)
+{
+    if (w->state == WORKER_GONE)
+        return;
+    w->is_dead = true;
+    /* A last reply that the process sent before it died; the owner may free us while it is delivered. */
+    bool freed = false;
+    w->was_freed = &freed;
+    if (w->channel != NULL)
+        channel_drain(w->channel);
+    if (freed)
+        return;
+    w->was_freed = NULL;
+    w->state = WORKER_GONE;
+    worker_drain_output(w);
+    channel_free(w->channel);
+    w->channel = NULL;
+    close_pipe(&w->pipes[0]);
+    close_pipe(&w->pipes[1]);
+    w->events.on_gone(w->events.arg, end);
+}
+
+static void on_child_exit(void *arg, const struct child_end *end)
+{
+    gone(arg, end);
+}
+
+void worker_abandon(struct worker *w)
+{
+    static const struct child_end unknown = {0};
+    gone(w, &unknown);
+}
+
+static void on_closed(void *arg, const struct err *why)
+{
+    struct worker *w = arg;
+    if (why != NULL)
+        log_warning("process %d: %s", (int)worker_pid(w), why->message);
+    channel_free(w->channel);
+    w->channel = NULL;
+    if (w->child == NULL)
+        worker_abandon(w); /* it ended before anybody told us its pid */
+    else
+        child_kill_tree(w->child);
+}
+
+static void on_message(void *arg, struct sexp_document *document)
+{
+    struct worker *w = arg;
+    const struct sexp *message = sexp_root(document);
+    int64_t id = sexp_integer(sexp_nth(message, 0), -1);
+    const struct sexp *what = sexp_nth(message, 1);
+    if (id > 0 && id == w->last_id && w->state == WORKER_BUSY) {
+        worker_drain_output(w);
+        w->state = WORKER_IDLE;
+        w->events.on_reply(w->events.arg, document);
+        return;
+    }
+    if (id == 0 && w->state == WORKER_STARTING && sexp_is_symbol(what, "hello")) {
+        int64_t pid = sexp_integer(sexp_get(message, 2, "pid"), 0);
+        if (pid > 1 && pid <= INT32_MAX)
+            worker_adopt(w, (pid_t)pid);
+        w->state = WORKER_IDLE;
+        w->events.on_ready(w->events.arg, message);
+    } else if (id == 0 && sexp_is_symbol(what, "progress")) {
+        w->events.on_progress(w->events.arg, message);
+    } else {
+        log_warning("process %d sent a message that nobody waits for", (int)worker_pid(w));
+    }
+    sexp_document_free(document);
+}
+
+static void open_pipe(struct worker *w, enum worker_stream stream, int fd)
+{
+    struct output_pipe *p = &w->pipes[stream];
+    *p = (struct output_pipe){.fd = fd, .stream = stream, .worker = w};
+    p->poll = xcalloc(1, sizeof *p->poll);
+    CHECK(uv_poll_init(w->loop, p->poll, fd) == 0);
+    p->poll->data = p;
+    CHECK(uv_poll_start(p->poll, UV_READABLE, on_output_ready) == 0);
+}
+
+struct worker *worker_new(uv_loop_t *loop, struct children *children, const struct worker_events *events,
+                          struct worker_ends *ends, struct err *err)
+{
+    int sockets[2] = {-1, -1}, output[2] = {-1, -1}, error[2] = {-1, -1};
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0 || pipe2(output, O_CLOEXEC) != 0 ||
+        pipe2(error, O_CLOEXEC) != 0) {
+        err_set_errno(err, ERR_SYSTEM, errno, "cannot make the descriptors of a Lisp process");
+        int all[] = {sockets[0], sockets[1], output[0], output[1], error[0], error[1]};
+        for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+            if (all[i] >= 0)
+                close(all[i]);
+        return NULL;
+    }
+    struct worker *w = xcalloc(1, sizeof *w);
+    w->loop = loop;
+    w->children = children;
+    w->events = *events;
+    w->state = WORKER_STARTING;
+    struct channel_events channel_events = {.on_message = on_message, .on_closed = on_closed, .arg = w};
+    w->channel = channel_new(loop, sockets[0], &channel_events);
+    open_pipe(w, WORKER_STDOUT, output[0]);
+    open_pipe(w, WORKER_STDERR, error[0]);
+    *ends = (struct worker_ends){.channel = sockets[1], .output = output[1], .error = error[1]};
+    return w;
+}
+
+bool worker_spawn(struct worker *w, struct child_spec *spec, struct worker_ends *ends, struct err *err)
+{
+    spec->descriptors[0] = -1;
+    spec->descriptors[1] = ends->output;
+    spec->descriptors[2] = ends->error;
+    spec->descriptors[3] = ends->channel;
+    w->child = child_spawn(w->children, spec, on_child_exit, w, err);
+    close(ends->channel);
+    close(ends->output);
+    close(ends->error);
+    return w->child != NULL;
+}
+
+void worker_adopt(struct worker *w, pid_t pid)
+{
+    if (w->child == NULL && w->state != WORKER_GONE)
+        w->child = child_adopt(w->children, pid, on_child_exit, w);
+}
+
+void worker_free(struct worker *w)
+{
+    if (w == NULL)
+        return;
+    if (w->was_freed != NULL)
+        *w->was_freed = true;
+    channel_free(w->channel);
+    close_pipe(&w->pipes[0]);
+    close_pipe(&w->pipes[1]);
+    child_free(w->child);
+    free(w);
+}
+
+int worker_call(struct worker *w, const struct strbuf *request, const int *descriptors, size_t count)
+{
+    CHECK(w->state == WORKER_IDLE);
+    w->last_id = w->last_id == INT32_MAX ? 1 : w->last_id + 1;
+    struct strbuf frame;
+    strbuf_init(&frame, 0);
+    size_t at = frame_begin(&frame);
+    strbuf_addf(&frame, "(%d ", w->last_id);
+    strbuf_add(&frame, request->bytes, request->len);
+    strbuf_addf(&frame, " :token %d)", w->last_id);
+    frame_end(&frame, at);
+    w->state = WORKER_BUSY;
+    if (w->channel != NULL)
+        channel_send(w->channel, &frame, descriptors, count);
+    else
+        for (size_t i = 0; i < count; i++)
+            close(descriptors[i]); /* it is dying: on_gone follows */
+    strbuf_fini(&frame);
+    return w->last_id;
+}
+
+void worker_interrupt(struct worker *w)
+{
+    if (w->child != NULL && w->state == WORKER_BUSY)
+        child_interrupt(w->child, w->last_id);
+}
+
+void worker_kill(struct worker *w)
+{
+    if (w->child != NULL)
+        child_kill_tree(w->child);
+}
+
+enum worker_state worker_state(const struct worker *w)
+{
+    return w->state;
+}
+
+bool worker_is_alive(const struct worker *w)
+{
+    return !w->is_dead && w->channel != NULL;
+}
+
+pid_t worker_pid(const struct worker *w)
+{
+    return w->child == NULL ? 0 : child_pid(w->child);
+}

@@ -1,0 +1,94 @@
+/*
+ * One Lisp process seen from C: its channel, its two output pipes, its end. It carries one call at a time and knows
+ * nothing of what the calls mean; deadlines and what follows from them are the session's.
+ */
+#ifndef LISP_WORKER_H
+#define LISP_WORKER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <uv.h>
+
+#include "base/errors.h"
+#include "proc/child.h"
+#include "wire/sexp.h"
+
+struct worker;
+struct strbuf;
+
+enum worker_state {
+    WORKER_STARTING, /* made, its hello has not come */
+    WORKER_IDLE,
+    WORKER_BUSY, /* a call was sent, its reply has not come */
+    WORKER_GONE, /* its process has ended; on_gone was called */
+    WORKER_STATE_COUNT
+};
+
+enum worker_stream { WORKER_STDOUT, WORKER_STDERR };
+
+struct worker_events {
+    /* The hello has come. The worker may be freed in any of these, but in on_output. */
+    void (*on_ready)(void *arg, const struct sexp *hello);
+    /* The reply to the call, (ID :ok ...), (ID :error ...) or (ID :refused ...): given. What the process had written before it has been given to on_output. */
+    void (*on_reply)(void *arg, struct sexp_document *reply);
+    /* (0 :progress ...) */
+    void (*on_progress)(void *arg, const struct sexp *event);
+    /* Bytes from descriptor 1 or 2, as they are. */
+    void (*on_output)(void *arg, enum worker_stream stream, const char *bytes, size_t len);
+    /* The process has ended, and all that it had sent and written has been delivered. Called once. */
+    void (*on_gone)(void *arg, const struct child_end *end);
+    void *arg;
+};
+
+/* The other ends of a worker's descriptors, for the process that is to be behind it. */
+struct worker_ends {
+    int channel, output, error;
+};
+
+/*
+ * worker_new(loop, children, events, ends, err):
+ * The C side of a process that somebody is about to make.
+ *
+ * ends        given: three descriptors (close-on-exec) to be handed to the process and closed here
+ * Returns     given: worker_free() it; NULL with ${err} set
+ * States      WORKER_STARTING
+ */
+struct worker *worker_new(uv_loop_t *loop, struct children *children, const struct worker_events *events,
+                          struct worker_ends *ends, struct err *err);
+
+/* worker_spawn(w, spec, err): start a program behind it; descriptors of ${spec} are filled in from ${ends}, which are taken. */
+bool worker_spawn(struct worker *w, struct child_spec *spec, struct worker_ends *ends, struct err *err);
+
+/* worker_adopt(w, pid): the process behind it is this one, a copy that another worker has made. Harmless when known already. */
+void worker_adopt(struct worker *w, pid_t pid);
+
+/* worker_abandon(w): the process behind it could not be made: it is gone, in a state of not knowing how. */
+void worker_abandon(struct worker *w);
+
+/* worker_free(w): kills the process and its descendants if they still run; no event comes after this. */
+void worker_free(struct worker *w);
+
+/*
+ * worker_call(w, request, descriptors, count):
+ * Send an operation. One at a time: the state must be WORKER_IDLE.
+ *
+ * request      borrowed; the items after the id, as sexp_write_* made them: ":evaluate :code "..."". An unfinished list without its parentheses
+ * descriptors  taken; as in channel_send()
+ * Returns      the id, which is also the token for worker_interrupt()
+ * States       WORKER_IDLE -> WORKER_BUSY
+ */
+int worker_call(struct worker *w, const struct strbuf *request, const int *descriptors, size_t count);
+
+/* worker_interrupt(w): interrupt the call under way, if there is one. worker_kill(w): SIGKILL; on_gone follows. */
+void worker_interrupt(struct worker *w);
+void worker_kill(struct worker *w);
+
+/* worker_drain_output(w): deliver what the process has written so far; reads at most a bounded amount, so that a flood cannot hold the loop. */
+void worker_drain_output(struct worker *w);
+
+enum worker_state worker_state(const struct worker *w);
+/* worker_is_alive(w): false from the moment its end is known, a little before on_gone. A call made then is answered by on_gone. */
+bool worker_is_alive(const struct worker *w);
+pid_t worker_pid(const struct worker *w); /* 0 while unknown */
+
+#endif

@@ -1,0 +1,528 @@
+/*
+ * The zygote's life. What the user asked to be loaded may exit, loop, crash or start threads: each such step costs no more
+ * than itself, because a zygote that dies of one is started again without it, and the fact becomes a notice.
+ */
+#include "lisp/zygote.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/check.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/strbuf.h"
+#include "base/utf8.h"
+#include "lisp/core.h"
+
+enum zygote_state {
+    ZYGOTE_ABSENT,      /* no process; the next request starts one */
+    ZYGOTE_BUILDING,    /* the core is being built */
+    ZYGOTE_STARTING,    /* the process was started; its hello has not come */
+    ZYGOTE_CONFIGURING, /* configure was sent */
+    ZYGOTE_WARMING,     /* one of the warm steps was sent */
+    ZYGOTE_READY,
+    ZYGOTE_FORKING, /* fork was sent */
+};
+
+/* What is loaded before the first copy, in this order; a step that kills the zygote is left out next time. */
+enum warm_step { STEP_USER_INIT, STEP_LOAD, STEP_PRELOAD, STEP_COUNT };
+
+static const struct {
+    const char *what;
+    int limit_ms;
+} steps[STEP_COUNT] = {
+    [STEP_USER_INIT] = {"the init file", 10000},
+    [STEP_LOAD] = {"a file given by --load", 600000},
+    [STEP_PRELOAD] = {"a system given by --preload", 1800000},
+};
+
+#define START_LIMIT_MS 20000
+#define FORK_LIMIT_MS 10000
+#define OUTPUT_KEPT 2000 /* bytes of what loading printed, shown in a notice */
+
+struct zygote {
+    uv_loop_t *loop;
+    struct children *children;
+    struct zygote_options options;
+    enum zygote_state state;
+    char *lisp_path; /* NULL until found */
+    char *core;
+    bool is_core_fresh; /* built by us in this life: no use in building it again */
+    struct core_build *build;
+    struct worker *worker; /* NULL in ABSENT and BUILDING */
+    uv_timer_t *deadline;
+    struct list waiting; /* of struct zygote_request */
+    enum warm_step step;
+    bool is_step_left_out[STEP_COUNT];
+    struct strbuf output; /* what the current step printed */
+    struct strbuf notices;
+    struct strbuf why;
+    struct strbuf lisp;
+};
+
+static void start(struct zygote *z);
+static void serve(struct zygote *z);
+
+static void on_deadline(uv_timer_t *timer)
+{
+    struct zygote *z = timer->data;
+    log_warning("the zygote did not answer in time in state %d", (int)z->state);
+    if (z->worker != NULL)
+        worker_kill(z->worker);
+}
+
+static void set_deadline(struct zygote *z, int limit_ms)
+{
+    uv_timer_start(z->deadline, on_deadline, (uint64_t)limit_ms, 0);
+}
+
+/* Nobody gets a process now; the next request begins anew. */
+static void fail(struct zygote *z, const char *sentence)
+{
+    z->state = ZYGOTE_ABSENT;
+    uv_timer_stop(z->deadline);
+    strbuf_clear(&z->why);
+    strbuf_adds(&z->why, sentence);
+    struct err err;
+    err_set(&err, ERR_START, "%s", sentence);
+    while (!list_is_empty(&z->waiting)) {
+        struct zygote_request *r = list_entry(z->waiting.next, struct zygote_request, node);
+        list_remove(&r->node);
+        r->on_failed(r->arg, &err);
+    }
+}
+
+static void notice(struct zygote *z, const char *bytes, size_t len)
+{
+    utf8_repair(&z->notices, bytes, len);
+    strbuf_addc(&z->notices, '\n');
+}
+
+/* What a step printed belongs to the user, who looks for it in the first reply. */
+static void notice_output(struct zygote *z)
+{
+    if (z->output.len == 0)
+        return;
+    bool is_cut = z->output.is_overflown;
+    while (z->output.len > 0 && z->output.bytes[z->output.len - 1] == '\n')
+        z->output.bytes[--z->output.len] = '\0';
+    strbuf_addf(&z->notices, "Printed while loading %s:\n", steps[z->step].what);
+    notice(z, z->output.bytes, z->output.len);
+    if (is_cut)
+        strbuf_adds(&z->notices, "(cut)\n");
+    strbuf_clear(&z->output);
+}
+
+static void call(struct zygote *z, const struct strbuf *request, int limit_ms)
+{
+    worker_call(z->worker, request, NULL, 0);
+    set_deadline(z, limit_ms);
+}
+
+static void write_strings(struct strbuf *out, const char *key, const char *const *strings)
+{
+    strbuf_addf(out, " :%s ", key);
+    sexp_write_open(out);
+    for (size_t i = 0; strings != NULL && strings[i] != NULL; i++)
+        sexp_write_string(out, strings[i], strlen(strings[i]));
+    sexp_write_close(out);
+}
+
+/* Send the next step that has something to do, or be ready. */
+static void warm(struct zygote *z)
+{
+    for (; z->step < STEP_COUNT; z->step++) {
+        struct strbuf request;
+        strbuf_init(&request, 0);
+        sexp_write_symbol(&request, "warm");
+        bool is_wanted = !z->is_step_left_out[z->step];
+        if (z->step == STEP_USER_INIT && (is_wanted &= z->options.user_init != NULL)) {
+            sexp_write_symbol(&request, "user-init");
+            sexp_write_string(&request, z->options.user_init, strlen(z->options.user_init));
+        } else if (z->step == STEP_LOAD && (is_wanted &= z->options.loads != NULL && z->options.loads[0] != NULL)) {
+            write_strings(&request, "load", z->options.loads);
+        } else if (z->step == STEP_PRELOAD && (is_wanted &= z->options.preloads != NULL && z->options.preloads[0] != NULL)) {
+            write_strings(&request, "preload", z->options.preloads);
+        }
+        if (is_wanted) {
+            z->state = ZYGOTE_WARMING;
+            call(z, &request, steps[z->step].limit_ms);
+        }
+        strbuf_fini(&request);
+        if (is_wanted)
+            return;
+    }
+    z->state = ZYGOTE_READY;
+    uv_timer_stop(z->deadline);
+    serve(z);
+}
+
+static void on_ready(void *arg, const struct sexp *hello)
+{
+    struct zygote *z = arg;
+    strbuf_clear(&z->lisp);
+    const char *name = sexp_string(sexp_get(hello, 2, "implementation"), NULL);
+    const char *version = sexp_string(sexp_get(hello, 2, "version"), NULL);
+    strbuf_addf(&z->lisp, "%s %s", name == NULL ? "?" : name, version == NULL ? "?" : version);
+    struct strbuf request;
+    strbuf_init(&request, 0);
+    sexp_write_symbol(&request, "configure");
+    sexp_write_symbol(&request, "server-pid");
+    sexp_write_integer(&request, getpid());
+    char directory[4096];
+    if (z->options.directory == NULL && getcwd(directory, sizeof directory) != NULL) {
+        sexp_write_symbol(&request, "directory");
+        sexp_write_string(&request, directory, strlen(directory));
+    } else if (z->options.directory != NULL) {
+        sexp_write_symbol(&request, "directory");
+        sexp_write_string(&request, z->options.directory, strlen(z->options.directory));
+    }
+    z->state = ZYGOTE_CONFIGURING;
+    call(z, &request, START_LIMIT_MS);
+    strbuf_fini(&request);
+}
+
+static void take_notices(struct zygote *z, const struct sexp *notices)
+{
+    for (size_t i = 0; i < sexp_count(notices); i++) {
+        size_t len;
+        const char *text = sexp_string(sexp_nth(notices, i), &len);
+        if (text != NULL)
+            notice(z, text, len);
+    }
+}
+
+/* The step made the zygote useless; start again without it. */
+static void leave_out(struct zygote *z, const char *why)
+{
+    z->is_step_left_out[z->step] = true;
+    strbuf_addf(&z->notices, "Loading %s %s; it was left out.\n", steps[z->step].what, why);
+}
+
+static void restart(struct zygote *z)
+{
+    worker_free(z->worker);
+    z->worker = NULL;
+    start(z);
+}
+
+static void take_reply(struct zygote *z, const struct sexp *reply)
+{
+    bool ok = sexp_is_symbol(sexp_nth(reply, 1), "ok");
+    switch (z->state) {
+    case ZYGOTE_CONFIGURING:
+        z->step = 0;
+        warm(z);
+        break;
+    case ZYGOTE_WARMING:
+        take_notices(z, sexp_get(reply, 2, "notices"));
+        notice_output(z);
+        if (ok && sexp_is_nil(sexp_get(reply, 2, "forkable"))) {
+            leave_out(z, "started threads, with which a Lisp cannot be copied");
+            restart(z);
+            return;
+        }
+        z->step++;
+        warm(z);
+        break;
+    case ZYGOTE_FORKING:
+        if (!ok) {
+            const char *why = sexp_string(sexp_nth(reply, 2), NULL);
+            strbuf_clear(&z->why);
+            strbuf_adds(&z->why, why == NULL ? "the Lisp could not be copied" : why);
+        }
+        z->state = ZYGOTE_READY;
+        uv_timer_stop(z->deadline);
+        serve(z);
+        break;
+    case ZYGOTE_ABSENT:
+    case ZYGOTE_BUILDING:
+    case ZYGOTE_STARTING:
+    case ZYGOTE_READY:
+        break;
+    }
+}
+
+static void on_reply(void *arg, struct sexp_document *document)
+{
+    take_reply(arg, sexp_root(document));
+    sexp_document_free(document);
+}
+
+static void on_progress(void *arg, const struct sexp *event)
+{
+    (void)arg;
+    (void)event;
+}
+
+static void on_output(void *arg, enum worker_stream stream, const char *bytes, size_t len)
+{
+    struct zygote *z = arg;
+    (void)stream;
+    size_t room = z->output.limit - z->output.len;
+    strbuf_add(&z->output, bytes, len < room ? len : room);
+    if (len > room)
+        z->output.is_overflown = true;
+}
+
+static void on_built(void *arg, const struct err *err);
+
+/* The core that was found does not run on this SBCL after all, or is damaged: build our own, once. */
+static bool try_building(struct zygote *z)
+{
+    if (z->is_core_fresh)
+        return false;
+    z->is_core_fresh = true;
+    struct err err;
+    z->build = core_build(z->loop, z->children, z->lisp_path, z->core, on_built, z, &err);
+    if (z->build == NULL) {
+        fail(z, err.message);
+        return true;
+    }
+    z->state = ZYGOTE_BUILDING;
+    return true;
+}
+
+static void describe_end(const struct child_end *end, char *out, size_t size)
+{
+    if (!end->is_known)
+        snprintf(out, size, "ended it");
+    else if (end->signal != 0)
+        snprintf(out, size, "ended it with signal %d (%s)", end->signal, strsignal(end->signal));
+    else
+        snprintf(out, size, "ended it with exit code %d", end->exit_code);
+}
+
+/* From a clean slate: what was left out is tried again. */
+static void begin_anew(struct zygote *z)
+{
+    z->state = ZYGOTE_ABSENT;
+    memset(z->is_step_left_out, 0, sizeof z->is_step_left_out);
+    strbuf_clear(&z->notices);
+    if (!list_is_empty(&z->waiting))
+        start(z);
+}
+
+static void on_gone(void *arg, const struct child_end *end)
+{
+    struct zygote *z = arg;
+    enum zygote_state was = z->state;
+    bool was_late = uv_timer_get_due_in(z->deadline) == 0 && end->signal == SIGKILL;
+    uv_timer_stop(z->deadline);
+    char how[128];
+    describe_end(end, how, sizeof how);
+    log_info("the zygote is gone in state %d: %s", (int)was, how);
+    worker_free(z->worker);
+    z->worker = NULL;
+    switch (was) {
+    case ZYGOTE_STARTING:
+    case ZYGOTE_CONFIGURING:
+        if (!try_building(z)) {
+            char sentence[3000];
+            snprintf(sentence, sizeof sentence, "The Lisp (%s) could not be started: the attempt %s. %.*s", z->lisp_path, how,
+                     (int)(z->output.len > 1000 ? 1000 : z->output.len), strbuf_string(&z->output));
+            strbuf_clear(&z->output);
+            fail(z, sentence);
+        }
+        break;
+    case ZYGOTE_WARMING:
+        notice_output(z);
+        leave_out(z, was_late ? "took too long" : how);
+        start(z);
+        break;
+    case ZYGOTE_READY:
+    case ZYGOTE_FORKING:
+    case ZYGOTE_ABSENT:
+    case ZYGOTE_BUILDING:
+        begin_anew(z);
+        break;
+    }
+}
+
+static const char *basename_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash == NULL ? path : slash + 1;
+}
+
+static void spawn(struct zygote *z)
+{
+    struct worker_events events = {.on_ready = on_ready, .on_reply = on_reply, .on_progress = on_progress, .on_output = on_output, .on_gone = on_gone, .arg = z};
+    struct worker_ends ends;
+    struct err err;
+    z->worker = worker_new(z->loop, z->children, &events, &ends, &err);
+    if (z->worker == NULL) {
+        fail(z, err.message);
+        return;
+    }
+    char heap[16];
+    snprintf(heap, sizeof heap, "%d", z->options.heap_mib);
+    const char *argv[] = {z->lisp_path, "--core", z->core, "--noinform", "--disable-ldb", "--dynamic-space-size", heap, "--end-runtime-options", "--no-sysinit", "--no-userinit", NULL};
+    const char *environment[] = {z->options.environment_mark, NULL};
+    struct child_spec spec = {.argv = argv, .environment = environment, .directory = z->options.directory};
+    z->state = ZYGOTE_STARTING;
+    if (!worker_spawn(z->worker, &spec, &ends, &err)) {
+        worker_free(z->worker);
+        z->worker = NULL;
+        fail(z, err.message);
+        return;
+    }
+    log_info("starting %s with %s", basename_of(z->lisp_path), z->core);
+    set_deadline(z, START_LIMIT_MS);
+}
+
+static void on_built(void *arg, const struct err *err)
+{
+    struct zygote *z = arg;
+    z->build = NULL;
+    if (err != NULL) {
+        z->is_core_fresh = false;
+        fail(z, err->message);
+    } else {
+        spawn(z);
+    }
+}
+
+static void start(struct zygote *z)
+{
+    struct err err;
+    bool exists;
+    if (z->lisp_path == NULL)
+        z->lisp_path = core_find_lisp(z->options.lisp, &err);
+    if (z->lisp_path == NULL) {
+        fail(z, err.message);
+        return;
+    }
+    free(z->core);
+    z->core = core_path(z->lisp_path, &exists, &err);
+    if (z->core == NULL) {
+        fail(z, err.message);
+        return;
+    }
+    strbuf_clear(&z->output);
+    if (exists) {
+        spawn(z);
+        return;
+    }
+    z->is_core_fresh = false;
+    try_building(z);
+}
+
+void zygote_warm(struct zygote *z)
+{
+    if (z->state == ZYGOTE_ABSENT)
+        start(z);
+}
+
+/* Copy the zygote for whoever waits longest. */
+static void serve(struct zygote *z)
+{
+    if (list_is_empty(&z->waiting) || z->state != ZYGOTE_READY)
+        return;
+    struct zygote_request *r = list_entry(z->waiting.next, struct zygote_request, node);
+    list_remove(&r->node);
+    struct worker_ends ends;
+    struct err err;
+    struct worker *w = worker_new(z->loop, z->children, &r->events, &ends, &err);
+    if (w == NULL) {
+        r->on_failed(r->arg, &err);
+        serve(z);
+        return;
+    }
+    z->state = ZYGOTE_FORKING;
+    struct strbuf request;
+    strbuf_init(&request, 0);
+    sexp_write_symbol(&request, "fork");
+    int descriptors[] = {ends.channel, ends.output, ends.error};
+    worker_call(z->worker, &request, descriptors, 3);
+    strbuf_fini(&request);
+    set_deadline(z, FORK_LIMIT_MS);
+    r->on_worker(r->arg, w);
+}
+
+void zygote_fork(struct zygote *z, struct zygote_request *request)
+{
+    list_init(&request->node);
+    list_append(&z->waiting, &request->node);
+    if (z->state == ZYGOTE_ABSENT)
+        start(z);
+    else
+        serve(z);
+}
+
+void zygote_fork_cancel(struct zygote_request *request)
+{
+    list_remove(&request->node);
+}
+
+void zygote_set_heap(struct zygote *z, int mib)
+{
+    if (z->options.heap_mib == mib)
+        return;
+    z->options.heap_mib = mib;
+    if (z->state == ZYGOTE_ABSENT || z->state == ZYGOTE_BUILDING)
+        return;
+    uv_timer_stop(z->deadline);
+    worker_free(z->worker);
+    z->worker = NULL;
+    begin_anew(z);
+}
+
+const char *zygote_notices(const struct zygote *z)
+{
+    return strbuf_string(&z->notices);
+}
+
+const char *zygote_why(const struct zygote *z)
+{
+    return strbuf_string(&z->why);
+}
+
+const char *zygote_lisp(const struct zygote *z)
+{
+    return strbuf_string(&z->lisp);
+}
+
+static void free_handle(uv_handle_t *handle)
+{
+    free(handle);
+}
+
+struct zygote *zygote_new(uv_loop_t *loop, struct children *children, const struct zygote_options *options)
+{
+    struct zygote *z = xcalloc(1, sizeof *z);
+    z->loop = loop;
+    z->children = children;
+    z->options = *options;
+    list_init(&z->waiting);
+    strbuf_init(&z->output, OUTPUT_KEPT);
+    strbuf_init(&z->notices, (size_t)64 << 10);
+    strbuf_init(&z->why, 4000);
+    strbuf_init(&z->lisp, 200);
+    z->deadline = xcalloc(1, sizeof *z->deadline);
+    CHECK(uv_timer_init(loop, z->deadline) == 0);
+    z->deadline->data = z;
+    return z;
+}
+
+void zygote_free(struct zygote *z)
+{
+    if (z == NULL)
+        return;
+    while (!list_is_empty(&z->waiting))
+        list_remove(z->waiting.next);
+    core_build_cancel(z->build);
+    worker_free(z->worker);
+    uv_close((uv_handle_t *)z->deadline, free_handle);
+    free(z->lisp_path);
+    free(z->core);
+    strbuf_fini(&z->output);
+    strbuf_fini(&z->notices);
+    strbuf_fini(&z->why);
+    strbuf_fini(&z->lisp);
+    free(z);
+}

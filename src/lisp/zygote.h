@@ -1,0 +1,68 @@
+/*
+ * The zygote: a warm Lisp that never runs the client's code, from which session processes are copied in a fraction of a
+ * millisecond. It is started when first needed, loads the user's init file and what --load and --preload name, and is
+ * started again when it dies.
+ */
+#ifndef LISP_ZYGOTE_H
+#define LISP_ZYGOTE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <uv.h>
+
+#include "base/errors.h"
+#include "base/list.h"
+#include "lisp/worker.h"
+
+struct zygote;
+
+struct zygote_options {
+    const char *lisp;             /* program name or path */
+    const char *user_init;        /* path; NULL for none */
+    const char *const *loads;     /* files, NULL-terminated; may be NULL */
+    const char *const *preloads;  /* systems, NULL-terminated; may be NULL */
+    const char *directory;        /* where the Lisps work; NULL: ours */
+    const char *environment_mark; /* NAME=VALUE; may be NULL */
+    int heap_mib;                 /* --dynamic-space-size */
+};
+
+/* Somebody who wants a session process; lives in the asker's memory. */
+struct zygote_request {
+    struct list node; /* private */
+    struct worker_events events;
+    /* A worker in state WORKER_STARTING: its on_ready or on_gone comes next. Given. */
+    void (*on_worker)(void *arg, struct worker *worker);
+    /* There will be none; ${err} says why. */
+    void (*on_failed)(void *arg, const struct err *err);
+    void *arg;
+};
+
+/* zygote_new(loop, children, options): options are borrowed and outlive it; nothing is started. zygote_free(z): ends it; requests still waiting are forgotten. */
+struct zygote *zygote_new(uv_loop_t *loop, struct children *children, const struct zygote_options *options);
+void zygote_free(struct zygote *z);
+
+/* zygote_warm(z): start it now, so that the first request finds it ready. */
+void zygote_warm(struct zygote *z);
+
+/*
+ * zygote_fork(z, request):
+ * Ask for a session process. Exactly one of on_worker and on_failed is called, later or from inside this call.
+ *
+ * request     borrowed until one of the two has been called or zygote_fork_cancel(request) was
+ */
+void zygote_fork(struct zygote *z, struct zygote_request *request);
+void zygote_fork_cancel(struct zygote_request *request);
+
+/* zygote_set_heap(z, mib): session processes made from now on have this much heap (the zygote is started anew if needed). */
+void zygote_set_heap(struct zygote *z, int mib);
+
+/* zygote_notices(z): what the user should know of how it started (an init file that failed, ...): lines, borrowed, "" for nothing. */
+const char *zygote_notices(const struct zygote *z);
+
+/* zygote_why(z): the last reason why a copy could not be made; borrowed. */
+const char *zygote_why(const struct zygote *z);
+
+/* zygote_lisp(z): "SBCL 2.2.9.debian" once known, else "". */
+const char *zygote_lisp(const struct zygote *z);
+
+#endif

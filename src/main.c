@@ -1,0 +1,231 @@
+/*
+ * Options, wiring, exit status. Everything lives from here: the loop, the children, the sessions, the one client on stdio.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <uv.h>
+
+#include "base/check.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "lisp/core.h"
+#include "lisp/zygote.h"
+#include "mcp/connection.h"
+#include "mcp/transport_stdio.h"
+#include "options.h"
+#include "proc/child.h"
+#include "proc/guardian.h"
+#include "session/session.h"
+#include "tools/toolbox.h"
+
+struct server {
+    uv_loop_t *loop;
+    struct children *children;
+    struct guardian *guardian;
+    struct zygote *zygote;
+    struct toolbox toolbox;
+    struct connection *connection;
+    struct transport_stdio *transport;
+    uv_signal_t signals[2];
+    bool is_input_over;
+};
+
+static void on_message(void *arg, char *bytes, size_t len)
+{
+    connection_message(((struct server *)arg)->connection, bytes, len);
+}
+
+static void on_oversized(void *arg)
+{
+    connection_oversized(((struct server *)arg)->connection);
+}
+
+static void on_send(void *arg, const char *bytes, size_t len)
+{
+    transport_stdio_send(((struct server *)arg)->transport, bytes, len);
+}
+
+/* What has been read is answered before we go; every call has a time limit, so this ends. */
+static void stop_if_done(struct server *server)
+{
+    if (server->is_input_over && connection_is_idle(server->connection))
+        uv_stop(server->loop);
+}
+
+static void on_end(void *arg)
+{
+    struct server *server = arg;
+    server->is_input_over = true;
+    stop_if_done(server);
+}
+
+static void on_idle(void *arg)
+{
+    stop_if_done(arg);
+}
+
+static void on_handshake(void *arg)
+{
+    zygote_warm(((struct server *)arg)->zygote);
+}
+
+static void on_broken(void *arg)
+{
+    log_info("standard output is closed");
+    uv_stop(((struct server *)arg)->loop);
+}
+
+static void on_signal(uv_signal_t *handle, int signal)
+{
+    log_info("signal %d: ending", signal);
+    uv_stop(((struct server *)handle->data)->loop);
+}
+
+static void on_transport_closed(void *arg)
+{
+    uv_stop(arg);
+}
+
+/* A descriptor 0, 1 or 2 that is not open would be taken by the next file we open, and written to as if it were the client. */
+static void open_standard_descriptors(void)
+{
+    int fd;
+    while ((fd = open("/dev/null", O_RDWR)) >= 0 && fd <= 2)
+        ;
+    if (fd > 2)
+        close(fd);
+}
+
+static bool begin(struct server *server, const struct options *options, const struct zygote_options *zygote_options, struct err *err)
+{
+    server->zygote = zygote_new(server->loop, server->children, zygote_options);
+    server->toolbox = (struct toolbox){.sessions = sessions_new(server->loop, server->zygote, &options->limits), .zygote = server->zygote};
+    struct transport_stdio_events events = {.on_message = on_message, .on_oversized = on_oversized, .on_end = on_end, .on_broken = on_broken, .arg = server};
+    server->transport = transport_stdio_new(server->loop, &events, err);
+    if (server->transport == NULL)
+        return false;
+    struct connection_options connection_options = {
+        .toolbox = &server->toolbox,
+        .listing = options->listing,
+        .wants_structured = options->wants_structured,
+        .default_session = "default",
+        .send = on_send,
+        .on_idle = on_idle,
+        .on_handshake = on_handshake,
+        .arg = server,
+    };
+    server->connection = connection_new(&connection_options);
+    static const int numbers[] = {SIGTERM, SIGINT};
+    for (size_t i = 0; i < 2; i++) {
+        uv_signal_init(server->loop, &server->signals[i]);
+        server->signals[i].data = server;
+        uv_signal_start(&server->signals[i], on_signal, numbers[i]);
+    }
+    return true;
+}
+
+static void end(struct server *server)
+{
+    if (server->transport != NULL) {
+        transport_stdio_close(server->transport, on_transport_closed, server->loop);
+        uv_run(server->loop, UV_RUN_DEFAULT);
+    }
+    connection_free(server->connection);
+    sessions_free(server->toolbox.sessions);
+    zygote_free(server->zygote);
+    guardian_free(server->guardian);
+    children_free(server->children);
+    for (size_t i = 0; i < 2; i++)
+        if (server->signals[i].data != NULL)
+            uv_close((uv_handle_t *)&server->signals[i], NULL);
+    uv_run(server->loop, UV_RUN_DEFAULT);
+}
+
+static int serve(const struct options *options)
+{
+    struct server server = {.loop = uv_default_loop()};
+    struct err err = {0};
+    int status = 1;
+    server.children = children_new(server.loop, &err);
+    server.guardian = server.children == NULL ? NULL : guardian_new(&err);
+    if (server.guardian != NULL) {
+        const struct zygote_options zygote_options = {
+            .lisp = options->lisp,
+            .user_init = options->user_init,
+            .loads = options->loads,
+            .preloads = options->preloads,
+            .directory = options->directory,
+            .environment_mark = guardian_mark(server.guardian),
+            .heap_mib = limits_int(&options->limits, LIMIT_MAX_HEAP),
+        };
+        if (begin(&server, options, &zygote_options, &err)) {
+            uv_run(server.loop, UV_RUN_DEFAULT);
+            status = 0;
+        }
+        end(&server);
+    }
+    if (status != 0)
+        log_error("%s", err.message);
+    uv_loop_close(server.loop);
+    return status;
+}
+
+static void on_core_built(void *arg, const struct err *err)
+{
+    if (err != NULL)
+        log_error("%s", err->message);
+    *(int *)arg = err != NULL;
+}
+
+static void on_pulse(uv_timer_t *timer)
+{
+    (void)timer;
+}
+
+static int build_core(const char *lisp_name, const char *directory)
+{
+    uv_loop_t *loop = uv_default_loop();
+    struct err err;
+    struct children *children = children_new(loop, &err);
+    char *lisp = children == NULL ? NULL : core_find_lisp(lisp_name, &err);
+    char *name = lisp == NULL ? NULL : core_name(lisp);
+    char path[PATH_MAX];
+    int status = -1;
+    if (name != NULL)
+        snprintf(path, sizeof path, "%.3000s/%s", directory, name);
+    if (name == NULL || core_build(loop, children, lisp, path, on_core_built, &status, &err) == NULL) {
+        log_error("%s", err.message);
+        status = 1;
+    }
+    /* The children's own handles do not keep the loop alive; this timer does. */
+    uv_timer_t pulse;
+    uv_timer_init(loop, &pulse);
+    uv_timer_start(&pulse, on_pulse, 1000, 1000);
+    while (status < 0)
+        uv_run(loop, UV_RUN_ONCE);
+    uv_close((uv_handle_t *)&pulse, NULL);
+    children_free(children);
+    uv_run(loop, UV_RUN_DEFAULT);
+    free(lisp);
+    free(name);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    open_standard_descriptors();
+    signal(SIGPIPE, SIG_IGN);
+    struct options options;
+    enum options_outcome outcome = options_parse(&options, argc, argv);
+    int status = outcome == OPTIONS_WRONG ? 2 : 0;
+    if (outcome == OPTIONS_SERVE)
+        status = options.build_core != NULL ? build_core(options.lisp, options.build_core) : serve(&options);
+    options_fini(&options);
+    return status;
+}

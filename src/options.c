@@ -1,0 +1,192 @@
+/*
+ * Options: one table for parsing and for --help; every limit of a session is an option as well.
+ */
+#include "options.h"
+
+#include <getopt.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/check.h"
+#include "base/errors.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "tools/registry.h"
+
+enum option_key { KEY_STDIO = 1, KEY_LISP, KEY_USERINIT, KEY_NO_USERINIT, KEY_LOAD, KEY_PRELOAD, KEY_DIRECTORY, KEY_TOOLS, KEY_STRUCTURED, KEY_LOG_LEVEL, KEY_BUILD_CORE, KEY_HELP, KEY_VERSION, KEY_LIMITS };
+
+static const struct {
+    enum option_key key;
+    const char *name, *argument, *help;
+} table[] = {
+    {KEY_STDIO, "stdio", NULL, "Serve MCP on standard input and output (the default)"},
+    {KEY_LISP, "lisp", "PROGRAM", "The SBCL to use; default: sbcl"},
+    {KEY_USERINIT, "userinit", "FILE", "Init file to load; default: ~/.sbclrc if it is there"},
+    {KEY_NO_USERINIT, "no-userinit", NULL, "Load no init file"},
+    {KEY_LOAD, "load", "FILE", "Load a Lisp file into every session; can be repeated"},
+    {KEY_PRELOAD, "preload", "SYSTEM", "Load an ASDF system into every session; can be repeated"},
+    {KEY_DIRECTORY, "directory", "DIR", "Directory in which the Lisps work; default: the current one"},
+    {KEY_TOOLS, "tools", "SET", "Tools to list: core, standard (the default), full, or names separated by commas"},
+    {KEY_STRUCTURED, "structured", NULL, "Add structuredContent to the reports of evaluations"},
+    {KEY_LOG_LEVEL, "log-level", "LEVEL", "What goes to standard error: error, warning (the default), info, debug"},
+    {KEY_BUILD_CORE, "build-core", "DIR", "Build the image of the Lisp in DIR and exit"},
+    {KEY_HELP, "help", NULL, "Show this text"},
+    {KEY_VERSION, "version", NULL, "Show the version"},
+};
+
+#define TABLE_COUNT (sizeof table / sizeof table[0])
+
+static void show_help(void)
+{
+    printf("Usage: cl-mcp-server [OPTION]...\n"
+           "A live Common Lisp for AI agents, over the Model Context Protocol.\n\n");
+    for (size_t i = 0; i < TABLE_COUNT; i++) {
+        char left[64];
+        snprintf(left, sizeof left, "--%s%s%s", table[i].name, table[i].argument != NULL ? " " : "", table[i].argument != NULL ? table[i].argument : "");
+        printf("  %-22s %s\n", left, table[i].help);
+    }
+    printf("\nLimits (each session begins with these; configure-limits changes them):\n");
+    for (size_t i = 0; i < LIMIT_COUNT; i++) {
+        const struct limit_definition *d = limit_definition((enum limit)i);
+        char left[64];
+        snprintf(left, sizeof left, "--%s %s", d->name, d->unit[0] == '\0' ? "N" : d->unit);
+        printf("  %-22s %s; default: %.10g\n", left, d->description, d->initial);
+    }
+}
+
+static bool add(const char **list, const char *value, const char *name)
+{
+    size_t n = 0;
+    while (list[n] != NULL)
+        n++;
+    if (n == OPTIONS_MOST_REPEATED) {
+        fprintf(stderr, "cl-mcp-server: at most %d times --%s\n", OPTIONS_MOST_REPEATED, name);
+        return false;
+    }
+    list[n] = value;
+    return true;
+}
+
+static bool set_limit(struct options *o, enum limit limit, const char *text)
+{
+    char *end;
+    double value = strtod(text, &end);
+    struct err err;
+    if (end == text || *end != '\0')
+        err_set(&err, ERR_INVALID, "--%s wants a number, not '%s'.", limit_definition(limit)->name, text);
+    else if (limits_set(&o->limits, limit, value, &err))
+        return true;
+    fprintf(stderr, "cl-mcp-server: %s\n", err.message);
+    return false;
+}
+
+static bool set_listing(struct options *o, const char *spec)
+{
+    struct err err;
+    json_t *listing = registry_listing(spec, &err);
+    if (listing == NULL) {
+        fprintf(stderr, "cl-mcp-server: --tools: %s\n", err.message);
+        return false;
+    }
+    json_decref(listing);
+    o->listing = spec;
+    return true;
+}
+
+static bool take(struct options *o, int key, const char *argument, bool *is_init_chosen)
+{
+    int level;
+    switch (key) {
+    case KEY_STDIO:
+        return true;
+    case KEY_LISP:
+        o->lisp = argument;
+        return true;
+    case KEY_USERINIT:
+        *is_init_chosen = true;
+        free((void *)(uintptr_t)o->user_init);
+        o->user_init = xstrdup(argument);
+        return true;
+    case KEY_NO_USERINIT:
+        *is_init_chosen = true;
+        return true;
+    case KEY_LOAD:
+        return add(o->loads, argument, "load");
+    case KEY_PRELOAD:
+        return add(o->preloads, argument, "preload");
+    case KEY_DIRECTORY:
+        o->directory = argument;
+        return true;
+    case KEY_TOOLS:
+        return set_listing(o, argument);
+    case KEY_STRUCTURED:
+        o->wants_structured = true;
+        return true;
+    case KEY_LOG_LEVEL:
+        level = log_level_parse(argument);
+        if (level < 0) {
+            fprintf(stderr, "cl-mcp-server: --log-level is error, warning, info or debug\n");
+            return false;
+        }
+        log_set_level((enum log_level)level);
+        return true;
+    case KEY_BUILD_CORE:
+        o->build_core = argument;
+        return true;
+    default:
+        return key >= KEY_LIMITS && set_limit(o, (enum limit)(key - KEY_LIMITS), argument);
+    }
+}
+
+/* SBCL's own rule for where the init file is, without its argument. */
+static char *default_init(void)
+{
+    const char *home = getenv("HOME");
+    if (home == NULL)
+        return NULL;
+    char path[4096];
+    snprintf(path, sizeof path, "%.4000s/.sbclrc", home);
+    return access(path, R_OK) == 0 ? xstrdup(path) : NULL;
+}
+
+enum options_outcome options_parse(struct options *o, int argc, char **argv)
+{
+    *o = (struct options){.lisp = "sbcl", .listing = "standard"};
+    limits_init(&o->limits);
+    struct option longs[TABLE_COUNT + LIMIT_COUNT + 1] = {0};
+    for (size_t i = 0; i < TABLE_COUNT; i++)
+        longs[i] = (struct option){.name = table[i].name, .has_arg = table[i].argument != NULL, .val = table[i].key};
+    for (int i = 0; i < LIMIT_COUNT; i++)
+        longs[TABLE_COUNT + (size_t)i] = (struct option){.name = limit_definition((enum limit)i)->name, .has_arg = 1, .val = KEY_LIMITS + i};
+    bool is_init_chosen = false;
+    int key;
+    while ((key = getopt_long(argc, argv, "", longs, NULL)) != -1) {
+        if (key == KEY_HELP) {
+            show_help();
+            return OPTIONS_DONE;
+        }
+        if (key == KEY_VERSION) {
+            printf("cl-mcp-server %s\n", CL_MCP_VERSION);
+            return OPTIONS_DONE;
+        }
+        if (!take(o, key, optarg, &is_init_chosen)) {
+            fprintf(stderr, "Try cl-mcp-server --help.\n");
+            return OPTIONS_WRONG;
+        }
+    }
+    if (optind < argc) {
+        fprintf(stderr, "cl-mcp-server: unexpected argument '%s'. Try cl-mcp-server --help.\n", argv[optind]);
+        return OPTIONS_WRONG;
+    }
+    if (!is_init_chosen)
+        o->user_init = default_init();
+    return OPTIONS_SERVE;
+}
+
+void options_fini(struct options *o)
+{
+    free((void *)(uintptr_t)o->user_init);
+}

@@ -1,0 +1,37 @@
+/*
+ * The command line. The only reader of argv and of the environment variables that mean something to us.
+ */
+#ifndef OPTIONS_H
+#define OPTIONS_H
+
+#include <stdbool.h>
+
+#include "session/limits.h"
+
+#define OPTIONS_MOST_REPEATED 64
+
+struct options {
+    const char *lisp;
+    const char *user_init; /* NULL: none; allocated when made up */
+    const char *loads[OPTIONS_MOST_REPEATED + 1];
+    const char *preloads[OPTIONS_MOST_REPEATED + 1];
+    const char *directory;
+    const char *listing;
+    const char *build_core; /* path; NULL: serve */
+    bool wants_structured;
+    struct limits limits;
+};
+
+enum options_outcome { OPTIONS_SERVE, OPTIONS_DONE, OPTIONS_WRONG };
+
+/*
+ * options_parse(o, argc, argv):
+ * Fill ${o}; strings point into ${argv}.
+ *
+ * Returns     OPTIONS_DONE when --help or --version has been answered on stdout, OPTIONS_WRONG when something was wrong and
+ *             said on stderr
+ */
+enum options_outcome options_parse(struct options *o, int argc, char **argv);
+void options_fini(struct options *o);
+
+#endif

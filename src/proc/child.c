@@ -1,0 +1,363 @@
+/*
+ * Starting, signalling and reaping child processes. One SIGCHLD handler reaps everything with waitpid(-1) and then tells the
+ * owners: reap all first, then call back, since a callback may change the list.
+ */
+#include "proc/child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/check.h"
+#include "base/list.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "proc/tree.h"
+
+/* A copy can end before its maker has told us its pid; that many such ends are remembered. */
+#define EARLY_ENDS 256
+
+struct early_end {
+    pid_t pid;
+    int status;
+};
+
+struct children {
+    uv_loop_t *loop;
+    uv_signal_t *sigchld; /* own allocation: libuv frees handles later than we may free ourselves */
+    uv_async_t *wake;     /* for ends that were known before the child was adopted */
+    struct list all;      /* of struct child */
+    struct early_end early[EARLY_ENDS];
+    size_t early_next;
+    struct rlimit files; /* as we were started; ours is raised, since every session takes several descriptors */
+};
+
+struct child {
+    struct list node;
+    struct children *owner;
+    pid_t pid;
+    bool has_exited;
+    bool is_told;
+    int status;
+    child_on_exit *on_exit;
+    void *arg;
+};
+
+static struct child_end end_of_status(int status)
+{
+    struct child_end end = {.is_known = true};
+    if (WIFSIGNALED(status))
+        end.signal = WTERMSIG(status);
+    else
+        end.exit_code = WEXITSTATUS(status);
+    return end;
+}
+
+static struct child *find(struct children *c, pid_t pid)
+{
+    struct list *node, *next;
+    list_for_each(node, next, &c->all)
+    {
+        struct child *child = list_entry(node, struct child, node);
+        if (child->pid == pid && !child->has_exited)
+            return child;
+    }
+    return NULL;
+}
+
+static void remember(struct children *c, pid_t pid, int status)
+{
+    c->early[c->early_next] = (struct early_end){.pid = pid, .status = status};
+    c->early_next = (c->early_next + 1) % EARLY_ENDS;
+}
+
+/* One owner at a time, from the start each time: on_exit may free any child, its own included. */
+static void tell_owners(struct children *c)
+{
+    for (;;) {
+        struct list *node, *next;
+        struct child *ended = NULL;
+        list_for_each(node, next, &c->all)
+        {
+            struct child *child = list_entry(node, struct child, node);
+            if (child->has_exited && !child->is_told) {
+                ended = child;
+                break;
+            }
+        }
+        if (ended == NULL)
+            return;
+        ended->is_told = true;
+        struct child_end end = end_of_status(ended->status);
+        ended->on_exit(ended->arg, &end);
+    }
+}
+
+static void reap(struct children *c)
+{
+    int status;
+    pid_t pid;
+    bool any = false;
+    while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+        struct child *child = find(c, pid);
+        if (child == NULL) {
+            remember(c, pid, status);
+            continue;
+        }
+        child->has_exited = any = true;
+        child->status = status;
+    }
+    if (any)
+        tell_owners(c);
+}
+
+static void on_sigchld(uv_signal_t *handle, int signal)
+{
+    (void)signal;
+    reap(handle->data);
+}
+
+static void on_wake(uv_async_t *handle)
+{
+    tell_owners(handle->data);
+}
+
+static void free_handle(uv_handle_t *handle)
+{
+    free(handle);
+}
+
+struct children *children_new(uv_loop_t *loop, struct err *err)
+{
+    if (prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) {
+        err_set_errno(err, ERR_SYSTEM, errno, "cannot become a subreaper");
+        return NULL;
+    }
+    struct children *c = xcalloc(1, sizeof *c);
+    getrlimit(RLIMIT_NOFILE, &c->files);
+    setrlimit(RLIMIT_NOFILE, &(struct rlimit){.rlim_cur = c->files.rlim_max, .rlim_max = c->files.rlim_max});
+    c->loop = loop;
+    list_init(&c->all);
+    c->sigchld = xcalloc(1, sizeof *c->sigchld);
+    c->wake = xcalloc(1, sizeof *c->wake);
+    CHECK(uv_signal_init(loop, c->sigchld) == 0);
+    CHECK(uv_async_init(loop, c->wake, on_wake) == 0);
+    c->sigchld->data = c->wake->data = c;
+    CHECK(uv_signal_start(c->sigchld, on_sigchld, SIGCHLD) == 0);
+    /* Neither may keep the loop alive. */
+    uv_unref((uv_handle_t *)c->sigchld);
+    uv_unref((uv_handle_t *)c->wake);
+    return c;
+}
+
+/* What is left after this are processes in uninterruptible sleep that are not ours to wait for. */
+static void kill_everyone(void)
+{
+    for (int round = 0; round < 64; round++) {
+        pid_t found[512];
+        size_t n = tree_children(getpid(), found, sizeof found / sizeof found[0]);
+        if (n == 0)
+            break;
+        for (size_t i = 0; i < n; i++) {
+            tree_kill_descendants(found[i]);
+            kill(found[i], SIGKILL);
+        }
+        for (size_t i = 0; i < n; i++)
+            waitpid(found[i], NULL, 0);
+    }
+    while (waitpid(-1, NULL, WNOHANG) > 0)
+        ;
+}
+
+void children_free(struct children *c)
+{
+    if (c == NULL)
+        return;
+    kill_everyone();
+    struct list *node, *next;
+    list_for_each(node, next, &c->all)
+    {
+        struct child *child = list_entry(node, struct child, node);
+        child->has_exited = true;
+        child->owner = NULL;
+        list_remove(node);
+    }
+    uv_close((uv_handle_t *)c->sigchld, free_handle);
+    uv_close((uv_handle_t *)c->wake, free_handle);
+    free(c);
+}
+
+static struct child *new_child(struct children *c, pid_t pid, child_on_exit *on_exit, void *arg)
+{
+    struct child *child = xcalloc(1, sizeof *child);
+    child->owner = c;
+    child->pid = pid;
+    child->on_exit = on_exit;
+    child->arg = arg;
+    list_append(&c->all, &child->node);
+    return child;
+}
+
+/* Runs between fork and exec: only async-signal-safe calls. Returns only on failure, with errno set. */
+static void become(const struct child_spec *spec, char *const *environment, pid_t server, const struct rlimit *files)
+{
+    sigset_t none;
+    sigemptyset(&none);
+    for (int i = 1; i < NSIG; i++)
+        signal(i, SIG_DFL);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != server)
+        _exit(127); /* the server died before the line above */
+    setsid(); /* a terminal's ^C is for the server, not for what it runs */
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    int high[4];
+    for (int i = 0; i < 4; i++) {
+        int from = spec->descriptors[i] >= 0 ? spec->descriptors[i] : i < 3 ? null : -1;
+        /* Out of the way of 0 to 3 first: the sources may themselves be among them. */
+        high[i] = from < 0 ? -1 : fcntl(from, F_DUPFD_CLOEXEC, 10);
+        if (from >= 0 && high[i] < 0)
+            return;
+    }
+    for (int i = 0; i < 4; i++) {
+        if (high[i] >= 0 && dup2(high[i], i) < 0)
+            return;
+        if (high[i] < 0)
+            close(i);
+    }
+    setrlimit(RLIMIT_NOFILE, files);
+    if (spec->directory != NULL && chdir(spec->directory) != 0)
+        return;
+    environ = (char **)(uintptr_t)environment;
+    execvp(spec->argv[0], (char *const *)(uintptr_t)spec->argv);
+}
+
+static bool has_name(const char *entry, const char *assignment)
+{
+    size_t n = strcspn(assignment, "=");
+    return strncmp(entry, assignment, n) == 0 && entry[n] == '=';
+}
+
+/* Our environment with the additions; the strings stay where they are. */
+static char **merged_environment(const char *const *additions)
+{
+    size_t n = 0, extra = 0;
+    while (environ[n] != NULL)
+        n++;
+    while (additions != NULL && additions[extra] != NULL)
+        extra++;
+    char **out = xcalloc(n + extra + 1, sizeof *out);
+    size_t used = 0;
+    for (size_t i = 0; i < n; i++) {
+        bool is_replaced = false;
+        for (size_t k = 0; k < extra; k++)
+            is_replaced = is_replaced || has_name(environ[i], additions[k]);
+        if (!is_replaced)
+            out[used++] = environ[i];
+    }
+    for (size_t k = 0; k < extra; k++)
+        out[used++] = (char *)(uintptr_t)additions[k];
+    return out;
+}
+
+struct child *child_spawn(struct children *c, const struct child_spec *spec, child_on_exit *on_exit, void *arg,
+                          struct err *err)
+{
+    int report[2];
+    if (pipe2(report, O_CLOEXEC) != 0) {
+        err_set_errno(err, ERR_SYSTEM, errno, "cannot make a pipe");
+        return NULL;
+    }
+    char **environment = merged_environment(spec->environment);
+    pid_t server = getpid();
+    pid_t pid = fork();
+    if (pid == 0) {
+        /* Out of the way of the descriptors that become() puts in place. */
+        int out = fcntl(report[1], F_DUPFD_CLOEXEC, 10);
+        become(spec, environment, server, &c->files);
+        int failure = errno;
+        ssize_t ignored = write(out, &failure, sizeof failure);
+        (void)ignored;
+        _exit(127);
+    }
+    int fork_errno = errno;
+    free(environment);
+    close(report[1]);
+    int failure = 0;
+    ssize_t n = 0;
+    if (pid > 0)
+        while ((n = read(report[0], &failure, sizeof failure)) < 0 && errno == EINTR)
+            ;
+    close(report[0]);
+    if (pid < 0) {
+        err_set_errno(err, ERR_SYSTEM, fork_errno, "cannot start %s", spec->argv[0]);
+        return NULL;
+    }
+    if (n > 0) {
+        waitpid(pid, NULL, 0);
+        err_set_errno(err, failure == ENOENT ? ERR_NOT_FOUND : ERR_START, failure, "cannot run %s", spec->argv[0]);
+        return NULL;
+    }
+    return new_child(c, pid, on_exit, arg);
+}
+
+struct child *child_adopt(struct children *c, pid_t pid, child_on_exit *on_exit, void *arg)
+{
+    CHECK(pid > 1);
+    struct child *child = new_child(c, pid, on_exit, arg);
+    for (size_t i = 0; i < EARLY_ENDS; i++)
+        if (c->early[i].pid == pid) {
+            child->has_exited = true;
+            child->status = c->early[i].status;
+            c->early[i].pid = 0;
+            uv_async_send(c->wake);
+        }
+    return child;
+}
+
+void child_free(struct child *child)
+{
+    if (child == NULL)
+        return;
+    if (!child->has_exited)
+        child_kill_tree(child);
+    list_remove(&child->node);
+    free(child);
+}
+
+pid_t child_pid(const struct child *child)
+{
+    return child->pid;
+}
+
+bool child_has_exited(const struct child *child)
+{
+    return child->has_exited;
+}
+
+void child_signal(struct child *child, int signal)
+{
+    if (!child->has_exited)
+        kill(child->pid, signal);
+}
+
+void child_interrupt(struct child *child, int token)
+{
+    if (!child->has_exited)
+        sigqueue(child->pid, SIGURG, (union sigval){.sival_int = token});
+}
+
+void child_kill_tree(struct child *child)
+{
+    if (child->has_exited)
+        return;
+    kill(child->pid, SIGSTOP);
+    tree_kill_descendants(child->pid);
+    kill(child->pid, SIGKILL);
+}

@@ -1,0 +1,21 @@
+/*
+ * The guardian: a small process that outlives the server by a moment, for the case that the server is killed by SIGKILL.
+ * The Lisp processes then die by PR_SET_PDEATHSIG, but what *they* had started (programs run by the user's code) would be
+ * left behind. The guardian sees the server's end of a pipe close and kills what carries our mark in its environment.
+ */
+#ifndef PROC_GUARDIAN_H
+#define PROC_GUARDIAN_H
+
+#include "base/errors.h"
+
+struct guardian;
+
+/*
+ * guardian_new(err): start it. guardian_free(g): dismiss it; harmless for NULL.
+ * guardian_mark(g): "NAME=VALUE" to put into the environment of each Lisp; borrowed.
+ */
+struct guardian *guardian_new(struct err *err);
+void guardian_free(struct guardian *g);
+const char *guardian_mark(const struct guardian *g);
+
+#endif

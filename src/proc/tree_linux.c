@@ -1,0 +1,59 @@
+/*
+ * Descendants of a process, from /proc/PID/task/TID/children (CONFIG_PROC_CHILDREN, on in every distribution kernel).
+ */
+#include "proc/tree.h"
+
+#include <dirent.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static size_t children_of_thread(pid_t pid, const char *thread, pid_t *out, size_t capacity)
+{
+    char path[96];
+    snprintf(path, sizeof path, "/proc/%d/task/%.20s/children", (int)pid, thread);
+    FILE *f = fopen(path, "re");
+    if (f == NULL)
+        return 0;
+    size_t n = 0;
+    int child;
+    while (n < capacity && fscanf(f, "%d", &child) == 1)
+        out[n++] = child;
+    fclose(f);
+    return n;
+}
+
+size_t tree_children(pid_t pid, pid_t *out, size_t capacity)
+{
+    char path[48];
+    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+    DIR *threads = opendir(path);
+    if (threads == NULL)
+        return 0;
+    size_t n = 0;
+    const struct dirent *entry;
+    while ((entry = readdir(threads)) != NULL)
+        if (entry->d_name[0] != '.')
+            n += children_of_thread(pid, entry->d_name, out + n, capacity - n);
+    closedir(threads);
+    return n;
+}
+
+/* Depth is bounded by what a hostile process can nest before we stop it; beyond that children_free() catches the rest as orphans. */
+static void kill_descendants(pid_t pid, int depth)
+{
+    pid_t found[256];
+    size_t n = tree_children(pid, found, sizeof found / sizeof found[0]);
+    for (size_t i = 0; i < n; i++) {
+        /* Stopped first, so that it cannot fork while its own children are being listed. */
+        kill(found[i], SIGSTOP);
+        if (depth < 32)
+            kill_descendants(found[i], depth + 1);
+        kill(found[i], SIGKILL);
+    }
+}
+
+void tree_kill_descendants(pid_t pid)
+{
+    kill_descendants(pid, 0);
+}

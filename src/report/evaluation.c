@@ -1,0 +1,144 @@
+/*
+ * The report of an evaluation. The order of its sections is fixed, so that a reader finds them even when the user's own
+ * output looks like a heading.
+ */
+#include "report/report.h"
+
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "lisp/worker.h"
+#include "report/section.h"
+
+static void add_capture(struct strbuf *out, const char *heading, struct session *s, struct capture *c, size_t most)
+{
+    if (c->total == 0)
+        return;
+    section_begin(out, heading);
+    if (capture_show(c, out, most, session_next_ref(s)))
+        session_keep_output(s, c);
+    section_end(out);
+}
+
+static void add_warnings(struct strbuf *out, const struct sexp *warnings)
+{
+    if (sexp_count(warnings) == 0)
+        return;
+    section_begin(out, "[warnings]");
+    for (size_t i = 0; i < sexp_count(warnings); i++) {
+        section_add(out, sexp_nth(sexp_nth(warnings, i), 0));
+        strbuf_adds(out, ": ");
+        section_add(out, sexp_nth(sexp_nth(warnings, i), 1));
+        strbuf_addc(out, '\n');
+    }
+    section_end(out);
+}
+
+/* A value that is too long is kept like an output that is. */
+static void add_value(struct strbuf *out, struct session *s, const struct sexp *value, const struct sexp *cut, size_t most)
+{
+    size_t len;
+    const char *text = sexp_string(value, &len);
+    strbuf_adds(out, "=> ");
+    if (text == NULL)
+        return;
+    struct capture c;
+    capture_init(&c);
+    if (len > most) {
+        capture_add(&c, text, len);
+        struct strbuf shown;
+        strbuf_init(&shown, 0);
+        capture_show(&c, &shown, most, session_next_ref(s));
+        strbuf_add(out, shown.bytes, shown.len);
+        strbuf_fini(&shown);
+        session_keep_output(s, &c);
+    } else {
+        strbuf_add(out, text, len);
+    }
+    if (!sexp_is_nil(cut))
+        strbuf_adds(out, " [… printing was stopped here …]");
+    capture_fini(&c);
+}
+
+static void add_values(struct strbuf *out, const struct outcome *o, size_t most)
+{
+    const struct sexp *values = sexp_get(o->reply, 2, "values");
+    const struct sexp *cut = sexp_get(o->reply, 2, "cut");
+    section_begin(out, NULL);
+    if (sexp_count(values) == 0)
+        strbuf_adds(out, "; No values");
+    for (size_t i = 0; i < sexp_count(values); i++) {
+        if (i > 0)
+            strbuf_addc(out, '\n');
+        add_value(out, o->session, sexp_nth(values, i), sexp_nth(cut, i), most);
+    }
+}
+
+static void add_timing(struct strbuf *out, const struct sexp *timing)
+{
+    if (sexp_count(timing) < 4)
+        return;
+    static const char *const units[] = {" ms real, ", " ms run, ", " ms GC, ", " bytes consed"};
+    strbuf_adds(out, "\n; Timing: ");
+    for (size_t i = 0; i < 4; i++) {
+        int64_t n = sexp_integer(sexp_nth(timing, i), 0);
+        if (n < 0)
+            n = 0;
+        text_add_grouped(out, (uint64_t)(i < 3 ? (n + 500) / 1000 : n));
+        strbuf_adds(out, units[i]);
+    }
+}
+
+/* Errors in threads that nobody waits for. */
+static void add_inbox(struct strbuf *out, const struct sexp *inbox)
+{
+    if (sexp_count(inbox) == 0)
+        return;
+    section_begin(out, "[Background errors]");
+    for (size_t i = 0; i < sexp_count(inbox); i++) {
+        const struct sexp *item = sexp_nth(inbox, i);
+        strbuf_adds(out, "In thread ");
+        section_add(out, sexp_get(item, 0, "where"));
+        strbuf_adds(out, ": ");
+        section_add(out, sexp_get(item, 0, "type"));
+        strbuf_adds(out, ": ");
+        section_add(out, sexp_get(item, 0, "message"));
+        const struct sexp *frames = sexp_get(item, 0, "frames");
+        for (size_t k = 0; k < sexp_count(frames) && k < 5; k++) {
+            strbuf_adds(out, "\n  ");
+            section_add_frame(out, k, sexp_nth(frames, k));
+        }
+        strbuf_addc(out, '\n');
+    }
+    section_end(out);
+}
+
+static void add_session(struct strbuf *out, const struct outcome *o)
+{
+    struct strbuf *notice = session_notice(o->session);
+    const char *note = o->error == NULL ? NULL : o->error->session_note;
+    if (note == NULL && notice->len == 0)
+        return;
+    section_begin(out, "[Session]");
+    if (note != NULL)
+        strbuf_addf(out, "%s\n", note);
+    strbuf_add(out, notice->bytes, notice->len);
+    section_end(out);
+    strbuf_clear(notice);
+}
+
+void report_evaluation(struct strbuf *out, const struct outcome *o, size_t max_output)
+{
+    const struct sexp *reply = o->kind == OUTCOME_ERROR ? o->error->condition : o->reply;
+    add_capture(out, "[output between calls]", o->session, session_between(o->session), max_output);
+    capture_fini(session_between(o->session));
+    add_capture(out, "[stdout]", o->session, o->output[WORKER_STDOUT], max_output);
+    add_capture(out, "[stderr]", o->session, o->output[WORKER_STDERR], max_output);
+    add_warnings(out, sexp_get(reply, 2, "warnings"));
+    if (o->kind == OUTCOME_ERROR)
+        report_condition(out, o->error);
+    else
+        add_values(out, o, max_output);
+    add_timing(out, sexp_get(reply, 2, "timing"));
+    add_inbox(out, sexp_get(reply, 2, "inbox"));
+    add_session(out, o);
+}

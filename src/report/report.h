@@ -1,0 +1,41 @@
+/*
+ * What the reader sees. Pure: outcomes and records in, text out, under a budget. Reply shapes: docs/tools.md.
+ */
+#ifndef REPORT_REPORT_H
+#define REPORT_REPORT_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "session/session.h"
+
+struct strbuf;
+
+/*
+ * report_evaluation(out, outcome):
+ * The report of an evaluation that ran (OK, ERROR): sections in fixed order, each left out when empty. Outputs and values
+ * over the session's max-output limit are cut and moved to the session's kept outputs; what the session has to say by itself
+ * (output between calls, notices) is said and cleared.
+ */
+void report_evaluation(struct strbuf *out, const struct outcome *outcome, size_t max_output);
+
+/* report_structured(outcome): the same as data; given. Call it before report_evaluation(), which clears some of it. */
+json_t *report_structured(const struct outcome *outcome);
+
+/* report_condition(out, record): [ERROR] to [Hint]. */
+void report_condition(struct strbuf *out, const struct error_record *record);
+
+/* report_last_error(out, record): the text of describe-last-error; ${record} may be NULL: no error. */
+void report_last_error(struct strbuf *out, const struct error_record *record);
+
+/* report_backtrace(out, record, from, count, locals): the text of get-backtrace. */
+void report_backtrace(struct strbuf *out, const struct error_record *record, size_t from, size_t count, bool locals);
+
+/* report_error_list(out, session, limit): the text of list-errors. */
+void report_error_list(struct strbuf *out, const struct session *session, size_t limit);
+
+/* report_definitions(out, reply): the text of list-definitions from the agent's reply. */
+void report_definitions(struct strbuf *out, const struct sexp *reply);
+
+#endif

@@ -1,0 +1,24 @@
+/*
+ * Sections of a report: a heading, text, one blank line between two sections. Private to this folder.
+ */
+#ifndef REPORT_SECTION_H
+#define REPORT_SECTION_H
+
+#include <stddef.h>
+
+struct sexp;
+struct strbuf;
+
+/* section_begin(out, heading): the blank line if something stands before, and the heading (NULL for none) on a line of its own. */
+void section_begin(struct strbuf *out, const char *heading);
+
+/* section_end(out): no newline at its end. */
+void section_end(struct strbuf *out);
+
+/* section_add(out, value): a string value; nothing for any other. */
+void section_add(struct strbuf *out, const struct sexp *value);
+
+/* section_add_frame(out, index, frame): "0: (FOO 1) at FILE:LINE" without a newline. */
+void section_add_frame(struct strbuf *out, size_t index, const struct sexp *frame);
+
+#endif

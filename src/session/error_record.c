@@ -1,0 +1,110 @@
+/*
+ * Error records.
+ */
+#include "session/error_record.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "base/memory.h"
+
+#define MOST_CRASH_FRAMES 20
+
+static char *copy_string(const struct sexp *value, const char *fallback)
+{
+    size_t len;
+    const char *s = sexp_string(value, &len);
+    return s == NULL ? xstrdup(fallback) : xmemdup0(s, len);
+}
+
+struct error_record *error_record_new(struct sexp_document *document)
+{
+    struct error_record *r = xcalloc(1, sizeof *r);
+    r->document = document;
+    r->condition = sexp_root(document);
+    r->type = copy_string(sexp_get(r->condition, 2, "type"), "ERROR");
+    r->message = copy_string(sexp_get(r->condition, 2, "message"), "");
+    clock_gettime(CLOCK_REALTIME, &r->when);
+    return r;
+}
+
+void error_record_free(struct error_record *r)
+{
+    if (r == NULL)
+        return;
+    sexp_document_free(r->document);
+    sexp_document_free(r->details);
+    free(r->type);
+    free(r->message);
+    free(r->session_note);
+    free(r);
+}
+
+/*
+ * SBCL prints a crash backtrace as lines "   3: fp=0x7f33 pc=0x5349 (LABELS CL-USER::F ...)" (src/runtime/backtrace.c); what
+ * follows the pc is the frame. Returns how many frames were written.
+ */
+static size_t write_crash_frames(struct strbuf *out, const char *text)
+{
+    size_t n = 0;
+    while (text != NULL && n < MOST_CRASH_FRAMES) {
+        const char *pc = strstr(text, ": fp=0x");
+        if (pc == NULL)
+            break;
+        const char *end = strchr(pc, '\n');
+        size_t len = end == NULL ? strlen(pc) : (size_t)(end - pc);
+        const char *name = memmem(pc, len, " pc=0x", 6);
+        if (name != NULL) {
+            name += 6;
+            name += strspn(name, "0123456789abcdefABCDEF");
+            name += strspn(name, " ");
+            if (name < pc + len) {
+                sexp_write_open(out);
+                sexp_write_string(out, name, (size_t)(pc + len - name));
+                sexp_write_symbol(out, "nil");
+                sexp_write_close(out);
+                n++;
+            }
+        }
+        text = end;
+    }
+    return n;
+}
+
+struct error_record *error_record_make(const char *type, const char *message, const char *stderr_text)
+{
+    struct strbuf text;
+    strbuf_init(&text, 0);
+    sexp_write_open(&text);
+    sexp_write_integer(&text, 1);
+    sexp_write_symbol(&text, "error");
+    sexp_write_symbol(&text, "type");
+    sexp_write_string(&text, type, strlen(type));
+    sexp_write_symbol(&text, "message");
+    sexp_write_string(&text, message, strlen(message));
+    sexp_write_symbol(&text, "frames");
+    sexp_write_open(&text);
+    size_t frames = write_crash_frames(&text, stderr_text);
+    sexp_write_close(&text);
+    sexp_write_symbol(&text, "total-frames");
+    sexp_write_integer(&text, (int64_t)frames);
+    sexp_write_close(&text);
+    struct err err;
+    struct sexp_document *document = sexp_parse(text.bytes, text.len, &err);
+    CHECK(document != NULL);
+    strbuf_fini(&text);
+    return error_record_new(document);
+}
+
+const struct sexp *error_record_frames(const struct error_record *r)
+{
+    const struct sexp *detailed = r->details == NULL ? NULL : sexp_get(sexp_root(r->details), 2, "frames");
+    return detailed != NULL ? detailed : sexp_get(r->condition, 2, "frames");
+}
+
+int error_record_total_frames(const struct error_record *r)
+{
+    int64_t n = sexp_integer(sexp_get(r->condition, 2, "total-frames"), (int64_t)sexp_count(error_record_frames(r)));
+    return n > INT32_MAX || n < -INT32_MAX ? INT32_MAX : (int)n;
+}

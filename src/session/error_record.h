@@ -1,0 +1,42 @@
+/*
+ * An error as the server keeps it: immune to the fate of the process in which it happened, and never changed once made.
+ */
+#ifndef SESSION_ERROR_RECORD_H
+#define SESSION_ERROR_RECORD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <time.h>
+
+#include "base/strbuf.h"
+#include "wire/sexp.h"
+
+/*
+ * The condition's details stay in the form in which the agent sent them, docs/agent-protocol.md section 4;
+ * the server makes the same form for what only it can know (a time limit, the death of a process).
+ */
+struct error_record {
+    struct sexp_document *document;
+    const struct sexp *condition; /* (ID :error :key value ...), in ${document} */
+    struct sexp_document *details; /* reply of a later look at the frames with their locals; NULL if there was none */
+    char *type;                   /* given precedence over the condition's own :type */
+    char *message;                /* likewise; may be several lines */
+    char *session_note;           /* the text of a last section [Session]; NULL for none */
+    struct timespec when;         /* wall clock */
+    int sequence;                 /* 1 for a session's first error */
+};
+
+/*
+ * error_record_new(document): taken; its root must be a reply (ID :error ...). error_record_free(r).
+ */
+struct error_record *error_record_new(struct sexp_document *document);
+void error_record_free(struct error_record *r);
+
+/* error_record_make(type, message, frames_from): one that the server makes itself; ${stderr_text} (may be NULL) is searched for the frames that SBCL prints when it crashes. */
+struct error_record *error_record_make(const char *type, const char *message, const char *stderr_text);
+
+/* error_record_frames(r): the list of frames, with locals where they are known. error_record_total_frames(r): how many there were; negative: more than that many. */
+const struct sexp *error_record_frames(const struct error_record *r);
+int error_record_total_frames(const struct error_record *r);
+
+#endif

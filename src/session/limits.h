@@ -1,0 +1,39 @@
+/*
+ * The limits of a session: one table that bounds, prints, documents and parses them.
+ */
+#ifndef SESSION_LIMITS_H
+#define SESSION_LIMITS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/errors.h"
+
+enum limit { LIMIT_TIMEOUT, LIMIT_MAX_OUTPUT, LIMIT_PRINT_LENGTH, LIMIT_PRINT_LEVEL, LIMIT_MAX_HEAP, LIMIT_COUNT };
+
+struct limit_definition {
+    const char *name; /* kebab-case: the option, the argument of configure-limits, the line it prints */
+    const char *unit; /* "s", "bytes", "MiB", "" */
+    double minimum, maximum, initial;
+    bool is_whole;
+    const char *description; /* one sentence */
+};
+
+struct limits {
+    double value[LIMIT_COUNT];
+};
+
+const struct limit_definition *limit_definition(enum limit limit);
+
+/* limit_find(name): its index, or LIMIT_COUNT if there is no such limit. */
+enum limit limit_find(const char *name);
+
+/* limits_init(l): every limit at its initial value. limits_set(l, limit, value, err): false with ${err} set when out of bounds. */
+void limits_init(struct limits *l);
+bool limits_set(struct limits *l, enum limit limit, double value, struct err *err);
+
+/* limits_int(l, limit): the value as a whole number. limits_timeout_ms(l): the time limit in milliseconds. */
+int limits_int(const struct limits *l, enum limit limit);
+int limits_timeout_ms(const struct limits *l);
+
+#endif

@@ -1,0 +1,116 @@
+/*
+ * A session: what a client talks to by name. It owns the queue of operations, the Lisp process they run in, their time
+ * limits, what they print, and the record of errors; it survives the process.
+ */
+#ifndef SESSION_SESSION_H
+#define SESSION_SESSION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/errors.h"
+#include "base/list.h"
+#include "session/capture.h"
+#include "session/error_record.h"
+#include "session/limits.h"
+#include "wire/sexp.h"
+
+struct session;
+struct sessions;
+struct operation;
+struct strbuf;
+struct zygote;
+
+enum outcome_kind {
+    OUTCOME_OK,         /* reply holds (ID :ok ...) */
+    OUTCOME_REFUSED,    /* reply holds (ID :refused "sentence") */
+    OUTCOME_ERROR,      /* error holds the record; it is the session's last error if the operation keeps the record */
+    OUTCOME_UNAVAILABLE /* it never ran: ${why} says why (no Lisp, session closed) */
+};
+
+/* How an operation ended. Everything in it is borrowed and gone when ${done} returns. */
+struct outcome {
+    enum outcome_kind kind;
+    struct session *session; /* NULL when it was closed */
+    const struct sexp *reply;
+    const struct error_record *error;
+    const char *why;
+    struct capture *output[2]; /* by enum worker_stream; may be moved out with session_keep_output() */
+};
+
+typedef void operation_done(void *arg, const struct outcome *outcome);
+typedef void operation_progress(void *arg, double elapsed_s, uint64_t output_bytes, const char *message);
+
+struct operation_options {
+    const struct strbuf *request; /* borrowed: "(OPERATION . plist)" without its parentheses, as worker_call() takes it */
+    const char *what;             /* borrowed: shown while it runs, e.g. the beginning of the code */
+    int timeout_ms;               /* from when it starts to run; 0: the session's limit at that time */
+    bool keeps_record;            /* an error becomes the session's last error, a success clears it */
+    operation_done *done;
+    operation_progress *on_progress; /* about once a second; may be NULL */
+    void *arg;
+};
+
+/*
+ * session_run(s, options):
+ * Queue an operation; the process is started when there is none.
+ *
+ * done        called once; never from inside this call
+ * Returns     a ticket for session_cancel(), valid until done has been called
+ * States      docs/states.md
+ */
+struct operation *session_run(struct session *s, const struct operation_options *options);
+
+/* session_cancel(op): take it back: done will not run. One that is running is stopped like one that is over its time limit. */
+void session_cancel(struct operation *op);
+
+/*
+ * session_stop(s, what): stop the operation that runs now; it ends with an error of type CANCELLED, and its done is called.
+ *
+ * what        out, appended: what was running
+ * Returns     false if nothing ran
+ */
+bool session_stop(struct session *s, struct strbuf *what);
+
+/* session_reset(s, done, arg): when its turn in the queue comes, end the process and start another: nothing at all is left, limits excepted. Done as for session_run(), with OUTCOME_OK and no reply. */
+struct operation *session_reset(struct session *s, operation_done *done, void *arg);
+
+/* session_last_error(s, index): 1 for the last error, if it still is one; 2 and up from the history; NULL if there is none. With index 0: number n in the history whatever came after. */
+const struct error_record *session_last_error(const struct session *s);
+size_t session_error_count(const struct session *s);
+const struct error_record *session_error(const struct session *s, size_t n); /* 0: the newest */
+
+/* session_keep_output(s, capture): keep it for get-output: taken (moved out). Returns its reference; the oldest kept ones are dropped. session_kept(s, ref): borrowed; NULL when unknown or dropped. */
+int session_keep_output(struct session *s, struct capture *capture);
+int session_next_ref(const struct session *s);
+const struct capture *session_kept(const struct session *s, int ref);
+
+/* session_take_between(s): output that came outside any call, and sentences about the session that the next reply must say; both may be moved or cleared. */
+struct capture *session_between(struct session *s);
+struct strbuf *session_notice(struct session *s);
+
+struct limits *session_limits(struct session *s);
+const char *session_name(const struct session *s);
+const char *session_package(const struct session *s); /* as the last reply said */
+pid_t session_pid(const struct session *s);           /* 0 when there is no process */
+const char *session_state_name(const struct session *s);
+double session_age_s(const struct session *s);
+uint64_t session_evaluations(const struct session *s);
+
+/* The collection. sessions_new(): loop and zygote are borrowed and outlive it; limits are what new sessions begin with. */
+struct sessions *sessions_new(void *loop, struct zygote *zygote, const struct limits *limits);
+void sessions_free(struct sessions *all);
+
+/*
+ * sessions_find(all, name), sessions_create(all, name, err), sessions_close(s), sessions_at(all, n), sessions_count(all)
+ * sessions_create: name NULL makes one up ("s1", ...). ERR_INVALID: a name has 1 to 64 characters from A-Z a-z 0-9 . _ -; ERR_BUSY: it exists; ERR_LIMIT.
+ * sessions_close: its operations end with OUTCOME_UNAVAILABLE, its process is killed with all that it started.
+ */
+struct session *sessions_find(struct sessions *all, const char *name);
+struct session *sessions_create(struct sessions *all, const char *name, struct err *err);
+void sessions_close(struct session *s);
+struct session *sessions_at(struct sessions *all, size_t n);
+size_t sessions_count(const struct sessions *all);
+
+#endif

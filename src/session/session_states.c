@@ -1,0 +1,56 @@
+/*
+ * The table of a session's life; docs/states.md is printed from it and compared by a test.
+ */
+#include "session/session_states.h"
+
+#define ROW(submitted, ready, unavailable, ok, failed, deadline, cancel, gone)                                 \
+    {                                                                                                          \
+        [EVENT_SUBMITTED] = ACTION_##submitted, [EVENT_READY] = ACTION_##ready,                                \
+        [EVENT_UNAVAILABLE] = ACTION_##unavailable, [EVENT_OK] = ACTION_##ok, [EVENT_FAILED] = ACTION_##failed, \
+        [EVENT_DEADLINE] = ACTION_##deadline, [EVENT_CANCEL] = ACTION_##cancel, [EVENT_GONE] = ACTION_##gone    \
+    }
+
+const enum session_action session_table[SESSION_STATE_COUNT][SESSION_EVENT_COUNT] = {
+    /*                         submitted ready   unavailable ok       failed   deadline   cancel     gone */
+    [SESSION_ABSENT] =       ROW(start,  ignore, ignore,     discard, discard, ignore,    ignore,    ignore),
+    [SESSION_STARTING] =     ROW(ignore, begin,  give_up,    discard, discard, ignore,    ignore,    start_again),
+    [SESSION_IDLE] =         ROW(begin,  ignore, ignore,     discard, discard, ignore,    ignore,    notice),
+    [SESSION_RUNNING] =      ROW(ignore, ignore, ignore,     finish,  examine, interrupt, interrupt, mourn),
+    [SESSION_INTERRUPTING] = ROW(ignore, ignore, ignore,     finish,  examine, insist,    ignore,    mourn),
+    [SESSION_INSISTING] =    ROW(ignore, ignore, ignore,     finish,  examine, kill,      ignore,    mourn),
+    [SESSION_EXAMINING] =    ROW(ignore, ignore, ignore,     abort,   abort,   hurry,     ignore,    mourn),
+    [SESSION_HURRYING] =     ROW(ignore, ignore, ignore,     abort,   abort,   kill,      ignore,    mourn),
+    [SESSION_ABORTING] =     ROW(ignore, ignore, ignore,     settle,  settle,  force,     ignore,    mourn),
+    [SESSION_FORCING] =      ROW(ignore, ignore, ignore,     settle,  settle,  kill,      ignore,    mourn),
+    [SESSION_KILLING] =      ROW(ignore, ignore, ignore,     discard, discard, ignore,    ignore,    mourn),
+};
+
+const char *session_state_text(enum session_state state)
+{
+    static const char *const texts[] = {
+#define X(name, text) [SESSION_##name] = text,
+        SESSION_STATES(X)
+#undef X
+    };
+    return texts[state];
+}
+
+const char *session_event_text(enum session_event event)
+{
+    static const char *const texts[] = {
+#define X(name, text) [EVENT_##name] = text,
+        SESSION_EVENTS(X)
+#undef X
+    };
+    return texts[event];
+}
+
+const char *session_action_text(enum session_action action)
+{
+    static const char *const texts[] = {
+#define X(name) [ACTION_##name] = #name,
+        SESSION_ACTIONS(X)
+#undef X
+    };
+    return texts[action];
+}

@@ -1,0 +1,79 @@
+/*
+ * The states and events of a session and the table that joins them, apart from the actions, so that a test can walk it.
+ */
+#ifndef SESSION_SESSION_STATES_H
+#define SESSION_SESSION_STATES_H
+
+/* docs/states.md says what each means; the names are the same. */
+#define SESSION_STATES(X)                                                                                      \
+    X(ABSENT, "absent")             /* no process */                                                           \
+    X(STARTING, "starting")         /* asked the zygote for one */                                             \
+    X(IDLE, "idle")                 /* nothing to do */                                                        \
+    X(RUNNING, "running")           /* an operation was sent */                                                \
+    X(INTERRUPTING, "interrupting") /* it was interrupted once */                                              \
+    X(INSISTING, "insisting")       /* and again */                                                            \
+    X(EXAMINING, "examining")       /* it failed; the locals of its frames are being read */                   \
+    X(HURRYING, "hurrying")         /* that took too long and was interrupted */                               \
+    X(ABORTING, "aborting")         /* the failed operation is being unwound */                                \
+    X(FORCING, "forcing")           /* that took too long and was interrupted */                               \
+    X(KILLING, "killing")           /* SIGKILL was sent */
+
+#define SESSION_EVENTS(X)                                                                                      \
+    X(SUBMITTED, "submitted")     /* an operation was queued */                                                \
+    X(READY, "ready")             /* the process said hello */                                                 \
+    X(UNAVAILABLE, "unavailable") /* there will be no process */                                               \
+    X(OK, "ok")                   /* reply :ok or :refused */                                                  \
+    X(FAILED, "failed")           /* reply :error */                                                           \
+    X(DEADLINE, "deadline")       /* the timer ran out */                                                      \
+    X(CANCEL, "cancel")           /* the running operation is to be stopped */                                 \
+    X(GONE, "gone")               /* the process has ended */
+
+enum session_state {
+#define X(name, text) SESSION_##name,
+    SESSION_STATES(X)
+#undef X
+        SESSION_STATE_COUNT
+};
+
+enum session_event {
+#define X(name, text) EVENT_##name,
+    SESSION_EVENTS(X)
+#undef X
+        SESSION_EVENT_COUNT
+};
+
+/* The actions, by name; each is a function of session.c. */
+#define SESSION_ACTIONS(X)                                                                                     \
+    X(ignore)      /* nothing is to be done */                                                                 \
+    X(start)       /* ask the zygote for a process */                                                          \
+    X(begin)       /* the process is there: send the next operation, if there is one */                        \
+    X(give_up)     /* every queued operation ends as unavailable */                                            \
+    X(start_again) /* the process ended before it was ready: ask once more, or give up */                      \
+    X(finish)      /* the operation succeeded */                                                               \
+    X(examine)     /* the operation failed: report it, then look at its frames */                              \
+    X(interrupt)   /* first interrupt */                                                                       \
+    X(insist)      /* second interrupt */                                                                      \
+    X(kill)        /* SIGKILL */                                                                               \
+    X(abort)       /* unwind the failed operation */                                                           \
+    X(hurry)       /* interrupt the look at the frames */                                                      \
+    X(force)       /* interrupt the unwinding */                                                               \
+    X(settle)      /* unwound: the session is as before the operation, but for what it did */                  \
+    X(discard)     /* a reply that came too late */                                                            \
+    X(mourn)       /* the process died while an operation ran: report that */                                  \
+    X(notice)      /* the process died with none running: say so in the next reply */
+
+enum session_action {
+#define X(name) ACTION_##name,
+    SESSION_ACTIONS(X)
+#undef X
+        SESSION_ACTION_COUNT
+};
+
+/* Every cell is filled. */
+extern const enum session_action session_table[SESSION_STATE_COUNT][SESSION_EVENT_COUNT];
+
+const char *session_state_text(enum session_state state);
+const char *session_event_text(enum session_event event);
+const char *session_action_text(enum session_action action);
+
+#endif

@@ -1,0 +1,185 @@
+/*
+ * The life of a call: started from checked arguments, perhaps waiting for an operation, answered once.
+ */
+#include "tools/call.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "base/memory.h"
+#include "base/text.h"
+#include "report/report.h"
+
+static void call_free(struct tool_call *call)
+{
+    json_decref(call->arguments);
+    json_decref(call->structured);
+    strbuf_fini(&call->text);
+    free(call->default_session);
+    free(call);
+}
+
+struct tool_call *tool_call_start(struct toolbox *toolbox, const struct tool *tool, json_t *arguments,
+                                  const struct tool_call_options *options)
+{
+    struct tool_call *call = xcalloc(1, sizeof *call);
+    call->tool = tool;
+    call->toolbox = toolbox;
+    call->arguments = arguments;
+    call->default_session = xstrdup(options->default_session);
+    call->wants_structured = options->wants_structured;
+    call->wants_progress = options->wants_progress;
+    call->done = options->done;
+    call->on_progress = options->on_progress;
+    call->arg = options->arg;
+    strbuf_init(&call->text, 0);
+    tool->run(call);
+    if (call->operation != NULL)
+        return call;
+    /* Answered already: run() either starts an operation or finishes. */
+    call_free(call);
+    return NULL;
+}
+
+void tool_call_cancel(struct tool_call *call)
+{
+    CHECK(call->operation != NULL);
+    session_cancel(call->operation);
+    call_free(call);
+}
+
+void call_finish(struct tool_call *call)
+{
+    struct tool_result result = {.text = &call->text, .structured = call->structured, .is_error = call->is_error};
+    CHECK(call->done != NULL);
+    tool_call_done *done = call->done;
+    call->done = NULL;
+    done(call->arg, &result);
+}
+
+void call_answer(struct tool_call *call, bool is_error, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    strbuf_vaddf(&call->text, format, arguments);
+    va_end(arguments);
+    call->is_error = is_error;
+    call_finish(call);
+}
+
+bool call_has(const struct tool_call *call, const char *name)
+{
+    return json_object_get(call->arguments, name) != NULL;
+}
+
+const char *call_string(const struct tool_call *call, const char *name, size_t *len)
+{
+    json_t *value = json_object_get(call->arguments, name);
+    if (len != NULL)
+        *len = json_string_length(value);
+    return json_string_value(value);
+}
+
+double call_number(const struct tool_call *call, const char *name, double fallback)
+{
+    json_t *value = json_object_get(call->arguments, name);
+    return json_is_number(value) ? json_number_value(value) : fallback;
+}
+
+bool call_boolean(const struct tool_call *call, const char *name)
+{
+    return json_is_true(json_object_get(call->arguments, name));
+}
+
+struct session *call_session(struct tool_call *call)
+{
+    const char *name = call_string(call, "session", NULL);
+    if (name == NULL)
+        name = call->default_session;
+    struct session *s = sessions_find(call->toolbox->sessions, name);
+    if (s != NULL)
+        return s;
+    if (strcmp(name, call->default_session) == 0) {
+        struct err err;
+        s = sessions_create(call->toolbox->sessions, name, &err);
+        if (s == NULL)
+            call_answer(call, true, "%s", err.message);
+        return s;
+    }
+    strbuf_addf(&call->text, "No session named %s. create-session makes one. There %s: %s", name,
+                sessions_count(call->toolbox->sessions) == 1 ? "is" : "are", call->default_session);
+    for (size_t i = 0; i < sessions_count(call->toolbox->sessions) && i < 20; i++) {
+        const char *other = session_name(sessions_at(call->toolbox->sessions, i));
+        if (strcmp(other, call->default_session) != 0)
+            strbuf_addf(&call->text, ", %s", other);
+    }
+    call_answer(call, true, ".");
+    return NULL;
+}
+
+static void on_done(void *arg, const struct outcome *outcome)
+{
+    struct tool_call *call = arg;
+    call->operation = NULL;
+    if (outcome->kind == OUTCOME_UNAVAILABLE) {
+        call_answer(call, true, "%s", outcome->why);
+    } else if (outcome->kind == OUTCOME_REFUSED) {
+        const char *why = sexp_string(sexp_nth(outcome->reply, 2), NULL);
+        call_answer(call, true, "%s", why == NULL ? "The Lisp refused this." : why);
+    } else {
+        call->on_outcome(call, outcome);
+    }
+    CHECK(call->done == NULL);
+    call_free(call);
+}
+
+static void on_operation_progress(void *arg, double elapsed_s, uint64_t output_bytes, const char *message)
+{
+    struct tool_call *call = arg;
+    struct strbuf line;
+    strbuf_init(&line, 0);
+    strbuf_addf(&line, "%.0f s", elapsed_s);
+    if (output_bytes > 0) {
+        strbuf_adds(&line, ", ");
+        text_add_grouped(&line, output_bytes);
+        strbuf_adds(&line, " bytes of output");
+    }
+    if (message[0] != '\0')
+        strbuf_addf(&line, ": %s", message);
+    call->on_progress(call->arg, elapsed_s, strbuf_string(&line));
+    strbuf_fini(&line);
+}
+
+void call_run(struct tool_call *call, struct session *session, const struct strbuf *request, const char *what, int timeout_ms,
+              bool keeps_record, void (*on_outcome)(struct tool_call *call, const struct outcome *outcome))
+{
+    call->on_outcome = on_outcome;
+    struct operation_options options = {
+        .request = request,
+        .what = what,
+        .timeout_ms = timeout_ms,
+        .keeps_record = keeps_record,
+        .done = on_done,
+        .on_progress = call->wants_progress && call->on_progress != NULL ? on_operation_progress : NULL,
+        .arg = call,
+    };
+    call->operation = session_run(session, &options);
+}
+
+void call_reset(struct tool_call *call, struct session *session, void (*on_outcome)(struct tool_call *call, const struct outcome *outcome))
+{
+    call->on_outcome = on_outcome;
+    call->operation = session_reset(session, on_done, call);
+}
+
+void call_report(struct tool_call *call, const struct outcome *outcome)
+{
+    double most = call_number(call, "max-output", limits_int(session_limits(outcome->session), LIMIT_MAX_OUTPUT));
+    if (call->wants_structured)
+        call->structured = report_structured(outcome);
+    report_evaluation(&call->text, outcome, (size_t)most);
+    call->is_error = outcome->kind == OUTCOME_ERROR;
+    call_finish(call);
+}

@@ -1,0 +1,72 @@
+/*
+ * A call of a tool, from the inside: what the files in this folder use to read their arguments, run operations and answer.
+ */
+#ifndef TOOLS_CALL_H
+#define TOOLS_CALL_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/strbuf.h"
+#include "session/session.h"
+#include "tools/tool.h"
+#include "tools/toolbox.h"
+
+struct tool_call {
+    const struct tool *tool;
+    struct toolbox *toolbox;
+    json_t *arguments; /* owned */
+    char *default_session;
+    bool wants_structured, wants_progress;
+    tool_call_done *done; /* NULL once cancelled */
+    tool_call_progress *on_progress;
+    void *arg;
+    struct operation *operation; /* what it waits for; NULL when nothing */
+    void (*on_outcome)(struct tool_call *call, const struct outcome *outcome);
+    struct strbuf text; /* the answer */
+    json_t *structured; /* owned */
+    bool is_error;
+};
+
+/* The checked arguments; the fallback when absent. Strings are borrowed from the call and may hold NULs. */
+bool call_has(const struct tool_call *call, const char *name);
+const char *call_string(const struct tool_call *call, const char *name, size_t *len);
+double call_number(const struct tool_call *call, const char *name, double fallback);
+bool call_boolean(const struct tool_call *call, const char *name);
+
+/* call_session(call): the session it means; made on first use if it is the default one. NULL: there is none of that name, and the call has been answered. */
+struct session *call_session(struct tool_call *call);
+
+/* call_finish(call): send the text and forget the call. call_answer(call, is_error, format, ...): with this text. */
+void call_finish(struct tool_call *call);
+void call_answer(struct tool_call *call, bool is_error, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/*
+ * call_run(call, session, request, what, timeout_ms, keeps_record, on_outcome):
+ * Run an operation and wait for it. ${on_outcome} is called when it is over, unless it could not run at all, which is answered
+ * here. It must end in call_finish() or call_answer().
+ *
+ * request, what    borrowed; as in struct operation_options
+ */
+void call_run(struct tool_call *call, struct session *session, const struct strbuf *request, const char *what, int timeout_ms,
+              bool keeps_record, void (*on_outcome)(struct tool_call *call, const struct outcome *outcome));
+
+/* call_reset(call, session, on_outcome): the same for session_reset(). */
+void call_reset(struct tool_call *call, struct session *session, void (*on_outcome)(struct tool_call *call, const struct outcome *outcome));
+
+/* call_report(call, outcome): an on_outcome: answer with the report of an evaluation. */
+void call_report(struct tool_call *call, const struct outcome *outcome);
+
+/* The argument that every tool has that looks at or runs Lisp. */
+#define SESSION_ARGUMENT                                                                                       \
+    {                                                                                                          \
+        .name = "session", .type = ARGUMENT_STRING, .description = "Session to use; default: \"default\"."     \
+    }
+#define TIMEOUT_ARGUMENT                                                                                       \
+    {                                                                                                          \
+        .name = "timeout", .type = ARGUMENT_NUMBER, .minimum = 0.05, .maximum = 86400,                         \
+        .description = "Time limit in seconds for this call; default: the session's."                          \
+    }
+
+#endif

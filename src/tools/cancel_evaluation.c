@@ -1,0 +1,28 @@
+/*
+ * cancel-evaluation: stop what a session is doing; the stopped call is answered with what became of it.
+ */
+#include "tools/call.h"
+
+static void run(struct tool_call *call)
+{
+    struct session *s = call_session(call);
+    if (s == NULL)
+        return;
+    struct strbuf what;
+    strbuf_init(&what, 0);
+    if (session_stop(s, &what))
+        call_answer(call, false, "Stopping: %s\nIts own reply says which step stopped it.", strbuf_string(&what));
+    else
+        call_answer(call, false, "Nothing is running in session %s.", session_name(s));
+    strbuf_fini(&what);
+}
+
+const struct tool tool_cancel_evaluation = {
+    .name = "cancel-evaluation",
+    .title = "Cancel the evaluation",
+    .description = "Stop the evaluation that runs in the session now. The session itself goes on.",
+    .toolset = TOOLSET_STANDARD,
+    .is_destructive = true,
+    .arguments = {SESSION_ARGUMENT},
+    .run = run,
+};

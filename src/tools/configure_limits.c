@@ -1,0 +1,51 @@
+/*
+ * configure-limits: show or change the limits of a session.
+ */
+#include "session/limits.h"
+#include "tools/call.h"
+
+static void run(struct tool_call *call)
+{
+    struct session *s = call_session(call);
+    if (s == NULL)
+        return;
+    /* All or nothing: a copy is changed first. */
+    struct limits changed = *session_limits(s);
+    for (size_t i = 0; i < LIMIT_COUNT; i++) {
+        const char *name = limit_definition((enum limit)i)->name;
+        struct err err;
+        if (call_has(call, name) && !limits_set(&changed, (enum limit)i, call_number(call, name, 0), &err)) {
+            call_answer(call, true, "%s Nothing was changed.", err.message);
+            return;
+        }
+    }
+    *session_limits(s) = changed;
+    strbuf_adds(&call->text, "Current limits:");
+    for (size_t i = 0; i < LIMIT_COUNT; i++) {
+        const struct limit_definition *d = limit_definition((enum limit)i);
+        strbuf_addf(&call->text, "\n  %s: %.10g%s%s", d->name, changed.value[i], d->unit[0] != '\0' ? " " : "", d->unit);
+        if (changed.value[i] == 0 && d->minimum == 0)
+            strbuf_adds(&call->text, " (no limit)");
+    }
+    if (call_has(call, "max-heap"))
+        strbuf_adds(&call->text, "\nmax-heap takes effect when the session is next reset.");
+    call_finish(call);
+}
+
+const struct tool tool_configure_limits = {
+    .name = "configure-limits",
+    .title = "Configure limits",
+    .description = "Show the session's limits, after changing those given.",
+    .toolset = TOOLSET_STANDARD,
+    .is_idempotent = true,
+    .arguments =
+        {
+            {.name = "timeout", .type = ARGUMENT_NUMBER, .description = "Seconds one call may take."},
+            {.name = "max-output", .type = ARGUMENT_INTEGER, .description = "Bytes shown of each output and value."},
+            {.name = "print-length", .type = ARGUMENT_INTEGER, .description = "Elements printed of lists and vectors; 0: all."},
+            {.name = "print-level", .type = ARGUMENT_INTEGER, .description = "Levels printed of nested values; 0: all."},
+            {.name = "max-heap", .type = ARGUMENT_INTEGER, .description = "MiB of heap; takes effect at the next reset."},
+            SESSION_ARGUMENT,
+        },
+    .run = run,
+};

@@ -1,0 +1,99 @@
+/*
+ * describe-last-error, get-backtrace, list-errors: look at errors that the server keeps. None of them touches the Lisp.
+ */
+#include "report/report.h"
+#include "tools/call.h"
+
+/* Without an index the last error, if it still is one; with one, any that is kept. */
+static const struct error_record *chosen(struct tool_call *call, const struct session *s)
+{
+    if (!call_has(call, "index"))
+        return session_last_error(s);
+    return session_error(s, (size_t)call_number(call, "index", 1) - 1);
+}
+
+static bool is_missing(struct tool_call *call, const struct session *s)
+{
+    size_t n = session_error_count(s);
+    if (!call_has(call, "index") || (size_t)call_number(call, "index", 1) <= n)
+        return false;
+    call_answer(call, false, "No error with index %.0f: %zu kept in session %s; list-errors shows them.", call_number(call, "index", 1), n, session_name(s));
+    return true;
+}
+
+static void describe_last_error(struct tool_call *call)
+{
+    struct session *s = call_session(call);
+    if (s == NULL || is_missing(call, s))
+        return;
+    report_last_error(&call->text, chosen(call, s));
+    call_finish(call);
+}
+
+static void get_backtrace(struct tool_call *call)
+{
+    struct session *s = call_session(call);
+    if (s == NULL || is_missing(call, s))
+        return;
+    report_backtrace(&call->text, chosen(call, s), (size_t)call_number(call, "from", 0), (size_t)call_number(call, "max-frames", 20), call_boolean(call, "locals"));
+    call_finish(call);
+}
+
+static void list_errors(struct tool_call *call)
+{
+    struct session *s = call_session(call);
+    if (s == NULL)
+        return;
+    report_error_list(&call->text, s, (size_t)call_number(call, "limit", 10));
+    call_finish(call);
+}
+
+#define INDEX_ARGUMENT                                                                                         \
+    {                                                                                                          \
+        .name = "index", .type = ARGUMENT_INTEGER, .minimum = 1, .maximum = 32,                                \
+        .description = "Which error, 1 for the newest; default: the last, if no success came after it."        \
+    }
+
+const struct tool tool_describe_last_error = {
+    .name = "describe-last-error",
+    .title = "Describe the last error",
+    .description = "Type, message, restarts and the top of the backtrace of the session's last error. It stays until the next error, a success or a reset.",
+    .toolset = TOOLSET_CORE,
+    .is_read_only = true,
+    .is_idempotent = true,
+    .arguments = {INDEX_ARGUMENT, SESSION_ARGUMENT},
+    .run = describe_last_error,
+};
+
+const struct tool tool_get_backtrace = {
+    .name = "get-backtrace",
+    .title = "Get the backtrace",
+    .description = "All frames of the session's last error, on request with the local variables of each.",
+    .toolset = TOOLSET_CORE,
+    .is_read_only = true,
+    .is_idempotent = true,
+    .arguments =
+        {
+            {.name = "max-frames", .type = ARGUMENT_INTEGER, .minimum = 1, .maximum = 1000, .description = "How many frames; default 20."},
+            {.name = "from", .type = ARGUMENT_INTEGER, .minimum = 0, .maximum = 100000, .description = "First frame; default 0."},
+            {.name = "locals", .type = ARGUMENT_BOOLEAN, .description = "Show local variables."},
+            INDEX_ARGUMENT,
+            SESSION_ARGUMENT,
+        },
+    .run = get_backtrace,
+};
+
+const struct tool tool_list_errors = {
+    .name = "list-errors",
+    .title = "List errors",
+    .description = "The session's errors, newest first, with the index by which describe-last-error and get-backtrace know them.",
+    .toolset = TOOLSET_STANDARD,
+    .is_read_only = true,
+    .is_idempotent = true,
+    .arguments =
+        {
+            {.name = "limit", .type = ARGUMENT_INTEGER, .minimum = 1, .maximum = 32, .description = "How many; default 10."},
+            SESSION_ARGUMENT,
+        },
+    .run = list_errors,
+};

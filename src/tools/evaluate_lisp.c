@@ -1,0 +1,70 @@
+/*
+ * evaluate-lisp: read, evaluate, print.
+ */
+#include <string.h>
+
+#include "tools/call.h"
+
+/* What one value may print before it is stopped: more than any reply shows, so that get-output can give the rest. */
+#define MOST_VALUE_CHARACTERS (1 << 20)
+
+static void run(struct tool_call *call)
+{
+    struct session *s = call_session(call);
+    if (s == NULL)
+        return;
+    size_t len, package_len;
+    const char *code = call_string(call, "code", &len);
+    const char *package = call_string(call, "package", &package_len);
+    const struct limits *limits = session_limits(s);
+    struct strbuf request;
+    strbuf_init(&request, 0);
+    sexp_write_symbol(&request, "evaluate");
+    sexp_write_symbol(&request, "code");
+    sexp_write_string(&request, code, len);
+    if (package != NULL) {
+        sexp_write_symbol(&request, "package");
+        sexp_write_string(&request, package, package_len);
+    }
+    sexp_write_symbol(&request, "max-chars");
+    sexp_write_integer(&request, MOST_VALUE_CHARACTERS);
+    static const struct {
+        const char *name;
+        enum limit limit;
+    } print[] = {{"print-length", LIMIT_PRINT_LENGTH}, {"print-level", LIMIT_PRINT_LEVEL}};
+    for (size_t i = 0; i < 2; i++) {
+        int n = (int)call_number(call, print[i].name, limits_int(limits, print[i].limit));
+        if (n > 0) {
+            sexp_write_symbol(&request, print[i].name);
+            sexp_write_integer(&request, n);
+        }
+    }
+    if (call_boolean(call, "capture-time")) {
+        sexp_write_symbol(&request, "capture-time");
+        sexp_write_boolean(&request, true);
+    }
+    call_run(call, s, &request, code, (int)(call_number(call, "timeout", 0) * 1000), true, call_report);
+    strbuf_fini(&request);
+}
+
+const struct tool tool_evaluate_lisp = {
+    .name = "evaluate-lisp",
+    .title = "Evaluate Lisp",
+    .description = "Evaluate Common Lisp forms in a live, persistent image; returns values, output and warnings. An error comes back "
+                   "with condition type, message, backtrace and restarts, and the session goes on.",
+    .toolset = TOOLSET_CORE,
+    .is_destructive = true,
+    .is_open_world = true,
+    .arguments =
+        {
+            {.name = "code", .type = ARGUMENT_STRING, .is_required = true, .description = "One or more forms."},
+            {.name = "package", .type = ARGUMENT_STRING, .description = "Package for this call only."},
+            {.name = "capture-time", .type = ARGUMENT_BOOLEAN, .description = "Add a line with time and memory used."},
+            TIMEOUT_ARGUMENT,
+            {.name = "max-output", .type = ARGUMENT_INTEGER, .minimum = 200, .maximum = 4000000, .description = "Bytes shown of each output and value."},
+            {.name = "print-length", .type = ARGUMENT_INTEGER, .minimum = 0, .maximum = 1000000, .description = "Elements printed of a list or vector."},
+            {.name = "print-level", .type = ARGUMENT_INTEGER, .minimum = 0, .maximum = 1000, .description = "Levels printed of a nested value."},
+            SESSION_ARGUMENT,
+        },
+    .run = run,
+};

@@ -1,0 +1,102 @@
+/*
+ * get-output: the rest of an output or a value that a reply cut.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "base/utf8.h"
+#include "tools/call.h"
+
+#define MOST_MATCHES 200
+
+/* Everything that is kept, the gap marked. Given. */
+static char *whole(const struct capture *c, size_t *len)
+{
+    char *bytes = xmalloc(CAPTURE_HEAD + CAPTURE_TAIL + 1);
+    uint64_t start, end;
+    size_t n = capture_read(c, 0, bytes, CAPTURE_HEAD + CAPTURE_TAIL);
+    if (capture_gap(c, &start, &end))
+        n += capture_read(c, end, bytes + n, CAPTURE_HEAD + CAPTURE_TAIL - n);
+    bytes[n] = '\0';
+    *len = n;
+    return bytes;
+}
+
+/* The lines that hold the pattern, as grep -n -F. */
+static void answer_matches(struct tool_call *call, const struct capture *c)
+{
+    size_t pattern_len, len, line = 1, matches = 0;
+    const char *pattern = call_string(call, "pattern", &pattern_len);
+    char *bytes = whole(c, &len);
+    for (char *p = bytes, *end = bytes + len; p < end; line++) {
+        char *newline = memchr(p, '\n', (size_t)(end - p));
+        char *stop = newline == NULL ? end : newline;
+        if (memmem(p, (size_t)(stop - p), pattern, pattern_len) != NULL && ++matches <= MOST_MATCHES) {
+            strbuf_addf(&call->text, "%zu: ", line);
+            utf8_repair(&call->text, p, (size_t)(stop - p) > 1000 ? 1000 : (size_t)(stop - p));
+            strbuf_addc(&call->text, '\n');
+        }
+        p = stop + 1;
+    }
+    free(bytes);
+    uint64_t gap_start, gap_end;
+    text_add_count(&call->text, matches, "line");
+    strbuf_adds(&call->text, matches == 1 ? " matches" : " match");
+    if (matches > MOST_MATCHES)
+        strbuf_addf(&call->text, ", the first %d are shown", MOST_MATCHES);
+    if (capture_gap(c, &gap_start, &gap_end))
+        strbuf_adds(&call->text, "; the middle of this output was not kept, line numbers behind it are those of what was");
+    call_answer(call, false, ".");
+}
+
+static void answer_part(struct tool_call *call, const struct capture *c)
+{
+    uint64_t offset = (uint64_t)call_number(call, "offset", 0), start, end;
+    size_t length = (size_t)call_number(call, "length", 32768);
+    char *bytes = xmalloc(length + 1);
+    size_t n = capture_read(c, offset, bytes, length);
+    strbuf_addf(&call->text, "[bytes %llu to %llu of ", (unsigned long long)offset, (unsigned long long)(offset + n));
+    text_add_grouped(&call->text, c->total);
+    strbuf_adds(&call->text, "]\n");
+    utf8_repair(&call->text, bytes, n);
+    free(bytes);
+    if (n < length && capture_gap(c, &start, &end) && offset + n >= start && offset + n < end)
+        strbuf_addf(&call->text, "\n[bytes %llu to %llu were not kept; the next that are begin at offset %llu]", (unsigned long long)(offset + n),
+                    (unsigned long long)end, (unsigned long long)end);
+    call_finish(call);
+}
+
+static void run(struct tool_call *call)
+{
+    struct session *s = call_session(call);
+    if (s == NULL)
+        return;
+    int ref = (int)call_number(call, "ref", 0);
+    const struct capture *c = session_kept(s, ref);
+    if (c == NULL)
+        call_answer(call, false, "No output with ref %d is kept in session %s. The newest is %d; the last 16 that were cut are kept.", ref, session_name(s), session_next_ref(s) - 1);
+    else if (call_has(call, "pattern"))
+        answer_matches(call, c);
+    else
+        answer_part(call, c);
+}
+
+const struct tool tool_get_output = {
+    .name = "get-output",
+    .title = "Get cut output",
+    .description = "A part of an output or value that a reply has cut, or its lines that hold a text.",
+    .toolset = TOOLSET_STANDARD,
+    .is_read_only = true,
+    .is_idempotent = true,
+    .arguments =
+        {
+            {.name = "ref", .type = ARGUMENT_INTEGER, .is_required = true, .minimum = 1, .maximum = 2147483647, .description = "The number that the reply named."},
+            {.name = "offset", .type = ARGUMENT_INTEGER, .minimum = 0, .maximum = 9007199254740991, .description = "First byte; default 0."},
+            {.name = "length", .type = ARGUMENT_INTEGER, .minimum = 1, .maximum = 1048576, .description = "How many bytes; default 32768."},
+            {.name = "pattern", .type = ARGUMENT_STRING, .description = "Show the lines that hold this text instead."},
+            SESSION_ARGUMENT,
+        },
+    .run = run,
+};

@@ -1,0 +1,106 @@
+/*
+ * list-definitions and describe-symbol: look into the image. Neither touches the record of the last error.
+ */
+#include <string.h>
+
+#include "report/report.h"
+#include "tools/call.h"
+
+/* A look-up that failed ran somebody's print-object or the like: say so, but it is no error of the session. */
+static bool is_answered(struct tool_call *call, const struct outcome *o)
+{
+    if (o->kind != OUTCOME_ERROR)
+        return false;
+    report_condition(&call->text, o->error);
+    call->is_error = true;
+    call_finish(call);
+    return true;
+}
+
+static void on_definitions(struct tool_call *call, const struct outcome *o)
+{
+    if (is_answered(call, o))
+        return;
+    report_definitions(&call->text, o->reply);
+    call_finish(call);
+}
+
+static void list_definitions(struct tool_call *call)
+{
+    struct session *s = call_session(call);
+    if (s == NULL)
+        return;
+    size_t len;
+    const char *type = call_string(call, "type", &len);
+    struct strbuf request;
+    strbuf_init(&request, 0);
+    sexp_write_symbol(&request, "list-definitions");
+    sexp_write_symbol(&request, "type");
+    sexp_write_string(&request, type == NULL ? "all" : type, type == NULL ? 3 : len);
+    call_run(call, s, &request, "list-definitions", 0, false, on_definitions);
+    strbuf_fini(&request);
+}
+
+static void on_text(struct tool_call *call, const struct outcome *o)
+{
+    if (is_answered(call, o))
+        return;
+    size_t len;
+    const char *text = sexp_string(sexp_get(o->reply, 2, "text"), &len);
+    strbuf_add(&call->text, text == NULL ? "" : text, len);
+    call_finish(call);
+}
+
+static void describe_symbol(struct tool_call *call)
+{
+    struct session *s = call_session(call);
+    if (s == NULL)
+        return;
+    size_t len;
+    const char *name = call_string(call, "name", &len);
+    struct strbuf request;
+    strbuf_init(&request, 0);
+    sexp_write_symbol(&request, "describe-symbol");
+    sexp_write_symbol(&request, "name");
+    sexp_write_string(&request, name, len);
+    const char *package = call_string(call, "package", &len);
+    if (package != NULL) {
+        sexp_write_symbol(&request, "package");
+        sexp_write_string(&request, package, len);
+    }
+    call_run(call, s, &request, "describe-symbol", 0, false, on_text);
+    strbuf_fini(&request);
+}
+
+static const char *const definition_types[] = {"all", "functions", "variables", "macros", "classes", "methods", "packages", "systems", NULL};
+
+const struct tool tool_list_definitions = {
+    .name = "list-definitions",
+    .title = "List definitions",
+    .description = "What this session has defined: functions, variables with their values, macros, classes, methods, packages, loaded systems.",
+    .toolset = TOOLSET_CORE,
+    .is_read_only = true,
+    .is_idempotent = true,
+    .arguments =
+        {
+            {.name = "type", .type = ARGUMENT_STRING, .choices = definition_types, .description = "Only these; default: all."},
+            SESSION_ARGUMENT,
+        },
+    .run = list_definitions,
+};
+
+const struct tool tool_describe_symbol = {
+    .name = "describe-symbol",
+    .title = "Describe a symbol",
+    .description = "Every meaning of a name: argument list, value, type, documentation, source, package.",
+    .toolset = TOOLSET_CORE,
+    .is_read_only = true,
+    .is_idempotent = true,
+    .arguments =
+        {
+            {.name = "name", .type = ARGUMENT_STRING, .is_required = true, .description = "Symbol name, with or without package prefix."},
+            {.name = "package", .type = ARGUMENT_STRING, .description = "Package to look in; default: the session's."},
+            SESSION_ARGUMENT,
+        },
+    .run = describe_symbol,
+};

@@ -1,0 +1,204 @@
+/*
+ * The tools that make, list, describe, reset and close sessions.
+ */
+#include <string.h>
+
+#include "base/text.h"
+#include "lisp/zygote.h"
+#include "report/report.h"
+#include "tools/call.h"
+
+static void on_reset(struct tool_call *call, const struct outcome *o)
+{
+    (void)o;
+    call_answer(call, false, "Session reset. All definitions cleared.\nCurrent package: CL-USER");
+}
+
+static void reset_session(struct tool_call *call)
+{
+    struct session *s = call_session(call);
+    if (s == NULL)
+        return;
+    call_reset(call, s, on_reset);
+}
+
+static void on_systems_loaded(struct tool_call *call, const struct outcome *o)
+{
+    if (o->kind == OUTCOME_OK)
+        strbuf_addf(&call->text, "Session %s created.", session_name(o->session));
+    else
+        strbuf_addf(&call->text, "Session %s was created, but loading the systems failed.", session_name(o->session));
+    call_report(call, o);
+}
+
+static void create_session(struct tool_call *call)
+{
+    struct err err;
+    struct session *s = sessions_create(call->toolbox->sessions, call_string(call, "name", NULL), &err);
+    if (s == NULL) {
+        call_answer(call, true, "%s", err.message);
+        return;
+    }
+    json_t *systems = json_object_get(call->arguments, "systems");
+    if (json_array_size(systems) == 0) {
+        strbuf_addf(&call->text, "Session %s created. Give its name as the argument session of other tools.", session_name(s));
+        call_finish(call);
+        return;
+    }
+    struct strbuf request;
+    strbuf_init(&request, 0);
+    sexp_write_symbol(&request, "load-system");
+    sexp_write_symbol(&request, "systems");
+    sexp_write_open(&request);
+    for (size_t i = 0; i < json_array_size(systems); i++)
+        sexp_write_string(&request, json_string_value(json_array_get(systems, i)), json_string_length(json_array_get(systems, i)));
+    sexp_write_close(&request);
+    call_run(call, s, &request, "load-system", 300000, true, on_systems_loaded);
+    strbuf_fini(&request);
+}
+
+static void add_summary(struct strbuf *out, struct session *s)
+{
+    strbuf_addf(out, "%s: %s, package %s", session_name(s), session_state_name(s), session_package(s));
+    if (session_pid(s) > 0)
+        strbuf_addf(out, ", process %d", (int)session_pid(s));
+    strbuf_adds(out, ", ");
+    text_add_count(out, session_evaluations(s), "evaluation");
+    strbuf_adds(out, ", ");
+    text_add_count(out, session_error_count(s), "error");
+}
+
+static void list_sessions(struct tool_call *call)
+{
+    size_t n = sessions_count(call->toolbox->sessions);
+    if (n == 0) {
+        call_answer(call, false, "No session yet; the first evaluation makes the session %s.", call->default_session);
+        return;
+    }
+    text_add_count(&call->text, n, "session");
+    strbuf_addc(&call->text, ':');
+    for (size_t i = 0; i < n && i < 200; i++) {
+        strbuf_adds(&call->text, "\n- ");
+        add_summary(&call->text, sessions_at(call->toolbox->sessions, i));
+    }
+    if (n > 200)
+        strbuf_addf(&call->text, "\n... %zu more", n - 200);
+    call_finish(call);
+}
+
+static void add_list(struct strbuf *out, const char *label, const struct sexp *list)
+{
+    strbuf_addf(out, "\n%s:", label);
+    if (sexp_count(list) == 0)
+        strbuf_adds(out, " none");
+    for (size_t i = 0; i < sexp_count(list); i++) {
+        const struct sexp *item = sexp_nth(list, i);
+        size_t len;
+        const char *text = item->type == SEXP_SYMBOL ? item->text.bytes : sexp_string(item, &len);
+        strbuf_addf(out, "%s %s", i == 0 ? "" : ",", text == NULL ? "?" : text);
+    }
+}
+
+static void on_info(struct tool_call *call, const struct outcome *o)
+{
+    struct strbuf *out = &call->text;
+    struct session *s = o->session;
+    strbuf_addf(out, "Session: %s\nLisp: %s\nPackage: %s\nProcess: %d\nAge: %.0f s\nEvaluations: %llu\nErrors: %zu%s", session_name(s),
+                zygote_lisp(call->toolbox->zygote), session_package(s), (int)session_pid(s), session_age_s(s),
+                (unsigned long long)session_evaluations(s), session_error_count(s), session_last_error(s) != NULL ? " (the last one is current: describe-last-error)" : "");
+    if (o->kind == OUTCOME_OK) {
+        strbuf_adds(out, "\nHeap: ");
+        text_add_grouped(out, (uint64_t)sexp_integer(sexp_get(o->reply, 2, "heap-bytes"), 0));
+        strbuf_adds(out, " bytes used of ");
+        text_add_grouped(out, (uint64_t)sexp_integer(sexp_get(o->reply, 2, "heap-limit-bytes"), 0));
+        add_list(out, "Threads", sexp_get(o->reply, 2, "threads"));
+        add_list(out, "Systems", sexp_get(o->reply, 2, "systems"));
+        add_list(out, "The implementation can", sexp_get(o->reply, 2, "features"));
+    }
+    strbuf_adds(out, "\nLimits:");
+    for (size_t i = 0; i < LIMIT_COUNT; i++) {
+        const struct limit_definition *d = limit_definition((enum limit)i);
+        strbuf_addf(out, " %s %.10g%s%s%s", d->name, session_limits(s)->value[i], d->unit[0] != '\0' ? " " : "", d->unit, i + 1 < LIMIT_COUNT ? "," : "");
+    }
+    call_finish(call);
+}
+
+static void session_info(struct tool_call *call)
+{
+    struct session *s = call_session(call);
+    if (s == NULL)
+        return;
+    struct strbuf request;
+    strbuf_init(&request, 0);
+    sexp_write_symbol(&request, "session-info");
+    call_run(call, s, &request, "session-info", 0, false, on_info);
+    strbuf_fini(&request);
+}
+
+static void close_session(struct tool_call *call)
+{
+    const char *name = call_string(call, "session", NULL);
+    struct session *s = sessions_find(call->toolbox->sessions, name);
+    if (s == NULL) {
+        call_answer(call, false, "No session named %s.", name);
+        return;
+    }
+    sessions_close(s);
+    call_answer(call, false, "Session %s closed.", name);
+}
+
+const struct tool tool_reset_session = {
+    .name = "reset-session",
+    .title = "Reset the session",
+    .description = "Start the session afresh: definitions, variables, loaded systems and the error state are gone. Waits its turn behind calls that are running.",
+    .toolset = TOOLSET_CORE,
+    .is_destructive = true,
+    .is_idempotent = true,
+    .arguments = {SESSION_ARGUMENT},
+    .run = reset_session,
+};
+
+const struct tool tool_create_session = {
+    .name = "create-session",
+    .title = "Create a session",
+    .description = "Make a separate Lisp with definitions, package and errors of its own.",
+    .toolset = TOOLSET_STANDARD,
+    .arguments =
+        {
+            {.name = "name", .type = ARGUMENT_STRING, .description = "Its name; default: one is made up."},
+            {.name = "systems", .type = ARGUMENT_STRING_LIST, .description = "ASDF systems to load into it."},
+        },
+    .run = create_session,
+};
+
+const struct tool tool_list_sessions = {
+    .name = "list-sessions",
+    .title = "List sessions",
+    .description = "All sessions with state, package, process and counts.",
+    .toolset = TOOLSET_STANDARD,
+    .is_read_only = true,
+    .is_idempotent = true,
+    .run = list_sessions,
+};
+
+const struct tool tool_session_info = {
+    .name = "session-info",
+    .title = "Session information",
+    .description = "One session in detail: Lisp, package, memory, threads, systems, limits.",
+    .toolset = TOOLSET_STANDARD,
+    .is_read_only = true,
+    .is_idempotent = true,
+    .arguments = {SESSION_ARGUMENT},
+    .run = session_info,
+};
+
+const struct tool tool_close_session = {
+    .name = "close-session",
+    .title = "Close a session",
+    .description = "End a session and every process it started.",
+    .toolset = TOOLSET_STANDARD,
+    .is_destructive = true,
+    .is_idempotent = true,
+    .arguments = {{.name = "session", .type = ARGUMENT_STRING, .is_required = true, .description = "Its name."}},
+    .run = close_session,
+};

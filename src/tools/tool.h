@@ -1,0 +1,83 @@
+/*
+ * A tool: what every file in this folder fills in, and a call of one.
+ * The struct is the documentation, the schema that clients get, the argument check and the dispatcher's entry.
+ * Tools never parse: their arguments were checked against the struct before they run.
+ */
+#ifndef TOOLS_TOOL_H
+#define TOOLS_TOOL_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "base/strbuf.h"
+
+struct toolbox;
+struct tool_call;
+
+enum argument_type { ARGUMENT_STRING, ARGUMENT_INTEGER, ARGUMENT_NUMBER, ARGUMENT_BOOLEAN, ARGUMENT_STRING_LIST };
+
+struct tool_argument {
+    const char *name; /* kebab-case; NULL ends the list */
+    enum argument_type type;
+    bool is_required;
+    double minimum, maximum;    /* for numbers; both 0: unbounded */
+    const char *const *choices; /* NULL-terminated; NULL: any string */
+    const char *description;    /* at most one sentence */
+};
+
+/* The smallest listing that shows a tool; every tool can be called whatever is listed. */
+enum toolset { TOOLSET_CORE, TOOLSET_STANDARD, TOOLSET_FULL };
+
+#define TOOL_MAX_ARGUMENTS 12
+
+struct tool {
+    const char *name;        /* kebab-case, at most 64 characters */
+    const char *title;       /* for people */
+    const char *description; /* at most two sentences */
+    enum toolset toolset;
+    bool is_read_only;
+    bool is_destructive; /* meaningful unless read-only */
+    bool is_idempotent;
+    bool is_open_world;
+    struct tool_argument arguments[TOOL_MAX_ARGUMENTS + 1];
+
+    /* run(call): do it; calls tool_call_finish() once, now or later. */
+    void (*run)(struct tool_call *call);
+};
+
+/* What a finished call gives. Both members are the receiver's to read while ${done} runs, and gone after it. */
+struct tool_result {
+    const struct strbuf *text; /* the one text block, valid UTF-8 */
+    json_t *structured;        /* borrowed; NULL unless the call asked for it and the tool has it */
+    bool is_error;
+};
+
+typedef void tool_call_done(void *arg, const struct tool_result *result);
+
+/* Said while a call runs: one line, e.g. "12 s, 4,096 bytes of output: compiling foo.lisp". */
+typedef void tool_call_progress(void *arg, double elapsed_s, const char *message);
+
+struct tool_call_options {
+    const char *default_session; /* borrowed; the session meant when the argument is absent */
+    bool wants_structured;
+    bool wants_progress;
+    tool_call_done *done;
+    tool_call_progress *on_progress; /* may be NULL */
+    void *arg;
+};
+
+/*
+ * tool_call_start(toolbox, tool, arguments, options):
+ * Run ${tool}.
+ *
+ * arguments   taken; as registry_check_arguments() gave them
+ * options     borrowed; its done is called exactly once unless the call is cancelled, and may be called before this returns
+ * Returns     a ticket for tool_call_cancel(), valid until done has been called; NULL when done has been called already
+ */
+struct tool_call *tool_call_start(struct toolbox *toolbox, const struct tool *tool, json_t *arguments,
+                                  const struct tool_call_options *options);
+
+/* tool_call_cancel(call): stop what it does; done and on_progress will not run after this. */
+void tool_call_cancel(struct tool_call *call);
+
+#endif

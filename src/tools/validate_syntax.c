@@ -1,0 +1,26 @@
+/*
+ * validate-syntax: are the parentheses right? Answered by a scan; nothing is read or run.
+ */
+#include "scan/scan.h"
+#include "tools/call.h"
+
+static void run(struct tool_call *call)
+{
+    size_t len;
+    const char *code = call_string(call, "code", &len);
+    struct scan_result result = scan_text(code, len);
+    char text[SCAN_EXPLAIN_SIZE];
+    scan_explain(&result, code, len, text, sizeof text);
+    call_answer(call, false, "%s", text);
+}
+
+const struct tool tool_validate_syntax = {
+    .name = "validate-syntax",
+    .title = "Validate syntax",
+    .description = "Check that text is complete Lisp forms, without reading or running it; says which form is open and since where.",
+    .toolset = TOOLSET_CORE,
+    .is_read_only = true,
+    .is_idempotent = true,
+    .arguments = {{.name = "code", .type = ARGUMENT_STRING, .is_required = true, .description = "The text to check."}},
+    .run = run,
+};
