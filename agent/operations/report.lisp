@@ -123,12 +123,13 @@ stopped when STOP were printed, or one more than are kept."
 ;;; Conditions
 
 (defconstant +message-limit+ 65536)
+(defconstant +warning-limit+ 4096)
 
-(defun message-text (condition)
+(defun message-text (condition &optional (limit +message-limit+))
   (if (and *in-a-hurry* (not (storage-kind condition)))
       "#<the message was not printed: interrupted>"
       (multiple-value-bind (text count outcome)
-          (guarded (stream +message-limit+)
+          (guarded (stream limit)
             (write condition :stream stream :escape nil))
         (declare (ignore count))
         (cond ((null outcome) text)
@@ -170,7 +171,7 @@ stopped when STOP were printed, or one more than are kept."
 (defun warning-entry (condition)
   "Return the class and the message of CONDITION, a warning, for the reply."
   (with-agent-syntax ()
-    (list (type-name-text (class-of condition)) (message-text condition))))
+    (list (type-name-text (class-of condition)) (message-text condition +warning-limit+))))
 
 (defun storage-hint (condition)
   (case (storage-kind condition)

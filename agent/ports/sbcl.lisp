@@ -834,8 +834,12 @@ Code compiled with an error signals another when it runs, which may be requests 
     (funcall function)))
 
 (implement clock-readings ()
-  (values (get-internal-real-time) (get-internal-run-time) sb-ext:*gc-run-time*
-          (sb-ext:get-bytes-consed)))
+  ;; GET-INTERNAL-REAL-TIME ticks every few milliseconds only. 1 is CLOCK_MONOTONIC.
+  (multiple-value-bind (seconds nanoseconds) (sb-unix::clock-gettime 1)
+    (values (+ (* 1000000 seconds) (floor nanoseconds 1000))
+            (get-internal-run-time)
+            sb-ext:*gc-run-time*
+            (sb-ext:get-bytes-consed))))
 
 (implement thread-name ()
   (let ((name (sb-thread:thread-name sb-thread:*current-thread*)))
