@@ -175,7 +175,7 @@ Replaces streams that were closed, and variables that were set to others.")
   "Call FUNCTION as one compilation unit. Undefined names are noted, nothing is printed.")
 
 (define-port-operation undefined-names ()
-  "List what the running compilation unit met undefined as (CLASS NAME . MESSAGE).")
+  "List what the running compilation unit met undefined as (CLASS NAME KIND).")
 
 (define-port-operation call-recording-warnings (function note)
   "Call FUNCTION; each warning that no handler of the user's wanted reaches NOTE and is muffled.

@@ -77,10 +77,10 @@
                   (not (macro-function symbol))
                   (not (special-operator-p symbol))
                   (not (eq (first old) (fdefinition symbol))))
-          collect (list (prin1-to-string symbol) (lambda-list-text (fdefinition symbol)))
+          collect (list (symbol-text symbol) (lambda-list-text (fdefinition symbol)))
         when (and (fboundp `(setf ,symbol))
                   (not (eq (third old) (fdefinition `(setf ,symbol)))))
-          collect (list (prin1-to-string `(setf ,symbol))
+          collect (list (item-text `(setf ,symbol) 200)
                         (lambda-list-text (fdefinition `(setf ,symbol))))))
 
 (defun variable-entries (symbols)
@@ -88,14 +88,14 @@
         for kind = (variable-kind symbol)
         when (and (or kind (boundp symbol))
                   (not (and (fourth old) (eq kind (fifth old)))))
-          collect (list (prin1-to-string symbol)
+          collect (list (symbol-text symbol)
                         (if (boundp symbol) (item-text (symbol-value symbol) 80) "unbound"))))
 
 (defun macro-entries (symbols)
   (loop for (symbol . old) in symbols
         when (and (macro-function symbol)
                   (not (eq (second old) (macro-function symbol))))
-          collect (list (prin1-to-string symbol) (lambda-list-text (macro-function symbol)))))
+          collect (list (symbol-text symbol) (lambda-list-text (macro-function symbol)))))
 
 (defun new-classes (symbols)
   (loop for (symbol . old) in symbols
@@ -105,7 +105,7 @@
 
 (defun class-entries (symbols)
   (loop for class in (new-classes symbols)
-        collect (list (prin1-to-string (class-name class))
+        collect (list (symbol-text (class-name class))
                       (let ((slots (direct-slot-names class)))
                         (if slots (item-text slots 300) "()")))))
 

@@ -26,10 +26,11 @@
    (loop for (warning . entry) in (reverse *warnings*)
          unless (and warning (eq warning condition))
            collect entry)
-   (loop for (class name . message) in (undefined-names)
+   (loop for (class name kind) in (undefined-names)
          unless (and (typep condition 'cell-error)
                      (equal name (cell-error-name condition)))
-           collect (list (symbol-name class) message))))
+           collect (list (symbol-name class)
+                         (concatenate 'string "undefined " kind ": " (name-text name))))))
 
 (defun timing-part ()
   (when *readings*

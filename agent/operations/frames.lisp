@@ -22,7 +22,9 @@
   (let ((*print-length* nil)
         (*print-level* nil)
         (*in-a-hurry* (and *in-a-hurry* (not (plain-tree-p name)))))
-    (item-text name 120)))
+    (if (symbolp name)
+        (symbol-text name)
+        (item-text name 120))))
 
 (defun call-text (name arguments)
   "Return the call of NAME with ARGUMENTS as one line."

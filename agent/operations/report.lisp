@@ -93,10 +93,40 @@ stopped when STOP were printed, or one more than are kept."
   "True if printing OBJECT runs no code of the user's."
   (typep object '(or number symbol character string)))
 
+(defun plain-name-p (name)
+  "True if a symbol called NAME prints as it is, without escapes."
+  (and (plusp (length name))
+       (every (lambda (character)
+                (or (char<= #\A character #\Z)
+                    (char<= #\0 character #\9)
+                    (find character "*+-/<>=!?%&$_~^")))
+              name)
+       (some (lambda (character) (char<= #\A character #\Z)) name)
+       (not (char<= #\0 (char name 0) #\9))
+       (not (find (char name 0) "+-"))))
+
+(defun symbol-text (symbol)
+  "Return how a reader in the current package would write SYMBOL.
+Symbols with plain names, which is nearly all, are not printed but put together: the printer is the
+user's to change."
+  (let* ((name (symbol-name symbol))
+         (package (symbol-package symbol)))
+    (cond ((not (and package (plain-name-p name) (package-name package)
+                     (plain-name-p (package-name package))))
+           (item-text symbol 200))
+          ((eq symbol (find-symbol name *package*))
+           name)
+          ((keywordp symbol)
+           (concatenate 'string ":" name))
+          (t
+           (concatenate 'string (package-name package)
+                        (if (eq :external (nth-value 1 (find-symbol name package))) ":" "::")
+                        name)))))
+
 (defun type-text (object)
   "Return the name of the type of OBJECT, printed without running code of the user's."
   (let ((name (class-name (class-of object))))
-    (if (symbolp name) (prin1-to-string name) "object")))
+    (if (symbolp name) (symbol-text name) "object")))
 
 (defun item-text (object limit &key (escape t) (what "object"))
   "Print OBJECT within LIMIT characters; what cannot be printed is #<...>."
@@ -118,7 +148,7 @@ stopped when STOP were printed, or one more than are kept."
 (defun type-name-text (class)
   "Return the name of CLASS as a reader in the current package would write it."
   (let ((name (class-name (standing-for class))))
-    (if (symbolp name) (prin1-to-string name) "an unnamed class")))
+    (if (symbolp name) (symbol-text name) "an unnamed class")))
 
 ;;; Conditions
 

@@ -456,13 +456,15 @@ it cannot signal: INTERRUPT-THREAD of the main thread would fail in copies."
     (:type t)))
 
 (implement undefined-names ()
-  (loop for warning in (reverse sb-c::*undefined-warnings*)
+  (loop for warning in (if (boundp 'sb-c::*undefined-warnings*)
+                           (reverse sb-c::*undefined-warnings*)
+                           '())
         for name = (sb-c::undefined-warning-name warning)
         for kind = (sb-c::undefined-warning-kind warning)
         when (still-undefined-p name kind)
-          collect (list* (if (eq kind :variable) 'warning 'style-warning)
-                         name
-                         (format nil "undefined ~(~a~): ~s" kind name))))
+          collect (list (if (eq kind :variable) 'warning 'style-warning)
+                        name
+                        (string-downcase kind))))
 
 (defvar *compiler-errors* '()
   "The newest errors the compiler found in code of the user's: (MESSAGE CONDITION FRAMES).

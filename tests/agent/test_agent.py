@@ -25,6 +25,15 @@ def start(**options):
     return driver.start(CORE, SBCL, **options)
 
 
+def alive(pid):
+    """True if the process exists and has not ended, reaped or not."""
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rsplit(")", 1)[1].split()[0] not in "ZX"
+    except FileNotFoundError:
+        return False
+
+
 class AgentTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -148,6 +157,23 @@ class Processes(AgentTest):
         reply = self.ok("(let ((pid (sb-posix:fork))) (if (zerop pid) 0 pid))")
         self.assertNotEqual(reply.values, ["0"])
         self.values("(sb-posix:waitpid 0 0) (+ 1 2)", "3")
+
+    def test_every_process_ends_with_the_server(self):
+        # A busy one, too: it does not look at its channel.
+        program = (f"import sys; sys.path.insert(0, {os.path.dirname(os.path.abspath(__file__))!r})\n"
+                   "import agent_driver as driver, os, time\n"
+                   f"zygote = driver.start({CORE!r}, {SBCL!r})\n"
+                   "one, two = zygote.fork(), zygote.fork()\n"
+                   "two.start_evaluation('(loop)'); time.sleep(0.1)\n"
+                   "print(zygote.pid, one.pid, two.pid, flush=True)\n"
+                   "os.kill(os.getpid(), 9)\n")
+        result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+        pids = [int(pid) for pid in result.stdout.split()]
+        self.assertEqual(len(pids), 3, result.stderr)
+        end = time.monotonic() + 5
+        while time.monotonic() < end and any(alive(pid) for pid in pids):
+            time.sleep(0.01)
+        self.assertEqual([pid for pid in pids if alive(pid)], [])
 
     def test_an_unknown_operation_is_refused(self):
         self.assertEqual(self.session.ask("make-coffee").status, "refused")
@@ -699,6 +725,17 @@ class Survival(AgentTest):
         self.values("(cl:list 'a)", "(A)")
         self.assertEqual(self.ok("(cl:delete-package :empty)").package, "CL-USER")
 
+    def test_printing_of_symbols_may_be_broken(self):
+        self.ok("(defmethod print-object :around ((x symbol) stream) (error \"no\"))")
+        self.assertIn("error printing it", self.ok("(list 'a)").values[0])
+        reply = self.fails("(no-such-function)", "UNDEFINED-FUNCTION")
+        self.assertEqual(self.frames(reply)[0], "(NO-SUCH-FUNCTION)")
+
+    def test_functions_of_the_language_may_be_redefined(self):
+        self.ok("(sb-ext:unlock-package :cl) (defun cl:first (x) (error \"~a\" x))")
+        self.values("(list 1)", "(1)")
+        self.fails("(car 1)", "TYPE-ERROR")
+
     def test_printer_variables_may_be_anything(self):
         self.ok("(setf *print-readably* t *print-pretty* t *print-circle* t *print-right-margin* 5"
                 " *print-escape* nil *print-level* 0)")
@@ -779,6 +816,20 @@ class Looking(AgentTest):
         reply = self.session.ask("describe-symbol", name="string-upcas")
         self.assertIn("STRING-UPCASE", reply.text)
         self.values('(list * (find-symbol "SQUARRE") (find-symbol "STRING-UPCAS"))', "(3 NIL NIL)")
+
+    def test_user_code_that_fails_in_a_look_is_reported(self):
+        self.ok("(defun f () 1) (defmethod documentation ((x (eql 'f)) (d (eql 'function)))"
+                " (error \"no documentation\"))")
+        reply = self.session.ask("describe-symbol", name="f")
+        self.assertEqual((reply.status, reply.message), ("error", "no documentation"))
+        self.assertEqual(self.session.ask("abort").status, "ok")
+        self.ok("(defmethod documentation ((x (eql 'f)) (d (eql 'function))) (loop))")
+        token = self.session.next_token
+        identifier = self.session.send("describe-symbol", name="f", token=token)
+        time.sleep(0.1)
+        self.session.interrupt(token)
+        self.assertEqual(self.session.answer(identifier).kind, "interrupt")
+        self.assertEqual(self.session.ask("abort").status, "ok")
 
     def test_the_session_tells_its_state(self):
         reply = self.session.ask("session-info")
