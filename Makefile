@@ -14,8 +14,8 @@ demo:
 check:
 	@scripts/check
 
-bench: all
-	@meson compile -C $(BUILD) bench
+bench:
+	@scripts/bench
 
 install:
 	@scripts/build $(BUILD) -Dprefix=$(PREFIX)

@@ -12,4 +12,8 @@
                (:file "operations/report")
                (:file "operations/frames")
                (:file "operations/evaluate")
+               (:file "operations/names")
+               (:file "operations/systems")
+               (:file "operations/definitions")
+               (:file "operations/describe")
                (:file "main")))

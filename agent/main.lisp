@@ -3,8 +3,6 @@
 
 (in-package #:cl-mcp-agent)
 
-(defvar *server-process* nil)
-
 (defun reply (message)
   "End the request that runs with MESSAGE."
   (setf *token* 0)
@@ -27,17 +25,18 @@
         :kind kind
         :classes '() :restarts (list (list "ABORT" "Return to top level." nil))
         :frames *last-frames* :total-frames (length *last-frames*)
-        :package "COMMON-LISP-USER"))
+        :package "CL-USER"))
 
 (defun serve-error (condition kind)
   "Report CONDITION to the request that runs and serve inside its context. Never returns."
   (let ((frame (signalling-frame))
-        (id *id*))
+        (id *id*)
+        ;; Where the stack ended, there is room for the agent's printing but not for any.
+        (*in-a-hurry* (or *in-a-hurry* (eq :stack (storage-kind condition)))))
     (call-in-fresh-context
      (lambda ()
        (let* ((*guard* nil)
               (*capture* (make-capture))
-              (*in-a-hurry* nil)
               (*last-frames* '())
               (message (catch 'report
                          (call-with-debugger (lambda () (error-reply id kind condition frame))
@@ -45,6 +44,7 @@
          (reply (if (consp message)
                     message
                     (minimal-report id kind condition)))
+         (repair-descriptors)
          (let ((*error-condition* condition)
                (*error-frame* frame))
            (call-atomically #'serve)))))))
@@ -77,7 +77,7 @@
            (list *id* :error :type "INTERRUPTED" :message "The evaluation was interrupted."
                              :kind :interrupt :classes '() :restarts '()
                              :frames *last-frames* :total-frames (length *last-frames*)
-                             :package (package-name (session-package)))))
+                             :package (session-package-name))))
         (t
          (setf *interrupted* token)
          (cond ((not *reporting*)
@@ -88,18 +88,23 @@
                   (throw *guard* :interrupted)))))))
 
 (defun serve-interrupt ()
-  (call-as-interrupted
-   (lambda ()
-     (serve-error (make-condition 'evaluation-interrupted) :interrupt))))
+  ;; If printing did not end, printing the same again in the report would not end either.
+  (let ((*in-a-hurry* (and *guard* t)))
+    (call-as-interrupted
+     (lambda ()
+       (serve-error (make-condition 'evaluation-interrupted) :interrupt)))))
 
 ;;; The loop
 
 (defun perform (id name arguments)
   "Perform the operation NAME and reply, unless it says that there is no more to reply."
   (let ((operation (cdr (assoc name *operations* :test #'eq))))
-    (if (null operation)
-        (reply (list id :refused "This agent has no such operation."))
+    (if (or (null operation) (no-room-p name))
+        (reply (list id :refused (if operation
+                                     "The stack is used up; return to the top level first."
+                                     "This agent has no such operation.")))
         (let ((token (getf arguments :token 0)))
+          (session-package)
           (ensure-streams)
           (reset-columns)
           (refresh-signal-handlers)
@@ -117,6 +122,12 @@
               (let ((message (call-openly #'operate-openly)))
                 (when message
                   (reply message)))))))))
+
+(defun no-room-p (name)
+  "True if the operation NAME needs more stack than an exhaustion of the stack has left."
+  (and *error-condition*
+       (eq :stack (storage-kind *error-condition*))
+       (not (member name '(:fork :frames :session-info)))))
 
 (defun serve ()
   "Serve requests without end."
@@ -153,6 +164,7 @@
   "Serve the channel on descriptor 3 until it ends."
   (die-with-parent)
   (start-port)
+  (keep-descriptors)
   (ensure-streams)
   (install-interrupt #'interrupt)
   (hello)
@@ -163,19 +175,6 @@
          (reply message))))))
 
 ;;; Operations on the process itself
-
-(define-operation :configure (arguments)
-  (setf *server-process* (getf arguments :server-pid))
-  (let ((directory (getf arguments :directory)))
-    (when directory
-      (setf *default-pathname-defaults*
-            (pathname (if (char= #\/ (char directory (1- (length directory))))
-                          directory
-                          (concatenate 'string directory "/"))))))
-  (list *id* :ok))
-
-(define-operation :warm (arguments)
-  (list *id* :ok :notices '() :forkable (only-thread-p)))
 
 (define-operation :fork (arguments)
   (let ((descriptors (take-descriptors))
@@ -201,5 +200,6 @@
   (when (and *server-process* (/= *server-process* (parent-process-id)))
     (end-process 0))
   (adopt-descriptors descriptors)
+  (keep-descriptors)
   (forget-input)
   (hello))

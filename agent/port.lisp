@@ -107,6 +107,14 @@ NIL if the kernel refused.")
 (define-port-operation close-descriptors (descriptors)
   "Close DESCRIPTORS.")
 
+(define-port-operation keep-descriptors ()
+  "Keep copies of descriptors 1 and 2 out of user code's way, for REPAIR-DESCRIPTORS."
+  nil)
+
+(define-port-operation repair-descriptors ()
+  "Open descriptors 1 and 2 again if user code has closed them."
+  nil)
+
 (define-port-operation only-thread-p ()
   "True if no other thread exists."
   t)
@@ -167,7 +175,7 @@ Replaces streams that were closed, and variables that were set to others.")
   "Call FUNCTION as one compilation unit. Undefined names are noted, nothing is printed.")
 
 (define-port-operation undefined-names ()
-  "List what the running compilation unit met undefined as (CLASS . MESSAGE).")
+  "List what the running compilation unit met undefined as (CLASS NAME . MESSAGE).")
 
 (define-port-operation call-recording-warnings (function note)
   "Call FUNCTION; each warning reaches NOTE when no handler of the user's wanted it, and is muffled.
@@ -250,10 +258,9 @@ Returns how many were walked and whether the end was reached.")
   "Return the name of the calling thread."
   "main thread")
 
-(define-port-operation plain-message (condition)
-  "Return a better message for CONDITION than its own, or NIL."
-  (declare (ignore condition))
-  nil)
+(define-port-operation call-printing-plainly (function)
+  "Call FUNCTION so that messages are short and names have a package only where it is needed."
+  (funcall function))
 
 (define-port-operation class-ancestors (class)
   "List the classes in the precedence list of CLASS.")
@@ -268,3 +275,77 @@ Returns how many were walked and whether the end was reached.")
 
 (define-port-operation save-image (path)
   "Save the image at PATH so that it starts in MAIN, and end.")
+
+;;; Looking
+
+(define-port-operation call-with-default-policy (function)
+  "Call FUNCTION so that files are compiled as this Lisp does by itself."
+  (funcall function))
+
+(define-port-operation change-directory (directory)
+  "Make DIRECTORY, a string, the process's working directory."
+  nil)
+
+(define-port-operation heap-readings ()
+  "Return how many octets of the heap are used and how large it may grow."
+  (values 0 0))
+
+(define-port-operation function-lambda-list (function)
+  "Return the lambda list of FUNCTION, a function object, or :UNKNOWN."
+  (let ((expression (function-lambda-expression function)))
+    (if expression (second expression) :unknown)))
+
+(define-port-operation function-type (name)
+  "Return the type of the function called NAME, or NIL if nothing is known."
+  (declare (ignore name))
+  nil)
+
+(define-port-operation variable-type (symbol)
+  "Return the declared type of the variable SYMBOL, or NIL."
+  (declare (ignore symbol))
+  nil)
+
+(define-port-operation variable-kind (symbol)
+  "Return :CONSTANT, :SPECIAL, :GLOBAL, :SYMBOL-MACRO, or NIL if SYMBOL was not defined as any."
+  (if (constantp symbol) :constant nil))
+
+(define-port-operation type-definition (symbol)
+  "Return a text about the type SYMBOL names by DEFTYPE, or NIL."
+  (declare (ignore symbol))
+  nil)
+
+(define-port-operation definition-source (object)
+  "Return where OBJECT, a function or a class, is defined as file:line or a file, or NIL."
+  (declare (ignore object))
+  nil)
+
+(define-port-operation direct-slot-names (class)
+  "List the names of the direct slots of CLASS."
+  (declare (ignore class))
+  '())
+
+(define-port-operation direct-superclass-names (class)
+  "List the names of the direct superclasses of CLASS."
+  (declare (ignore class))
+  '())
+
+(define-port-operation direct-subclass-names (class)
+  "List the names of the direct subclasses of CLASS."
+  (declare (ignore class))
+  '())
+
+(define-port-operation methods-of-function (function)
+  "List the methods of FUNCTION, a generic function."
+  (declare (ignore function))
+  '())
+
+(define-port-operation methods-on-class (class)
+  "List the methods that specialize on CLASS."
+  (declare (ignore class))
+  '())
+
+(define-port-operation method-parts (method)
+  "Return the name of the function METHOD belongs to, its qualifiers, and its lambda list with
+specializers; NIL for a method that only reads or writes a slot."
+  (declare (ignore method))
+  nil)

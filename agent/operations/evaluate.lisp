@@ -23,8 +23,10 @@
    (loop for (warning . entry) in (reverse *warnings*)
          unless (and warning (eq warning condition))
            collect entry)
-   (loop for (class . message) in (undefined-names)
-         collect (list (symbol-name class) message))))
+   (loop for (class name . message) in (undefined-names)
+         unless (and (typep condition 'cell-error)
+                     (equal name (cell-error-name condition)))
+           collect (list (symbol-name class) message))))
 
 (defun timing-part ()
   (when *readings*
@@ -32,7 +34,7 @@
 
 (defun report-parts ()
   "Return what the report of an error says of the request itself."
-  (append (list :package (package-name (session-package)))
+  (append (list :package (session-package-name))
           (unless (eq *printed-values* :none)
             (list :values (reverse *printed-values*)))
           (when *readings*
@@ -69,22 +71,69 @@
 (defconstant +default-characters+ 65536)
 (defconstant +level-limit+ 1000)
 
+(defconstant +long-print+ 2000
+  "A value that prints longer than this is worth looking for cycles in it.")
+
+(defun cyclic-p (value)
+  "True if VALUE has a cycle of conses and vectors; large values are not searched to the end."
+  (let ((path (make-hash-table :test #'eq))
+        (left 100000))
+    (declare (type fixnum left))
+    ;; A cycle comes back to a node that is still open; one that is closed is only shared.
+    (labels ((walk (node depth)
+               (declare (type fixnum depth))
+               (loop with opened = '()
+                     do (cond ((or (not (typep node '(or cons (simple-array t (*)))))
+                                   (> depth 500)
+                                   (minusp (decf left)))
+                               (close-nodes opened)
+                               (return))
+                              ((eq :open (gethash node path))
+                               (return-from cyclic-p t))
+                              ((gethash node path)
+                               (close-nodes opened)
+                               (return)))
+                        (setf (gethash node path) :open)
+                        (push node opened)
+                        (cond ((consp node)
+                               (walk (car node) (1+ depth))
+                               (setf node (cdr node)))
+                              (t
+                               (loop for element across (the simple-vector node)
+                                     do (walk element (1+ depth)))
+                               (setf node nil)))))
+             (close-nodes (nodes)
+               (dolist (node nodes)
+                 (setf (gethash node path) :closed))))
+      (walk value 0)
+      nil)))
+
 (defun print-value (value max-characters length level)
   "Print VALUE for the reply. Returns the text, and the number of characters if it was cut."
+  (multiple-value-bind (text cut long) (print-value-once value max-characters length level nil)
+    (if (and long (cyclic-p value))
+        (print-value-once value max-characters length level t)
+        (values text cut))))
+
+(defun print-value-once (value max-characters length level circle)
   (with-agent-syntax (:length length :level (or level +level-limit+))
     (multiple-value-bind (text count outcome)
         (guarded (stream max-characters (* 16 max-characters))
-          (prin1 value stream))
+          (if circle
+              (let ((*print-circle* t))
+                (prin1 value stream))
+              (prin1 value stream)))
       (cond ((null outcome)
-             (values text (if (> count (length text)) count nil)))
+             (values text (if (> count (length text)) count nil) (> count +long-print+)))
             ((eq outcome :stopped)
-             (values text count))
+             (values text count t))
             ((eq outcome :interrupted)
              (values "#<printing was interrupted>" nil))
             (t
              (values (format nil "#<~a: error printing it: ~a>"
                              (type-text value) (type-name-text (class-of outcome)))
-                     nil))))))
+                     nil
+                     (storage-kind outcome)))))))
 
 (defun print-values (values max-characters length level)
   (setf *printed-values* '()
@@ -96,10 +145,15 @@
 
 ;;; Evaluation
 
-(declaim (notinline evaluate-form))
+(declaim (notinline evaluate-form evaluate-form-by))
 (defun evaluate-form (form)
   "Evaluate FORM and return the list of its values. Frames are shown down to this function."
   (multiple-value-list (eval form)))
+
+(defun evaluate-form-by (function)
+  "Call FUNCTION as if by EVALUATE-FORM; return its values as a list."
+  (declare (type function function))
+  (multiple-value-list (funcall function)))
 
 (defun evaluate-with-retry (form)
   (loop
@@ -109,33 +163,32 @@
         :report "Evaluate the form again."))))
 
 (defun read-form (stream)
-  (let ((*current-form* :reading))
-    (values (read stream nil stream))))
+  "Read a form; return STREAM itself at the end."
+  (read stream nil stream))
 
 (defun evaluate-text (text)
   "Read and evaluate the forms in TEXT; return the values of the last."
   (declare (type simple-string text))
   (let ((values '()))
-    (with-input-from-string (stream text)
-      (let ((*source* (cons text stream)))
-        (declare (dynamic-extent *source*))
-        (loop
-          (let ((form (read-form stream)))
-            (when (eq form stream)
-              (return))
-            (let ((*current-form* (list form)))
-              (declare (dynamic-extent *current-form*))
-              (setf - form)
-              (setf values (evaluate-with-retry form))
-              (setf /// //
-                    // /
-                    / values
-                    *** **
-                    ** *
-                    * (first values)
-                    +++ ++
-                    ++ +
-                    + -))))))
+    (let ((stream (make-string-input-stream text)))
+      (loop
+        (let ((form (let ((*source* (list text stream (file-position stream)))
+                          (*current-form* nil))
+                      (read-form stream))))
+          (when (eq form stream)
+            (return))
+          (setf *current-form* (list form)
+                - form)
+          (setf values (evaluate-with-retry form))
+          (setf /// //
+                // /
+                / values
+                *** **
+                ** *
+                * (first values)
+                +++ ++
+                ++ +
+                + -))))
     values))
 
 (defun designated-package (name)
@@ -158,13 +211,15 @@
          :values (reverse *printed-values*)
          :cut (reverse *cuts*)
          :warnings (warning-entries nil)
-         :package (package-name (session-package))
+         :package (session-package-name)
          (append (timing-part) (inbox-part))))
 
-(defun call-as-evaluation (function arguments)
-  "Call FUNCTION, which returns a list of values, and make the reply of it."
+(defun call-as-evaluation (function arguments &optional (more (constantly '())))
+  "Call FUNCTION, which returns a list of values, and make the reply of it. What MORE returns is
+added to the reply."
   (declare (type function function))
-  (let* ((*warnings* '())
+  (let* ((*current-form* nil)
+         (*warnings* '())
          (*printed-values* :none)
          (*cuts* '())
          (*readings* (if (getf arguments :capture-time)
@@ -186,7 +241,7 @@
                (when *readings*
                  (setf *readings* (mapcar #'- (multiple-value-list (clock-readings)) *readings*)))
                (print-values values max-characters length level)
-               (evaluation-reply)))))
+               (append (evaluation-reply) (funcall (the function more)))))))
       (abort ()
         :report "Return to top level."
         (setf *printed-values* '())

@@ -11,8 +11,17 @@
 (defvar *current-form* nil
   "The form of the request that is evaluated, in a list; NIL before one was read.")
 
+(defun plain-tree-p (tree)
+  "True if TREE is a list whose leaves print without code of the user's, as names of functions are."
+  (loop for depth below 100
+        while (consp tree)
+        always (plain-tree-p (pop tree))
+        finally (return (simple-object-p tree))))
+
 (defun name-text (name)
-  (let ((*print-length* nil) (*print-level* nil))
+  (let ((*print-length* nil)
+        (*print-level* nil)
+        (*in-a-hurry* (and *in-a-hurry* (not (plain-tree-p name)))))
     (item-text name 120)))
 
 (defun call-text (name arguments)
@@ -46,6 +55,9 @@
 (defun one-frame (frame name condition locals)
   (multiple-value-bind (shown-name arguments)
       (frame-call frame)
+    (when (eq name 'read)
+      ;; Its arguments are the agent's.
+      (setf arguments '()))
     (when (equal name "undefined function")
       (setf shown-name (if (typep condition 'undefined-function)
                            (cell-error-name condition)
@@ -59,11 +71,16 @@
 
 (defun last-frame ()
   "Return the frame every report ends with, or NIL outside an evaluation."
-  (cond ((consp *current-form*)
-         (list (call-text 'eval (list (first *current-form*))) nil))
-        ((eq *current-form* :reading)
-         (list "(READ)" nil))
-        (t nil)))
+  (if *current-form*
+      (list (call-text 'eval (list (first *current-form*))) nil)
+      nil))
+
+(defun frames-of-compiler-error (condition)
+  "List the frames of CONDITION, which a macro signalled to the compiler, without the evaluation."
+  (let ((*current-form* nil)
+        (*capture* (make-capture)))
+    (with-agent-syntax (:length 10 :level 4)
+      (values (frame-texts (signalling-frame) condition :count 20)))))
 
 (defun frame-texts (frame condition &key (from 0) (count +frames-sent+) locals)
   "List COUNT frames from number FROM as text. The second value is how many there are, negative if

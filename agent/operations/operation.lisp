@@ -35,3 +35,9 @@ returns the whole reply. It runs so that interrupts and the debugger are looked 
   "The restarts of the agent that abort; a report shows them as one.")
 (defvar *last-frames* '()
   "The frames of the newest report, for the case that it is abandoned.")
+
+(defvar *server-process* nil
+  "The process id of the server, once it has told it.")
+
+(defvar *component* nil
+  "What is being compiled or loaded, as a sentence, for the report of an error.")

@@ -7,34 +7,51 @@
 
 (defmacro with-agent-syntax ((&key length level (package '(session-package))) &body body)
   "Run BODY under the printer settings of the contract, whatever the user set."
-  `(let ((*package* ,package)
-         (*print-array* t)
-         (*print-base* 10)
-         (*print-case* :upcase)
-         (*print-circle* nil)
-         (*print-escape* t)
-         (*print-gensym* t)
-         (*print-length* ,length)
-         (*print-level* ,level)
-         (*print-lines* nil)
-         (*print-miser-width* nil)
-         (*print-pretty* nil)
-         (*print-radix* nil)
-         (*print-readably* nil)
-         (*print-right-margin* nil)
-         (*read-base* 10)
-         (*read-default-float-format* 'single-float)
-         (*read-eval* t)
-         (*read-suppress* nil)
-         (*readtable* *standard-readtable*))
-     ,@body))
+  `(call-with-agent-syntax (lambda () ,@body) ,package ,length ,level))
+
+(defun call-with-agent-syntax (function package length level)
+  (declare (type function function))
+  (let ((*package* package)
+        (*print-array* t)
+        (*print-base* 10)
+        (*print-case* :upcase)
+        (*print-circle* nil)
+        (*print-escape* t)
+        (*print-gensym* t)
+        (*print-length* length)
+        (*print-level* level)
+        (*print-lines* nil)
+        (*print-miser-width* nil)
+        (*print-pretty* nil)
+        (*print-radix* nil)
+        (*print-readably* nil)
+        (*print-right-margin* nil)
+        (*read-base* 10)
+        (*read-default-float-format* 'single-float)
+        (*read-eval* t)
+        (*read-suppress* nil)
+        (*readtable* *standard-readtable*))
+    (call-printing-plainly function)))
 
 (defun session-package ()
   "Return the current package, after putting one there if the user has deleted it."
   (if (package-name *package*)
       *package*
-      (setf *package* (or (find-package "COMMON-LISP-USER")
-                          (make-package "COMMON-LISP-USER" :use '("COMMON-LISP"))))))
+      (setf *package*
+            ;; Looking for a package by name looks at the current one, too.
+            (let* ((*package* #.(find-package "COMMON-LISP"))
+                   (name "COMMON-LISP-USER")
+                   ;; A call with a constant name may remember the package that was deleted.
+                   (package (find-package name)))
+              (declare (notinline find-package))
+              (if (and package (package-name package))
+                  package
+                  (make-package name :nicknames '("CL-USER") :use '("COMMON-LISP")))))))
+
+(defun session-package-name ()
+  "Return the name of the current package as people write it."
+  (let ((name (package-name (session-package))))
+    (if (string= name "COMMON-LISP-USER") "CL-USER" name)))
 
 ;;; Guarded printing
 
@@ -108,26 +125,23 @@ stopped when STOP were printed, or one more than are kept."
 (defconstant +message-limit+ 65536)
 
 (defun message-text (condition)
-  (let ((plain (plain-message condition)))
-    (or plain
-        (if *in-a-hurry*
-            "#<the message was not printed: interrupted>"
-            (multiple-value-bind (text count outcome)
-                (guarded (stream +message-limit+)
-                  (write condition :stream stream :escape nil))
-              (declare (ignore count))
-              (cond ((null outcome) text)
-                    ((eq outcome :stopped) (concatenate 'string text "..."))
-                    ((eq outcome :interrupted) "#<printing the message was interrupted>")
-                    (t (format nil "#<error printing the message: ~a>"
-                               (type-name-text (class-of outcome))))))))))
+  (if (and *in-a-hurry* (not (storage-kind condition)))
+      "#<the message was not printed: interrupted>"
+      (multiple-value-bind (text count outcome)
+          (guarded (stream +message-limit+)
+            (write condition :stream stream :escape nil))
+        (declare (ignore count))
+        (cond ((null outcome) text)
+              ((eq outcome :stopped) (concatenate 'string text "..."))
+              ((eq outcome :interrupted) "#<printing the message was interrupted>")
+              (t (format nil "#<error printing the message: ~a>"
+                         (type-name-text (class-of outcome))))))))
 
 (defun class-texts (class)
-  "List the names of the standard superclasses of CLASS that say something."
-  (loop for super in (class-ancestors class)
-        for name = (class-name super)
+  "List the names of the standard classes that CLASS is or has among its ancestors."
+  (loop for ancestor in (class-ancestors class)
+        for name = (class-name ancestor)
         when (and (eq (symbol-package name) #.(find-package "COMMON-LISP"))
-                  (not (eq super class))
                   (not (member name '(t standard-object structure-object condition))))
           collect (symbol-name name)))
 
@@ -172,17 +186,19 @@ stopped when STOP were printed, or one more than are kept."
           (package (session-package))
           (class (class-of condition)))
       (with-agent-syntax (:package package :length 10 :level 4)
-        (multiple-value-bind (frames total)
-            (if kept-frames
-                (values kept-frames (length kept-frames))
-                (frame-texts frame condition))
+        (multiple-value-bind (frames total) (frame-texts frame condition)
+          (when kept-frames
+            (setf frames (append kept-frames frames))
+            (when (plusp total)
+              (incf total (length kept-frames))))
           (setf *last-frames* frames)
           (list* id :error
-                 :type (type-name-text class)
+                 :type (if (eq kind :interrupt) "INTERRUPTED" (type-name-text class))
                  :message (let ((*print-length* nil) (*print-level* nil))
-                            (if (eq kind :reader)
-                                (reader-message condition)
-                                (message-text condition)))
+                            (case kind
+                              (:reader (reader-message condition))
+                              (:interrupt "The evaluation was interrupted.")
+                              (t (message-text condition))))
                  :kind kind
                  :classes (class-texts class)
                  :restarts (restart-texts condition)
@@ -190,32 +206,50 @@ stopped when STOP were printed, or one more than are kept."
                  :slots (if (eq kind :reader) '() (slot-texts condition))
                  :hint (cond ((eq kind :reader) (reader-hint condition))
                              ((storage-hint condition))
-                             (t (name-hint condition)))
+                             ((name-hint condition))
+                             (*component* (format nil "This happened ~a." *component*)))
                  :warnings (warning-entries condition)
                  (report-parts)))))))
 
 ;;; Errors of the reader
 
 (defvar *source* nil
-  "The text of the request and the stream its forms are read from, in a cons.")
+  "What is read: the text of the request, the stream, and where the form began.")
 
 (defun source-condition-p (condition)
   "True if CONDITION was signalled reading the text of the request."
   (and *source*
        (typep condition 'stream-error)
-       (eq (stream-error-stream condition) (cdr *source*))))
+       (eq (stream-error-stream condition) (second *source*))))
+
+(defun line-and-column (text position)
+  "Return the line and the column, both from 1, of POSITION, and where its line begins."
+  (let* ((newline (position #\newline text :end position :from-end t))
+         (start (if newline (1+ newline) 0)))
+    (values (1+ (count #\newline text :end position))
+            (1+ (- position start))
+            start)))
 
 (defun source-place ()
   "Return the line, the column, both from 1, and the text of the line the reader has come to."
-  (let* ((text (car *source*))
+  (let* ((text (first *source*))
          (position (min (length text)
-                        (max 0 (1- (or (ignore-errors (file-position (cdr *source*))) 1)))))
-         (line-start (let ((newline (position #\newline text :end position :from-end t)))
-                       (if newline (1+ newline) 0)))
-         (line-end (or (position #\newline text :start position) (length text))))
-    (values (1+ (count #\newline text :end position))
-            (1+ (- position line-start))
-            (subseq text line-start line-end))))
+                        (max 0 (1- (or (ignore-errors (file-position (second *source*))) 1))))))
+    (multiple-value-bind (line column start) (line-and-column text position)
+      (values line column
+              (subseq text start (or (position #\newline text :start position)
+                                     (length text)))))))
+
+(defun unfinished-form-text (condition)
+  "Say where the form began that the text ends in, or return NIL."
+  (when (typep condition 'end-of-file)
+    (let* ((text (first *source*))
+           (start (position-if-not (lambda (character)
+                                     (member character '(#\space #\newline #\tab #\return)))
+                                   text :start (min (length text) (third *source*)))))
+      (when start
+        (multiple-value-bind (line column) (line-and-column text start)
+          (format nil "The form that begins at line ~d, column ~d is not finished." line column))))))
 
 (defun capitalized (sentence)
   (if (plusp (length sentence))
@@ -243,15 +277,12 @@ stopped when STOP were printed, or one more than are kept."
       (message-text condition)))
 
 (defun reader-hint (condition)
-  (declare (ignore condition))
   (multiple-value-bind (line column text) (source-place)
     ;; A long line is shown around the place.
     (let* ((start (max 0 (- column 60)))
            (shown (subseq text start (min (length text) (+ column 20)))))
-      (format nil "line ~d, column ~d:~%~a~%~a^" line column
+      (format nil "line ~d, column ~d:~%~a~%~a^~@[~%~a~]~@[~%~a~]" line column
               (substitute #\space #\tab shown)
-              (make-string (- column start 1) :initial-element #\space)))))
-
-(defun name-hint (condition)
-  (declare (ignore condition))
-  nil)
+              (make-string (- column start 1) :initial-element #\space)
+              (unfinished-form-text condition)
+              (name-hint condition)))))

@@ -6,6 +6,7 @@
 (eval-when (:compile-toplevel :load-toplevel :execute)
   (require :sb-posix)
   (require :sb-introspect)
+  (require :asdf)
   (setf sb-ext:*evaluator-mode* :compile))
 
 ;;; Calls of the C library. The names are resolved when the core starts.
@@ -185,6 +186,28 @@ it cannot signal: INTERRUPT-THREAD of the main thread would fail in copies."
   (dolist (descriptor descriptors)
     (c-call "close" sb-alien:int sb-alien:int descriptor)))
 
+;;; Copies of the outputs; programs that the user starts do not get them (F_DUPFD_CLOEXEC).
+
+(sb-ext:defglobal *kept-descriptors* '(-1 -1))
+(defconstant +first-kept-descriptor+ 200)
+
+(defun keep-descriptor (descriptor)
+  (c-call "fcntl" sb-alien:int sb-alien:int descriptor sb-alien:int 1030
+          sb-alien:int +first-kept-descriptor+))
+
+(implement keep-descriptors ()
+  (dolist (descriptor *kept-descriptors*)
+    (unless (minusp descriptor)
+      (c-call "close" sb-alien:int sb-alien:int descriptor)))
+  (setf *kept-descriptors* (list (keep-descriptor 1) (keep-descriptor 2))))
+
+(implement repair-descriptors ()
+  (loop for kept in *kept-descriptors*
+        for descriptor from 1
+        when (minusp (c-call "fcntl" sb-alien:int sb-alien:int descriptor sb-alien:int 1
+                             sb-alien:int 0))
+          do (c-call "dup2" sb-alien:int sb-alien:int kept sb-alien:int descriptor)))
+
 (implement only-thread-p ()
   (null (rest (sb-int:with-system-mutex (sb-thread::*make-thread-lock*)
                 (sb-thread::%dispose-thread-structs)
@@ -288,6 +311,8 @@ it cannot signal: INTERRUPT-THREAD of the main thread would fail in copies."
   (unless (and *output*
                (open-stream-p *output*) (open-stream-p *error-output-stream*)
                (open-stream-p *no-input*) (open-stream-p *interactive*))
+    ;; Closing a stream has closed its descriptor.
+    (repair-descriptors)
     (renew-streams))
   (let ((output *output*)
         (error-output *error-output-stream*)
@@ -435,14 +460,18 @@ it cannot signal: INTERRUPT-THREAD of the main thread would fail in copies."
         for name = (sb-c::undefined-warning-name warning)
         for kind = (sb-c::undefined-warning-kind warning)
         when (still-undefined-p name kind)
-          collect (cons (if (eq kind :variable) 'warning 'style-warning)
-                        (format nil "undefined ~(~a~): ~s" kind name))))
+          collect (list* (if (eq kind :variable) 'warning 'style-warning)
+                         name
+                         (format nil "undefined ~(~a~): ~s" kind name))))
 
 (defvar *compiler-errors* '()
-  "What the compiler took for errors of the user's in this request: (MESSAGE CONDITION FRAMES).")
+  "The newest errors the compiler found in code of the user's: (MESSAGE CONDITION FRAMES).
+Code compiled with an error signals another when it runs, which may be requests later.")
+(defconstant +compiler-errors-kept+ 50)
 
 (defvar *note-warning*)
-(defvar *keep-frames* nil)
+(defvar *keep-frames* nil
+  "A function of a condition that returns its frames as they will be reported.")
 
 (defun innermost-condition (condition)
   "Return the error a macro signalled, if CONDITION is the compiler's message about it."
@@ -464,8 +493,11 @@ it cannot signal: INTERRUPT-THREAD of the main thread would fail in copies."
       (unless (find original *compiler-errors* :key #'second)
         (push (list (ignore-errors (princ-to-string inner))
                     original
-                    (and *keep-frames* (funcall *keep-frames* original)))
+                    (and *keep-frames* (funcall (the function *keep-frames*) original)))
               *compiler-errors*)
+        (let ((end (nthcdr +compiler-errors-kept+ *compiler-errors*)))
+          (when end
+            (setf *compiler-errors* (ldiff *compiler-errors* end))))
         (funcall *note-warning* original))
       ;; What the compiler does itself here, except for the text it prints.
       (when (and (boundp 'sb-c::*failure-p*) (find-restart 'continue condition))
@@ -476,14 +508,19 @@ it cannot signal: INTERRUPT-THREAD of the main thread would fail in copies."
 (defun note-and-muffle (condition)
   (let ((restart (find-restart 'muffle-warning condition)))
     (when restart
+      ;; What the compiler would do itself, if the warning came as far: COMPILE and COMPILE-FILE
+      ;; return whether there were any.
+      (when (boundp 'sb-c::*warnings-p*)
+        (setf sb-c::*warnings-p* t)
+        (unless (typep condition 'style-warning)
+          (setf sb-c::*failure-p* t)))
       (unless (ignorable-warning-p condition)
         (funcall *note-warning* condition))
       (invoke-restart restart))))
 
 (implement call-recording-warnings (function note)
   (declare (type function function))
-  (let ((*compiler-errors* '())
-        (*note-warning* note))
+  (let ((*note-warning* note))
     (handler-bind ((warning #'note-and-muffle)
                    (sb-ext:compiler-note #'muffle-warning)
                    (sb-c:compiler-error #'note-compiler-error))
@@ -528,9 +565,10 @@ it cannot signal: INTERRUPT-THREAD of the main thread would fail in copies."
          (package (and name (symbol-package name))))
     (flet ((implementation-p (package)
              (and package (eql 0 (search "SB-" (package-name package))))))
-      (if (and (implementation-p package)
-               (or (eql 0 (search "SIMPLE-" (symbol-name name)))
-                   (subtypep class 'warning)))
+      (if (or (eq name 'simple-warning)
+              (and (implementation-p package)
+                   (or (eql 0 (search "SIMPLE-" (symbol-name name)))
+                       (subtypep class 'warning))))
           (or (find-if (lambda (class)
                          (let ((name (class-name class)))
                            (and (eq (symbol-package name) (find-package "COMMON-LISP"))
@@ -546,7 +584,7 @@ it cannot signal: INTERRUPT-THREAD of the main thread would fail in copies."
         (if entry
             (values (second entry) (third entry))
             (values condition nil)))
-      (values (innermost-condition condition) nil)))
+      (values condition nil)))
 
 (implement storage-kind (condition)
   (typecase condition
@@ -554,11 +592,15 @@ it cannot signal: INTERRUPT-THREAD of the main thread would fail in copies."
     (sb-sys:memory-fault-error nil)
     (storage-condition :stack)))
 
+(defparameter *dull-slots*
+  '("FORMAT-CONTROL" "FORMAT-ARGUMENTS" "CONTEXT" "REFERENCES" "NOT-YET-LOADED" "PROBLEM")
+  "Slots of SBCL's conditions that repeat the message or mean something to SBCL only.")
+
 (implement condition-slots (condition)
   (loop for slot in (sb-mop:class-slots (class-of condition))
         for name = (sb-mop:slot-definition-name slot)
-        unless (or (member name '(sb-kernel::format-control sb-kernel::format-arguments
-                                  sb-kernel::context))
+        unless (or (and (member (symbol-name name) *dull-slots* :test #'string=)
+                        (not (visible-symbol-p name)))
                    (not (slot-boundp condition name)))
           collect (cons name (slot-value condition name))))
 
@@ -590,8 +632,15 @@ it cannot signal: INTERRUPT-THREAD of the main thread would fail in copies."
                             (eq :external (nth-value 1 (find-symbol (symbol-name symbol)
                                                                     package)))))))))))
 
+(defun system-symbol-p (symbol)
+  (let* ((package (symbol-package symbol))
+         (name (and package (package-name package))))
+    (and name (or (string= name "COMMON-LISP") (eql 0 (search "SB-" name))))))
+
 (defun visible-name-p (name)
-  (cond ((symbolp name) (visible-symbol-p name))
+  (cond ((eq name 'sb-pcl::call-no-applicable-method) t)
+        ((eq name 'sb-ext:eval-tlf) nil)
+        ((symbolp name) (visible-symbol-p name))
         ((stringp name) (string= name "undefined function"))
         ((atom name) nil)
         (t
@@ -599,11 +648,17 @@ it cannot signal: INTERRUPT-THREAD of the main thread would fail in copies."
            ((sb-pcl::fast-method sb-pcl::slow-method)
             (let ((function (second name)))
               (and (visible-name-p function)
+                   (not (and (eq function 'asdf:perform)
+                             (member :around name)))
                    (not (member function '(no-applicable-method no-next-method slot-unbound
                                            slot-missing))))))
            ((flet labels lambda sb-int:named-lambda macro-function compiler-macro-function setf)
             (let ((place (member :in name)))
-              (cond (place (visible-name-p (second place)))
+              (cond (place
+                     ;; Local functions of the Lisp's own functions are its own affair.
+                     (let ((home (second place)))
+                       (and (visible-name-p home)
+                            (not (and (symbolp home) (system-symbol-p home))))))
                     ((member (first name) '(lambda sb-int:named-lambda)) t)
                     ((consp (rest name)) (visible-name-p (second name)))
                     (t nil))))
@@ -617,6 +672,15 @@ it cannot signal: INTERRUPT-THREAD of the main thread would fail in copies."
 
 (defun name-of-frame (frame)
   (sb-di:debug-fun-name (sb-di:frame-debug-fun frame)))
+
+(defun evaluator-frame-p (name name-below)
+  "True if the frame called NAME is there only because its caller evaluates or expands a form."
+  (and (member name-below '(sb-impl::%simple-eval sb-int:simple-eval-in-lexenv
+                            sb-c::careful-expand-macro macroexpand macroexpand-1
+                            sb-impl::%macroexpand sb-impl::%macroexpand-1))
+       (or (equal name '(lambda ()))
+           (member name '(macroexpand macroexpand-1 sb-impl::%macroexpand
+                          sb-impl::%macroexpand-1)))))
 
 (implement map-frames (function frame limit)
   (declare (type function function) (type fixnum limit))
@@ -632,21 +696,28 @@ it cannot signal: INTERRUPT-THREAD of the main thread would fail in copies."
              (name-below (and below (name-of-frame below))))
         (incf walked)
         (when (or (eq name 'evaluate-form)
+                  (eq name 'evaluate-form-by)
                   (and (eq name 'eval) (eq name-below 'evaluate-form)))
           (return (values walked t)))
-        (when (and (visible-name-p name)
-                   (not (and (eq name-below 'sb-impl::%simple-eval)
-                             (consp name) (eq 'lambda (first name)))))
+        (when (and (visible-name-p name) (not (evaluator-frame-p name name-below)))
           (funcall function frame name))
         (setf frame below)))))
 
 (implement frame-call (frame)
   (multiple-value-bind (name arguments)
       (sb-debug::frame-call frame :method-frame-style :normal)
-    (values (if (and (consp name) (eq (first name) :method))
-                (cons 'method (rest name))
-                name)
-            arguments)))
+    (cond ((eq name 'sb-pcl::call-no-applicable-method)
+           (destructuring-bind (function call) arguments
+             (values (sb-mop:generic-function-name function) call)))
+          ((atom name)
+           (values name arguments))
+          ((eq (first name) :method)
+           (values (cons 'method (rest name)) arguments))
+          ((and (eq (first name) 'macro-function) (consp arguments))
+           ;; The environment says nothing.
+           (values name (list (first arguments))))
+          (t
+           (values name arguments)))))
 
 (implement frame-locals (frame)
   (let ((location (sb-di:frame-code-location frame))
@@ -663,15 +734,91 @@ it cannot signal: INTERRUPT-THREAD of the main thread would fail in copies."
 (implement unbound-marker ()
   (sb-debug::make-unprintable-object "unavailable"))
 
+(defvar *line-cache* '()
+  "What was found out about files in this report: (NAME . TEXT).")
+
+(defconstant +source-limit+ 2000000)
+
+(defun text-of-file (name)
+  "Return the text of the file NAME, or NIL if it is large or cannot be read."
+  (let ((entry (assoc name *line-cache* :test #'string=)))
+    (unless entry
+      (setf entry (cons name
+                        (ignore-errors
+                         (with-open-file (stream (sb-ext:parse-native-namestring name)
+                                                 :external-format '(:utf-8 :replacement #\?))
+                           (when (< (file-length stream) +source-limit+)
+                             (let* ((text (make-string (file-length stream)))
+                                    (end (read-sequence text stream)))
+                               (subseq text 0 end)))))))
+      (push entry *line-cache*)
+      (let ((end (nthcdr 20 *line-cache*)))
+        (when end
+          (setf *line-cache* (ldiff *line-cache* end)))))
+    (cdr entry)))
+
+(defun line-at (name position)
+  (let ((text (and position (text-of-file name))))
+    (if (and text (<= position (length text)))
+        (1+ (count #\newline text :end (skip-to-form text position)))
+        nil)))
+
+(defun skip-to-form (text position)
+  "Return where the form begins that is read from POSITION on, after blanks and comments."
+  (loop
+    (let ((next (position-if-not (lambda (character)
+                                   (member character '(#\space #\newline #\tab #\return #\page)))
+                                 text :start position)))
+      (cond ((null next)
+             (return position))
+            ((char= #\; (char text next))
+             (setf position (or (position #\newline text :start next) (length text))))
+            ((and (char= #\# (char text next))
+                  (< (1+ next) (length text))
+                  (char= #\| (char text (1+ next))))
+             (let ((end (search "|#" text :start2 (+ 2 next))))
+               (if end
+                   (setf position (+ 2 end))
+                   (return next))))
+            (t
+             (return next))))))
+
+(defun source-text (namestring position created)
+  "Return file:line, or the file alone where the line is not known."
+  (let* ((name (sb-ext:native-namestring (translate-logical-pathname
+                                          (parse-namestring namestring))))
+         (written (ignore-errors (file-write-date name)))
+         (line (and written
+                    (or (null created) (<= written created))
+                    (line-at name position))))
+    (if line
+        (format nil "~a:~d" name line)
+        name)))
+
+(defun debug-fun-source (debug-source compiled-debug-fun)
+  (let ((namestring (sb-di:debug-source-namestring debug-source))
+        (form (and compiled-debug-fun (sb-c::compiled-debug-fun-tlf-number compiled-debug-fun)))
+        (positions (sb-c::debug-source-start-positions debug-source)))
+    (if (and (stringp namestring) (not (eql 0 (search "SYS:" namestring))))
+        (source-text namestring
+                     (and form positions (< form (length positions)) (elt positions form))
+                     (sb-c::debug-source-created debug-source))
+        nil)))
+
 (implement frame-source (frame)
-  (declare (ignore frame))
-  nil)
+  (let ((debug-fun (sb-di:frame-debug-fun frame)))
+    (if (typep debug-fun 'sb-di::compiled-debug-fun)
+        (ignore-errors
+         (debug-fun-source (sb-di:code-location-debug-source (sb-di:frame-code-location frame))
+                           (sb-di::compiled-debug-fun-compiler-debug-fun debug-fun)))
+        nil)))
 
 (implement call-in-fresh-context (function)
   (declare (type function function))
   (let ((sb-debug:*stack-top-hint* nil)
         (*top-frame* nil)
         (sb-kernel:*current-level-in-print* 0)
+        (*line-cache* '())
         (sb-impl::*circularity-hash-table* nil)
         (sb-impl::*circularity-counter* nil)
         (sb-ext:*suppress-print-errors* nil)
@@ -694,36 +841,151 @@ it cannot signal: INTERRUPT-THREAD of the main thread would fail in copies."
   (let ((name (sb-thread:thread-name sb-thread:*current-thread*)))
     (if (stringp name) name "unnamed thread")))
 
-(implement plain-message (condition)
-  (if (eq (type-of condition) 'undefined-function)
-      (format nil "The function ~s is undefined." (cell-error-name condition))
-      nil))
-
 (implement call-as-interrupted (function)
   (declare (type function function))
   (let ((*top-frame* (sb-di::find-interrupted-frame)))
     (funcall function)))
 
+;;; SBCL prints many names with their package, whatever the current package is. The agent does not.
+
+(defvar *plain-names* nil)
+
+(defun print-name (stream symbol &optional colon at)
+  "Take the place of PRINT-SYMBOL-WITH-PREFIX, which FORMAT calls."
+  (declare (ignore colon at))
+  (if *plain-names*
+      (prin1 symbol stream)
+      (let ((*package* #.(find-package "KEYWORD")))
+        (prin1 symbol stream))))
+
+(defun replace-name-printer ()
+  (sb-ext:unlock-package "SB-EXT")
+  (handler-bind ((warning #'muffle-warning))
+    (setf (fdefinition 'sb-ext:print-symbol-with-prefix) #'print-name))
+  (sb-ext:lock-package "SB-EXT"))
+
+(implement call-printing-plainly (function)
+  (declare (type function function))
+  (let ((*plain-names* t)
+        (sb-int:*print-condition-references* nil))
+    (funcall function)))
+
 (implement class-ancestors (class)
   (sb-mop:class-precedence-list class))
+
+;;; Looking
+
+(defvar *default-policy* sb-c::*policy*)
+
+(implement call-with-default-policy (function)
+  (declare (type function function))
+  (let ((sb-c::*policy* *default-policy*))
+    (funcall function)))
+
+(implement change-directory (directory)
+  (sb-posix:chdir directory))
+
+(implement heap-readings ()
+  (values (sb-kernel:dynamic-usage) (sb-ext:dynamic-space-size)))
+
+(implement function-lambda-list (function)
+  (handler-case (sb-introspect:function-lambda-list function)
+    (error () :unknown)))
+
+(implement function-type (name)
+  (sb-introspect:function-type name))
+
+(implement variable-type (symbol)
+  (sb-kernel:type-specifier (sb-int:info :variable :type symbol)))
+
+(implement variable-kind (symbol)
+  (let ((kind (sb-int:info :variable :kind symbol)))
+    (case kind
+      (:unknown nil)
+      (:macro :symbol-macro)
+      (:constant (if (keywordp symbol) nil :constant))
+      (t kind))))
+
+(implement type-definition (symbol)
+  (when (and (eq :defined (sb-int:info :type :kind symbol))
+             (not (find-class symbol nil)))
+    (let ((arguments (ignore-errors (sb-introspect:deftype-lambda-list symbol))))
+      (format nil "Arguments: ~:[()~;~:*~a~]" arguments))))
+
+(implement definition-source (object)
+  (let* ((source (sb-introspect:find-definition-source object))
+         (path (sb-introspect:definition-source-pathname source))
+         (namestring (and path (namestring path))))
+    (cond ((null namestring) nil)
+          ((eql 0 (search "SYS:" namestring)) namestring)
+          (t (source-text namestring
+                          (sb-introspect:definition-source-character-offset source)
+                          (sb-introspect:definition-source-file-write-date source))))))
+
+(implement direct-slot-names (class)
+  (mapcar #'sb-mop:slot-definition-name (sb-mop:class-direct-slots class)))
+
+(implement direct-superclass-names (class)
+  (remove nil (mapcar #'class-name (sb-mop:class-direct-superclasses class))))
+
+(implement direct-subclass-names (class)
+  (remove nil (mapcar #'class-name (sb-mop:class-direct-subclasses class))))
+
+(implement methods-of-function (function)
+  (sb-mop:generic-function-methods function))
+
+(implement methods-on-class (class)
+  (sb-mop:specializer-direct-methods class))
+
+(implement method-parts (method)
+  (let ((function (sb-mop:method-generic-function method)))
+    (if (or (null function) (typep method 'sb-mop:standard-accessor-method))
+        nil
+        (let ((specializers (sb-mop:method-specializers method))
+              (lambda-list (sb-mop:method-lambda-list method)))
+          (values (sb-mop:generic-function-name function)
+                  (method-qualifiers method)
+                  (loop for parameter in lambda-list
+                        for specializer = (pop specializers)
+                        collect (cond ((null specializer) parameter)
+                                      ((eq specializer (find-class t)) parameter)
+                                      ((typep specializer 'class)
+                                       (list parameter (class-name specializer)))
+                                      (t
+                                       (list parameter
+                                             `(eql ,(sb-mop:eql-specializer-object
+                                                     specializer)))))))))))
 
 ;;; The image
 
 (implement start-port ()
   ;; Streams of the image that was saved are closed; F_SETFD, FD_CLOEXEC.
-  (setf *output* nil)
+  (setf *output* nil
+        *kept-descriptors* '(-1 -1))
   (c-call "fcntl" sb-alien:int sb-alien:int +channel+ sb-alien:int 2 sb-alien:int 1))
 
 (implement prepare-image ()
   (remove-finalizer-thread)
   (remove-debugger)
+  (replace-name-printer)
+  (setf *keep-frames* #'frames-of-compiler-error)
   (setf *thread-debugger* #'debugger)
   (setf sb-ext:*invoke-debugger-hook* #'enter-agent
         *debugger* #'debugger)
+  (setf sb-ext:*exit-timeout* 1)
+  (note-library-packages)
+  ;; What is in the image stays: a copy of ASDF among the sources would be compiled and loaded
+  ;; before anything else, which takes seconds and breaks every session's first load.
+  (asdf:register-immutable-system "asdf")
+  (asdf:register-immutable-system "uiop")
+  (setf asdf:*system-definition-search-functions*
+        (append asdf:*system-definition-search-functions* (list 'search-directory)))
   (setf sb-ext:*evaluator-mode* :compile)
   ;; Variables can be looked at, and calls in tail position stay calls in tail position.
   (proclaim '(optimize (debug 2) (safety 1) (speed 1) (space 1) (compilation-speed 1)
-              (sb-c::insert-debug-catch 0))))
+              (sb-c::insert-debug-catch 0)))
+  ;; LOAD, which is loading this, has bound the policy; what is saved is the global value.
+  (setf (sb-ext:symbol-global-value 'sb-c::*policy*) sb-c::*policy*))
 
 (implement save-image (path)
   (sb-ext:save-lisp-and-die path :toplevel #'main :executable nil))

@@ -148,7 +148,7 @@ static bool is_low_surrogate(int unit)
  * The escapes of a well-formed string: how many bytes the escape at ${at} has, its surrogate pair included;
  * *is_lone: it is a surrogate without its partner.
  */
-static size_t escape_len(const char *bytes, size_t at, size_t end, bool *is_lone)
+static size_t escape_len(const char *bytes, size_t at, bool *is_lone)
 {
     int unit;
 
@@ -156,7 +156,7 @@ static size_t escape_len(const char *bytes, size_t at, size_t end, bool *is_lone
     if (bytes[at + 1] != 'u')
         return 2;
     unit = hex4(bytes + at + 2);
-    if (is_high_surrogate(unit) && end - at >= 12 && bytes[at + 6] == '\\' && bytes[at + 7] == 'u' &&
+    if (is_high_surrogate(unit) && bytes[at + 6] == '\\' && bytes[at + 7] == 'u' &&
         is_low_surrogate(hex4(bytes + at + 8)))
         return 12;
     *is_lone = is_high_surrogate(unit) || is_low_surrogate(unit);
@@ -211,7 +211,7 @@ static void replace_lone_surrogates(char *bytes, size_t start, size_t end)
             at++;
             continue;
         }
-        len = escape_len(bytes, at, end, &is_lone);
+        len = escape_len(bytes, at, &is_lone);
         if (is_lone)
             memcpy(bytes + at + 2, "fffd", 4);
         at += len;

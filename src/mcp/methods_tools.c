@@ -53,8 +53,7 @@ static void answer(struct request *r, const char *text, size_t len, const json_t
     ADD_LITERAL(out, "\"content\":[{\"type\":\"text\",\"text\":");
     json_text_add_string(out, text, len);
     ADD_LITERAL(out, "}]");
-    if (structured && r->revision->has_structured &&
-        (json_is_object(structured) || !r->revision->has_object_structured_only)) {
+    if (structured && (json_is_object(structured) || !r->revision->has_object_structured_only)) {
         ADD_LITERAL(out, ",\"structuredContent\":");
         json_dump_callback(structured, add_dumped, out, JSON_COMPACT | JSON_ENCODE_ANY);
     }

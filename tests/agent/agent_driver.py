@@ -179,7 +179,8 @@ class Process:
         if descriptors:
             ancillary = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", descriptors))]
         sent = self.channel.sendmsg([frame], ancillary)
-        self.channel.sendall(frame[sent:])
+        if sent < len(frame):
+            self.channel.sendall(frame[sent:])
         return identifier
 
     def ask(self, operation, limit=LIMIT, **arguments):

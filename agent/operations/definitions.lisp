@@ -1,0 +1,167 @@
+;;;; What the session has defined: everything its packages have that was not there when the zygote
+;;;; was warm, and that no system brought.
+
+(in-package #:cl-mcp-agent)
+
+(defvar *snapshot* (make-hash-table :test #'eq)
+  "What the symbols of the user's packages meant when the zygote was warm: lists of objects.")
+(defvar *known-packages* '())
+(defvar *known-systems* '())
+
+(defconstant +definitions-listed+ 2000)
+
+(defun meaning (symbol)
+  "List the objects that SYMBOL means, to be compared with EQ."
+  (list (if (fboundp symbol) (fdefinition symbol) nil)
+        (or (macro-function symbol) nil)
+        (if (fboundp `(setf ,symbol)) (fdefinition `(setf ,symbol)) nil)
+        (if (boundp symbol) t nil)
+        (variable-kind symbol)
+        (find-class symbol nil)))
+
+(defun note-library-packages ()
+  "Take every package there is for a library's, but not the user's own."
+  (setf *library-packages* (remove (find-package "COMMON-LISP-USER") (list-all-packages))))
+
+(defun user-packages ()
+  (remove-if #'library-package-p (list-all-packages)))
+
+(defun take-snapshot ()
+  "Remember what there is, so that only what a session adds is listed."
+  (clrhash *snapshot*)
+  (setf *known-packages* (list-all-packages)
+        *known-systems* (asdf:already-loaded-systems))
+  (dolist (package (user-packages))
+    (do-symbols (symbol package)
+      (when (eq (symbol-package symbol) package)
+        (setf (gethash symbol *snapshot*) (meaning symbol))))))
+
+(defun same-meaning-p (one two)
+  (and (= (length one) (length two))
+       (every #'eq one two)))
+
+(defun new-symbols ()
+  "List the symbols of the user's packages that mean something new, with their old meaning."
+  (let ((found '()))
+    (dolist (package (user-packages))
+      (do-symbols (symbol package)
+        (when (eq (symbol-package symbol) package)
+          (let ((old (gethash symbol *snapshot*)))
+            (unless (and old (same-meaning-p old (meaning symbol)))
+              (push (cons symbol old) found))))))
+    (sort found #'string< :key (lambda (entry) (symbol-name (car entry))))))
+
+(defun without-packages (tree)
+  "Copy TREE, a lambda list, so that it prints no packages: whose X it is does not matter."
+  (cond ((consp tree)
+         (cons (without-packages (car tree)) (without-packages (cdr tree))))
+        ((or (null tree) (not (symbolp tree)) (keywordp tree)
+             (eq (symbol-package tree) #.(find-package "COMMON-LISP")))
+         tree)
+        (t
+         (make-symbol (symbol-name tree)))))
+
+(defun lambda-list-text (function)
+  (let ((list (function-lambda-list function)))
+    (cond ((eq list :unknown) "(...)")
+          ((null list) "()")
+          (t
+           (let ((*print-gensym* nil) (*print-length* 30) (*print-level* 5))
+             (item-text (without-packages list) 300))))))
+
+(defun function-entries (symbols)
+  (loop for (symbol . old) in symbols
+        when (and (fboundp symbol)
+                  (not (macro-function symbol))
+                  (not (special-operator-p symbol))
+                  (not (eq (first old) (fdefinition symbol))))
+          collect (list (prin1-to-string symbol) (lambda-list-text (fdefinition symbol)))
+        when (and (fboundp `(setf ,symbol))
+                  (not (eq (third old) (fdefinition `(setf ,symbol)))))
+          collect (list (prin1-to-string `(setf ,symbol))
+                        (lambda-list-text (fdefinition `(setf ,symbol))))))
+
+(defun variable-entries (symbols)
+  (loop for (symbol . old) in symbols
+        for kind = (variable-kind symbol)
+        when (and (or kind (boundp symbol))
+                  (not (and (fourth old) (eq kind (fifth old)))))
+          collect (list (prin1-to-string symbol)
+                        (if (boundp symbol) (item-text (symbol-value symbol) 80) "unbound"))))
+
+(defun macro-entries (symbols)
+  (loop for (symbol . old) in symbols
+        when (and (macro-function symbol)
+                  (not (eq (second old) (macro-function symbol))))
+          collect (list (prin1-to-string symbol) (lambda-list-text (macro-function symbol)))))
+
+(defun new-classes (symbols)
+  (loop for (symbol . old) in symbols
+        for class = (find-class symbol nil)
+        when (and class (not (eq (sixth old) class)))
+          collect class))
+
+(defun class-entries (symbols)
+  (loop for class in (new-classes symbols)
+        collect (list (prin1-to-string (class-name class))
+                      (let ((slots (direct-slot-names class)))
+                        (if slots (item-text slots 300) "()")))))
+
+(defun method-entries (symbols)
+  (let ((seen '())
+        (entries '()))
+    (flet ((note (method)
+             (unless (member method seen :test #'eq)
+               (push method seen)
+               (let ((entry (method-entry method)))
+                 (when entry
+                   (push entry entries))))))
+      (loop for (symbol . old) in symbols
+            do (loop for name in (list symbol `(setf ,symbol))
+                     for function = (and (fboundp name) (fdefinition name))
+                     when (typep function 'generic-function)
+                       do (mapc #'note (methods-of-function function))))
+      (dolist (class (new-classes symbols))
+        (mapc #'note (methods-on-class class))))
+    (sort entries #'string< :key #'first)))
+
+(defun method-entry (method)
+  "Return the name and the lambda list of METHOD with its specializers, or NIL for accessors."
+  (multiple-value-bind (name qualifiers parameters) (method-parts method)
+    (when name
+      (list (format nil "~s~{ ~s~}" name qualifiers)
+            (let ((*print-length* 30) (*print-level* 5))
+              (if parameters (item-text parameters 300) "()"))))))
+
+(defun package-entries ()
+  (sort (loop for package in (list-all-packages)
+              unless (or (member package *known-packages* :test #'eq)
+                         (library-package-p package))
+                collect (package-name package))
+        #'string<))
+
+(defun system-entries ()
+  (sort (set-difference (asdf:already-loaded-systems) *known-systems* :test #'string=)
+        #'string<))
+
+(defun at-most (list)
+  (if (> (length list) +definitions-listed+)
+      (subseq list 0 +definitions-listed+)
+      list))
+
+(define-operation :list-definitions (arguments)
+  (let ((type (or (getf arguments :type) "all")))
+    (with-agent-syntax ()
+      (let ((symbols (new-symbols))
+            (parts '()))
+        (flet ((part (name keyword function)
+                 (when (or (string-equal type "all") (string-equal type name))
+                   (setf parts (append parts (list keyword (at-most (funcall function))))))))
+          (part "functions" :functions (lambda () (function-entries symbols)))
+          (part "variables" :variables (lambda () (variable-entries symbols)))
+          (part "macros" :macros (lambda () (macro-entries symbols)))
+          (part "classes" :classes (lambda () (class-entries symbols)))
+          (part "methods" :methods (lambda () (method-entries symbols)))
+          (part "packages" :packages #'package-entries)
+          (part "systems" :systems #'system-entries))
+        (list* *id* :ok parts)))))

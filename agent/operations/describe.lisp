@@ -1,0 +1,201 @@
+;;;; Describing a name, and the session. Both only look: nothing is interned, no variable is set.
+
+(in-package #:cl-mcp-agent)
+
+(defun split-name (name)
+  "Return the package's name or NIL, and the symbol's, of NAME as a reader would take it apart."
+  (let* ((name (string-trim '(#\space #\newline #\tab #\') name))
+         ;; Whoever asks for (SETF NAME) is told everything about NAME.
+         (name (if (and (> (length name) 7) (string-equal "(setf " name :end2 6))
+                   (string-trim " )" (subseq name 6))
+                   name))
+         (colon (position #\: name)))
+    (flet ((cased (part)
+             (let ((length (length part)))
+               (if (and (> length 1)
+                        (char= #\| (char part 0))
+                        (char= #\| (char part (1- length))))
+                   (subseq part 1 (1- length))
+                   (string-upcase part)))))
+      (cond ((null colon) (values nil (cased name)))
+            ((zerop colon) (values "KEYWORD" (cased (subseq name 1))))
+            (t (values (cased (subseq name 0 colon))
+                       (cased (string-left-trim ":" (subseq name colon)))))))))
+
+(defun find-named-symbol (name package)
+  "Find the symbol NAME stands for in PACKAGE. Second value: whether there is one."
+  (multiple-value-bind (package-name symbol-name) (split-name name)
+    (let ((package (if package-name (find-package package-name) package)))
+      (if package
+          (multiple-value-bind (symbol status) (find-symbol symbol-name package)
+            (values symbol status))
+          (values nil nil)))))
+
+(defun describe-place (symbol stream)
+  (let ((package (symbol-package symbol)))
+    (if package
+        (format stream "~s is a symbol of the package ~a, ~a.~%" symbol (package-name package)
+                (if (eq :external (nth-value 1 (find-symbol (symbol-name symbol) package)))
+                    "exported"
+                    "not exported"))
+        (format stream "~s is an uninterned symbol.~%" symbol))))
+
+(defun put-documentation (text stream)
+  (when text
+    (format stream "  Documentation:~%")
+    (with-input-from-string (lines text)
+      (loop for line = (read-line lines nil)
+            while line
+            do (format stream "    ~a~%" line)))))
+
+(defun put-source (function stream)
+  (let ((source (ignore-errors (definition-source function))))
+    (when source
+      (format stream "  Source: ~a~%" source))))
+
+(defun describe-function (name stream)
+  (let* ((macro (and (symbolp name) (macro-function name)))
+         (special (and (symbolp name) (special-operator-p name)))
+         (function (or macro (and (fboundp name) (fdefinition name)))))
+    (when function
+      (format stream "~%~s names a ~a~%" name
+              (cond (special "special operator")
+                    (macro "macro")
+                    ((typep function 'generic-function) "generic function")
+                    ((compiled-function-p function) "compiled function")
+                    (t "function")))
+      (unless special
+        (format stream "  Arguments: ~a~%" (lambda-list-text function)))
+      (unless (or macro special)
+        (let ((type (ignore-errors (function-type name))))
+          (when type
+            (format stream "  Type: ~a~%" (item-text type 300)))))
+      (when (typep function 'generic-function)
+        (let ((methods (loop for method in (methods-of-function function)
+                             for entry = (method-entry method)
+                             when entry
+                               collect entry)))
+          (format stream "  Methods: ~d~%" (length methods))
+          (loop for (name lambda-list) in methods
+                repeat 20
+                do (format stream "    ~a ~a~%" name lambda-list))))
+      (put-documentation (documentation name 'function) stream)
+      (unless special
+        (put-source function stream)))))
+
+(defun describe-variable (symbol stream)
+  (let ((kind (variable-kind symbol)))
+    (when (or kind (boundp symbol))
+      (format stream "~%~s names a ~a~%" symbol
+              (case kind
+                (:constant "constant")
+                (:special "special variable")
+                (:global "global variable")
+                (:symbol-macro "symbol macro")
+                (t "variable that was set without being defined")))
+      (unless (eq kind :symbol-macro)
+        (format stream "  Value: ~a~%"
+                (if (boundp symbol) (item-text (symbol-value symbol) 1000) "unbound")))
+      (let ((type (ignore-errors (variable-type symbol))))
+        (when (and type (not (eq type t)))
+          (format stream "  Declared type: ~a~%" (item-text type 300))))
+      (put-documentation (documentation symbol 'variable) stream))))
+
+(defun describe-class-named (symbol stream)
+  (let ((class (find-class symbol nil)))
+    (when class
+      (format stream "~%~s names a ~a~%" symbol
+              (cond ((typep class 'structure-class) "structure")
+                    ((subtypep class 'condition) "condition")
+                    ((typep class 'built-in-class) "built-in class")
+                    (t "class")))
+      (let ((supers (direct-superclass-names class))
+            (subclasses (direct-subclass-names class))
+            (slots (direct-slot-names class)))
+        (format stream "~@[  Superclasses: ~{~s~^ ~}~%~]~@[  Subclasses: ~{~s~^ ~}~%~]~
+                        ~@[  Direct slots: ~{~s~^ ~}~%~]"
+                supers
+                (if (> (length subclasses) 20) (subseq subclasses 0 20) subclasses)
+                slots))
+      (put-documentation (documentation symbol 'type) stream)
+      (put-source class stream))))
+
+(defun describe-package-named (name stream)
+  (let ((package (find-package name)))
+    (when package
+      (format stream "~%~s names a package~%" name)
+      (format stream "~@[  Nicknames: ~{~a~^ ~}~%~]~@[  Uses: ~{~a~^ ~}~%~]  Exported symbols: ~d~%"
+              (package-nicknames package)
+              (mapcar #'package-name (package-use-list package))
+              (let ((count 0))
+                (do-external-symbols (symbol package count)
+                  (incf count))))
+      (put-documentation (documentation package t) stream))))
+
+(defun package-text (package)
+  (with-output-to-string (stream)
+    (describe-package-named (package-name package) stream)))
+
+(defun describe-text (symbol)
+  (with-output-to-string (stream)
+    (describe-place symbol stream)
+    (describe-function symbol stream)
+    (let ((setter `(setf ,symbol)))
+      (when (fboundp setter)
+        (describe-function setter stream)))
+    (describe-variable symbol stream)
+    (describe-class-named symbol stream)
+    (let ((type (type-definition symbol)))
+      (when type
+        (format stream "~%~s names a type~%  ~a~%" symbol type)
+        (put-documentation (documentation symbol 'type) stream)))
+    (describe-package-named (symbol-name symbol) stream)
+    (let ((setf-text (documentation symbol 'setf)))
+      (when setf-text
+        (format stream "~%SETF of ~s~%" symbol)
+        (put-documentation setf-text stream)))))
+
+(defun elsewhere-text (name)
+  "Say where a symbol called like NAME, which is not there, can be found."
+  (multiple-value-bind (package-name symbol-name) (split-name name)
+    (let* ((package-missing (and package-name (null (find-package package-name))))
+           (symbols (near-symbols symbol-name #'symbol-meanings)))
+      (format nil "~a~@[~%~a~]~@[~%~a~]"
+              (if package-missing
+                  (format nil "There is no package ~a." package-name)
+                  (format nil "There is no symbol ~a in the package ~a." symbol-name
+                          (if package-name
+                              (package-name (find-package package-name))
+                              (session-package-name))))
+              (and package-missing (offer-packages package-name))
+              (offer-symbols symbols)))))
+
+(define-operation :describe-symbol (arguments)
+  (let* ((name (getf arguments :name))
+         (package-name (getf arguments :package))
+         (package (if package-name (find-package package-name) (session-package))))
+    (if (null package)
+        (with-agent-syntax ()
+          (list *id* :ok :found nil
+                :text (format nil "There is no package ~a.~@[~%~a~]" package-name
+                              (offer-packages package-name))))
+        (with-agent-syntax (:package package :length 50 :level 6)
+          (multiple-value-bind (symbol found) (find-named-symbol name package)
+            (let ((named (find-package (nth-value 1 (split-name name)))))
+              (list *id* :ok
+                    :text (string-trim '(#\newline)
+                                       (cond (found (describe-text symbol))
+                                             (named (package-text named))
+                                             (t (elsewhere-text name))))
+                    :found (and (or found named) t))))))))
+
+(define-operation :session-info (arguments)
+  (multiple-value-bind (used limit) (heap-readings)
+    (list* *id* :ok
+           :package (session-package-name)
+           :threads (thread-names)
+           :heap-bytes used
+           :heap-limit-bytes limit
+           :features (port-features)
+           :systems (sort (copy-list (asdf:already-loaded-systems)) #'string<)
+           (inbox-part))))

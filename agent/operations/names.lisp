@@ -1,0 +1,186 @@
+;;;; Near names: what someone who wrote an unknown name may have meant.
+
+(in-package #:cl-mcp-agent)
+
+(defconstant +symbols-compared+ 20000)
+(defconstant +names-offered+ 4)
+
+(defun distance (one two limit)
+  "Return how many edits, a swap of neighbours being one, make ONE into TWO, at most LIMIT + 1.
+Case does not count."
+  (declare (type (simple-array character (*)) one two) (type (integer 0 8) limit)
+           (optimize (speed 2) (safety 1)))
+  (let* ((m (length one))
+         (n (length two))
+         (too-far (1+ limit)))
+    (when (or (> (abs (- m n)) limit) (> n 60))
+      (return-from distance too-far))
+    (let ((before (make-array 64 :element-type 'fixnum))
+          (row (make-array 64 :element-type 'fixnum))
+          (next (make-array 64 :element-type 'fixnum)))
+      (declare (dynamic-extent before row next)
+               (type (simple-array fixnum (64)) before row next))
+      (loop for j from 0 to n
+            do (setf (aref row j) j))
+      (loop for i from 1 to m
+            do (let ((best i)
+                     (letter (schar one (1- i))))
+                 (declare (type fixnum best))
+                 (setf (aref next 0) i)
+                 (loop for j from 1 to n
+                       do (let* ((other (schar two (1- j)))
+                                 (cost (min (1+ (aref row j))
+                                            (1+ (aref next (1- j)))
+                                            (+ (aref row (1- j))
+                                               (if (char-equal letter other) 0 1)))))
+                            (declare (type fixnum cost))
+                            (when (and (> i 1) (> j 1)
+                                       (char-equal letter (schar two (- j 2)))
+                                       (char-equal (schar one (- i 2)) other))
+                              (setf cost (min cost (1+ (aref before (- j 2))))))
+                            (setf (aref next j) cost
+                                  best (min best cost))))
+                 (when (> best limit)
+                   (return-from distance too-far))
+                 (replace before row)
+                 (replace row next)))
+      (aref row n))))
+
+(defun allowed-distance (name)
+  (let ((length (length name)))
+    (cond ((< length 3) 0)
+          ((< length 5) 1)
+          (t 2))))
+
+(defun common-string (string)
+  "Return STRING as a string that DISTANCE takes."
+  (if (typep string '(simple-array character (*)))
+      string
+      (coerce string '(simple-array character (*)))))
+
+(defun near-strings (name candidates)
+  "List those of CANDIDATES that are near NAME, the nearest first."
+  (let* ((name (common-string name))
+         (limit (allowed-distance name))
+         (found '()))
+    (dolist (candidate candidates)
+      (let ((distance (distance name (common-string candidate) limit)))
+        (when (<= distance limit)
+          (push (cons distance candidate) found))))
+    (mapcar #'cdr (stable-sort (remove-duplicates found :key #'cdr :test #'string=)
+                               #'< :key #'car))))
+
+(defun symbol-meanings (symbol)
+  "List what SYMBOL names, as words."
+  (append (cond ((special-operator-p symbol) '("special operator"))
+                ((macro-function symbol) '("macro"))
+                ((fboundp symbol) '("function")))
+          (cond ((constantp symbol) (if (keywordp symbol) '() '("constant")))
+                ((boundp symbol) '("variable")))
+          (if (find-class symbol nil) '("class") '())))
+
+(defun agent-symbol-p (symbol)
+  (eq (symbol-package symbol) #.(find-package "CL-MCP-AGENT")))
+
+(defun near-symbols (name test)
+  "List symbols with names near NAME that satisfy TEST, the most likely first.
+Those with the same name come first, from whatever package; then those accessible here."
+  (declare (type function test))
+  (let ((same '())
+        (near '())
+        (limit (allowed-distance name))
+        (name (common-string name))
+        (left +symbols-compared+)
+        (here (session-package)))
+    (declare (type fixnum left))
+    (dolist (package (list-all-packages))
+      (multiple-value-bind (symbol status) (find-symbol name package)
+        (when (and status (funcall test symbol) (not (agent-symbol-p symbol)))
+          (pushnew symbol same))))
+    (do-symbols (symbol here)
+      (when (minusp (decf left))
+        (return))
+      (let ((other (symbol-name symbol)))
+        (when (<= (abs (- (length other) (length name))) limit)
+          (let ((distance (distance name (common-string other) limit)))
+            (when (and (<= 1 distance limit) (funcall test symbol))
+              (pushnew (cons distance symbol) near :key #'cdr))))))
+    (append (sort same #'< :key #'publicity)
+            (mapcar #'cdr (sort near #'< :key (lambda (entry)
+                                                (+ (* 10 (the fixnum (car entry)))
+                                                   (publicity (cdr entry)))))))))
+
+(defun near-exports (name package)
+  "List the exported symbols of PACKAGE with names near NAME, the nearest first."
+  (let ((names '()))
+    (do-external-symbols (symbol package)
+      (push (symbol-name symbol) names))
+    (loop for near in (near-strings name names)
+          collect (find-symbol near package))))
+
+(defun publicity (symbol)
+  "Return a number that is lower the likelier a user means SYMBOL."
+  (let ((package (symbol-package symbol)))
+    (cond ((null package) 9)
+          ((eq package (session-package)) 0)
+          ((eq package #.(find-package "COMMON-LISP")) 1)
+          ((eq :external (nth-value 1 (find-symbol (symbol-name symbol) package)))
+           (if (library-package-p package) 3 2))
+          (t 5))))
+
+(defun offer-symbols (symbols)
+  (when symbols
+    (format nil "Did you mean ~{~a~^, ~}?"
+            (loop for symbol in symbols
+                  repeat +names-offered+
+                  collect (format nil "~s~@[ (~{~a~^, ~})~]" symbol
+                                  (append (symbol-meanings symbol)
+                                          (unless (accessible-or-external-p symbol)
+                                            '("not exported"))))))))
+
+(defun accessible-or-external-p (symbol)
+  (let ((name (symbol-name symbol))
+        (package (symbol-package symbol)))
+    (or (null package)
+        (eq symbol (find-symbol name (session-package)))
+        (eq :external (nth-value 1 (find-symbol name package))))))
+
+(defun package-names ()
+  (loop for package in (list-all-packages)
+        append (cons (package-name package) (package-nicknames package))))
+
+(defun offer-packages (name)
+  (let ((near (near-strings name (package-names))))
+    (when near
+      (format nil "Did you mean the package ~{~a~^ or ~}?"
+              (subseq near 0 (min (length near) +names-offered+))))))
+
+(defun name-hint (condition)
+  "Return a sentence with names near the one that CONDITION is about, or NIL."
+  (let ((*print-length* nil) (*print-level* nil))
+    (handler-case
+        (typecase condition
+          (undefined-function
+           (let ((name (cell-error-name condition)))
+             (when (symbolp name)
+               (offer-symbols (remove name (near-symbols (symbol-name name) #'fboundp))))))
+          (unbound-slot nil)
+          (unbound-variable
+           (let ((name (cell-error-name condition)))
+             (when (symbolp name)
+               (offer-symbols (remove name (near-symbols (symbol-name name)
+                                                         (lambda (symbol)
+                                                           (and (boundp symbol)
+                                                                (not (keywordp symbol))))))))))
+          (package-error
+           (let ((name (package-error-package condition)))
+             (cond ((packagep name)
+                    (let ((string (and (typep condition 'simple-condition)
+                                       (first (simple-condition-format-arguments condition)))))
+                      (when (stringp string)
+                        (offer-symbols (near-exports string name)))))
+                   ((find-package name) nil)
+                   (t (offer-packages (string name))))))
+          (t
+           (system-hint condition)))
+      (error () nil))))

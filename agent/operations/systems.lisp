@@ -1,0 +1,228 @@
+;;;; Systems and files: configuring and warming the zygote, loading, progress.
+
+(in-package #:cl-mcp-agent)
+
+(defvar *progress* nil
+  "True while an operation runs that tells how far it has come.")
+(defvar *loaded* '()
+  "The names of the systems the running operation has loaded, last first.")
+(defvar *directory* nil
+  "The directory the session works in.")
+(defvar *library-packages* '()
+  "Packages that were there before any user code, or that a system brought.")
+
+(defun library-package-p (package)
+  (member package *library-packages* :test #'eq))
+
+(defun send-progress (message)
+  (call-atomically (lambda ()
+                     (send-message (list 0 :progress :message message)))))
+
+(defun note-component (verb component)
+  (let* ((file (ignore-errors (asdf:component-pathname component)))
+         (name (if (and file (pathname-name file))
+                   (file-namestring file)
+                   (asdf:component-name component)))
+         (system (ignore-errors (asdf:component-name (asdf:component-system component)))))
+    (setf *component* (format nil "~a ~@[~a~]~@[ of the system ~a~]" verb
+                              (if (and file (pathname-name file)) (namestring file) name)
+                              system))
+    (when *progress*
+      (send-progress (format nil "~a ~@[~a/~]~a" verb system name)))))
+
+(defun call-noting-packages (function)
+  "Call FUNCTION; packages it makes are a library's."
+  (declare (type function function))
+  (let ((before (list-all-packages)))
+    (unwind-protect (funcall function)
+      (let ((after (list-all-packages)))
+        (unless (= (length before) (length after))
+          (dolist (package after)
+            (unless (member package before :test #'eq)
+              (pushnew package *library-packages*))))))))
+
+(defmethod asdf:perform :around ((operation asdf:compile-op) (component asdf:cl-source-file))
+  (let ((*component* nil))
+    (note-component "compiling" component)
+    (call-noting-packages #'call-next-method)))
+
+(defmethod asdf:perform :around ((operation asdf:load-op) (component asdf:cl-source-file))
+  (let ((*component* nil))
+    (note-component "loading" component)
+    (call-noting-packages #'call-next-method)))
+
+(defmethod asdf:perform :around ((operation asdf:load-source-op) (component asdf:cl-source-file))
+  (let ((*component* nil))
+    (note-component "loading" component)
+    (call-noting-packages #'call-next-method)))
+
+(defmethod asdf:perform :after ((operation asdf:load-op) (component asdf:system))
+  (pushnew (asdf:component-name component) *loaded* :test #'string=))
+
+;;; Finding systems below the directory without searching it before it is needed
+
+(defconstant +directories-searched+ 2000)
+
+(defun search-directory (name)
+  "Find NAME.asd below *DIRECTORY*, nearest first, for ASDF."
+  (when *directory*
+    (let ((file (concatenate 'string (asdf:primary-system-name name) ".asd"))
+          (left +directories-searched+)
+          (queue (list *directory*)))
+      (loop while (and queue (plusp (decf left)))
+            do (let* ((directory (pop queue))
+                      (found (probe-file (merge-pathnames file directory))))
+                 (when found
+                   (return found))
+                 (setf queue
+                       (append queue
+                               (remove-if (lambda (directory)
+                                            (let ((name (first (last (pathname-directory
+                                                                      directory)))))
+                                              (and (stringp name)
+                                                   (or (char= #\. (char name 0))
+                                                       (string= name "node_modules")))))
+                                          (ignore-errors
+                                           (uiop:subdirectories directory))))))))))
+
+(defun system-hint (condition)
+  "Return near names if CONDITION says that there is no such system."
+  (when (typep condition 'asdf:missing-component)
+    (let* ((name (princ-to-string (asdf/find-component:missing-requires condition)))
+           (near (near-strings name (append (asdf:registered-systems)
+                                            (systems-in-sight)))))
+      (when near
+        (format nil "Did you mean the system ~{~a~^ or ~}?"
+                (subseq near 0 (min (length near) +names-offered+)))))))
+
+(defun systems-in-sight ()
+  "List the names of the systems that ASDF can find without searching."
+  (append
+   (ignore-errors
+    (loop for name being the hash-keys of asdf/source-registry:*source-registry*
+          collect name))
+   (loop for directory in asdf:*central-registry*
+         append (ignore-errors
+                 (mapcar #'pathname-name
+                         (directory (merge-pathnames "*.asd" (eval directory))))))))
+
+(define-operation :load-system (arguments)
+  (let* ((name (getf arguments :system))
+         (force (getf arguments :force))
+         (*progress* t)
+         (*loaded* '())
+         (*component* nil)
+         (before (asdf:already-loaded-systems)))
+    (call-as-evaluation
+     (lambda ()
+       (setf *current-form* (list `(asdf:load-system ,name ,@(if force '(:force t) '()))))
+       (call-quietly (lambda () (evaluate-with-retry (first *current-form*)))))
+     arguments
+     (lambda ()
+       (list :loaded (reverse *loaded*)
+             :already (and (null *loaded*)
+                           (member name before :test #'string-equal)
+                           t))))))
+
+(defun call-quietly (function)
+  "Call FUNCTION so that files are compiled and loaded without chatter, with Lisp's own policy."
+  (declare (type function function))
+  (let ((*compile-print* nil)
+        (*compile-verbose* nil)
+        (*load-print* nil)
+        (*load-verbose* nil))
+    (call-with-default-policy function)))
+
+(defun file-to-compile-into (path)
+  "Return where the compiled file of PATH goes: the cache of ASDF, beside no source."
+  (let ((file (asdf:apply-output-translations (compile-file-pathname path))))
+    (ensure-directories-exist file)
+    file))
+
+(defun load-one-file (path compile)
+  (let ((*component* (format nil "loading ~a" path)))
+    (if compile
+        (multiple-value-bind (compiled warnings failure)
+            (compile-file path :output-file (file-to-compile-into path))
+          (declare (ignore warnings))
+          (unless compiled
+            (error "The file ~a was not compiled." path))
+          (prog1 (load compiled)
+            (when failure
+              (warn "The file ~a was compiled with errors or warnings." path))))
+        (load path))))
+
+(define-operation :load-file (arguments)
+  (let ((path (getf arguments :path))
+        (compile (getf arguments :compile)))
+    (call-as-evaluation
+     (lambda ()
+       (setf *current-form* (list `(load ,path)))
+       (call-quietly (lambda () (load-with-retry path compile))))
+     arguments)))
+
+(defun load-with-retry (path compile)
+  (loop
+    (restart-case
+        (return (evaluate-form-by (lambda () (load-one-file path compile))))
+      (retry ()
+        :report "Load the file again."))))
+
+;;; The zygote
+
+(define-operation :configure (arguments)
+  (setf *server-process* (getf arguments :server-pid))
+  (let ((directory (getf arguments :directory)))
+    (when directory
+      (let ((path (uiop:ensure-directory-pathname
+                   (uiop:parse-native-namestring directory :ensure-directory t))))
+        (change-directory directory)
+        (setf *directory* path
+              *default-pathname-defaults* path)
+        (pushnew path asdf:*central-registry* :test #'equal))))
+  (list *id* :ok))
+
+(defun call-as-step (what function)
+  "Call FUNCTION; return sentences about how it failed and what it printed."
+  (declare (type function function))
+  (let ((warnings '()))
+    (multiple-value-bind (text count outcome)
+        (guarded (stream 2000 (ash 1 40))
+          (let ((*standard-output* stream)
+                (*error-output* stream)
+                (*trace-output* stream))
+            (call-in-compilation-unit
+             (lambda ()
+               (call-recording-warnings (lambda () (call-quietly function))
+                                        (lambda (condition) (push condition warnings)))))))
+      (declare (ignore count))
+      (append
+       (unless (null outcome)
+         (list (if (typep outcome 'condition)
+                   (with-agent-syntax ()
+                     (format nil "~a failed: ~a: ~a" what
+                             (type-name-text (class-of outcome)) (message-text outcome)))
+                   (format nil "~a was interrupted." what))))
+       (let ((text (string-trim '(#\space #\newline #\tab) text)))
+         (when (plusp (length text))
+           (list (format nil "~a printed: ~a" what text))))))))
+
+(define-operation :warm (arguments)
+  (let ((notices '()))
+    (flet ((perform-step (what function)
+             (setf notices (append notices (call-as-step what function)))))
+      (let ((init (getf arguments :user-init)))
+        (when init
+          (perform-step (format nil "Loading ~a" init) (lambda () (load init)))))
+      (dolist (system (getf arguments :preload))
+        (perform-step (format nil "Loading the system ~a" system)
+                      (lambda () (asdf:load-system system))))
+      (dolist (path (getf arguments :load))
+        (perform-step (format nil "Loading ~a" path) (lambda () (load path)))))
+    (let ((threads (thread-names)))
+      (when threads
+        (setf notices (append notices
+                              (list (format nil "Other threads run, so sessions cannot be ~
+                                                 copied: ~{~a~^, ~}." threads))))))
+    (take-snapshot)
+    (list *id* :ok :notices notices :forkable (only-thread-p))))

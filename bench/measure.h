@@ -1,0 +1,28 @@
+/*
+ * Clock readings and what is made of many of them.
+ */
+#ifndef BENCH_MEASURE_H
+#define BENCH_MEASURE_H
+
+#include <stddef.h>
+
+struct samples {
+    double *values;
+    size_t count, capacity;
+};
+
+/* measure_now_ms(): milliseconds of the monotonic clock, with a fraction. */
+double measure_now_ms(void);
+
+/* samples_init/fini: on the caller's memory. samples_clear(s): empty it, keep its memory. */
+void samples_init(struct samples *s);
+void samples_fini(struct samples *s);
+void samples_clear(struct samples *s);
+
+void samples_add(struct samples *s, double value);
+void samples_add_all(struct samples *s, const struct samples *other);
+
+/* samples_quantile(s, part): the value that ${part} of them do not exceed; 0 of none. Sorts them. */
+double samples_quantile(struct samples *s, double part);
+
+#endif

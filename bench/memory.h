@@ -1,0 +1,25 @@
+/*
+ * How much memory a process holds, and which processes belong to another, from /proc.
+ */
+#ifndef BENCH_MEMORY_H
+#define BENCH_MEMORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+struct memory {
+    double rss_mib;
+    double pss_mib;           /* each page divided by the number of processes that share it */
+    double private_dirty_mib; /* what goes away with the process */
+    double page_tables_mib;   /* the kernel's, not part of the others */
+};
+
+/* memory_read(pid, m): false if the process is gone or not ours to look at. */
+bool memory_read(pid_t pid, struct memory *m);
+
+/* memory_children(pid, name, out, capacity): the children of ${pid} whose command is ${name}, oldest first;
+ * returns how many. */
+size_t memory_children(pid_t pid, const char *name, pid_t *out, size_t capacity);
+
+#endif

@@ -1,0 +1,87 @@
+/*
+ * Whole messages, one a line, into a connection with the tests' own tools. The first byte chooses the
+ * handshake. What must hold: no message brings it down, each gets at most one answer, and every answer is
+ * JSON.
+ */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../unit/fake_tools.h"
+#include "mcp/connection.h"
+#include "mcp/json_text.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static const char *const revisions[] = {NULL, "2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"};
+
+struct answers {
+    size_t count;
+    struct json_text text;
+};
+
+static void on_send(void *arg, const char *bytes, size_t len)
+{
+    struct answers *answers = arg;
+    char *copy = malloc(len + 1);
+    json_t *answer;
+
+    CHECK(copy);
+    CHECK(!memchr(bytes, '\n', len));
+    memcpy(copy, bytes, len);
+    answers->count++;
+    /* An id may hold what only the scanner makes readable. */
+    CHECK(json_text_scan(&answers->text, copy, len, NULL));
+    answer = json_loadb(copy, len, JSON_ALLOW_NUL, NULL);
+    CHECK(answer);
+    json_decref(answer);
+    free(copy);
+}
+
+static void hand_over(struct connection *c, struct answers *answers, const char *bytes, size_t len)
+{
+    /* A copy of just that size, so that reading behind it is seen. */
+    char *copy = malloc(len ? len : 1);
+
+    CHECK(copy);
+    memcpy(copy, bytes, len);
+    answers->count = 0;
+    connection_message(c, copy, len);
+    CHECK(answers->count <= 1);
+    free(copy);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static struct answers answers;
+    struct connection_options options = {.listing = "full", .send = on_send, .arg = &answers};
+    struct connection *c;
+    const char *at = (const char *)data + 1, *end = (const char *)data + size, *newline, *revision;
+    char hello[200];
+
+    if (size < 2)
+        return 0;
+    json_text_init(&answers.text);
+    options.wants_structured = data[0] & 8;
+    c = connection_new(&options);
+    revision = revisions[(data[0] & 7) % 5];
+    if (revision) {
+        snprintf(hello, sizeof hello,
+                 "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"%"
+                 "s\"}}",
+                 revision);
+        hand_over(c, &answers, hello, strlen(hello));
+    }
+    while (at < end) {
+        newline = memchr(at, '\n', (size_t)(end - at));
+        hand_over(c, &answers, at, (size_t)((newline ? newline : end) - at));
+        at = newline ? newline + 1 : end;
+        if (fake_call_count > 3)
+            fake_finish(1, "x", false);
+    }
+    connection_free(c);
+    CHECK(fake_call_count == 0);
+    json_text_fini(&answers.text);
+    return 0;
+}

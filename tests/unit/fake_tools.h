@@ -1,0 +1,152 @@
+/*
+ * A list of tools and a tool_call_start() of the tests' own: `echo` answers at once, `wait` when
+ * fake_finish() says so.
+ */
+#ifndef UNIT_FAKE_TOOLS_H
+#define UNIT_FAKE_TOOLS_H
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "base/strbuf.h"
+#include "tools/table.h"
+#include "tools/tool.h"
+
+static const char *const fake_kinds[] = {"all", "functions", "variables", NULL};
+
+static const struct tool fake_echo = {
+    .name = "echo-text",
+    .title = "Echo",
+    .description = "Give back the code.",
+    .toolset = TOOLSET_CORE,
+    .is_read_only = true,
+    .arguments =
+        {
+            {.name = "code",
+             .type = ARGUMENT_STRING,
+             .is_required = true,
+             .description = "What to give back."},
+            {.name = "max-output",
+             .type = ARGUMENT_INTEGER,
+             .minimum = 1,
+             .maximum = 1000,
+             .description = "Bytes."},
+            {.name = "timeout",
+             .type = ARGUMENT_NUMBER,
+             .minimum = 0.1,
+             .maximum = 600,
+             .description = "Seconds."},
+            {.name = "level", .type = ARGUMENT_INTEGER, .description = "Any integer."},
+            {.name = "capture-time", .type = ARGUMENT_BOOLEAN, .description = "Measure."},
+            {.name = "type", .type = ARGUMENT_STRING, .choices = fake_kinds, .description = "What kind."},
+            {.name = "systems", .type = ARGUMENT_STRING_LIST, .description = "Names."},
+            {.name = NULL},
+        },
+};
+
+static const struct tool fake_wait = {
+    .name = "wait",
+    .title = "Wait",
+    .description = "Answer when told to.",
+    .toolset = TOOLSET_STANDARD,
+    .is_destructive = true,
+    .is_open_world = true,
+    .arguments = {{.name = NULL}},
+};
+
+static const struct tool fake_load = {
+    .name = "load-system",
+    .title = "Load",
+    .description = "Answer with the system's name.",
+    .toolset = TOOLSET_FULL,
+    .is_idempotent = true,
+    .arguments =
+        {
+            {.name = "system", .type = ARGUMENT_STRING, .is_required = true, .description = "Its name."},
+            {.name = "ratio", .type = ARGUMENT_NUMBER, .description = "Any number."},
+            {.name = NULL},
+        },
+};
+
+const struct tool *const tool_table[] = {&fake_echo, &fake_wait, &fake_load};
+const size_t tool_table_count = 3;
+
+struct tool_call {
+    struct tool_call_options options;
+};
+
+/* What waits, the oldest first. */
+static struct tool_call *fake_calls[4096];
+static size_t fake_call_count, fake_cancel_count;
+static bool fake_wanted_progress;
+
+static void fake_done(const struct tool_call_options *options, const struct tool *tool, const char *bytes,
+                      size_t len, bool is_error)
+{
+    struct strbuf text;
+    struct tool_result result = {.text = &text, .is_error = is_error};
+
+    strbuf_init(&text, 0);
+    strbuf_add(&text, bytes, len);
+    if (options->wants_structured)
+        result.structured = json_pack(tool == &fake_load ? "[s,i]" : "{s:i}", "len", (int)len);
+    options->done(options->arg, &result);
+    json_decref(result.structured);
+    strbuf_fini(&text);
+}
+
+struct tool_call *tool_call_start(struct toolbox *toolbox, const struct tool *tool, json_t *arguments,
+                                  const struct tool_call_options *options)
+{
+    const json_t *text = json_object_get(arguments, tool == &fake_load ? "system" : "code");
+    struct tool_call *call;
+
+    (void)toolbox;
+    if (tool != &fake_wait) {
+        CHECK(json_is_string(text));
+        fake_done(options, tool, json_string_value(text), json_string_length(text), false);
+        json_decref(arguments);
+        return NULL;
+    }
+    json_decref(arguments);
+    CHECK(fake_call_count < sizeof fake_calls / sizeof *fake_calls);
+    call = calloc(1, sizeof *call);
+    CHECK(call);
+    call->options = *options;
+    fake_wanted_progress = options->wants_progress;
+    fake_calls[fake_call_count++] = call;
+    return call;
+}
+
+static void fake_forget(size_t n)
+{
+    free(fake_calls[n]);
+    fake_call_count--;
+    memmove(fake_calls + n, fake_calls + n + 1, (fake_call_count - n) * sizeof *fake_calls);
+}
+
+void tool_call_cancel(struct tool_call *call)
+{
+    size_t n = 0;
+
+    while (n < fake_call_count && fake_calls[n] != call)
+        n++;
+    CHECK(n < fake_call_count);
+    fake_cancel_count++;
+    fake_forget(n);
+}
+
+/* Let the n-th of the calls that wait finish. */
+static inline void fake_finish(size_t n, const char *text, bool is_error)
+{
+    struct tool_call_options options;
+
+    CHECK(n < fake_call_count);
+    options = fake_calls[n]->options;
+    fake_forget(n);
+    fake_done(&options, &fake_wait, text, strlen(text), is_error);
+}
+
+#endif

@@ -1,0 +1,1299 @@
+/*
+ * One client's conversation: both eras, requests under way, batches, and that no bytes at all bring it down.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#include "fake_tools.h"
+#include "guarded.h"
+#include "mcp/connection.h"
+#include "mcp/json_text.h"
+
+#define MODERN_KEYS(version)                                                                                 \
+    "\"io.modelcontextprotocol/protocolVersion\":\"" version                                                 \
+    "\",\"io.modelcontextprotocol/clientCapabilities\":{}"
+#define MODERN "\"_meta\":{" MODERN_KEYS("2026-07-28") "}"
+#define SERVER_META                                                                                          \
+    "\"_meta\":{\"io.modelcontextprotocol/serverInfo\":{\"name\":\"cl-mcp-server\",\"title\":\"Common "      \
+    "Lisp\","                                                                                                \
+    "\"version\":\"" CL_MCP_VERSION "\"}}"
+#ifndef CL_MCP_VERSION
+#define CL_MCP_VERSION "0.1.0"
+#endif
+
+struct client {
+    struct connection *connection;
+    struct strbuf sent; /* every message, each with a newline behind it */
+    size_t count;       /* messages in it */
+    size_t idle_count, handshake_count;
+    bool frees_when_idle;
+};
+
+static void on_send(void *arg, const char *bytes, size_t len)
+{
+    struct client *client = arg;
+
+    assert_null(memchr(bytes, '\n', len));
+    strbuf_add(&client->sent, bytes, len);
+    strbuf_addc(&client->sent, '\n');
+    client->count++;
+}
+
+static void on_idle(void *arg)
+{
+    struct client *client = arg;
+
+    client->idle_count++;
+    assert_true(connection_is_idle(client->connection));
+    if (client->frees_when_idle) {
+        connection_free(client->connection);
+        client->connection = NULL;
+    }
+}
+
+static void on_handshake(void *arg)
+{
+    ((struct client *)arg)->handshake_count++;
+}
+
+static void start_with(struct client *client, bool wants_structured)
+{
+    struct connection_options options = {
+        .listing = "standard",
+        .wants_structured = wants_structured,
+        .default_session = "default",
+        .send = on_send,
+        .on_idle = on_idle,
+        .on_handshake = on_handshake,
+        .arg = client,
+    };
+
+    *client = (struct client){NULL};
+    strbuf_init(&client->sent, 0);
+    client->connection = connection_new(&options);
+    fake_cancel_count = 0;
+}
+
+static void start(struct client *client)
+{
+    start_with(client, false);
+}
+
+static void stop(struct client *client)
+{
+    connection_free(client->connection);
+    strbuf_fini(&client->sent);
+    assert_int_equal(fake_call_count, 0);
+}
+
+static void forget(struct client *client)
+{
+    strbuf_clear(&client->sent);
+    client->count = 0;
+}
+
+/* Hand over bytes that end where memory ends; what was sent before is forgotten. */
+static void say_bytes(struct client *client, const char *bytes, size_t len)
+{
+    struct guarded g = guarded_copy(bytes, len);
+
+    forget(client);
+    connection_message(client->connection, g.bytes, len);
+    guarded_free(&g);
+}
+
+static void say(struct client *client, const char *json)
+{
+    say_bytes(client, json, strlen(json));
+}
+
+static const char *sent(const struct client *client)
+{
+    return strbuf_string(&client->sent);
+}
+
+/* ${json} is answered by exactly one message, ${answer}. */
+static void ask(struct client *client, const char *json, const char *answer)
+{
+    say(client, json);
+    if (client->count != 1 || client->sent.len != strlen(answer) + 1 ||
+        memcmp(client->sent.bytes, answer, strlen(answer)) != 0)
+        fail_msg("%s\nanswered: %swanted:   %s", json, sent(client), answer);
+}
+
+/* ${json} is answered by exactly one error with that id and code, whose message contains ${part}. */
+static void ask_wrong(struct client *client, const char *json, const char *id, int code, const char *part)
+{
+    char start_of_answer[300];
+
+    say(client, json);
+    snprintf(start_of_answer, sizeof start_of_answer,
+             "{\"jsonrpc\":\"2.0\",\"id\":%s,\"error\":{\"code\":%d,", id, code);
+    if (client->count != 1 || strncmp(sent(client), start_of_answer, strlen(start_of_answer)) != 0 ||
+        !strstr(sent(client), part))
+        fail_msg("%s\nanswered: %swanted:   %s ... %s", json, sent(client), start_of_answer, part);
+}
+
+static void ask_nothing(struct client *client, const char *json)
+{
+    say(client, json);
+    if (client->count != 0)
+        fail_msg("%s\nanswered: %s", json, sent(client));
+}
+
+static void shake_hands(struct client *client, const char *revision)
+{
+    char json[300], part[80];
+
+    snprintf(json, sizeof json,
+             "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"%s\","
+             "\"capabilities\":{},\"clientInfo\":{\"name\":\"test\",\"version\":\"1\"}}}",
+             revision);
+    say(client, json);
+    assert_int_equal(client->count, 1);
+    snprintf(part, sizeof part, "\"protocolVersion\":\"%s\"", revision);
+    assert_non_null(strstr(sent(client), part));
+    ask_nothing(client, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}");
+}
+
+#define CALL(id, tool, arguments)                                                                            \
+    "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"method\":\"tools/call\",\"params\":{\"name\":\"" tool              \
+    "\",\"arguments\":" arguments "}}"
+#define TEXT_RESULT(id, text)                                                                                \
+    "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"result\":{\"content\":[{\"type\":\"text\",\"text\":" text          \
+    "}],\"isError\":false}}"
+
+static void initialize_answers_with_what_we_are(void **state)
+{
+    struct client client;
+    json_t *answer, *result;
+
+    (void)state;
+    start(&client);
+    say(&client, "{\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"2025-06-18\",\"capabilities\":"
+                 "{},\"clientInfo\":"
+                 "{\"name\":\"t\",\"version\":\"0\"}},\"jsonrpc\":\"2.0\",\"id\":0}");
+    answer = json_loads(sent(&client), 0, NULL);
+    assert_non_null(answer);
+    assert_int_equal(json_integer_value(json_object_get(answer, "id")), 0);
+    result = json_object_get(answer, "result");
+    assert_int_equal(json_object_size(result), 4);
+    assert_string_equal(json_string_value(json_object_get(result, "protocolVersion")), "2025-06-18");
+    assert_true(json_is_object(json_object_get(json_object_get(result, "capabilities"), "tools")));
+    assert_string_equal(json_string_value(json_object_get(json_object_get(result, "serverInfo"), "name")),
+                        "cl-mcp-server");
+    assert_string_equal(json_string_value(json_object_get(json_object_get(result, "serverInfo"), "version")),
+                        CL_MCP_VERSION);
+    assert_non_null(strstr(json_string_value(json_object_get(result, "instructions")), "evaluate-lisp"));
+    json_decref(answer);
+    stop(&client);
+}
+
+static void initialize_negotiates(void **state)
+{
+    static const char *const asked[] = {"2026-07-28", "2024-10-07", "x"};
+    char json[200];
+    struct client client;
+    size_t i;
+
+    (void)state;
+    start(&client);
+    for (i = 0; i < 3; i++) {
+        snprintf(json, sizeof json,
+                 "{\"jsonrpc\":\"2.0\",\"id\":\"i\",\"method\":\"initialize\",\"params\":{"
+                 "\"protocolVersion\":\"%s\"}}",
+                 asked[i]);
+        say(&client, json);
+        assert_non_null(strstr(sent(&client), "\"protocolVersion\":\"2025-11-25\""));
+    }
+    shake_hands(&client, "2024-11-05");
+    stop(&client);
+}
+
+static void initialize_refuses_params_of_the_wrong_shape(void **state)
+{
+    struct client client;
+
+    (void)state;
+    start(&client);
+    ask_wrong(&client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\"}", "1", -32602,
+              "protocolVersion");
+    ask_wrong(&client,
+              "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{\"protocolVersion\":1}}",
+              "1", -32602, "protocolVersion");
+    ask_wrong(&client,
+              "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{\"protocolVersion\":"
+              "\"2025-06-18\","
+              "\"capabilities\":[]}}",
+              "1", -32602, "capabilities");
+    ask_wrong(&client, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/list\"}", "2", -32602, "initialize");
+    stop(&client);
+}
+
+static void before_initialize_only_ping_is_served(void **state)
+{
+    struct client client;
+
+    (void)state;
+    start(&client);
+    ask(&client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}",
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}");
+    ask_wrong(&client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}", "1", -32602, "_meta");
+    ask_wrong(&client, CALL("\"c\"", "echo-text", "{}"), "\"c\"", -32602, "initialize");
+    ask_wrong(&client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"server/discover\"}", "1", -32602, "_meta");
+    ask_wrong(&client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"nope\"}", "1", -32601,
+              "Method not found: nope");
+    ask_nothing(&client, "{\"jsonrpc\":\"2.0\",\"method\":\"tools/list\"}");
+    assert_int_equal(client.handshake_count, 0);
+    stop(&client);
+}
+
+static void requests_are_served_before_initialized_arrives(void **state)
+{
+    struct client client;
+
+    (void)state;
+    start(&client);
+    say(&client, "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{\"protocolVersion\":"
+                 "\"2025-11-25\"}}");
+    ask(&client, CALL("1", "echo-text", "{\"code\":\"hi\"}"), TEXT_RESULT("1", "\"hi\""));
+    assert_int_equal(client.handshake_count, 1);
+    ask_nothing(&client, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}");
+    assert_int_equal(client.handshake_count, 1);
+    stop(&client);
+}
+
+static void tools_list_is_one_page(void **state)
+{
+    struct client client;
+    json_t *answer, *tools;
+
+    (void)state;
+    start(&client);
+    shake_hands(&client, "2025-06-18");
+    assert_int_equal(client.handshake_count, 1);
+    say(&client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}");
+    answer = json_loads(sent(&client), 0, NULL);
+    assert_int_equal(json_object_size(json_object_get(answer, "result")), 1);
+    tools = json_object_get(json_object_get(answer, "result"), "tools");
+    assert_int_equal(json_array_size(tools), 2);
+    assert_string_equal(json_string_value(json_object_get(json_array_get(tools, 0), "name")), "echo-text");
+    assert_non_null(strstr(sent(&client), "\"minimum\":0.1,"));
+    json_decref(answer);
+    ask_wrong(&client,
+              "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\",\"params\":{\"cursor\":\"\"}}", "1",
+              -32602, "cursor");
+    ask_wrong(&client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\",\"params\":{\"cursor\":7}}",
+              "1", -32602, "cursor");
+    stop(&client);
+}
+
+static void tools_call_gives_the_text_of_the_tool(void **state)
+{
+    struct client client;
+
+    (void)state;
+    start(&client);
+    shake_hands(&client, "2025-06-18");
+    ask(&client, CALL("5", "Echo_Text", "{\"form\":\"a \\\"q\\\"\\n\\u0000\\u00e9\"}"),
+        TEXT_RESULT("5", "\"a \\\"q\\\"\\n\\u0000\xc3\xa9\""));
+    ask(&client, CALL("6", "load-system", "{\"system\":\"x\"}"), TEXT_RESULT("6", "\"x\""));
+    say(&client, CALL("7", "wait", "{}"));
+    assert_int_equal(client.count, 0);
+    assert_false(connection_is_idle(client.connection));
+    fake_finish(0, "boom", true);
+    assert_string_equal(sent(&client),
+                        "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{\"content\":[{\"type\":\"text\",\"text\":"
+                        "\"boom\"}],\"isError\":true}}\n");
+    say(&client, "{\"jsonrpc\":\"2.0\",\"id\":8,\"method\":\"tools/call\",\"params\":{\"name\":\"wait\"}}");
+    fake_finish(0, "", false);
+    assert_string_equal(sent(&client), TEXT_RESULT("8", "\"\"") "\n");
+    say(&client, CALL("9", "wait", "null"));
+    fake_finish(0, "", false);
+    assert_int_equal(client.count, 1);
+    stop(&client);
+}
+
+static void tools_call_repairs_text_that_is_no_utf8(void **state)
+{
+    struct client client;
+
+    (void)state;
+    start(&client);
+    shake_hands(&client, "2025-06-18");
+    say(&client, CALL("1", "wait", "{}"));
+    fake_finish(0, "a\xff", false);
+    assert_string_equal(sent(&client), TEXT_RESULT("1", "\"a\xef\xbf\xbd\"") "\n");
+    stop(&client);
+}
+
+static void an_unknown_tool_is_a_protocol_error_in_every_revision(void **state)
+{
+    static const char *const revisions[] = {"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"};
+    struct client client;
+    size_t i;
+
+    (void)state;
+    start(&client);
+    for (i = 0; i < 4; i++) {
+        shake_hands(&client, revisions[i]);
+        ask_wrong(&client, CALL("1", "ehco-text", "{}"), "1", -32602,
+                  "Unknown tool: ehco-text. Did you mean echo-text?");
+        ask_wrong(&client, CALL("1", "frobnicate", "{}"), "1", -32602, "\"Unknown tool: frobnicate\"");
+        ask_wrong(&client, CALL("1", "wait\\u0000", "{}"), "1", -32602, "Unknown tool");
+        ask_wrong(&client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\"}", "1", -32602, "name");
+        ask_wrong(&client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":5}}",
+                  "1", -32602, "name");
+        ask_wrong(&client, CALL("1", "wait", "[]"), "1", -32602, "arguments must be an object");
+    }
+    stop(&client);
+}
+
+static void wrong_arguments_are_errors_first_and_results_later(void **state)
+{
+    static const char *const early[] = {"2024-11-05", "2025-03-26", "2025-06-18"};
+    struct client client;
+    size_t i;
+
+    (void)state;
+    start(&client);
+    for (i = 0; i < 3; i++) {
+        shake_hands(&client, early[i]);
+        ask_wrong(&client, CALL("1", "echo-text", "{\"code\":5}"), "1", -32602,
+                  "Invalid params: Argument code must be a string, got 5");
+    }
+    shake_hands(&client, "2025-11-25");
+    ask(&client, CALL("1", "echo-text", "{\"code\":5}"),
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"Argument code "
+        "must be a string, got "
+        "5\"}],\"isError\":true}}");
+    say(&client,
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"echo-text\"," MODERN
+        "}}");
+    assert_non_null(strstr(sent(&client), "Missing argument code"));
+    assert_non_null(strstr(sent(&client), "\"isError\":true"));
+    stop(&client);
+}
+
+static void structured_content_is_sent_where_it_exists(void **state)
+{
+    static const struct {
+        const char *revision;
+        bool has;
+    } rows[] = {{"2024-11-05", false}, {"2025-03-26", false}, {"2025-06-18", true}, {"2025-11-25", true}};
+    struct client client;
+    size_t i;
+
+    (void)state;
+    start_with(&client, true);
+    for (i = 0; i < 4; i++) {
+        shake_hands(&client, rows[i].revision);
+        say(&client, CALL("1", "echo-text", "{\"code\":\"abc\"}"));
+        assert_true(rows[i].has ==
+                    (strstr(sent(&client), ",\"structuredContent\":{\"len\":3},\"isError\"") != NULL));
+    }
+    stop(&client);
+}
+
+static void structured_content_is_an_object_until_it_may_be_anything(void **state)
+{
+    struct client client;
+
+    (void)state;
+    start_with(&client, true);
+    shake_hands(&client, "2025-11-25");
+    ask(&client, CALL("1", "load-system", "{\"system\":\"x\"}"), TEXT_RESULT("1", "\"x\""));
+    say(&client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/"
+                 "call\",\"params\":{\"name\":\"load-system\",\"arguments\":"
+                 "{\"system\":\"x\"}," MODERN "}}");
+    assert_non_null(strstr(sent(&client), "\"structuredContent\":[\"len\",1]"));
+    stop(&client);
+}
+
+static void ids_that_begin_alike_are_different(void **state)
+{
+    char json[1000], ones[601];
+    struct client client;
+    int len;
+
+    (void)state;
+    memset(ones, '1', sizeof ones);
+    start(&client);
+    shake_hands(&client, "2025-11-25");
+    for (len = 300; len <= 600; len++) {
+        snprintf(json, sizeof json, CALL("%.*s", "wait", "{}"), len, ones);
+        ask_nothing(&client, json);
+    }
+    for (len = 1; len < 300; len++) {
+        snprintf(json, sizeof json, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"method\":\"ping\"}", len, ones);
+        say(&client, json);
+        assert_non_null(strstr(sent(&client), "\"result\":{}"));
+    }
+    snprintf(json, sizeof json, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"method\":\"ping\"}", 450, ones);
+    say(&client, json);
+    assert_non_null(strstr(sent(&client), "under way"));
+    stop(&client);
+}
+
+static void ids_are_echoed_as_they_were_written(void **state)
+{
+    static const char *const ids[] = {"0",
+                                      "-1",
+                                      "-0",
+                                      "123456789012345678901234567890",
+                                      "\"\"",
+                                      "\"1\"",
+                                      "\"\\u0041\\/\\n\"",
+                                      "\"\xe2\x82\xac\"",
+                                      "\"\\ud800\""};
+    char json[200], answer[200];
+    struct client client;
+    size_t i;
+
+    (void)state;
+    start(&client);
+    for (i = 0; i < sizeof ids / sizeof *ids; i++) {
+        snprintf(json, sizeof json, "{\"method\":\"ping\",\"id\" : %s ,\"jsonrpc\":\"2.0\"}", ids[i]);
+        snprintf(answer, sizeof answer, "{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{}}", ids[i]);
+        ask(&client, json, answer);
+    }
+    stop(&client);
+}
+
+static void ids_of_other_types_are_refused(void **state)
+{
+    static const char *const ids[] = {"null", "1.5", "1.0", "1e2", "true", "[1]", "{}"};
+    char json[200];
+    struct client client;
+    size_t i;
+
+    (void)state;
+    start(&client);
+    for (i = 0; i < sizeof ids / sizeof *ids; i++) {
+        snprintf(json, sizeof json, "{\"jsonrpc\":\"2.0\",\"id\":%s,\"method\":\"ping\"}", ids[i]);
+        ask_wrong(&client, json, "null", -32600, "id must be");
+    }
+    stop(&client);
+}
+
+static void a_duplicate_of_an_id_under_way_is_refused(void **state)
+{
+    struct client client;
+
+    (void)state;
+    start(&client);
+    shake_hands(&client, "2025-11-25");
+    say(&client, CALL("1", "wait", "{}"));
+    ask_wrong(&client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}", "1", -32600, "under way");
+    ask(&client, "{\"jsonrpc\":\"2.0\",\"id\":\"1\",\"method\":\"ping\"}",
+        "{\"jsonrpc\":\"2.0\",\"id\":\"1\",\"result\":{}}");
+    fake_finish(0, "", false);
+    ask(&client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}",
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}");
+    stop(&client);
+}
+
+static void cancelled_requests_are_not_answered(void **state)
+{
+    struct client client;
+
+    (void)state;
+    start(&client);
+    shake_hands(&client, "2025-11-25");
+    say(&client, CALL("1", "wait", "{}"));
+    say(&client, CALL("\"1\"", "wait", "{}"));
+    say(&client, CALL("123456789012345678901234567890", "wait", "{}"));
+    ask_nothing(&client,
+                "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":2}}");
+    ask_nothing(
+        &client,
+        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":1.0}}");
+    ask_nothing(
+        &client,
+        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":1e999}}");
+    ask_nothing(
+        &client,
+        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":null}}");
+    ask_nothing(&client, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":[1]}");
+    ask_nothing(&client, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\"}");
+    ask_nothing(&client, "{\"jsonrpc\":\"2.0\",\"method\":\"cancelled\",\"params\":{\"requestId\":1}}");
+    assert_int_equal(fake_cancel_count, 0);
+    ask_nothing(&client,
+                "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"reason\":\"r\","
+                "\"requestId\":\"1\"}}");
+    assert_int_equal(fake_cancel_count, 1);
+    ask_nothing(&client,
+                "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":"
+                "123456789012345678901234567890}}");
+    assert_int_equal(fake_cancel_count, 2);
+    assert_int_equal(fake_call_count, 1);
+    fake_finish(0, "still here", false);
+    assert_string_equal(sent(&client), TEXT_RESULT("1", "\"still here\"") "\n");
+    stop(&client);
+}
+
+static void idle_is_said_when_the_last_request_ends(void **state)
+{
+    struct client client;
+
+    (void)state;
+    start(&client);
+    shake_hands(&client, "2025-11-25");
+    say(&client, CALL("1", "wait", "{}"));
+    say(&client, CALL("2", "wait", "{}"));
+    client.idle_count = 0;
+    say(&client, "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"ping\"}");
+    fake_finish(0, "", false);
+    assert_int_equal(client.idle_count, 0);
+    fake_finish(0, "", false);
+    assert_int_equal(client.idle_count, 1);
+    say(&client, CALL("1", "wait", "{}"));
+    say(&client, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":1}}");
+    assert_int_equal(client.idle_count, 2);
+    say(&client, CALL("1", "wait", "{}"));
+    stop(&client);
+    assert_int_equal(client.idle_count, 2);
+    assert_int_equal(fake_cancel_count, 2);
+}
+
+static void a_connection_may_be_freed_when_idle_is_said(void **state)
+{
+    struct client client;
+
+    (void)state;
+    start(&client);
+    shake_hands(&client, "2025-11-25");
+    say(&client, CALL("1", "wait", "{}"));
+    client.frees_when_idle = true;
+    fake_finish(0, "", false);
+    assert_null(client.connection);
+    stop(&client);
+    start(&client);
+    client.frees_when_idle = true;
+    say(&client, "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"ping\"}");
+    assert_null(client.connection);
+    stop(&client);
+}
+
+static void progress_carries_the_token_and_grows(void **state)
+{
+    struct client client;
+
+    (void)state;
+    start(&client);
+    shake_hands(&client, "2025-11-25");
+    say(&client,
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"wait\",\"_meta\":"
+        "{\"progressToken\":123456789012345678901}}}");
+    assert_true(fake_wanted_progress);
+    fake_calls[0]->options.on_progress(fake_calls[0]->options.arg, 0, "one");
+    fake_calls[0]->options.on_progress(fake_calls[0]->options.arg, 0, NULL);
+    fake_calls[0]->options.on_progress(fake_calls[0]->options.arg, 2.5, "two \"q\"");
+    fake_calls[0]->options.on_progress(fake_calls[0]->options.arg, 1, NULL);
+    fake_calls[0]->options.on_progress(fake_calls[0]->options.arg, -1, NULL);
+#define PROGRESS(token, value)                                                                               \
+    "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{\"progressToken\":" token        \
+    ",\"progress\":" value
+    assert_string_equal(
+        sent(&client),
+        PROGRESS("123456789012345678901", "0.000") ",\"message\":\"one\"}}\n" PROGRESS(
+            "123456789012345678901",
+            "0.001") "}}\n" PROGRESS("123456789012345678901",
+                                     "2.500") ",\"message\":\"two \\\"q\\\"\"}}\n" PROGRESS("1234567890123456"
+                                                                                            "78901",
+                                                                                            "2.501") "}}"
+                                                                                                     "\n" PROGRESS(
+                                                                                                         "123"
+                                                                                                         "456"
+                                                                                                         "789"
+                                                                                                         "012"
+                                                                                                         "345"
+                                                                                                         "678"
+                                                                                                         "90"
+                                                                                                         "1",
+                                                                                                         "2."
+                                                                                                         "50"
+                                                                                                         "2") "}}\n");
+    fake_finish(0, "", false);
+    shake_hands(&client, "2024-11-05");
+    say(&client,
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"wait\",\"_meta\":"
+        "{\"progressToken\":\"\"}}}");
+    fake_calls[0]->options.on_progress(fake_calls[0]->options.arg, 1, "not in this revision");
+    assert_string_equal(sent(&client), PROGRESS("\"\"", "1.000") "}}\n");
+    stop(&client);
+}
+
+static void without_a_token_there_is_no_progress(void **state)
+{
+    struct client client;
+
+    (void)state;
+    start(&client);
+    shake_hands(&client, "2025-11-25");
+    say(&client, CALL("1", "wait", "{}"));
+    assert_false(fake_wanted_progress);
+    fake_calls[0]->options.on_progress(fake_calls[0]->options.arg, 1, "x");
+    assert_int_equal(client.count, 0);
+    say(&client,
+        "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/call\",\"params\":{\"name\":\"wait\",\"_meta\":"
+        "{\"progressToken\":null}}}");
+    assert_false(fake_wanted_progress);
+    ask_wrong(
+        &client,
+        "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"tools/call\",\"params\":{\"name\":\"wait\",\"_meta\":"
+        "{\"progressToken\":1.5}}}",
+        "3", -32602, "progressToken");
+    ask_wrong(&client, "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"ping\",\"params\":{\"_meta\":5}}", "3",
+              -32602, "_meta");
+    stop(&client);
+}
+
+static void a_token_of_any_length_is_not_echoed_again_and_again(void **state)
+{
+    char json[6000], token[5000];
+    struct client client;
+    int len;
+
+    (void)state;
+    memset(token, 't', sizeof token);
+    start(&client);
+    shake_hands(&client, "2025-11-25");
+    for (len = 4094; len <= 4095; len++) {
+        snprintf(json, sizeof json,
+                 "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"tools/"
+                 "call\",\"params\":{\"name\":\"wait\",\"_meta\":"
+                 "{\"progressToken\":\"%.*s\"}}}",
+                 len, len, token);
+        ask_nothing(&client, json);
+        assert_true(fake_wanted_progress == (len == 4094));
+    }
+    stop(&client);
+}
+
+static void unknown_methods_name_the_nearest(void **state)
+{
+    struct client client;
+
+    (void)state;
+    start(&client);
+    shake_hands(&client, "2025-11-25");
+    ask_wrong(&client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tool/list\"}", "1", -32601,
+              "Method not found: tool/list. Did you mean tools/list?");
+    ask_wrong(&client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"resources/list\"}", "1", -32601,
+              "Method not found: resources/list");
+    ask_wrong(&client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"server/discover\"}", "1", -32601,
+              "server/discover");
+    ask_wrong(&client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\\u0000\"}", "1", -32601, "not found");
+    ask_wrong(&client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\"}", "1", -32601, "not found");
+    stop(&client);
+}
+
+static void notifications_and_responses_are_never_answered(void **state)
+{
+    struct client client;
+
+    (void)state;
+    start(&client);
+    ask_nothing(&client, "{\"jsonrpc\":\"2.0\",\"method\":\"nope\"}");
+    ask_nothing(&client, "{\"jsonrpc\":\"2.0\",\"method\":\"tools/call\",\"params\":{\"name\":\"wait\"}}");
+    ask_nothing(&client, "{\"jsonrpc\":\"2.0\",\"method\":\"initialize\"}");
+    ask_nothing(&client, "{\"jsonrpc\":\"1.0\",\"method\":\"notifications/initialized\",\"params\":7}");
+    ask_nothing(&client, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/roots/list_changed\"}");
+    ask_nothing(&client, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{}}");
+    ask_nothing(&client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}");
+    ask_nothing(&client, "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":1,\"message\":\"\"}}");
+    assert_true(connection_is_idle(client.connection));
+    stop(&client);
+}
+
+static void modern_requests_need_no_handshake(void **state)
+{
+    struct client client;
+
+    (void)state;
+    start(&client);
+    say(&client, "{\"jsonrpc\":\"2.0\",\"id\":\"p\",\"method\":\"server/discover\",\"params\":{" MODERN "}}");
+    assert_non_null(strstr(
+        sent(&client),
+        "{\"jsonrpc\":\"2.0\",\"id\":\"p\",\"result\":{\"resultType\":\"complete\",\"supportedVersions\":"
+        "[\"2026-07-28\",\"2025-11-25\",\"2025-06-18\",\"2025-03-26\",\"2024-11-05\"],\"capabilities\":"
+        "{\"tools\":{}},\"instructions\":\"A live"));
+    assert_non_null(
+        strstr(sent(&client), ",\"ttlMs\":3600000,\"cacheScope\":\"public\"," SERVER_META "}}\n"));
+    ask(&client,
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/"
+        "call\",\"params\":{\"name\":\"echo-text\",\"arguments\":{\"code\":"
+        "\"hi\"}," MODERN "}}",
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"resultType\":\"complete\",\"content\":[{\"type\":"
+        "\"text\",\"text\":"
+        "\"hi\"}],\"isError\":false," SERVER_META "}}");
+    say(&client, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/list\",\"params\":{" MODERN "}}");
+    assert_non_null(strstr(sent(&client), "{\"resultType\":\"complete\",\"tools\":[{\"name\":\"echo-text\""));
+    assert_non_null(strstr(sent(&client), "],\"ttlMs\":60000,\"cacheScope\":\"public\"," SERVER_META "}}\n"));
+    ask_wrong(&client, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/list\"}", "2", -32602, "initialize");
+    shake_hands(&client, "2025-06-18");
+    say(&client, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/list\"}");
+    assert_null(strstr(sent(&client), "resultType"));
+    say(&client, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"server/discover\",\"params\":{" MODERN "}}");
+    assert_non_null(strstr(sent(&client), "resultType"));
+    stop(&client);
+}
+
+static void modern_envelopes_are_checked(void **state)
+{
+    struct client client;
+
+    (void)state;
+    start(&client);
+    ask_wrong(&client,
+              "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\",\"params\":{\"_meta\":{"
+              "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\"}}}",
+              "1", -32602, "clientCapabilities");
+    ask_wrong(&client,
+              "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\",\"params\":{\"_meta\":{"
+              "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\",\"io.modelcontextprotocol/"
+              "clientCapabilities\":[]}}}",
+              "1", -32602, "clientCapabilities");
+    ask_wrong(
+        &client,
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\",\"params\":{\"_meta\":{"
+        "\"io.modelcontextprotocol/protocolVersion\":5,\"io.modelcontextprotocol/clientCapabilities\":{}}}}",
+        "1", -32602, "protocolVersion");
+    ask_wrong(&client,
+              "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\",\"params\":{\"_meta\":{"
+              "\"io.modelcontextprotocol/logLevel\":\"loud\"," MODERN_KEYS("2026-07-28") "}}}",
+              "1", -32602, "logLevel");
+    ask(&client,
+        "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/list\",\"params\":{\"_meta\":{" MODERN_KEYS(
+            "2027-01-01") "}}}",
+        "{\"jsonrpc\":\"2.0\",\"id\":7,\"error\":{\"code\":-32022,\"message\":\"Unsupported protocol "
+        "version\",\"data\":"
+        "{\"supported\":[\"2026-07-28\",\"2025-11-25\",\"2025-06-18\",\"2025-03-26\",\"2024-11-05\"],"
+        "\"requested\":"
+        "\"2027-01-01\"}}}");
+    ask_wrong(&client,
+              "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/list\",\"params\":{\"_meta\":{" MODERN_KEYS(
+                  "2025-06-18") "}}}",
+              "7", -32022, "\"requested\":\"2025-06-18\"");
+    stop(&client);
+}
+
+static void legacy_methods_do_not_exist_in_the_modern_era(void **state)
+{
+    static const char *const methods[] = {"initialize", "ping", "logging/setLevel", "resources/subscribe",
+                                          "resources/unsubscribe"};
+    char json[400];
+    struct client client;
+    size_t i;
+
+    (void)state;
+    start(&client);
+    for (i = 0; i < 5; i++) {
+        snprintf(json, sizeof json,
+                 "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"%s\",\"params\":{" MODERN "}}", methods[i]);
+        ask_wrong(&client, json, "1", -32601, methods[i]);
+    }
+    stop(&client);
+}
+
+static void batches_belong_to_one_revision(void **state)
+{
+    static const char *const others[] = {"2024-11-05", "2025-06-18", "2025-11-25"};
+    static const char batch[] = "[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}]";
+    struct client client;
+    size_t i;
+
+    (void)state;
+    start(&client);
+    ask_wrong(&client, batch, "null", -32600, "batches");
+    for (i = 0; i < 3; i++) {
+        shake_hands(&client, others[i]);
+        ask_wrong(&client, batch, "null", -32600, "batches");
+    }
+    shake_hands(&client, "2025-03-26");
+    ask(&client, batch, "[{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}]");
+    stop(&client);
+}
+
+static void a_batch_is_answered_when_all_of_it_is_done(void **state)
+{
+    struct client client;
+
+    (void)state;
+    start(&client);
+    shake_hands(&client, "2025-03-26");
+    ask_nothing(&client, "[" CALL("1", "wait", "{}") "," CALL("2", "echo-text", "{\"code\":\"x\"}") "," CALL(
+                             "3", "wait", "{}") "," CALL("4", "wait", "{}") "]");
+    ask_nothing(&client,
+                "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":3}}");
+    fake_finish(1, "four", false);
+    assert_int_equal(client.count, 0);
+    fake_finish(0, "one", false);
+    assert_string_equal(sent(&client), "[" TEXT_RESULT("2", "\"x\"") "," TEXT_RESULT(
+                                           "4", "\"four\"") "," TEXT_RESULT("1", "\"one\"") "]\n");
+    ask_nothing(&client, "[" CALL("1", "wait", "{}") "]");
+    ask_nothing(
+        &client,
+        "[{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":1}}]");
+    assert_true(connection_is_idle(client.connection));
+    say(&client, "[" CALL("1", "wait", "{}") "," CALL("2", "echo-text", "{\"code\":\"x\"}") "]");
+    stop(&client);
+    assert_int_equal(client.count, 0);
+}
+
+static void wrong_messages_in_a_batch_are_answered_one_by_one(void **state)
+{
+    struct client client;
+    json_t *answers;
+    int codes[8], i;
+
+    (void)state;
+    start(&client);
+    shake_hands(&client, "2025-03-26");
+    say(&client,
+        "[5,[],{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{\"protocolVersion\":"
+        "\"2025-11-25\"}},"
+        "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/list\",\"params\":{" MODERN "}},"
+        "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"nope\"},{\"jsonrpc\":\"2.0\",\"method\":\"nope\"},"
+        "{\"jsonrpc\":\"2.0\",\"id\":4,\"result\":{}},{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"ping\","
+        "\"params\":1e999},"
+        "{\"jsonrpc\":\"2.0\",\"id\":6,\"method\":\"ping\",\"params\":1},{}]");
+    assert_int_equal(client.count, 1);
+    answers = json_loads(sent(&client), 0, NULL);
+    assert_int_equal(json_array_size(answers), 8);
+    for (i = 0; i < 8; i++)
+        codes[i] = (int)json_integer_value(
+            json_object_get(json_object_get(json_array_get(answers, (size_t)i), "error"), "code"));
+    assert_int_equal(codes[0], -32600);
+    assert_int_equal(codes[1], -32600);
+    assert_int_equal(codes[2], -32600);
+    assert_int_equal(codes[3], -32600);
+    assert_int_equal(codes[4], -32601);
+    assert_int_equal(codes[5], -32600);
+    assert_int_equal(codes[6], -32602);
+    assert_int_equal(codes[7], -32600);
+    json_decref(answers);
+    ask_wrong(&client, "[]", "null", -32600, "empty");
+    ask_nothing(&client,
+                "[{\"jsonrpc\":\"2.0\",\"method\":\"nope\"},{\"jsonrpc\":\"2.0\",\"id\":4,\"result\":{}}]");
+    stop(&client);
+}
+
+static void a_batch_has_at_most_100_messages(void **state)
+{
+    struct client client;
+    struct strbuf json;
+    int count, i;
+
+    (void)state;
+    start(&client);
+    shake_hands(&client, "2025-03-26");
+    strbuf_init(&json, 0);
+    for (count = 100; count <= 101; count++) {
+        strbuf_clear(&json);
+        for (i = 0; i < count; i++)
+            strbuf_addf(&json, "%s{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"ping\"}", i ? "," : "[", i);
+        strbuf_addc(&json, ']');
+        if (count == 100) {
+            say_bytes(&client, json.bytes, json.len);
+            assert_memory_equal(sent(&client), "[{", 2);
+            assert_non_null(strstr(sent(&client), "{\"jsonrpc\":\"2.0\",\"id\":99,\"result\":{}}]"));
+        } else {
+            ask_wrong(&client, json.bytes, "null", -32600, "100");
+        }
+    }
+    strbuf_fini(&json);
+    stop(&client);
+}
+
+static void texts_that_are_not_json_say_where(void **state)
+{
+    struct client client;
+
+    (void)state;
+    start(&client);
+    ask_wrong(&client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"", "null", -32700,
+              "column 40 (byte 40)");
+    ask_wrong(&client, "garbage", "null", -32700,
+              "Parse error: line 1, column 1 (byte 1): expected a value, found 'g'");
+    ask_wrong(&client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xff\"}", "null", -32700, "UTF-8");
+    say_bytes(&client, "{\"id\":1\0}", 9);
+    assert_non_null(strstr(sent(&client), "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32700"));
+    say_bytes(&client, "", 0);
+    assert_int_equal(client.count, 1);
+    ask_wrong(&client, "5", "null", -32600, "object");
+    ask_wrong(&client, "\"x\"", "null", -32600, "object");
+    ask_wrong(&client, "null", "null", -32600, "object");
+    stop(&client);
+}
+
+static void json_that_is_more_than_we_take_is_answered_with_its_id(void **state)
+{
+    struct client client;
+    struct strbuf json;
+    int i;
+
+    (void)state;
+    start(&client);
+    ask_wrong(&client, "{\"jsonrpc\":\"2.0\",\"method\":\"ping\",\"params\":{\"x\":1e999},\"id\":\"a\"}",
+              "\"a\"", -32600, "overflow");
+    ask_wrong(&client,
+              "{\"jsonrpc\":\"2.0\",\"method\":\"ping\",\"params\":{\"x\":99999999999999999999},\"id\":2}",
+              "2", -32600, "big");
+    ask_wrong(&client, "{\"jsonrpc\":\"2.0\",\"method\":\"ping\",\"params\":{\"\\u0000\":1},\"id\":3}", "3",
+              -32600, "NUL");
+    strbuf_init(&json, 0);
+    strbuf_adds(&json, "{\"jsonrpc\":\"2.0\",\"method\":\"ping\",\"params\":{\"x\":");
+    for (i = 0; i < 100000; i++)
+        strbuf_addc(&json, '[');
+    for (i = 0; i < 100000; i++)
+        strbuf_addc(&json, ']');
+    strbuf_adds(&json, "},\"id\":4}");
+    ask_wrong(&client, json.bytes, "4", -32600, "depth");
+    strbuf_clear(&json);
+    strbuf_adds(&json, "{\"jsonrpc\":\"2.0\",\"method\":\"ping\",\"params\":{\"x\":[0");
+    for (i = 0; i < 1000000; i++)
+        strbuf_adds(&json, ",0");
+    strbuf_adds(&json, "]},\"id\":5}");
+    ask_wrong(&client, json.bytes, "5", -32600, "values");
+    strbuf_fini(&json);
+    stop(&client);
+}
+
+static void lone_surrogates_become_replacement_characters(void **state)
+{
+    struct client client;
+
+    (void)state;
+    start(&client);
+    shake_hands(&client, "2025-11-25");
+    ask(&client, CALL("1", "echo-text", "{\"code\":\"a\\ud800b\\ud83d\\ude00\"}"),
+        TEXT_RESULT("1", "\"a\xef\xbf\xbd"
+                         "b\xf0\x9f\x98\x80\""));
+    stop(&client);
+}
+
+static void a_message_of_64_mib_is_taken(void **state)
+{
+    struct client client;
+    size_t len = TRANSPORT_MAX_MESSAGE;
+    char *bytes = malloc(len), *at;
+    static const char head[] = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":{\"x\":\"";
+
+    (void)state;
+    assert_non_null(bytes);
+    memset(bytes, 'x', len);
+    memcpy(bytes, head, sizeof head - 1);
+    at = bytes + len - 3;
+    memcpy(at, "\"}}", 3);
+    start(&client);
+    connection_message(client.connection, bytes, len);
+    assert_string_equal(sent(&client), "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n");
+    forget(&client);
+    connection_oversized(client.connection);
+    assert_non_null(strstr(sent(&client), "\"id\":null,\"error\":{\"code\":-32600"));
+    stop(&client);
+    free(bytes);
+}
+
+static void too_much_under_way_is_refused(void **state)
+{
+    struct client client;
+    size_t len = 60u << 20, i;
+    char *bytes = malloc(len), *again = malloc(len);
+
+    (void)state;
+    assert_non_null(bytes);
+    assert_non_null(again);
+    start(&client);
+    shake_hands(&client, "2025-11-25");
+    for (i = 0; i < 5; i++) {
+        static const char call[] = CALL("0", "wait", "{}");
+
+        memset(bytes, ' ', len);
+        memcpy(bytes + 0, call, sizeof call - 2);
+        bytes[len - 1] = '}';
+        bytes[22] = (char)('0' + i);
+        forget(&client);
+        connection_message(client.connection, bytes, len);
+        assert_int_equal(client.count, i == 4);
+    }
+    assert_non_null(strstr(sent(&client), "\"id\":4,\"error\":{\"code\":-32603"));
+    fake_finish(0, "", false);
+    ask_nothing(&client, CALL("77", "wait", "{}"));
+    fake_finish(0, "", false);
+    for (i = 0; i < 2; i++) {
+        bytes[22] = (char)('5' + i);
+        forget(&client);
+        connection_message(client.connection, memcpy(again, bytes, len), len);
+        assert_int_equal(client.count, 0);
+        fake_finish(fake_call_count - 1, "", false);
+    }
+    stop(&client);
+    free(again);
+    free(bytes);
+}
+
+/* Every answer is one well-formed response. Ids that hold a lone surrogate are JSON that jansson does not
+ * read. */
+static void check_answers(struct client *client, const char *asked, size_t asked_len, bool must_be_error)
+{
+    struct json_text *text = malloc(sizeof *text);
+    json_t *answer, *error;
+    struct err err;
+
+    assert_non_null(text);
+    json_text_init(text);
+    if (client->count > 1)
+        fail_msg("%.*s\nanswered: %s", (int)asked_len, asked, sent(client));
+    if (client->count == 1) {
+        if (!json_text_scan(text, client->sent.bytes, client->sent.len, &err))
+            fail_msg("%.*s\nanswered: %s%s", (int)asked_len, asked, sent(client), err.message);
+        answer = json_loadb(client->sent.bytes, client->sent.len, JSON_ALLOW_NUL, NULL);
+        assert_non_null(answer);
+        if (must_be_error) {
+            error = json_object_get(answer, "error");
+            if (!json_is_integer(json_object_get(error, "code")) ||
+                !json_is_string(json_object_get(error, "message")) || !json_object_get(answer, "id") ||
+                json_object_size(answer) != 3)
+                fail_msg("%.*s\nanswered: %s", (int)asked_len, asked, sent(client));
+        }
+        json_decref(answer);
+    }
+    json_text_fini(text);
+    free(text);
+}
+
+static uint64_t random_state;
+
+static size_t random_below(size_t n)
+{
+    random_state ^= random_state << 13;
+    random_state ^= random_state >> 7;
+    random_state ^= random_state << 17;
+    return (size_t)(random_state % n);
+}
+
+static const char *const fragments[] = {
+    "{",
+    "}",
+    "[",
+    "]",
+    ":",
+    ",",
+    "\"",
+    "\\",
+    "null",
+    "true",
+    "1e999",
+    "-",
+    "1.5",
+    "99999999999999999999",
+    "\\ud800",
+    "\\u0000",
+    "\"id\"",
+    "\"method\"",
+    "\"params\"",
+    "\"jsonrpc\"",
+    "\"2.0\"",
+    "\"_meta\"",
+    "\"name\"",
+    "\"arguments\"",
+    "\"tools/call\"",
+    "\"tools/list\"",
+    "\"progressToken\"",
+    "\"requestId\"",
+    "\"result\"",
+    " ",
+    "\xff",
+    "\xe2\x82\xac",
+    "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\"",
+    "\"protocolVersion\"",
+    "\n",
+    "0",
+};
+
+static const char *const bases[] = {
+    "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"nope\",\"params\":{}}",
+    "{\"jsonrpc\":\"2.0\",\"id\":\"x\",\"method\":\"tools/"
+    "call\",\"params\":{\"name\":\"nope\",\"arguments\":{\"code\":\"1\"}}}",
+    "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/list\",\"params\":{\"cursor\":\"x\"}}",
+    "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/list\",\"params\":{\"_meta\":{" MODERN_KEYS(
+        "2027-01-01") "}}}",
+    "[{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"ping\"}]",
+    "{\"jsonrpc\":\"2.0\",\"id\":9,\"method\":\"initialize\",\"params\":{\"protocolVersion\":17}}",
+};
+
+/* An invalid request, or at least one that was changed: at least 1 byte. */
+static size_t make_invalid(char *bytes, size_t room)
+{
+    size_t len = 0, i, n, part;
+    const char *base;
+
+    switch (random_below(4)) {
+    case 0: /* noise */
+        len = 1 + random_below(60);
+        for (i = 0; i < len; i++)
+            bytes[i] = (char)random_below(256);
+        return len;
+    case 1: /* pieces of messages in any order */
+        n = 1 + random_below(12);
+        for (i = 0; i < n; i++) {
+            base = fragments[random_below(sizeof fragments / sizeof *fragments)];
+            part = strlen(base);
+            if (len + part < room) {
+                memcpy(bytes + len, base, part);
+                len += part;
+            }
+        }
+        return len;
+    case 2: /* an invalid request, well-formed */
+        base = bases[random_below(sizeof bases / sizeof *bases)];
+        memcpy(bytes, base, strlen(base));
+        return strlen(base);
+    default: /* the same, damaged */
+        base = bases[random_below(sizeof bases / sizeof *bases)];
+        len = strlen(base);
+        memcpy(bytes, base, len);
+        n = 1 + random_below(3);
+        for (i = 0; i < n; i++)
+            bytes[random_below(len)] = (char)random_below(256);
+        return random_below(3) == 0 ? 1 + random_below(len) : len;
+    }
+}
+
+static void ten_thousand_invalid_requests_are_survived(void **state)
+{
+    const char *given = getenv("CL_MCP_TEST_SEED");
+    uint64_t seed = given ? strtoull(given, NULL, 10) : (uint64_t)time(NULL) * 2654435761u;
+    char bytes[1024];
+    struct client client;
+    size_t i, len, answered = 0;
+
+    (void)state;
+    print_message("# seed %llu (CL_MCP_TEST_SEED)\n", (unsigned long long)seed);
+    random_state = seed | 1;
+    start(&client);
+    shake_hands(&client, "2025-11-25");
+    for (i = 0; i < 10000; i++) {
+        len = make_invalid(bytes, sizeof bytes);
+        say_bytes(&client, bytes, len);
+        /* Damage can make a valid request of an invalid one, such as another method's name: not counted on.
+         */
+        check_answers(&client, bytes, len, strstr(sent(&client), "\"error\"") != NULL || client.count == 0);
+        answered += client.count;
+        while (fake_call_count > 0)
+            fake_finish(0, "", false);
+    }
+    assert_in_range(answered, 8000, 10000);
+    ask(&client, CALL("1", "echo-text", "{\"code\":\"alive\"}"), TEXT_RESULT("1", "\"alive\""));
+    say(&client, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/list\"}");
+    assert_non_null(strstr(sent(&client), "\"result\":{\"tools\":["));
+    stop(&client);
+}
+
+static void the_invalid_requests_of_the_law_have_their_codes(void **state)
+{
+    struct client client;
+    size_t i;
+
+    (void)state;
+    start(&client);
+    shake_hands(&client, "2025-06-18");
+    for (i = 0; i < 10000; i++) {
+        ask_wrong(&client, "{nope", "null", -32700, "Parse error");
+        ask_wrong(&client, "{\"jsonrpc\":\"2.0\",\"id\":1}", "1", -32600, "Invalid Request");
+        ask_wrong(&client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"nope\"}", "1", -32601,
+                  "Method not found");
+        ask_wrong(&client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{}}", "1",
+                  -32602, "Invalid params");
+    }
+    ask(&client, CALL("1", "echo-text", "{\"code\":\"alive\"}"), TEXT_RESULT("1", "\"alive\""));
+    stop(&client);
+}
+
+static void every_truncation_and_every_changed_byte_gets_at_most_one_answer(void **state)
+{
+    static const char whole[] =
+        "{\"jsonrpc\":\"2.0\",\"id\":12,\"method\":\"tools/call\",\"params\":{\"name\":\"wait\",\"_meta\":"
+        "{\"progressToken\":\"\\u00e9\"},\"arguments\":{}}}";
+    char copy[sizeof whole];
+    struct client client;
+    size_t at, len = sizeof whole - 1;
+    int byte;
+
+    (void)state;
+    start(&client);
+    shake_hands(&client, "2025-11-25");
+    for (at = 0; at < len; at++) {
+        say_bytes(&client, whole, at);
+        assert_int_equal(client.count, 1);
+        check_answers(&client, whole, at, true);
+    }
+    for (at = 0; at < len; at++) {
+        for (byte = 0; byte < 256; byte += 3) {
+            memcpy(copy, whole, sizeof whole);
+            copy[at] = (char)byte;
+            say_bytes(&client, copy, len);
+            while (fake_call_count > 0)
+                fake_finish(0, "", false);
+            check_answers(&client, copy, len, false);
+        }
+    }
+    stop(&client);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(initialize_answers_with_what_we_are),
+        cmocka_unit_test(initialize_negotiates),
+        cmocka_unit_test(initialize_refuses_params_of_the_wrong_shape),
+        cmocka_unit_test(before_initialize_only_ping_is_served),
+        cmocka_unit_test(requests_are_served_before_initialized_arrives),
+        cmocka_unit_test(tools_list_is_one_page),
+        cmocka_unit_test(tools_call_gives_the_text_of_the_tool),
+        cmocka_unit_test(tools_call_repairs_text_that_is_no_utf8),
+        cmocka_unit_test(an_unknown_tool_is_a_protocol_error_in_every_revision),
+        cmocka_unit_test(wrong_arguments_are_errors_first_and_results_later),
+        cmocka_unit_test(structured_content_is_sent_where_it_exists),
+        cmocka_unit_test(structured_content_is_an_object_until_it_may_be_anything),
+        cmocka_unit_test(ids_are_echoed_as_they_were_written),
+        cmocka_unit_test(ids_that_begin_alike_are_different),
+        cmocka_unit_test(ids_of_other_types_are_refused),
+        cmocka_unit_test(a_duplicate_of_an_id_under_way_is_refused),
+        cmocka_unit_test(cancelled_requests_are_not_answered),
+        cmocka_unit_test(idle_is_said_when_the_last_request_ends),
+        cmocka_unit_test(a_connection_may_be_freed_when_idle_is_said),
+        cmocka_unit_test(progress_carries_the_token_and_grows),
+        cmocka_unit_test(without_a_token_there_is_no_progress),
+        cmocka_unit_test(a_token_of_any_length_is_not_echoed_again_and_again),
+        cmocka_unit_test(unknown_methods_name_the_nearest),
+        cmocka_unit_test(notifications_and_responses_are_never_answered),
+        cmocka_unit_test(modern_requests_need_no_handshake),
+        cmocka_unit_test(modern_envelopes_are_checked),
+        cmocka_unit_test(legacy_methods_do_not_exist_in_the_modern_era),
+        cmocka_unit_test(batches_belong_to_one_revision),
+        cmocka_unit_test(a_batch_is_answered_when_all_of_it_is_done),
+        cmocka_unit_test(wrong_messages_in_a_batch_are_answered_one_by_one),
+        cmocka_unit_test(a_batch_has_at_most_100_messages),
+        cmocka_unit_test(texts_that_are_not_json_say_where),
+        cmocka_unit_test(json_that_is_more_than_we_take_is_answered_with_its_id),
+        cmocka_unit_test(lone_surrogates_become_replacement_characters),
+        cmocka_unit_test(a_message_of_64_mib_is_taken),
+        cmocka_unit_test(too_much_under_way_is_refused),
+        cmocka_unit_test(ten_thousand_invalid_requests_are_survived),
+        cmocka_unit_test(the_invalid_requests_of_the_law_have_their_codes),
+        cmocka_unit_test(every_truncation_and_every_changed_byte_gets_at_most_one_answer),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,296 @@
+/*
+ * Tools: looking them up, the schema that clients get, and the check of arguments.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "fake_tools.h"
+#include "tools/registry.h"
+#include "tools/similar.h"
+
+static void tools_are_found_by_any_spelling(void **state)
+{
+    static const char *const spellings[] = {"echo-text",         "Echo_Text",      "ECHO-TEXT",
+                                            "lisp/echo-text",    "lisp.echo_text", "a/b/echo-text",
+                                            "server.x/Echo-text"};
+    size_t i;
+
+    (void)state;
+    for (i = 0; i < sizeof spellings / sizeof *spellings; i++)
+        assert_ptr_equal(registry_find(spellings[i]), &fake_echo);
+    assert_null(registry_find(""));
+    assert_null(registry_find("echo"));
+    assert_null(registry_find("echo-text2"));
+    assert_null(registry_find("echo-text/"));
+    assert_null(registry_find("echo text"));
+    assert_int_equal(registry_count(), 3);
+    assert_ptr_equal(registry_at(1), &fake_wait);
+}
+
+static void the_nearest_tool_is_named(void **state)
+{
+    (void)state;
+    assert_string_equal(registry_nearest("ehco-text"), "echo-text");
+    assert_string_equal(registry_nearest("Echo_Tex"), "echo-text");
+    assert_string_equal(registry_nearest("ns/load-sistem"), "load-system");
+    assert_string_equal(registry_nearest("load"), "load-system");
+    assert_string_equal(registry_nearest("wiat"), "wait");
+    assert_null(registry_nearest("frobnicate"));
+    assert_null(registry_nearest(""));
+    assert_null(registry_nearest("x"));
+}
+
+static void of_equally_near_names_the_first_is_taken(void **state)
+{
+    struct similar search;
+
+    (void)state;
+    similar_init(&search, "AA_B");
+    similar_offer(&search, "zzzz");
+    assert_null(search.best);
+    similar_offer(&search, "aa-c");
+    similar_offer(&search, "aa-d");
+    assert_string_equal(search.best, "aa-c");
+    similar_offer(&search, "aa-b");
+    assert_string_equal(search.best, "aa-b");
+}
+
+/* ${json} becomes ${expected}, or is refused with a sentence that contains it. */
+static void expect(const struct tool *tool, const char *json, const char *expected, bool is_good)
+{
+    json_t *given = json_loads(json, JSON_ALLOW_NUL, NULL), *checked;
+    struct err err = {.code = ERR_NONE};
+    char *dumped;
+
+    assert_non_null(given);
+    checked = registry_check_arguments(tool, given, &err);
+    if (is_good) {
+        if (!checked)
+            fail_msg("%s: %s", json, err.message);
+        dumped = json_dumps(checked, JSON_COMPACT | JSON_SORT_KEYS);
+        assert_string_equal(dumped, expected);
+        free(dumped);
+    } else {
+        if (checked)
+            fail_msg("%s was taken", json);
+        assert_int_equal(err.code, ERR_INVALID);
+        if (!strstr(err.message, expected))
+            fail_msg("%s: %s", json, err.message);
+    }
+    json_decref(checked);
+    json_decref(given);
+}
+
+static void good(const char *json, const char *expected)
+{
+    expect(&fake_echo, json, expected, true);
+}
+
+static void bad(const char *json, const char *expected)
+{
+    expect(&fake_echo, json, expected, false);
+}
+
+static void arguments_get_their_canonical_names(void **state)
+{
+    (void)state;
+    good("{\"code\":\"x\"}", "{\"code\":\"x\"}");
+    good("{\"Code\":\"x\",\"MAX_OUTPUT\":5}", "{\"code\":\"x\",\"max-output\":5}");
+    good("{\"form\":\"x\"}", "{\"code\":\"x\"}");
+    good("{\"expression\":\"x\"}", "{\"code\":\"x\"}");
+    good("{\"input\":\"x\"}", "{\"code\":\"x\"}");
+    expect(&fake_load, "{\"system_name\":\"alexandria\"}", "{\"system\":\"alexandria\"}", true);
+    expect(&fake_load, "{\"form\":\"x\"}", "Unknown argument form", false);
+    bad("{\"code\":\"x\",\"form\":\"y\"}", "Argument code is given twice, once as form");
+    bad("{\"max-output\":1,\"max_output\":1,\"code\":\"\"}", "given twice");
+}
+
+static void arguments_that_are_null_count_as_absent(void **state)
+{
+    struct err err;
+    json_t *checked;
+
+    (void)state;
+    good("{\"code\":\"x\",\"timeout\":null,\"nonsense\":null,\"form\":null}", "{\"code\":\"x\"}");
+    bad("{\"code\":null}", "Missing argument code of echo-text: a string. What to give back.");
+    checked = registry_check_arguments(&fake_wait, NULL, &err);
+    assert_non_null(checked);
+    json_decref(checked);
+    assert_null(registry_check_arguments(&fake_echo, NULL, &err));
+}
+
+static void numbers_may_be_strings(void **state)
+{
+    (void)state;
+    good("{\"code\":\"\",\"max-output\":\"30\"}", "{\"code\":\"\",\"max-output\":30}");
+    good("{\"code\":\"\",\"max-output\":3e1}", "{\"code\":\"\",\"max-output\":30}");
+    good("{\"code\":\"\",\"timeout\":\"0.5\"}", "{\"code\":\"\",\"timeout\":0.5}");
+    good("{\"code\":\"\",\"timeout\":600}", "{\"code\":\"\",\"timeout\":600}");
+    good("{\"code\":\"\",\"level\":\"-9007199254740992\"}", "{\"code\":\"\",\"level\":-9007199254740992}");
+    good("{\"code\":\"\",\"level\":9223372036854775807}", "{\"code\":\"\",\"level\":9223372036854775807}");
+    bad("{\"code\":\"\",\"max-output\":\"\"}",
+        "Argument max-output must be an integer between 1 and 1000, got \"\"");
+    bad("{\"code\":\"\",\"max-output\":\"5x\"}", "got \"5x\"");
+    bad("{\"code\":\"\",\"max-output\":\"1-1\"}", "got \"1-1\"");
+    bad("{\"code\":\"\",\"max-output\":\" 5\"}", "got \" 5\"");
+    bad("{\"code\":\"\",\"max-output\":\"5\\u0000\"}", "max-output");
+    bad("{\"code\":\"\",\"timeout\":\"nan\"}",
+        "Argument timeout must be a number between 0.1 and 600, got \"nan\"");
+    bad("{\"code\":\"\",\"timeout\":\"inf\"}", "timeout");
+    bad("{\"code\":\"\",\"timeout\":\"1e999\"}", "timeout");
+    bad("{\"code\":\"\",\"timeout\":\"0x10\"}", "timeout");
+    expect(&fake_load, "{\"system\":\"x\",\"ratio\":\"1e999\"}",
+           "Argument ratio must be a number, got \"1e999\"", false);
+    expect(&fake_load, "{\"system\":\"x\",\"ratio\":\"-2.5e-1\"}", "{\"ratio\":-0.25,\"system\":\"x\"}",
+           true);
+    bad("{\"code\":\"\",\"level\":\"1e300\"}", "level must be an integer, got \"1e300\"");
+}
+
+static void arguments_of_the_wrong_type_are_refused(void **state)
+{
+    (void)state;
+    bad("{\"code\":5}", "Argument code must be a string, got 5");
+    bad("{\"code\":[\"x\"]}", "Argument code must be a string, got an array");
+    bad("{\"code\":{}}", "got an object");
+    bad("{\"code\":\"\",\"max-output\":0}", "between 1 and 1000, got 0");
+    bad("{\"code\":\"\",\"max-output\":1001}", "got 1001");
+    bad("{\"code\":\"\",\"max-output\":1.5}", "an integer between 1 and 1000, got 1.5");
+    bad("{\"code\":\"\",\"max-output\":true}", "got true");
+    bad("{\"code\":\"\",\"timeout\":0.05}", "got 0.05");
+    bad("{\"code\":\"\",\"capture-time\":\"yes\"}",
+        "Argument capture-time must be true or false, got \"yes\"");
+    bad("{\"code\":\"\",\"capture-time\":1}", "true or false, got 1");
+    bad("{\"code\":\"\",\"type\":\"macros\"}",
+        "Argument type must be one of all, functions, variables, got \"macros\"");
+    bad("{\"code\":\"\",\"systems\":\"a\"}", "an array of strings, got \"a\"");
+    bad("{\"code\":\"\",\"systems\":[\"a\",2]}", "an array of strings, but element 2 is a number");
+    good("{\"code\":\"\",\"capture-time\":false,\"type\":\"Functions\",\"systems\":[\"a\",\"b\"]}",
+         "{\"capture-time\":false,\"code\":\"\",\"systems\":[\"a\",\"b\"],\"type\":\"functions\"}");
+}
+
+static void unknown_arguments_are_refused_with_the_nearest_name(void **state)
+{
+    (void)state;
+    bad("{\"cdoe\":\"x\"}",
+        "Unknown argument cdoe; did you mean code. echo-text takes code, max-output, timeout");
+    bad("{\"code\":\"x\",\"zzzzzzz\":1}", "Unknown argument zzzzzzz. echo-text takes");
+    expect(&fake_wait, "{\"x\":1}", "wait takes no arguments", false);
+}
+
+static void strings_are_passed_whole_with_their_nuls(void **state)
+{
+    json_t *given = json_loads("{\"code\":\"a\\u0000b\",\"systems\":[\"c\\u0000d\"]}", JSON_ALLOW_NUL, NULL),
+           *checked;
+    struct err err;
+
+    (void)state;
+    checked = registry_check_arguments(&fake_echo, given, &err);
+    assert_non_null(checked);
+    assert_int_equal(json_string_length(json_object_get(checked, "code")), 3);
+    assert_memory_equal(json_string_value(json_object_get(checked, "code")), "a\0b", 3);
+    assert_int_equal(json_string_length(json_array_get(json_object_get(checked, "systems"), 0)), 3);
+    json_decref(given);
+    json_decref(checked);
+}
+
+static char *listing(const char *spec)
+{
+    struct err err;
+    json_t *tools = registry_listing(spec, &err);
+    char *dumped;
+
+    if (!tools)
+        fail_msg("%s: %s", spec, err.message);
+    dumped = json_dumps(tools, JSON_COMPACT | JSON_REAL_PRECISION(15));
+    json_decref(tools);
+    return dumped;
+}
+
+static void the_listing_holds_schemas_that_strict_clients_accept(void **state)
+{
+    char *dumped = listing("core");
+
+    (void)state;
+    assert_string_equal(
+        dumped,
+        "[{\"name\":\"echo-text\",\"title\":\"Echo\",\"description\":\"Give back the "
+        "code.\",\"inputSchema\":{\"type\":"
+        "\"object\",\"properties\":{\"code\":{\"type\":\"string\",\"description\":\"What to give back.\"},"
+        "\"max-output\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":1000,\"description\":\"Bytes.\"},"
+        "\"timeout\":{\"type\":\"number\",\"minimum\":0.1,\"maximum\":600,\"description\":\"Seconds.\"},"
+        "\"level\":{\"type\":\"integer\",\"description\":\"Any integer.\"},"
+        "\"capture-time\":{\"type\":\"boolean\",\"description\":\"Measure.\"},"
+        "\"type\":{\"type\":\"string\",\"enum\":[\"all\",\"functions\",\"variables\"],\"description\":\"What "
+        "kind.\"},"
+        "\"systems\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},\"description\":\"Names.\"}},"
+        "\"required\":[\"code\"],\"additionalProperties\":false},\"annotations\":{\"readOnlyHint\":true,"
+        "\"destructiveHint\":false,\"idempotentHint\":false,\"openWorldHint\":false}}]");
+    free(dumped);
+    dumped = listing("wait");
+    assert_string_equal(
+        dumped,
+        "[{\"name\":\"wait\",\"title\":\"Wait\",\"description\":\"Answer when told to.\",\"inputSchema\":"
+        "{\"type\":\"object\",\"properties\":{},\"additionalProperties\":false},\"annotations\":"
+        "{\"readOnlyHint\":false,\"destructiveHint\":true,\"idempotentHint\":false,\"openWorldHint\":true}}"
+        "]");
+    free(dumped);
+}
+
+static void expect_listed(const char *spec, const char *names)
+{
+    struct err err;
+    json_t *tools = registry_listing(spec, &err), *tool;
+    char found[100] = "";
+    size_t i;
+
+    assert_non_null(tools);
+    json_array_foreach(tools, i, tool)
+    {
+        strcat(found, json_string_value(json_object_get(tool, "name")));
+        strcat(found, " ");
+    }
+    assert_string_equal(found, names);
+    json_decref(tools);
+}
+
+static void the_listing_is_chosen_by_set_or_names(void **state)
+{
+    struct err err;
+
+    (void)state;
+    expect_listed("core", "echo-text ");
+    expect_listed("standard", "echo-text wait ");
+    expect_listed("full", "echo-text wait load-system ");
+    expect_listed("load_system, Echo-Text", "echo-text load-system ");
+    expect_listed("wait,wait", "wait ");
+    expect_listed("core,load-system", "echo-text load-system ");
+    assert_null(registry_listing("load-sytem", &err));
+    assert_string_equal(err.message, "unknown tool \"load-sytem\"; did you mean load-system");
+    assert_null(registry_listing("", &err));
+    assert_null(registry_listing("wait,,core", &err));
+    assert_int_equal(err.code, ERR_INVALID);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tools_are_found_by_any_spelling),
+        cmocka_unit_test(the_nearest_tool_is_named),
+        cmocka_unit_test(of_equally_near_names_the_first_is_taken),
+        cmocka_unit_test(arguments_get_their_canonical_names),
+        cmocka_unit_test(arguments_that_are_null_count_as_absent),
+        cmocka_unit_test(numbers_may_be_strings),
+        cmocka_unit_test(arguments_of_the_wrong_type_are_refused),
+        cmocka_unit_test(unknown_arguments_are_refused_with_the_nearest_name),
+        cmocka_unit_test(strings_are_passed_whole_with_their_nuls),
+        cmocka_unit_test(the_listing_holds_schemas_that_strict_clients_accept),
+        cmocka_unit_test(the_listing_is_chosen_by_set_or_names),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
