@@ -66,6 +66,7 @@ static struct operation *new_run(struct session *s, enum operation_kind kind, co
         strbuf_add(&op->code, options->code, options->code_len);
     op->timeout_ms = options->timeout_ms;
     op->keeps_record = options->keeps_record;
+    op->is_examination = options->is_examination;
     op->on_progress = options->on_progress;
     return op;
 }

@@ -50,6 +50,7 @@ struct operation_options {
     const char *what;             /* borrowed: shown while it runs, e.g. the beginning of the code */
     int timeout_ms;               /* from when it starts to run; 0: the session's limit at that time */
     bool keeps_record;            /* an error becomes the session's last error, a success clears it; the state after it is kept as a checkpoint */
+    bool is_examination;          /* session_enter(): the reply holds the frames with their locals and becomes part of the error's record */
     const char *code;             /* borrowed: what the journal says was evaluated; NULL for nothing */
     size_t code_len;
     operation_done *done;
@@ -71,7 +72,7 @@ struct operation *session_run(struct session *s, const struct operation_options 
  * session_enter(s, options, sequence, resumes):
  * The same in a copy of the process that is frozen at an error.
  *
- * sequence    of the error's record
+ * sequence    of the error's record; 0: a copy of the session's process as it is now
  * resumes     true: if it succeeds the copy becomes the session's process, and what was that becomes a checkpoint; false: the
  *             copy is thrown away
  */

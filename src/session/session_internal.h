@@ -19,7 +19,7 @@
 
 enum operation_kind {
     OPERATION_RUN,        /* in the session's process */
-    OPERATION_LOOK,       /* in a copy of a frozen error, which is thrown away */
+    OPERATION_LOOK,       /* in a copy of a frozen error or of the process, which is thrown away */
     OPERATION_RESUME,     /* in a copy of a frozen error, which becomes the process if it succeeds */
     OPERATION_RESET,      /* a fresh process */
     OPERATION_CHECKPOINT, /* make one with a name */
@@ -34,10 +34,11 @@ struct operation {
     struct strbuf what;
     struct strbuf code; /* for the journal */
     bool has_code;
-    int sequence; /* LOOK and RESUME: which error */
+    int sequence; /* LOOK and RESUME: which error; 0: the session's own process */
     char *name;   /* CHECKPOINT: its name; ROLLBACK: where to */
     int timeout_ms;
     bool keeps_record;
+    bool is_examination;
     operation_done *done; /* NULL once cancelled */
     operation_progress *on_progress;
     void *arg;

@@ -431,22 +431,41 @@ static struct error_record *find_error(struct session *s, int sequence)
     return NULL;
 }
 
-/* Copy the frozen process of an error; the copy is the visitor. */
+/* Whose copy the operation is to run in; NULL if it is not there any more. */
+static struct worker *host_of(struct session *s, const struct operation *op)
+{
+    if (op->sequence == 0)
+        return s->worker;
+    struct error_record *r = find_error(s, op->sequence);
+    return r != NULL && r->frozen != NULL && worker_state(r->frozen) == WORKER_IDLE ? r->frozen : NULL;
+}
+
+/* Make the copy in which the operation is to run; it is the visitor. */
 static void visit(struct session *s, struct operation *op)
 {
-    struct error_record *r = find_error(s, op->sequence);
+    struct worker *host = host_of(s, op);
     struct worker_events events = process_events(s);
     events.on_gone = on_visitor_gone;
     struct err err;
-    err_set(&err, ERR_GONE, "The process that was frozen at this error is not there any more.");
+    err_set(&err, ERR_GONE, "This error cannot be entered any more; list-errors says which can.");
     take_up(s, op);
-    if (r != NULL && r->frozen != NULL && worker_state(r->frozen) == WORKER_IDLE)
-        s->visitor = fork_from(r->frozen, &events, &err);
+    if (host != NULL)
+        s->visitor = fork_from(host, &events, &err);
     if (s->visitor == NULL) {
         session_deliver(s, op, &(struct outcome){.kind = OUTCOME_UNAVAILABLE, .why = err.message});
         return;
     }
     enter_state(s, SESSION_VISITING, VISIT_MS);
+}
+
+static void action_answered(struct session *s, struct event *e)
+{
+    const char *why = is_reply(e->document, "refused") ? sexp_string(sexp_nth(sexp_root(e->document), 2), NULL) : NULL;
+    if (why != NULL) {
+        free(s->why_no_checkpoint);
+        s->why_no_checkpoint = xstrdup(why);
+    }
+    sexp_document_free(e->document);
 }
 
 static void action_enter(struct session *s, struct event *e)
@@ -662,6 +681,11 @@ static void action_finish(struct session *s, struct event *e)
         s->is_unproven = false;
         write_journal(s, op, JOURNAL_OK);
         s->at = s->evaluations;
+    }
+    struct error_record *examined = ok && op->is_examination ? find_error(s, op->sequence) : NULL;
+    if (examined != NULL && examined->details == NULL) {
+        examined->details = e->document;
+        e->document = NULL;
     }
     session_deliver(s, op, &(struct outcome){.kind = ok ? OUTCOME_OK : OUTCOME_REFUSED, .reply = reply});
     sexp_document_free(e->document);
@@ -950,8 +974,14 @@ static struct error_record *record_of_death(struct session *s, const struct chil
 static void visitor_died(struct session *s, struct event *e)
 {
     struct operation *op = s->current;
+    if (s->state == SESSION_VISITING) {
+        const char *why = s->why_no_checkpoint != NULL ? s->why_no_checkpoint : "This needs a copy of the Lisp, which could not be made.";
+        session_deliver(s, op, &(struct outcome){.kind = OUTCOME_UNAVAILABLE, .why = why});
+        leave(s);
+        return;
+    }
     struct error_record *r = record_of_death(s, e->end);
-    r->session_note = xstrdup("It died in a copy of the frozen error: the session itself and the frozen error are as they were.");
+    r->session_note = xstrdup(op->sequence == 0 ? "It died in a copy of the session, which itself is as it was." : "It died in a copy of the frozen error: the session and the frozen error are as they were.");
     write_journal(s, op, JOURNAL_DIED);
     deliver_error(s, op, r);
     leave(s);

@@ -9,7 +9,7 @@
     X(ABSENT, "absent")               /* no process */                                                         \
     X(STARTING, "starting")           /* asked the zygote for one */                                           \
     X(IDLE, "idle")                   /* nothing to do */                                                      \
-    X(VISITING, "visiting")           /* a frozen error is being copied, to run an operation there */          \
+    X(VISITING, "visiting")           /* a copy is being made, of a frozen error or of the process, to run an operation in */ \
     X(RUNNING, "running")             /* an operation was sent */                                              \
     X(INTERRUPTING, "interrupting")   /* it was interrupted once */                                            \
     X(INSISTING, "insisting")         /* and again */                                                          \
@@ -54,7 +54,8 @@ enum session_event {
     X(begin)       /* the process is there: send the next operation, if there is one */                        \
     X(give_up)     /* every queued operation ends as unavailable */                                            \
     X(start_again) /* the process ended before it was ready: ask once more, or give up */                      \
-    X(enter)       /* the copy of the frozen error is there: send the operation to it */                       \
+    X(answered)    /* whoever was asked for the copy has answered; if it refused, the copy's end says so */        \
+    X(enter)       /* the copy is there: send the operation to it */                                           \
     X(finish)      /* the operation succeeded */                                                               \
     X(freeze)      /* the operation failed: report it, then copy the process where it stands */                \
     X(frozen)      /* copied, or refused: unwind, or read what cannot be read later */                         \
