@@ -3,29 +3,40 @@
 
 (in-package #:cl-mcp-agent)
 
+(defun minimal-report (id kind condition)
+  "Report CONDITION when even the report failed."
+  (list id :error
+        :type (if (typep condition 'condition)
+                  (symbol-name (class-name (class-of condition)))
+                  "ERROR")
+        :message "#<the report of this error failed>"
+        :kind kind
+        :classes '() :restarts (list (list "ABORT" "Return to top level." nil))
+        :frames *last-frames* :total-frames (length *last-frames*)
+        :package "CL-USER"))
+
+(defvar *own-process* 0
+  "The id of the process that may speak on the channel.")
+
 (defun reply (message)
   "End the request that runs with MESSAGE."
   (setf *token* 0)
   (flush-streams)
+  (unless (= (process-id) *own-process*)
+    ;; User code has forked; its child has no part in this conversation.
+    (end-process 0))
   (setf *id* nil)
-  (send-message message))
+  (unless (send-message message)
+    (send-message (if (eq :error (second message))
+                      (minimal-report (first message) :error nil)
+                      (list (first message) :refused
+                            "It was done, but the reply was too long to be sent.")))))
 
 (defun kind-of-condition (condition)
   (cond ((source-condition-p condition) :reader)
         ((and (typep condition 'simple-condition) (not (typep condition 'serious-condition)))
          :break)
         (t :error)))
-
-(defun minimal-report (id kind condition)
-  "Report CONDITION when even the report failed."
-  (list id :error
-        :type (handler-case (symbol-name (class-name (class-of condition)))
-                (error () "ERROR"))
-        :message "#<the report of this error failed>"
-        :kind kind
-        :classes '() :restarts (list (list "ABORT" "Return to top level." nil))
-        :frames *last-frames* :total-frames (length *last-frames*)
-        :package "CL-USER"))
 
 (defun serve-error (condition kind)
   "Report CONDITION to the request that runs and serve inside its context. Never returns."
@@ -92,7 +103,9 @@
   (let ((*in-a-hurry* (and *guard* t)))
     (call-as-interrupted
      (lambda ()
-       (serve-error (make-condition 'evaluation-interrupted) :interrupt)))))
+       (restart-case (serve-error (make-condition 'evaluation-interrupted) :interrupt)
+         (continue ()
+           :report "Go on from where it was interrupted."))))))
 
 ;;; The loop
 
@@ -151,7 +164,8 @@
   (call-with-debugger (lambda () (call-atomically #'serve)) #'debugger))
 
 (defun hello ()
-  (setf *id* nil
+  (setf *own-process* (process-id)
+        *id* nil
         *token* 0)
   (send-message (list 0 :hello
                       :pid (process-id)

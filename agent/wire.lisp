@@ -17,7 +17,8 @@
 ;;; Keywords
 
 (defparameter *wire-keywords*
-  '(:hello :configure :warm :fork :evaluate :abort :frames :list-definitions :describe-symbol
+  '(:probe :replay :evaluate-in-frame :frame :invoke-restart :restart :value
+    :definitions :finish :hello :configure :warm :fork :evaluate :abort :frames :list-definitions :describe-symbol
     :session-info :load-system :load-file :server-pid :directory :user-init :load :preload :pid
     :code :package :max-chars :print-length :print-level :capture-time :token :from :count :locals
     :type :name :system :force :path :compile))
@@ -297,7 +298,8 @@
                       count t
                       while (> rest 9))))
     (declare (type (integer 1 20) digits))
-    (loop for index of-type index downfrom (+ *output-end* digits -1) to *output-end*
+    (loop repeat digits
+          for index of-type index downfrom (+ *output-end* digits -1)
           do (multiple-value-bind (rest digit) (floor (the (unsigned-byte 62) integer) 10)
                (setf (aref *output-octets* index) (+ 48 digit)
                      integer rest)))
@@ -325,16 +327,17 @@
     (t (put-string "#<?>"))))
 
 (defun send-message (message)
-  "Send MESSAGE, a list, in one write."
+  "Send MESSAGE, a list, in one write. Returns whether it was short enough to be sent."
   (setf *output-end* +frame-header-length+)
   (put-value message)
-  (let ((length (- *output-end* +frame-header-length+)))
-    (when (> length +frame-limit+)
-      (end-process 74))
-    (loop for index from (1- +frame-header-length+) downto 0
-          do (let ((digit (logand 15 length)))
-               (setf (aref *output-octets* index) (+ digit (if (< digit 10) 48 87))
-                     length (ash length -4)))))
-  (send-octets *output-octets* *output-end*)
-  (when (> (length *output-octets*) 1048576)
-    (setf *output-octets* (make-array 65536 :element-type '(unsigned-byte 8)))))
+  (let* ((length (- *output-end* +frame-header-length+))
+         (short-enough (<= length +frame-limit+)))
+    (when short-enough
+      (loop for index from (1- +frame-header-length+) downto 0
+            do (let ((digit (logand 15 length)))
+                 (setf (aref *output-octets* index) (+ digit (if (< digit 10) 48 87))
+                       length (ash length -4))))
+      (send-octets *output-octets* *output-end*))
+    (when (> (length *output-octets*) 1048576)
+      (setf *output-octets* (make-array 65536 :element-type '(unsigned-byte 8))))
+    short-enough))

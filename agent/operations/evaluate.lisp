@@ -12,10 +12,13 @@
 (defvar *cuts* '())
 (defvar *readings* nil
   "The clock readings when the evaluation began, if its time is asked for.")
+(defconstant +warnings-kept+ 500)
+
 (defun note-warning (condition)
-  (push (let ((*capture* (make-capture)))
-          (list* condition (warning-entry condition)))
-        *warnings*))
+  (when (< (length (the list *warnings*)) +warnings-kept+)
+    (push (let ((*capture* (make-capture)))
+            (list* condition (warning-entry condition)))
+          *warnings*)))
 
 (defun warning-entries (condition)
   "List the warnings of this request for the reply, without CONDITION, which is reported itself."
@@ -135,13 +138,19 @@
                      nil
                      (storage-kind outcome)))))))
 
+(defconstant +reply-characters+ 3000000
+  "So many characters all values of a reply may have; each may need four octets.")
+
 (defun print-values (values max-characters length level)
   (setf *printed-values* '()
         *cuts* '())
-  (dolist (value values)
-    (multiple-value-bind (text cut) (print-value value max-characters length level)
-      (push text *printed-values*)
-      (push cut *cuts*))))
+  (let ((left +reply-characters+))
+    (dolist (value values)
+      (multiple-value-bind (text cut)
+          (print-value value (max 1 (min max-characters left)) length level)
+        (decf left (length text))
+        (push text *printed-values*)
+        (push cut *cuts*)))))
 
 ;;; Evaluation
 

@@ -123,12 +123,13 @@ stopped when STOP were printed, or one more than are kept."
 ;;; Conditions
 
 (defconstant +message-limit+ 65536)
+(defconstant +warning-limit+ 4096)
 
-(defun message-text (condition)
+(defun message-text (condition &optional (limit +message-limit+))
   (if (and *in-a-hurry* (not (storage-kind condition)))
       "#<the message was not printed: interrupted>"
       (multiple-value-bind (text count outcome)
-          (guarded (stream +message-limit+)
+          (guarded (stream limit)
             (write condition :stream stream :escape nil))
         (declare (ignore count))
         (cond ((null outcome) text)
@@ -145,14 +146,18 @@ stopped when STOP were printed, or one more than are kept."
                   (not (member name '(t standard-object structure-object condition))))
           collect (symbol-name name)))
 
+(defun shown-restarts (condition)
+  "List the restarts that a report of CONDITION shows, but for the agent's own ABORT."
+  (remove-if (lambda (restart) (member restart *own-restarts* :test #'eq))
+             (compute-restarts condition)))
+
 (defun restart-texts (condition)
   (append
-   (loop for restart in (compute-restarts condition)
-         unless (member restart *own-restarts* :test #'eq)
-           collect (list (let ((name (restart-name restart)))
-                           (if name (symbol-name name) "NIL"))
-                         (restart-text restart)
-                         (restart-takes-value-p restart)))
+   (loop for restart in (shown-restarts condition)
+         collect (list (let ((name (restart-name restart)))
+                         (if name (symbol-name name) "NIL"))
+                       (restart-text restart)
+                       (restart-takes-value-p restart)))
    (list (list "ABORT" "Return to top level." nil))))
 
 (defun restart-text (restart)
@@ -170,7 +175,7 @@ stopped when STOP were printed, or one more than are kept."
 (defun warning-entry (condition)
   "Return the class and the message of CONDITION, a warning, for the reply."
   (with-agent-syntax ()
-    (list (type-name-text (class-of condition)) (message-text condition))))
+    (list (type-name-text (class-of condition)) (message-text condition +warning-limit+))))
 
 (defun storage-hint (condition)
   (case (storage-kind condition)

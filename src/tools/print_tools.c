@@ -1,0 +1,17 @@
+/*
+ * print_tools: docs/tools.md on standard output. Part of the build, not of the installation.
+ */
+#include <stdio.h>
+
+#include "base/strbuf.h"
+#include "tools/document.h"
+
+int main(void)
+{
+    struct strbuf page;
+    strbuf_init(&page, 0);
+    tools_document(&page);
+    bool ok = fwrite(page.bytes, 1, page.len, stdout) == page.len && fflush(stdout) == 0;
+    strbuf_fini(&page);
+    return ok ? 0 : 1;
+}

@@ -1,0 +1,907 @@
+"""Tests of the agent, spoken to as the server does.
+
+    CL_MCP_AGENT_CORE=agent.core [CL_MCP_SBCL=sbcl] python3 tests/agent/test_agent.py
+
+Each test is named as a statement. CL_MCP_TEST_PATIENCE stretches every limit on a slow machine.
+"""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import agent_driver as driver  # noqa: E402
+
+CORE = os.environ.get("CL_MCP_AGENT_CORE")
+SBCL = os.environ.get("CL_MCP_SBCL", "sbcl")
+
+
+def start(**options):
+    return driver.start(CORE, SBCL, **options)
+
+
+class AgentTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.zygote = start()
+        assert cls.zygote.ask("warm").status == "ok"
+
+    @classmethod
+    def tearDownClass(cls):
+        driver.close_everything()
+
+    def setUp(self):
+        self.session = self.zygote.fork()
+
+    def tearDown(self):
+        for process in list(driver.Process.everything):
+            if process is not self.zygote:
+                process.close()
+
+    def ok(self, code, **arguments):
+        reply = self.session.evaluate(code, **arguments)
+        self.assertEqual(reply.status, "ok", reply)
+        return reply
+
+    def values(self, code, *expected, **arguments):
+        self.assertEqual(self.ok(code, **arguments).lists("values"), list(expected))
+
+    def fails(self, code, type=None, message=None, **arguments):
+        reply = self.session.evaluate(code, **arguments)
+        self.assertEqual(reply.status, "error", reply)
+        if type:
+            self.assertEqual(reply.type, type, reply)
+        if message:
+            self.assertIn(message, reply.message)
+        self.assertEqual(self.session.ask("abort").status, "ok")
+        return reply
+
+    def gone(self, code):
+        with self.assertRaises(driver.Gone):
+            self.session.evaluate(code)
+        status = driver.reap(self.session.pid, 5)
+        self.assertIsNotNone(status)
+        return status
+
+    def frames(self, reply):
+        return [frame[0] for frame in reply.lists("frames")]
+
+    def interrupted(self, code, after=0.1, again=None, limit=3.0):
+        identifier, token = self.session.start_evaluation(code)
+        time.sleep(after)
+        self.session.interrupt(token)
+        if again is not None:
+            time.sleep(again)
+            self.session.interrupt(token)
+        reply = self.session.answer(identifier, limit)
+        if reply.status == "error":
+            self.assertEqual(self.session.ask("abort").status, "ok")
+        self.values("(+ 1 2)", "3")
+        return reply
+
+
+class Processes(AgentTest):
+    def test_hello_says_who_it_is(self):
+        hello = self.session.hello
+        self.assertEqual(hello.implementation, "SBCL")
+        self.assertEqual(hello.pid, self.session.pid)
+        self.assertIn("fork", hello.features)
+
+    def test_a_copy_is_a_child_of_the_server(self):
+        with open(f"/proc/{self.session.pid}/stat") as file:
+            parent = int(file.read().rsplit(")", 1)[1].split()[1])
+        self.assertEqual(parent, os.getpid())
+
+    def test_a_copy_ends_when_its_channel_closes(self):
+        self.assertEqual(self.session.close(), 0)
+
+    def test_a_copy_has_one_thread(self):
+        self.assertEqual(len(os.listdir(f"/proc/{self.session.pid}/task")), 1)
+
+    def test_the_finalizer_thread_never_comes_back(self):
+        self.ok("(sb-ext:gc :full t)")
+        self.assertEqual(len(os.listdir(f"/proc/{self.session.pid}/task")), 1)
+
+    def test_finalizers_run_all_the_same(self):
+        self.ok("(defvar *ran* nil)"
+                "(defun make () (sb-ext:finalize (make-array 10) (lambda () (setf *ran* t))) nil)"
+                "(dotimes (i 20) (make))")
+        self.ok("(sb-ext:gc :full t)")
+        self.values("*ran*", "T")
+
+    def test_a_copy_goes_its_own_way(self):
+        self.ok("(defvar *x* 1)")
+        copy = self.session.fork(with_pipes=False)
+        self.ok("(setf *x* 2)")
+        self.assertEqual(copy.evaluate("*x*").values, ["1"])
+        self.values("*x*", "2")
+
+    def test_a_copy_made_in_an_error_stays_in_it(self):
+        self.assertEqual(self.session.evaluate("(car 42)").status, "error")
+        copy = self.session.fork(with_pipes=False)
+        self.assertEqual(self.session.ask("abort").status, "ok")
+        frames = copy.ask("frames", locals=True)
+        self.assertEqual(frames.frames[0][0], "(CAR 42)")
+        self.assertEqual(copy.ask("abort").status, "ok")
+        self.assertEqual(copy.evaluate("1").values, ["1"])
+
+    def test_a_session_with_threads_refuses_to_be_copied(self):
+        self.ok("(defvar *thread* (sb-thread:make-thread (lambda () (sleep 60))))")
+        reply = self.session.fork()
+        self.assertEqual(reply.status, "refused")
+        self.ok("(sb-thread:terminate-thread *thread*)"
+                "(ignore-errors (sb-thread:join-thread *thread*))")
+        self.assertIsInstance(self.session.fork(), driver.Process)
+
+    def test_copies_can_make_threads_that_interrupt_the_main_one(self):
+        self.values("(let ((main sb-thread:*current-thread*))"
+                    "  (sb-thread:make-thread (lambda () (sleep 0.05)"
+                    "    (sb-thread:interrupt-thread main (lambda () (throw 'out 42)))))"
+                    "  (catch 'out (sleep 10)))", "42")
+
+    def test_a_child_that_user_code_forks_stays_out_of_the_conversation(self):
+        reply = self.ok("(let ((pid (sb-posix:fork))) (if (zerop pid) 0 pid))")
+        self.assertNotEqual(reply.values, ["0"])
+        self.values("(sb-posix:waitpid 0 0) (+ 1 2)", "3")
+
+    def test_an_unknown_operation_is_refused(self):
+        self.assertEqual(self.session.ask("make-coffee").status, "refused")
+        self.assertEqual(self.session.ask("evaluate", code="1", unheard_of=[1, "x"]).status, "ok")
+
+    def test_messages_may_arrive_in_pieces_and_in_heaps(self):
+        first = b'0000001a(7 :evaluate :code "(+ 1 2)")'
+        first = b"%08x" % (len(first) - 8) + first[8:]
+        self.session.channel.sendall(first[:5])
+        time.sleep(0.02)
+        self.session.channel.sendall(first[5:20])
+        time.sleep(0.02)
+        self.session.channel.sendall(first[20:] + first + first)
+        for _ in range(3):
+            self.assertEqual(self.session.receive().values, ["3"])
+
+    def test_a_request_may_be_large(self):
+        text = "x" * 3_000_000
+        self.values(f'(length "{text}")', "3000000")
+        self.values("1", "1")
+
+    def test_timers_run_between_requests(self):
+        self.ok("(defvar *rang* nil)"
+                "(sb-ext:schedule-timer (sb-ext:make-timer (lambda () (setf *rang* t))) 0.02)")
+        time.sleep(0.2)
+        self.values("*rang*", "T")
+
+
+class Evaluation(AgentTest):
+    def test_values_of_the_last_form_are_returned(self):
+        self.values("(+ 1 2)", "3")
+        self.values("1 (values 2 'three \"four\")", "2", "THREE", '"four"')
+        self.values("(values)")
+        self.values("")
+        self.values("; nothing but a comment\n#| and another |#")
+
+    def test_definitions_last(self):
+        self.ok("(defun twice (x) (* 2 x))")
+        self.values("(twice 21)", "42")
+
+    def test_forms_are_read_one_at_a_time(self):
+        reply = self.ok("(defpackage :app (:use :cl)) (in-package :app) (defun f () 'here) (f)")
+        self.assertEqual((reply.values, reply.package), (["HERE"], "APP"))
+        self.values("(f)", "HERE")
+        self.assertEqual(self.ok("(in-package :cl-user)").package, "CL-USER")
+
+    def test_a_package_argument_holds_for_one_call(self):
+        self.ok("(defpackage :app (:use :cl))")
+        reply = self.ok("(defun g () 1) (package-name *package*)", package="APP")
+        self.assertEqual((reply.values, reply.package), (['"APP"'], "CL-USER"))
+        self.values("(app::g)", "1")
+        reply = self.fails("1", "CL-MCP-AGENT::UNKNOWN-PACKAGE", 'Package "APQ" not found.',
+                           package="APQ")
+        self.assertIn("PACKAGE-ERROR", reply.classes)
+        self.assertIn("APP", reply.hint)
+
+    def test_the_history_variables_work(self):
+        self.ok("(+ 1 2)")
+        self.ok("(values 10 20)")
+        self.values("(list * ** / // +)", "(10 3 (10 20) (3) (VALUES 10 20))")
+        self.values("-", "-")
+
+    def test_settings_of_the_user_last_and_do_not_touch_results(self):
+        self.ok("(setf *print-base* 16 *print-case* :downcase *print-length* 1)")
+        reply = self.ok("(progn (princ 255) (list 255 'abc 1 2 3))")
+        self.assertEqual((reply.stdout, reply.values), ("FF", ["(255 ABC 1 2 3)"]))
+        self.ok("(setf *readtable* (copy-readtable)) (setf (readtable-case *readtable*) :preserve)")
+        self.ok("(CL:SETF (CL:READTABLE-CASE CL:*READTABLE*) :UPCASE)")
+        self.values("(list 'a)", "(A)")
+
+    def test_long_values_are_cut(self):
+        reply = self.ok("(make-string 5000 :initial-element #\\a)", max_chars=100)
+        self.assertEqual(len(reply.values[0]), 100)
+        self.assertGreaterEqual(reply.cut[0], 1600)
+        reply = self.ok("(values 1 (make-string 150))", max_chars=100)
+        self.assertEqual(reply.cut, [None, 152])
+        self.assertEqual(self.ok("(loop for i below 10 collect i)", print_length=3).values,
+                         ["(0 1 2 ...)"])
+        self.assertEqual(self.ok("'(1 (2 (3)))", print_level=2).values, ["(1 (2 #))"])
+
+    def test_circular_values_are_printed(self):
+        self.values("(let ((x (list 1 2))) (setf (cddr x) x) x)", "#1=(1 2 . #1#)")
+        self.values("(let ((x (list 1))) (setf (car x) x) x)", "#1=(#1#)")
+        self.values("(let ((v (vector 1))) (setf (aref v 0) v) v)", "#1=#(#1#)")
+
+    def test_a_huge_number_of_values_still_fits_a_reply(self):
+        reply = self.ok("(apply #'values (loop repeat 200 collect (make-string 60000)))")
+        self.assertEqual(len(reply.values), 200)
+
+    def test_every_character_survives(self):
+        self.values('(list "λ😀\\"\\\\" (code-char 0) (string #\\tab))',
+                    '("λ😀\\"\\\\" #\\Nul "\t")')
+        self.assertEqual(self.ok("(string (code-char #xd800))").values, ['"\ufffd"'])
+        reply = self.ok("(format t \"λ~a😀\" (code-char #xd800))")
+        self.assertEqual(reply.stdout, "λ\ufffd😀")
+
+    def test_a_print_object_that_fails_costs_the_printed_form_only(self):
+        self.ok("(defclass bad () ())"
+                "(defmethod print-object ((b bad) s) (error \"no\"))")
+        reply = self.ok("(values (make-instance 'bad) 2)")
+        self.assertEqual(reply.values[1], "2")
+        self.assertIn("BAD", reply.values[0])
+        self.assertIn("SIMPLE-ERROR", reply.values[0])
+        self.values("(type-of *)", "BAD")
+
+    def test_a_print_object_that_never_ends_is_bounded(self):
+        self.ok("(defclass bad () ())"
+                "(defmethod print-object ((b bad) s) (loop (write-string \"again \" s)))")
+        reply = self.ok("(make-instance 'bad)", max_chars=60)
+        self.assertEqual(reply.values, ["again " * 10])
+        self.ok("(defmethod print-object ((b bad) s) (print-object b s) 1)")
+        self.assertIn("EXHAUSTED", self.ok("(make-instance 'bad)").values[0])
+
+    def test_time_is_measured_when_asked_for(self):
+        reply = self.ok("(progn (sleep 0.05) (length (make-array 1000000)))", capture_time=True)
+        real, run, collecting, octets = reply.timing
+        self.assertGreaterEqual(real, 50000)
+        self.assertLess(run, real)
+        self.assertGreaterEqual(octets, 8000000)
+        self.assertNotIn("timing", self.ok("1").fields)
+
+    def test_an_evaluation_that_aborts_itself_is_over(self):
+        reply = self.ok("(abort)")
+        self.assertEqual(reply.lists("values"), [])
+        self.assertIn("ABORT", reply.warnings[0][1])
+
+
+class Warnings(AgentTest):
+    def test_warnings_are_recorded_and_do_not_stop(self):
+        reply = self.ok('(warn "careful ~a" 1) :ok')
+        self.assertEqual((reply.values, reply.warnings), ([":OK"], [["WARNING", "careful 1"]]))
+        self.assertEqual(reply.stderr, "")
+
+    def test_warnings_have_the_names_of_their_classes(self):
+        reply = self.ok("(define-condition mine (warning) () (:report \"mine\"))"
+                        "(warn 'mine) (warn 'style-warning) (warn \"x\")")
+        self.assertEqual([warning[0] for warning in reply.warnings],
+                         ["MINE", "STYLE-WARNING", "WARNING"])
+
+    def test_the_compiler_is_heard_and_does_not_chatter(self):
+        reply = self.ok("(defun f (x) (undefined-thing 1) undefined-variable)")
+        self.assertEqual(reply.stderr + reply.stdout, "")
+        text = "\n".join(f"{type}: {message}" for type, message in reply.warnings)
+        self.assertIn("STYLE-WARNING: The variable X is defined but never used.", text)
+        self.assertIn("STYLE-WARNING: undefined function: UNDEFINED-THING", text)
+        self.assertIn("WARNING: undefined variable: UNDEFINED-VARIABLE", text)
+
+    def test_what_is_defined_later_in_the_request_is_not_undefined(self):
+        self.assertEqual(self.ok("(defun f () (g)) (defun g () 1)").lists("warnings"), [])
+
+    def test_redefinition_is_no_news(self):
+        self.assertEqual(self.ok("(defun f () 1) (defun f () 2) (f)").lists("warnings"), [])
+
+    def test_handlers_of_the_user_come_first(self):
+        reply = self.ok('(handler-case (warn "x") (warning () :handled))')
+        self.assertEqual((reply.values, reply.lists("warnings")), ([":HANDLED"], []))
+
+    def test_code_with_an_error_is_compiled_and_the_error_is_recorded(self):
+        reply = self.ok("(defun f () (let ((x 1 2)) x))")
+        self.assertEqual(reply.warnings[0][0], "PROGRAM-ERROR")
+        self.assertEqual(reply.stderr, "")
+
+    def test_compile_returns_whether_there_were_warnings(self):
+        self.values("(nth-value 1 (compile nil '(lambda (x) 1)))", "T")
+        self.values("(nth-value 2 (compile nil '(lambda () (car 1))))", "T")
+        self.values("(nth-value 1 (compile nil '(lambda () 1)))", "NIL")
+
+
+class Errors(AgentTest):
+    def test_types_and_messages_are_those_of_the_condition(self):
+        for code, type, message in (
+                ("(/ 1 0)", "DIVISION-BY-ZERO", "arithmetic error DIVISION-BY-ZERO"),
+                ("(car 42)", "TYPE-ERROR", "The value 42 is not of type LIST"),
+                ("no-such-variable", "UNBOUND-VARIABLE", "The variable NO-SUCH-VARIABLE is unbound."),
+                ("(no-such-function)", "UNDEFINED-FUNCTION",
+                 "The function NO-SUCH-FUNCTION is undefined."),
+                ('(error "boom ~a" 1)', "SIMPLE-ERROR", "boom 1"),
+                ('(parse-integer "x")', "PARSE-ERROR", "junk in string"),
+                ("(throw 'nowhere 1)", "CONTROL-ERROR", "NOWHERE"),
+                ("(aref #(1 2) 9)", "SB-INT:INVALID-ARRAY-INDEX-ERROR", "Invalid index 9"),
+                ("(make-array 10000000000)", "SB-KERNEL::HEAP-EXHAUSTED-ERROR", "Heap exhausted"),
+                ("(go nowhere)", "PROGRAM-ERROR", "nonexistent tag"),
+                ("(+ 1 \"string\")", "TYPE-ERROR", "not of type NUMBER"),
+                ("(assert (= 1 2))", "SIMPLE-ERROR", "The assertion (= 1 2) failed.")):
+            with self.subTest(code):
+                self.fails(code, type, message)
+                self.values("(+ 1 2)", "3")
+
+    def test_conditions_that_are_no_errors_are_reported_when_passed_to_error(self):
+        self.ok("(define-condition odd (condition) ())")
+        self.fails("(error 'odd)", "ODD")
+        self.values("(signal 'odd)", "NIL")
+
+    def test_standard_superclasses_are_listed(self):
+        self.assertEqual(self.fails("(car 1)").classes, ["TYPE-ERROR", "ERROR", "SERIOUS-CONDITION"])
+        self.assertIn("STORAGE-CONDITION", self.fails("(make-array 10000000000)").classes)
+
+    def test_slots_of_typed_conditions_are_shown(self):
+        self.assertEqual(self.fails("(car 42)").slots, [["DATUM", "42"], ["EXPECTED-TYPE", "LIST"]])
+        self.assertEqual(self.fails("xyzzy").slots, [["NAME", "XYZZY"]])
+        self.assertEqual(self.fails('(error "x")').lists("slots"), [])
+        self.ok("(define-condition out-of-stock (error) ((item :initarg :item)))")
+        self.assertEqual(self.fails("(error 'out-of-stock :item \"tea\")").slots,
+                         [["ITEM", '"tea"']])
+
+    def test_restarts_are_listed_in_order_and_abort_is_last(self):
+        reply = self.fails("(restart-case (error \"x\")"
+                           "  (mend () :report \"Mend it.\" 1)"
+                           "  (use-value (v) :report \"Use another.\" v))")
+        self.assertEqual(reply.restarts, [["MEND", "Mend it.", None],
+                                          ["USE-VALUE", "Use another.", True],
+                                          ["RETRY", "Evaluate the form again.", None],
+                                          ["ABORT", "Return to top level.", None]])
+
+    def test_restarts_of_the_user_can_be_invoked_by_the_user(self):
+        self.values("(handler-bind ((error (lambda (c) (declare (ignore c)) (invoke-restart 'go 5))))"
+                    "  (restart-case (error \"x\") (go (v) v)))", "5")
+
+    def test_frames_start_at_the_error_and_end_with_the_form(self):
+        self.assertEqual(self.frames(self.fails("(car 42)")), ["(CAR 42)", "(EVAL (CAR 42))"])
+        self.assertEqual(self.frames(self.fails("(/ 1 0)")), ["(/ 1 0)", "(EVAL (/ 1 0))"])
+        self.assertEqual(self.frames(self.fails("(nothing 1)")), ["(NOTHING 1)", "(EVAL (NOTHING 1))"])
+        self.ok("(defun g (x) (1+ (nothing x))) (defun f (x) (1+ (g x)))")
+        reply = self.fails("(f 7)")
+        self.assertEqual(self.frames(reply), ["(NOTHING 7)", "(G 7)", "(F 7)", "(EVAL (F 7))"])
+        self.assertEqual(reply.total_frames, 4)
+        self.ok('(defun f () (error "fail"))')
+        self.assertEqual(self.frames(self.fails("(f)")), ["(F)", "(EVAL (F))"])
+        self.assertEqual(self.frames(self.fails("(mapcar (lambda (x) (1+ (car x))) '(3))"))[0],
+                         "((LAMBDA (X)) 3)")
+
+    def test_methods_and_missing_methods_have_frames(self):
+        self.ok("(defgeneric area (s) (:method ((s integer)) (1+ (f s)))) (defun f (x) (error \"x\"))")
+        frames = self.frames(self.fails("(area 3)"))
+        self.assertEqual(frames[1:], ["((METHOD AREA (INTEGER)) 3)", "(EVAL (AREA 3))"])
+        self.assertEqual(self.frames(self.fails('(area "x")')), ['(AREA "x")', '(EVAL (AREA "x"))'])
+
+    def test_frames_are_bounded(self):
+        self.ok("(defun f (a &rest more) (when more (error \"x\")) (list a (cerror \"\" \"x\") a more))")
+        frame = self.frames(self.fails("(f 1 2 3 4 5 6 7 8 9 10 11 12)"))[0]
+        self.assertTrue(frame.endswith(" ...)"), frame)
+        frame = self.frames(self.fails("(f (make-string 1000))"))[0]
+        self.assertLess(len(frame), 100)
+
+    def test_objects_that_cannot_be_printed_do_not_hurt_frames(self):
+        self.ok("(defclass bad () ())"
+                "(defmethod print-object ((b bad) s) (error \"no\"))"
+                "(defun f (b) (list (error \"x\") b))")
+        self.assertIn("#<", self.frames(self.fails("(f (make-instance 'bad))"))[0])
+
+    def test_locals_are_shown_when_asked_for(self):
+        self.ok('(defun f (x) (let ((y (* x 2))) (when (plusp y) (cerror "" "x")) (list x y)))')
+        self.session.evaluate("(f 21)")
+        frames = self.session.ask("frames", locals=True)
+        locals = frames.frames[0][2:]
+        self.assertIn(["X", "21"], locals)
+        self.assertIn(["Y", "42"], locals)
+        self.assertEqual(self.session.ask("frames", **{"from": 1, "count": 1}).frames[0][0],
+                         "(EVAL (F 21))")
+        self.session.ask("abort")
+        self.assertEqual(self.session.ask("frames").status, "refused")
+
+    def test_deep_recursion_is_counted_to_a_limit(self):
+        self.ok("(defun deep (n) (if (zerop n) (error \"bottom\") (1+ (deep (1- n)))))")
+        reply = self.fails("(deep 5000)")
+        self.assertEqual(reply.total_frames, -1000)
+        self.assertEqual(len(reply.frames), 100)
+
+    def test_errors_of_macros_are_not_wrapped(self):
+        self.ok("(defmacro broken (x) (car x)) (defun use () 1)")
+        reply = self.fails("(broken 42)", "TYPE-ERROR", "The value 42 is not of type LIST")
+        self.assertIn("BROKEN", self.frames(reply)[0])
+        reply = self.fails("(list (broken 42))", "TYPE-ERROR", "The value 42 is not of type LIST")
+        self.assertIn("(BROKEN 42)", self.frames(reply)[0])
+        self.assertEqual(self.frames(reply)[-1], "(EVAL (LIST (BROKEN 42)))")
+
+    def test_errors_the_compiler_found_are_not_wrapped(self):
+        self.fails("(let ((x 1 2)) x)", "PROGRAM-ERROR", "The LET binding spec (X 1 2) is malformed.")
+        self.ok("(defun f () (let ((x 1 2)) x))")
+        self.fails("(f)", "PROGRAM-ERROR", "The LET binding spec (X 1 2) is malformed.")
+
+    def test_break_is_reported_as_a_break(self):
+        reply = self.fails('(break "here ~a" 1)', message="here 1")
+        self.assertEqual(reply.kind, "break")
+        self.assertEqual(reply.restarts[0][0], "CONTINUE")
+
+    def test_errors_in_handlers_are_one_report(self):
+        self.fails('(handler-bind ((error (lambda (c) c (error "inner")))) (error "outer"))',
+                   "SIMPLE-ERROR", "inner")
+        self.fails("(labels ((deep (n) (if (zerop n) (error \"bottom\")"
+                   "  (handler-bind ((error (lambda (c) c (deep (1- n))))) (error \"level\")))))"
+                   "  (deep 100))", "SIMPLE-ERROR", "bottom")
+
+    def test_a_report_function_that_fails_is_survived(self):
+        self.ok("(define-condition bad (error) () (:report (lambda (c s) c s (error \"no\"))))")
+        self.fails("(error 'bad)", "BAD", "#<error printing the message: SIMPLE-ERROR>")
+        self.ok("(define-condition bad (error) () (:report (lambda (c s) (princ c s))))")
+        self.fails("(error 'bad)", "BAD", "#<error printing the message:")
+        self.ok("(define-condition bad (error) () (:report (lambda (c s) c (loop (princ 1 s)))))")
+        self.assertEqual(len(self.fails("(error 'bad)", "BAD").message), 65536 + 3)
+
+    def test_near_names_are_offered(self):
+        self.assertIn("STRING-UPCASE (function)", self.fails('(strng-upcase "x")').hint)
+        self.assertIn("*PRINT-BASE*", self.fails("*print-bas*").hint)
+        self.ok("(defpackage :lib (:use :cl) (:export #:exported)) (defun lib:exported () 1)"
+                "(defun lib::hidden () 2)")
+        self.assertIn("LIB:EXPORTED (function)", self.fails("(exported)").hint)
+        self.assertIn("LIB::HIDDEN (function, not exported)", self.fails("(hidden)").hint)
+        self.assertIsNone(self.fails("(qqqqqqqqqqqq)").hint)
+
+    def test_debugger_hooks_of_the_user_are_honoured(self):
+        self.values("(let ((*debugger-hook* (lambda (c h) c h (throw 'out 7))))"
+                    "  (catch 'out (error \"x\")))", "7")
+        self.fails("(let ((*debugger-hook* (lambda (c h) c h nil))) (error \"x\"))", "SIMPLE-ERROR", "x")
+        self.fails("(let ((sb-ext:*invoke-debugger-hook* nil)) (error \"x\"))", "SIMPLE-ERROR", "x")
+        reply = self.fails("(let ((*break-on-signals* 'error)) (ignore-errors (error \"x\")))")
+        self.assertEqual(reply.kind, "break")
+
+    def test_errors_nest_and_abort_returns_to_the_top(self):
+        self.assertEqual(self.session.evaluate("(car 1)").status, "error")
+        self.assertEqual(self.session.evaluate("(+ 1 2)").values, ["3"])
+        self.assertEqual(self.session.evaluate('(error "second")').message, "second")
+        self.assertEqual(self.session.ask("abort").status, "ok")
+        self.assertEqual(self.session.ask("frames").status, "refused")
+        self.assertEqual(self.session.ask("abort").status, "ok")
+
+    def test_an_error_while_unwinding_is_reported_to_the_abort(self):
+        self.session.evaluate('(unwind-protect (error "first") (error "second"))')
+        reply = self.session.ask("abort")
+        self.assertEqual((reply.status, reply.message), ("error", "second"))
+        self.assertEqual(self.session.ask("abort").status, "ok")
+        self.values("1", "1")
+
+    def test_what_was_printed_before_an_error_is_there(self):
+        reply = self.fails('(format t "hello") (format *error-output* "oh") (error "boom")')
+        self.assertEqual((reply.stdout, reply.stderr), ("hello", "oh"))
+
+    def test_errors_say_where_the_function_is_defined(self):
+        with tempfile.TemporaryDirectory() as directory:
+            path = os.path.join(directory, "some.lisp")
+            with open(path, "w") as file:
+                file.write(";; a comment\n\n(defun from-file (x)\n  (1+ (car x)))\n")
+            self.assertEqual(self.session.ask("load-file", path=path).status, "ok")
+            self.assertEqual(self.fails("(from-file 1)").frames[0][1], f"{path}:3")
+
+
+class ReaderErrors(AgentTest):
+    def test_the_place_is_shown(self):
+        reply = self.fails("(list 1\n   2))", "READER-ERROR", "Unmatched close parenthesis")
+        self.assertEqual(reply.kind, "reader")
+        self.assertEqual(reply.hint, "line 2, column 6:\n   2))\n     ^")
+        self.assertTrue(reply.lists("frames"))
+
+    def test_an_unfinished_form_is_an_end_of_file(self):
+        reply = self.fails("(+ 1 2)\n(defun f (x)", "END-OF-FILE", "Unexpected end of file")
+        self.assertIn("The form that begins at line 2, column 1 is not finished.", reply.hint)
+        self.fails('"abc', "END-OF-FILE")
+        self.fails("#|", "END-OF-FILE")
+
+    def test_the_forms_before_it_were_evaluated(self):
+        self.fails("(defvar *before* 42) (list", "END-OF-FILE")
+        self.values("*before*", "42")
+
+    def test_unknown_packages_and_symbols_are_explained(self):
+        reply = self.fails("(cl-use:foo)", "READER-ERROR", "CL-USE")
+        self.assertIn("PACKAGE-ERROR", reply.classes)
+        self.assertIn("CL-USER", reply.hint)
+        self.assertIn("CL:MAPCAR".split(":")[1], self.fails("(cl:mapcra)", "READER-ERROR").hint)
+
+    def test_errors_in_read_time_evaluation_are_ordinary(self):
+        self.assertEqual(self.fails("#.(car 1)", "TYPE-ERROR").kind, "error")
+
+
+class Storage(AgentTest):
+    def test_endless_recursion_is_an_error(self):
+        self.ok("(defun f (x) (1+ (f x)))")
+        for _ in range(3):
+            reply = self.fails("(f 1)", "SB-KERNEL::CONTROL-STACK-EXHAUSTED")
+            self.assertIn("STORAGE-CONDITION", reply.hint)
+            self.assertIn("intact", reply.hint)
+            self.assertEqual(self.frames(reply)[0], "(F 1)")
+
+    def test_objects_in_an_exhausted_stack_do_not_kill(self):
+        self.ok("(defclass bad () ()) (defmethod print-object ((b bad) s) (print-object b s) 1)"
+                "(defun f (x) (1+ (f x)))")
+        self.fails("(f (make-instance 'bad))", "SB-KERNEL::CONTROL-STACK-EXHAUSTED")
+        self.fails("(f (make-instance 'bad))", "SB-KERNEL::CONTROL-STACK-EXHAUSTED")
+
+    def test_where_the_stack_is_used_up_nothing_more_is_evaluated(self):
+        self.ok("(defun f (x) (1+ (f x)))")
+        self.assertEqual(self.session.evaluate("(f 1)").status, "error")
+        self.assertEqual(self.session.evaluate("(+ 1 2)").status, "refused")
+        self.assertEqual(self.session.ask("frames", count=3).status, "ok")
+        copy = self.session.fork(with_pipes=False)
+        self.assertEqual(copy.ask("abort").status, "ok")
+        self.assertEqual(self.session.ask("abort").status, "ok")
+        self.values("(+ 1 2)", "3")
+
+    def test_a_full_heap_is_an_error_and_the_memory_comes_back(self):
+        for _ in range(2):
+            reply = self.fails("(let ((l '())) (loop (push (make-array 1000000) l)))",
+                               "SB-KERNEL::HEAP-EXHAUSTED-ERROR")
+            self.assertIn("STORAGE-CONDITION", reply.hint)
+        self.ok("(sb-ext:gc :full t)")
+        self.assertLess(self.session.ask("session-info").heap_bytes, 200_000_000)
+
+    def test_a_memory_fault_is_an_error(self):
+        self.fails("(sb-sys:sap-ref-8 (sb-sys:int-sap 0) 0)", "SB-SYS:MEMORY-FAULT-ERROR")
+
+
+class Interrupts(AgentTest):
+    def test_whatever_runs_is_interrupted(self):
+        for code in ("(loop)",
+                     "(sleep 100)",
+                     "(handler-case (loop) (serious-condition () 1) (condition () 2))",
+                     "(ignore-errors (sleep 100))",
+                     "(labels ((f (n) (if (zerop n) (sleep 100) (1+ (f (1- n)))))) (f 3000))",
+                     "(let ((x (list 1))) (setf (cdr x) x) (loop (prin1-to-string x) (print 1)))",
+                     "(sb-thread:join-thread (sb-thread:make-thread (lambda () (sleep 2))))",
+                     "(sb-ext:run-program \"/bin/sleep\" '(\"5\"))",
+                     "(progn (sb-sys:without-interrupts (sleep 0.3)) (sleep 100))"):
+            with self.subTest(code):
+                reply = self.interrupted(code)
+                self.assertEqual((reply.status, reply.kind), ("error", "interrupt"))
+                if reply.total_frames > 0:
+                    self.assertTrue(self.frames(reply)[-1].startswith("(EVAL"), reply)
+
+    def test_the_report_says_where_it_was(self):
+        self.ok("(defun spin (x) (loop (sleep x)))")
+        frames = self.frames(self.interrupted("(spin 0.01)"))
+        self.assertTrue(any(frame.startswith("(SPIN") for frame in frames), frames)
+
+    def test_cleanup_forms_run(self):
+        self.interrupted("(defvar *cleaned* nil) (unwind-protect (loop) (setf *cleaned* t))")
+        self.values("*cleaned*", "T")
+
+    def test_printing_a_value_is_interrupted(self):
+        self.ok("(defclass bad () ()) (defmethod print-object ((b bad) s) (loop))")
+        reply = self.interrupted("(values 1 (make-instance 'bad))")
+        self.assertEqual((reply.status, reply.kind), ("error", "interrupt"))
+        self.assertEqual(reply.values, ["1"])
+
+    def test_a_report_function_that_loops_is_given_up(self):
+        self.ok("(define-condition slow (error) () (:report (lambda (c s) c s (loop))))")
+        reply = self.interrupted("(error 'slow)")
+        self.assertEqual((reply.status, reply.type, reply.kind), ("error", "SLOW", "error"))
+        self.assertIn("interrupted", reply.message)
+
+    def test_arguments_that_print_for_ever_are_given_up(self):
+        self.ok("(defclass bad () ()) (defmethod print-object ((b bad) s) (loop))"
+                "(defun f (a b) (when a (cerror \"\" \"x\")) (list a b))")
+        reply = self.interrupted("(f (make-instance 'bad) (make-instance 'bad))")
+        self.assertEqual(self.frames(reply)[0], "(F #<...> #<...>)")
+
+    def test_a_second_interrupt_unwinds_at_once(self):
+        reply = self.interrupted("(let ((*print-pretty* nil)) (handler-bind"
+                                 " ((condition (lambda (c) c (loop)))) (error \"x\")))", again=0.1)
+        self.assertEqual((reply.status, reply.kind), ("error", "interrupt"))
+
+    def test_an_interrupt_with_another_token_is_ignored(self):
+        identifier, token = self.session.start_evaluation("(progn (sleep 0.3) :done)")
+        time.sleep(0.05)
+        self.session.interrupt(token + 1)
+        self.assertEqual(self.session.answer(identifier).values, [":DONE"])
+        self.session.interrupt(token)
+        time.sleep(0.05)
+        self.values("(+ 1 2)", "3")
+
+    def test_an_interrupt_that_comes_before_its_request_counts(self):
+        self.session.interrupt(self.session.next_token)
+        time.sleep(0.05)
+        identifier, _ = self.session.start_evaluation("(loop)")
+        reply = self.session.answer(identifier)
+        self.assertEqual(reply.kind, "interrupt")
+        self.session.ask("abort")
+
+    def test_handlers_of_signals_come_back(self):
+        self.ok("(sb-sys:enable-interrupt sb-unix:sigurg :default)"
+                "(sb-sys:enable-interrupt sb-unix:sigpipe :default)")
+        self.assertEqual(self.interrupted("(loop)").kind, "interrupt")
+        self.ok("(sb-sys:enable-interrupt sb-unix:sigurg (lambda (a b c) (list a b c)))")
+        self.assertEqual(self.interrupted("(loop)").kind, "interrupt")
+
+    def test_a_sigint_is_an_error_like_another(self):
+        identifier, _ = self.session.start_evaluation("(sleep 10)")
+        time.sleep(0.1)
+        os.kill(self.session.pid, signal.SIGINT)
+        reply = self.session.answer(identifier)
+        self.assertEqual(reply.type, "SB-SYS:INTERACTIVE-INTERRUPT")
+        self.session.ask("abort")
+
+    def test_writing_to_a_closed_pipe_is_an_error(self):
+        reply = self.fails("(let* ((process (sb-ext:run-program \"/bin/true\" '() :input :stream :wait t)))"
+                           "  (sleep 0.1) (loop repeat 100000 do (print 1 (sb-ext:process-input process)))"
+                           "  (finish-output (sb-ext:process-input process)))")
+        self.assertIn("STREAM-ERROR", reply.classes)
+
+
+class Streams(AgentTest):
+    def test_input_is_at_its_end(self):
+        for code in ("(read)", "(read-line)", "(y-or-n-p \"?\")", "(read-char *query-io*)",
+                     "(read *debug-io*)", "(read *terminal-io*)"):
+            with self.subTest(code):
+                self.fails(code, "END-OF-FILE")
+
+    def test_output_goes_where_it_belongs(self):
+        reply = self.ok("(princ 1) (princ 2 *error-output*) (princ 3 *trace-output*)"
+                        "(princ 4 *terminal-io*) (princ 5 sb-sys:*stderr*)")
+        self.assertEqual((reply.stdout, reply.stderr), ("134", "25"))
+        self.ok("(defun f (x) x) (trace f)")
+        self.assertIn("(F 1)", self.ok("(f 1)").stdout)
+
+    def test_a_line_is_fresh_at_the_beginning(self):
+        self.ok("(princ 1)")
+        self.assertEqual(self.ok("(fresh-line) (princ 2)").stdout, "2")
+
+    def test_streams_that_were_set_or_closed_come_back(self):
+        self.ok("(setf *standard-output* (make-string-output-stream)) (print 1)")
+        self.assertEqual(self.ok("(princ 2)").stdout, "2")
+        self.fails("(close *standard-output*) (princ 3)")
+        self.assertEqual(self.ok("(princ 4)").stdout, "4")
+        self.fails("(close *error-output*) (princ 5 *error-output*)")
+        self.assertEqual(self.ok("(princ 6 *error-output*)").stderr, "6")
+        self.ok("(setf *error-output* (make-concatenated-stream))")
+        self.assertEqual(self.ok("(princ 7 *error-output*)").stderr, "7")
+        self.fails("(sb-posix:close 1) (princ 8)")
+        self.assertEqual(self.ok("(princ 9)").stdout, "9")
+
+    def test_output_of_threads_arrives(self):
+        self.assertEqual(self.ok("(sb-thread:join-thread (sb-thread:make-thread"
+                                 " (lambda () (princ :thread))))").stdout, "THREAD")
+
+    def test_output_before_a_death_is_there(self):
+        self.session.send("evaluate", code='(princ "last words") (sb-ext:exit :abort t :code 9)')
+        with self.assertRaises(driver.Gone):
+            self.session.receive()
+        self.session.drain()
+        self.assertEqual(self.session.stdout, b"last words")
+
+
+class Survival(AgentTest):
+    def test_packages_may_be_deleted_and_renamed(self):
+        self.ok("(delete-package :cl-user)")
+        self.values("(list 1 'a)", "(1 A)")
+        self.fails("(car 1)", "TYPE-ERROR")
+        self.ok("(rename-package *package* :other)")
+        self.values("(list 1 'a)", "(1 A)")
+        self.ok("(defpackage :empty (:use)) (cl:in-package :empty)")
+        self.values("(cl:list 'a)", "(A)")
+        self.assertEqual(self.ok("(cl:delete-package :empty)").package, "CL-USER")
+
+    def test_printer_variables_may_be_anything(self):
+        self.ok("(setf *print-readably* t *print-pretty* t *print-circle* t *print-right-margin* 5"
+                " *print-escape* nil *print-level* 0)")
+        self.values("(list 1 'a \"b\")", '(1 A "b")')
+        reply = self.fails("(car (list 1 2 3) 4 5)")
+        self.assertNotIn("#", reply.message[:30])
+
+    def test_a_hook_may_be_cleared_for_good(self):
+        self.ok("(setf sb-ext:*invoke-debugger-hook* nil *debugger-hook* nil)")
+        self.fails("(car 1)", "TYPE-ERROR")
+
+    def test_errors_in_threads_go_to_the_inbox(self):
+        self.ok("(sb-thread:make-thread (lambda () (sleep 0.1) (error \"in the thread\"))"
+                " :name \"worker\")")
+        time.sleep(0.4)
+        entry = self.ok("1").inbox[0]
+        fields = dict(zip(entry[0::2], entry[1::2]))
+        self.assertEqual((fields["where"], fields["type"], fields["message"]),
+                         ("worker", "SIMPLE-ERROR", "in the thread"))
+        self.assertNotIn("inbox", self.ok("1").fields)
+
+    def test_errors_in_timers_between_requests_go_to_the_inbox(self):
+        self.ok("(sb-ext:schedule-timer (sb-ext:make-timer (lambda () (error \"tick\"))) 0.02)")
+        time.sleep(0.3)
+        self.assertIn("tick", str(self.ok("1").inbox))
+
+    def test_exit_ends_the_process_with_its_code(self):
+        self.assertEqual(os.waitstatus_to_exitcode(self.gone("(sb-ext:exit :code 3)")), 3)
+
+    def test_exit_unwinds_and_flushes(self):
+        with self.assertRaises(driver.Gone):
+            self.session.evaluate('(unwind-protect (sb-ext:exit) (princ "bye"))')
+        self.session.drain()
+        self.assertEqual(self.session.stdout, b"bye")
+
+    def test_exit_does_not_wait_long_for_threads(self):
+        before = time.monotonic()
+        self.gone("(sb-thread:make-thread (lambda () (sb-sys:without-interrupts (sleep 30))))"
+                  "(sleep 0.1) (sb-ext:exit :code 1)")
+        self.assertLess(time.monotonic() - before, 10)
+
+    def test_without_a_channel_it_ends(self):
+        self.gone("(sb-posix:close 3)")
+
+
+class Looking(AgentTest):
+    def test_definitions_of_the_session_are_listed(self):
+        reply = self.session.ask("list-definitions", type="all")
+        self.assertEqual([name for name, value in reply.fields.items() if value], [])
+        self.ok("(defun square (x) (* x x)) (defvar *counter* 0)"
+                "(defmacro when-let ((name form) &body body) `(let ((,name ,form)) (when ,name ,@body)))"
+                "(defclass point () (x y)) (defgeneric area (shape))"
+                "(defmethod area ((s point)) 1) (defmethod print-object ((p point) stream) p stream)"
+                "(defpackage :my-app (:use :cl)) (defun my-app::start (&key (port 80)) port)")
+        reply = self.session.ask("list-definitions", type="all")
+        self.assertIn(["SQUARE", "(X)"], reply.functions)
+        self.assertIn(["MY-APP::START", "(&KEY (PORT 80))"], reply.functions)
+        self.assertEqual(reply.variables, [["*COUNTER*", "0"]])
+        self.assertEqual(reply.macros, [["WHEN-LET", "((NAME FORM) &BODY BODY)"]])
+        self.assertEqual(reply.classes, [["POINT", "(X Y)"]])
+        self.assertEqual(reply.methods, [["AREA", "((S POINT))"], ["PRINT-OBJECT", "((P POINT) STREAM)"]])
+        self.assertEqual(reply.packages, ["MY-APP"])
+        self.assertEqual(list(self.session.ask("list-definitions", type="macros").fields), ["macros"])
+
+    def test_symbols_are_described(self):
+        self.ok('(defun square (x) "Multiply X by itself." (* x x))')
+        reply = self.session.ask("describe-symbol", name="square")
+        self.assertTrue(reply.found)
+        for part in ("SQUARE names a compiled function", "Arguments: (X)", "Multiply X by itself."):
+            self.assertIn(part, reply.text)
+        self.assertIn("exported", self.session.ask("describe-symbol", name="cl:car").text)
+        self.assertIn("Value: 10", self.session.ask("describe-symbol", name="*print-base*").text)
+
+    def test_describing_leaves_no_trace(self):
+        self.ok("(+ 1 2)")
+        reply = self.session.ask("describe-symbol", name="squarre")
+        self.assertIsNone(reply.found)
+        reply = self.session.ask("describe-symbol", name="string-upcas")
+        self.assertIn("STRING-UPCASE", reply.text)
+        self.values('(list * (find-symbol "SQUARRE") (find-symbol "STRING-UPCAS"))', "(3 NIL NIL)")
+
+    def test_the_session_tells_its_state(self):
+        reply = self.session.ask("session-info")
+        self.assertEqual(reply.package, "CL-USER")
+        self.assertEqual(reply.lists("threads"), [])
+        self.assertGreater(reply.heap_limit_bytes, reply.heap_bytes)
+
+
+class Systems(unittest.TestCase):
+    def setUp(self):
+        self.directory = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.directory)
+        self.addCleanup(driver.close_everything)
+        self.write("deep/down/mysystem.asd",
+                   '(defsystem "mysystem" :components ((:file "package") (:file "code")))')
+        self.write("deep/down/package.lisp", "(defpackage :mysystem (:use :cl) (:export #:run))")
+        self.write("deep/down/code.lisp",
+                   '(in-package :mysystem)\n\n(defun run (x)\n  (1+ (car x)))\n(princ "loading")\n')
+        self.write("broken.asd", '(defsystem "broken" :components ((:file "wrong")))')
+        self.write("wrong.lisp", "(defun f () (let ((x 1 2)) x))\n")
+
+    def write(self, name, text):
+        path = os.path.join(self.directory, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w") as file:
+            file.write(text)
+        return path
+
+    def start(self, **warm):
+        environment = dict(os.environ, XDG_CACHE_HOME=os.path.join(self.directory, "cache"))
+        self.zygote = start(directory=self.directory, environment=environment)
+        self.warm = self.zygote.ask("warm", **warm)
+        self.session = self.zygote.fork()
+
+    def test_a_system_below_the_directory_is_loaded_with_progress(self):
+        self.start()
+        reply = self.session.ask("load-system", system="mysystem")
+        self.assertEqual((reply.status, reply.loaded, reply.already), ("ok", ["mysystem"], None), reply)
+        self.assertIn([0, "progress", "message", "compiling mysystem/code.lisp"], self.session.events)
+        self.assertEqual(reply.stdout, "loading")
+        reply = self.session.ask("load-system", system="mysystem")
+        self.assertEqual((reply.lists("loaded"), reply.already), ([], True))
+        reply = self.session.evaluate("(mysystem:run 1)")
+        self.assertTrue(reply.frames[0][1].endswith("/deep/down/code.lisp:3"), reply.frames)
+        self.session.ask("abort")
+        definitions = self.session.ask("list-definitions", type="all")
+        self.assertEqual(definitions.systems, ["mysystem"])
+        self.assertEqual(definitions.lists("functions") + definitions.lists("packages"), [])
+
+    def test_an_unknown_system_has_near_names(self):
+        self.start()
+        self.session.ask("load-system", system="mysystem")
+        reply = self.session.ask("load-system", system="mysistem")
+        self.assertIn("MISSING-COMPONENT", reply.type)
+        self.assertIn("mysystem", reply.hint)
+        self.session.ask("abort")
+        self.assertEqual(self.session.evaluate("1").values, ["1"])
+
+    def test_a_system_that_does_not_compile_says_which_file(self):
+        self.start()
+        reply = self.session.ask("load-system", system="broken")
+        self.assertEqual(reply.status, "error")
+        self.assertIn("wrong.lisp", reply.hint)
+        self.assertIn("PROGRAM-ERROR", str(reply.warnings))
+        self.assertNotIn("cl-mcp-agent", str(reply.frames).lower())
+
+    def test_files_are_loaded_as_source_and_compiled(self):
+        self.start()
+        path = self.write("some.lisp", "(defvar *loaded* 1)\n(defun g () (h))\n")
+        reply = self.session.ask("load-file", path=path)
+        self.assertEqual(reply.values, ["T"])
+        self.assertIn("undefined function: H", str(reply.warnings))
+        reply = self.session.ask("load-file", path=path, compile=True)
+        self.assertEqual(reply.values, ["T"])
+        self.assertEqual(os.listdir(self.directory).count("some.fasl"), 0)
+        reply = self.session.ask("load-file", path="/no/such/file.lisp")
+        self.assertIn("FILE-ERROR", reply.classes)
+
+    def test_the_zygote_is_warmed(self):
+        init = self.write("init.lisp", "(defvar cl-user::*from-init* 42) (princ \"hello from init\")")
+        bad = self.write("bad.lisp", '(error "bad init")')
+        self.start(user_init=init, preload=["mysystem", "nosuch"], load=[bad])
+        notices = "\n".join(self.warm.notices)
+        self.assertIn("hello from init", notices)
+        self.assertIn("bad init", notices)
+        self.assertIn("nosuch", notices)
+        self.assertTrue(self.warm.forkable)
+        self.assertEqual(self.session.evaluate("*from-init*").values, ["42"])
+        self.assertEqual(self.session.evaluate("(mysystem:run '(1))").values, ["2"])
+        self.assertEqual(self.session.ask("list-definitions").lists("variables"), [])
+
+    def test_threads_in_the_init_file_forbid_copies(self):
+        init = self.write("init.lisp", "(sb-thread:make-thread (lambda () (sleep 60)) :name \"mine\")")
+        self.zygote = start(directory=self.directory)
+        reply = self.zygote.ask("warm", user_init=init)
+        self.assertIsNone(reply.forkable)
+        self.assertIn("mine", str(reply.notices))
+
+    def test_the_directory_is_the_working_directory(self):
+        self.start()
+        self.assertEqual(self.session.evaluate("(namestring (truename \"broken.asd\"))").values,
+                         ['"%s"' % os.path.realpath(os.path.join(self.directory, "broken.asd"))])
+
+
+class Wire(unittest.TestCase):
+    def test_the_lisp_side_reads_and_prints_every_value(self):
+        here = os.path.dirname(os.path.abspath(__file__))
+        result = subprocess.run([SBCL, "--core", CORE, "--noinform", "--version"],
+                                capture_output=True, text=True)
+        self.assertEqual(result.returncode, 0)
+        result = subprocess.run([SBCL, "--noinform", "--no-sysinit", "--no-userinit",
+                                 "--non-interactive", "--load", os.path.join(here, "test-wire.lisp")],
+                                capture_output=True, text=True)
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+
+
+if __name__ == "__main__":
+    if not CORE:
+        print("CL_MCP_AGENT_CORE is not set; nothing is tested", file=sys.stderr)
+        sys.exit(77)
+    outcome = unittest.main(exit=False, verbosity=2)
+    left = [process.pid for process in driver.Process.everything]
+    driver.close_everything()
+    if left:
+        print("processes were left:", left, file=sys.stderr)
+    sys.exit(0 if outcome.result.wasSuccessful() and not left else 1)

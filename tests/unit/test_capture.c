@@ -1,0 +1,424 @@
+/*
+ * Captured output: its invariants, what it shows, and a naive model that remembers every byte.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/strbuf.h"
+#include "base/utf8.h"
+#include "session/capture.h"
+
+static void assert_invariants(const struct capture *c)
+{
+    assert_int_equal(c->head.len, c->total < CAPTURE_HEAD ? c->total : CAPTURE_HEAD);
+    if (c->total <= CAPTURE_HEAD) {
+        assert_null(c->tail);
+        assert_int_equal(c->tail_len, 0);
+    } else {
+        uint64_t behind = c->total - CAPTURE_HEAD;
+        assert_non_null(c->tail);
+        assert_int_equal(c->tail_len, behind < CAPTURE_TAIL ? behind : CAPTURE_TAIL);
+        assert_in_range(c->tail_start, 0, CAPTURE_TAIL - 1);
+    }
+}
+
+static void add_repeated(struct capture *c, const char *text, size_t times)
+{
+    for (size_t i = 0; i < times; i++)
+        capture_add(c, text, strlen(text));
+}
+
+/* What is shown; valid UTF-8 in any case. Given. */
+static char *shown(const struct capture *c, size_t most, bool *is_cut)
+{
+    struct strbuf out;
+    strbuf_init(&out, 0);
+    *is_cut = capture_show(c, &out, most, 7);
+    if (!utf8_is_valid(strbuf_string(&out), out.len))
+        fail_msg("what is shown of %llu bytes with %zu allowed is no UTF-8", (unsigned long long)c->total, most);
+    strbuf_addc(&out, '\0');
+    return strbuf_steal(&out, NULL);
+}
+
+/* The two numbers of the line between head and tail; what is around it must make up the rest. */
+static void assert_counts(const char *text, uint64_t total)
+{
+    const char *mark = strstr(text, "[… ");
+    assert_non_null(mark);
+    assert_null(strstr(mark + 1, "[… "));
+    uint64_t numbers[2] = {0, 0};
+    const char *p = mark + strlen("[… ");
+    for (int i = 0; i < 2; i++) {
+        for (; (*p >= '0' && *p <= '9') || *p == ','; p++)
+            if (*p != ',')
+                numbers[i] = numbers[i] * 10 + (uint64_t)(*p - '0');
+        if (i == 0) {
+            assert_memory_equal(p, " of ", 4);
+            p += 4;
+        }
+    }
+    static const char rest[] = " bytes left out; get-output ref 7 …]\n";
+    if (strncmp(p, rest, strlen(rest)) != 0)
+        fail_msg("\"%.80s\"", mark);
+    assert_int_equal(numbers[1], total);
+    size_t head = (size_t)(mark - text);
+    /* A newline that was not there is put before the mark, so that it has a line of its own. */
+    size_t left = (size_t)(total - numbers[0]), around = head + strlen(p + strlen(rest));
+    if (around != left && around != left + 1)
+        fail_msg("%zu bytes are shown, but %zu should be", around, left);
+}
+
+static void capture_of_nothing_is_empty(void **state)
+{
+    struct capture c;
+    bool is_cut;
+    uint64_t start, end;
+    char byte;
+    (void)state;
+    capture_init(&c);
+    assert_invariants(&c);
+    assert_false(capture_gap(&c, &start, &end));
+    assert_int_equal(capture_read(&c, 0, &byte, 1), 0);
+    assert_int_equal(capture_read(&c, UINT64_MAX, &byte, 1), 0);
+    char *text = shown(&c, 200, &is_cut);
+    assert_string_equal(text, "");
+    assert_false(is_cut);
+    free(text);
+    capture_fini(&c);
+}
+
+static void capture_shows_all_that_is_no_longer_than_allowed(void **state)
+{
+    struct capture c;
+    bool is_cut;
+    (void)state;
+    capture_init(&c);
+    add_repeated(&c, "0123456789", 20);
+    char *text = shown(&c, 200, &is_cut);
+    assert_false(is_cut);
+    assert_int_equal(strlen(text), 200);
+    free(text);
+    capture_add(&c, "x", 1);
+    text = shown(&c, 200, &is_cut);
+    assert_true(is_cut);
+    assert_counts(text, 201);
+    free(text);
+    capture_fini(&c);
+}
+
+static void capture_cuts_with_exact_counts_and_the_reference(void **state)
+{
+    struct capture c;
+    bool is_cut;
+    (void)state;
+    capture_init(&c);
+    add_repeated(&c, "a", 104304);
+    char *text = shown(&c, 6000, &is_cut);
+    assert_true(is_cut);
+    const char *mark = strstr(text, "\n[… 98,304 of 104,304 bytes left out; get-output ref 7 …]\n");
+    assert_non_null(mark);
+    assert_int_equal(mark - text, 4000);
+    assert_int_equal(strspn(text, "a"), 4000);
+    assert_int_equal(strlen(strrchr(text, '\n') + 1), 2000);
+    free(text);
+    capture_fini(&c);
+}
+
+static void capture_cuts_at_line_ends_where_one_is_near(void **state)
+{
+    struct capture c;
+    bool is_cut;
+    (void)state;
+    capture_init(&c);
+    add_repeated(&c, "a line of thirty bytes, always\n", 1000);
+    char *text = shown(&c, 3000, &is_cut);
+    assert_true(is_cut);
+    assert_counts(text, c.total);
+    const char *line = text;
+    while (*line != '\0') {
+        if (strncmp(line, "a line of thirty bytes, always\n", 31) != 0 && strncmp(line, "[… ", 5) != 0)
+            fail_msg("a line was cut: \"%.40s\"", line);
+        line = strchr(line, '\n') + 1;
+    }
+    free(text);
+    capture_fini(&c);
+}
+
+static void capture_cuts_no_character_in_two(void **state)
+{
+    static const char *const characters[] = {"é", "€", "𝄞"};
+    bool is_cut;
+    (void)state;
+    for (size_t i = 0; i < 3; i++)
+        for (size_t shift = 0; shift < 8; shift++)
+            for (size_t most = 200; most < 212; most++) {
+                struct capture c;
+                capture_init(&c);
+                capture_add(&c, "xxxxxxxx", shift);
+                add_repeated(&c, characters[i], 500);
+                char *text = shown(&c, most, &is_cut);
+                assert_true(is_cut);
+                assert_null(strstr(text, "\xEF\xBF\xBD"));
+                assert_counts(text, c.total);
+                free(text);
+                capture_fini(&c);
+            }
+}
+
+static void capture_shows_invalid_bytes_as_replacement_characters(void **state)
+{
+    struct capture c;
+    bool is_cut;
+    (void)state;
+    capture_init(&c);
+    capture_add(&c, "a\xFF" "b\xE2\x82" "c\xED\xA0\x80" "d\0e", 12);
+    struct strbuf out;
+    strbuf_init(&out, 0);
+    assert_false(capture_show(&c, &out, 200, 1));
+    static const char expected[] = "a\uFFFDb\uFFFDc\uFFFD\uFFFD\uFFFDd\0e";
+    assert_int_equal(out.len, sizeof expected - 1);
+    assert_memory_equal(out.bytes, expected, sizeof expected - 1);
+    strbuf_fini(&out);
+    capture_fini(&c);
+    /* Nothing in it begins a character. */
+    capture_init(&c);
+    add_repeated(&c, "\x80", 5000);
+    char *text = shown(&c, 200, &is_cut);
+    assert_true(is_cut);
+    assert_non_null(strstr(text, " of 5,000 bytes left out"));
+    free(text);
+    capture_fini(&c);
+}
+
+static void capture_keeps_all_of_what_fits_head_and_tail(void **state)
+{
+    struct capture c;
+    uint64_t start, end;
+    (void)state;
+    capture_init(&c);
+    size_t len = CAPTURE_HEAD + CAPTURE_TAIL;
+    char *bytes = malloc(len + 1), *read = malloc(len + 1);
+    assert_true(bytes != NULL && read != NULL);
+    for (size_t i = 0; i <= len; i++)
+        bytes[i] = (char)('a' + i * 31 % 26 % 23);
+    capture_add(&c, bytes, len);
+    assert_invariants(&c);
+    assert_false(capture_gap(&c, &start, &end));
+    assert_int_equal(capture_read(&c, 0, read, len + 1), len);
+    assert_memory_equal(read, bytes, len);
+    capture_add(&c, bytes + len, 1);
+    assert_invariants(&c);
+    assert_true(capture_gap(&c, &start, &end));
+    assert_int_equal(start, CAPTURE_HEAD);
+    assert_int_equal(end, CAPTURE_HEAD + 1);
+    assert_int_equal(capture_read(&c, 0, read, len), CAPTURE_HEAD);
+    assert_int_equal(capture_read(&c, CAPTURE_HEAD, read, len), 0);
+    assert_int_equal(capture_read(&c, CAPTURE_HEAD + 1, read, len), CAPTURE_TAIL);
+    assert_memory_equal(read, bytes + CAPTURE_HEAD + 1, CAPTURE_TAIL);
+    free(bytes);
+    free(read);
+    capture_fini(&c);
+}
+
+static void capture_counts_exactly_when_it_shows_both_parts_and_a_gap(void **state)
+{
+    struct capture c;
+    bool is_cut;
+    (void)state;
+    capture_init(&c);
+    add_repeated(&c, "0123456789abcde\n", 3 * CAPTURE_HEAD / 16);
+    static const size_t limits[] = {200, 16384, 1000000, 1500000, 2500000, 4000000};
+    for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
+        char *text = shown(&c, limits[i], &is_cut);
+        assert_true(is_cut);
+        assert_counts(text, c.total);
+        assert_true(strlen(text) <= limits[i] + 100);
+        free(text);
+    }
+    capture_fini(&c);
+}
+
+static void capture_moves_leave_an_empty_one_behind(void **state)
+{
+    struct capture from, to;
+    char byte;
+    (void)state;
+    capture_init(&from);
+    add_repeated(&from, "0123456789", CAPTURE_HEAD / 10 + 10);
+    uint64_t total = from.total;
+    capture_move(&to, &from);
+    assert_invariants(&from);
+    assert_int_equal(from.total, 0);
+    assert_invariants(&to);
+    assert_int_equal(to.total, total);
+    capture_add(&from, "x", 1);
+    assert_int_equal(capture_read(&to, 0, &byte, 1), 1);
+    assert_int_equal(byte, '0');
+    capture_fini(&from);
+    capture_fini(&to);
+    assert_int_equal(to.total, 0);
+    assert_invariants(&to);
+}
+
+static long peak_kib(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_maxrss;
+}
+
+static void capture_of_a_hundred_megabytes_stays_small(void **state)
+{
+    struct capture c;
+    char chunk[65536], last[100];
+    (void)state;
+    capture_init(&c);
+    memset(chunk, 'z', sizeof chunk);
+    long before = peak_kib();
+    uint64_t total = 0;
+    for (size_t i = 0; total < 100u * 1000 * 1000; i++) {
+        size_t len = sizeof chunk - i % 1000;
+        chunk[0] = (char)('0' + i % 10);
+        capture_add(&c, chunk, len);
+        total += len;
+    }
+    capture_add(&c, "the end", 7);
+    assert_int_equal(c.total, total + 7);
+    assert_invariants(&c);
+    assert_int_equal(capture_read(&c, c.total - 7, last, sizeof last), 7);
+    assert_memory_equal(last, "the end", 7);
+    assert_in_range(c.head.capacity, CAPTURE_HEAD, 2 * CAPTURE_HEAD + 4096);
+    if (peak_kib() - before > 16 * 1024)
+        fail_msg("it took %ld KiB", peak_kib() - before);
+    capture_fini(&c);
+}
+
+/* The model: every byte, in one piece. */
+struct model {
+    char *bytes;
+    size_t len;
+};
+
+static void assert_agrees(const struct capture *c, const struct model *m)
+{
+    static char out[300000];
+    uint64_t start, end;
+    assert_invariants(c);
+    assert_int_equal(c->total, m->len);
+    bool has_gap = capture_gap(c, &start, &end);
+    assert_int_equal(has_gap, m->len > CAPTURE_HEAD + CAPTURE_TAIL);
+    size_t gap_start = CAPTURE_HEAD, gap_end = has_gap ? m->len - CAPTURE_TAIL : CAPTURE_HEAD;
+    for (int i = 0; i < 40; i++) {
+        size_t offset = m->len == 0 ? 0 : (size_t)random() % (m->len + 10);
+        if (i % 4 == 0) /* near the borders */
+            offset = (i % 8 == 0 ? gap_start : gap_end) + (size_t)random() % 20 - 10;
+        size_t len = (size_t)random() % sizeof out, expected = len;
+        if (offset >= m->len || (has_gap && offset >= gap_start && offset < gap_end))
+            expected = 0;
+        else if (has_gap && offset < gap_start && expected > gap_start - offset)
+            expected = gap_start - offset;
+        if (expected > 0 && expected > m->len - offset)
+            expected = m->len - offset;
+        size_t n = capture_read(c, offset, out, len);
+        if (n != expected)
+            fail_msg("%zu bytes at %zu of %zu: %zu came, not %zu", len, offset, m->len, n, expected);
+        if (memcmp(out, m->bytes + offset, n) != 0)
+            fail_msg("%zu bytes at %zu of %zu are wrong", len, offset, m->len);
+    }
+}
+
+static void capture_agrees_with_a_naive_model(void **state)
+{
+    const char *wanted = getenv("TEST_SEED");
+    unsigned seed = wanted ? (unsigned)strtoul(wanted, NULL, 10) : (unsigned)getpid() * 2654435761u;
+    (void)state;
+    print_message("# TEST_SEED=%u\n", seed);
+    srandom(seed);
+    size_t most = 8u << 20;
+    struct model m = {.bytes = malloc(most)};
+    assert_non_null(m.bytes);
+    for (int round = 0; round < 40; round++) {
+        struct capture c;
+        capture_init(&c);
+        m.len = 0;
+        size_t goal = (size_t)random() % (round % 2 == 0 ? most : 3u << 20);
+        while (m.len < goal) {
+            size_t len = (size_t)random() % (1u << (random() % 22));
+            if (len > most - m.len)
+                len = most - m.len;
+            for (size_t i = 0; i < len; i++)
+                m.bytes[m.len + i] = (char)((m.len + i) * 2654435761u >> 13);
+            capture_add(&c, m.bytes + m.len, len);
+            m.len += len;
+            assert_invariants(&c);
+        }
+        assert_agrees(&c, &m);
+        bool is_cut;
+        char *text = shown(&c, 200 + (size_t)random() % 20000, &is_cut);
+        free(text);
+        capture_fini(&c);
+    }
+    free(m.bytes);
+}
+
+static void capture_shows_random_text_as_its_beginning_and_its_end(void **state)
+{
+    static const char *const pieces[] = {"a", "é", "€", "𝄞", "\n", "word ", "0123456789\n"};
+    (void)state;
+    for (int round = 0; round < 300; round++) {
+        struct capture c;
+        struct strbuf all;
+        bool is_cut;
+        capture_init(&c);
+        strbuf_init(&all, 0);
+        size_t goal = 300 + (size_t)random() % 5000;
+        while (all.len < goal)
+            strbuf_adds(&all, pieces[(size_t)random() % (sizeof pieces / sizeof pieces[0])]);
+        capture_add(&c, all.bytes, all.len);
+        size_t most = 200 + (size_t)random() % 3000;
+        char *text = shown(&c, most, &is_cut);
+        assert_int_equal(is_cut, all.len > most);
+        if (!is_cut) {
+            assert_string_equal(text, all.bytes);
+        } else {
+            assert_counts(text, all.len);
+            char *mark = strstr(text, "[… "), *tail = strchr(mark, '\n') + 1;
+            size_t head = (size_t)(mark - text), tail_len = strlen(tail);
+            if (strncmp(text, all.bytes, head) != 0)
+                assert_memory_equal(text, all.bytes, head - 1);
+            assert_string_equal(tail, all.bytes + all.len - tail_len);
+            assert_true(head + tail_len <= most + 1);
+        }
+        free(text);
+        strbuf_fini(&all);
+        capture_fini(&c);
+    }
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(capture_of_nothing_is_empty),
+        cmocka_unit_test(capture_of_a_hundred_megabytes_stays_small),
+        cmocka_unit_test(capture_shows_all_that_is_no_longer_than_allowed),
+        cmocka_unit_test(capture_cuts_with_exact_counts_and_the_reference),
+        cmocka_unit_test(capture_cuts_at_line_ends_where_one_is_near),
+        cmocka_unit_test(capture_cuts_no_character_in_two),
+        cmocka_unit_test(capture_shows_invalid_bytes_as_replacement_characters),
+        cmocka_unit_test(capture_keeps_all_of_what_fits_head_and_tail),
+        cmocka_unit_test(capture_counts_exactly_when_it_shows_both_parts_and_a_gap),
+        cmocka_unit_test(capture_moves_leave_an_empty_one_behind),
+        cmocka_unit_test(capture_agrees_with_a_naive_model),
+        cmocka_unit_test(capture_shows_random_text_as_its_beginning_and_its_end),
+    };
+    return cmocka_run_group_tests_name("capture", tests, NULL, NULL);
+}

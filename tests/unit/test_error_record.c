@@ -1,0 +1,183 @@
+/*
+ * Error records: made of replies, and made by the server for what only it can know.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#include "session/error_record.h"
+
+static struct sexp_document *parsed(const char *text)
+{
+    struct err err;
+    struct sexp_document *document = sexp_parse(text, strlen(text), &err);
+    if (document == NULL)
+        fail_msg("%s", err.message);
+    return document;
+}
+
+static void record_takes_type_message_and_time_of_a_reply(void **state)
+{
+    struct timespec before, after;
+    (void)state;
+    clock_gettime(CLOCK_REALTIME, &before);
+    struct error_record *r = error_record_new(
+        parsed("(3 :error :type \"TYPE-ERROR\" :message \"two\nlines\" :frames ((\"(F)\" nil) (\"(G 1)\" \"a:1\")) :total-frames 9)"));
+    clock_gettime(CLOCK_REALTIME, &after);
+    assert_string_equal(r->type, "TYPE-ERROR");
+    assert_string_equal(r->message, "two\nlines");
+    assert_null(r->session_note);
+    assert_true(r->when.tv_sec >= before.tv_sec && r->when.tv_sec <= after.tv_sec);
+    assert_int_equal(sexp_count(error_record_frames(r)), 2);
+    assert_int_equal(error_record_total_frames(r), 9);
+    error_record_free(r);
+}
+
+static void record_of_a_reply_without_anything_is_an_error_without_frames(void **state)
+{
+    static const char *const replies[] = {"(1 :error)", "(1 :error :type 5 :message (1) :frames \"x\" :total-frames \"y\")", "(1 :error :type)", "nil"};
+    (void)state;
+    for (size_t i = 0; i < sizeof replies / sizeof replies[0]; i++) {
+        struct error_record *r = error_record_new(parsed(replies[i]));
+        assert_string_equal(r->type, "ERROR");
+        assert_string_equal(r->message, "");
+        assert_int_equal(sexp_count(error_record_frames(r)), 0);
+        assert_int_equal(error_record_total_frames(r), 0);
+        error_record_free(r);
+    }
+}
+
+static void record_total_frames_may_be_negative_and_stays_an_int(void **state)
+{
+    static const struct {
+        const char *reply;
+        int total;
+    } rows[] = {
+        {"(1 :error :frames ((\"(F)\" nil)))", 1},
+        {"(1 :error :total-frames -1000)", -1000},
+        {"(1 :error :total-frames 9223372036854775807)", INT32_MAX},
+        {"(1 :error :total-frames -9223372036854775808)", INT32_MAX},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct error_record *r = error_record_new(parsed(rows[i].reply));
+        assert_int_equal(error_record_total_frames(r), rows[i].total);
+        error_record_free(r);
+    }
+}
+
+static void record_prefers_the_frames_that_have_locals(void **state)
+{
+    (void)state;
+    struct error_record *r = error_record_new(parsed("(1 :error :type \"E\" :frames ((\"(F)\" nil)) :total-frames 1)"));
+    r->details = parsed("(2 :ok :frames ((\"(F)\" nil (\"X\" \"1\"))) :total 1)");
+    assert_int_equal(sexp_count(sexp_nth(error_record_frames(r), 0)), 3);
+    error_record_free(r);
+    r = error_record_new(parsed("(1 :error :type \"E\" :frames ((\"(F)\" nil)) :total-frames 1)"));
+    r->details = parsed("(2 :ok)");
+    assert_int_equal(sexp_count(error_record_frames(r)), 1);
+    error_record_free(r);
+}
+
+static void record_made_by_the_server_reads_like_a_reply(void **state)
+{
+    (void)state;
+    struct error_record *r = error_record_make("PROCESS-EXITED", "It \"exited\" \\ with\ncode 3.", NULL);
+    assert_string_equal(r->type, "PROCESS-EXITED");
+    assert_string_equal(r->message, "It \"exited\" \\ with\ncode 3.");
+    assert_true(sexp_is_symbol(sexp_nth(r->condition, 1), "error"));
+    assert_string_equal(sexp_string(sexp_get(r->condition, 2, "type"), NULL), "PROCESS-EXITED");
+    assert_int_equal(sexp_count(error_record_frames(r)), 0);
+    assert_int_equal(error_record_total_frames(r), 0);
+    error_record_free(r);
+}
+
+/* As src/runtime/backtrace.c of SBCL prints it. */
+static const char crash[] = "Heap exhausted during allocation: 65536 bytes available, 80000016 requested.\n"
+                            "fatal error encountered in SBCL pid 4711:\n"
+                            "Heap exhausted, game over.\n"
+                            "\n"
+                            "   0: fp=0x7f3344556677 pc=0x5200abcd Foreign function (null)\n"
+                            "   1: fp=0x7f3344556678 pc=0x5349f00d (FLET \"WITHOUT-GCING-BODY-1\" IN SB-KERNEL::COLLECT-GARBAGE)\n"
+                            "   2: fp=0x7f3344556679 pc=0x5349f00e COMMON-LISP-USER::FILL-IT\n"
+                            "no frame: fp=1\n";
+
+static void record_takes_the_frames_of_a_crash(void **state)
+{
+    (void)state;
+    struct error_record *r = error_record_make("STORAGE-CONDITION", "Heap exhausted.", crash);
+    const struct sexp *frames = error_record_frames(r);
+    assert_int_equal(sexp_count(frames), 3);
+    assert_int_equal(error_record_total_frames(r), 3);
+    assert_string_equal(sexp_string(sexp_nth(sexp_nth(frames, 0), 0), NULL), "Foreign function (null)");
+    assert_string_equal(sexp_string(sexp_nth(sexp_nth(frames, 1), 0), NULL), "(FLET \"WITHOUT-GCING-BODY-1\" IN SB-KERNEL::COLLECT-GARBAGE)");
+    assert_string_equal(sexp_string(sexp_nth(sexp_nth(frames, 2), 0), NULL), "COMMON-LISP-USER::FILL-IT");
+    assert_true(sexp_is_nil(sexp_nth(sexp_nth(frames, 2), 1)));
+    error_record_free(r);
+}
+
+static void record_takes_at_most_twenty_frames_of_a_crash(void **state)
+{
+    struct strbuf text;
+    (void)state;
+    strbuf_init(&text, 0);
+    for (int i = 0; i < 100; i++)
+        strbuf_addf(&text, "%4d: fp=0x7f%02x pc=0x53%02x F%d\n", i, i, i, i);
+    struct error_record *r = error_record_make("STORAGE-CONDITION", "", strbuf_string(&text));
+    assert_int_equal(sexp_count(error_record_frames(r)), 20);
+    error_record_free(r);
+    strbuf_fini(&text);
+}
+
+/* A program may print what looks like a crash, or a part of one. */
+static void record_is_not_led_astray_by_crash_like_text(void **state)
+{
+    static const struct {
+        const char *text;
+        size_t frames;
+    } rows[] = {
+        {"", 0},
+        {": fp=0x", 0},
+        {"1: fp=0x12", 0},
+        {"1: fp=0x12 pc=0x", 0},
+        {"1: fp=0x12 pc=0x12", 0},
+        {"1: fp=0x12 pc=0x12   ", 0},
+        {"1: fp=0x12 pc=0x12\n2: fp=0x13 pc=0x14 G", 1},
+        {"1: fp=0x12\n pc=0x12 F\n", 0},
+        {"1: fp=0x12 pc=0x12 \"quote\\ \xFF\n", 1},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct error_record *r = error_record_make("T", "m", rows[i].text);
+        if (sexp_count(error_record_frames(r)) != rows[i].frames)
+            fail_msg("\"%s\": %zu frames", rows[i].text, sexp_count(error_record_frames(r)));
+        error_record_free(r);
+    }
+}
+
+static void record_free_of_nothing_does_nothing(void **state)
+{
+    (void)state;
+    error_record_free(NULL);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(record_takes_type_message_and_time_of_a_reply),
+        cmocka_unit_test(record_of_a_reply_without_anything_is_an_error_without_frames),
+        cmocka_unit_test(record_total_frames_may_be_negative_and_stays_an_int),
+        cmocka_unit_test(record_prefers_the_frames_that_have_locals),
+        cmocka_unit_test(record_made_by_the_server_reads_like_a_reply),
+        cmocka_unit_test(record_takes_the_frames_of_a_crash),
+        cmocka_unit_test(record_takes_at_most_twenty_frames_of_a_crash),
+        cmocka_unit_test(record_is_not_led_astray_by_crash_like_text),
+        cmocka_unit_test(record_free_of_nothing_does_nothing),
+    };
+    return cmocka_run_group_tests_name("error_record", tests, NULL, NULL);
+}

@@ -1,0 +1,687 @@
+/*
+ * The texts of docs/tools.md, letter by letter, from outcomes made of literals. The session is a fake of this file: what the
+ * reports ask of one is little, and so no process is needed.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/strbuf.h"
+#include "base/utf8.h"
+#include "lisp/worker.h"
+#include "report/report.h"
+
+#define MOST_ERRORS 40
+
+struct session {
+    struct capture between;
+    struct strbuf notice;
+    struct capture kept[4];
+    int last_ref;
+    const struct error_record *errors[MOST_ERRORS]; /* the newest first */
+    size_t error_count;
+    bool has_error;
+};
+
+struct capture *session_between(struct session *s)
+{
+    return &s->between;
+}
+
+struct strbuf *session_notice(struct session *s)
+{
+    return &s->notice;
+}
+
+int session_next_ref(const struct session *s)
+{
+    return s->last_ref + 1;
+}
+
+int session_keep_output(struct session *s, struct capture *capture)
+{
+    assert_true(s->last_ref < 3);
+    capture_move(&s->kept[++s->last_ref], capture);
+    return s->last_ref;
+}
+
+const struct error_record *session_error(const struct session *s, size_t n)
+{
+    return n < s->error_count ? s->errors[n] : NULL;
+}
+
+size_t session_error_count(const struct session *s)
+{
+    return s->error_count;
+}
+
+const struct error_record *session_last_error(const struct session *s)
+{
+    return s->has_error ? s->errors[0] : NULL;
+}
+
+const char *session_name(const struct session *s)
+{
+    (void)s;
+    return "default";
+}
+
+const char *session_package(const struct session *s)
+{
+    (void)s;
+    return "MY-APP";
+}
+
+pid_t session_pid(const struct session *s)
+{
+    (void)s;
+    return 4711;
+}
+
+/* Everything a test needs, made anew for each. */
+struct fixture {
+    struct session session;
+    struct capture output[2];
+    struct sexp_document *document;
+    struct error_record *record;
+    struct outcome outcome;
+    struct strbuf out;
+};
+
+static int set_up(void **state)
+{
+    struct fixture *f = calloc(1, sizeof *f);
+    capture_init(&f->session.between);
+    strbuf_init(&f->session.notice, 0);
+    for (size_t i = 0; i < 4; i++)
+        capture_init(&f->session.kept[i]);
+    capture_init(&f->output[0]);
+    capture_init(&f->output[1]);
+    strbuf_init(&f->out, 0);
+    *state = f;
+    return 0;
+}
+
+static void forget_reply(struct fixture *f)
+{
+    sexp_document_free(f->document);
+    error_record_free(f->record);
+    f->document = NULL;
+    f->record = NULL;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+    forget_reply(f);
+    capture_fini(&f->session.between);
+    strbuf_fini(&f->session.notice);
+    for (size_t i = 0; i < 4; i++)
+        capture_fini(&f->session.kept[i]);
+    capture_fini(&f->output[0]);
+    capture_fini(&f->output[1]);
+    strbuf_fini(&f->out);
+    free(f);
+    return 0;
+}
+
+static struct sexp_document *parsed(const char *text)
+{
+    struct err err;
+    struct sexp_document *document = sexp_parse(text, strlen(text), &err);
+    if (document == NULL)
+        fail_msg("%s in %s", err.message, text);
+    return document;
+}
+
+static void reply(struct fixture *f, const char *text)
+{
+    forget_reply(f);
+    struct sexp_document *document = parsed(text);
+    bool is_error = sexp_is_symbol(sexp_nth(sexp_root(document), 1), "error");
+    if (is_error)
+        f->record = error_record_new(document);
+    else
+        f->document = document;
+    f->outcome = (struct outcome){
+        .kind = is_error ? OUTCOME_ERROR : OUTCOME_OK,
+        .session = &f->session,
+        .reply = is_error ? NULL : sexp_root(document),
+        .error = f->record,
+        .output = {&f->output[0], &f->output[1]},
+    };
+}
+
+static void print(struct fixture *f, enum worker_stream stream, const char *text)
+{
+    capture_add(&f->output[stream], text, strlen(text));
+}
+
+static const char *text_of(struct fixture *f)
+{
+    if (!utf8_is_valid(strbuf_string(&f->out), f->out.len))
+        fail_msg("the text is no UTF-8: %s", strbuf_string(&f->out));
+    return strbuf_string(&f->out);
+}
+
+static void assert_report(struct fixture *f, const char *expected)
+{
+    strbuf_clear(&f->out);
+    report_evaluation(&f->out, &f->outcome, 16384);
+    assert_string_equal(text_of(f), expected);
+}
+
+/* ---- values ---- */
+
+static void report_of_a_value_is_one_line(void **state)
+{
+    struct fixture *f = *state;
+    reply(f, "(1 :ok :values (\"3\") :package \"CL-USER\" :cut (nil))");
+    assert_report(f, "=> 3");
+}
+
+static void report_of_several_values_has_a_line_each(void **state)
+{
+    struct fixture *f = *state;
+    reply(f, "(1 :ok :values (\"1\" \"(A\n B)\" \"\"))");
+    assert_report(f, "=> 1\n=> (A\n B)\n=> ");
+}
+
+static void report_of_no_values_says_so(void **state)
+{
+    struct fixture *f = *state;
+    reply(f, "(1 :ok :values ())");
+    assert_report(f, "; No values");
+    reply(f, "(1 :ok)");
+    assert_report(f, "; No values");
+}
+
+static void report_has_its_sections_in_order_with_a_blank_line_between(void **state)
+{
+    struct fixture *f = *state;
+    capture_add(&f->session.between, "tick\n", 5);
+    strbuf_adds(&f->session.notice, "Between two calls: something.\n");
+    print(f, WORKER_STDOUT, "out\n");
+    print(f, WORKER_STDERR, "err 1\nerr 2\n");
+    reply(f, "(1 :ok :values (\"1\" \"2\") :warnings ((\"STYLE-WARNING\" \"unused X\") (\"WARNING\" \"two\nlines\"))"
+             " :timing (12345 11000 400 32768)"
+             " :inbox ((:where \"worker-1\" :type \"SIMPLE-ERROR\" :message \"boom\" :frames ((\"(F)\" nil) (\"(G)\" \"g.lisp:3\")))))");
+    assert_report(f, "[output between calls]\ntick\n\n"
+                     "[stdout]\nout\n\n"
+                     "[stderr]\nerr 1\nerr 2\n\n"
+                     "[warnings]\nSTYLE-WARNING: unused X\nWARNING: two\nlines\n\n"
+                     "=> 1\n=> 2\n"
+                     "; Timing: 12 ms real, 11 ms run, 0 ms GC, 32,768 bytes consed\n\n"
+                     "[Background errors]\nIn thread worker-1: SIMPLE-ERROR: boom\n  0: (F)\n  1: (G) at g.lisp:3\n\n"
+                     "[Session]\nBetween two calls: something.");
+}
+
+static void report_says_what_came_between_calls_and_notices_only_once(void **state)
+{
+    struct fixture *f = *state;
+    capture_add(&f->session.between, "tick", 4);
+    strbuf_adds(&f->session.notice, "Note.\n");
+    reply(f, "(1 :ok :values (\"1\"))");
+    assert_report(f, "[output between calls]\ntick\n\n=> 1\n\n[Session]\nNote.");
+    assert_report(f, "=> 1");
+}
+
+static void report_warnings_do_not_suppress_values(void **state)
+{
+    struct fixture *f = *state;
+    reply(f, "(1 :ok :values (\"42\") :warnings ((\"WARNING\" \"beware\")))");
+    assert_report(f, "[warnings]\nWARNING: beware\n\n=> 42");
+}
+
+static void report_leaves_the_users_headings_alone(void **state)
+{
+    struct fixture *f = *state;
+    print(f, WORKER_STDOUT, "[stderr]\n=> 5\n\n[ERROR] FAKE\n");
+    reply(f, "(1 :ok :values (\"1\"))");
+    assert_report(f, "[stdout]\n[stderr]\n=> 5\n\n[ERROR] FAKE\n\n=> 1");
+}
+
+static void report_rounds_times_to_milliseconds(void **state)
+{
+    struct fixture *f = *state;
+    reply(f, "(1 :ok :values (\"1\") :timing (1499 1500 0 -5))");
+    assert_report(f, "=> 1\n; Timing: 1 ms real, 2 ms run, 0 ms GC, 0 bytes consed");
+    reply(f, "(1 :ok :values (\"1\") :timing (1500))");
+    assert_report(f, "=> 1");
+}
+
+static void report_makes_valid_text_of_any_output(void **state)
+{
+    struct fixture *f = *state;
+    print(f, WORKER_STDOUT, "caf\xC3\xA9 \xFF\xC3");
+    reply(f, "(1 :ok :values ())");
+    assert_report(f, "[stdout]\ncafé \uFFFD\uFFFD\n\n; No values");
+}
+
+static void report_survives_a_reply_of_other_shapes(void **state)
+{
+    static const char *const replies[] = {
+        "(1 :ok :values 5 :warnings t :timing \"x\" :inbox 3)",
+        "(1 :ok :values (1 nil (\"2\")) :warnings (1 (2) (nil nil)) :cut 4 :timing (\"a\" :b nil (1)) :inbox (1 (:where 3 :frames (1 (2)))))",
+        "(1 :error :type nil :message 5 :frames 7 :restarts (1 (2 3)) :slots (1 (2 3)) :hint 4 :warnings (nil))",
+        "(1 :error :type \"E\" :frames (1 (2) (nil \"x\" 3 (4))) :restarts t :slots t :inbox ((1 2)))",
+    };
+    struct fixture *f = *state;
+    for (size_t i = 0; i < sizeof replies / sizeof replies[0]; i++) {
+        reply(f, replies[i]);
+        strbuf_clear(&f->out);
+        report_evaluation(&f->out, &f->outcome, 16384);
+        text_of(f);
+        json_t *data = report_structured(&f->outcome);
+        assert_non_null(data);
+        json_decref(data);
+    }
+}
+
+/* ---- what is too long ---- */
+
+static void report_cuts_outputs_and_keeps_them(void **state)
+{
+    struct fixture *f = *state;
+    for (int i = 0; i < 100; i++) {
+        print(f, WORKER_STDOUT, "0123456789");
+        print(f, WORKER_STDERR, "abcdefghi\n");
+    }
+    reply(f, "(1 :ok :values (\"1\"))");
+    strbuf_clear(&f->out);
+    report_evaluation(&f->out, &f->outcome, 300);
+    const char *text = text_of(f);
+    assert_non_null(strstr(text, "\n[… 700 of 1,000 bytes left out; get-output ref 1 …]\n0123456789"));
+    assert_non_null(strstr(text, " of 1,000 bytes left out; get-output ref 2 …]\n"));
+    assert_non_null(strstr(text, "0123456789\n\n[stderr]\nabcdefghi\n"));
+    assert_string_equal(text + f->out.len - 15, "abcdefghi\n\n=> 1");
+    assert_int_equal(f->session.last_ref, 2);
+    assert_int_equal(f->session.kept[1].total, 1000);
+    assert_int_equal(f->session.kept[2].total, 1000);
+    assert_int_equal(f->output[0].total, 0);
+}
+
+static void report_cuts_values_and_keeps_them(void **state)
+{
+    struct fixture *f = *state;
+    struct strbuf text;
+    strbuf_init(&text, 0);
+    strbuf_adds(&text, "(1 :ok :values (\"short\" \"");
+    for (int i = 0; i < 500; i++)
+        strbuf_addc(&text, 'x');
+    strbuf_adds(&text, "\" \"after\"))");
+    reply(f, strbuf_string(&text));
+    strbuf_fini(&text);
+    report_evaluation(&f->out, &f->outcome, 300);
+    const char *shown = text_of(f);
+    assert_memory_equal(shown, "=> short\n=> xxx", 15);
+    assert_non_null(strstr(shown, "x\n[… 200 of 500 bytes left out; get-output ref 1 …]\nx"));
+    assert_non_null(strstr(shown, "x\n=> after"));
+    assert_int_equal(f->session.kept[1].total, 500);
+}
+
+static void report_says_where_printing_was_stopped(void **state)
+{
+    struct fixture *f = *state;
+    reply(f, "(1 :ok :values (\"(1 2\" \"3\") :cut (16000 nil))");
+    assert_report(f, "=> (1 2 [… printing was stopped here …]\n=> 3");
+}
+
+/* ---- errors ---- */
+
+static const char division[] =
+    "(1 :error :type \"DIVISION-BY-ZERO\" :classes (\"DIVISION-BY-ZERO\" \"ARITHMETIC-ERROR\" \"ERROR\")"
+    " :message \"arithmetic error DIVISION-BY-ZERO signalled\nOperation was (/ 1 0).\""
+    " :frames ((\"(FOO 1 2 3)\" nil) (\"(BAR X)\" \"/tmp/bar.lisp:12\") (\"(EVAL (BAR X))\" nil)) :total-frames 3"
+    " :restarts ((\"RETRY\" \"Retry calling FOO.\" nil) (\"USE-VALUE\" \"Call specified function.\" t) (\"ABORT\" \"Return to top level.\" nil))"
+    " :slots ((\"DATUM\" \"42\") (\"EXPECTED-TYPE\" \"LIST\")) :hint \"Look at X.\")";
+
+static void report_of_an_error_has_all_its_sections(void **state)
+{
+    struct fixture *f = *state;
+    print(f, WORKER_STDOUT, "before\n");
+    reply(f, division);
+    assert_report(f, "[stdout]\nbefore\n\n"
+                     "[ERROR] DIVISION-BY-ZERO\n"
+                     "arithmetic error DIVISION-BY-ZERO signalled\n"
+                     "Operation was (/ 1 0).\n\n"
+                     "[Backtrace]\n"
+                     "0: (FOO 1 2 3)\n"
+                     "1: (BAR X) at /tmp/bar.lisp:12\n"
+                     "2: (EVAL (BAR X))\n\n"
+                     "[Restarts]\n"
+                     "1. [RETRY] Retry calling FOO.\n"
+                     "2. [USE-VALUE] Call specified function. (takes a value)\n"
+                     "3. [ABORT] Return to top level.\n\n"
+                     "[Slots]\n"
+                     "DATUM: 42\n"
+                     "EXPECTED-TYPE: LIST\n\n"
+                     "[Hint]\n"
+                     "Look at X.");
+}
+
+static void report_of_an_error_leaves_out_what_is_empty(void **state)
+{
+    struct fixture *f = *state;
+    reply(f, "(1 :error :type \"PROCESS-EXITED\" :message \"Exit code 3.\" :frames ())");
+    assert_report(f, "[ERROR] PROCESS-EXITED\nExit code 3.\n\n[Backtrace]\n(no frames)");
+}
+
+static void report_of_an_error_without_a_message_keeps_its_type(void **state)
+{
+    struct fixture *f = *state;
+    reply(f, "(1 :error :type \"MY-APP::OUT-OF-STOCK\" :message \"\" :frames ((\"(F)\" nil)))");
+    assert_report(f, "[ERROR] MY-APP::OUT-OF-STOCK\n\n[Backtrace]\n0: (F)");
+}
+
+static void report_of_an_error_shows_warnings_time_and_what_the_session_says(void **state)
+{
+    struct fixture *f = *state;
+    reply(f, "(1 :error :type \"E\" :message \"m\" :frames ((\"(F)\" nil)) :warnings ((\"WARNING\" \"w\")) :timing (1000 1000 0 16))");
+    f->record->session_note = strdup("Its definitions are gone.");
+    assert_report(f, "[warnings]\nWARNING: w\n\n[ERROR] E\nm\n\n[Backtrace]\n0: (F)\n"
+                     "; Timing: 1 ms real, 1 ms run, 0 ms GC, 16 bytes consed\n\n"
+                     "[Session]\nIts definitions are gone.");
+}
+
+/* A reply with ${kept} frames of ${total}. */
+static void reply_with_frames(struct fixture *f, int kept, int total)
+{
+    struct strbuf text;
+    strbuf_init(&text, 0);
+    strbuf_adds(&text, "(1 :error :type \"E\" :message \"m\" :frames (");
+    for (int i = 0; i < kept; i++)
+        strbuf_addf(&text, "%s(\"(F %d)\" nil)", i == 0 ? "" : " ", i);
+    strbuf_addf(&text, ") :total-frames %d)", total);
+    reply(f, strbuf_string(&text));
+    strbuf_fini(&text);
+}
+
+static void assert_ends(struct fixture *f, const char *expected)
+{
+    const char *text = text_of(f);
+    size_t len = strlen(text), want = strlen(expected);
+    if (len < want || strcmp(text + len - want, expected) != 0)
+        fail_msg("\"%s\" does not end in \"%s\"", text, expected);
+}
+
+static void report_shows_twenty_frames_and_counts_the_rest(void **state)
+{
+    static const struct {
+        int kept, total;
+        const char *end;
+    } rows[] = {
+        {20, 20, "\n18: (F 18)\n19: (F 19)"},
+        {21, 21, "\n19: (F 19)\n... 1 more frame; get-backtrace shows them"},
+        {25, 25, "\n19: (F 19)\n... 5 more frames; get-backtrace shows them"},
+        {100, 1020, "\n19: (F 19)\n... 1,000 more frames; get-backtrace shows them"},
+        {100, -5020, "\n19: (F 19)\n... more than 5,000 more frames; get-backtrace shows them"},
+    };
+    struct fixture *f = *state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        reply_with_frames(f, rows[i].kept, rows[i].total);
+        strbuf_clear(&f->out);
+        report_evaluation(&f->out, &f->outcome, 16384);
+        assert_ends(f, rows[i].end);
+    }
+}
+
+/* ---- looking at an error again ---- */
+
+static void last_error_is_described_with_restarts_and_five_frames(void **state)
+{
+    struct fixture *f = *state;
+    reply(f, division);
+    f->record->when.tv_sec = 1700000000;
+    f->record->sequence = 3;
+    report_last_error(&f->out, f->record);
+    assert_string_equal(text_of(f), "Error: DIVISION-BY-ZERO\n"
+                                    "  arithmetic error DIVISION-BY-ZERO signalled\n"
+                                    "  Operation was (/ 1 0).\n\n"
+                                    "Available Restarts:\n"
+                                    "  1. RETRY - Retry calling FOO.\n"
+                                    "  2. USE-VALUE - Call specified function.\n"
+                                    "  3. ABORT - Return to top level.\n\n"
+                                    "Backtrace (top 5 frames):\n"
+                                    "  0: (FOO 1 2 3)\n"
+                                    "  1: (BAR X) at /tmp/bar.lisp:12\n"
+                                    "  2: (EVAL (BAR X))\n\n"
+                                    "Error 3 of this session, at 2023-11-14T22:13:20Z. get-backtrace shows all frames, with locals: true their variables.");
+}
+
+static void last_error_shows_no_more_than_five_frames(void **state)
+{
+    struct fixture *f = *state;
+    reply_with_frames(f, 30, 30);
+    report_last_error(&f->out, f->record);
+    assert_non_null(strstr(text_of(f), "\n  4: (F 4)\n\n"));
+    assert_null(strstr(text_of(f), "5: (F"));
+}
+
+static void last_error_without_restarts_or_frames_says_so(void **state)
+{
+    struct fixture *f = *state;
+    reply(f, "(1 :error :type \"E\" :message \"\" :frames ())");
+    report_last_error(&f->out, f->record);
+    const char expected[] = "Error: E\n\nAvailable Restarts:\n  (none)\n\nBacktrace (top 5 frames):\n  (no frames)\n\n";
+    assert_memory_equal(text_of(f), expected, sizeof expected - 1);
+}
+
+static void without_an_error_both_tools_use_the_same_words(void **state)
+{
+    static const char words[] = "No error available.\n(No error has occurred since the last successful evaluation.)";
+    struct fixture *f = *state;
+    report_last_error(&f->out, NULL);
+    assert_string_equal(text_of(f), words);
+    strbuf_clear(&f->out);
+    report_backtrace(&f->out, NULL, 0, 20, true);
+    assert_string_equal(text_of(f), words);
+}
+
+static void looking_again_gives_the_same_text(void **state)
+{
+    struct fixture *f = *state;
+    struct strbuf again;
+    reply(f, division);
+    report_last_error(&f->out, f->record);
+    for (int i = 0; i < 100; i++) {
+        strbuf_init(&again, 0);
+        report_last_error(&again, f->record);
+        assert_string_equal(strbuf_string(&again), text_of(f));
+        strbuf_fini(&again);
+    }
+}
+
+static void backtrace_has_all_frames_from_zero(void **state)
+{
+    struct fixture *f = *state;
+    reply(f, division);
+    report_backtrace(&f->out, f->record, 0, 20, false);
+    assert_string_equal(text_of(f), "Backtrace (3 frames):\n0: (FOO 1 2 3)\n1: (BAR X) at /tmp/bar.lisp:12\n2: (EVAL (BAR X))");
+}
+
+static void backtrace_shows_locals_under_each_frame(void **state)
+{
+    struct fixture *f = *state;
+    reply(f, division);
+    f->record->details = parsed("(2 :ok :frames ((\"(FOO 1 2 3)\" nil (\"A\" \"1\") (\"B\" \"(2\n 3)\")) (\"(BAR X)\" \"b.lisp:1\")) :total 2)");
+    report_backtrace(&f->out, f->record, 0, 20, true);
+    assert_string_equal(text_of(f), "Backtrace (3 frames):\n"
+                                    "0: (FOO 1 2 3)\n     A = 1\n     B = (2\n 3)\n"
+                                    "1: (BAR X) at b.lisp:1\n     (no locals known)\n"
+                                    "... 1 more frame were not kept");
+    strbuf_clear(&f->out);
+    report_backtrace(&f->out, f->record, 0, 1, false);
+    assert_string_equal(text_of(f), "Backtrace (3 frames):\n0: (FOO 1 2 3)\n... frames 1 to 1 are left out; max-frames and from show them");
+}
+
+static void backtrace_shows_the_part_that_is_asked_for(void **state)
+{
+    struct fixture *f = *state;
+    reply_with_frames(f, 100, 250);
+    report_backtrace(&f->out, f->record, 10, 2, false);
+    assert_string_equal(text_of(f), "Backtrace (250 frames):\n10: (F 10)\n11: (F 11)\n... frames 12 to 99 are left out; max-frames and from show them");
+    strbuf_clear(&f->out);
+    report_backtrace(&f->out, f->record, 99, 20, false);
+    assert_string_equal(text_of(f), "Backtrace (250 frames):\n99: (F 99)\n... 150 more frames were not kept");
+    strbuf_clear(&f->out);
+    report_backtrace(&f->out, f->record, 100, 20, false);
+    assert_string_equal(text_of(f), "Backtrace (250 frames):\n(no frame from 100 on is kept)\n... 150 more frames were not kept");
+    reply_with_frames(f, 100, -1000);
+    strbuf_clear(&f->out);
+    report_backtrace(&f->out, f->record, 99, 20, false);
+    assert_string_equal(text_of(f), "Backtrace (more than 1,000 frames):\n99: (F 99)\n... more than 900 more frames were not kept");
+    reply_with_frames(f, 1, 1);
+    strbuf_clear(&f->out);
+    report_backtrace(&f->out, f->record, 0, 20, false);
+    assert_string_equal(text_of(f), "Backtrace (1 frame):\n0: (F 0)");
+}
+
+/* ---- the history ---- */
+
+static void error_list_of_a_session_without_errors_says_so(void **state)
+{
+    struct fixture *f = *state;
+    report_error_list(&f->out, &f->session, 10);
+    assert_string_equal(text_of(f), "No errors in this session.");
+}
+
+static struct error_record *an_error(const char *type, const char *message)
+{
+    struct error_record *r = error_record_make(type, message, NULL);
+    r->when.tv_sec = 1700000000;
+    return r;
+}
+
+static void error_list_is_newest_first_with_first_lines(void **state)
+{
+    struct fixture *f = *state;
+    struct error_record *newer = an_error("TYPE-ERROR", "first line\nsecond line"), *older = an_error("SIMPLE-ERROR", "");
+    f->session.errors[0] = newer;
+    f->session.errors[1] = older;
+    f->session.error_count = 2;
+    f->session.has_error = true;
+    report_error_list(&f->out, &f->session, 10);
+    assert_string_equal(text_of(f), "2 errors, newest first:\n1. 22:13:20Z TYPE-ERROR: first line\n2. 22:13:20Z SIMPLE-ERROR: ");
+    f->session.has_error = false;
+    strbuf_clear(&f->out);
+    report_error_list(&f->out, &f->session, 1);
+    assert_string_equal(text_of(f), "2 errors, newest first; none since the last successful evaluation:\n1. 22:13:20Z TYPE-ERROR: first line\n... 1 more");
+    error_record_free(newer);
+    error_record_free(older);
+}
+
+/* ---- definitions ---- */
+
+static void definitions_are_listed_by_kind_in_a_fixed_order(void **state)
+{
+    struct fixture *f = *state;
+    reply(f, "(1 :ok :systems (\"alexandria\") :functions ((\"SQUARE\" \"(X)\") (\"F\" \"()\")) :variables ((\"*COUNTER*\" \"0\"))"
+             " :macros ((\"WHEN-LET\" \"(BINDING &BODY BODY)\")) :classes ((\"POINT\" \"(X Y)\")) :methods ((\"AREA\" \"((S SQUARE))\"))"
+             " :packages (\"MY-APP\"))");
+    report_definitions(&f->out, f->outcome.reply);
+    assert_string_equal(text_of(f), "[Functions]\n- SQUARE (X)\n- F ()\n\n"
+                                    "[Variables]\n- *COUNTER* = 0\n\n"
+                                    "[Macros]\n- WHEN-LET (BINDING &BODY BODY)\n\n"
+                                    "[Classes]\n- POINT (X Y)\n\n"
+                                    "[Methods]\n- AREA ((S SQUARE))\n\n"
+                                    "[Packages]\n- MY-APP\n\n"
+                                    "[Loaded Systems]\n- alexandria");
+}
+
+static void definitions_of_a_fresh_session_are_none(void **state)
+{
+    struct fixture *f = *state;
+    reply(f, "(1 :ok :functions () :variables nil)");
+    report_definitions(&f->out, f->outcome.reply);
+    assert_string_equal(text_of(f), "No definitions in this session.");
+}
+
+/* ---- the same as data ---- */
+
+static void assert_structured(struct fixture *f, const char *expected)
+{
+    json_t *data = report_structured(&f->outcome);
+    assert_non_null(data);
+    json_error_t err;
+    json_t *wanted = json_loads(expected, 0, &err);
+    if (wanted == NULL)
+        fail_msg("%s", err.text);
+    if (!json_equal(data, wanted)) {
+        char *text = json_dumps(data, JSON_SORT_KEYS);
+        fail_msg("%s", text);
+    }
+    json_decref(data);
+    json_decref(wanted);
+}
+
+static void structured_values_output_warnings_and_timing(void **state)
+{
+    struct fixture *f = *state;
+    print(f, WORKER_STDOUT, "o\n");
+    print(f, WORKER_STDERR, "e\xFF");
+    reply(f, "(1 :ok :values (\"1\" \"2\") :warnings ((\"WARNING\" \"w\")) :timing (1 2 3 4))");
+    assert_structured(f, "{\"values\":[\"1\",\"2\"],\"stdout\":\"o\\n\",\"stderr\":\"e\\ufffd\",\"warnings\":[{\"type\":\"WARNING\",\"message\":\"w\"}],"
+                         "\"package\":\"MY-APP\",\"session\":{\"name\":\"default\",\"pid\":4711},"
+                         "\"timing\":{\"realMicroseconds\":1,\"runMicroseconds\":2,\"gcMicroseconds\":3,\"bytesConsed\":4}}");
+}
+
+static void structured_error_has_all_its_parts(void **state)
+{
+    struct fixture *f = *state;
+    reply(f, "(1 :error :type \"TYPE-ERROR\" :classes (\"TYPE-ERROR\" \"ERROR\") :message \"m\" :frames ((\"(F)\" \"a:1\" (\"X\" \"1\")) (\"(G)\" nil))"
+             " :total-frames -7 :restarts ((\"RETRY\" \"Again.\" nil) (\"USE-VALUE\" \"Use.\" t)) :slots ((\"DATUM\" \"42\")))");
+    assert_structured(f, "{\"values\":[],\"stdout\":\"\",\"stderr\":\"\",\"warnings\":[],\"package\":\"MY-APP\","
+                         "\"session\":{\"name\":\"default\",\"pid\":4711},"
+                         "\"error\":{\"type\":\"TYPE-ERROR\",\"classes\":[\"TYPE-ERROR\",\"ERROR\"],\"message\":\"m\",\"slots\":{\"DATUM\":\"42\"},"
+                         "\"restarts\":[{\"index\":1,\"name\":\"RETRY\",\"description\":\"Again.\",\"takesValue\":false},"
+                         "{\"index\":2,\"name\":\"USE-VALUE\",\"description\":\"Use.\",\"takesValue\":true}],"
+                         "\"frames\":[{\"index\":0,\"call\":\"(F)\",\"source\":\"a:1\",\"locals\":{\"X\":\"1\"}},"
+                         "{\"index\":1,\"call\":\"(G)\",\"source\":null,\"locals\":{}}],\"totalFrames\":7}}");
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    static const struct CMUnitTest tests[] = {
+        TEST(report_of_a_value_is_one_line),
+        TEST(report_of_several_values_has_a_line_each),
+        TEST(report_of_no_values_says_so),
+        TEST(report_has_its_sections_in_order_with_a_blank_line_between),
+        TEST(report_says_what_came_between_calls_and_notices_only_once),
+        TEST(report_warnings_do_not_suppress_values),
+        TEST(report_leaves_the_users_headings_alone),
+        TEST(report_rounds_times_to_milliseconds),
+        TEST(report_makes_valid_text_of_any_output),
+        TEST(report_survives_a_reply_of_other_shapes),
+        TEST(report_cuts_outputs_and_keeps_them),
+        TEST(report_cuts_values_and_keeps_them),
+        TEST(report_says_where_printing_was_stopped),
+        TEST(report_of_an_error_has_all_its_sections),
+        TEST(report_of_an_error_leaves_out_what_is_empty),
+        TEST(report_of_an_error_without_a_message_keeps_its_type),
+        TEST(report_of_an_error_shows_warnings_time_and_what_the_session_says),
+        TEST(report_shows_twenty_frames_and_counts_the_rest),
+        TEST(last_error_is_described_with_restarts_and_five_frames),
+        TEST(last_error_shows_no_more_than_five_frames),
+        TEST(last_error_without_restarts_or_frames_says_so),
+        TEST(without_an_error_both_tools_use_the_same_words),
+        TEST(looking_again_gives_the_same_text),
+        TEST(backtrace_has_all_frames_from_zero),
+        TEST(backtrace_shows_locals_under_each_frame),
+        TEST(backtrace_shows_the_part_that_is_asked_for),
+        TEST(error_list_of_a_session_without_errors_says_so),
+        TEST(error_list_is_newest_first_with_first_lines),
+        TEST(definitions_are_listed_by_kind_in_a_fixed_order),
+        TEST(definitions_of_a_fresh_session_are_none),
+        TEST(structured_values_output_warnings_and_timing),
+        TEST(structured_error_has_all_its_parts),
+    };
+    return cmocka_run_group_tests_name("report", tests, NULL, NULL);
+}

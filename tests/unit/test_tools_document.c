@@ -1,0 +1,303 @@
+/*
+ * The list of tools, the page that is printed from it, and the guide that speaks of them: nothing is missing, nothing is invented.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/strbuf.h"
+#include "base/utf8.h"
+#include "tools/document.h"
+#include "tools/registry.h"
+#include "tools/toolbox.h"
+
+#define DOCUMENT "../docs/tools.md" /* from tests/, where every test runs */
+
+static void document_is_what_the_tables_print(void **state)
+{
+    struct strbuf page;
+    (void)state;
+    strbuf_init(&page, 0);
+    tools_document(&page);
+    FILE *f = fopen(DOCUMENT, "re");
+    if (f == NULL)
+        fail_msg("cannot read %s", DOCUMENT);
+    char *text = calloc(1, page.len + 2);
+    size_t n = fread(text, 1, page.len + 1, f), same = 0;
+    fclose(f);
+    while (same < n && same < page.len && text[same] == page.bytes[same])
+        same++;
+    if (n != page.len || same != n)
+        fail_msg("%s is not what print_tools prints, from here on: \"%.60s\", not \"%.60s\"", DOCUMENT, text + same, page.bytes + same);
+    free(text);
+    strbuf_fini(&page);
+}
+
+static size_t count_sentences(const char *text)
+{
+    size_t n = 0;
+    for (; *text != '\0'; text++)
+        n += (*text == '.' || *text == '!' || *text == '?') && (text[1] == ' ' || text[1] == '\0');
+    return n;
+}
+
+static void every_tool_has_a_name_a_title_and_a_description(void **state)
+{
+    (void)state;
+    assert_true(registry_count() > 10);
+    for (size_t i = 0; i < registry_count(); i++) {
+        const struct tool *tool = registry_at(i);
+        size_t len = strlen(tool->name);
+        assert_in_range(len, 3, 64);
+        assert_int_equal(strspn(tool->name, "abcdefghijklmnopqrstuvwxyz-"), len);
+        if (tool->title == NULL || strlen(tool->title) < 4)
+            fail_msg("%s has no title", tool->name);
+        if (tool->description == NULL || strlen(tool->description) < 20 || !utf8_is_valid(tool->description, strlen(tool->description)))
+            fail_msg("%s has no description", tool->name);
+        size_t sentences = count_sentences(tool->description);
+        if (sentences < 1 || sentences > 2)
+            fail_msg("the description of %s has %zu sentences", tool->name, sentences);
+        assert_non_null(tool->run);
+        assert_ptr_equal(registry_find(tool->name), tool);
+    }
+}
+
+static void every_argument_has_a_name_and_a_description(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < registry_count(); i++) {
+        const struct tool *tool = registry_at(i);
+        for (const struct tool_argument *a = tool->arguments; a->name != NULL; a++) {
+            assert_true(a < tool->arguments + TOOL_MAX_ARGUMENTS);
+            assert_int_equal(strspn(a->name, "abcdefghijklmnopqrstuvwxyz-"), strlen(a->name));
+            if (a->description == NULL || strlen(a->description) < 5 || a->description[strlen(a->description) - 1] != '.')
+                fail_msg("%s of %s is not described", a->name, tool->name);
+            for (const struct tool_argument *other = tool->arguments; other < a; other++)
+                assert_string_not_equal(a->name, other->name);
+        }
+    }
+}
+
+/* A description's "default: all" and a bound must not contradict each other, and a choice is of a string. */
+static void every_schema_makes_sense(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < registry_count(); i++) {
+        const struct tool *tool = registry_at(i);
+        for (const struct tool_argument *a = tool->arguments; a->name != NULL; a++) {
+            assert_true(a->minimum <= a->maximum);
+            if (a->choices != NULL)
+                assert_int_equal(a->type, ARGUMENT_STRING);
+            if (a->type != ARGUMENT_INTEGER && a->type != ARGUMENT_NUMBER)
+                assert_true(a->minimum <= 0 && a->maximum <= 0);
+        }
+    }
+}
+
+static void every_listed_schema_is_what_strict_clients_accept(void **state)
+{
+    struct err err;
+    (void)state;
+    json_t *listing = registry_listing("full", &err), *tool;
+    assert_non_null(listing);
+    assert_int_equal(json_array_size(listing), registry_count());
+    size_t i;
+    json_array_foreach(listing, i, tool)
+    {
+        const json_t *schema = json_object_get(tool, "inputSchema");
+        assert_string_equal(json_string_value(json_object_get(schema, "type")), "object");
+        assert_true(json_is_object(json_object_get(schema, "properties")));
+        const char *key;
+        json_t *property;
+        json_object_foreach(json_object_get(schema, "properties"), key, property)
+        {
+            const char *type = json_string_value(json_object_get(property, "type"));
+            assert_non_null(type);
+            if (strcmp(type, "array") == 0)
+                assert_non_null(json_object_get(property, "items"));
+            assert_non_null(json_object_get(property, "description"));
+        }
+    }
+    json_decref(listing);
+}
+
+static void read_only_tools_are_not_destructive(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < registry_count(); i++)
+        if (registry_at(i)->is_read_only && registry_at(i)->is_destructive)
+            fail_msg("%s is both", registry_at(i)->name);
+}
+
+/* ---- the guide ---- */
+
+struct guide {
+    struct strbuf text;
+    int answers;
+};
+
+static void on_guide(void *arg, const struct tool_result *result)
+{
+    struct guide *g = arg;
+    g->answers++;
+    assert_false(result->is_error);
+    strbuf_add(&g->text, result->text->bytes, result->text->len);
+}
+
+static void read_guide(struct guide *g, const char *topic)
+{
+    struct toolbox toolbox = {0};
+    struct tool_call_options options = {.default_session = "default", .done = on_guide, .arg = g};
+    *g = (struct guide){0};
+    strbuf_init(&g->text, 0);
+    json_t *arguments = topic == NULL ? json_object() : json_pack("{s:s}", "topic", topic);
+    assert_null(tool_call_start(&toolbox, registry_find("get-usage-guide"), arguments, &options));
+    assert_int_equal(g->answers, 1);
+}
+
+static void guide_is_one_page(void **state)
+{
+    struct guide g;
+    (void)state;
+    read_guide(&g, NULL);
+    assert_in_range(g.text.len, 1000, 6000 - 1);
+    assert_true(utf8_is_valid(g.text.bytes, g.text.len));
+    strbuf_fini(&g.text);
+}
+
+static void guide_has_every_topic_and_no_other_text(void **state)
+{
+    struct guide all, part;
+    struct strbuf joined;
+    (void)state;
+    strbuf_init(&joined, 0);
+    const struct tool_argument *topic = &registry_find("get-usage-guide")->arguments[0];
+    for (size_t i = 0; topic->choices[i] != NULL; i++) {
+        read_guide(&part, topic->choices[i]);
+        assert_true(part.text.len > 100);
+        strbuf_addf(&joined, "%s%s", i == 0 ? "" : "\n\n", strbuf_string(&part.text));
+        strbuf_fini(&part.text);
+    }
+    read_guide(&all, NULL);
+    assert_string_equal(strbuf_string(&joined), strbuf_string(&all.text));
+    strbuf_fini(&all.text);
+    strbuf_fini(&joined);
+}
+
+static bool is_argument(const char *name, const struct tool *tool)
+{
+    for (const struct tool_argument *a = tool->arguments; a->name != NULL; a++)
+        if (strcmp(a->name, name) == 0)
+            return true;
+    return false;
+}
+
+static bool is_argument_of_any(const char *name)
+{
+    for (size_t i = 0; i < registry_count(); i++)
+        if (is_argument(name, registry_at(i)))
+            return true;
+    return false;
+}
+
+static bool is_tool(const char *name)
+{
+    return registry_find(name) != NULL && strcmp(registry_find(name)->name, name) == 0;
+}
+
+#define WORD "abcdefghijklmnopqrstuvwxyz-"
+
+/* The word at *at, without dashes at its end; *at moves behind it. Empty at the end. */
+static void next_word(const char **at, char *word, size_t size)
+{
+    const char *p = *at + strcspn(*at, WORD);
+    size_t len = strspn(p, WORD);
+    *at = p + len;
+    while (len > 0 && p[len - 1] == '-')
+        len--;
+    snprintf(word, size, "%.*s", (int)len, p);
+}
+
+/* Every word with a dash is a tool, an argument, or one of the few words of English and of Lisp listed here. */
+static void guide_names_only_tools_and_arguments_that_exist(void **state)
+{
+    static const char *const others[] = {"in-package", "common-lisp", ""};
+    struct guide g;
+    (void)state;
+    read_guide(&g, NULL);
+    char word[64];
+    size_t tools = 0;
+    for (const char *p = strbuf_string(&g.text); next_word(&p, word, sizeof word), word[0] != '\0' || *p != '\0';) {
+        if (strchr(word, '-') == NULL)
+            continue;
+        bool is_other = false;
+        for (size_t i = 0; others[i][0] != '\0'; i++)
+            is_other = is_other || strcmp(word, others[i]) == 0;
+        tools += is_tool(word);
+        if (!is_other && !is_tool(word) && !is_argument_of_any(word))
+            fail_msg("the guide names %s, which is neither a tool nor an argument", word);
+    }
+    assert_true(tools > 15);
+    strbuf_fini(&g.text);
+}
+
+/* "the argument NAME", "NAME: true", and "NAME of TOOL, TOOL and TOOL". */
+static void guide_gives_tools_only_arguments_that_they_take(void **state)
+{
+    struct guide g;
+    (void)state;
+    read_guide(&g, NULL);
+    char word[64], tool[64];
+    size_t found = 0;
+    for (const char *p = strstr(strbuf_string(&g.text), "argument"); p != NULL; p = strstr(p, "argument")) {
+        p += strlen("argument");
+        if (*p == 's')
+            continue;
+        next_word(&p, word, sizeof word);
+        if (!is_argument_of_any(word))
+            fail_msg("the guide names an argument %s, which no tool takes", word);
+        found++;
+        for (const char *q = strncmp(p, " of ", 4) == 0 ? p + 4 : ""; *q != '\0' && *q != '.';) {
+            next_word(&q, tool, sizeof tool);
+            if (!is_tool(tool) && strcmp(tool, "and") != 0)
+                break;
+            if (is_tool(tool) && !is_argument(word, registry_find(tool)))
+                fail_msg("%s does not take %s", tool, word);
+        }
+    }
+    for (const char *p = strstr(strbuf_string(&g.text), ": true"); p != NULL; p = strstr(p + 1, ": true")) {
+        const char *start = p;
+        while (start > g.text.bytes && strchr(WORD, start[-1]) != NULL)
+            start--;
+        snprintf(word, sizeof word, "%.*s", (int)(p - start), start);
+        if (!is_argument_of_any(word))
+            fail_msg("the guide names an argument %s, which no tool takes", word);
+        found++;
+    }
+    assert_true(found >= 4);
+    strbuf_fini(&g.text);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(document_is_what_the_tables_print),
+        cmocka_unit_test(every_tool_has_a_name_a_title_and_a_description),
+        cmocka_unit_test(every_argument_has_a_name_and_a_description),
+        cmocka_unit_test(every_schema_makes_sense),
+        cmocka_unit_test(every_listed_schema_is_what_strict_clients_accept),
+        cmocka_unit_test(read_only_tools_are_not_destructive),
+        cmocka_unit_test(guide_is_one_page),
+        cmocka_unit_test(guide_has_every_topic_and_no_other_text),
+        cmocka_unit_test(guide_names_only_tools_and_arguments_that_exist),
+        cmocka_unit_test(guide_gives_tools_only_arguments_that_they_take),
+    };
+    return cmocka_run_group_tests_name("tools_document", tests, NULL, NULL);
+}
