@@ -193,6 +193,8 @@
 (define-operation :fork (arguments)
   (let ((descriptors (take-descriptors))
         (id *id*))
+    (unless *snapshot-taken*
+      (take-snapshot))
     (if (not (only-thread-p))
         (progn
           (close-descriptors descriptors)

@@ -3,7 +3,8 @@
 
 (cl:defpackage #:cl-mcp-agent
   (:use #:cl)
-  (:export #:main #:define-port-operation #:implement #:declare-absent #:define-missing-operations))
+  (:export #:main #:define-port-operation #:implement #:declare-absent
+           #:define-missing-operations))
 
 (cl:in-package #:cl-mcp-agent)
 

@@ -178,7 +178,7 @@ Replaces streams that were closed, and variables that were set to others.")
   "List what the running compilation unit met undefined as (CLASS NAME . MESSAGE).")
 
 (define-port-operation call-recording-warnings (function note)
-  "Call FUNCTION; each warning reaches NOTE when no handler of the user's wanted it, and is muffled.
+  "Call FUNCTION; each warning that no handler of the user's wanted reaches NOTE and is muffled.
 Compiler notes are muffled, and errors of the compiler are kept for ORIGINAL-CONDITION.")
 
 (define-port-operation call-with-debugger (function debugger)
@@ -262,7 +262,7 @@ Returns how many were walked and whether the end was reached.")
   (funcall function))
 
 (define-port-operation clock-readings ()
-  "Return real time, run time and time spent collecting garbage in microseconds, and octets consed."
+  "Return real time, run time and time of garbage collections in microseconds, and octets consed."
   (flet ((microseconds (time)
            (floor (* time 1000000) internal-time-units-per-second)))
     (values (microseconds (get-internal-real-time)) (microseconds (get-internal-run-time)) 0 0)))

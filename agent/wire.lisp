@@ -191,7 +191,7 @@
     length))
 
 (defun receive-more (needed)
-  "Read at least up to NEEDED octets after *INPUT-START*. Ends the process at the end of the stream."
+  "Read until there are NEEDED octets after *INPUT-START*. The end of the stream ends the process."
   (declare (type index needed))
   (loop while (< (- *input-end* *input-start*) needed)
         do (when (> (+ *input-start* needed) (length *input*))

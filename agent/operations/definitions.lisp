@@ -7,6 +7,7 @@
   "What the symbols of the user's packages meant when the zygote was warm: lists of objects.")
 (defvar *known-packages* '())
 (defvar *known-systems* '())
+(defvar *snapshot-taken* nil)
 
 (defconstant +definitions-listed+ 2000)
 
@@ -29,7 +30,8 @@
 (defun take-snapshot ()
   "Remember what there is, so that only what a session adds is listed."
   (clrhash *snapshot*)
-  (setf *known-packages* (list-all-packages)
+  (setf *snapshot-taken* t
+        *known-packages* (list-all-packages)
         *known-systems* (asdf:already-loaded-systems))
   (dolist (package (user-packages))
     (do-symbols (symbol package)

@@ -124,7 +124,8 @@
   (let ((package (find-package name)))
     (when package
       (format stream "~%~s names a package~%" name)
-      (format stream "~@[  Nicknames: ~{~a~^ ~}~%~]~@[  Uses: ~{~a~^ ~}~%~]  Exported symbols: ~d~%"
+      (format stream "~@[  Nicknames: ~{~a~^ ~}~%~]~@[  Uses: ~{~a~^ ~}~%~]~
+                      ~2tExported symbols: ~d~%"
               (package-nicknames package)
               (mapcar #'package-name (package-use-list package))
               (let ((count 0))

@@ -12,7 +12,7 @@
   "The form of the request that is evaluated, in a list; NIL before one was read.")
 
 (defun plain-tree-p (tree)
-  "True if TREE is a list whose leaves print without code of the user's, as names of functions are."
+  "True if the leaves of TREE print without code of the user's, as names of functions do."
   (loop for depth below 100
         while (consp tree)
         always (plain-tree-p (pop tree))

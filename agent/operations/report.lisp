@@ -254,7 +254,8 @@ stopped when STOP were printed, or one more than are kept."
                                    text :start (min (length text) (third *source*)))))
       (when start
         (multiple-value-bind (line column) (line-and-column text start)
-          (format nil "The form that begins at line ~d, column ~d is not finished." line column))))))
+          (format nil "The form that begins at line ~d, column ~d is not finished."
+                  line column))))))
 
 (defun capitalized (sentence)
   (if (plusp (length sentence))

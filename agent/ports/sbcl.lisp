@@ -566,6 +566,7 @@ Code compiled with an error signals another when it runs, which may be requests 
     (flet ((implementation-p (package)
              (and package (eql 0 (search "SB-" (package-name package))))))
       (if (or (eq name 'simple-warning)
+              (eq package #.(find-package "CL-MCP-AGENT"))
               (and (implementation-p package)
                    (or (eql 0 (search "SIMPLE-" (symbol-name name)))
                        (subtypep class 'warning))))

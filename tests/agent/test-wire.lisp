@@ -33,11 +33,12 @@
       (sb-ext:exit :code 1 :abort t))))
 
 (mapc #'check-round-trip
-      (list nil t 0 1 -1 9 10 99 100 123456789 -987654321 '(1 :evaluate :code "x") '(((("deep")))) ""
+      (list nil t 0 1 -1 9 10 99 100 123456789 -987654321 '(1 :evaluate :code "x") '((("deep"))) ""
             "a\"b\\c" "line
 break" "λ" "€" "😀" (string (code-char 0)) (coerce "base" 'simple-base-string)
             (make-string 1000 :initial-element (code-char #x10ffff))
-            (list (make-string 1000 :initial-element #\") (make-string 1000 :initial-element #\\))))
+            (list (make-string 1000 :initial-element #\")
+                  (make-string 1000 :initial-element #\\))))
 
 ;; Surrogates are what UTF-8 cannot carry.
 (assert (equal (parsed (printed (string (code-char #xd800)))) (string (code-char #xfffd))))

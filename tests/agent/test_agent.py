@@ -199,7 +199,7 @@ class Evaluation(AgentTest):
         reply = self.ok("(defun g () 1) (package-name *package*)", package="APP")
         self.assertEqual((reply.values, reply.package), (['"APP"'], "CL-USER"))
         self.values("(app::g)", "1")
-        reply = self.fails("1", "CL-MCP-AGENT::UNKNOWN-PACKAGE", 'Package "APQ" not found.',
+        reply = self.fails("1", "PACKAGE-ERROR", 'Package "APQ" not found.',
                            package="APQ")
         self.assertIn("PACKAGE-ERROR", reply.classes)
         self.assertIn("APP", reply.hint)

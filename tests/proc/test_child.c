@@ -1,0 +1,700 @@
+/*
+ * Child processes: starting, ends, trees, orphans, descriptors, and that nothing is left.
+ */
+#include "proc_test.h"
+
+#include <sys/prctl.h>
+#include <sys/resource.h>
+
+struct fixture {
+    uv_loop_t loop;
+    struct children *children;
+    struct child *child;
+    struct child_end end;
+    bool has_ended;
+    int ends;
+    int output; /* what the helper writes to descriptor 1 */
+    size_t descriptors;
+};
+
+static int set_up(void **state)
+{
+    struct fixture *f = calloc(1, sizeof *f);
+    struct err err;
+    f->output = -1;
+    assert_no_process_left();
+    f->descriptors = count_descriptors();
+    uv_loop_init(&f->loop);
+    f->children = children_new(&f->loop, &err);
+    assert_non_null(f->children);
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+    child_free(f->child);
+    children_free(f->children);
+    if (f->output >= 0)
+        close(f->output);
+    uv_run(&f->loop, UV_RUN_DEFAULT);
+    assert_int_equal(uv_loop_close(&f->loop), 0);
+    assert_no_process_left();
+    assert_int_equal(count_descriptors(), f->descriptors);
+    free(f);
+    return 0;
+}
+
+static void on_exit_of_child(void *arg, const struct child_end *end)
+{
+    struct fixture *f = arg;
+    f->end = *end;
+    f->has_ended = true;
+    f->ends++;
+}
+
+/* Start the helper; its output comes through f->output. */
+static void start(struct fixture *f, const char *what, const char *number)
+{
+    const char *argv[] = {helper_path("helper"), what, number, NULL};
+    int ends[2];
+    struct err err;
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    struct child_spec spec = {.argv = argv, .descriptors = {-1, ends[1], 2, -1}};
+    f->child = child_spawn(f->children, &spec, on_exit_of_child, f, &err);
+    close(ends[1]);
+    f->output = ends[0];
+    if (f->child == NULL)
+        fail_msg("%s", err.message);
+}
+
+static void wait_for_end(struct fixture *f)
+{
+    assert_true(run_until(&f->loop, is_set, &f->has_ended, LIMIT_MS));
+    assert_int_equal(f->ends, 1);
+    assert_true(child_has_exited(f->child));
+}
+
+/* ---- starting ---- */
+
+static void a_missing_program_is_an_error_and_not_an_exit_code(void **state)
+{
+    static const char *const names[] = {"/nowhere/at/all", "no-such-program-in-path", ""};
+    struct fixture *f = *state;
+    for (size_t i = 0; i < 3; i++) {
+        const char *argv[] = {names[i], NULL};
+        struct child_spec spec = {.argv = argv, .descriptors = {-1, -1, -1, -1}};
+        struct err err = {0};
+        assert_null(child_spawn(f->children, &spec, on_exit_of_child, f, &err));
+        assert_int_equal(err.code, ERR_NOT_FOUND);
+        assert_int_equal(err.system_errno, ENOENT);
+        assert_non_null(strstr(err.message, names[i]));
+        assert_no_process_left();
+    }
+}
+
+static void a_program_that_cannot_be_executed_is_an_error(void **state)
+{
+    struct fixture *f = *state;
+    const char *argv[] = {"/etc/passwd", NULL};
+    struct child_spec spec = {.argv = argv, .descriptors = {-1, -1, -1, -1}};
+    struct err err = {0};
+    assert_null(child_spawn(f->children, &spec, on_exit_of_child, f, &err));
+    assert_int_equal(err.code, ERR_START);
+    assert_int_equal(err.system_errno, EACCES);
+    assert_no_process_left();
+}
+
+static void a_missing_directory_is_an_error(void **state)
+{
+    struct fixture *f = *state;
+    const char *argv[] = {helper_path("helper"), "exit", "0", NULL};
+    struct child_spec spec = {.argv = argv, .directory = "/nowhere", .descriptors = {-1, -1, -1, -1}};
+    struct err err = {0};
+    assert_null(child_spawn(f->children, &spec, on_exit_of_child, f, &err));
+    assert_int_equal(err.system_errno, ENOENT);
+    assert_no_process_left();
+}
+
+static void a_program_is_looked_up_in_path(void **state)
+{
+    struct fixture *f = *state;
+    const char *argv[] = {"true", NULL};
+    struct child_spec spec = {.argv = argv, .descriptors = {-1, -1, -1, -1}};
+    struct err err;
+    f->child = child_spawn(f->children, &spec, on_exit_of_child, f, &err);
+    assert_non_null(f->child);
+    wait_for_end(f);
+    assert_int_equal(f->end.exit_code, 0);
+}
+
+static void a_child_works_in_the_directory_it_is_given(void **state)
+{
+    struct fixture *f = *state;
+    char line[300];
+    int ends[2];
+    struct err err;
+    const char *argv[] = {helper_path("helper"), "directory", NULL};
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    struct child_spec spec = {.argv = argv, .directory = "/usr", .descriptors = {-1, ends[1], 2, -1}};
+    f->child = child_spawn(f->children, &spec, on_exit_of_child, f, &err);
+    close(ends[1]);
+    f->output = ends[0];
+    assert_true(read_line(f->output, line, sizeof line));
+    assert_string_equal(line, "/usr");
+    wait_for_end(f);
+}
+
+static void a_childs_environment_is_ours_with_additions(void **state)
+{
+    struct fixture *f = *state;
+    char line[300];
+    int ends[2];
+    struct err err;
+    setenv("PROC_TEST_KEPT", "kept", 1);
+    setenv("PROC_TEST_REPLACED", "old", 1);
+    const char *argv[] = {helper_path("helper"), "environment", "PROC_TEST_KEPT", "PROC_TEST_REPLACED", "PROC_TEST_ADDED", "PROC_TEST_REPLACE", NULL};
+    const char *environment[] = {"PROC_TEST_REPLACED=new", "PROC_TEST_ADDED=added", NULL};
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    struct child_spec spec = {.argv = argv, .environment = environment, .descriptors = {-1, ends[1], 2, -1}};
+    f->child = child_spawn(f->children, &spec, on_exit_of_child, f, &err);
+    close(ends[1]);
+    f->output = ends[0];
+    static const char *const expected[] = {"PROC_TEST_KEPT=kept", "PROC_TEST_REPLACED=new", "PROC_TEST_ADDED=added", "PROC_TEST_REPLACE=(unset)"};
+    for (size_t i = 0; i < 4; i++) {
+        assert_true(read_line(f->output, line, sizeof line));
+        assert_string_equal(line, expected[i]);
+    }
+    wait_for_end(f);
+    assert_string_equal(getenv("PROC_TEST_REPLACED"), "old");
+    unsetenv("PROC_TEST_KEPT");
+    unsetenv("PROC_TEST_REPLACED");
+}
+
+static void a_child_starts_with_no_signal_ignored_or_blocked(void **state)
+{
+    struct fixture *f = *state;
+    char line[300];
+    sigset_t blocked, before;
+    sigemptyset(&blocked);
+    sigaddset(&blocked, SIGUSR1);
+    sigprocmask(SIG_BLOCK, &blocked, &before);
+    start(f, "signals", NULL); /* SIGPIPE is ignored here as well, as in the server */
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    for (int i = 0; i < 2; i++) {
+        assert_true(read_line(f->output, line, sizeof line));
+        if (strtoull(line + 7, NULL, 16) != 0)
+            fail_msg("%s", line);
+    }
+    wait_for_end(f);
+}
+
+/* ---- descriptors ---- */
+
+/* What the helper says of its descriptors, by number; "" where there is none. */
+static void read_descriptors(struct fixture *f, char found[16][300])
+{
+    char line[400];
+    memset(found, 0, 16 * 300);
+    while (read_line(f->output, line, sizeof line)) {
+        int fd = atoi(line);
+        if (fd < 0 || fd > 15)
+            fail_msg("descriptor %s has leaked", line);
+        snprintf(found[fd], 300, "%.290s", strchr(line, ' ') + 1);
+    }
+}
+
+static void start_with_descriptors(struct fixture *f, const int descriptors[4])
+{
+    const char *argv[] = {helper_path("helper"), "descriptors", NULL};
+    struct err err;
+    struct child_spec spec = {.argv = argv};
+    memcpy(spec.descriptors, descriptors, sizeof spec.descriptors);
+    f->child = child_spawn(f->children, &spec, on_exit_of_child, f, &err);
+    assert_non_null(f->child);
+}
+
+static void a_child_has_the_four_descriptors_it_is_given(void **state)
+{
+    struct fixture *f = *state;
+    char found[16][300];
+    int ends[2], sockets[2];
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets), 0);
+    int file = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+    start_with_descriptors(f, (int[4]){file, ends[1], ends[1], sockets[1]});
+    close(ends[1]);
+    close(sockets[0]);
+    close(sockets[1]);
+    close(file);
+    f->output = ends[0];
+    read_descriptors(f, found);
+    assert_string_equal(found[0], "/dev/zero");
+    assert_memory_equal(found[1], "pipe:", 5);
+    assert_string_equal(found[1], found[2]);
+    assert_memory_equal(found[3], "socket:", 7);
+    for (int fd = 4; fd < 16; fd++)
+        assert_string_equal(found[fd], "");
+    wait_for_end(f);
+}
+
+static void a_child_has_dev_null_where_it_is_given_nothing_and_no_fourth(void **state)
+{
+    struct fixture *f = *state;
+    char found[16][300];
+    int ends[2];
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    start_with_descriptors(f, (int[4]){-1, ends[1], -1, -1});
+    close(ends[1]);
+    f->output = ends[0];
+    read_descriptors(f, found);
+    assert_string_equal(found[0], "/dev/null");
+    assert_string_equal(found[2], "/dev/null");
+    assert_string_equal(found[3], "");
+    wait_for_end(f);
+}
+
+/* What is to become 0 to 3 may itself be among 0 to 3, in any order. */
+static void a_childs_descriptors_may_be_given_crosswise(void **state)
+{
+    struct fixture *f = *state;
+    char found[16][300];
+    int ends[2], saved[4];
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    for (int i = 0; i < 4; i++)
+        saved[i] = fcntl(i, F_DUPFD_CLOEXEC, 20);
+    int write_end = fcntl(ends[1], F_DUPFD_CLOEXEC, 30), zero = open("/dev/zero", O_RDWR | O_CLOEXEC), full = open("/dev/full", O_RDWR | O_CLOEXEC);
+    int zero_high = fcntl(zero, F_DUPFD_CLOEXEC, 30), full_high = fcntl(full, F_DUPFD_CLOEXEC, 30);
+    close(zero);
+    close(full);
+    close(ends[1]);
+    /* 0 holds /dev/full, 1 /dev/zero, 3 the pipe; wanted: 0 zero, 1 pipe, 3 full. */
+    dup2(full_high, 0);
+    dup2(zero_high, 1);
+    int spare = fcntl(3, F_GETFD) >= 0 && ends[0] == 3 ? fcntl(3, F_DUPFD_CLOEXEC, 40) : -1;
+    dup2(write_end, 3);
+    start_with_descriptors(f, (int[4]){1, 3, -1, 0});
+    for (int i = 0; i < 4; i++) {
+        if (saved[i] >= 0) {
+            dup2(saved[i], i);
+            close(saved[i]);
+        } else {
+            close(i);
+        }
+    }
+    if (spare >= 0)
+        close(spare);
+    close(write_end);
+    close(zero_high);
+    close(full_high);
+    f->output = ends[0];
+    read_descriptors(f, found);
+    assert_string_equal(found[0], "/dev/zero");
+    assert_memory_equal(found[1], "pipe:", 5);
+    assert_string_equal(found[2], "/dev/null");
+    assert_string_equal(found[3], "/dev/full");
+    wait_for_end(f);
+}
+
+static void a_child_has_the_limit_of_files_that_we_were_started_with(void **state)
+{
+    struct rlimit before, now;
+    struct fixture *f = *state;
+    struct err err;
+    children_free(f->children);
+    getrlimit(RLIMIT_NOFILE, &before);
+    struct rlimit low = {.rlim_cur = 200, .rlim_max = before.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &low);
+    f->children = children_new(&f->loop, &err);
+    getrlimit(RLIMIT_NOFILE, &now);
+    assert_int_equal(now.rlim_cur, before.rlim_max);
+    int ends[2];
+    char line[100];
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    const char *argv[] = {"sh", "-c", "ulimit -n", NULL};
+    struct child_spec spec = {.argv = argv, .descriptors = {-1, ends[1], 2, -1}};
+    f->child = child_spawn(f->children, &spec, on_exit_of_child, f, &err);
+    close(ends[1]);
+    f->output = ends[0];
+    setrlimit(RLIMIT_NOFILE, &before);
+    assert_non_null(f->child);
+    assert_true(read_line(f->output, line, sizeof line));
+    assert_string_equal(line, "200");
+    wait_for_end(f);
+}
+
+/* ---- ends ---- */
+
+static void exit_codes_are_reported(void **state)
+{
+    static const char *const codes[] = {"0", "1", "42", "127", "255"};
+    struct fixture *f = *state;
+    for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++) {
+        f->has_ended = false;
+        f->ends = 0;
+        start(f, "exit", codes[i]);
+        wait_for_end(f);
+        assert_true(f->end.is_known);
+        assert_int_equal(f->end.signal, 0);
+        assert_int_equal(f->end.exit_code, atoi(codes[i]));
+        child_free(f->child);
+        f->child = NULL;
+        close(f->output);
+        f->output = -1;
+    }
+}
+
+static void fatal_signals_are_reported(void **state)
+{
+    static const char *const signals[] = {"15", "6", "11", "9"};
+    struct fixture *f = *state;
+    struct rlimit before;
+    getrlimit(RLIMIT_CORE, &before);
+    setrlimit(RLIMIT_CORE, &(struct rlimit){.rlim_cur = 0, .rlim_max = before.rlim_max});
+    for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
+        f->has_ended = false;
+        f->ends = 0;
+        start(f, "signal", signals[i]);
+        wait_for_end(f);
+        assert_true(f->end.is_known);
+        assert_int_equal(f->end.signal, atoi(signals[i]));
+        child_free(f->child);
+        f->child = NULL;
+        close(f->output);
+        f->output = -1;
+    }
+    setrlimit(RLIMIT_CORE, &before);
+}
+
+static void a_signal_to_a_child_that_has_ended_is_harmless(void **state)
+{
+    struct fixture *f = *state;
+    start(f, "exit", "0");
+    wait_for_end(f);
+    child_signal(f->child, SIGTERM);
+    child_interrupt(f->child, 5);
+    child_kill_tree(f->child);
+    assert_int_equal(f->ends, 1);
+}
+
+static void an_interrupt_carries_its_token(void **state)
+{
+    struct fixture *f = *state;
+    start(f, "token", NULL);
+    assert_int_equal(read_pid(f->output), child_pid(f->child));
+    child_interrupt(f->child, 123456789);
+    assert_int_equal(read_pid(f->output), 123456789);
+    wait_for_end(f);
+}
+
+static void many_children_end_at_once_and_each_is_told_once(void **state)
+{
+    enum { COUNT = 60 };
+    struct fixture *f = *state;
+    static struct fixture each[COUNT];
+    memset(each, 0, sizeof each);
+    const char *argv[] = {helper_path("helper"), "exit", "7", NULL};
+    for (int i = 0; i < COUNT; i++) {
+        struct child_spec spec = {.argv = argv, .descriptors = {-1, -1, -1, -1}};
+        struct err err;
+        each[i].child = child_spawn(f->children, &spec, on_exit_of_child, &each[i], &err);
+        assert_non_null(each[i].child);
+    }
+    for (int i = 0; i < COUNT; i++) {
+        assert_true(run_until(&f->loop, is_set, &each[i].has_ended, LIMIT_MS));
+        assert_int_equal(each[i].end.exit_code, 7);
+    }
+    for (int i = 0; i < COUNT; i++) {
+        assert_int_equal(each[i].ends, 1);
+        child_free(each[i].child);
+    }
+}
+
+struct pair {
+    struct child *children[2];
+    int ends;
+};
+
+/* Frees both, its own child and one that may be waiting to be told. */
+static void on_exit_of_one(void *arg, const struct child_end *end)
+{
+    struct pair *p = arg;
+    (void)end;
+    p->ends++;
+    for (int i = 0; i < 2; i++) {
+        child_free(p->children[i]);
+        p->children[i] = NULL;
+    }
+}
+
+static bool has_one_ended(void *arg)
+{
+    return ((struct pair *)arg)->ends > 0;
+}
+
+static void a_callback_may_free_any_child_and_the_freed_one_is_not_told(void **state)
+{
+    struct fixture *f = *state;
+    struct pair p = {0};
+    const char *argv[] = {helper_path("helper"), "exit", "0", NULL};
+    pid_t pids[2];
+    for (int i = 0; i < 2; i++) {
+        struct child_spec spec = {.argv = argv, .descriptors = {-1, -1, -1, -1}};
+        struct err err;
+        p.children[i] = child_spawn(f->children, &spec, on_exit_of_one, &p, &err);
+        pids[i] = child_pid(p.children[i]);
+    }
+    /* Both are dead before the loop looks. */
+    assert_true(has_gone(pids[0], LIMIT_MS) && has_gone(pids[1], LIMIT_MS));
+    assert_true(run_until(&f->loop, has_one_ended, &p, LIMIT_MS));
+    uv_run(&f->loop, UV_RUN_NOWAIT);
+    assert_int_equal(p.ends, 1);
+}
+
+/* ---- adopting ---- */
+
+static pid_t start_sibling(struct fixture *f, int input, bool waits)
+{
+    const char *argv[] = {helper_path("helper"), "sibling", "5", waits ? "wait" : NULL, NULL};
+    int ends[2];
+    struct err err;
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    struct child_spec spec = {.argv = argv, .descriptors = {input, ends[1], 2, -1}};
+    static struct fixture ignored;
+    f->child = child_spawn(f->children, &spec, on_exit_of_child, &ignored, &err);
+    close(ends[1]);
+    f->output = ends[0];
+    assert_non_null(f->child);
+    return read_pid(f->output);
+}
+
+static void a_copy_made_by_a_child_is_adopted_and_its_end_is_told(void **state)
+{
+    struct fixture *f = *state;
+    int input[2];
+    assert_int_equal(pipe2(input, O_CLOEXEC), 0);
+    pid_t pid = start_sibling(f, input[0], true);
+    struct child *copy = child_adopt(f->children, pid, on_exit_of_child, f);
+    assert_int_equal(child_pid(copy), pid);
+    assert_false(child_has_exited(copy));
+    close(input[0]);
+    close(input[1]);
+    assert_true(run_until(&f->loop, is_set, &f->has_ended, LIMIT_MS));
+    assert_int_equal(f->end.exit_code, 5);
+    child_free(copy);
+}
+
+static bool has_been_reaped(void *arg)
+{
+    return kill(*(pid_t *)arg, 0) != 0 && errno == ESRCH;
+}
+
+static void a_copy_that_ended_before_it_was_adopted_is_told_from_the_loop(void **state)
+{
+    struct fixture *f = *state;
+    pid_t pid = start_sibling(f, -1, false);
+    assert_true(has_gone(pid, LIMIT_MS));
+    assert_true(run_until(&f->loop, has_been_reaped, &pid, LIMIT_MS));
+    struct child *copy = child_adopt(f->children, pid, on_exit_of_child, f);
+    assert_true(child_has_exited(copy));
+    assert_int_equal(f->ends, 0);
+    assert_true(run_until(&f->loop, is_set, &f->has_ended, LIMIT_MS));
+    assert_int_equal(f->end.exit_code, 5);
+    assert_int_equal(f->ends, 1);
+    child_free(copy);
+}
+
+/* Dead, but not yet reaped, when it is adopted. */
+static void a_copy_that_is_a_zombie_when_adopted_is_told_once(void **state)
+{
+    struct fixture *f = *state;
+    pid_t pid = start_sibling(f, -1, false);
+    assert_true(has_gone(pid, LIMIT_MS));
+    struct child *copy = child_adopt(f->children, pid, on_exit_of_child, f);
+    assert_true(run_until(&f->loop, is_set, &f->has_ended, LIMIT_MS));
+    assert_int_equal(f->ends, 1);
+    child_free(copy);
+}
+
+/* ---- trees and orphans ---- */
+
+static void killing_a_tree_ends_grandchildren_and_those_in_sessions_of_their_own(void **state)
+{
+    struct fixture *f = *state;
+    pid_t pids[4];
+    start(f, "tree", NULL);
+    for (int i = 0; i < 4; i++)
+        pids[i] = read_pid(f->output);
+    for (int i = 0; i < 4; i++)
+        assert_true(is_running(pids[i]));
+    child_kill_tree(f->child);
+    for (int i = 0; i < 4; i++)
+        assert_true(has_gone(pids[i], LIMIT_MS));
+    wait_for_end(f);
+    assert_int_equal(f->end.signal, SIGKILL);
+}
+
+static void killing_a_tree_ends_those_that_ignore_every_signal(void **state)
+{
+    struct fixture *f = *state;
+    start(f, "deaf", NULL);
+    read_pid(f->output);
+    child_signal(f->child, SIGTERM);
+    child_kill_tree(f->child);
+    wait_for_end(f);
+    assert_int_equal(f->end.signal, SIGKILL);
+}
+
+static void killing_a_tree_ends_a_deep_one(void **state)
+{
+    struct fixture *f = *state;
+    pid_t pids[30];
+    start(f, "deep", "30");
+    for (int i = 0; i < 30; i++)
+        pids[i] = read_pid(f->output);
+    child_kill_tree(f->child);
+    for (int i = 0; i < 30; i++)
+        assert_true(has_gone(pids[i], LIMIT_MS));
+    wait_for_end(f);
+}
+
+static void freeing_a_child_that_runs_kills_it_with_its_descendants(void **state)
+{
+    struct fixture *f = *state;
+    pid_t pids[4], self;
+    start(f, "tree", NULL);
+    self = child_pid(f->child);
+    for (int i = 0; i < 4; i++)
+        pids[i] = read_pid(f->output);
+    child_free(f->child);
+    f->child = NULL;
+    for (int i = 0; i < 4; i++)
+        assert_true(has_gone(pids[i], LIMIT_MS));
+    assert_true(has_gone(self, LIMIT_MS));
+    assert_true(run_until(&f->loop, has_been_reaped, &self, LIMIT_MS));
+    assert_int_equal(f->ends, 0);
+}
+
+static void orphans_become_ours_and_are_reaped(void **state)
+{
+    struct fixture *f = *state;
+    int input[2];
+    struct err err;
+    const char *argv[] = {helper_path("helper"), "brief-orphan", NULL};
+    int ends[2];
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    assert_int_equal(pipe2(input, O_CLOEXEC), 0);
+    struct child_spec spec = {.argv = argv, .descriptors = {input[0], ends[1], 2, -1}};
+    f->child = child_spawn(f->children, &spec, on_exit_of_child, f, &err);
+    close(ends[1]);
+    close(input[0]);
+    f->output = ends[0];
+    pid_t orphan = read_pid(f->output);
+    wait_for_end(f);
+    assert_true(is_running(orphan));
+    close(input[1]);
+    assert_true(run_until(&f->loop, has_been_reaped, &orphan, LIMIT_MS));
+}
+
+static void children_free_leaves_nothing(void **state)
+{
+    struct fixture *f = *state;
+    struct fixture others[3] = {{{0}}};
+    pid_t pids[4 + 1 + 1];
+    size_t n = 0;
+    static const char *const kinds[] = {"tree", "deaf", "orphan"};
+    for (int i = 0; i < 3; i++) {
+        others[i].children = f->children;
+        start(&others[i], kinds[i], NULL);
+        for (int k = 0; k < (i == 0 ? 4 : 1); k++)
+            pids[n++] = read_pid(others[i].output);
+    }
+    children_free(f->children);
+    assert_no_process_left();
+    for (size_t i = 0; i < n; i++)
+        assert_true(has_gone(pids[i], 0));
+    for (int i = 0; i < 3; i++) {
+        assert_true(child_has_exited(others[i].child));
+        assert_int_equal(others[i].ends, 0);
+        child_free(others[i].child);
+        close(others[i].output);
+    }
+    struct err err;
+    uv_run(&f->loop, UV_RUN_DEFAULT);
+    f->children = children_new(&f->loop, &err);
+}
+
+static void children_free_of_nothing_does_nothing(void **state)
+{
+    (void)state;
+    children_free(NULL);
+    child_free(NULL);
+}
+
+/* ---- our own death ---- */
+
+static void a_child_dies_with_a_parent_that_is_killed(void **state)
+{
+    struct fixture *f = *state;
+    int input[2], ends[2];
+    struct err err;
+    char helper[4200];
+    snprintf(helper, sizeof helper, "%s", helper_path("helper"));
+    const char *argv[] = {helper_path("fake_server"), helper, "alone", NULL};
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    assert_int_equal(pipe2(input, O_CLOEXEC), 0);
+    struct child_spec spec = {.argv = argv, .descriptors = {input[0], ends[1], 2, -1}};
+    f->child = child_spawn(f->children, &spec, on_exit_of_child, f, &err);
+    close(ends[1]);
+    close(input[0]);
+    f->output = ends[0];
+    /* Its child has four descendants; all five say their numbers, the child's own among them. */
+    pid_t pids[5], direct = 0, found[8];
+    for (int i = 0; i < 5; i++)
+        pids[i] = read_pid(f->output);
+    assert_int_equal(tree_children(child_pid(f->child), found, 8), 1);
+    direct = found[0];
+    assert_true(pids[0] == direct || pids[1] == direct || pids[2] == direct || pids[3] == direct || pids[4] == direct);
+    child_signal(f->child, SIGKILL);
+    assert_true(has_gone(direct, LIMIT_MS));
+    wait_for_end(f);
+    close(input[1]);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    static const struct CMUnitTest tests[] = {
+        TEST(a_missing_program_is_an_error_and_not_an_exit_code),
+        TEST(a_program_that_cannot_be_executed_is_an_error),
+        TEST(a_missing_directory_is_an_error),
+        TEST(a_program_is_looked_up_in_path),
+        TEST(a_child_works_in_the_directory_it_is_given),
+        TEST(a_childs_environment_is_ours_with_additions),
+        TEST(a_child_starts_with_no_signal_ignored_or_blocked),
+        TEST(a_child_has_the_four_descriptors_it_is_given),
+        TEST(a_child_has_dev_null_where_it_is_given_nothing_and_no_fourth),
+        TEST(a_childs_descriptors_may_be_given_crosswise),
+        TEST(a_child_has_the_limit_of_files_that_we_were_started_with),
+        TEST(exit_codes_are_reported),
+        TEST(fatal_signals_are_reported),
+        TEST(a_signal_to_a_child_that_has_ended_is_harmless),
+        TEST(an_interrupt_carries_its_token),
+        TEST(many_children_end_at_once_and_each_is_told_once),
+        TEST(a_callback_may_free_any_child_and_the_freed_one_is_not_told),
+        TEST(a_copy_made_by_a_child_is_adopted_and_its_end_is_told),
+        TEST(a_copy_that_ended_before_it_was_adopted_is_told_from_the_loop),
+        TEST(a_copy_that_is_a_zombie_when_adopted_is_told_once),
+        TEST(killing_a_tree_ends_grandchildren_and_those_in_sessions_of_their_own),
+        TEST(killing_a_tree_ends_those_that_ignore_every_signal),
+        TEST(killing_a_tree_ends_a_deep_one),
+        TEST(freeing_a_child_that_runs_kills_it_with_its_descendants),
+        TEST(orphans_become_ours_and_are_reaped),
+        TEST(children_free_leaves_nothing),
+        TEST(children_free_of_nothing_does_nothing),
+        TEST(a_child_dies_with_a_parent_that_is_killed),
+    };
+    keep_only_standard_descriptors();
+    return cmocka_run_group_tests_name("child", tests, NULL, NULL);
+}
