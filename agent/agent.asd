@@ -16,4 +16,6 @@
                (:file "operations/systems")
                (:file "operations/definitions")
                (:file "operations/describe")
+               (:file "operations/past")
+               (:file "operations/enter")
                (:file "main")))

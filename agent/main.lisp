@@ -103,7 +103,9 @@
   (let ((*in-a-hurry* (and *guard* t)))
     (call-as-interrupted
      (lambda ()
-       (serve-error (make-condition 'evaluation-interrupted) :interrupt)))))
+       (restart-case (serve-error (make-condition 'evaluation-interrupted) :interrupt)
+         (continue ()
+           :report "Go on from where it was interrupted."))))))
 
 ;;; The loop
 

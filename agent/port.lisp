@@ -236,6 +236,19 @@ Returns how many were walked and whether the end was reached.")
 (define-port-operation frame-locals (frame)
   "List the variables of FRAME as (NAME . VALUE).")
 
+(define-port-operation special-variable-p (symbol)
+  "True if SYMBOL is proclaimed special."
+  (declare (ignore symbol))
+  nil)
+
+(define-port-operation walk-heap ()
+  "Visit what lives in the heap, so that damage to it shows."
+  (values))
+
+(define-port-operation gather-memory ()
+  "Make the memory of the image cheap to copy, if there is a way. Done once, before the first copy."
+  (values))
+
 (define-port-operation unbound-marker ()
   "Return an object that prints as an unavailable value."
   :unavailable)

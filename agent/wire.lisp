@@ -17,7 +17,8 @@
 ;;; Keywords
 
 (defparameter *wire-keywords*
-  '(:hello :configure :warm :fork :evaluate :abort :frames :list-definitions :describe-symbol
+  '(:probe :replay :evaluate-in-frame :frame :invoke-restart :restart :value
+    :definitions :finish :hello :configure :warm :fork :evaluate :abort :frames :list-definitions :describe-symbol
     :session-info :load-system :load-file :server-pid :directory :user-init :load :preload :pid
     :code :package :max-chars :print-length :print-level :capture-time :token :from :count :locals
     :type :name :system :force :path :compile))

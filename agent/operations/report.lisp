@@ -176,14 +176,18 @@ user's to change."
                   (not (member name '(t standard-object structure-object condition))))
           collect (symbol-name name)))
 
+(defun shown-restarts (condition)
+  "List the restarts that a report of CONDITION shows, but for the agent's own ABORT."
+  (remove-if (lambda (restart) (member restart *own-restarts* :test #'eq))
+             (compute-restarts condition)))
+
 (defun restart-texts (condition)
   (append
-   (loop for restart in (compute-restarts condition)
-         unless (member restart *own-restarts* :test #'eq)
-           collect (list (let ((name (restart-name restart)))
-                           (if name (symbol-name name) "NIL"))
-                         (restart-text restart)
-                         (restart-takes-value-p restart)))
+   (loop for restart in (shown-restarts condition)
+         collect (list (let ((name (restart-name restart)))
+                         (if name (symbol-name name) "NIL"))
+                       (restart-text restart)
+                       (restart-takes-value-p restart)))
    (list (list "ABORT" "Return to top level." nil))))
 
 (defun restart-text (restart)

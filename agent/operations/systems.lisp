@@ -224,5 +224,7 @@
         (setf notices (append notices
                               (list (format nil "Other threads run, so sessions cannot be ~
                                                  copied: ~{~a~^, ~}." threads))))))
-    (take-snapshot)
+    (when (getf arguments :finish)
+      (take-snapshot)
+      (gather-memory))
     (list *id* :ok :notices notices :forkable (only-thread-p))))

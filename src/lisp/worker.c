@@ -24,7 +24,15 @@ struct output_pipe {
     uv_poll_t *poll; /* NULL once closed */
     int fd;
     enum worker_stream stream;
-    struct worker *worker;
+    struct outputs *outputs;
+};
+
+/* The two output pipes of a process and of all its copies; lives as long as any of them. */
+struct outputs {
+    int references;
+    struct output_pipe pipes[2];
+    void (*on_output)(void *arg, enum worker_stream stream, const char *bytes, size_t len);
+    void *arg;
 };
 
 struct worker {
@@ -34,7 +42,7 @@ struct worker {
     enum worker_state state;
     struct channel *channel; /* NULL once closed */
     struct child *child;     /* NULL while the pid is unknown */
-    struct output_pipe pipes[2];
+    struct outputs *outputs;
     int last_id;
     bool is_dead; /* reaped; what it left is being read */
     bool *was_freed; /* set while events run */
@@ -70,7 +78,7 @@ static void drain_pipe(struct output_pipe *p, int chunks)
             close_pipe(p);
             return;
         }
-        p->worker->events.on_output(p->worker->events.arg, p->stream, bytes, (size_t)n);
+        p->outputs->on_output(p->outputs->arg, p->stream, bytes, (size_t)n);
         if ((size_t)n < sizeof bytes)
             return;
     }
@@ -85,8 +93,17 @@ static void on_output_ready(uv_poll_t *handle, int status, int events)
 
 void worker_drain_output(struct worker *w)
 {
-    drain_pipe(&w->pipes[0], DRAIN_CHUNKS);
-    drain_pipe(&w->pipes[1], DRAIN_CHUNKS);
+    drain_pipe(&w->outputs->pipes[0], DRAIN_CHUNKS);
+    drain_pipe(&w->outputs->pipes[1], DRAIN_CHUNKS);
+}
+
+static void outputs_release(struct outputs *o)
+{
+    if (--o->references > 0)
+        return;
+    close_pipe(&o->pipes[0]);
+    close_pipe(&o->pipes[1]);
+    free(o);
 }
 
 static void gone(struct worker *w, const struct child_end *end)
@@ -106,8 +123,6 @@ static void gone(struct worker *w, const struct child_end *end)
     worker_drain_output(w);
     channel_free(w->channel);
     w->channel = NULL;
-    close_pipe(&w->pipes[0]);
-    close_pipe(&w->pipes[1]);
     w->events.on_gone(w->events.arg, end);
 }
 
@@ -161,40 +176,70 @@ static void on_message(void *arg, struct sexp_document *document)
     sexp_document_free(document);
 }
 
-static void open_pipe(struct worker *w, enum worker_stream stream, int fd)
+static void open_pipe(uv_loop_t *loop, struct outputs *o, enum worker_stream stream, int fd)
 {
-    struct output_pipe *p = &w->pipes[stream];
-    *p = (struct output_pipe){.fd = fd, .stream = stream, .worker = w};
+    struct output_pipe *p = &o->pipes[stream];
+    *p = (struct output_pipe){.fd = fd, .stream = stream, .outputs = o};
     p->poll = xcalloc(1, sizeof *p->poll);
-    CHECK(uv_poll_init(w->loop, p->poll, fd) == 0);
+    CHECK(uv_poll_init(loop, p->poll, fd) == 0);
     p->poll->data = p;
     CHECK(uv_poll_start(p->poll, UV_READABLE, on_output_ready) == 0);
 }
 
-struct worker *worker_new(uv_loop_t *loop, struct children *children, const struct worker_events *events,
-                          struct worker_ends *ends, struct err *err)
+static void close_all(const int *descriptors, size_t count)
 {
-    int sockets[2] = {-1, -1}, output[2] = {-1, -1}, error[2] = {-1, -1};
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0 || pipe2(output, O_CLOEXEC) != 0 ||
-        pipe2(error, O_CLOEXEC) != 0) {
-        err_set_errno(err, ERR_SYSTEM, errno, "cannot make the descriptors of a Lisp process");
-        int all[] = {sockets[0], sockets[1], output[0], output[1], error[0], error[1]};
-        for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
-            if (all[i] >= 0)
-                close(all[i]);
-        return NULL;
-    }
+    for (size_t i = 0; i < count; i++)
+        if (descriptors[i] >= 0)
+            close(descriptors[i]);
+}
+
+/* ${fd} and ${outputs} are taken. */
+static struct worker *make(uv_loop_t *loop, struct children *children, const struct worker_events *events, int fd, struct outputs *outputs)
+{
     struct worker *w = xcalloc(1, sizeof *w);
     w->loop = loop;
     w->children = children;
     w->events = *events;
     w->state = WORKER_STARTING;
+    w->outputs = outputs;
     struct channel_events channel_events = {.on_message = on_message, .on_closed = on_closed, .arg = w};
-    w->channel = channel_new(loop, sockets[0], &channel_events);
-    open_pipe(w, WORKER_STDOUT, output[0]);
-    open_pipe(w, WORKER_STDERR, error[0]);
-    *ends = (struct worker_ends){.channel = sockets[1], .output = output[1], .error = error[1]};
+    w->channel = channel_new(loop, fd, &channel_events);
     return w;
+}
+
+struct worker *worker_new(uv_loop_t *loop, struct children *children, const struct worker_events *events,
+                          struct worker_ends *ends, struct err *err)
+{
+    int fds[6] = {-1, -1, -1, -1, -1, -1}; /* both ends of channel, output, error */
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) != 0 || pipe2(fds + 2, O_CLOEXEC) != 0 ||
+        pipe2(fds + 4, O_CLOEXEC) != 0) {
+        err_set_errno(err, ERR_SYSTEM, errno, "cannot make the descriptors of a Lisp process");
+        close_all(fds, 6);
+        return NULL;
+    }
+    struct outputs *o = xcalloc(1, sizeof *o);
+    *o = (struct outputs){.references = 1, .on_output = events->on_output, .arg = events->arg};
+    open_pipe(loop, o, WORKER_STDOUT, fds[2]);
+    open_pipe(loop, o, WORKER_STDERR, fds[4]);
+    *ends = (struct worker_ends){.channel = fds[1], .output = fds[3], .error = fds[5]};
+    return make(loop, children, events, fds[0], o);
+}
+
+struct worker *worker_new_copy(struct worker *original, const struct worker_events *events, int *channel, struct err *err)
+{
+    int fds[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) != 0) {
+        err_set_errno(err, ERR_SYSTEM, errno, "cannot make the channel of a copy");
+        return NULL;
+    }
+    *channel = fds[1];
+    original->outputs->references++;
+    return make(original->loop, original->children, events, fds[0], original->outputs);
+}
+
+void worker_set_events(struct worker *w, const struct worker_events *events)
+{
+    w->events = *events;
 }
 
 bool worker_spawn(struct worker *w, struct child_spec *spec, struct worker_ends *ends, struct err *err)
@@ -223,8 +268,7 @@ void worker_free(struct worker *w)
     if (w->was_freed != NULL)
         *w->was_freed = true;
     channel_free(w->channel);
-    close_pipe(&w->pipes[0]);
-    close_pipe(&w->pipes[1]);
+    outputs_release(w->outputs);
     child_free(w->child);
     free(w);
 }

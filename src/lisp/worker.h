@@ -33,14 +33,14 @@ struct worker_events {
     void (*on_reply)(void *arg, struct sexp_document *reply);
     /* (0 :progress ...) */
     void (*on_progress)(void *arg, const struct sexp *event);
-    /* Bytes from descriptor 1 or 2, as they are. */
+    /* Bytes from descriptor 1 or 2, as they are; of the worker made by worker_new() and of all its copies. Never called for a copy. */
     void (*on_output)(void *arg, enum worker_stream stream, const char *bytes, size_t len);
     /* The process has ended, and all that it had sent and written has been delivered. Called once. */
     void (*on_gone)(void *arg, const struct child_end *end);
     void *arg;
 };
 
-/* The other ends of a worker's descriptors, for the process that is to be behind it. */
+/* The other ends of a worker's descriptors, for the process that is to be behind it; -1: it has those of its original. */
 struct worker_ends {
     int channel, output, error;
 };
@@ -55,6 +55,20 @@ struct worker_ends {
  */
 struct worker *worker_new(uv_loop_t *loop, struct children *children, const struct worker_events *events,
                           struct worker_ends *ends, struct err *err);
+
+/*
+ * worker_new_copy(original, events, channel):
+ * The C side of a copy that ${original} is about to make of itself. The two share their output pipes: only one of them runs
+ * at a time, and what either writes is given to the on_output of the one that was made by worker_new().
+ *
+ * channel     given: the descriptor to be handed to the copy
+ * Returns     given; NULL with ${err} set
+ * States      WORKER_STARTING
+ */
+struct worker *worker_new_copy(struct worker *original, const struct worker_events *events, int *channel, struct err *err);
+
+/* worker_set_events(w, events): tell somebody else from now on. */
+void worker_set_events(struct worker *w, const struct worker_events *events);
 
 /* worker_spawn(w, spec, err): start a program behind it; descriptors of ${spec} are filled in from ${ends}, which are taken. */
 bool worker_spawn(struct worker *w, struct child_spec *spec, struct worker_ends *ends, struct err *err);

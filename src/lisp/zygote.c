@@ -29,7 +29,7 @@ enum zygote_state {
 };
 
 /* What is loaded before the first copy, in this order; a step that kills the zygote is left out next time. */
-enum warm_step { STEP_USER_INIT, STEP_LOAD, STEP_PRELOAD, STEP_COUNT };
+enum warm_step { STEP_USER_INIT, STEP_LOAD, STEP_PRELOAD, STEP_FINISH, STEP_COUNT };
 
 static const struct {
     const char *what;
@@ -38,6 +38,7 @@ static const struct {
     [STEP_USER_INIT] = {"the init file", 10000},
     [STEP_LOAD] = {"a file given by --load", 600000},
     [STEP_PRELOAD] = {"a system given by --preload", 1800000},
+    [STEP_FINISH] = {"the finishing step", 20000},
 };
 
 #define START_LIMIT_MS 20000
@@ -147,6 +148,9 @@ static void warm(struct zygote *z)
             write_strings(&request, "load", z->options.loads);
         } else if (z->step == STEP_PRELOAD && (is_wanted &= z->options.preloads != NULL && z->options.preloads[0] != NULL)) {
             write_strings(&request, "preload", z->options.preloads);
+        } else if (z->step == STEP_FINISH && is_wanted) {
+            sexp_write_symbol(&request, "finish");
+            sexp_write_boolean(&request, true);
         }
         if (is_wanted) {
             z->state = ZYGOTE_WARMING;

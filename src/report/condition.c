@@ -119,6 +119,10 @@ void report_last_error(struct strbuf *out, const struct error_record *r)
     gmtime_r(&r->when.tv_sec, &utc);
     strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &utc);
     strbuf_addf(out, "\n\nError %d of this session, at %s. get-backtrace shows all frames, with locals: true their variables.", r->sequence, when);
+    if (r->frozen != NULL)
+        strbuf_adds(out, " It can be entered: evaluate-in-frame, invoke-restart.");
+    else if (r->why_not_frozen != NULL)
+        strbuf_addf(out, " It cannot be entered: %s", r->why_not_frozen);
 }
 
 void report_backtrace(struct strbuf *out, const struct error_record *r, size_t from, size_t count, bool locals)
@@ -171,7 +175,8 @@ void report_error_list(struct strbuf *out, const struct session *session, size_t
         gmtime_r(&r->when.tv_sec, &utc);
         strftime(when, sizeof when, "%H:%M:%SZ", &utc);
         size_t first_line = strcspn(r->message, "\n");
-        strbuf_addf(out, "\n%zu. %s %s: %.*s", i + 1, when, r->type, (int)(first_line > 300 ? 300 : first_line), r->message);
+        strbuf_addf(out, "\n%zu. %s %s: %.*s%s", i + 1, when, r->type, (int)(first_line > 300 ? 300 : first_line), r->message,
+                    r->frozen != NULL ? " (can be entered)" : "");
     }
     if (n > limit)
         strbuf_addf(out, "\n... %zu more", n - limit);

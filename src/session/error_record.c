@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/memory.h"
+#include "lisp/worker.h"
 
 #define MOST_CRASH_FRAMES 20
 
@@ -29,12 +30,20 @@ struct error_record *error_record_new(struct sexp_document *document)
     return r;
 }
 
+void error_record_thaw(struct error_record *r)
+{
+    worker_free(r->frozen);
+    r->frozen = NULL;
+}
+
 void error_record_free(struct error_record *r)
 {
     if (r == NULL)
         return;
+    error_record_thaw(r);
     sexp_document_free(r->document);
     sexp_document_free(r->details);
+    free(r->why_not_frozen);
     free(r->type);
     free(r->message);
     free(r->session_note);

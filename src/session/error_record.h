@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <time.h>
 
 #include "base/strbuf.h"
@@ -22,6 +23,9 @@ struct error_record {
     char *type;                   /* given precedence over the condition's own :type */
     char *message;                /* likewise; may be several lines */
     char *session_note;           /* the text of a last section [Session]; NULL for none */
+    struct worker *frozen;        /* owned: a copy of the process that waits at the point of the error; NULL when there is none */
+    char *why_not_frozen;         /* NULL, or a sentence */
+    uint64_t evaluation;          /* which evaluation of the session it was; 0 for a look-up */
     struct timespec when;         /* wall clock */
     int sequence;                 /* 1 for a session's first error */
 };
@@ -34,6 +38,9 @@ void error_record_free(struct error_record *r);
 
 /* error_record_make(type, message, frames_from): one that the server makes itself; ${stderr_text} (may be NULL) is searched for the frames that SBCL prints when it crashes. */
 struct error_record *error_record_make(const char *type, const char *message, const char *stderr_text);
+
+/* error_record_thaw(r): end its frozen process, if there is one; what it said stays. */
+void error_record_thaw(struct error_record *r);
 
 /* error_record_frames(r): the list of frames, with locals where they are known. error_record_total_frames(r): how many there were; negative: more than that many. */
 const struct sexp *error_record_frames(const struct error_record *r);

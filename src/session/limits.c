@@ -12,6 +12,7 @@ static const struct limit_definition definitions[LIMIT_COUNT] = {
     [LIMIT_PRINT_LENGTH] = {"print-length", "", 0, 1000000, 0, true, "Elements printed of each list or vector of a value; 0 for no limit"},
     [LIMIT_PRINT_LEVEL] = {"print-level", "", 0, 1000, 0, true, "Levels printed of a nested value; 0 for no limit"},
     [LIMIT_MAX_HEAP] = {"max-heap", "MiB", 128, 1048576, 2048, true, "Heap of a session's Lisp; takes effect when the session is next reset or created"},
+    [LIMIT_CHECKPOINTS] = {"checkpoint-limit", "", 0, 64, 8, true, "Unnamed checkpoints kept of each session; 0 makes none"},
 };
 
 const struct limit_definition *limit_definition(enum limit limit)

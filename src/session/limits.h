@@ -9,7 +9,7 @@
 
 #include "base/errors.h"
 
-enum limit { LIMIT_TIMEOUT, LIMIT_MAX_OUTPUT, LIMIT_PRINT_LENGTH, LIMIT_PRINT_LEVEL, LIMIT_MAX_HEAP, LIMIT_COUNT };
+enum limit { LIMIT_TIMEOUT, LIMIT_MAX_OUTPUT, LIMIT_PRINT_LENGTH, LIMIT_PRINT_LEVEL, LIMIT_MAX_HEAP, LIMIT_CHECKPOINTS, LIMIT_COUNT };
 
 struct limit_definition {
     const char *name; /* kebab-case: the option, the argument of configure-limits, the line it prints */

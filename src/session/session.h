@@ -16,6 +16,8 @@
 #include "session/limits.h"
 #include "wire/sexp.h"
 
+struct checkpoints;
+struct journal;
 struct session;
 struct sessions;
 struct operation;
@@ -36,6 +38,7 @@ struct outcome {
     const struct sexp *reply;
     const struct error_record *error;
     const char *why;
+    const char *text; /* what a roll-back undid; NULL otherwise */
     struct capture *output[2]; /* by enum worker_stream; may be moved out with session_keep_output() */
 };
 
@@ -46,7 +49,10 @@ struct operation_options {
     const struct strbuf *request; /* borrowed: "(OPERATION . plist)" without its parentheses, as worker_call() takes it */
     const char *what;             /* borrowed: shown while it runs, e.g. the beginning of the code */
     int timeout_ms;               /* from when it starts to run; 0: the session's limit at that time */
-    bool keeps_record;            /* an error becomes the session's last error, a success clears it */
+    bool keeps_record;            /* an error becomes the session's last error, a success clears it; the state after it is kept as a checkpoint */
+    bool is_examination;          /* session_enter(): the reply holds the frames with their locals and becomes part of the error's record */
+    const char *code;             /* borrowed: what the journal says was evaluated; NULL for nothing */
+    size_t code_len;
     operation_done *done;
     operation_progress *on_progress; /* about once a second; may be NULL */
     void *arg;
@@ -61,6 +67,29 @@ struct operation_options {
  * States      docs/states.md
  */
 struct operation *session_run(struct session *s, const struct operation_options *options);
+
+/*
+ * session_enter(s, options, sequence, resumes):
+ * The same in a copy of the process that is frozen at an error.
+ *
+ * sequence    of the error's record; 0: a copy of the session's process as it is now
+ * resumes     true: if it succeeds the copy becomes the session's process, and what was that becomes a checkpoint; false: the
+ *             copy is thrown away
+ */
+struct operation *session_enter(struct session *s, const struct operation_options *options, int sequence, bool resumes);
+
+/*
+ * session_checkpoint(s, name, done, arg): keep the state of now under a name; an older one of that name is dropped.
+ * session_rollback(s, to, done, arg): return to a checkpoint: a name, a number of evaluations from the start, or "-N": N back. Its outcome has ${text}.
+ */
+struct operation *session_checkpoint(struct session *s, const char *name, operation_done *done, void *arg);
+struct operation *session_rollback(struct session *s, const char *to, operation_done *done, void *arg);
+
+/* session_checkpoints(s), session_journal(s): to be looked at; borrowed. session_why_no_checkpoint(s): NULL, or why the last one could not be made. session_at(s): the process is in the state after this evaluation. */
+const struct checkpoints *session_checkpoints(const struct session *s);
+const struct journal *session_journal(const struct session *s);
+const char *session_why_no_checkpoint(const struct session *s);
+uint64_t session_at(const struct session *s);
 
 /* session_cancel(op): take it back: done will not run. One that is running is stopped like one that is over its time limit. */
 void session_cancel(struct operation *op);

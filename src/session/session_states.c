@@ -11,18 +11,23 @@
     }
 
 const enum session_action session_table[SESSION_STATE_COUNT][SESSION_EVENT_COUNT] = {
-    /*                         submitted ready   unavailable ok       failed   deadline   cancel     gone */
-    [SESSION_ABSENT] =       ROW(start,  ignore, ignore,     discard, discard, ignore,    ignore,    ignore),
-    [SESSION_STARTING] =     ROW(ignore, begin,  give_up,    discard, discard, ignore,    ignore,    start_again),
-    [SESSION_IDLE] =         ROW(begin,  ignore, ignore,     discard, discard, ignore,    ignore,    notice),
-    [SESSION_RUNNING] =      ROW(ignore, ignore, ignore,     finish,  examine, interrupt, interrupt, mourn),
-    [SESSION_INTERRUPTING] = ROW(ignore, ignore, ignore,     finish,  examine, insist,    ignore,    mourn),
-    [SESSION_INSISTING] =    ROW(ignore, ignore, ignore,     finish,  examine, kill,      ignore,    mourn),
-    [SESSION_EXAMINING] =    ROW(ignore, ignore, ignore,     abort,   abort,   hurry,     ignore,    mourn),
-    [SESSION_HURRYING] =     ROW(ignore, ignore, ignore,     abort,   abort,   kill,      ignore,    mourn),
-    [SESSION_ABORTING] =     ROW(ignore, ignore, ignore,     settle,  settle,  force,     ignore,    mourn),
-    [SESSION_FORCING] =      ROW(ignore, ignore, ignore,     settle,  settle,  kill,      ignore,    mourn),
-    [SESSION_KILLING] =      ROW(ignore, ignore, ignore,     discard, discard, ignore,    ignore,    mourn),
+    /*                          submitted ready   unavailable ok        failed    deadline    cancel     gone */
+    [SESSION_ABSENT] =        ROW(start,  ignore, ignore,     discard,  discard,  ignore,     ignore,    ignore),
+    [SESSION_STARTING] =      ROW(ignore, begin,  give_up,    discard,  discard,  ignore,     ignore,    start_again),
+    [SESSION_IDLE] =          ROW(begin,  ignore, ignore,     discard,  discard,  checkpoint, ignore,    mourn),
+    [SESSION_VISITING] =      ROW(ignore, enter,  ignore,     answered, discard,  kill,       ignore,    mourn),
+    [SESSION_RUNNING] =       ROW(ignore, ignore, ignore,     finish,   freeze,   interrupt,  interrupt, mourn),
+    [SESSION_INTERRUPTING] =  ROW(ignore, ignore, ignore,     finish,   freeze,   insist,     ignore,    mourn),
+    [SESSION_INSISTING] =     ROW(ignore, ignore, ignore,     finish,   freeze,   kill,       ignore,    mourn),
+    [SESSION_FREEZING] =      ROW(ignore, ignore, ignore,     frozen,   frozen,   kill,       ignore,    mourn),
+    [SESSION_EXAMINING] =     ROW(ignore, ignore, ignore,     abort,    abort,    hurry,      ignore,    mourn),
+    [SESSION_HURRYING] =      ROW(ignore, ignore, ignore,     abort,    abort,    kill,       ignore,    mourn),
+    [SESSION_ABORTING] =      ROW(ignore, ignore, ignore,     settle,   settle,   force,      ignore,    mourn),
+    [SESSION_FORCING] =       ROW(ignore, ignore, ignore,     settle,   settle,   kill,       ignore,    mourn),
+    [SESSION_KILLING] =       ROW(ignore, ignore, ignore,     discard,  discard,  ignore,     ignore,    mourn),
+    [SESSION_CHECKPOINTING] = ROW(ignore, ignore, ignore,     kept,     kept,     kill,       ignore,    mourn),
+    [SESSION_PROVING] =       ROW(ignore, prove,  ignore,     proven,   kill,     kill,       ignore,    mourn),
+    [SESSION_REPLAYING] =     ROW(ignore, ignore, ignore,     replayed, replayed, kill,       ignore,    mourn),
 };
 
 const char *session_state_text(enum session_state state)

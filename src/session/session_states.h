@@ -6,17 +6,22 @@
 
 /* docs/states.md says what each means; the names are the same. */
 #define SESSION_STATES(X)                                                                                      \
-    X(ABSENT, "absent")             /* no process */                                                           \
-    X(STARTING, "starting")         /* asked the zygote for one */                                             \
-    X(IDLE, "idle")                 /* nothing to do */                                                        \
-    X(RUNNING, "running")           /* an operation was sent */                                                \
-    X(INTERRUPTING, "interrupting") /* it was interrupted once */                                              \
-    X(INSISTING, "insisting")       /* and again */                                                            \
-    X(EXAMINING, "examining")       /* it failed; the locals of its frames are being read */                   \
-    X(HURRYING, "hurrying")         /* that took too long and was interrupted */                               \
-    X(ABORTING, "aborting")         /* the failed operation is being unwound */                                \
-    X(FORCING, "forcing")           /* that took too long and was interrupted */                               \
-    X(KILLING, "killing")           /* SIGKILL was sent */
+    X(ABSENT, "absent")               /* no process */                                                         \
+    X(STARTING, "starting")           /* asked the zygote for one */                                           \
+    X(IDLE, "idle")                   /* nothing to do */                                                      \
+    X(VISITING, "visiting")           /* a copy is being made, of a frozen error or of the process, to run an operation in */ \
+    X(RUNNING, "running")             /* an operation was sent */                                              \
+    X(INTERRUPTING, "interrupting")   /* it was interrupted once */                                            \
+    X(INSISTING, "insisting")         /* and again */                                                          \
+    X(FREEZING, "freezing")           /* it failed; the process is being copied at the point of the error */   \
+    X(EXAMINING, "examining")         /* no copy can be made: the locals of its frames are being read */       \
+    X(HURRYING, "hurrying")           /* that took too long and was interrupted */                             \
+    X(ABORTING, "aborting")           /* the failed operation is being unwound */                              \
+    X(FORCING, "forcing")             /* that took too long and was interrupted */                             \
+    X(KILLING, "killing")             /* SIGKILL was sent */                                                   \
+    X(CHECKPOINTING, "checkpointing") /* the process is being copied, for later */                             \
+    X(PROVING, "proving")             /* a checkpoint has become the process; does it live? */                 \
+    X(REPLAYING, "replaying")         /* definitions that no checkpoint holds are evaluated again */
 
 #define SESSION_EVENTS(X)                                                                                      \
     X(SUBMITTED, "submitted")     /* an operation was queued */                                                \
@@ -42,15 +47,18 @@ enum session_event {
         SESSION_EVENT_COUNT
 };
 
-/* The actions, by name; each is a function of session.c. */
+/* The actions, by name; each is a function of session_machine.c. */
 #define SESSION_ACTIONS(X)                                                                                     \
     X(ignore)      /* nothing is to be done */                                                                 \
     X(start)       /* ask the zygote for a process */                                                          \
     X(begin)       /* the process is there: send the next operation, if there is one */                        \
     X(give_up)     /* every queued operation ends as unavailable */                                            \
     X(start_again) /* the process ended before it was ready: ask once more, or give up */                      \
+    X(answered)    /* whoever was asked for the copy has answered; if it refused, the copy's end says so */        \
+    X(enter)       /* the copy is there: send the operation to it */                                           \
     X(finish)      /* the operation succeeded */                                                               \
-    X(examine)     /* the operation failed: report it, then look at its frames */                              \
+    X(freeze)      /* the operation failed: report it, then copy the process where it stands */                \
+    X(frozen)      /* copied, or refused: unwind, or read what cannot be read later */                         \
     X(interrupt)   /* first interrupt */                                                                       \
     X(insist)      /* second interrupt */                                                                      \
     X(kill)        /* SIGKILL */                                                                               \
@@ -59,8 +67,12 @@ enum session_event {
     X(force)       /* interrupt the unwinding */                                                               \
     X(settle)      /* unwound: the session is as before the operation, but for what it did */                  \
     X(discard)     /* a reply that came too late */                                                            \
-    X(mourn)       /* the process died while an operation ran: report that */                                  \
-    X(notice)      /* the process died with none running: say so in the next reply */
+    X(checkpoint)  /* make the checkpoint that was put off */                                                  \
+    X(kept)        /* the checkpoint is made, or could not be */                                               \
+    X(prove)       /* the process returned to is there: try it */                                              \
+    X(proven)      /* it lives: the session goes on from there */                                              \
+    X(replayed)    /* one entry of the journal was evaluated again */                                          \
+    X(mourn)       /* the process died: return to the newest checkpoint that lives */
 
 enum session_action {
 #define X(name) ACTION_##name,

@@ -119,7 +119,7 @@ struct session *call_session(struct tool_call *call)
     return NULL;
 }
 
-static void on_done(void *arg, const struct outcome *outcome)
+void call_done(void *arg, const struct outcome *outcome)
 {
     struct tool_call *call = arg;
     call->operation = NULL;
@@ -152,26 +152,32 @@ static void on_operation_progress(void *arg, double elapsed_s, uint64_t output_b
     strbuf_fini(&line);
 }
 
-void call_run(struct tool_call *call, struct session *session, const struct strbuf *request, const char *what, int timeout_ms,
-              bool keeps_record, void (*on_outcome)(struct tool_call *call, const struct outcome *outcome))
+void call_wait(struct tool_call *call, call_outcome *on_outcome)
 {
     call->on_outcome = on_outcome;
-    struct operation_options options = {
-        .request = request,
-        .what = what,
-        .timeout_ms = timeout_ms,
-        .keeps_record = keeps_record,
-        .done = on_done,
-        .on_progress = call->wants_progress && call->on_progress != NULL ? on_operation_progress : NULL,
-        .arg = call,
-    };
-    call->operation = session_run(session, &options);
 }
 
-void call_reset(struct tool_call *call, struct session *session, void (*on_outcome)(struct tool_call *call, const struct outcome *outcome))
+static struct operation_options complete(struct tool_call *call, const struct operation_options *options, call_outcome *on_outcome)
 {
-    call->on_outcome = on_outcome;
-    call->operation = session_reset(session, on_done, call);
+    struct operation_options all = *options;
+    call_wait(call, on_outcome);
+    all.done = call_done;
+    all.on_progress = call->wants_progress && call->on_progress != NULL ? on_operation_progress : NULL;
+    all.arg = call;
+    return all;
+}
+
+void call_run(struct tool_call *call, struct session *session, const struct operation_options *options, call_outcome *on_outcome)
+{
+    struct operation_options all = complete(call, options, on_outcome);
+    call->operation = session_run(session, &all);
+}
+
+void call_enter(struct tool_call *call, struct session *session, const struct operation_options *options, int sequence, bool resumes,
+                call_outcome *on_outcome)
+{
+    struct operation_options all = complete(call, options, on_outcome);
+    call->operation = session_enter(session, &all, sequence, resumes);
 }
 
 void call_report(struct tool_call *call, const struct outcome *outcome)

@@ -23,7 +23,7 @@ struct tool_call {
     tool_call_progress *on_progress;
     void *arg;
     struct operation *operation; /* what it waits for; NULL when nothing */
-    void (*on_outcome)(struct tool_call *call, const struct outcome *outcome);
+    void (*on_outcome)(struct tool_call *call, const struct outcome *outcome); /* a call_outcome */
     struct strbuf text; /* the answer */
     json_t *structured; /* owned */
     bool is_error;
@@ -43,17 +43,22 @@ void call_finish(struct tool_call *call);
 void call_answer(struct tool_call *call, bool is_error, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /*
- * call_run(call, session, request, what, timeout_ms, keeps_record, on_outcome):
+ * call_run(call, session, options, on_outcome):
  * Run an operation and wait for it. ${on_outcome} is called when it is over, unless it could not run at all, which is answered
  * here. It must end in call_finish() or call_answer().
  *
- * request, what    borrowed; as in struct operation_options
+ * options     borrowed; who is told is filled in here
  */
-void call_run(struct tool_call *call, struct session *session, const struct strbuf *request, const char *what, int timeout_ms,
-              bool keeps_record, void (*on_outcome)(struct tool_call *call, const struct outcome *outcome));
+typedef void call_outcome(struct tool_call *call, const struct outcome *outcome);
+void call_run(struct tool_call *call, struct session *session, const struct operation_options *options, call_outcome *on_outcome);
 
-/* call_reset(call, session, on_outcome): the same for session_reset(). */
-void call_reset(struct tool_call *call, struct session *session, void (*on_outcome)(struct tool_call *call, const struct outcome *outcome));
+/* call_enter(call, session, options, sequence, resumes, on_outcome): the same for session_enter(). */
+void call_enter(struct tool_call *call, struct session *session, const struct operation_options *options, int sequence, bool resumes,
+                call_outcome *on_outcome);
+
+/* call_wait(call, on_outcome): prepare to wait for an operation that the caller starts with call_done and the call as arguments; it then stores the ticket in ${call->operation}. */
+void call_wait(struct tool_call *call, call_outcome *on_outcome);
+operation_done call_done;
 
 /* call_report(call, outcome): an on_outcome: answer with the report of an evaluation. */
 void call_report(struct tool_call *call, const struct outcome *outcome);

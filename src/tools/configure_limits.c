@@ -24,7 +24,7 @@ static void run(struct tool_call *call)
     for (size_t i = 0; i < LIMIT_COUNT; i++) {
         const struct limit_definition *d = limit_definition((enum limit)i);
         strbuf_addf(&call->text, "\n  %s: %.10g%s%s", d->name, changed.value[i], d->unit[0] != '\0' ? " " : "", d->unit);
-        if (changed.value[i] == 0 && d->minimum == 0)
+        if (changed.value[i] == 0 && d->minimum == 0 && i != LIMIT_CHECKPOINTS)
             strbuf_adds(&call->text, " (no limit)");
     }
     if (call_has(call, "max-heap"))
@@ -45,6 +45,7 @@ const struct tool tool_configure_limits = {
             {.name = "print-length", .type = ARGUMENT_INTEGER, .description = "Elements printed of lists and vectors; 0: all."},
             {.name = "print-level", .type = ARGUMENT_INTEGER, .description = "Levels printed of nested values; 0: all."},
             {.name = "max-heap", .type = ARGUMENT_INTEGER, .description = "MiB of heap; takes effect at the next reset."},
+            {.name = "checkpoint-limit", .type = ARGUMENT_INTEGER, .description = "Unnamed checkpoints kept; 0: none are made."},
             SESSION_ARGUMENT,
         },
     .run = run,

@@ -30,12 +30,33 @@ static void describe_last_error(struct tool_call *call)
     call_finish(call);
 }
 
+static void show_backtrace(struct tool_call *call, const struct error_record *r)
+{
+    report_backtrace(&call->text, r, (size_t)call_number(call, "from", 0), (size_t)call_number(call, "max-frames", 20), call_boolean(call, "locals"));
+}
+
+/* The locals were read from a copy of the frozen process and are in the record now; if that failed, the frames are shown without. */
+static void on_examined(struct tool_call *call, const struct outcome *o)
+{
+    show_backtrace(call, chosen(call, o->session));
+    call_finish(call);
+}
+
 static void get_backtrace(struct tool_call *call)
 {
     struct session *s = call_session(call);
     if (s == NULL || is_missing(call, s))
         return;
-    report_backtrace(&call->text, chosen(call, s), (size_t)call_number(call, "from", 0), (size_t)call_number(call, "max-frames", 20), call_boolean(call, "locals"));
+    const struct error_record *r = chosen(call, s);
+    if (r != NULL && call_boolean(call, "locals") && r->details == NULL && r->frozen != NULL) {
+        struct strbuf request;
+        strbuf_init(&request, 0);
+        strbuf_adds(&request, ":frames :from 0 :count 100 :locals t");
+        call_enter(call, s, &(struct operation_options){.request = &request, .what = "get-backtrace", .timeout_ms = 5000, .is_examination = true}, r->sequence, false, on_examined);
+        strbuf_fini(&request);
+        return;
+    }
+    show_backtrace(call, r);
     call_finish(call);
 }
 

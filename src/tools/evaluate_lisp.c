@@ -43,7 +43,15 @@ static void run(struct tool_call *call)
         sexp_write_symbol(&request, "capture-time");
         sexp_write_boolean(&request, true);
     }
-    call_run(call, s, &request, code, (int)(call_number(call, "timeout", 0) * 1000), true, call_report);
+    struct operation_options options = {
+        .request = &request,
+        .what = code,
+        .timeout_ms = (int)(call_number(call, "timeout", 0) * 1000),
+        .keeps_record = true,
+        .code = code,
+        .code_len = len,
+    };
+    call_run(call, s, &options, call_report);
     strbuf_fini(&request);
 }
 

@@ -19,7 +19,8 @@ static void reset_session(struct tool_call *call)
     struct session *s = call_session(call);
     if (s == NULL)
         return;
-    call_reset(call, s, on_reset);
+    call_wait(call, on_reset);
+    call->operation = session_reset(s, call_done, call);
 }
 
 static void on_systems_loaded(struct tool_call *call, const struct outcome *o)
@@ -53,7 +54,7 @@ static void create_session(struct tool_call *call)
     for (size_t i = 0; i < json_array_size(systems); i++)
         sexp_write_string(&request, json_string_value(json_array_get(systems, i)), json_string_length(json_array_get(systems, i)));
     sexp_write_close(&request);
-    call_run(call, s, &request, "load-system", 300000, true, on_systems_loaded);
+    call_run(call, s, &(struct operation_options){.request = &request, .what = "load-system", .timeout_ms = 300000, .keeps_record = true}, on_systems_loaded);
     strbuf_fini(&request);
 }
 
@@ -131,7 +132,7 @@ static void session_info(struct tool_call *call)
     struct strbuf request;
     strbuf_init(&request, 0);
     sexp_write_symbol(&request, "session-info");
-    call_run(call, s, &request, "session-info", 0, false, on_info);
+    call_run(call, s, &(struct operation_options){.request = &request, .what = "session-info"}, on_info);
     strbuf_fini(&request);
 }
 

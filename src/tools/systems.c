@@ -16,6 +16,22 @@ static int timeout_of(const struct tool_call *call, const struct session *s)
     return session_ms > LOAD_TIMEOUT_MS ? session_ms : LOAD_TIMEOUT_MS;
 }
 
+/* ${code}, which is emptied here, is what the journal shows and evaluates again. */
+static void run_journaled(struct tool_call *call, struct session *s, const struct strbuf *request, const char *what, struct strbuf *code,
+                          call_outcome *on_outcome)
+{
+    struct operation_options options = {
+        .request = request,
+        .what = what,
+        .timeout_ms = timeout_of(call, s),
+        .keeps_record = true,
+        .code = code->bytes,
+        .code_len = code->len,
+    };
+    call_run(call, s, &options, on_outcome);
+    strbuf_fini(code);
+}
+
 static void on_loaded(struct tool_call *call, const struct outcome *o)
 {
     if (o->kind == OUTCOME_OK) {
@@ -45,7 +61,10 @@ static void load_system(struct tool_call *call)
     sexp_write_string(&request, system, len);
     sexp_write_symbol(&request, "force");
     sexp_write_boolean(&request, call_boolean(call, "force"));
-    call_run(call, s, &request, system, timeout_of(call, s), true, on_loaded);
+    struct strbuf code;
+    strbuf_init(&code, 0);
+    strbuf_addf(&code, "(asdf:load-system \"%s\")", system);
+    run_journaled(call, s, &request, system, &code, on_loaded);
     strbuf_fini(&request);
 }
 
@@ -68,7 +87,10 @@ static void load_file(struct tool_call *call)
         sexp_write_symbol(&request, "package");
         sexp_write_string(&request, package, len);
     }
-    call_run(call, s, &request, path, timeout_of(call, s), true, call_report);
+    struct strbuf code;
+    strbuf_init(&code, 0);
+    strbuf_addf(&code, "(load \"%s\")", path);
+    run_journaled(call, s, &request, path, &code, call_report);
     strbuf_fini(&request);
 }
 

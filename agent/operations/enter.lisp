@@ -1,0 +1,90 @@
+;;;; Stepping into an error: evaluating in one of its frames, going on by one of its restarts. Both
+;;;; are asked of a copy of the process that stands at the error.
+
+(in-package #:cl-mcp-agent)
+
+(defun frame-number (number)
+  "Return frame NUMBER as the report counts them; NIL for the last one, which stands for the form."
+  (let ((left number))
+    (map-frames (lambda (frame name)
+                  (declare (ignore name))
+                  (when (zerop left)
+                    (return-from frame-number frame))
+                  (decf left)
+                  nil)
+                *error-frame* +frames-walked+)
+    nil))
+
+(defun frame-bindings (frame)
+  "List (SYMBOL VALUE) for the variables of FRAME that code can name; of two with one name the first."
+  (let ((bindings '()))
+    (loop for (symbol . value) in (frame-locals frame)
+          unless (or (constantp symbol)
+                     (null (symbol-package symbol))
+                     (assoc symbol bindings))
+            do (push (list symbol (list 'quote value)) bindings))
+    (nreverse bindings)))
+
+(defun evaluate-in-frame (frame form)
+  "Evaluate FORM with the variables of FRAME. It may set them, to no effect: this runs in a copy
+that is thrown away."
+  (let ((bindings (frame-bindings frame)))
+    (eval `(let ,bindings
+             (declare (ignorable ,@(remove-if #'special-variable-p (mapcar #'first bindings))))
+             ,form))))
+
+(defun read-forms (text)
+  (let ((stream (make-string-input-stream text)))
+    (loop for form = (let ((*source* (list text stream (file-position stream))))
+                       (read-form stream))
+          until (eq form stream)
+          collect form)))
+
+(define-operation :evaluate-in-frame (arguments)
+  (if (null *error-frame*)
+      (list *id* :refused "There is no error.")
+      (let ((frame (frame-number (getf arguments :frame 0)))
+            (text (getf arguments :code)))
+        (call-as-evaluation
+         (lambda ()
+           (let* ((*current-form* nil)
+                  (form (list* 'progn (read-forms text))))
+             (setf *current-form* (list form))
+             (evaluate-form-by
+              (lambda ()
+                (if frame
+                    (evaluate-in-frame frame form)
+                    (eval form))))))
+         arguments))))
+
+(defun find-shown-restart (designator)
+  "Return the restart with this name or number as the report shows them, or NIL."
+  (let* ((restarts (append (shown-restarts *error-condition*) (last *own-restarts*)))
+         (number (ignore-errors (parse-integer designator))))
+    (if number
+        (and (<= 1 number (length restarts))
+             (nth (1- number) restarts))
+        (find designator restarts
+              :test (lambda (name restart)
+                      (and (restart-name restart)
+                           (string-equal name (restart-name restart))))))))
+
+(define-operation :invoke-restart (arguments)
+  (let* ((designator (getf arguments :restart))
+         (restart (and *error-condition* (find-shown-restart designator)))
+         (value (getf arguments :value))
+         (code (getf arguments :code)))
+    (if (null restart)
+        (list *id* :refused (format nil "This error has no restart ~a." designator))
+        ;; Failing here is an error inside the error, reported like any other. What the restart
+        ;; leads to replies to this request from where the evaluation began.
+        (call-as-evaluation
+         (lambda ()
+           (loop for (text package) in (getf arguments :definitions)
+                 do (evaluate-again text package))
+           (when code
+             (evaluate-text code))
+           (let ((values (and value (evaluate-text value))))
+             (setf *current-form* nil)
+             (apply #'invoke-restart restart values)))
+         arguments))))

@@ -1,0 +1,131 @@
+/*
+ * The ring of frozen processes. Who waits for them: the server itself, since copies are made with CLONE_PARENT and are its
+ * direct children; their end is learnt like that of any worker.
+ */
+#include "session/checkpoints.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "lisp/worker.h"
+
+void checkpoints_init(struct checkpoints *c)
+{
+    list_init(&c->all);
+    c->count = 0;
+}
+
+struct worker *checkpoint_take(struct checkpoint *cp)
+{
+    struct worker *worker = cp->worker;
+    list_remove(&cp->node);
+    cp->owner->count--;
+    free(cp->name);
+    free(cp->package);
+    free(cp);
+    return worker;
+}
+
+void checkpoint_drop(struct checkpoint *cp)
+{
+    worker_free(checkpoint_take(cp));
+}
+
+void checkpoints_clear(struct checkpoints *c)
+{
+    while (!list_is_empty(&c->all))
+        checkpoint_drop(list_entry(c->all.next, struct checkpoint, node));
+}
+
+struct checkpoint *checkpoints_add(struct checkpoints *c, struct worker *worker, uint64_t evaluation, const char *package)
+{
+    struct checkpoint *cp = xcalloc(1, sizeof *cp);
+    cp->owner = c;
+    cp->worker = worker;
+    cp->evaluation = evaluation;
+    cp->package = xstrdup(package);
+    clock_gettime(CLOCK_REALTIME, &cp->when);
+    list_init(&cp->node);
+    /* Behind the last one that is not later: after a roll-back, later ones may still be there. */
+    struct list *before = c->all.previous;
+    while (before != &c->all && list_entry(before, struct checkpoint, node)->evaluation > evaluation)
+        before = before->previous;
+    list_append(before->next, &cp->node);
+    c->count++;
+    return cp;
+}
+
+static size_t count_unnamed(const struct checkpoints *c)
+{
+    size_t n = 0;
+    for (struct list *node = c->all.next; node != &c->all; node = node->next)
+        n += list_entry(node, struct checkpoint, node)->name == NULL;
+    return n;
+}
+
+void checkpoints_thin(struct checkpoints *c, size_t most)
+{
+    for (size_t unnamed = count_unnamed(c); unnamed > most; unnamed--) {
+        struct checkpoint *victim = NULL;
+        uint64_t least = UINT64_MAX;
+        size_t older = unnamed - most / 2, seen = 0;
+        for (struct list *node = c->all.next; node != &c->all && seen < older; node = node->next) {
+            struct checkpoint *cp = list_entry(node, struct checkpoint, node);
+            if (cp->name != NULL)
+                continue;
+            seen++;
+            /* What is lost by dropping it: the way from its older neighbour to its newer one. The oldest has the whole past before it. */
+            uint64_t from = node->previous == &c->all ? 0 : list_entry(node->previous, struct checkpoint, node)->evaluation;
+            uint64_t to = node->next == &c->all ? cp->evaluation : list_entry(node->next, struct checkpoint, node)->evaluation;
+            if (to - from < least) {
+                least = to - from;
+                victim = cp;
+            }
+        }
+        if (victim == NULL)
+            return;
+        checkpoint_drop(victim);
+    }
+}
+
+void checkpoints_drop_after(struct checkpoints *c, uint64_t evaluation)
+{
+    struct list *node, *next;
+    list_for_each(node, next, &c->all)
+    {
+        struct checkpoint *cp = list_entry(node, struct checkpoint, node);
+        if (cp->evaluation > evaluation && cp->name == NULL)
+            checkpoint_drop(cp);
+    }
+}
+
+struct checkpoint *checkpoints_newest(const struct checkpoints *c, uint64_t most)
+{
+    for (struct list *node = c->all.previous; node != &c->all; node = node->previous) {
+        struct checkpoint *cp = list_entry(node, struct checkpoint, node);
+        if (cp->evaluation <= most)
+            return cp;
+    }
+    return NULL;
+}
+
+struct checkpoint *checkpoints_named(const struct checkpoints *c, const char *name)
+{
+    for (struct list *node = c->all.previous; node != &c->all; node = node->previous) {
+        struct checkpoint *cp = list_entry(node, struct checkpoint, node);
+        if (cp->name != NULL && strcmp(cp->name, name) == 0)
+            return cp;
+    }
+    return NULL;
+}
+
+struct checkpoint *checkpoints_oldest_unnamed(const struct checkpoints *c)
+{
+    for (struct list *node = c->all.next; node != &c->all; node = node->next) {
+        struct checkpoint *cp = list_entry(node, struct checkpoint, node);
+        if (cp->name == NULL)
+            return cp;
+    }
+    return NULL;
+}

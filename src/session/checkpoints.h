@@ -1,0 +1,56 @@
+/*
+ * Frozen copies of a session's process, one for the state after each evaluation, thinned out towards the past.
+ * A frozen copy is a process that waits in the agent's loop; to return to it is to speak to it.
+ */
+#ifndef SESSION_CHECKPOINTS_H
+#define SESSION_CHECKPOINTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "base/list.h"
+
+struct worker;
+
+struct checkpoint {
+    struct list node;
+    struct checkpoints *owner;
+    struct worker *worker; /* owned; in state WORKER_STARTING or WORKER_IDLE */
+    uint64_t evaluation;   /* the state after this many evaluations */
+    char *name;            /* NULL: made by itself, and dropped by itself */
+    char *package;         /* the session's package in that state */
+    struct timespec when;
+};
+
+/* Invariant: oldest first; evaluation numbers never fall from one to the next. */
+struct checkpoints {
+    struct list all;
+    size_t count;
+};
+
+void checkpoints_init(struct checkpoints *c);
+
+/* checkpoints_clear(c): end them all. */
+void checkpoints_clear(struct checkpoints *c);
+
+/* checkpoints_add(c, worker, evaluation, package): ${worker} is taken; its on_gone must lead to checkpoint_drop(). Returns it, borrowed. */
+struct checkpoint *checkpoints_add(struct checkpoints *c, struct worker *worker, uint64_t evaluation, const char *package);
+
+/* checkpoint_drop(cp): end it. checkpoint_take(cp): its worker is given, the rest forgotten. */
+void checkpoint_drop(struct checkpoint *cp);
+struct worker *checkpoint_take(struct checkpoint *cp);
+
+/* checkpoints_thin(c, most): drop unnamed ones until at most ${most} unnamed are left: the newest half stays dense, of the older ones the one goes whose neighbours are nearest to each other. */
+void checkpoints_thin(struct checkpoints *c, size_t most);
+
+/* checkpoints_drop_after(c, evaluation): drop the unnamed ones of later states. */
+void checkpoints_drop_after(struct checkpoints *c, uint64_t evaluation);
+
+/* checkpoints_newest(c, most): the newest one of a state after at most ${most} evaluations; NULL if there is none. checkpoints_named(c, name). checkpoints_oldest_unnamed(c). */
+struct checkpoint *checkpoints_newest(const struct checkpoints *c, uint64_t most);
+struct checkpoint *checkpoints_named(const struct checkpoints *c, const char *name);
+struct checkpoint *checkpoints_oldest_unnamed(const struct checkpoints *c);
+
+#endif

@@ -1,0 +1,144 @@
+/*
+ * What a session is made of; shared by session.c (the public face, the collection) and session_machine.c (its life).
+ */
+#ifndef SESSION_SESSION_INTERNAL_H
+#define SESSION_SESSION_INTERNAL_H
+
+#include <uv.h>
+
+#include "base/strbuf.h"
+#include "lisp/worker.h"
+#include "lisp/zygote.h"
+#include "session/checkpoints.h"
+#include "session/journal.h"
+#include "session/session.h"
+#include "session/session_states.h"
+
+#define HISTORY 32 /* errors kept */
+#define KEPT 16    /* outputs kept for get-output */
+
+enum operation_kind {
+    OPERATION_RUN,        /* in the session's process */
+    OPERATION_LOOK,       /* in a copy of a frozen error or of the process, which is thrown away */
+    OPERATION_RESUME,     /* in a copy of a frozen error, which becomes the process if it succeeds */
+    OPERATION_RESET,      /* a fresh process */
+    OPERATION_CHECKPOINT, /* make one with a name */
+    OPERATION_ROLLBACK,   /* return to one */
+};
+
+struct operation {
+    struct list node;
+    struct session *session;
+    enum operation_kind kind;
+    struct strbuf request;
+    struct strbuf what;
+    struct strbuf code; /* for the journal */
+    bool has_code;
+    int sequence; /* LOOK and RESUME: which error; 0: the session's own process */
+    char *name;   /* CHECKPOINT: its name; ROLLBACK: where to */
+    int timeout_ms;
+    bool keeps_record;
+    bool is_examination;
+    operation_done *done; /* NULL once cancelled */
+    operation_progress *on_progress;
+    void *arg;
+};
+
+enum stop_reason { STOP_NONE, STOP_TIMEOUT, STOP_CANCEL };
+
+struct kept {
+    int ref;
+    struct capture capture;
+};
+
+struct session {
+    struct list node;
+    struct sessions *all;
+    char *name;
+    enum session_state state;
+    struct worker *worker;  /* the process; NULL in ABSENT, and in STARTING until the zygote made it */
+    struct worker *visitor; /* a copy of a frozen error in which the current operation runs; NULL: it runs in ${worker} */
+    struct zygote_request request;
+    bool is_requested; /* the zygote has our request */
+    int start_attempts;
+    struct list queue;         /* of struct operation */
+    struct operation *current; /* the one that was sent; NULL once it was answered */
+    uint64_t started_at;       /* loop time in ms when it was sent */
+    int running_timeout_ms;
+    enum stop_reason stop;
+    uint64_t kill_at; /* loop time in ms at which the ladder ends */
+    int interrupts;
+    struct error_record *held;     /* its report waits until the unwinding has shown how it ends */
+    struct error_record *examined; /* borrowed: the record of the failure that is being frozen or unwound */
+
+    struct checkpoints checkpoints;
+    uint64_t at;                  /* the process is in the state after this evaluation */
+    uint64_t at_before;           /* the same, before the evaluation that is being unwound */
+    struct checkpoint *source;    /* borrowed: what is being returned to, in PROVING */
+    struct checkpoint *making;    /* borrowed: what is being made, in CHECKPOINTING */
+    uint64_t forked_at;           /* loop time in ns of the last fork request */
+    double fork_ms;               /* what it cost */
+    bool owes_checkpoint;         /* the one after the last evaluation was put off */
+    char *why_no_checkpoint;      /* NULL, or why the last one could not be made */
+
+    struct error_record *obituary; /* how the current operation died; reported when the session has been returned to a state that lives */
+    bool is_returning;             /* a death is being dealt with */
+    bool was_idle;                 /* it came between two operations */
+    uint64_t best;                 /* the newest state that a checkpoint held at the time of the death */
+    uint64_t died_at;              /* ${at} when it died */
+    bool is_unproven;              /* nothing has been evaluated since the return */
+    char *killer;                  /* the code that died last */
+    size_t replay_next;            /* index into the journal */
+    size_t replayed, replay_failed;
+    bool may_replay;
+    struct strbuf return_text; /* what the return has to say */
+
+    struct journal journal;
+    struct capture output[2];
+    struct capture between;
+    struct strbuf notice;
+    struct strbuf progress;                /* last message from the agent */
+    struct error_record *history[HISTORY]; /* newest at (errors - 1) % HISTORY */
+    size_t errors;
+    bool has_error; /* the newest is the last error still */
+    struct kept kept[KEPT];
+    int last_ref;
+    struct limits limits;
+    char *package;
+    uint64_t created_at;
+    uint64_t evaluations;
+    char *why;         /* UNAVAILABLE */
+    uv_timer_t *timer; /* the deadline of the state */
+    uv_timer_t *later; /* what may not be done inside the caller's call */
+    uv_timer_t *ticker;
+};
+
+struct sessions {
+    uv_loop_t *loop;
+    struct zygote *zygote;
+    struct limits limits;
+    struct list all;
+    size_t count;
+    unsigned long made;
+};
+
+struct event {
+    enum session_event kind;
+    struct sexp_document *document; /* OK, FAILED: given to the action */
+    const struct child_end *end;    /* GONE */
+    bool is_visitor;                /* GONE: it was the visitor */
+};
+
+/* session_happen(s, event): run the cell of the table. */
+void session_happen(struct session *s, struct event *event);
+
+/* session_later(s): look at the queue from the loop. */
+void session_later(struct session *s);
+
+/* session_forget_process(s): no process any more: state ABSENT. Checkpoints stay. */
+void session_forget_process(struct session *s);
+
+/* session_deliver(s, op, outcome): tell whoever asked, and free the operation. */
+void session_deliver(struct session *s, struct operation *op, struct outcome *outcome);
+
+#endif
