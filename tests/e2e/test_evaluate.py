@@ -1,0 +1,405 @@
+"""evaluate-lisp: values, packages, history, output and its limits, the report's order, printing that fails."""
+
+import json
+import os
+import re
+import time
+
+import mcp
+
+
+class Values(mcp.TestCase):
+    def test_a_value_is_printed_readably(self):
+        for code, printed in (("(+ 1 2)", "3"), ('"a\\"b"', '"a\\"b"'), ("#\\a", "#\\a"), (":key", ":KEY"), ("'sym", "SYM"), ("nil", "NIL"), ("1/2", "1/2"),
+                              ("1.5d0", "1.5d0"), ("'(1 . 2)", "(1 . 2)"), ("#(1 2)", "#(1 2)"), ("''a", "(QUOTE A)"), ("#'car", "#<FUNCTION CAR>"), ("(expt 2 100)", str(2**100))):
+            with self.subTest(code):
+                self.assertEvaluates(code, printed)
+
+    def test_the_text_of_a_single_value_is_nothing_but_the_value(self):
+        self.assertEqual("=> 3", self.s.evaluate("(+ 1 2)").text)
+
+    def test_each_of_several_values_has_a_line(self):
+        self.assertEqual("=> 1\n=> 2\n=> \"three\"", self.s.evaluate('(values 1 2 "three")').text)
+
+    def test_no_values_are_said(self):
+        report = self.s.evaluate("(values)")
+        self.assertEqual("; No values", report.text)
+        self.assertFalse(report.is_error)
+
+    def test_the_values_of_the_last_form_are_shown(self):
+        self.assertEvaluates("1 2 (values 3 4)", "3", "4")
+
+    def test_no_form_at_all_is_no_error(self):
+        for code in ("", "   \n", "; only a comment", "#| block |#"):
+            with self.subTest(repr(code)):
+                report = self.s.evaluate(code)
+                self.assertFalse(report.is_error, report.text)
+                self.assertNotIn("=>", report.text)
+
+    def test_state_lasts_from_call_to_call(self):
+        self.assertEvaluates("(defun square (x) (* x x))", "SQUARE")
+        self.assertEvaluates("(defparameter *n* 12)", "*N*")
+        self.assertEvaluates("(square *n*)", "144")
+
+    def test_unicode_goes_through_in_both_directions(self):
+        for text in ("é", "日本語", "😀", "\u2028", "a\u0301", "\ufeff"):
+            with self.subTest(text):
+                self.assertEvaluates('(length "%s")' % text, str(len(text)))
+                self.assertEvaluates('(string "%s")' % text, '"%s"' % text)
+        self.assertEvaluates("(string (code-char #x1f600))", '"\U0001f600"')
+        report = self.s.evaluate("(string (code-char #xd800))")
+        self.assertFalse(report.is_error)
+        self.assertOperational()
+
+    def test_a_file_of_many_forms_is_evaluated(self):
+        self.assertEvaluates("\n".join("(defun f%d (x) (+ x %d))" % (n, n) for n in range(500)) + "(f499 1)", "500")
+
+
+class Packages(mcp.TestCase):
+    def test_in_package_lasts(self):
+        self.assertEvaluates("(defpackage :mine (:use :cl)) (in-package :mine) (defun here () :here)", "HERE")
+        self.assertEvaluates("(package-name *package*)", '"MINE"')
+        self.assertEvaluates("(here)", ":HERE")
+        self.assertEvaluates("(cl-user::in-package :cl-user) (mine::here)", ":HERE")
+
+    def test_a_defpackage_affects_the_forms_behind_it(self):
+        self.assertEvaluates("(defpackage :early (:use :cl) (:export #:x)) (defparameter early:x 5) early:x", "5")
+
+    def test_the_argument_package_holds_for_that_call(self):
+        self.s.evaluate("(defpackage :other (:use :cl)) (defparameter other::*v* 9)")
+        self.assertEvaluates("*v*", "9", package="OTHER")
+        self.assertEvaluates("*v*", "9", package="other")
+        self.assertEvaluates("(package-name *package*)", '"COMMON-LISP-USER"')
+
+    def test_an_unknown_package_is_said_with_near_names(self):
+        self.s.evaluate("(defpackage :my-application (:use :cl))")
+        reply = self.s.evaluate("1", package="my-aplication")
+        self.assertIn("my-aplication", reply.text.lower())
+        self.assertIn("MY-APPLICATION", reply.text.upper().replace("MY-APLICATION", ""))
+        self.assertOperational()
+
+    def test_the_session_survives_the_deletion_of_its_package(self):
+        self.s.evaluate("(defpackage :doomed (:use :cl)) (in-package :doomed)")
+        self.s.evaluate("(cl:delete-package :doomed)")
+        self.assertEvaluates("(cl:+ 1 2)", "3")
+
+
+class History(mcp.TestCase):
+    def test_the_variables_of_a_repl_work(self):
+        self.assertEvaluates("(+ 1 2)", "3")
+        self.assertEvaluates("*", "3")
+        self.assertEvaluates("(* * 2)", "6")
+        self.assertEvaluates("(list * ** ***)", "(6 3 3)")
+        self.s.evaluate("(values 1 2)")
+        self.assertEvaluates("/", "(1 2)")
+        self.s.evaluate("(list :form)")
+        self.assertEvaluates("+", "(LIST :FORM)")
+        self.assertEvaluates("-", "-")
+
+    def test_an_error_leaves_the_values_of_the_history(self):
+        self.assertEvaluates("(list 1 2 3)", "(1 2 3)")
+        self.assertFails("(car 42)")
+        self.assertEvaluates("*", "(1 2 3)")
+
+
+class OrderOfSections(mcp.TestCase):
+    def test_everything_comes_in_the_order_of_the_contract(self):
+        report = self.s.evaluate('(format t "out") (format *error-output* "err") (warn "w") (values 1 2)', capture_time=True)
+        self.assertRegex(report.text, r"\A\[stdout\]\nout\n\n\[stderr\]\nerr\n\n\[warnings\]\nWARNING: w\n\n=> 1\n=> 2\n+; Timing: [\d,]+ ms real, [\d,]+ ms run, [\d,]+ ms GC, [\d,]+ bytes consed\Z")
+
+    def test_an_error_comes_where_the_values_would(self):
+        report = self.s.evaluate('(format t "out~%") (format *error-output* "err~%") (warn "w") (error "e")')
+        self.assertTrue(report.text.startswith("[stdout]\nout\n\n[stderr]\nerr\n\n[warnings]\nWARNING: w\n\n[ERROR] SIMPLE-ERROR\ne\n\n[Backtrace]\n0: "), report.text)
+        self.assertEqual(["stdout", "stderr", "warnings", "error", "Backtrace", "Restarts"], report.sections)
+
+    def test_empty_sections_are_left_out(self):
+        for code in ("1", "(princ 1)", "(warn \"x\") 1", "(princ 1 *error-output*)"):
+            report = self.s.evaluate(code)
+            self.assertNotRegex(report.text, r"\[(stdout|stderr|warnings)\]\n\n")
+            self.assertNotIn("[ERROR]", report.text)
+
+    def test_output_without_a_value_is_still_followed_by_no_values(self):
+        self.assertEqual("[stdout]\nx\n\n; No values", self.s.evaluate('(princ "x") (values)').text)
+
+    def test_text_that_looks_like_a_section_is_left_as_it_is(self):
+        report = self.s.evaluate('(format t "~%[ERROR] FAKE~%nothing~%~%[Backtrace]~%0: (FAKE)~%") 1')
+        self.assertFalse(report.is_error)
+        self.assertIn("[ERROR] FAKE\nnothing\n\n[Backtrace]\n0: (FAKE)", report.text)
+        self.assertTrue(report.text.endswith("\n\n=> 1"), report.text)
+
+    def test_capture_time_measures(self):
+        report = self.s.evaluate("(progn (sleep 0.2) (length (make-list 100000)))", capture_time=True)
+        numbers = [int(n.replace(",", "")) for n in re.findall(r"\d[\d,]*", report.timing)]
+        self.assertEqual(4, len(numbers), report.timing)
+        self.assertGreaterEqual(numbers[0], 190)
+        self.assertLess(numbers[1], 190)
+        self.assertGreaterEqual(numbers[3], 1500000)
+
+    def test_an_error_can_be_timed_as_well(self):
+        self.assertIn("; Timing:", self.s.evaluate("(error \"x\")", capture_time=True).text)
+
+    def test_the_forms_before_a_reader_error_are_evaluated(self):
+        report = self.assertFails('(defparameter *ran* t) (format t "ran") (list 1 2')
+        self.assertEqual("ran", report.stdout)
+        self.assertIn("END-OF-FILE", report.error_type)
+        self.assertEvaluates("*ran*", "T")
+
+
+class Hints(mcp.TestCase):
+    def test_near_names_are_offered_for_an_undefined_function(self):
+        self.s.evaluate("(defun compute-total (x) x)")
+        self.assertIn("COMPUTE-TOTAL", self.assertFails("(compute-totl 1)").hint)
+
+    def test_near_names_are_offered_for_an_unbound_variable(self):
+        self.s.evaluate("(defvar *configuration* 1)")
+        self.assertIn("*CONFIGURATION*", self.assertFails("*configuraton*").hint)
+
+    def test_a_name_in_another_package_is_offered(self):
+        self.s.evaluate("(defpackage :tools (:use :cl) (:export #:frobnicate)) (defun tools:frobnicate () 1)")
+        self.assertIn("TOOLS:FROBNICATE", self.assertFails("(frobnicate)").hint.upper())
+
+    def test_a_reader_error_has_line_column_and_a_caret(self):
+        report = self.assertFails("(list 1\n      (list 2 3\n      4)")
+        self.assertRegex(report.hint, r"(?i)line \d+")
+        self.assertIn("^", report.hint)
+        report = self.assertFails('(list 1)\n(foo "abc)\n(bar)')
+        self.assertRegex(report.hint, r"(?i)line 2")
+
+
+class Printing(mcp.TestCase):
+    def test_print_length_and_print_level_cut(self):
+        self.assertEvaluates("(list 1 2 3 4 5)", "(1 2 3 ...)", print_length=3)
+        self.assertEvaluates("'(1 (2 (3 (4))))", "(1 (2 #))", print_level=2)
+        self.assertEvaluates("(list 1 2 3 4 5)", "(1 2 3 4 5)")
+
+    def test_circular_objects_are_printed(self):
+        report = self.s.evaluate("(let ((l (list 1 2 3))) (setf (cdddr l) l) l)", wait=15)
+        self.assertValue(report, "#1=(1 2 3 . #1#)")
+
+    def test_a_print_object_that_fails_costs_the_form_not_the_value(self):
+        report = self.s.evaluate('(defclass bad () ()) (defmethod print-object ((b bad) s) (error "cannot print")) (make-instance \'bad)')
+        self.assertFalse(report.is_error, report.text)
+        self.assertRegex(report.value, r"^#<.*error.*>$")
+        self.assertEvaluates("(typep * 'bad)", "T")
+
+    def test_a_print_object_that_never_ends_is_stopped(self):
+        report = self.s.evaluate("(defclass slow () ()) (defmethod print-object ((b slow) s) (loop)) (make-instance 'slow)", timeout=1, wait=15)
+        self.assertTrue(report.is_error, report.text)
+        self.assertEqual("TIMEOUT", report.error_type)
+        self.assertOperational()
+
+    def test_a_print_object_that_recurses_for_ever_is_survived(self):
+        report = self.s.evaluate("(defclass deep () ()) (defmethod print-object ((b deep) s) (print b s)) (make-instance 'deep)", timeout=10)
+        self.assertNotEqual("", report.text)
+        self.assertOperational()
+
+    def test_the_users_printer_settings_do_not_matter_between_calls(self):
+        for setting in ("(setf *print-base* 2)", "(setf *print-case* :downcase)", "(setf *print-escape* nil)", "(setf *print-readably* t)", "(setf *print-length* 1)",
+                        "(setf *print-pretty* t *print-right-margin* 5)", "(setf *print-circle* nil)", "(setf *print-radix* t)", "(setf *print-gensym* nil)"):
+            with self.subTest(setting):
+                self.s.evaluate(setting)
+                self.assertEvaluates("(list 10 'abc \"s\")", '(10 ABC "s")')
+
+    def test_a_long_value_is_cut_and_can_be_fetched(self):
+        report = self.s.evaluate("(make-string 300000 :initial-element #\\z)", max_output=4000)
+        self.assertFalse(report.is_error)
+        self.assertLess(len(report.text), 10000)
+        ref = re.search(r"get-output ref (\d+)", report.text)
+        self.assertIsNotNone(ref, report.text[-500:])
+        self.assertIn("zzzz", self.s.call("get-output", ref=int(ref.group(1)), offset=100000, length=100).text)
+
+    def test_a_value_without_end_is_bounded(self):
+        report = self.s.evaluate("(loop repeat 3000000 collect :element)", wait=30)
+        self.assertFalse(report.is_error)
+        self.assertLess(len(report.text), 200000)
+        self.assertOperational()
+
+
+class Output(mcp.TestCase):
+    def test_both_streams_are_kept_apart(self):
+        report = self.s.evaluate('(format t "one") (format *error-output* "two") (write-string "three" *trace-output*) :v')
+        self.assertIn("one", report.stdout)
+        self.assertIn("two", report.stderr)
+        self.assertIn("three", report.stdout + report.stderr)
+
+    def test_output_is_shown_once_and_in_its_own_reply(self):
+        self.assertEqual("first", self.s.evaluate('(princ "first") 1').stdout)
+        self.assertEqual("second", self.s.evaluate('(princ "second") 1').stdout)
+        self.assertEqual("=> 1", self.s.evaluate("1").text)
+
+    def test_output_of_run_program_is_caught(self):
+        report = self.assertEvaluates('(sb-ext:process-exit-code (sb-ext:run-program "/bin/sh" (list "-c" "echo from the shell; echo to stderr >&2") :output t :error t))', "0")
+        self.assertIn("from the shell", report.stdout)
+        self.assertIn("to stderr", report.stderr + report.stdout)
+
+    def test_output_of_a_foreign_write_is_caught(self):
+        report = self.s.evaluate('(alien-funcall (extern-alien "write" (function long int c-string long)) 1 "foreign" 7)')
+        self.assertEqual("foreign", report.stdout)
+        report = self.s.evaluate('(alien-funcall (extern-alien "write" (function long int c-string long)) 2 "foreign" 7)')
+        self.assertEqual("foreign", report.stderr)
+
+    def test_output_through_rebound_and_closed_streams_is_caught_or_harmless(self):
+        report = self.s.evaluate('(setf *standard-output* sb-sys:*stdout*) (princ "direct") (finish-output) 1')
+        self.assertIn("direct", report.stdout)
+        self.s.evaluate("(close *standard-output*)")
+        self.s.evaluate("(close sb-sys:*stdout*)")
+        self.assertOperational()
+        self.assertEqual("", self.s.evaluate("1").stdout)
+
+    def test_long_output_shows_head_and_tail_and_the_rest_can_be_fetched(self):
+        report = self.s.evaluate("(dotimes (i 20000) (format t \"line ~d~%\" i)) :done", max_output=8000)
+        self.assertValue(report, ":DONE")
+        self.assertLess(len(report.text), 12000)
+        self.assertIn("[stdout]\nline 0\nline 1\n", report.text)
+        self.assertIn("line 19999", report.stdout)
+        cut = re.search(r"\[… ([\d,]+) of ([\d,]+) bytes left out; get-output ref (\d+) …\]", report.text)
+        self.assertIsNotNone(cut, report.text[3000:5000])
+        whole = "".join("line %d\n" % i for i in range(20000))
+        self.assertEqual(len(whole), int(cut.group(2).replace(",", "")))
+        ref = int(cut.group(3))
+        part = self.s.call("get-output", ref=ref, offset=100000, length=50).text
+        self.assertIn(whole[100000:100050], part)
+        self.assertIn("line 12345", self.s.call("get-output", ref=ref, pattern="12345").text)
+        self.assertNotIn("line 777\n", self.s.call("get-output", ref=ref, pattern="12345").text)
+
+    def test_get_output_says_what_is_wrong(self):
+        for arguments in ({"ref": 987654}, {"ref": -1}, {"ref": 0}):
+            reply = self.s.start_call("get-output", arguments).response()
+            self.assertNotIn("Traceback", json.dumps(reply))
+        report = self.s.evaluate("(dotimes (i 20000) (format t \"line ~d~%\" i))", max_output=2000)
+        ref = int(re.search(r"get-output ref (\d+)", report.text).group(1))
+        self.assertNotEqual("", self.s.call("get-output", ref=ref, offset=10**9).text)
+        self.assertNotEqual("", self.s.call("get-output", ref=ref, pattern="no such line at all").text)
+
+    def test_what_was_cut_stays_there_while_others_are_evaluated(self):
+        report = self.s.evaluate("(dotimes (i 20000) (format t \"line ~d~%\" i))", max_output=2000)
+        ref = int(re.search(r"get-output ref (\d+)", report.text).group(1))
+        first = self.s.call("get-output", ref=ref, offset=5000, length=100).text
+        self.assertOperational()
+        self.assertFails("(car 42)")
+        self.assertEqual(first, self.s.call("get-output", ref=ref, offset=5000, length=100).text)
+
+    def test_invalid_utf8_and_nul_are_made_valid(self):
+        report = self.s.evaluate('(sb-ext:run-program "/usr/bin/printf" (list "a\\\\377b\\\\000c\\\\303\\\\050d") :output t) 1')
+        self.assertIn("a\ufffdb", report.stdout)
+        self.assertIn("c\ufffd(d", report.stdout)
+        json.dumps(report.text).encode("ascii")
+
+    def test_a_character_that_arrives_in_two_writes_stays_whole(self):
+        report = self.s.evaluate('(sb-ext:run-program "/bin/sh" (list "-c" "printf \'\\\\303\'; sleep 0.2; printf \'\\\\251\'") :output t) 1')
+        self.assertEqual("é", report.stdout)
+
+    def test_a_character_at_the_cut_stays_whole(self):
+        report = self.s.evaluate('(dotimes (i 5000) (write-string "日本語")) 1', max_output=1001)
+        self.assertNotIn("\ufffd", report.text)
+
+    def test_output_up_to_a_crash_is_there(self):
+        report = self.s.evaluate('(format t "before the crash") (finish-output) (sb-ext:exit :code 7 :abort t)')
+        self.assertTrue(report.is_error)
+        self.assertIn("before the crash", report.stdout)
+
+    def test_output_between_evaluations_comes_with_the_next_under_its_own_heading(self):
+        self.s.evaluate('(sb-ext:run-program "/bin/sh" (list "-c" "sleep 0.2; echo later; touch /tmp/.cl-mcp-%s") :wait nil :output t)' % self.s.mark)
+
+        flag = "/tmp/.cl-mcp-%s" % self.s.mark
+        mcp.wait_until(lambda: os.path.exists(flag), 10, "the background process")
+        os.unlink(flag)
+        report = self.s.evaluate('(princ "now") 1')
+        self.assertIn("later", report.text)
+        self.assertEqual("now", report.stdout)
+
+    def test_output_of_another_thread_is_caught(self):
+        report = self.s.evaluate('(sb-thread:join-thread (sb-thread:make-thread (lambda () (princ "from a thread") (finish-output) :joined)))')
+        self.assertValue(report, ":JOINED")
+        self.assertIn("from a thread", report.text)
+
+    def test_100_mb_of_output_neither_grow_the_server_nor_take_long(self):
+        self.s.evaluate("1")
+        before = mcp.peak_memory_kib(self.s.pid)
+        started = time.monotonic()
+        report = self.s.evaluate('(let ((line (make-string 99 :initial-element #\\x))) (dotimes (i 1000000) (write-line line))) :done', timeout=60)
+        self.assertValue(report, ":DONE")
+        self.assertLess(time.monotonic() - started, 15 * mcp.STRETCH)
+        self.assertIn("100,000,000 bytes", report.text)
+        self.assertLess(mcp.peak_memory_kib(self.s.pid) - before, (64 if mcp.SANITIZED else 24) << 10)
+        self.assertOperational()
+
+    def test_100_mb_written_by_another_program_are_bounded_too(self):
+        report = self.s.evaluate('(sb-ext:run-program "/bin/sh" (list "-c" "yes | head -c 100000000") :output t) :done', timeout=60)
+        self.assertValue(report, ":DONE")
+        self.assertIn("100,000,000 bytes", report.text)
+
+    def test_input_is_at_its_end(self):
+        self.assertEvaluates("(values (read-line *standard-input* nil :eof))", ":EOF")
+        self.assertEvaluates("(read-char *query-io* nil :eof)", ":EOF")
+        self.assertEvaluates("(values (read-line *terminal-io* nil :eof))", ":EOF")
+        self.assertEvaluates("(read-char *debug-io* nil :eof)", ":EOF")
+
+
+class Warnings(mcp.TestCase):
+    def test_compiler_warnings_have_their_class(self):
+        report = self.assertEvaluates("(defun w (a b) (undefined-thing a))", "W")
+        kinds = [kind for kind, _ in report.warnings]
+        self.assertIn("STYLE-WARNING", kinds, report.text)
+        self.assertTrue(any("UNDEFINED-THING" in message for _, message in report.warnings), report.text)
+
+    def test_a_function_defined_later_in_the_same_request_is_not_warned_of(self):
+        report = self.assertEvaluates("(defun caller () (callee)) (defun callee () 1) (caller)", "1")
+        self.assertEqual([], report.warnings, report.text)
+
+    def test_many_warnings_are_bounded(self):
+        report = self.assertEvaluates('(dotimes (i 100000) (warn "number ~d" i)) :done', ":DONE")
+        self.assertLess(len(report.text), 200000)
+        self.assertIn("number 0", report.text)
+
+
+class Threads(mcp.TestCase):
+    def test_an_error_in_another_thread_is_mentioned_in_the_next_reply(self):
+        self.s.evaluate('(defvar *thread* (sb-thread:make-thread (lambda () (error "in the thread")) :name "worker"))')
+        joined = self.s.evaluate("(sb-thread:join-thread *thread* :default nil)")
+        report = self.s.evaluate("(+ 1 2)")
+        self.assertValue(report, "3")
+        self.assertEqual(1, (joined.text + report.text).count("in the thread"), joined.text + "\n--\n" + report.text)
+        self.assertIn("worker", joined.text + report.text)
+        self.assertEqual("=> 3", self.s.evaluate("(+ 1 2)").text)
+
+    def test_a_session_with_threads_goes_on(self):
+        self.s.evaluate("(defvar *stop* nil) (defvar *t* (sb-thread:make-thread (lambda () (loop until *stop* do (sleep 0.01)) :stopped)))")
+        for _ in range(5):
+            self.assertOperational()
+        self.assertEvaluates("(setf *stop* t) (sb-thread:join-thread *t*)", ":STOPPED")
+
+
+class Structured(mcp.TestCase):
+    options = ("--structured",)
+
+    def test_values_output_warnings_and_package_are_there(self):
+        report = self.s.evaluate('(format t "out") (format *error-output* "err") (warn "w") (values 1 "two")', capture_time=True)
+        s = report.structured
+        self.assertEqual(["1", '"two"'], s["values"])
+        self.assertEqual("out", s["stdout"].rstrip("\n"))
+        self.assertEqual("err", s["stderr"].rstrip("\n"))
+        self.assertEqual([{"type": "WARNING", "message": "w"}], s["warnings"])
+        self.assertIn(s["package"], ("CL-USER", "COMMON-LISP-USER"))
+        self.assertIn("timing", s)
+
+    def test_an_error_is_complete(self):
+        report = self.s.evaluate('(+ 1 (identity "hello"))')
+        error = report.structured["error"]
+        self.assertEqual("TYPE-ERROR", error["type"])
+        self.assertIn("ERROR", error["classes"])
+        self.assertIn("hello", error["message"])
+        self.assertIn("DATUM", json.dumps(error["slots"]))
+        self.assertEqual({"index", "name", "description", "takesValue"}, set(error["restarts"][0]))
+        self.assertIn("call", error["frames"][0])
+
+    def test_old_revisions_do_not_get_it(self):
+        for version in ("2024-11-05", "2025-03-26"):
+            self.assertIsNone(self.start_server("--structured", era=version).evaluate("1").structured)
+
+    def test_it_is_absent_without_the_option(self):
+        self.assertIsNone(self.start_server().evaluate("1").structured)
+
+
+if __name__ == "__main__":
+    mcp.main()

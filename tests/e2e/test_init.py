@@ -1,0 +1,226 @@
+"""What runs before the first evaluation: the user's init file, --load, --preload; one that fails costs no more than itself."""
+
+import os
+import time
+
+import mcp
+
+
+class UserInit(mcp.TestCase):
+    def home_with(self, text):
+        home = self.folder()
+        if text is not None:
+            with open(os.path.join(home, ".sbclrc"), "w") as f:
+                f.write(text)
+        return home
+
+    def start_with(self, text, *options):
+        return self.start_server(*options, environment=mcp.clean_environment(HOME=self.home_with(text)))
+
+    def assertReportedOnce(self, client, *words, wait=60):
+        first = client.evaluate("(+ 1 2)", wait=wait)
+        self.assertValue(first, "3")
+        for word in words:
+            self.assertIn(word.lower(), first.text.lower())
+        second = client.evaluate("(+ 1 2)")
+        self.assertEqual("=> 3", second.text)
+        return first
+
+    def test_a_good_one_is_loaded_and_not_mentioned(self):
+        client = self.start_with("(defvar cl-user::*from-init* 42)")
+        self.assertEqual("=> 42", client.evaluate("*from-init*").text)
+
+    def test_it_is_loaded_into_every_session(self):
+        client = self.start_with("(defvar cl-user::*from-init* 42)")
+        client.call("create-session", name="other")
+        self.assertValue(client.evaluate("*from-init*", session="other"), "42")
+        client.call("reset-session")
+        self.assertValue(client.evaluate("*from-init*"), "42")
+
+    def test_one_that_is_not_there_is_not_mentioned(self):
+        client = self.start_with(None)
+        self.assertEqual("=> 3", client.evaluate("(+ 1 2)").text)
+
+    def test_one_that_fails_is_reported_and_what_came_before_stays(self):
+        client = self.start_with('(defvar cl-user::*before* 1)\n(error "the init file is broken")\n(defvar cl-user::*after* 1)')
+        self.assertReportedOnce(client, ".sbclrc", "the init file is broken")
+        self.assertValue(client.evaluate("(list (boundp '*before*) (boundp '*after*))"), "(T NIL)")
+
+    def test_one_that_cannot_be_read_is_reported(self):
+        self.assertReportedOnce(self.start_with("(defvar cl-user::*x* (list 1 2"), ".sbclrc")
+        self.assertReportedOnce(self.start_with("(no-such-package:function)"), ".sbclrc")
+
+    def test_one_that_exits_is_reported(self):
+        for text in ("(sb-ext:exit :code 3)", "(sb-ext:exit :abort t)", '(sb-posix:kill (sb-posix:getpid) 9)', '(require :sb-posix) (sb-posix:kill (sb-posix:getpid) 9)'):
+            with self.subTest(text):
+                self.assertReportedOnce(self.start_with(text), "init file")
+
+    def test_one_that_never_ends_is_reported_and_given_up(self):
+        started = time.monotonic()
+        client = self.start_with("(loop)")
+        self.assertEqual({}, client.request("ping", wait=2))
+        self.assertReportedOnce(client, "init file", wait=90)
+        self.assertLess(time.monotonic() - started, 60 * mcp.STRETCH)
+
+    def test_one_that_prints_disturbs_nothing(self):
+        client = self.start_with('(format t "hello from init~%") (format *error-output* "and stderr~%") (print :x)')
+        first = client.evaluate("(+ 1 2)")
+        self.assertValue(first, "3")
+        self.assertEqual([], client.stray)
+        self.assertEqual("=> 3", client.evaluate("(+ 1 2)").text)
+
+    def test_one_that_starts_threads_is_reported_and_the_session_works(self):
+        client = self.start_with("(sb-thread:make-thread (lambda () (loop (sleep 1))) :name \"from-init\")")
+        self.assertReportedOnce(client, "thread")
+        client.call("create-session", name="other")
+        self.assertValue(client.evaluate("1", session="other"), "1")
+        client.call("reset-session")
+        self.assertOperational(client)
+
+    def test_one_that_asks_for_the_debugger_is_reported(self):
+        self.assertReportedOnce(self.start_with("(break \"in init\")"), ".sbclrc")
+        self.assertReportedOnce(self.start_with("(invoke-debugger (make-condition 'simple-condition :format-control \"x\"))"), ".sbclrc")
+
+    def test_one_that_breaks_the_printer_or_the_package_disturbs_nothing(self):
+        client = self.start_with("(setf *print-base* 2) (setf *read-base* 16) (defpackage :elsewhere (:use :cl)) (in-package :elsewhere)")
+        self.assertValue(client.evaluate("(list 9)"), "(9)")
+        self.assertIn(client.evaluate("(package-name *package*)").value, ('"COMMON-LISP-USER"', '"ELSEWHERE"'))
+
+    def test_no_userinit_leaves_it_out(self):
+        client = self.start_with('(defvar cl-user::*from-init* 42) (error "must not run")', "--no-userinit")
+        self.assertEqual("=> NIL", client.evaluate("(boundp '*from-init*)").text)
+
+    def test_userinit_names_another(self):
+        path = os.path.join(self.folder(), "init.lisp")
+        with open(path, "w") as f:
+            f.write("(defvar cl-user::*from-other* 1)")
+        client = self.start_with("(defvar cl-user::*from-init* 42)", "--userinit", path)
+        self.assertValue(client.evaluate("(list (boundp '*from-other*) (boundp '*from-init*))"), "(T NIL)")
+
+    def test_a_userinit_that_does_not_exist_is_reported(self):
+        client = self.start_with(None, "--userinit", "/nonexistent/init.lisp")
+        self.assertReportedOnce(client, "/nonexistent/init.lisp")
+
+    def test_initialize_does_not_wait_for_it(self):
+        started = time.monotonic()
+        client = self.start_with("(sleep 3) (defvar cl-user::*slow* 1)")
+        client.request("tools/list")
+        self.assertLess(time.monotonic() - started, 2.5 * mcp.STRETCH)
+        self.assertValue(client.evaluate("*slow*"), "1")
+
+
+class Load(mcp.TestCase):
+    def write(self, text, name="file.lisp"):
+        path = os.path.join(self.folder(), name)
+        with open(path, "w") as f:
+            f.write(text)
+        return path
+
+    def test_files_are_loaded_in_their_order_into_every_session(self):
+        first, second = self.write("(defvar cl-user::*order* (list 1))"), self.write("(push 2 cl-user::*order*)")
+        client = self.start_server("--load", first, "--load", second)
+        self.assertEqual("=> (2 1)", client.evaluate("*order*").text)
+        client.call("create-session", name="other")
+        self.assertValue(client.evaluate("*order*", session="other"), "(2 1)")
+        client.evaluate("(push 3 *order*)")
+        client.call("reset-session")
+        self.assertValue(client.evaluate("*order*"), "(2 1)")
+
+    def test_one_that_fails_or_exits_is_reported_and_the_others_are_loaded(self):
+        good = self.write("(defvar cl-user::*good* 1)", "good.lisp")
+        for text in ('(error "bad file")', "(sb-ext:exit :abort t)", "(list"):
+            with self.subTest(text):
+                bad = self.write(text, "bad.lisp")
+                client = self.start_server("--load", bad, "--load", good)
+                first = client.evaluate("(boundp '*good*)")
+                self.assertEqual("T", first.value, first.text)
+                self.assertIn("bad.lisp", first.text)
+
+    def test_one_that_does_not_exist_is_reported(self):
+        client = self.start_server("--load", "/nonexistent/file.lisp")
+        first = client.evaluate("(+ 1 2)")
+        self.assertValue(first, "3")
+        self.assertIn("/nonexistent/file.lisp", first.text)
+
+    def test_paths_are_relative_to_the_directory(self):
+        path = self.write("(defvar cl-user::*relative* 1)", "relative.lisp")
+        client = self.start_server("--load", "relative.lisp", "--directory", os.path.dirname(path))
+        self.assertEqual("T", client.evaluate("(boundp '*relative*)").value)
+        client = self.start_server("--load", "relative.lisp", cwd=os.path.dirname(path))
+        self.assertEqual("T", client.evaluate("(boundp '*relative*)").value)
+
+
+class Preload(mcp.TestCase):
+    def test_systems_are_there_in_every_session(self):
+        client = self.start_server("--preload", "alexandria", "--preload", "cl-ppcre")
+        self.assertEqual("=> (0 1 2)", client.evaluate("(alexandria:iota 3)", wait=120).text)
+        self.assertValue(client.evaluate('(cl-ppcre:split "," "a,b")'), '("a" "b")')
+        client.call("create-session", name="other")
+        self.assertValue(client.evaluate("(alexandria:iota 2)", session="other"), "(0 1)")
+
+    def test_one_that_does_not_exist_is_reported(self):
+        client = self.start_server("--preload", "no-such-system-anywhere")
+        first = client.evaluate("(+ 1 2)")
+        self.assertValue(first, "3")
+        self.assertIn("no-such-system-anywhere", first.text)
+
+    def test_systems_of_the_init_file_are_there(self):
+        home = self.folder()
+        with open(os.path.join(home, ".sbclrc"), "w") as f:
+            f.write('(require :asdf) (asdf:load-system "alexandria")')
+        client = self.start_server(environment=mcp.clean_environment(HOME=home))
+        self.assertValue(client.evaluate("(alexandria:iota 3)", wait=120), "(0 1 2)")
+
+
+class Cache(mcp.TestCase):
+    def test_a_core_is_built_into_the_cache_when_there_is_none_for_this_lisp(self):
+        """A copy of the server without its core beside it, and an empty cache."""
+        folder, cache = self.folder(), self.folder()
+        program = os.path.join(folder, "cl-mcp-server")
+        with open(mcp.SERVER, "rb") as source, open(program, "wb") as target:
+            target.write(source.read())
+        os.chmod(program, 0o755)
+        environment = mcp.clean_environment(XDG_CACHE_HOME=cache)
+        client = self.start_server(program=program, environment=environment)
+        client.request("tools/list", wait=5)
+        self.assertValue(client.evaluate("(+ 1 2)", wait=90), "3")
+        files = [os.path.join(root, name) for root, _, names in os.walk(cache) for name in names if name.endswith(".core")]
+        self.assertEqual(1, len(files), files)
+        stamp = os.stat(files[0]).st_mtime_ns
+        again = self.start_server(program=program, environment=environment)
+        self.assertValue(again.evaluate("(+ 1 2)"), "3")
+        self.assertEqual(stamp, os.stat(files[0]).st_mtime_ns)
+
+    def test_a_cache_that_cannot_be_written_is_no_obstacle_or_is_said(self):
+        folder = self.folder()
+        program = os.path.join(folder, "cl-mcp-server")
+        with open(mcp.SERVER, "rb") as source, open(program, "wb") as target:
+            target.write(source.read())
+        os.chmod(program, 0o755)
+        client = self.start_server(program=program, environment=mcp.clean_environment(XDG_CACHE_HOME="/proc/nowhere"))
+        reply = client.evaluate("(+ 1 2)", wait=90)
+        self.assertTrue(reply.value == "3" or reply.is_error, reply.text)
+        self.assertEqual({}, client.request("ping"))
+
+    def test_a_damaged_core_is_built_anew(self):
+        folder, cache = self.folder(), self.folder()
+        program = os.path.join(folder, "cl-mcp-server")
+        with open(mcp.SERVER, "rb") as source, open(program, "wb") as target:
+            target.write(source.read())
+        os.chmod(program, 0o755)
+        environment = mcp.clean_environment(XDG_CACHE_HOME=cache)
+        client = self.start_server(program=program, environment=environment)
+        self.assertValue(client.evaluate("(+ 1 2)", wait=90), "3")
+        client.close()
+        for root, _, names in os.walk(cache):
+            for name in names:
+                if name.endswith(".core"):
+                    os.truncate(os.path.join(root, name), 100000)
+        client = self.start_server(program=program, environment=environment)
+        first = client.evaluate("(+ 1 2)", wait=90)
+        second = client.evaluate("(+ 1 2)", wait=90)
+        self.assertTrue("3" in (first.value, second.value), first.text + second.text)
+
+
+if __name__ == "__main__":
+    mcp.main()

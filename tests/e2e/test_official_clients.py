@@ -1,0 +1,51 @@
+"""The official TypeScript clients of both generations list and call tools; tests/clients has the scripts."""
+
+import os
+import shutil
+import subprocess
+
+import mcp
+
+CLIENTS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "clients")
+
+
+def node():
+    """npm's own where scripts/setup brought one, because the system's is too old."""
+    own = os.path.join(CLIENTS, "node_modules", ".bin", "node")
+    return own if os.path.exists(own) else shutil.which("node")
+
+
+class OfficialClients(mcp.TestCase):
+    def run_client(self, script, *modes):
+        if node() is None or not os.path.isdir(os.path.join(CLIENTS, "node_modules")):
+            self.fail("the clients are not installed: run scripts/setup")
+        mark = mcp.file_mark() + "-clients-%s." % "-".join(modes)
+        done = subprocess.run(
+            [node(), os.path.join(CLIENTS, script), *modes, mcp.SERVER, "--stdio"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env=mcp.clean_environment(**{mcp.MARK: mark}),
+            timeout=90 * mcp.STRETCH,
+            text=True,
+        )
+        self.assertEqual(0, done.returncode, done.stdout)
+        self.assertNotIn("not ok", done.stdout)
+        self.assertGreaterEqual(done.stdout.count("ok - "), 11, done.stdout)
+        mcp.assert_none_left(mark)
+
+    def test_the_first_generation_works(self):
+        self.run_client("v1-stdio.mjs")
+
+    def test_the_second_generation_works_in_legacy_mode(self):
+        self.run_client("v2-stdio.mjs", "legacy")
+
+    def test_the_second_generation_works_in_auto_mode_and_goes_modern(self):
+        self.run_client("v2-stdio.mjs", "auto")
+
+    def test_the_second_generation_works_pinned_to_2026_07_28(self):
+        self.run_client("v2-stdio.mjs", "pin")
+
+
+if __name__ == "__main__":
+    mcp.main()

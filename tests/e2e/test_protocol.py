@@ -1,0 +1,725 @@
+"""The protocol on stdio: both eras, batches, cancel, progress, ids, hostile input, and every way to end."""
+
+import json
+import os
+import signal
+import subprocess
+import threading
+
+import mcp
+
+PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS = -32700, -32600, -32601, -32602
+UNSUPPORTED_VERSION = -32022
+IMPLEMENTATION = {"name": "t", "version": "0"}
+
+
+def initialize(version=mcp.LEGACY, request_id=0):
+    return {"jsonrpc": "2.0", "id": request_id, "method": "initialize",
+            "params": {"protocolVersion": version, "capabilities": {}, "clientInfo": IMPLEMENTATION}}
+
+
+class Handshake(mcp.TestCase):
+    def test_each_legacy_revision_is_answered_with_itself(self):
+        for version in mcp.LEGACY_ERAS:
+            with self.subTest(version):
+                client = self.start_server(handshake=False)
+                result = client.handshake(version)
+                self.assertEqual(version, result["protocolVersion"])
+                self.assertIn("tools", result["capabilities"])
+                self.assertEqual("cl-mcp-server", result["serverInfo"]["name"])
+                self.assertRegex(result["serverInfo"]["version"], r"^\d+\.\d+\.\d+$")
+                self.assertIs(str, type(result.get("instructions")))
+                self.assertLess(len(result["instructions"]), 2000)
+                self.assertNotIn("resultType", result)
+                self.assertOperational(client)
+
+    def test_an_unknown_revision_is_answered_with_the_newest_legacy_one(self):
+        for version in ("2026-07-28", "2024-10-07", "1.0", "", "latest", "2999-01-01"):
+            with self.subTest(version):
+                client = self.start_server(handshake=False)
+                self.assertEqual("2025-11-25", client.handshake(version)["protocolVersion"])
+
+    def test_a_missing_or_wrong_version_is_an_invalid_parameter(self):
+        client = self.start_server(handshake=False)
+        for params in ({}, {"protocolVersion": 1}, {"protocolVersion": None}, {"protocolVersion": ["2025-11-25"]}, None):
+            with self.subTest(repr(params)):
+                if params is not None:
+                    params = dict(params, capabilities={}, clientInfo=IMPLEMENTATION)
+                self.assertEqual(INVALID_PARAMS, client.error("initialize", params)["code"])
+        client.handshake()
+        self.assertOperational(client)
+
+    def test_ping_is_answered_before_initialize(self):
+        client = self.start_server(handshake=False)
+        self.assertEqual({}, client.request("ping"))
+
+    def test_other_requests_before_initialize_are_refused(self):
+        client = self.start_server(handshake=False)
+        self.assertEqual(INVALID_PARAMS, client.error("tools/list")["code"])
+        self.assertEqual(INVALID_PARAMS, client.error("tools/call", {"name": "evaluate-lisp", "arguments": {"code": "1"}})["code"])
+        self.assertIn(client.error("no/such")["code"], (INVALID_PARAMS, METHOD_NOT_FOUND))
+        client.handshake()
+        self.assertOperational(client)
+
+    def test_a_request_that_follows_initialize_at_once_is_served(self):
+        client = self.start_server(handshake=False)
+        first = client.start("initialize", initialize()["params"])
+        second = client.start("tools/list")
+        third = client.start_call("evaluate-lisp", code="(+ 1 2)")
+        first.result()
+        self.assertIn("tools", second.result())
+        self.assertValue(third.reply(), "3")
+
+    def test_initialize_and_tools_list_are_answered_before_any_lisp_has_started(self):
+        client = self.start_server("--lisp", "/nonexistent/sbcl", handshake=False)
+        client.start("initialize", initialize()["params"]).result(wait=5)
+        self.assertIn("tools", client.start("tools/list").result(wait=5))
+
+    def test_a_second_initialize_is_answered_and_the_session_goes_on(self):
+        self.s.evaluate("(defvar *kept* 1)")
+        self.assertIn("jsonrpc", self.s.start("initialize", initialize()["params"]).response())
+        self.assertEvaluates("*kept*", "1")
+
+
+class Legacy(mcp.TestCase):
+    def test_ping_is_answered_with_an_empty_object(self):
+        self.assertEqual({}, self.s.request("ping"))
+        self.assertEqual({}, self.s.request("ping", {}))
+
+    def test_results_have_no_modern_members(self):
+        for result in (self.s.request("tools/list"), self.s.start_call("evaluate-lisp", code="1").result()):
+            for name in ("resultType", "ttlMs", "cacheScope"):
+                self.assertNotIn(name, result)
+
+    def test_methods_of_features_we_do_not_have_are_not_found(self):
+        for method in ("resources/list", "prompts/list", "prompts/get", "resources/read", "completion/complete", "subscriptions/listen", "tasks/list"):
+            capability = method.split("/")[0]
+            if capability in self.s.start("initialize", initialize()["params"]).result()["capabilities"]:
+                continue
+            self.assertEqual(METHOD_NOT_FOUND, self.s.error(method)["code"], method)
+
+    def test_unknown_notifications_are_ignored(self):
+        for method in ("no/such", "notifications/whatever", "tools/list", "notifications/roots/list_changed", "initialize"):
+            self.s.notify(method)
+            self.s.notify(method, {"x": 1})
+        self.s.assert_silent()
+
+    def test_responses_to_nothing_are_ignored(self):
+        self.s.send_json({"jsonrpc": "2.0", "id": 77, "result": {}})
+        self.s.send_json({"jsonrpc": "2.0", "id": "x", "error": {"code": 1, "message": "m"}})
+        self.s.assert_silent()
+
+    def test_an_unknown_cursor_is_an_invalid_parameter(self):
+        self.assertEqual(INVALID_PARAMS, self.s.error("tools/list", {"cursor": "nonsense"})["code"])
+
+    def test_there_is_no_next_page(self):
+        self.assertNotIn("nextCursor", self.s.request("tools/list"))
+
+    def test_members_we_do_not_know_are_ignored(self):
+        self.s.send_json({"extra": [1], "jsonrpc": "2.0", "method": "ping", "id": "extra", "params": {"unknown": True, "_meta": {"x/y": 1}}})
+        self.assertEqual({"jsonrpc": "2.0", "id": "extra", "result": {}}, self.s.receive())
+
+    def test_carriage_returns_and_blank_lines_are_tolerated(self):
+        self.s.send_raw(b'\r\n\n\n{"jsonrpc":"2.0","id":"cr","method":"ping"}\r\n\n')
+        self.assertEqual("cr", self.s.receive()["id"])
+        self.s.assert_silent()
+
+    def test_a_message_may_arrive_byte_by_byte_and_several_at_once(self):
+        for byte in b'{"jsonrpc":"2.0","id":"slow","method":"ping"}\n':
+            self.s.send_raw(bytes([byte]))
+        self.assertEqual("slow", self.s.receive()["id"])
+        self.s.send_raw(b"".join(b'{"jsonrpc":"2.0","id":"b%d","method":"ping"}\n' % n for n in range(1000)))
+        self.assertEqual(["b%d" % n for n in range(1000)], [self.s.receive()["id"] for _ in range(1000)])
+
+
+class Modern(mcp.TestCase):
+    era = mcp.MODERN
+
+    def test_server_discover_says_what_it_must(self):
+        result = self.s.request("server/discover")
+        self.assertEqual("complete", result["resultType"])
+        self.assertEqual(set(mcp.LEGACY_ERAS) | {mcp.MODERN}, set(result["supportedVersions"]))
+        self.assertIn("tools", result["capabilities"])
+        self.assertIs(int, type(result["ttlMs"]))
+        self.assertIn(result["cacheScope"], ("public", "private"))
+        self.assertEqual("cl-mcp-server", result["_meta"][mcp.SERVER_KEY]["name"])
+        self.assertNotIn("serverInfo", result)
+
+    def test_tools_list_has_the_members_of_a_cacheable_result(self):
+        result = self.s.request("tools/list")
+        self.assertEqual("complete", result["resultType"])
+        self.assertIs(int, type(result["ttlMs"]))
+        self.assertIn(result["cacheScope"], ("public", "private"))
+        self.assertIn(mcp.SERVER_KEY, result["_meta"])
+        self.assertEqual(result, self.s.request("tools/list"))
+
+    def test_a_tool_is_called_without_a_handshake(self):
+        result = self.s.start_call("evaluate-lisp", code="(+ 1 2)").result()
+        self.assertEqual("complete", result["resultType"])
+        self.assertNotIn("ttlMs", result)
+        self.assertNotIn("cacheScope", result)
+        self.assertEqual("=> 3", result["content"][0]["text"])
+        self.assertIn(mcp.SERVER_KEY, result["_meta"])
+
+    def test_the_default_session_lasts_from_request_to_request(self):
+        self.s.evaluate("(defvar *kept* 42)")
+        self.assertEvaluates("*kept*", "42")
+
+    def test_methods_of_the_legacy_era_are_not_found(self):
+        for method in ("initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"):
+            self.assertEqual(METHOD_NOT_FOUND, self.s.error(method, {"protocolVersion": mcp.LEGACY})["code"], method)
+
+    def raw(self, method, meta, **params):
+        if meta is not None:
+            params["_meta"] = meta
+        self.s.send_json({"jsonrpc": "2.0", "id": "raw", "method": method, "params": params})
+        return self.s.receive()
+
+    def test_an_incomplete_envelope_is_an_invalid_parameter(self):
+        whole = {mcp.VERSION_KEY: mcp.MODERN, mcp.CAPABILITIES_KEY: {}}
+        self.assertIn("result", self.raw("tools/list", whole))
+        for meta in (None, {}, {mcp.VERSION_KEY: mcp.MODERN}, {mcp.CAPABILITIES_KEY: {}}, dict(whole, **{mcp.VERSION_KEY: 1}),
+                     dict(whole, **{mcp.VERSION_KEY: None}), dict(whole, **{mcp.CAPABILITIES_KEY: []})):
+            with self.subTest(repr(meta)):
+                self.assertEqual(INVALID_PARAMS, self.raw("tools/list", meta)["error"]["code"])
+
+    def test_an_unsupported_version_is_answered_with_the_supported_ones(self):
+        error = self.raw("tools/list", {mcp.VERSION_KEY: "2027-01-01", mcp.CAPABILITIES_KEY: {}})["error"]
+        self.assertEqual(UNSUPPORTED_VERSION, error["code"])
+        self.assertEqual("2027-01-01", error["data"]["requested"])
+        self.assertEqual(set(self.s.request("server/discover")["supportedVersions"]), set(error["data"]["supported"]))
+
+    def test_wrong_arguments_are_a_result_and_an_unknown_tool_is_not(self):
+        reply = self.s.call("evaluate-lisp", coed="1")
+        self.assertTrue(reply.is_error)
+        self.assertIn("coed", reply.text)
+        self.assertEqual(INVALID_PARAMS, self.s.error("tools/call", {"name": "no-such-tool", "arguments": {}})["code"])
+
+    def test_both_eras_are_served_on_one_connection(self):
+        self.s.evaluate("(defvar *shared* 42)")
+        self.s.send_json(initialize(request_id="old"))
+        self.assertEqual("2025-11-25", self.s.receive()["result"]["protocolVersion"])
+        self.s.notify("notifications/initialized")
+        self.s.send_json({"jsonrpc": "2.0", "id": "legacy", "method": "tools/call", "params": {"name": "evaluate-lisp", "arguments": {"code": "*shared*"}}})
+        message = self.s.receive()
+        self.assertEqual("=> 42", message["result"]["content"][0]["text"])
+        self.assertNotIn("resultType", message["result"])
+        self.assertEqual("complete", self.s.request("tools/list")["resultType"])
+
+    def test_discover_then_initialize_is_a_probe_and_a_handshake(self):
+        self.s.request("server/discover")
+        self.s.send_json(initialize(request_id="after"))
+        self.assertEqual("after", self.s.receive()["id"])
+
+    def test_cancel_works_and_sends_no_answer(self):
+        self.s.evaluate("1")
+        pending = self.s.start_call("evaluate-lisp", code="(loop)")
+        self.s.notify("notifications/cancelled", {"requestId": pending.id})
+        self.assertOperational()
+        self.assertFalse(pending.is_answered)
+
+
+class ArgumentErrors(mcp.TestCase):
+    def test_wrong_arguments_are_32602_up_to_2025_06_18_and_a_result_from_2025_11_25(self):
+        for version in mcp.LEGACY_ERAS:
+            client = self.start_server(era=version)
+            for arguments in ({}, {"code": 1}, {"code": "1", "nonsense": 1}, {"code": "1", "timeout": "soon"}):
+                with self.subTest("%s %r" % (version, arguments)):
+                    message = client.start_call("evaluate-lisp", arguments).response()
+                    if version == "2025-11-25":
+                        self.assertIs(True, message["result"]["isError"])
+                    else:
+                        self.assertEqual(INVALID_PARAMS, message["error"]["code"])
+            self.assertOperational(client)
+
+    def test_an_unknown_tool_is_32602_in_every_revision_and_the_nearest_name_is_said(self):
+        for version in mcp.LEGACY_ERAS + (mcp.MODERN,):
+            client = self.start_server(era=version)
+            error = client.error("tools/call", {"name": "evaluate-lips", "arguments": {}})
+            self.assertEqual(INVALID_PARAMS, error["code"])
+            self.assertIn("evaluate-lips", error["message"])
+            self.assertIn("evaluate-lisp", json.dumps(error))
+
+
+class Batches(mcp.TestCase):
+    era = "2025-03-26"
+
+    def test_a_batch_is_answered_with_an_array_of_one_answer_a_request(self):
+        self.s.send_json([
+            {"jsonrpc": "2.0", "id": "a", "method": "ping"},
+            {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 9999}},
+            {"jsonrpc": "2.0", "id": "b", "method": "tools/call", "params": {"name": "evaluate-lisp", "arguments": {"code": "(+ 1 2)"}}},
+            {"jsonrpc": "2.0", "id": "c", "method": "no/such"},
+            1,
+            {},
+        ])
+        answers = self.s.receive()
+        self.assertIs(list, type(answers))
+        by_id = {json.dumps(answer["id"]): answer for answer in answers}
+        self.assertEqual(5, len(answers), answers)
+        self.assertEqual({}, by_id['"a"']["result"])
+        self.assertEqual("=> 3", by_id['"b"']["result"]["content"][0]["text"])
+        self.assertEqual(METHOD_NOT_FOUND, by_id['"c"']["error"]["code"])
+        self.assertEqual([INVALID_REQUEST] * 2, [answer["error"]["code"] for answer in answers if answer["id"] is None])
+
+    def test_a_batch_of_notifications_is_not_answered(self):
+        self.s.send_json([{"jsonrpc": "2.0", "method": "notifications/x"}, {"jsonrpc": "2.0", "method": "notifications/y"}])
+        self.s.assert_silent()
+
+    def test_an_empty_batch_is_one_invalid_request(self):
+        self.s.send_line("[]")
+        answer = self.s.receive()
+        self.assertEqual((INVALID_REQUEST, None), (answer["error"]["code"], answer["id"]))
+
+    def test_initialize_in_a_batch_is_refused(self):
+        self.s.send_json([initialize(request_id="in-batch")])
+        answer = self.s.receive()
+        answer = answer[0] if isinstance(answer, list) else answer
+        self.assertEqual("in-batch", answer["id"])
+        self.assertIn("error", answer)
+
+    def test_a_batch_of_thousands_is_answered(self):
+        self.s.send_json([{"jsonrpc": "2.0", "id": "n%d" % n, "method": "ping"} for n in range(5000)])
+        answer = self.s.receive()
+        if isinstance(answer, list):
+            self.assertEqual({"n%d" % n for n in range(5000)}, {one["id"] for one in answer})
+        else:
+            self.assertIn("error", answer)
+        self.assertOperational()
+
+    def test_a_cancelled_request_in_a_batch_does_not_hold_up_the_others(self):
+        self.s.evaluate("1")
+        self.s.send_json([
+            {"jsonrpc": "2.0", "id": "stuck", "method": "tools/call", "params": {"name": "evaluate-lisp", "arguments": {"code": "(loop)"}}},
+            {"jsonrpc": "2.0", "id": "fine", "method": "ping"},
+        ])
+        self.s.notify("notifications/cancelled", {"requestId": "stuck"})
+        answers = self.s.receive(wait=15)
+        self.assertEqual(["fine"], [answer["id"] for answer in answers])
+
+
+class BatchesElsewhere(mcp.TestCase):
+    def test_an_array_is_an_invalid_request_in_every_other_revision(self):
+        for version in ("2025-06-18", "2025-11-25"):
+            client = self.start_server(era=version)
+            client.send_json([{"jsonrpc": "2.0", "id": 1, "method": "ping"}])
+            answer = client.receive()
+            self.assertEqual((INVALID_REQUEST, None), (answer["error"]["code"], answer["id"]), version)
+            self.assertOperational(client)
+
+
+class Identifiers(mcp.TestCase):
+    def test_ids_come_back_as_they_were_written(self):
+        for token in ('0', '-1', '1', '"1"', '""', '"a b"', '9007199254740993', '18446744073709551616', '123456789012345678901234567890', '-9223372036854775809',
+                      '"\\u00e9"', '"é"', '"\\ud83d\\ude00"', '"' + "x" * 5000 + '"', '"\\"\\\\\\n"', '"null"'):
+            with self.subTest(token[:40]):
+                self.s.send_line('{"jsonrpc":"2.0","id":%s,"method":"ping"}' % token)
+                answer = self.s.receive()
+                self.assertEqual(json.loads(token), answer["id"])
+                self.assertIs(type(json.loads(token)), type(answer["id"]))
+                self.assertEqual({}, answer["result"])
+
+    def test_ids_of_every_other_type_are_invalid(self):
+        for token in ("null", "true", "false", "[]", "[1]", "{}", '{"a":1}', "1.5", "1e400", "-0.5"):
+            with self.subTest(token):
+                self.s.send_line('{"jsonrpc":"2.0","id":%s,"method":"ping"}' % token)
+                answer = self.s.receive()
+                self.assertIsNone(answer["id"])
+                self.assertIn(answer["error"]["code"], (INVALID_REQUEST, PARSE_ERROR))
+        self.assertOperational()
+
+    def test_a_duplicate_of_an_unanswered_id_gets_an_answer_of_its_own(self):
+        self.s.evaluate("1")
+        call = {"jsonrpc": "2.0", "id": "twice", "method": "tools/call", "params": {"name": "evaluate-lisp", "arguments": {"code": "(progn (sleep 0.3) :slow)"}}}
+        self.s.send_json(call)
+        self.s.send_json({"jsonrpc": "2.0", "id": "twice", "method": "ping"})
+        answers = [self.s.receive(), self.s.receive()]
+        self.assertEqual(["twice", "twice"], [answer["id"] for answer in answers])
+        self.s.assert_silent()
+
+    def test_progress_tokens_come_back_as_they_were_written(self):
+        self.s.evaluate("1")
+        for token in (0, "", "token", 12345678901234567890):
+            with self.subTest(repr(token)):
+                pending = self.s.start_call("evaluate-lisp", {"code": "(sleep 10)", "timeout": 4}, meta={"progressToken": token})
+                note = self.s.wait_for_notification(
+                    lambda m: m["method"] == "notifications/progress" and m["params"]["progressToken"] == token and type(m["params"]["progressToken"]) is type(token), 20)
+                self.s.notify("notifications/cancelled", {"requestId": pending.id})
+                self.assertIn("progress", note["params"])
+
+
+class WhileAnEvaluationRuns(mcp.TestCase):
+    def setUp(self):
+        super().setUp()
+        self.s.evaluate("1")
+
+    def start_long(self, seconds=1.5, **more):
+        return self.s.start_call("evaluate-lisp", {"code": "(progn (sleep %s) :done)" % seconds}, **more)
+
+    def test_ping_and_lists_are_answered_at_once(self):
+        pending = self.start_long()
+        self.assertEqual({}, self.s.request("ping", wait=1))
+        self.assertIn("tools", self.s.request("tools/list", wait=1))
+        self.assertFalse(pending.is_answered)
+        self.assertValue(pending.reply(), ":DONE")
+
+    def test_what_the_server_knows_by_itself_is_answered_at_once(self):
+        pending = self.start_long()
+        for tool in ("describe-last-error", "get-backtrace", "list-errors", "list-sessions", "configure-limits", "get-usage-guide"):
+            self.assertFalse(self.s.call(tool, wait=1).is_error)
+        self.s.call("validate-syntax", code="(a)", wait=1)
+        self.assertFalse(pending.is_answered)
+        self.assertValue(pending.reply(), ":DONE")
+
+    def test_requests_for_the_same_session_wait_their_turn(self):
+        pending = [self.s.start_call("evaluate-lisp", code="(progn (sleep 0.05) %d)" % n) for n in range(10)]
+        self.assertEqual([str(n) for n in range(10)], [p.reply().value for p in pending])
+
+    def test_progress_is_reported_and_grows(self):
+        pending = self.s.start_call("evaluate-lisp", {"code": "(progn (sleep 3.2) :done)"}, meta={"progressToken": "p"})
+        self.assertValue(pending.reply(), ":DONE")
+        values = [m["params"]["progress"] for m in self.s.notifications if m["method"] == "notifications/progress"]
+        self.assertGreaterEqual(len(values), 2, self.s.notifications)
+        self.assertEqual(sorted(set(values)), values)
+        count = len(self.s.notifications)
+        self.assertOperational()
+        self.assertEqual(count, len(self.s.notifications), "progress after the answer")
+
+    def test_there_is_no_progress_without_a_token(self):
+        self.assertValue(self.start_long(2.2).reply(), ":DONE")
+        self.assertEqual([], self.s.notifications)
+
+    def test_cancel_stops_it_and_no_answer_is_sent(self):
+        for code in ("(loop)", "(sleep 60)", "(loop (print 1))"):
+            with self.subTest(code):
+                pending = self.s.start_call("evaluate-lisp", code=code, timeout=60)
+                self.s.request("ping")
+                self.s.notify("notifications/cancelled", {"requestId": pending.id, "reason": "the user pressed stop"})
+                self.assertOperational()
+                self.assertFalse(pending.is_answered)
+
+    def test_cancel_of_a_waiting_request_leaves_the_running_one_alone(self):
+        running = self.start_long(1)
+        waiting = self.s.start_call("evaluate-lisp", code="(defvar *must-not-be* 1)")
+        self.s.notify("notifications/cancelled", {"requestId": waiting.id})
+        self.assertValue(running.reply(), ":DONE")
+        self.assertEvaluates("(boundp '*must-not-be*)", "NIL")
+        self.assertFalse(waiting.is_answered)
+
+    def test_cancel_of_unknown_finished_or_malformed_requests_is_ignored(self):
+        for params in (None, {}, {"requestId": 424242}, {"requestId": None}, {"requestId": []}, {"requestId": "0"}, {"requestId": 0}, {"requestId": True}):
+            self.s.notify("notifications/cancelled", params)
+        self.s.assert_silent()
+        self.assertOperational()
+
+    def test_initialize_cannot_be_cancelled(self):
+        client = self.start_server(handshake=False)
+        pending = client.start("initialize", initialize()["params"])
+        client.notify("notifications/cancelled", {"requestId": pending.id})
+        pending.result()
+
+    def test_the_cancel_tool_stops_what_runs(self):
+        pending = self.s.start_call("evaluate-lisp", code="(loop)", timeout=60)
+        self.s.request("ping")
+        reply = self.s.call("cancel-evaluation", wait=15)
+        self.assertFalse(reply.is_error, reply.text)
+        report = pending.reply(wait=15)
+        self.assertTrue(report.is_error, report.text)
+        self.assertOperational()
+
+
+class HostileInput(mcp.TestCase):
+    def assertError(self, code):
+        answer = self.s.receive()
+        self.assertIn("error", answer)
+        if code:
+            self.assertEqual(code, answer["error"]["code"], answer)
+        return answer
+
+    def test_a_line_of_64_mb_is_answered(self):
+        self.s.send_raw(b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":"')
+        chunk = b"y" * (1 << 20)
+        for _ in range(64):
+            self.s.send_raw(chunk)
+        self.s.send_raw(b'"}}\n')
+        self.assertError(None)
+        self.assertOperational()
+
+    def test_a_line_just_under_the_limit_is_served(self):
+        self.s.send_raw(b'{"jsonrpc":"2.0","id":"big","method":"ping","params":{"x":"' + b"y" * (60 << 20) + b'"}}\n')
+        self.assertEqual("big", self.s.receive()["id"])
+        self.assertOperational()
+
+    def test_a_line_without_end_does_not_grow_the_server(self):
+        self.s.evaluate("1")
+        chunk = b"[" * (1 << 20)
+        for _ in range(200):
+            self.s.send_raw(chunk)
+        self.s.send_raw(b"\n")
+        self.assertError(None)
+        self.assertOperational()
+        self.assertLess(mcp.peak_memory_kib(self.s.pid), (600 if mcp.SANITIZED else 200) << 10)
+
+    def test_depth_100000_is_answered(self):
+        for opening, closing in (("[", "]"), ('{"a":', "}"), ('[{"a":', "}]")):
+            with self.subTest(opening):
+                depth = 100000 // len(opening.replace('"a":', ""))
+                self.s.send_line(opening * depth + "1" + closing * depth)
+                self.assertError(None)
+                self.s.send_line('{"jsonrpc":"2.0","id":"deep","method":"ping","params":{"x":' + opening * depth + "1" + closing * depth + "}}")
+                answer = self.s.receive()
+                self.assertIn(answer["id"], ("deep", None))
+                self.assertOperational()
+
+    def test_bytes_that_are_no_utf8_are_a_parse_error(self):
+        for bad in (b"\x80", b"\xff", b"\xc0\xaf", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xe2\x82", b"\xf0\x9f\x98"):
+            with self.subTest(repr(bad)):
+                self.s.send_line(b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":"' + bad + b'"}}')
+                self.assertIsNone(self.assertError(PARSE_ERROR)["id"])
+        self.assertOperational()
+
+    def test_nul_bytes_are_a_parse_error_and_escaped_ones_are_a_character(self):
+        self.s.send_line(b'{"jsonrpc":"2.0","id":1,"method":"pi\x00ng"}')
+        self.assertError(PARSE_ERROR)
+        self.s.send_line(b"\x00\x00\x00")
+        self.assertError(PARSE_ERROR)
+        self.s.send_line('{"jsonrpc":"2.0","id":"nul","method":"ping\\u0000"}')
+        self.assertEqual(METHOD_NOT_FOUND, self.assertError(None)["error"]["code"])
+        self.assertValue(self.s.evaluate('(length "a\0b")'), "3")
+        self.assertValue(self.s.evaluate('(char-code (char "a\0b" 1))'), "0")
+
+    def test_lone_surrogates_get_an_answer_and_never_bad_utf8(self):
+        for text in ("\\ud800", "\\udc00", "\\ud83d x", "\\ude00\\ud83d"):
+            with self.subTest(text):
+                self.s.send_line('{"jsonrpc":"2.0","id":"s","method":"tools/call","params":{"name":"evaluate-lisp","arguments":{"code":"(length \\"%s\\")"}}}' % text)
+                answer = self.s.receive()
+                self.assertIn(answer["id"], ("s", None))
+        self.assertOperational()
+
+    def test_numbers_out_of_range_get_an_answer(self):
+        for number in ("1e999", "-1e999", "99999999999999999999999999999999", "1" * 5000, "0." + "1" * 5000, "1e-999"):
+            with self.subTest(number[:30]):
+                self.s.send_line('{"jsonrpc":"2.0","id":"n","method":"tools/call","params":{"name":"evaluate-lisp","arguments":{"code":"1","timeout":%s}}}' % number)
+                answer = self.s.receive()
+                self.assertIn(answer["id"], ("n", None))
+        self.assertOperational()
+
+    def test_duplicate_members_get_one_answer(self):
+        self.s.send_line('{"jsonrpc":"2.0","id":1,"id":2,"method":"ping","method":"ping"}')
+        self.assertIn(self.s.receive()["id"], (1, 2, None))
+        self.s.assert_silent()
+
+    def test_a_byte_order_mark_gets_an_answer(self):
+        self.s.send_line(b"\xef\xbb\xbf" + b'{"jsonrpc":"2.0","id":"bom","method":"ping"}')
+        self.assertIn(self.s.receive().get("id"), ("bom", None))
+        self.assertOperational()
+
+    def test_a_client_that_does_not_read_is_no_danger(self):
+        """Replies pile up in the pipe while the client is busy sending; all of them come."""
+        client = self.start_server()
+        client.evaluate("1")
+        calls = []
+
+        def flood():
+            for n in range(200):
+                calls.append(client.start_call("evaluate-lisp", {"code": "(make-string 20000 :initial-element #\\a)"}))
+
+        thread = threading.Thread(target=flood)
+        thread.start()
+        thread.join(60)
+        for call in calls:
+            self.assertFalse(call.reply().is_error)
+
+
+class CleanStdout(mcp.TestCase):
+    def test_nothing_but_json_rpc_is_ever_written_to_stdout(self):
+        self.s.evaluate('(print 1) (format *error-output* "e") (format *terminal-io* "t") (format *debug-io* "d") (finish-output)')
+        self.s.evaluate('(sb-ext:run-program "/bin/sh" (list "-c" "echo to-stdout; echo to-stderr >&2") :output t :error t)')
+        self.s.evaluate('(sb-sys:with-pinned-objects () (alien-funcall (extern-alien "write" (function long int c-string long)) 1 "raw" 3))')
+        self.s.evaluate('(alien-funcall (extern-alien "puts" (function int c-string)) "puts")')
+        self.s.evaluate("(describe 'car)")
+        self.s.evaluate('(with-open-file (s "/dev/tty" :direction :output :if-exists :append) (print 1 s))')
+        self.s.evaluate('(with-open-file (s "/proc/self/fd/1" :direction :output :if-exists :append) (print 1 s))')
+        self.s.evaluate("(sb-ext:exit :code 3 :abort t)")
+        self.assertOperational()
+        self.assertEqual([], self.s.stray)
+
+    def test_the_log_goes_to_stderr(self):
+        client = self.start_server("--log-level", "debug")
+        client.evaluate("1")
+        client.close()
+        self.assertNotEqual("", client.stderr())
+        self.assertEqual([], client.stray)
+
+
+class Endings(mcp.TestCase):
+    """However it ends, nothing is left; the harness checks that after each of these."""
+
+    def run_with(self, data, *options):
+        environment = mcp.clean_environment(**{mcp.MARK: mcp.file_mark() + "-e."})
+        return subprocess.run([mcp.SERVER, *options], input=data, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, timeout=60 * mcp.STRETCH)
+
+    def test_end_of_input_at_once_ends_it_at_once(self):
+        done = self.run_with(b"")
+        self.assertEqual((0, b""), (done.returncode, done.stdout))
+        mcp.assert_none_left(mcp.file_mark() + "-e.")
+
+    def test_what_was_read_is_answered_before_it_ends(self):
+        lines = [initialize(), {"jsonrpc": "2.0", "method": "notifications/initialized"}, {"jsonrpc": "2.0", "id": 1, "method": "tools/list"},
+                 {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "evaluate-lisp", "arguments": {"code": "(+ 1 2)"}}}]
+        done = self.run_with("\n".join(json.dumps(line) for line in lines).encode() + b"\ngarbage")  # the last line has no newline
+        answers = [json.loads(line) for line in done.stdout.splitlines()]
+        self.assertEqual(0, done.returncode, done.stderr)
+        self.assertEqual({0, 1, 2, None}, {answer["id"] for answer in answers})
+        self.assertEqual("=> 3", next(a for a in answers if a["id"] == 2)["result"]["content"][0]["text"])
+        mcp.assert_none_left(mcp.file_mark() + "-e.")
+
+    def test_input_from_a_file_and_output_to_a_file_work(self):
+        folder = self.folder()
+        path = os.path.join(folder, "in")
+        with open(path, "w") as f:
+            f.write(json.dumps(initialize()) + "\n" + json.dumps({"jsonrpc": "2.0", "id": 1, "method": "ping"}) + "\n")
+        with open(path) as source, open(os.path.join(folder, "out"), "w") as target:
+            status = subprocess.call([mcp.SERVER], stdin=source, stdout=target, env=mcp.clean_environment(**{mcp.MARK: mcp.file_mark() + "-e."}), timeout=30 * mcp.STRETCH)
+        self.assertEqual(0, status)
+        with open(os.path.join(folder, "out")) as f:
+            self.assertEqual([0, 1], [json.loads(line)["id"] for line in f])
+
+    def test_sigterm_ends_it_with_everything_it_started(self):
+        self.s.evaluate('(sb-ext:run-program "/bin/sleep" (list "1000") :wait nil)')
+        pending = self.s.start_call("evaluate-lisp", code="(loop)")
+        self.s.request("ping")
+        self.assertGreater(len(self.s.processes()), 2)
+        self.s.process.send_signal(signal.SIGTERM)
+        self.s.wait(10)
+        self.assertFalse(pending.message)
+        mcp.assert_none_left(self.s.mark)
+        self.s.process.stdin.close()
+        self.s.process.stdin = None
+
+    def test_end_of_input_takes_a_child_made_by_run_program_along(self):
+        report = self.s.evaluate('(sb-ext:process-pid (sb-ext:run-program "/bin/sleep" (list "1000") :wait nil))')
+        pid = int(report.value)
+        self.assertTrue(mcp.is_alive(pid))
+        self.s.close()
+        self.assertFalse(mcp.is_alive(pid))
+
+    def kill_the_server(self, code):
+        client = self.start_server()
+        client.evaluate("1")
+        client.call("create-session", name="second")
+        client.evaluate("1", session="second")
+        pending = client.start_call("evaluate-lisp", code=code) if code else None
+        if pending:
+            mcp.wait_until(lambda: pending.is_answered or any("sleep" in mcp.describe_process(pid) for pid in client.processes()) or "loop" in code, 10, "the child")
+        client.request("ping")
+        self.assertGreaterEqual(len(client.processes()), 3)
+        client.process.kill()
+        self.assertEqual(-signal.SIGKILL, client.wait(10))
+        mcp.assert_none_left(client.mark)
+        client.process.stdin.close()
+        client.process.stdin = None
+
+    def test_kill_9_leaves_no_process_behind(self):
+        self.kill_the_server(None)
+
+    def test_kill_9_during_a_busy_loop_leaves_no_process_behind(self):
+        self.kill_the_server("(loop)")
+
+    def test_kill_9_leaves_no_child_made_by_run_program_behind(self):
+        self.kill_the_server('(sb-ext:process-pid (sb-ext:run-program "/bin/sleep" (list "1000") :wait nil))')
+
+    def test_kill_9_leaves_no_child_in_a_session_and_group_of_its_own_behind(self):
+        self.kill_the_server('(sb-ext:process-pid (sb-ext:run-program "/usr/bin/setsid" (list "/bin/sh" "-c" "trap \'\' HUP TERM; sleep 1000; true") :wait nil))')
+
+    def test_a_closed_stdout_ends_it(self):
+        environment = mcp.clean_environment(**{mcp.MARK: mcp.file_mark() + "-e."})
+        other = subprocess.Popen([mcp.SERVER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment)
+        other.stdout.close()
+        other.stdin.write(json.dumps(initialize()).encode() + b"\n")
+        other.stdin.flush()
+        self.assertIsNotNone(other.wait(15 * mcp.STRETCH))
+        other.stdin.close()
+        mcp.assert_none_left(mcp.file_mark() + "-e.")
+
+    def test_a_full_stderr_blocks_nothing(self):
+        environment = mcp.clean_environment(**{mcp.MARK: mcp.file_mark() + "-e."})
+        other = subprocess.Popen([mcp.SERVER, "--log-level", "debug"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment)
+        other.stdin.write(json.dumps(initialize()).encode() + b"\n")
+        for n in range(3000):
+            other.stdin.write(b"garbage\n")
+            other.stdin.flush()
+            if n == 0:
+                other.stdout.readline()
+            other.stdout.readline()
+        other.stdin.close()
+        self.assertEqual(0, other.wait(15 * mcp.STRETCH))
+        other.stdout.close()
+        other.stderr.close()
+
+
+class WithoutALisp(mcp.TestCase):
+    def check(self, client):
+        client.handshake() if client.era != mcp.MODERN else None
+        self.assertNotEqual([], client.request("tools/list")["tools"])
+        for _ in range(2):
+            for tool, arguments in (("evaluate-lisp", {"code": "(+ 1 2)"}), ("list-definitions", {}), ("load-system", {"system": "alexandria"}), ("create-session", {"name": "x"})):
+                reply = client.call(tool, arguments, wait=10)
+                self.assertTrue(reply.is_error, reply.text)
+                self.assertRegex(reply.text, r"(?i)install.*sbcl|sbcl.*install", tool)
+        self.assertIn("Syntax valid", client.call("validate-syntax", code="(a b)").text)
+        self.assertFalse(client.call("get-usage-guide").is_error)
+        self.assertEqual({}, client.request("ping"))
+
+    def test_a_lisp_that_does_not_exist_is_said_in_each_reply(self):
+        self.check(self.start_server("--lisp", "/nonexistent/sbcl", handshake=False))
+
+    def test_a_path_without_sbcl_is_said_in_each_reply(self):
+        self.check(self.start_server(handshake=False, environment=mcp.clean_environment(PATH="/nonexistent")))
+
+    def test_a_program_that_is_no_lisp_is_said_in_each_reply(self):
+        client = self.start_server("--lisp", "/bin/true")
+        for _ in range(2):
+            reply = client.evaluate("1", wait=20)
+            self.assertTrue(reply.is_error, reply.text)
+            self.assertIn("/bin/true", reply.text)
+        self.assertEqual({}, client.request("ping"))
+
+    def test_a_program_that_never_answers_is_given_up(self):
+        script = os.path.join(self.folder(), "lisp")
+        with open(script, "w") as f:
+            f.write("#!/bin/sh\nexec sleep 1000\n")
+        os.chmod(script, 0o755)
+        client = self.start_server("--lisp", script)
+        pending = client.start_call("evaluate-lisp", code="1")
+        self.assertEqual({}, client.request("ping", wait=5))
+        reply = pending.reply(wait=60)
+        self.assertTrue(reply.is_error, reply.text)
+
+
+class Commandline(mcp.TestCase):
+    def run_with(self, *options):
+        return subprocess.run([mcp.SERVER, *options], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=mcp.clean_environment(), timeout=30, text=True)
+
+    def test_help_names_every_option(self):
+        done = self.run_with("--help")
+        self.assertEqual(0, done.returncode)
+        for option in ("--stdio", "--lisp", "--no-userinit", "--userinit", "--load", "--preload", "--directory", "--timeout", "--max-output", "--max-heap", "--tools", "--structured", "--log-level", "--version"):
+            self.assertIn(option, done.stdout)
+
+    def test_version_is_said(self):
+        done = self.run_with("--version")
+        self.assertEqual(0, done.returncode)
+        self.assertRegex(done.stdout, r"\d+\.\d+\.\d+")
+
+    def test_a_wrong_option_ends_it_with_a_sentence_on_stderr(self):
+        for options in (("--no-such-option",), ("--timeout", "soon"), ("--tools", "no-such-tool"), ("--log-level", "loud"), ("stray-argument",), ("--lisp",)):
+            with self.subTest(" ".join(options)):
+                done = self.run_with(*options)
+                self.assertNotEqual(0, done.returncode)
+                self.assertNotEqual("", done.stderr)
+                self.assertEqual("", done.stdout)
+
+
+if __name__ == "__main__":
+    mcp.main()

@@ -1,0 +1,241 @@
+"""Sessions: made, listed, described, closed, reset, kept apart, and at work at the same time."""
+
+import re
+import time
+
+import mcp
+
+
+class Creating(mcp.TestCase):
+    def test_a_session_is_made_and_used_by_its_name(self):
+        reply = self.s.call("create-session", name="work")
+        self.assertFalse(reply.is_error, reply.text)
+        self.assertIn("work", reply.text)
+        self.assertValue(self.s.evaluate("(defparameter *x* 1)", session="work"), "*X*")
+        self.assertValue(self.s.evaluate("*x*", session="work"), "1")
+        self.assertFails("*x*", "UNBOUND-VARIABLE")
+
+    def test_a_session_without_a_name_gets_one(self):
+        first = self.s.call("create-session")
+        second = self.s.call("create-session")
+        self.assertFalse(first.is_error or second.is_error)
+        self.assertNotEqual(first.text, second.text)
+
+    def test_a_name_that_is_taken_is_refused_and_leaves_the_session_alone(self):
+        self.s.call("create-session", name="one")
+        self.s.evaluate("(defvar *kept* 1)", session="one")
+        reply = self.s.call("create-session", name="one")
+        self.assertIn("one", reply.text)
+        self.assertValue(self.s.evaluate("*kept*", session="one"), "1")
+
+    def test_the_package_may_be_given(self):
+        reply = self.s.call("create-session", name="keyed", package="KEYWORD")
+        self.assertFalse(reply.is_error, reply.text)
+        self.assertValue(self.s.evaluate("(cl:package-name cl:*package*)", session="keyed"), '"KEYWORD"')
+
+    def test_systems_are_loaded_on_request(self):
+        reply = self.s.call("create-session", name="loaded", systems=["alexandria"], wait=120)
+        self.assertFalse(reply.is_error, reply.text)
+        self.assertValue(self.s.evaluate("(alexandria:iota 3)", session="loaded"), "(0 1 2)")
+
+    def test_a_system_that_does_not_exist_is_said(self):
+        reply = self.s.call("create-session", name="unlucky", systems=["no-such-system-at-all"], wait=60)
+        self.assertIn("no-such-system-at-all", reply.text)
+        self.assertOperational()
+
+    def test_another_implementation_is_refused_with_a_reason(self):
+        reply = self.s.call("create-session", name="other", implementation="no-such-lisp")
+        self.assertTrue(reply.is_error, reply.text)
+        self.assertIn("no-such-lisp", reply.text)
+
+    def test_odd_names_do_no_harm(self):
+        for name in ("", " ", "a b", "../x", "é", "x" * 1000, "a\nb", "\u0000", "default"):
+            with self.subTest(repr(name[:20])):
+                self.s.start_call("create-session", name=name).response()
+                self.s.request("ping")
+        self.assertFalse(self.s.call("list-sessions").is_error)
+        self.assertOperational()
+
+    def test_a_new_session_takes_milliseconds(self):
+        self.s.evaluate("1")
+        started = time.monotonic()
+        for n in range(20):
+            self.assertFalse(self.s.call("create-session", name="s%d" % n).is_error)
+            self.assertValue(self.s.evaluate("%d" % n, session="s%d" % n), str(n))
+        self.assertLess(time.monotonic() - started, 10 * mcp.STRETCH)
+
+
+class Looking(mcp.TestCase):
+    def test_list_sessions_shows_all_and_what_they_do(self):
+        self.s.evaluate("1")
+        self.s.call("create-session", name="busy")
+        self.s.evaluate("1", session="busy")
+        pending = self.s.start_call("evaluate-lisp", code="(progn (sleep 1) :done)", session="busy")
+        self.s.request("ping")
+        text = self.s.call("list-sessions").text
+        self.assertRegex(text, r"(?m)^- default: idle")
+        self.assertRegex(text, r"(?m)^- busy: (evaluating|running)")
+        pending.reply()
+
+    def test_session_info_says_what_the_session_is(self):
+        self.s.evaluate("(defpackage :mine (:use :cl)) (in-package :mine)")
+        text = self.s.call("session-info").text
+        self.assertIn("MINE", text)
+        self.assertIn("SBCL", text)
+        pid = int(re.search(r"(?i)(?:pid|process)\D+(\d+)", text).group(1))
+        self.assertIn(pid, self.s.processes())
+        for what in ("(?i)heap|memory", "(?i)thread", "(?i)error"):
+            self.assertRegex(text, what)
+
+    def test_session_info_names_threads(self):
+        self.s.evaluate('(defvar *t* (sb-thread:make-thread (lambda () (sleep 20)) :name "a-named-thread"))')
+        self.assertIn("a-named-thread", self.s.call("session-info").text)
+        self.s.evaluate("(sb-thread:terminate-thread *t*)")
+
+    def test_an_unknown_session_is_said_with_the_nearest_name(self):
+        self.s.call("create-session", name="project")
+        for tool, arguments in (("evaluate-lisp", {"code": "1"}), ("session-info", {}), ("describe-last-error", {}), ("list-definitions", {}), ("reset-session", {}), ("close-session", {})):
+            with self.subTest(tool):
+                reply = self.s.call(tool, dict(arguments, session="projct"))
+                self.assertIn("projct", reply.text)
+                self.assertIn("project", reply.text)
+        self.assertValue(self.s.evaluate("1", session="project"), "1")
+
+    def test_looking_makes_no_session(self):
+        before = self.s.call("list-sessions").text
+        self.s.call("describe-last-error", session="never-made")
+        self.assertEqual(before, self.s.call("list-sessions").text)
+
+
+class Closing(mcp.TestCase):
+    def test_a_closed_session_is_gone_with_its_process(self):
+        self.s.call("create-session", name="short")
+        pid = int(self.s.evaluate("(sb-posix:getpid)", session="short").value)
+        reply = self.s.call("close-session", session="short")
+        self.assertFalse(reply.is_error, reply.text)
+        mcp.wait_until(lambda: not mcp.is_alive(pid), 5, "the end of the session's process")
+        self.assertNotIn("short", self.s.call("list-sessions").text)
+
+    def test_a_busy_session_can_be_closed_and_its_requests_are_answered(self):
+        self.s.call("create-session", name="busy")
+        self.s.evaluate("1", session="busy")
+        running = self.s.start_call("evaluate-lisp", code="(loop)", session="busy", timeout=60)
+        waiting = self.s.start_call("evaluate-lisp", code="1", session="busy")
+        self.s.request("ping")
+        self.assertFalse(self.s.call("close-session", session="busy", wait=15).is_error)
+        self.assertTrue(running.reply(wait=10).is_error)
+        self.assertTrue(waiting.reply(wait=10).is_error)
+
+    def test_what_the_session_started_goes_with_it(self):
+        self.s.call("create-session", name="parent")
+        pid = int(self.s.evaluate('(sb-ext:process-pid (sb-ext:run-program "/bin/sleep" (list "1000") :wait nil))', session="parent").value)
+        self.s.call("close-session", session="parent")
+        mcp.wait_until(lambda: not mcp.is_alive(pid), 5, "the end of the session's child")
+
+    def test_the_default_session_is_there_again_when_it_is_used(self):
+        self.s.evaluate("(defvar *gone* 1)")
+        self.s.call("close-session", session="default")
+        self.assertOperational()
+        self.assertEvaluates("(boundp '*gone*)", "NIL")
+
+    def test_a_name_can_be_used_again(self):
+        for n in range(5):
+            self.assertFalse(self.s.call("create-session", name="again").is_error)
+            self.assertValue(self.s.evaluate("(boundp '*v*)", session="again"), "NIL")
+            self.s.evaluate("(defvar *v* 1)", session="again")
+            self.assertFalse(self.s.call("close-session", session="again").is_error)
+
+
+class Resetting(mcp.TestCase):
+    def test_nothing_at_all_is_left(self):
+        self.s.evaluate('(defpackage :mine (:use :cl)) (defvar *v* 1) (defun f () 1) (defclass c () ()) (setf (logical-pathname-translations "x") nil)'
+                        " (setf *print-base* 2) (setf (get 'a 'b) 1) (in-package :mine)")
+        reply = self.s.call("reset-session")
+        self.assertEqual("Session reset. All definitions cleared.\nCurrent package: CL-USER", reply.text.strip())
+        self.assertEvaluates("(list (find-package :mine) (boundp '*v*) (fboundp 'f) (find-class 'c nil) *print-base* (get 'a 'b) (package-name *package*))",
+                             '(NIL NIL NIL NIL 10 NIL "COMMON-LISP-USER")')
+
+    def test_a_reset_waits_its_turn_like_any_request(self):
+        running = self.s.start_call("evaluate-lisp", code="(progn (sleep 0.5) (defvar *v* 1) :done)")
+        reset = self.s.start_call("reset-session")
+        behind = self.s.start_call("evaluate-lisp", code="(boundp '*v*)")
+        self.assertValue(running.reply(), ":DONE")
+        self.assertFalse(reset.reply().is_error)
+        self.assertValue(behind.reply(), "NIL")
+
+    def test_only_the_session_named_is_reset(self):
+        self.s.call("create-session", name="other")
+        self.s.evaluate("(defvar *v* 1)", session="other")
+        self.s.evaluate("(defvar *v* 2)")
+        self.s.call("reset-session", session="other")
+        self.assertEvaluates("*v*", "2")
+        self.assertTrue(self.s.evaluate("*v*", session="other").is_error)
+
+    def test_what_the_session_started_is_gone(self):
+        pid = int(self.s.evaluate('(sb-ext:process-pid (sb-ext:run-program "/bin/sleep" (list "1000") :wait nil))').value)
+        self.s.call("reset-session")
+        mcp.wait_until(lambda: not mcp.is_alive(pid), 5, "the end of the session's child")
+
+    def test_limits_that_were_set_are_said_to_be_kept_or_gone(self):
+        self.s.call("configure-limits", timeout=7)
+        self.s.call("reset-session")
+        self.assertRegex(self.s.call("configure-limits").text, r"timeout: (7|30) s")
+
+    def test_a_reset_of_a_session_that_never_ran_works(self):
+        self.assertFalse(self.s.call("reset-session").is_error)
+        self.assertOperational()
+
+    def test_hundred_resets_leave_no_process(self):
+        for _ in range(100):
+            self.s.call("reset-session")
+        self.assertOperational()
+        mcp.wait_until(lambda: len(self.s.processes()) <= 6, 5, "the end of the sessions that were reset")
+
+
+class Isolation(mcp.TestCase):
+    def setUp(self):
+        super().setUp()
+        for name in ("a", "b"):
+            self.assertFalse(self.s.call("create-session", name=name).is_error)
+
+    def test_definitions_packages_settings_and_errors_are_apart(self):
+        self.s.evaluate('(defun who () :a) (defpackage :pa) (setf *print-base* 16) (setf *random-state* nil)', session="a")
+        self.s.evaluate('(defun who () :b)', session="b")
+        self.assertValue(self.s.evaluate("(who)", session="a"), ":A")
+        self.assertValue(self.s.evaluate("(list (who) (find-package :pa) *print-base*)", session="b"), "(:B NIL 10)")
+        self.assertTrue(self.s.evaluate('(error "only in a")', session="a").is_error)
+        self.assertIn("No error available.", self.s.call("describe-last-error", session="b").text)
+        self.assertNotIn("WHO", self.s.call("list-definitions").text)
+
+    def test_output_is_apart(self):
+        first = self.s.start_call("evaluate-lisp", code='(dotimes (i 50) (write-line "from a") (finish-output) (sleep 0.005))', session="a")
+        second = self.s.start_call("evaluate-lisp", code='(dotimes (i 50) (write-line "from b") (finish-output) (sleep 0.005))', session="b")
+        first, second = first.reply(), second.reply()
+        self.assertEqual("\n".join(["from a"] * 50), first.stdout)
+        self.assertEqual("\n".join(["from b"] * 50), second.stdout)
+
+    def test_two_sessions_evaluate_at_the_same_time(self):
+        for name in ("a", "b"):
+            self.s.evaluate("1", session=name)
+        started = time.monotonic()
+        pending = [self.s.start_call("evaluate-lisp", code="(progn (sleep 1) :done)", session=name) for name in ("a", "b", "default")]
+        for one in pending:
+            self.assertValue(one.reply(), ":DONE")
+        self.assertLess(time.monotonic() - started, 2.5 * mcp.STRETCH)
+
+    def test_a_stuck_session_does_not_hold_up_another(self):
+        stuck = self.s.start_call("evaluate-lisp", code="(sb-sys:without-interrupts (loop))", session="a", timeout=2)
+        for n in range(20):
+            self.assertValue(self.s.evaluate("(+ %d 1)" % n, session="b", wait=5), str(n + 1))
+        self.assertTrue(stuck.reply().is_error)
+
+    def test_fifty_sessions_live_side_by_side(self):
+        for n in range(50):
+            self.assertFalse(self.s.call("create-session", name="n%d" % n).is_error)
+            self.s.evaluate("(defparameter *me* %d)" % n, session="n%d" % n)
+        for n in range(50):
+            self.assertValue(self.s.evaluate("*me*", session="n%d" % n), str(n))
+
+
+if __name__ == "__main__":
+    mcp.main()

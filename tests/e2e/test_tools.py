@@ -1,0 +1,447 @@
+"""The tools beside evaluate-lisp, their listing, and how forgiving they are about names and arguments."""
+
+import json
+import os
+import re
+
+import mcp
+
+NAMES = ["evaluate-lisp", "describe-last-error", "get-backtrace", "list-errors", "configure-limits", "get-output", "cancel-evaluation", "get-usage-guide",
+         "create-session", "list-sessions", "session-info", "close-session", "reset-session", "list-definitions", "describe-symbol", "validate-syntax", "load-system", "load-file"]
+
+
+class Listing(mcp.TestCase):
+    def listing(self, *options):
+        result = self.start_server(*options).request("tools/list")
+        return result["tools"], len(json.dumps(result, ensure_ascii=False, separators=(",", ":")).encode())
+
+    def test_standard_lists_every_tool_in_at_most_16_kb(self):
+        tools, size = self.listing()
+        self.assertEqual(set(NAMES), {tool["name"] for tool in tools} & set(NAMES))
+        self.assertLessEqual(size, 16 * 1024)
+        self.assertEqual(tools, self.listing("--tools=standard")[0])
+
+    def test_core_lists_the_essential_ones_in_at_most_5_kb(self):
+        tools, size = self.listing("--tools=core")
+        names = {tool["name"] for tool in tools}
+        self.assertLessEqual(size, 5 * 1024)
+        self.assertIn("evaluate-lisp", names)
+        self.assertLess(len(names), len(NAMES))
+
+    def test_full_lists_all_of_standard(self):
+        standard, full = self.listing()[0], self.listing("--tools=full")[0]
+        self.assertLessEqual({tool["name"] for tool in standard}, {tool["name"] for tool in full})
+
+    def test_names_list_those(self):
+        tools, _ = self.listing("--tools=evaluate-lisp,get-output")
+        self.assertEqual(["evaluate-lisp", "get-output"], [tool["name"] for tool in tools])
+
+    def test_a_tool_that_is_not_listed_can_be_called(self):
+        client = self.start_server("--tools=get-output")
+        self.assertOperational(client)
+
+    def test_the_order_is_always_the_same(self):
+        first = [tool["name"] for tool in self.s.request("tools/list")["tools"]]
+        self.assertEqual(first, [tool["name"] for tool in self.s.request("tools/list")["tools"]])
+        self.assertEqual("evaluate-lisp", first[0])
+
+    def test_every_tool_has_title_description_and_annotations(self):
+        for tool in self.listing("--tools=full")[0]:
+            with self.subTest(tool["name"]):
+                self.assertRegex(tool["name"], r"^[a-z][a-z0-9-]{0,63}$")
+                self.assertTrue(tool["title"])
+                self.assertTrue(tool["description"])
+                sentences = re.findall(r"[.!?](?=\s|$)", re.sub(r"\be\.g\.|\bi\.e\.|\betc\.", "", tool["description"]))
+                self.assertLessEqual(len(sentences), 2, tool["description"])
+                for hint in ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"):
+                    self.assertIs(bool, type(tool["annotations"][hint]), hint)
+
+    def test_every_schema_is_what_strict_clients_accept(self):
+        for tool in self.listing("--tools=full")[0]:
+            with self.subTest(tool["name"]):
+                schema = tool["inputSchema"]
+                self.assertEqual("object", schema["type"])
+                self.assertIn("properties", schema)
+                for word in ("oneOf", "anyOf", "allOf", "$schema", "$ref"):
+                    self.assertNotIn(word, schema)
+                self.assertLessEqual(set(schema.get("required", [])), set(schema["properties"]))
+                for name, argument in schema["properties"].items():
+                    self.assertRegex(name, r"^[a-z][a-z0-9-]*$")
+                    self.assertIn(argument["type"], ("string", "integer", "number", "boolean", "array"))
+                    self.assertTrue(argument.get("description"), name)
+                    if argument["type"] == "array":
+                        self.assertIn("items", argument)
+
+    def test_every_tool_that_looks_at_lisp_takes_a_session(self):
+        tools = {tool["name"]: tool for tool in self.listing("--tools=full")[0]}
+        for name in NAMES:
+            if name not in ("get-usage-guide", "create-session", "list-sessions", "validate-syntax"):
+                self.assertIn("session", tools[name]["inputSchema"]["properties"], name)
+
+    def test_read_only_tools_say_so(self):
+        tools = {tool["name"]: tool["annotations"] for tool in self.s.request("tools/list")["tools"]}
+        for name in ("describe-last-error", "get-backtrace", "list-errors", "get-output", "list-sessions", "session-info", "list-definitions", "describe-symbol", "validate-syntax", "get-usage-guide"):
+            self.assertTrue(tools[name]["readOnlyHint"], name)
+        for name in ("evaluate-lisp", "reset-session", "close-session"):
+            self.assertFalse(tools[name]["readOnlyHint"], name)
+            self.assertTrue(tools[name]["destructiveHint"], name)
+
+
+class Leniency(mcp.TestCase):
+    def test_names_of_tools_are_found_in_other_spellings(self):
+        for name in ("evaluate_lisp", "EVALUATE-LISP", "Evaluate_Lisp", "lisp/evaluate-lisp", "lisp.evaluate-lisp", "cl-mcp-server/evaluate_lisp"):
+            with self.subTest(name):
+                self.assertValue(self.s.call(name, code="(+ 1 2)"), "3")
+
+    def test_names_of_arguments_are_found_in_other_spellings(self):
+        for arguments in ({"form": "(+ 1 2)"}, {"expression": "(+ 1 2)"}, {"input": "(+ 1 2)"}, {"CODE": "(+ 1 2)"}, {"code": "(+ 1 2)", "print_length": 5}, {"code": "(+ 1 2)", "session": None},
+                          {"code": "(+ 1 2)", "timeout": "5"}, {"code": "(+ 1 2)", "max_output": "5000"}, {"code": "(+ 1 2)", "print-level": "3"}):
+            with self.subTest(repr(arguments)):
+                self.assertValue(self.s.call("evaluate-lisp", arguments), "3")
+        self.assertIn("Timing", self.s.call("evaluate-lisp", {"code": "1", "capture_time": True}).text)
+
+    def test_system_name_stands_for_system(self):
+        self.assertFalse(self.s.call("load-system", {"system_name": "alexandria"}, wait=120).is_error)
+
+    def test_absent_arguments_are_an_empty_object(self):
+        self.assertFalse(self.s.start("tools/call", {"name": "list-sessions"}).reply().is_error)
+        self.assertFalse(self.s.start("tools/call", {"name": "list-sessions", "arguments": {}}).reply().is_error)
+
+    def test_a_wrong_argument_is_named_with_what_was_expected_and_the_nearest_name(self):
+        for arguments, parts in (
+            ({"coed": "1"}, ("coed", "code")),
+            ({"code": "1", "time-out": 3}, ("time-out", "timeout")),
+            ({}, ("code",)),
+            ({"code": 5}, ("code", "string")),
+            ({"code": ["1"]}, ("code", "string")),
+            ({"code": "1", "timeout": "soon"}, ("timeout", "number")),
+            ({"code": "1", "timeout": -1}, ("timeout",)),
+            ({"code": "1", "capture-time": "perhaps"}, ("capture-time", "true")),
+            ({"code": "1", "print-length": 1.5}, ("print-length", "integer")),
+        ):
+            with self.subTest(repr(arguments)):
+                reply = self.s.call("evaluate-lisp", arguments)
+                self.assertTrue(reply.is_error, reply.text)
+                for part in parts:
+                    self.assertIn(part, reply.text)
+        reply = self.s.call("list-definitions", type="nonsense")
+        self.assertTrue(reply.is_error)
+        self.assertIn("functions", reply.text)
+
+    def test_wrong_arguments_evaluate_nothing_and_leave_the_error_record_alone(self):
+        self.s.evaluate("(defvar *n* 0)")
+        self.assertFails("(/ 1 0)")
+        before = self.s.call("describe-last-error").text
+        self.s.call("evaluate-lisp", {"code": "(incf *n*)", "nonsense": 1})
+        self.assertEqual(before, self.s.call("describe-last-error").text)
+        self.assertEvaluates("*n*", "0")
+
+
+class ListDefinitions(mcp.TestCase):
+    def define(self):
+        self.s.evaluate("(defun square (x) (* x x)) (defvar *counter* 0) (defmacro when-let ((name form) &body body) `(let ((,name ,form)) (when ,name ,@body)))"
+                        " (defclass point () ((x :initarg :x) (y :initarg :y))) (defstruct pair left right) (defgeneric area (shape)) (defmethod area ((s point)) 0)"
+                        " (defconstant +limit+ 10) (defpackage :my-app (:use :cl))")
+
+    def test_everything_is_listed_in_its_section(self):
+        self.define()
+        text = self.s.call("list-definitions", type="all").text
+        self.assertEqual(text, self.s.call("list-definitions").text)
+        self.assertRegex(text, r"(?s)\[Functions\]\n.*- SQUARE \(X\)")
+        self.assertRegex(text, r"(?s)\[Variables\]\n.*- \*COUNTER\* = 0")
+        self.assertRegex(text, r"(?s)\[Macros\]\n.*- WHEN-LET \(")
+        self.assertRegex(text, r"(?s)\[Classes\]\n.*- POINT")
+        self.assertIn("MY-APP", text)
+        self.assertIn("+LIMIT+", text)
+        self.assertIn("AREA", text)
+        self.assertIn("[Loaded Systems]", text)
+
+    def test_one_kind_is_listed_alone(self):
+        self.define()
+        for kind, there, elsewhere in (("functions", "SQUARE", "*COUNTER*"), ("variables", "*COUNTER*", "SQUARE"), ("macros", "WHEN-LET", "SQUARE"), ("classes", "POINT", "SQUARE"),
+                                       ("methods", "AREA", "SQUARE"), ("packages", "MY-APP", "SQUARE")):
+            with self.subTest(kind):
+                text = self.s.call("list-definitions", type=kind).text
+                self.assertIn(there, text)
+                self.assertNotIn(elsewhere, text)
+
+    def test_a_fresh_session_has_nothing_of_its_own(self):
+        text = self.s.call("list-definitions", type="functions").text
+        self.assertNotIn("- ", text)
+        self.assertFalse(self.s.call("list-definitions", type="functions").is_error)
+
+    def test_a_value_that_cannot_be_printed_hides_no_other(self):
+        self.s.evaluate('(defclass bad () ()) (defmethod print-object ((b bad) s) (error "no")) (defvar *bad* (make-instance \'bad)) (defvar *good* 1) (defvar *unbound*)'
+                        " (defvar *circle* (let ((l (list 1))) (setf (cdr l) l))) (defvar *long* (make-list 100000))")
+        text = self.s.call("list-definitions", type="variables").text
+        self.assertIn("*GOOD* = 1", text)
+        self.assertIn("*BAD*", text)
+        self.assertIn("*UNBOUND*", text)
+        self.assertIn("*CIRCLE*", text)
+        self.assertLess(len(text), 50000)
+
+    def test_what_a_system_brought_is_not_the_sessions_own(self):
+        self.s.call("load-system", system="alexandria", wait=120)
+        text = self.s.call("list-definitions").text
+        self.assertIn("alexandria", text)
+        self.assertNotIn("IOTA", text)
+
+    def test_a_deleted_definition_is_not_listed(self):
+        self.define()
+        self.s.evaluate("(fmakunbound 'square)")
+        self.assertNotIn("SQUARE", self.s.call("list-definitions").text)
+
+
+class DescribeSymbol(mcp.TestCase):
+    def test_every_meaning_of_a_name_is_described(self):
+        self.s.evaluate('(defun thing (a &optional b) "Makes a thing." (list a b)) (defvar *thing* 7 "The thing.") (defclass thing () ((s :initarg :s)))')
+        text = self.s.call("describe-symbol", name="thing").text
+        for part in ("THING", "Makes a thing.", "&OPTIONAL B", "class"):
+            self.assertIn(part, text)
+        text = self.s.call("describe-symbol", name="*thing*").text
+        for part in ("The thing.", "7"):
+            self.assertIn(part, text)
+
+    def test_names_of_the_standard_are_described(self):
+        for name, part in (("car", "LIST"), ("mapcar", "FUNCTION"), ("*print-base*", "10"), ("loop", "macro"), ("if", "special"), ("string", "class"), ("pi", "constant"), ("sb-ext:run-program", "PROGRAM")):
+            with self.subTest(name):
+                self.assertIn(part.lower(), self.s.call("describe-symbol", name=name).text.lower())
+
+    def test_a_package_may_be_given_with_the_name_or_beside_it(self):
+        self.s.evaluate('(defpackage :p (:use :cl)) (defun p::hidden () "Hidden." 1)')
+        for arguments in ({"name": "p::hidden"}, {"name": "hidden", "package": "p"}, {"name": "P::HIDDEN"}):
+            self.assertIn("Hidden.", self.s.call("describe-symbol", arguments).text)
+
+    def test_what_is_not_there_is_said_with_near_names_and_is_no_error(self):
+        self.s.evaluate("(defun compute-total () 1)")
+        for arguments, near in (({"name": "compute-totl"}, "COMPUTE-TOTAL"), ({"name": "mapcra"}, "MAPCAR"), ({"name": "x", "package": "common-lips"}, "COMMON-LISP")):
+            with self.subTest(repr(arguments)):
+                reply = self.s.call("describe-symbol", arguments)
+                self.assertFalse(reply.is_error, reply.text)
+                self.assertIn(near, reply.text.upper())
+
+    def test_looking_does_not_intern(self):
+        self.s.call("describe-symbol", name="never-interned-symbol")
+        self.assertEvaluates('(find-symbol "NEVER-INTERNED-SYMBOL")', "NIL", "NIL")
+
+    def test_odd_names_do_no_harm(self):
+        for name in ("", " ", "(", "a b", "#.(error \"read\")", ":key", "p:", "::", "|odd name|", "x" * 10000, "#:g", "1", "\u0000", "nil", "cl:nope"):
+            with self.subTest(name[:20]):
+                self.s.start_call("describe-symbol", name=name).response()
+        self.assertOperational()
+
+
+class ValidateSyntax(mcp.TestCase):
+    def test_valid_code_is_counted(self):
+        for code, count in (("(defun f (x) x)", 1), ("1 2 3", 3), ("", 0), ("; nothing", 0), ("#\\( #\\)", 2), ('"(((" (a)', 2), ("#| ( |# (a)", 1), ("|a(b|", 1), ("#+nil (a (b)) c", 1)):
+            with self.subTest(code):
+                reply = self.s.call("validate-syntax", code=code)
+                self.assertFalse(reply.is_error)
+                if code != "#+nil (a (b)) c":
+                    self.assertIn("✓ Syntax valid: %d top-level form" % count, reply.text)
+                else:
+                    self.assertIn("✓ Syntax valid", reply.text)
+
+    def test_faults_are_said_with_their_place_and_the_open_form(self):
+        reply = self.s.call("validate-syntax", code="(defun f (x)\n  (list x)\n\n(defun g (y)\n  y)")
+        self.assertIn("✗ Syntax invalid", reply.text)
+        self.assertRegex(reply.text, r"line 1")
+        self.assertIn("defun f", reply.text.lower())
+        for code, words in (("(a))", ("close", "line 1")), ('(a "b', ("string", "line 1")), ("(a #| b", ("comment",)), ("(a |b", ("|",))):
+            with self.subTest(code):
+                text = self.s.call("validate-syntax", code=code).text
+                self.assertIn("✗ Syntax invalid", text)
+                for word in words:
+                    self.assertIn(word, text.lower())
+
+    def test_nothing_is_evaluated_or_interned(self):
+        self.s.call("validate-syntax", code="(never-seen-symbol #.(defvar cl-user::*read-time* 1))")
+        self.assertEvaluates('(list (find-symbol "NEVER-SEEN-SYMBOL") (find-symbol "*READ-TIME*"))', "(NIL NIL)")
+
+    def test_huge_and_deep_code_is_checked(self):
+        self.assertIn("✓", self.s.call("validate-syntax", code="(a)\n" * 100000).text)
+        self.assertIn("✗", self.s.call("validate-syntax", code="(" * 200000).text)
+        self.assertIn("✓", self.s.call("validate-syntax", code="(" * 100000 + ")" * 100000).text)
+
+
+class LoadSystem(mcp.TestCase):
+    def load(self, system, **named):
+        reply = self.s.call("load-system", system=system, timeout=280, wait=290, **named)
+        self.assertFalse(reply.is_error, reply.text)
+        self.assertIn(system, reply.text)
+        return reply
+
+    def test_alexandria_loads_and_is_used(self):
+        self.load("alexandria")
+        self.assertEvaluates("(alexandria:flatten '(1 (2 (3))))", "(1 2 3)")
+        self.assertEvaluates("(alexandria:hash-table-alist (alexandria:plist-hash-table '(:a 1)))", "((:A . 1))")
+
+    def test_cl_ppcre_loads_and_is_used(self):
+        self.load("cl-ppcre")
+        self.assertEvaluates('(cl-ppcre:regex-replace-all "(\\\\d+)" "a1b22" "<\\\\1>")', '"a<1>b<22>"', "T")
+        self.assertEvaluates('(cl-ppcre:split "," "a,b,c")', '("a" "b" "c")')
+        report = self.assertFails('(cl-ppcre:scan "(" "x")')
+        self.assertIn("CL-PPCRE", report.error_type)
+
+    def test_ironclad_loads_and_is_used(self):
+        self.load("ironclad")
+        self.assertEvaluates('(ironclad:byte-array-to-hex-string (ironclad:digest-sequence :sha256 (map \'(vector (unsigned-byte 8)) #\'char-code "abc")))',
+                             '"ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"')
+        self.assertIn("ironclad", self.s.call("list-definitions", type="systems").text)
+
+    def test_a_second_load_says_that_it_was_there(self):
+        self.load("alexandria")
+        self.assertRegex(self.load("alexandria").text, r"(?i)already")
+
+    def test_a_system_in_the_directory_is_found(self):
+        folder = self.folder()
+        with open(os.path.join(folder, "my-project.asd"), "w") as f:
+            f.write('(defsystem "my-project" :components ((:file "code")))')
+        with open(os.path.join(folder, "code.lisp"), "w") as f:
+            f.write('(defpackage :my-project (:use :cl) (:export #:answer))\n(in-package :my-project)\n(defun answer () 42)\n')
+        client = self.start_server("--directory", folder)
+        reply = client.call("load-system", system="my-project", wait=60)
+        self.assertFalse(reply.is_error, reply.text)
+        self.assertValue(client.evaluate("(my-project:answer)"), "42")
+        other = self.start_server(cwd=folder)
+        self.assertFalse(other.call("load-system", system="my-project", wait=60).is_error)
+
+    def test_a_system_that_fails_to_load_is_an_error_with_file_and_form(self):
+        folder = self.folder()
+        with open(os.path.join(folder, "broken.asd"), "w") as f:
+            f.write('(defsystem "broken" :components ((:file "fine") (:file "bad")))')
+        with open(os.path.join(folder, "fine.lisp"), "w") as f:
+            f.write("(defun fine () 1)\n")
+        with open(os.path.join(folder, "bad.lisp"), "w") as f:
+            f.write('(defun ok () 1)\n(error "at load time")\n')
+        client = self.start_server("--directory", folder)
+        reply = client.call("load-system", system="broken", wait=60)
+        self.assertTrue(reply.is_error, reply.text)
+        self.assertIn("at load time", reply.text)
+        self.assertIn("bad", reply.text)
+        self.assertIn("[Backtrace]", reply.text)
+        self.assertOperational(client)
+
+    def test_a_system_that_does_not_compile_is_an_error_that_says_where(self):
+        folder = self.folder()
+        with open(os.path.join(folder, "unbalanced.asd"), "w") as f:
+            f.write('(defsystem "unbalanced" :components ((:file "text")))')
+        with open(os.path.join(folder, "text.lisp"), "w") as f:
+            f.write("(defun a () 1)\n(defun b (\n")
+        client = self.start_server("--directory", folder)
+        reply = client.call("load-system", system="unbalanced", wait=60)
+        self.assertTrue(reply.is_error, reply.text)
+        self.assertIn("text", reply.text)
+        self.assertOperational(client)
+
+    def test_a_system_that_does_not_exist_is_said_with_near_names_and_is_no_error(self):
+        for name in ("alexandira", "no-such-system-anywhere"):
+            reply = self.s.call("load-system", system=name, wait=60)
+            self.assertFalse(reply.is_error, reply.text)
+            self.assertIn(name, reply.text)
+        self.assertIn("alexandria", self.s.call("load-system", system="alexandira", wait=60).text)
+        self.assertOperational()
+
+    def test_a_load_that_never_ends_meets_its_time_limit(self):
+        folder = self.folder()
+        with open(os.path.join(folder, "endless.asd"), "w") as f:
+            f.write('(defsystem "endless" :components ((:file "text")))')
+        with open(os.path.join(folder, "text.lisp"), "w") as f:
+            f.write("(loop)\n")
+        client = self.start_server("--directory", folder)
+        reply = client.call("load-system", system="endless", timeout=2, wait=20)
+        self.assertTrue(reply.is_error, reply.text)
+        self.assertOperational(client)
+
+    def test_progress_names_what_is_being_loaded(self):
+        self.s.evaluate("1")
+        pending = self.s.start_call("load-system", {"system": "cl-ppcre", "force": True, "timeout": 120}, meta={"progressToken": "load"})
+        self.assertFalse(pending.reply(wait=120).is_error)
+
+
+class LoadFile(mcp.TestCase):
+    def write(self, text, name="file.lisp"):
+        path = os.path.join(self.folder(), name)
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(text)
+        return path
+
+    def test_a_file_is_loaded_into_the_session(self):
+        path = self.write('(defun loaded () "é")\n(format t "loading")\n')
+        for arguments in ({"path": path}, {"path": path, "compile": True}):
+            report = self.s.call("load-file", arguments)
+            self.assertFalse(report.is_error, report.text)
+            self.assertIn("loading", report.text)
+            self.assertEvaluates("(loaded)", '"é"')
+
+    def test_the_package_may_be_given_and_in_package_stays_in_the_file(self):
+        path = self.write("(defun where () :here)\n(cl:in-package :keyword)\n")
+        self.s.evaluate("(defpackage :target (:use :cl))")
+        self.assertFalse(self.s.call("load-file", path=path, package="TARGET").is_error)
+        self.assertEvaluates("(target::where)", ":HERE")
+        self.assertEvaluates("(package-name *package*)", '"COMMON-LISP-USER"')
+
+    def test_an_error_says_where_it_came_from_and_keeps_what_was_loaded(self):
+        path = self.write('(defvar *first* 1)\n\n(error "third line")\n(defvar *last* 1)\n')
+        report = self.assertErrorReport(self.s.call("load-file", path=path), "SIMPLE-ERROR")
+        self.assertIn("third line", report.message)
+        self.assertIn("file.lisp", report.text)
+        self.assertIn("SIMPLE-ERROR", self.s.call("describe-last-error").text)
+        self.assertEvaluates("(list (boundp '*first*) (boundp '*last*))", "(T NIL)")
+
+    def test_a_file_that_does_not_exist_is_said(self):
+        reply = self.s.call("load-file", path="/nonexistent/file.lisp")
+        self.assertIn("/nonexistent/file.lisp", reply.text)
+        self.assertOperational()
+
+    def test_odd_paths_do_no_harm(self):
+        for path in ("", "/", "~", "*", "/tmp/[x]*.lisp", "a\u0000b", "x" * 10000, "/dev/null", "/proc/self/mem"):
+            with self.subTest(path[:20]):
+                self.s.start_call("load-file", path=path, timeout=5).response()
+        self.assertOperational()
+
+    def test_compiler_warnings_are_reported(self):
+        path = self.write("(defun f (unused) (no-such-function-here))\n")
+        report = self.s.call("load-file", path=path, compile=True)
+        self.assertFalse(report.is_error, report.text)
+        self.assertIn("STYLE-WARNING", report.text)
+
+
+class Guide(mcp.TestCase):
+    def test_the_guide_and_its_topics_are_there(self):
+        text = self.s.call("get-usage-guide").text
+        for word in ("evaluate-lisp", "reset-session", "get-output", "describe-last-error"):
+            self.assertIn(word, text)
+        self.assertLess(len(text), 12000)
+        for topic in ("workflow", "errors", "limits", "sessions", "systems", "no such topic"):
+            self.assertNotEqual("", self.s.start_call("get-usage-guide", topic=topic).response())
+
+
+class Backtraces(mcp.TestCase):
+    def test_max_frames_and_from_choose_a_part(self):
+        self.assertFails('(defun deep (n) (if (zerop n) (error "bottom") (1+ (deep (1- n))))) (deep 50)')
+        self.assertEqual(20, len(mcp.frames_in(self.s.call("get-backtrace").text)))
+        three = self.s.call("get-backtrace", max_frames=3).text
+        self.assertEqual(["(DEEP 0)", "(DEEP 1)", "(DEEP 2)"], mcp.frames_in(three))
+        later = self.s.call("get-backtrace", {"from": 10, "max-frames": 2}).text
+        self.assertIn("(DEEP 10)", mcp.frames_in(later))
+        self.assertRegex(later, r"(?m)^\s*10: ")
+        everything = mcp.frames_in(self.s.call("get-backtrace", max_frames=100).text)
+        self.assertEqual("(EVAL (DEEP 50))", everything[-1])
+
+    def test_locals_are_shown(self):
+        self.s.evaluate('(defun with-locals (argument) (declare (optimize (debug 3))) (let ((local (list argument :local))) (cerror "go on" "stop") (print (list argument local))))')
+        self.assertFails("(with-locals 42)")
+        text = self.s.call("get-backtrace", locals=True).text
+        self.assertRegex(text, r"ARGUMENT = 42")
+        self.assertRegex(text, r"LOCAL = \(42 :LOCAL\)")
+
+    def test_an_older_error_is_shown_by_its_index(self):
+        self.assertFails('(defun older () (error "older")) (older)')
+        self.assertFails('(defun newer () (error "newer")) (newer)')
+        self.assertIn("(OLDER)", mcp.frames_in(self.s.call("get-backtrace", index=2).text))
+        self.assertIn("(NEWER)", mcp.frames_in(self.s.call("get-backtrace", index=1).text))
+
+
+if __name__ == "__main__":
+    mcp.main()
