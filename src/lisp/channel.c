@@ -33,7 +33,8 @@ struct channel {
     struct strbuf in;
     struct list out; /* of struct pending_frame */
     bool is_closed;
-    bool *was_freed; /* set while events run, so that a free inside them is noticed */
+    int depth;      /* of calls that run events */
+    bool is_doomed; /* freed by its owner while events run: it goes when they are done, and says nothing more */
 };
 
 #define READ_CHUNK ((size_t)64 << 10) /* what a Unix socket holds, about */
@@ -113,25 +114,20 @@ static void flush(struct channel *c)
     watch(c);
 }
 
-/* Said once; false if the owner freed the channel. */
-static bool closed(struct channel *c, const struct err *why)
+/* Said once. */
+static void closed(struct channel *c, const struct err *why)
 {
     c->is_closed = true;
     uv_poll_stop(c->poll);
-    bool freed = false;
-    c->was_freed = &freed;
     c->events.on_closed(c->events.arg, why);
-    if (!freed)
-        c->was_freed = NULL;
-    return !freed;
 }
 
-/* Hand over every whole frame at the start of ${bytes}; says in *used how much that was. False if the channel is gone or closed. */
-static bool deliver(struct channel *c, const char *bytes, size_t len, size_t *used)
+/* Hand over every whole frame at the start of ${bytes}; returns how much that was. Stops when the channel is closed or doomed. */
+static size_t deliver(struct channel *c, const char *bytes, size_t len)
 {
-    *used = 0;
-    while (*used < len) {
-        struct frame_result r = frame_scan(bytes + *used, len - *used);
+    size_t used = 0;
+    while (used < len && !c->is_closed && !c->is_doomed) {
+        struct frame_result r = frame_scan(bytes + used, len - used);
         if (r.status == FRAME_PARTIAL)
             break;
         struct err err = {0};
@@ -142,83 +138,80 @@ static bool deliver(struct channel *c, const char *bytes, size_t len, size_t *us
             err_set(&err, ERR_SYNTAX, "the Lisp process sent what is no frame");
         if (document == NULL) {
             closed(c, &err);
-            return false;
+            break;
         }
-        *used += r.consumed;
-        bool freed = false;
-        c->was_freed = &freed;
+        used += r.consumed;
         c->events.on_message(c->events.arg, document);
-        if (freed)
-            return false;
-        c->was_freed = NULL;
-        if (c->is_closed)
-            return false;
     }
-    return true;
+    return used;
 }
 
 /*
- * One read; what it says goes into *more. False if the channel is gone or closed.
+ * One read; true if there may be more to read at once.
  * An ordinary message is parsed where it was read; only a part of one is kept, so that an idle channel holds no memory.
  */
-static bool read_some(struct channel *c, bool *more)
+static bool read_some(struct channel *c)
 {
-    *more = false;
     char chunk[READ_CHUNK];
     ssize_t n = read(c->fd, chunk, sizeof chunk);
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
-        return true;
+        return false;
     if (n <= 0) {
         closed(c, NULL);
         return false;
     }
-    *more = (size_t)n == sizeof chunk;
-    size_t used;
     if (c->in.len == 0) {
-        if (!deliver(c, chunk, (size_t)n, &used))
-            return false;
-        if (used < (size_t)n)
+        size_t used = deliver(c, chunk, (size_t)n);
+        if (used < (size_t)n && !c->is_closed)
             CHECK(strbuf_add(&c->in, chunk + used, (size_t)n - used));
-        return true;
+    } else {
+        /* A frame over the limit is malformed by its header, so that what is kept never reaches the cap. */
+        CHECK(strbuf_add(&c->in, chunk, (size_t)n));
+        strbuf_consume(&c->in, deliver(c, c->in.bytes, c->in.len));
+        if (c->in.len == 0)
+            strbuf_fini(&c->in);
     }
-    /* A frame over the limit is malformed by its header, so that what is kept never reaches the cap. */
-    CHECK(strbuf_add(&c->in, chunk, (size_t)n));
-    if (!deliver(c, c->in.bytes, c->in.len, &used))
-        return false;
-    strbuf_consume(&c->in, used);
-    if (c->in.len == 0)
-        strbuf_fini(&c->in);
-    return true;
+    return (size_t)n == sizeof chunk && !c->is_closed && !c->is_doomed;
+}
+
+static void destroy(struct channel *c);
+
+/* Events run between these two, and the owner may free the channel in any of them. */
+static void hold(struct channel *c)
+{
+    c->depth++;
+}
+
+static void release(struct channel *c)
+{
+    if (--c->depth == 0 && c->is_doomed)
+        destroy(c);
 }
 
 static void on_poll(uv_poll_t *handle, int status, int events)
 {
     struct channel *c = handle->data;
-    bool more;
-    if (status < 0 || events == 0) {
-        /* libuv says that polling itself failed (EPOLLERR alone); reading finds out why. */
-        read_some(c, &more);
-        return;
-    }
-    if ((events & UV_WRITABLE) != 0)
+    hold(c);
+    if (status == 0 && (events & UV_WRITABLE) != 0)
         flush(c);
-    if ((events & UV_READABLE) != 0)
-        read_some(c, &more);
+    /* When polling itself failed (EPOLLERR alone), reading finds out why. */
+    if (status < 0 || (events & UV_WRITABLE) == 0 || (events & UV_READABLE) != 0)
+        read_some(c);
+    release(c);
 }
 
 static void watch(struct channel *c)
 {
-    if (!c->is_closed)
+    if (!c->is_closed && !c->is_doomed)
         uv_poll_start(c->poll, UV_READABLE | (list_is_empty(&c->out) ? 0 : UV_WRITABLE), on_poll);
 }
 
 void channel_drain(struct channel *c)
 {
-    bool more = true;
-    if (c->is_closed)
-        return;
-    while (more && read_some(c, &more))
+    hold(c);
+    while (!c->is_closed && read_some(c))
         ;
+    release(c);
 }
 
 static void free_handle(uv_handle_t *handle)
@@ -240,16 +233,22 @@ struct channel *channel_new(uv_loop_t *loop, int fd, const struct channel_events
     return c;
 }
 
-void channel_free(struct channel *c)
+static void destroy(struct channel *c)
 {
-    if (c == NULL)
-        return;
-    if (c->was_freed != NULL)
-        *c->was_freed = true;
     while (!list_is_empty(&c->out))
         pending_frame_free(list_entry(c->out.next, struct pending_frame, node));
     uv_close((uv_handle_t *)c->poll, free_handle);
     close(c->fd);
     strbuf_fini(&c->in);
     free(c);
+}
+
+void channel_free(struct channel *c)
+{
+    if (c == NULL)
+        return;
+    c->is_doomed = true;
+    uv_poll_stop(c->poll);
+    if (c->depth == 0)
+        destroy(c);
 }

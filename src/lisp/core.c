@@ -18,6 +18,8 @@
 #include "lisp/agent_source.h"
 #include "proc/child.h"
 
+#define CORE_HEAP_MIB "2048" /* what sessions have unless --max-heap says otherwise */
+
 struct core_build {
     struct child *child;
     char *source;    /* temporary file with the agent's sources */
@@ -236,7 +238,8 @@ struct core_build *core_build(uv_loop_t *loop, struct children *children, const 
         build_free(b);
         return NULL;
     }
-    const char *argv[] = {lisp, "--noinform", "--no-sysinit", "--no-userinit", "--non-interactive", "--load", b->source, "--", b->temporary, NULL};
+    /* A core that is started with a larger heap than it was saved with is patched all over at each start (17 ms instead of 3). */
+    const char *argv[] = {lisp, "--noinform", "--dynamic-space-size", CORE_HEAP_MIB, "--no-sysinit", "--no-userinit", "--non-interactive", "--load", b->source, "--", b->temporary, NULL};
     struct child_spec spec = {.argv = argv, .descriptors = {-1, log, log, -1}};
     b->child = child_spawn(children, &spec, on_child_exit, b, err);
     close(log);

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -44,8 +45,10 @@ struct worker {
     struct child *child;     /* NULL while the pid is unknown */
     struct outputs *outputs;
     int last_id;
-    bool is_dead; /* reaped; what it left is being read */
-    bool *was_freed; /* set while events run */
+    bool is_dead;     /* reaped; what it left is being read */
+    bool is_pristine; /* a copy that has run nothing: it cannot have children */
+    bool is_ending;   /* in gone() */
+    bool is_doomed;   /* freed by its owner meanwhile: it goes when that is done, and says nothing more */
 };
 
 static void free_handle(uv_handle_t *handle)
@@ -106,19 +109,21 @@ static void outputs_release(struct outputs *o)
     free(o);
 }
 
+static void destroy(struct worker *w);
+
 static void gone(struct worker *w, const struct child_end *end)
 {
     if (w->state == WORKER_GONE)
         return;
-    w->is_dead = true;
+    w->is_dead = w->is_ending = true;
     /* A last reply that the process sent before it died; the owner may free us while it is delivered. */
-    bool freed = false;
-    w->was_freed = &freed;
     if (w->channel != NULL)
         channel_drain(w->channel);
-    if (freed)
+    w->is_ending = false;
+    if (w->is_doomed) {
+        destroy(w);
         return;
-    w->was_freed = NULL;
+    }
     w->state = WORKER_GONE;
     worker_drain_output(w);
     channel_free(w->channel);
@@ -153,6 +158,10 @@ static void on_closed(void *arg, const struct err *why)
 static void on_message(void *arg, struct sexp_document *document)
 {
     struct worker *w = arg;
+    if (w->is_doomed) {
+        sexp_document_free(document);
+        return;
+    }
     const struct sexp *message = sexp_root(document);
     int64_t id = sexp_integer(sexp_nth(message, 0), -1);
     const struct sexp *what = sexp_nth(message, 1);
@@ -234,7 +243,9 @@ struct worker *worker_new_copy(struct worker *original, const struct worker_even
     }
     *channel = fds[1];
     original->outputs->references++;
-    return make(original->loop, original->children, events, fds[0], original->outputs);
+    struct worker *w = make(original->loop, original->children, events, fds[0], original->outputs);
+    w->is_pristine = true;
+    return w;
 }
 
 void worker_set_events(struct worker *w, const struct worker_events *events)
@@ -261,19 +272,27 @@ void worker_adopt(struct worker *w, pid_t pid)
         w->child = child_adopt(w->children, pid, on_child_exit, w);
 }
 
-void worker_free(struct worker *w)
+static void destroy(struct worker *w)
 {
-    if (w == NULL)
-        return;
-    if (w->was_freed != NULL)
-        *w->was_freed = true;
     channel_free(w->channel);
     outputs_release(w->outputs);
+    /* A frozen copy is dropped after almost every evaluation; looking for its children would cost more than all the rest. */
+    if (w->child != NULL && w->is_pristine)
+        child_signal(w->child, SIGKILL);
     child_free(w->child);
     free(w);
 }
 
-int worker_call(struct worker *w, const struct strbuf *request, const int *descriptors, size_t count)
+void worker_free(struct worker *w)
+{
+    if (w == NULL)
+        return;
+    w->is_doomed = true;
+    if (!w->is_ending)
+        destroy(w);
+}
+
+static int send_call(struct worker *w, const struct strbuf *request, const int *descriptors, size_t count)
 {
     CHECK(w->state == WORKER_IDLE);
     w->last_id = w->last_id == INT32_MAX ? 1 : w->last_id + 1;
@@ -292,6 +311,22 @@ int worker_call(struct worker *w, const struct strbuf *request, const int *descr
             close(descriptors[i]); /* it is dying: on_gone follows */
     strbuf_fini(&frame);
     return w->last_id;
+}
+
+int worker_call(struct worker *w, const struct strbuf *request, const int *descriptors, size_t count)
+{
+    w->is_pristine = false;
+    return send_call(w, request, descriptors, count);
+}
+
+int worker_fork(struct worker *w, const int *descriptors, size_t count)
+{
+    struct strbuf request;
+    strbuf_init(&request, 0);
+    sexp_write_symbol(&request, "fork");
+    int id = send_call(w, &request, descriptors, count);
+    strbuf_fini(&request);
+    return id;
 }
 
 void worker_interrupt(struct worker *w)

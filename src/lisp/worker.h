@@ -93,6 +93,9 @@ void worker_free(struct worker *w);
  */
 int worker_call(struct worker *w, const struct strbuf *request, const int *descriptors, size_t count);
 
+/* worker_fork(w, descriptors, count): the same for the operation that copies the process. */
+int worker_fork(struct worker *w, const int *descriptors, size_t count);
+
 /* worker_interrupt(w): interrupt the call under way, if there is one. worker_kill(w): SIGKILL; on_gone follows. */
 void worker_interrupt(struct worker *w);
 void worker_kill(struct worker *w);

@@ -438,12 +438,8 @@ static void serve(struct zygote *z)
         return;
     }
     z->state = ZYGOTE_FORKING;
-    struct strbuf request;
-    strbuf_init(&request, 0);
-    sexp_write_symbol(&request, "fork");
     int descriptors[] = {ends.channel, ends.output, ends.error};
-    worker_call(z->worker, &request, descriptors, 3);
-    strbuf_fini(&request);
+    worker_fork(z->worker, descriptors, 3);
     set_deadline(z, FORK_LIMIT_MS);
     r->on_worker(r->arg, w);
 }

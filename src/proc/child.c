@@ -43,6 +43,7 @@ struct child {
     struct children *owner;
     pid_t pid;
     bool has_exited;
+    bool is_killed; /* SIGKILL was sent */
     bool is_told;
     int status;
     child_on_exit *on_exit;
@@ -325,7 +326,7 @@ void child_free(struct child *child)
 {
     if (child == NULL)
         return;
-    if (!child->has_exited)
+    if (!child->has_exited && !child->is_killed)
         child_kill_tree(child);
     list_remove(&child->node);
     free(child);
@@ -345,6 +346,7 @@ void child_signal(struct child *child, int signal)
 {
     if (!child->has_exited)
         kill(child->pid, signal);
+    child->is_killed = child->is_killed || signal == SIGKILL;
 }
 
 void child_interrupt(struct child *child, int token)

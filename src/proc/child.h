@@ -60,7 +60,7 @@ struct child *child_spawn(struct children *c, const struct child_spec *spec, chi
  */
 struct child *child_adopt(struct children *c, pid_t pid, child_on_exit *on_exit, void *arg);
 
-/* child_free(child): forget it; on_exit will not run. One that still runs is killed together with its descendants. */
+/* child_free(child): forget it; on_exit will not run. One that still runs is killed together with its descendants, unless it was sent SIGKILL already. */
 void child_free(struct child *child);
 
 pid_t child_pid(const struct child *child);

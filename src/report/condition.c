@@ -63,6 +63,29 @@ static void add_slots(struct strbuf *out, const struct sexp *slots)
     section_end(out);
 }
 
+/* A class of the implementation's own says little: which standard condition is it? NULL when the type is a standard one or the user's. */
+static const char *standard_class(const struct error_record *r)
+{
+    if (strncmp(r->type, "SB-", 3) != 0)
+        return NULL;
+    const char *name = sexp_string(sexp_nth(sexp_get(r->condition, 2, "classes"), 0), NULL);
+    bool says_little = name == NULL || strcmp(name, "ERROR") == 0 || strcmp(name, "SERIOUS-CONDITION") == 0;
+    return says_little ? NULL : name;
+}
+
+static void add_hint(struct strbuf *out, const struct error_record *r)
+{
+    const struct sexp *hint = sexp_get(r->condition, 2, "hint");
+    const char *class = standard_class(r);
+    if (sexp_string(hint, NULL) == NULL && class == NULL)
+        return;
+    section_begin(out, "[Hint]");
+    if (class != NULL)
+        strbuf_addf(out, "%s is a %s.\n", r->type, class);
+    section_add(out, hint);
+    section_end(out);
+}
+
 void report_condition(struct strbuf *out, const struct error_record *r)
 {
     section_begin(out, NULL);
@@ -79,11 +102,7 @@ void report_condition(struct strbuf *out, const struct error_record *r)
         add_restarts(out, restarts);
     if (sexp_count(slots) > 0)
         add_slots(out, slots);
-    if (sexp_string(sexp_get(r->condition, 2, "hint"), NULL) != NULL) {
-        section_begin(out, "[Hint]");
-        section_add(out, sexp_get(r->condition, 2, "hint"));
-        section_end(out);
-    }
+    add_hint(out, r);
 }
 
 static const char no_error[] = "No error available.\n(No error has occurred since the last successful evaluation.)";

@@ -222,11 +222,7 @@ static struct worker *fork_from(struct worker *original, const struct worker_eve
     struct worker *copy = worker_new_copy(original, events, &channel, err);
     if (copy == NULL)
         return NULL;
-    struct strbuf request;
-    strbuf_init(&request, 0);
-    sexp_write_symbol(&request, "fork");
-    worker_call(original, &request, &channel, 1);
-    strbuf_fini(&request);
+    worker_fork(original, &channel, 1);
     return copy;
 }
 
