@@ -21,6 +21,7 @@
 #include "options.h"
 #include "proc/child.h"
 #include "proc/guardian.h"
+#include "session/saved.h"
 #include "session/session.h"
 #include "tools/toolbox.h"
 
@@ -32,8 +33,11 @@ struct server {
     struct toolbox toolbox;
     struct connection *connection;
     struct transport_stdio *transport;
+    struct saved_store *store;
     uv_signal_t signals[2];
     bool is_input_over;
+    bool is_ending;
+    size_t saves; /* under way, at the end of a persistent server */
 };
 
 static void on_message(void *arg, char *bytes, size_t len)
@@ -51,11 +55,35 @@ static void on_send(void *arg, const char *bytes, size_t len)
     transport_stdio_send(((struct server *)arg)->transport, bytes, len);
 }
 
+static void on_saved(void *arg, const struct outcome *outcome)
+{
+    struct server *server = arg;
+    if (outcome->kind != OUTCOME_OK)
+        log_error("%s", outcome->why);
+    if (--server->saves == 0)
+        uv_stop(server->loop);
+}
+
+/* A persistent server saves what has been evaluated first. Said twice, it ends at once. */
+static void finish(struct server *server)
+{
+    if (server->toolbox.is_persistent && !server->is_ending) {
+        for (size_t i = 0; i < sessions_count(server->toolbox.sessions); i++) {
+            struct session *s = sessions_at(server->toolbox.sessions, i);
+            if (session_evaluations(s) > 0 && ++server->saves > 0)
+                session_save(s, on_saved, server);
+        }
+    }
+    server->is_ending = true;
+    if (server->saves == 0)
+        uv_stop(server->loop);
+}
+
 /* What has been read is answered before we go; every call has a time limit, so this ends. */
 static void stop_if_done(struct server *server)
 {
-    if (server->is_input_over && connection_is_idle(server->connection))
-        uv_stop(server->loop);
+    if (server->is_input_over && !server->is_ending && connection_is_idle(server->connection))
+        finish(server);
 }
 
 static void on_end(void *arg)
@@ -77,14 +105,20 @@ static void on_handshake(void *arg)
 
 static void on_broken(void *arg)
 {
+    struct server *server = arg;
     log_info("standard output is closed");
-    uv_stop(((struct server *)arg)->loop);
+    if (!server->is_ending)
+        finish(server);
 }
 
 static void on_signal(uv_signal_t *handle, int signal)
 {
+    struct server *server = handle->data;
     log_info("signal %d: ending", signal);
-    uv_stop(((struct server *)handle->data)->loop);
+    if (server->is_ending)
+        uv_stop(server->loop);
+    else
+        finish(server);
 }
 
 static void on_transport_closed(void *arg)
@@ -105,7 +139,13 @@ static void open_standard_descriptors(void)
 static bool begin(struct server *server, const struct options *options, const struct zygote_options *zygote_options, struct err *err)
 {
     server->zygote = zygote_new(server->loop, server->children, zygote_options);
-    server->toolbox = (struct toolbox){.sessions = sessions_new(server->loop, server->zygote, &options->limits), .zygote = server->zygote};
+    server->store = options->state_directory == NULL ? NULL : saved_store_new(options->state_directory, server->loop);
+    server->toolbox = (struct toolbox){
+        .sessions = sessions_new(server->loop, server->zygote, server->store, &options->limits),
+        .zygote = server->zygote,
+        .store = server->store,
+        .is_persistent = options->is_persistent && server->store != NULL,
+    };
     struct transport_stdio_events events = {.on_message = on_message, .on_oversized = on_oversized, .on_end = on_end, .on_broken = on_broken, .arg = server};
     server->transport = transport_stdio_new(server->loop, &events, err);
     if (server->transport == NULL)
@@ -138,6 +178,7 @@ static void end(struct server *server)
     }
     connection_free(server->connection);
     sessions_free(server->toolbox.sessions);
+    saved_store_free(server->store);
     zygote_free(server->zygote);
     guardian_free(server->guardian);
     children_free(server->children);

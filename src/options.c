@@ -16,7 +16,7 @@
 #include "base/memory.h"
 #include "tools/registry.h"
 
-enum option_key { KEY_STDIO = 1, KEY_LISP, KEY_USERINIT, KEY_NO_USERINIT, KEY_LOAD, KEY_PRELOAD, KEY_DIRECTORY, KEY_TOOLS, KEY_STRUCTURED, KEY_LOG_LEVEL, KEY_BUILD_CORE, KEY_HELP, KEY_VERSION, KEY_LIMITS };
+enum option_key { KEY_STDIO = 1, KEY_LISP, KEY_USERINIT, KEY_NO_USERINIT, KEY_LOAD, KEY_PRELOAD, KEY_DIRECTORY, KEY_TOOLS, KEY_STRUCTURED, KEY_LOG_LEVEL, KEY_STATE_DIR, KEY_PERSIST, KEY_CHECKPOINTS, KEY_BUILD_CORE, KEY_HELP, KEY_VERSION, KEY_LIMITS };
 
 static const struct {
     enum option_key key;
@@ -32,6 +32,9 @@ static const struct {
     {KEY_TOOLS, "tools", "SET", "Tools to list: core, standard (the default), full, or names separated by commas"},
     {KEY_STRUCTURED, "structured", NULL, "Add structuredContent to the reports of evaluations"},
     {KEY_LOG_LEVEL, "log-level", "LEVEL", "What goes to standard error: error, warning (the default), info, debug"},
+    {KEY_STATE_DIR, "state-dir", "DIR", "Where sessions are saved; default: ~/.local/state/cl-mcp-server"},
+    {KEY_PERSIST, "persist", NULL, "Save every session at the end; bring saved sessions back when first used"},
+    {KEY_CHECKPOINTS, "checkpoints", "on|off", "Keep the state after each evaluation, to return to; default: on"},
     {KEY_BUILD_CORE, "build-core", "DIR", "Build the image of the Lisp in DIR and exit"},
     {KEY_HELP, "help", NULL, "Show this text"},
     {KEY_VERSION, "version", NULL, "Show the version"},
@@ -133,6 +136,20 @@ static bool take(struct options *o, int key, const char *argument, bool *is_init
         }
         log_set_level((enum log_level)level);
         return true;
+    case KEY_STATE_DIR:
+        free(o->state_directory);
+        o->state_directory = xstrdup(argument);
+        return true;
+    case KEY_PERSIST:
+        o->is_persistent = true;
+        return true;
+    case KEY_CHECKPOINTS:
+        if (strcmp(argument, "on") != 0 && strcmp(argument, "off") != 0) {
+            fprintf(stderr, "cl-mcp-server: --checkpoints is on or off\n");
+            return false;
+        }
+        o->limits.value[LIMIT_CHECKPOINTS] = strcmp(argument, "on") == 0 ? limit_definition(LIMIT_CHECKPOINTS)->initial : 0;
+        return true;
     case KEY_BUILD_CORE:
         o->build_core = argument;
         return true;
@@ -150,6 +167,21 @@ static char *default_init(void)
     char path[4096];
     snprintf(path, sizeof path, "%.4000s/.sbclrc", home);
     return access(path, R_OK) == 0 ? xstrdup(path) : NULL;
+}
+
+/* The XDG base directory specification's place for state. */
+static char *default_state_directory(void)
+{
+    const char *state = getenv("XDG_STATE_HOME");
+    const char *home = getenv("HOME");
+    char path[4096];
+    if (state != NULL && state[0] == '/')
+        snprintf(path, sizeof path, "%.4000s/cl-mcp-server", state);
+    else if (home != NULL && home[0] == '/')
+        snprintf(path, sizeof path, "%.4000s/.local/state/cl-mcp-server", home);
+    else
+        return NULL;
+    return xstrdup(path);
 }
 
 enum options_outcome options_parse(struct options *o, int argc, char **argv)
@@ -183,10 +215,13 @@ enum options_outcome options_parse(struct options *o, int argc, char **argv)
     }
     if (!is_init_chosen)
         o->user_init = default_init();
+    if (o->state_directory == NULL)
+        o->state_directory = default_state_directory();
     return OPTIONS_SERVE;
 }
 
 void options_fini(struct options *o)
 {
     free((void *)(uintptr_t)o->user_init);
+    free(o->state_directory);
 }

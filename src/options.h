@@ -19,6 +19,8 @@ struct options {
     const char *listing;
     const char *build_core; /* path; NULL: serve */
     bool wants_structured;
+    char *state_directory; /* NULL when there is no home */
+    bool is_persistent;
     struct limits limits;
 };
 

@@ -165,6 +165,21 @@ static void warm(struct zygote *z)
     serve(z);
 }
 
+void zygote_configure_request(const struct zygote *z, struct strbuf *out)
+{
+    char directory[4096];
+    const char *where = z->options.directory;
+    if (where == NULL)
+        where = getcwd(directory, sizeof directory);
+    sexp_write_symbol(out, "configure");
+    sexp_write_symbol(out, "server-pid");
+    sexp_write_integer(out, getpid());
+    if (where != NULL) {
+        sexp_write_symbol(out, "directory");
+        sexp_write_string(out, where, strlen(where));
+    }
+}
+
 static void on_ready(void *arg, const struct sexp *hello)
 {
     struct zygote *z = arg;
@@ -174,17 +189,7 @@ static void on_ready(void *arg, const struct sexp *hello)
     strbuf_addf(&z->lisp, "%s %s", name == NULL ? "?" : name, version == NULL ? "?" : version);
     struct strbuf request;
     strbuf_init(&request, 0);
-    sexp_write_symbol(&request, "configure");
-    sexp_write_symbol(&request, "server-pid");
-    sexp_write_integer(&request, getpid());
-    char directory[4096];
-    if (z->options.directory == NULL && getcwd(directory, sizeof directory) != NULL) {
-        sexp_write_symbol(&request, "directory");
-        sexp_write_string(&request, directory, strlen(directory));
-    } else if (z->options.directory != NULL) {
-        sexp_write_symbol(&request, "directory");
-        sexp_write_string(&request, z->options.directory, strlen(z->options.directory));
-    }
+    zygote_configure_request(z, &request);
     z->state = ZYGOTE_CONFIGURING;
     call(z, &request, START_LIMIT_MS);
     strbuf_fini(&request);
@@ -353,30 +358,48 @@ static const char *basename_of(const char *path)
     return slash == NULL ? path : slash + 1;
 }
 
+/* A Lisp started from this image, with the options that all of ours have. */
+static struct worker *run_image(struct zygote *z, const char *image, const struct worker_events *events, struct err *err)
+{
+    struct worker_ends ends;
+    struct worker *w = worker_new(z->loop, z->children, events, &ends, err);
+    if (w == NULL)
+        return NULL;
+    char heap[16];
+    snprintf(heap, sizeof heap, "%d", z->options.heap_mib);
+    const char *argv[] = {z->lisp_path, "--core", image, "--noinform", "--disable-ldb", "--dynamic-space-size", heap, "--end-runtime-options", "--no-sysinit", "--no-userinit", NULL};
+    const char *environment[] = {z->options.environment_mark, NULL};
+    struct child_spec spec = {.argv = argv, .environment = environment, .directory = z->options.directory};
+    if (!worker_spawn(w, &spec, &ends, err)) {
+        worker_free(w);
+        return NULL;
+    }
+    log_info("starting %s with %s", basename_of(z->lisp_path), image);
+    return w;
+}
+
+static bool find_lisp(struct zygote *z, struct err *err)
+{
+    if (z->lisp_path == NULL)
+        z->lisp_path = core_find_lisp(z->options.lisp, err);
+    return z->lisp_path != NULL;
+}
+
+struct worker *zygote_start_image(struct zygote *z, const char *image, const struct worker_events *events, struct err *err)
+{
+    return find_lisp(z, err) ? run_image(z, image, events, err) : NULL;
+}
+
 static void spawn(struct zygote *z)
 {
     struct worker_events events = {.on_ready = on_ready, .on_reply = on_reply, .on_progress = on_progress, .on_output = on_output, .on_gone = on_gone, .arg = z};
-    struct worker_ends ends;
     struct err err;
-    z->worker = worker_new(z->loop, z->children, &events, &ends, &err);
-    if (z->worker == NULL) {
-        fail(z, err.message);
-        return;
-    }
-    char heap[16];
-    snprintf(heap, sizeof heap, "%d", z->options.heap_mib);
-    const char *argv[] = {z->lisp_path, "--core", z->core, "--noinform", "--disable-ldb", "--dynamic-space-size", heap, "--end-runtime-options", "--no-sysinit", "--no-userinit", NULL};
-    const char *environment[] = {z->options.environment_mark, NULL};
-    struct child_spec spec = {.argv = argv, .environment = environment, .directory = z->options.directory};
     z->state = ZYGOTE_STARTING;
-    if (!worker_spawn(z->worker, &spec, &ends, &err)) {
-        worker_free(z->worker);
-        z->worker = NULL;
+    z->worker = run_image(z, z->core, &events, &err);
+    if (z->worker == NULL)
         fail(z, err.message);
-        return;
-    }
-    log_info("starting %s with %s", basename_of(z->lisp_path), z->core);
-    set_deadline(z, START_LIMIT_MS);
+    else
+        set_deadline(z, START_LIMIT_MS);
 }
 
 static void on_built(void *arg, const struct err *err)
@@ -395,9 +418,7 @@ static void start(struct zygote *z)
 {
     struct err err;
     bool exists;
-    if (z->lisp_path == NULL)
-        z->lisp_path = core_find_lisp(z->options.lisp, &err);
-    if (z->lisp_path == NULL) {
+    if (!find_lisp(z, &err)) {
         fail(z, err.message);
         return;
     }

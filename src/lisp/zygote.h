@@ -14,6 +14,7 @@
 #include "base/list.h"
 #include "lisp/worker.h"
 
+struct strbuf;
 struct zygote;
 
 struct zygote_options {
@@ -52,6 +53,17 @@ void zygote_warm(struct zygote *z);
  */
 void zygote_fork(struct zygote *z, struct zygote_request *request);
 void zygote_fork_cancel(struct zygote_request *request);
+
+/*
+ * zygote_start_image(z, image, events, err):
+ * Start a Lisp from an image that a session was saved to, beside the zygote and with the same program and options.
+ *
+ * Returns     given, WORKER_STARTING; it must be sent configure (zygote_configure_request) before anything else. NULL with ${err} set
+ */
+struct worker *zygote_start_image(struct zygote *z, const char *image, const struct worker_events *events, struct err *err);
+
+/* zygote_configure_request(z, out): append the request that tells a Lisp where it is. */
+void zygote_configure_request(const struct zygote *z, struct strbuf *out);
 
 /* zygote_set_heap(z, mib): session processes made from now on have this much heap (the zygote is started anew if needed). */
 void zygote_set_heap(struct zygote *z, int mib);

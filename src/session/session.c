@@ -28,7 +28,8 @@ void session_deliver(struct session *s, struct operation *op, struct outcome *ou
     outcome->session = s;
     outcome->output[0] = &s->output[0];
     outcome->output[1] = &s->output[1];
-    if (s->current == op) {
+    bool was_current = s->current == op;
+    if (was_current) {
         s->current = NULL;
         uv_timer_stop(s->ticker);
     }
@@ -36,8 +37,11 @@ void session_deliver(struct session *s, struct operation *op, struct outcome *ou
     if (op->done != NULL)
         op->done(op->arg, outcome);
     operation_free(op);
-    capture_fini(&s->output[0]);
-    capture_fini(&s->output[1]);
+    /* A save that ends while another operation runs must not take that one's output. */
+    if (was_current) {
+        capture_fini(&s->output[0]);
+        capture_fini(&s->output[1]);
+    }
 }
 
 static struct operation *new_operation(struct session *s, enum operation_kind kind, operation_done *done, void *arg)
@@ -111,11 +115,28 @@ struct operation *session_rollback(struct session *s, const char *to, operation_
     return later(op);
 }
 
+struct operation *session_save(struct session *s, operation_done *done, void *arg)
+{
+    return later(new_operation(s, OPERATION_SAVE, done, arg));
+}
+
+struct operation *session_restore(struct session *s, const char *name, operation_done *done, void *arg)
+{
+    struct operation *op = new_operation(s, OPERATION_RESTORE, done, arg);
+    op->name = xstrdup(name);
+    return later(op);
+}
+
 void session_cancel(struct operation *op)
 {
     struct session *s = op->session;
     op->done = NULL;
     op->on_progress = NULL;
+    if (op->saving != NULL) {
+        saving_cancel(op->saving);
+        operation_free(op);
+        return;
+    }
     if (op != s->current)
         operation_free(op);
     else
@@ -245,11 +266,12 @@ static void free_handle(uv_handle_t *handle)
     free(handle);
 }
 
-struct sessions *sessions_new(void *loop, struct zygote *zygote, const struct limits *limits)
+struct sessions *sessions_new(void *loop, struct zygote *zygote, struct saved_store *store, const struct limits *limits)
 {
     struct sessions *all = xcalloc(1, sizeof *all);
     all->loop = loop;
     all->zygote = zygote;
+    all->store = store;
     all->limits = *limits;
     list_init(&all->all);
     return all;
@@ -305,6 +327,7 @@ struct session *sessions_create(struct sessions *all, const char *name, struct e
     s->created_at = uv_now(all->loop);
     list_init(&s->queue);
     list_init(&s->request.node);
+    list_init(&s->savings);
     capture_init(&s->output[0]);
     capture_init(&s->output[1]);
     capture_init(&s->between);
@@ -328,6 +351,7 @@ void sessions_close(struct session *s)
 {
     list_remove(&s->node);
     s->all->count--;
+    savings_cancel(s);
     session_forget_process(s);
     checkpoints_clear(&s->checkpoints);
     while (!list_is_empty(&s->queue)) {

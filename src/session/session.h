@@ -21,6 +21,7 @@ struct journal;
 struct session;
 struct sessions;
 struct operation;
+struct saved_store;
 struct strbuf;
 struct zygote;
 
@@ -85,6 +86,14 @@ struct operation *session_enter(struct session *s, const struct operation_option
 struct operation *session_checkpoint(struct session *s, const char *name, operation_done *done, void *arg);
 struct operation *session_rollback(struct session *s, const char *to, operation_done *done, void *arg);
 
+/*
+ * session_save(s, done, arg): a copy of the session writes itself to the store, under the session's name, while the session goes
+ * on. session_restore(s, name, done, arg): the session's process, journal and package are those of that save; what it was is gone.
+ * Both outcomes have ${text}. ${done} may be NULL: a failure is then said in the next reply.
+ */
+struct operation *session_save(struct session *s, operation_done *done, void *arg);
+struct operation *session_restore(struct session *s, const char *name, operation_done *done, void *arg);
+
 /* session_checkpoints(s), session_journal(s): to be looked at; borrowed. session_why_no_checkpoint(s): NULL, or why the last one could not be made. session_at(s): the process is in the state after this evaluation. */
 const struct checkpoints *session_checkpoints(const struct session *s);
 const struct journal *session_journal(const struct session *s);
@@ -127,8 +136,8 @@ const char *session_state_name(const struct session *s);
 double session_age_s(const struct session *s);
 uint64_t session_evaluations(const struct session *s);
 
-/* The collection. sessions_new(): loop and zygote are borrowed and outlive it; limits are what new sessions begin with. */
-struct sessions *sessions_new(void *loop, struct zygote *zygote, const struct limits *limits);
+/* The collection. sessions_new(): loop, zygote and store (may be NULL) are borrowed and outlive it; limits are what new sessions begin with. */
+struct sessions *sessions_new(void *loop, struct zygote *zygote, struct saved_store *store, const struct limits *limits);
 void sessions_free(struct sessions *all);
 
 /*

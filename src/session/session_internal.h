@@ -24,7 +24,11 @@ enum operation_kind {
     OPERATION_RESET,      /* a fresh process */
     OPERATION_CHECKPOINT, /* make one with a name */
     OPERATION_ROLLBACK,   /* return to one */
+    OPERATION_SAVE,       /* a copy writes itself to a file, while the session goes on */
+    OPERATION_RESTORE,    /* a process from such a file */
 };
+
+struct saving;
 
 struct operation {
     struct list node;
@@ -35,7 +39,8 @@ struct operation {
     struct strbuf code; /* for the journal */
     bool has_code;
     int sequence; /* LOOK and RESUME: which error; 0: the session's own process */
-    char *name;   /* CHECKPOINT: its name; ROLLBACK: where to */
+    char *name;   /* CHECKPOINT: its name; ROLLBACK: where to; RESTORE: which save */
+    struct saving *saving; /* SAVE: once it is under way, and out of the queue */
     int timeout_ms;
     bool keeps_record;
     bool is_examination;
@@ -82,6 +87,8 @@ struct session {
     char *why_no_checkpoint;      /* NULL, or why the last one could not be made */
 
     struct error_record *obituary; /* how the current operation died; reported when the session has been returned to a state that lives */
+    bool is_restoring;             /* the process comes from a file */
+    struct list savings;           /* under way */
     bool is_returning;             /* a death is being dealt with */
     bool was_idle;                 /* it came between two operations */
     uint64_t best;                 /* the newest state that a checkpoint held at the time of the death */
@@ -116,6 +123,7 @@ struct session {
 struct sessions {
     uv_loop_t *loop;
     struct zygote *zygote;
+    struct saved_store *store; /* NULL: sessions cannot be saved */
     struct limits limits;
     struct list all;
     size_t count;
@@ -137,6 +145,14 @@ void session_later(struct session *s);
 
 /* session_forget_process(s): no process any more: state ABSENT. Checkpoints stay. */
 void session_forget_process(struct session *s);
+
+/* session_clear(s): everything but name, limits and queue is as in a new session. */
+void session_clear(struct session *s);
+
+/* saving_start(s, op): begin to save; the operation leaves the queue. False if no copy can be made: it was answered. saving_cancel(saving). savings_cancel(s). */
+bool saving_start(struct session *s, struct operation *op);
+void saving_cancel(struct saving *saving);
+void savings_cancel(struct session *s);
 
 /* session_deliver(s, op, outcome): tell whoever asked, and free the operation. */
 void session_deliver(struct session *s, struct operation *op, struct outcome *outcome);

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "session/saved.h"
 #include "session/session_internal.h"
 
 #define RUNG_MS 1000       /* the ladder: interrupt, one rung, interrupt again, one rung, kill */
@@ -19,6 +20,7 @@
 #define EXAMINE_MS 500     /* for reading locals after a failure */
 #define ABORT_MS 2000      /* for the cleanup forms of a failed operation */
 #define PROVE_MS 5000      /* for the process that was returned to to show that it lives */
+#define START_MS 20000     /* for a saved image to start */
 #define REPLAY_MS 10000    /* for evaluating one entry of the journal again */
 #define COSTLY_MS 20.0     /* a checkpoint that takes longer than this is made only when the session is idle */
 #define IDLE_MS 1000       /* that long */
@@ -470,7 +472,7 @@ static void action_enter(struct session *s, struct event *e)
     run_current(s);
 }
 
-static void perform_reset(struct session *s, struct operation *op)
+void session_clear(struct session *s)
 {
     session_forget_process(s);
     checkpoints_clear(&s->checkpoints);
@@ -490,7 +492,65 @@ static void perform_reset(struct session *s, struct operation *op)
     s->why_no_checkpoint = NULL;
     s->start_attempts = 0;
     s->fork_ms = 0;
+}
+
+static void perform_reset(struct session *s, struct operation *op)
+{
+    session_clear(s);
     session_deliver(s, op, &(struct outcome){.kind = OUTCOME_OK});
+}
+
+/* An operation that nobody waits for leaves its failure to the next reply. */
+static void refuse(struct session *s, struct operation *op, const char *why)
+{
+    if (op->done == NULL)
+        strbuf_addf(&s->notice, "%s\n", why);
+    session_deliver(s, op, &(struct outcome){.kind = OUTCOME_UNAVAILABLE, .why = why});
+}
+
+/* Nothing is given up before the save has been found good; whether its image lives is seen when it is tried. */
+static void perform_restore(struct session *s, struct operation *op)
+{
+    struct err err;
+    struct saved saved;
+    struct journal journal;
+    journal_init(&journal);
+    err_set(&err, ERR_INVALID, "Sessions cannot be restored: no directory for it (--state-dir).");
+    if (s->all->store == NULL || !saved_find(s->all->store, op->name, zygote_lisp(s->all->zygote), &saved, &journal, &err)) {
+        refuse(s, op, err.message);
+        return;
+    }
+    session_clear(s);
+    s->journal = journal;
+    s->at = s->evaluations = saved.evaluations;
+    s->package = xstrdup(saved.package);
+    struct worker_events events = process_events(s);
+    s->worker = zygote_start_image(s->all->zygote, saved.image, &events, &err);
+    saved_fini(&saved);
+    if (s->worker == NULL) {
+        refuse(s, op, err.message);
+        return;
+    }
+    take_up(s, op);
+    s->is_restoring = s->is_returning = true;
+    s->may_replay = false;
+    s->died_at = s->best = s->at;
+    strbuf_clear(&s->return_text);
+    enter_state(s, SESSION_PROVING, START_MS);
+}
+
+/* The image of a saved session did not come to life: an empty session is left. */
+static void restore_failed(struct session *s)
+{
+    struct operation *op = s->current;
+    char name[80];
+    snprintf(name, sizeof name, "%.79s", op->name);
+    s->is_restoring = s->is_returning = false;
+    session_clear(s);
+    char why[256];
+    snprintf(why, sizeof why, "The saved session %s could not be started: its image was perhaps written by another SBCL. The session is empty now.", name);
+    refuse(s, op, why);
+    proceed(s);
 }
 
 /* Where a roll-back is to go: a name, or -N: N evaluations back. */
@@ -539,6 +599,10 @@ static void proceed(struct session *s)
             was_reset = true;
             continue;
         }
+        if (op->kind == OPERATION_RESTORE) {
+            perform_restore(s, op);
+            continue;
+        }
         if (s->state == SESSION_ABSENT) {
             request_process(s);
             return;
@@ -547,6 +611,10 @@ static void proceed(struct session *s)
             return; /* its end is being processed: GONE comes next and leads here again */
         if (op->kind == OPERATION_LOOK || op->kind == OPERATION_RESUME) {
             visit(s, op);
+        } else if (op->kind == OPERATION_SAVE) {
+            /* The answer to fork is waited for as for a checkpoint's. */
+            if (saving_start(s, op))
+                enter_state(s, SESSION_CHECKPOINTING, FREEZE_MS);
         } else if (op->kind == OPERATION_ROLLBACK) {
             perform_rollback(s, op);
         } else if (op->kind == OPERATION_CHECKPOINT) {
@@ -1035,6 +1103,10 @@ static void action_mourn(struct session *s, struct event *e)
         s->making = NULL;
         checkpoint_drop(cp);
     }
+    if (s->is_restoring) {
+        restore_failed(s);
+        return;
+    }
     if (s->is_returning) {
         /* What was returned to does not live either. */
         struct checkpoint *cp = s->source;
@@ -1084,7 +1156,14 @@ static void action_mourn(struct session *s, struct event *e)
 static void action_prove(struct session *s, struct event *e)
 {
     (void)e;
-    call(s, ":probe");
+    struct strbuf request;
+    strbuf_init(&request, 0);
+    if (s->is_restoring)
+        zygote_configure_request(s->all->zygote, &request);
+    else
+        sexp_write_symbol(&request, "probe");
+    worker_call(s->worker, &request, NULL, 0);
+    strbuf_fini(&request);
 }
 
 static void action_proven(struct session *s, struct event *e)
@@ -1121,8 +1200,12 @@ static void returned(struct session *s)
         strbuf_fini(&request);
         return;
     }
+    bool was_restored = s->is_restoring;
     bury(s);
-    proceed(s);
+    if (was_restored)
+        keep_state(s);
+    else
+        proceed(s);
 }
 
 static void action_replayed(struct session *s, struct event *e)
@@ -1166,7 +1249,9 @@ static void bury(struct session *s)
     struct operation *op = s->current;
     bool is_complete = s->at == s->died_at;
     bool was_damaged = s->at < s->best;
-    if (op != NULL && op->kind == OPERATION_ROLLBACK)
+    if (op != NULL && op->kind == OPERATION_RESTORE)
+        strbuf_addf(out, "Restored session %s, the state after evaluation %llu.", op->name, (unsigned long long)s->at);
+    else if (op != NULL && op->kind == OPERATION_ROLLBACK)
         strbuf_addf(out, "Returned to the state after evaluation %llu.", (unsigned long long)s->at);
     else if (is_complete)
         strbuf_addf(out, "The session goes on from the state before %s: definitions and variables are as they were.", s->was_idle ? "that" : "this evaluation");
@@ -1197,11 +1282,14 @@ static void bury(struct session *s)
     }
     if (s->replayed > 0)
         s->at = s->died_at;
-    s->is_returning = false;
-    s->is_unproven = true;
+    bool was_restored = s->is_restoring;
+    s->is_returning = s->is_restoring = false;
+    s->is_unproven = !was_restored;
     struct error_record *r = s->obituary;
     s->obituary = NULL;
-    if (op != NULL && op->kind == OPERATION_ROLLBACK) {
+    if (op != NULL && was_restored) {
+        session_deliver(s, op, &(struct outcome){.kind = OUTCOME_OK, .text = strbuf_string(out)});
+    } else if (op != NULL && op->kind == OPERATION_ROLLBACK) {
         journal_redo_until(&s->journal, s->at);
         s->is_unproven = false;
         session_deliver(s, op, &(struct outcome){.kind = OUTCOME_OK, .text = strbuf_string(out)});

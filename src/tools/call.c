@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "report/report.h"
+#include "session/saved.h"
 
 static void call_free(struct tool_call *call)
 {
@@ -101,11 +102,14 @@ struct session *call_session(struct tool_call *call)
     struct session *s = sessions_find(call->toolbox->sessions, name);
     if (s != NULL)
         return s;
-    if (strcmp(name, call->default_session) == 0) {
+    bool is_saved = call->toolbox->is_persistent && strchr(name, '/') == NULL && saved_exists(call->toolbox->store, name);
+    if (is_saved || strcmp(name, call->default_session) == 0) {
         struct err err;
         s = sessions_create(call->toolbox->sessions, name, &err);
         if (s == NULL)
             call_answer(call, true, "%s", err.message);
+        else if (is_saved)
+            session_restore(s, name, NULL, NULL); /* what is asked of it now waits its turn */
         return s;
     }
     strbuf_addf(&call->text, "No session named %s. create-session makes one. There %s: %s", name,

@@ -1,0 +1,318 @@
+/*
+ * Saved sessions.
+ */
+#include "session/saved.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/list.h"
+#include "base/memory.h"
+#include "base/strbuf.h"
+#include "session/journal.h"
+
+#define FORMAT "cl-mcp-server session 1"
+#define HASHED ((size_t)64 << 10) /* bytes at each end of the image */
+
+struct saved_store {
+    char *directory;
+    uv_loop_t *loop;
+    unsigned long made; /* part of the names of images, so that the one of before stays until the new one counts */
+    struct list commits;
+};
+
+/* A commit under way; its job runs in another thread and touches nothing but this. */
+struct commit {
+    uv_work_t work;
+    struct list node;
+    struct saved_store *store; /* NULL when it is gone */
+    char *description; /* path */
+    char *image;       /* path */
+    json_t *content;
+    uint64_t size;
+    struct err err;
+    bool ok;
+    saved_done *done;
+    void *arg;
+};
+
+struct saved_store *saved_store_new(const char *directory, uv_loop_t *loop)
+{
+    struct saved_store *store = xcalloc(1, sizeof *store);
+    store->directory = xstrdup(directory);
+    store->loop = loop;
+    list_init(&store->commits);
+    return store;
+}
+
+void saved_store_free(struct saved_store *store)
+{
+    if (store == NULL)
+        return;
+    while (!list_is_empty(&store->commits)) {
+        struct commit *c = list_entry(store->commits.next, struct commit, node);
+        list_remove(&c->node);
+        c->store = NULL;
+    }
+    free(store->directory);
+    free(store);
+}
+
+const char *saved_store_directory(const struct saved_store *store)
+{
+    return store->directory;
+}
+
+static char *path_of(const struct saved_store *store, const char *name, const char *suffix)
+{
+    struct strbuf b;
+    strbuf_init(&b, 0);
+    strbuf_addf(&b, "%s/%s%s", store->directory, name, suffix);
+    return strbuf_steal(&b, NULL);
+}
+
+static bool make_directory(const char *directory, struct err *err)
+{
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s", directory);
+    for (char *p = path + 1; *p != '\0'; p++)
+        if (*p == '/') {
+            *p = '\0';
+            mkdir(path, 0700);
+            *p = '/';
+        }
+    if (mkdir(path, 0700) == 0 || errno == EEXIST)
+        return true;
+    return err_set_errno(err, ERR_SYSTEM, errno, "cannot make the directory %s", directory);
+}
+
+char *saved_prepare(struct saved_store *store, const char *name, struct err *err)
+{
+    if (!make_directory(store->directory, err))
+        return NULL;
+    char suffix[64];
+    snprintf(suffix, sizeof suffix, "-%lld-%d-%lu.core", (long long)time(NULL), (int)getpid(), ++store->made);
+    return path_of(store, name, suffix);
+}
+
+/* FNV-1a over both ends: tells a torn or exchanged file from the one that was written; no protection against malice. */
+static bool hash_ends(const char *path, uint64_t *size, char out[20], struct err *err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    struct stat s;
+    if (fd < 0 || fstat(fd, &s) != 0) {
+        int e = errno;
+        if (fd >= 0)
+            close(fd);
+        return err_set_errno(err, ERR_INVALID, e, "cannot read %s", path);
+    }
+    unsigned char *bytes = xmalloc(HASHED);
+    uint64_t h = 14695981039346656037u;
+    off_t places[] = {0, s.st_size > (off_t)HASHED ? s.st_size - (off_t)HASHED : 0};
+    bool ok = true;
+    for (size_t i = 0; i < 2; i++) {
+        ssize_t n = pread(fd, bytes, HASHED, places[i]);
+        ok = ok && n >= 0;
+        for (ssize_t k = 0; k < n; k++)
+            h = (h ^ bytes[k]) * 1099511628211u;
+    }
+    free(bytes);
+    close(fd);
+    *size = (uint64_t)s.st_size;
+    snprintf(out, 20, "%016llx", (unsigned long long)h);
+    return ok || err_set_errno(err, ERR_INVALID, errno, "cannot read %s", path);
+}
+
+static bool sync_path(const char *path, int flags, struct err *err)
+{
+    int fd = open(path, flags | O_CLOEXEC);
+    bool ok = fd >= 0 && fsync(fd) == 0;
+    int e = errno;
+    if (fd >= 0)
+        close(fd);
+    return ok || err_set_errno(err, ERR_SYSTEM, e, "cannot sync %s", path);
+}
+
+static char *old_image(const char *description)
+{
+    json_t *old = json_load_file(description, 0, NULL);
+    const char *image = json_string_value(json_object_get(old, "image"));
+    char *path = NULL;
+    if (image != NULL && strchr(image, '/') == NULL) {
+        struct strbuf b;
+        strbuf_init(&b, 0);
+        strbuf_addf(&b, "%.*s/%s", (int)(strrchr(description, '/') - description), description, image);
+        path = strbuf_steal(&b, NULL);
+    }
+    json_decref(old);
+    return path;
+}
+
+static bool write_description(struct commit *c, struct err *err)
+{
+    struct strbuf b;
+    strbuf_init(&b, 0);
+    strbuf_addf(&b, "%s.new", c->description);
+    const char *temporary = strbuf_string(&b);
+    bool ok = json_dump_file(c->content, temporary, JSON_INDENT(1)) == 0 || err_set_errno(err, ERR_SYSTEM, errno, "cannot write %s", temporary);
+    ok = ok && sync_path(temporary, O_RDONLY, err);
+    if (ok && rename(temporary, c->description) != 0)
+        ok = err_set_errno(err, ERR_SYSTEM, errno, "cannot rename %s", temporary);
+    if (!ok)
+        unlink(temporary);
+    strbuf_fini(&b);
+    return ok;
+}
+
+static void commit_work(uv_work_t *work)
+{
+    struct commit *c = work->data;
+    char hash[20];
+    c->ok = sync_path(c->image, O_RDONLY, &c->err) && hash_ends(c->image, &c->size, hash, &c->err);
+    if (c->ok) {
+        char *old = old_image(c->description);
+        json_object_set_new(c->content, "size", json_integer((json_int_t)c->size));
+        json_object_set_new(c->content, "hash", json_string(hash));
+        c->ok = write_description(c, &c->err);
+        if (c->ok && old != NULL && strcmp(old, c->image) != 0)
+            unlink(old);
+        free(old);
+        *strrchr(c->description, '/') = '\0';
+        if (c->ok)
+            sync_path(c->description, O_RDONLY | O_DIRECTORY, &c->err); /* the rename itself; not every file system can */
+    }
+    if (!c->ok)
+        unlink(c->image);
+}
+
+static void commit_done(uv_work_t *work, int status)
+{
+    (void)status;
+    struct commit *c = work->data;
+    if (c->store != NULL)
+        c->done(c->arg, c->size, c->ok ? NULL : &c->err);
+    list_remove(&c->node);
+    json_decref(c->content);
+    free(c->description);
+    free(c->image);
+    free(c);
+}
+
+static json_t *journal_content(const struct journal *journal)
+{
+    json_t *array = json_array();
+    const struct journal_entry *e;
+    for (size_t i = 0; journal != NULL && (e = journal_at(journal, i)) != NULL; i++)
+        json_array_append_new(array, json_pack("{s:I, s:o, s:s, s:i, s:b, s:I}", "evaluation", (json_int_t)e->evaluation, "code",
+                                               json_stringn_nocheck(e->code, e->code_len), "package", e->package, "outcome", (int)e->outcome,
+                                               "undone", (int)e->is_undone, "when", (json_int_t)e->when.tv_sec));
+    return array;
+}
+
+void saved_commit(struct saved_store *store, const struct saved *s, const struct journal *journal, saved_done *done, void *arg)
+{
+    struct commit *c = xcalloc(1, sizeof *c);
+    c->work.data = c;
+    c->store = store;
+    c->description = path_of(store, s->name, ".json");
+    c->image = xstrdup(s->image);
+    c->done = done;
+    c->arg = arg;
+    struct tm utc;
+    time_t now = time(NULL);
+    char when[32];
+    gmtime_r(&now, &utc);
+    strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    c->content = json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:s, s:o}", "format", FORMAT, "name", s->name, "image", strrchr(s->image, '/') + 1, "lisp",
+                           s->lisp, "package", s->package, "evaluations", (json_int_t)s->evaluations, "when", when, "journal", journal_content(journal));
+    list_init(&c->node);
+    list_append(&store->commits, &c->node);
+    uv_queue_work(store->loop, &c->work, commit_work, commit_done);
+}
+
+bool saved_exists(const struct saved_store *store, const char *name)
+{
+    char *path = path_of(store, name, ".json");
+    bool exists = access(path, R_OK) == 0;
+    free(path);
+    return exists;
+}
+
+static void read_journal(const json_t *array, struct journal *journal)
+{
+    for (size_t i = 0; i < json_array_size(array); i++) {
+        const json_t *e = json_array_get(array, i);
+        const json_t *code = json_object_get(e, "code");
+        json_int_t outcome = json_integer_value(json_object_get(e, "outcome"));
+        const char *package = json_string_value(json_object_get(e, "package"));
+        if (!json_is_string(code) || package == NULL || outcome < JOURNAL_OK || outcome > JOURNAL_DIED)
+            continue;
+        journal_add(journal, (uint64_t)json_integer_value(json_object_get(e, "evaluation")), json_string_value(code), json_string_length(code),
+                    package, (enum journal_outcome)outcome);
+        journal_at(journal, journal->count - 1)->is_undone = json_is_true(json_object_get(e, "undone"));
+    }
+}
+
+static bool check(const struct saved_store *store, const char *name, const json_t *d, const char *lisp, struct saved *s, struct err *err)
+{
+    const char *format = json_string_value(json_object_get(d, "format"));
+    const char *image = json_string_value(json_object_get(d, "image"));
+    const char *wrote = json_string_value(json_object_get(d, "lisp"));
+    const char *package = json_string_value(json_object_get(d, "package"));
+    const char *hash = json_string_value(json_object_get(d, "hash"));
+    const char *when = json_string_value(json_object_get(d, "when"));
+    json_int_t size = json_integer_value(json_object_get(d, "size"));
+    if (format == NULL || strcmp(format, FORMAT) != 0 || image == NULL || strchr(image, '/') != NULL || wrote == NULL || package == NULL || hash == NULL || when == NULL)
+        return err_set(err, ERR_INVALID, "The saved session %s cannot be used: its description is not one of ours.", name);
+    if (lisp[0] != '\0' && strcmp(lisp, wrote) != 0)
+        return err_set(err, ERR_INVALID, "The saved session %s cannot be used: it was saved by %s, and this is %s.", name, wrote, lisp);
+    char actual_hash[20];
+    uint64_t actual_size;
+    char *path = path_of(store, image, "");
+    struct err why;
+    bool is_same = hash_ends(path, &actual_size, actual_hash, &why) && actual_size == (uint64_t)size && strcmp(hash, actual_hash) == 0;
+    if (!is_same) {
+        free(path);
+        return err_set(err, ERR_INVALID, "The saved session %s cannot be used: its image is missing, torn or another one.", name);
+    }
+    *s = (struct saved){.name = xstrdup(name), .image = path, .lisp = xstrdup(wrote), .package = xstrdup(package), .size = actual_size,
+                        .evaluations = (uint64_t)json_integer_value(json_object_get(d, "evaluations"))};
+    snprintf(s->when, sizeof s->when, "%.31s", when);
+    return true;
+}
+
+bool saved_find(struct saved_store *store, const char *name, const char *lisp, struct saved *s, struct journal *journal, struct err *err)
+{
+    char *path = path_of(store, name, ".json");
+    json_error_t why;
+    json_t *d = json_load_file(path, 0, &why);
+    bool is_there = access(path, R_OK) == 0;
+    free(path);
+    bool ok;
+    if (!is_there)
+        ok = err_set(err, ERR_NOT_FOUND, "There is no saved session named %s in %s.", name, store->directory);
+    else if (d == NULL)
+        ok = err_set(err, ERR_INVALID, "The saved session %s cannot be used: its description cannot be read (%s).", name, why.text);
+    else
+        ok = check(store, name, d, lisp, s, err);
+    if (ok && journal != NULL)
+        read_journal(json_object_get(d, "journal"), journal);
+    json_decref(d);
+    return ok;
+}
+
+void saved_fini(struct saved *s)
+{
+    free(s->name);
+    free(s->image);
+    free(s->lisp);
+    free(s->package);
+}

@@ -1,0 +1,66 @@
+/*
+ * Sessions on disk: an image of the Lisp and a description beside it.
+ *
+ * The description, NAME.json, is what makes a save valid: it names the image file, its size and a hash of both its ends, and
+ * which SBCL wrote it. It is written under a temporary name, synced and renamed after the image was synced, so that a save is
+ * there whole or the one before it is. What does not agree is a clear error and never a wrong session.
+ */
+#ifndef SESSION_SAVED_H
+#define SESSION_SAVED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <uv.h>
+
+#include "base/errors.h"
+
+struct journal;
+struct saved_store;
+
+/* What is known of a saved session. */
+struct saved {
+    char *name;
+    char *image;  /* path */
+    char *lisp;   /* "SBCL 2.2.9.debian" */
+    char *package;
+    uint64_t evaluations;
+    uint64_t size; /* bytes of the image */
+    char when[32]; /* ISO 8601, UTC */
+};
+
+/* saved_store_new(directory, loop): the directory is made when first written to. saved_store_free(s). */
+struct saved_store *saved_store_new(const char *directory, uv_loop_t *loop);
+void saved_store_free(struct saved_store *store);
+const char *saved_store_directory(const struct saved_store *store);
+
+/* saved_prepare(store, name, err): a path under which the image of ${name} may be written now; given. */
+char *saved_prepare(struct saved_store *store, const char *name, struct err *err);
+
+/*
+ * saved_commit(store, s, journal, done, arg):
+ * Make the image at ${s->image} the saved state of ${s->name}: sync it, write the description, drop the image of before. Done in
+ * a thread of libuv's pool, since syncing takes its time.
+ *
+ * s           borrowed, copied; its name, image, lisp, package and evaluations are read
+ * journal     borrowed, copied; may be NULL
+ * done        called once from the loop; ${size} in bytes, ${err} NULL on success. Not called after saved_store_free()
+ */
+typedef void saved_done(void *arg, uint64_t size, const struct err *err);
+void saved_commit(struct saved_store *store, const struct saved *s, const struct journal *journal, saved_done *done, void *arg);
+
+/*
+ * saved_find(store, name, lisp, s, journal, err):
+ * Read and check the description of ${name}.
+ *
+ * lisp        the Lisp that would run it, as zygote_lisp(); "" when not known yet: then that is not checked
+ * s           out: saved_fini() it when true was returned
+ * journal     out: what was evaluated is added to it; may be NULL
+ * Errors      ERR_NOT_FOUND: there is no such save; ERR_INVALID: it is torn, foreign, or another Lisp's
+ */
+bool saved_find(struct saved_store *store, const char *name, const char *lisp, struct saved *s, struct journal *journal, struct err *err);
+void saved_fini(struct saved *s);
+
+/* saved_exists(store, name): is there a description of that name? */
+bool saved_exists(const struct saved_store *store, const char *name);
+
+#endif

@@ -1,0 +1,198 @@
+/*
+ * Saving a session: a copy of its process writes itself to a file and ends, while the session goes on; then the file is made
+ * to count (saved.c).
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/check.h"
+#include "base/memory.h"
+#include "base/text.h"
+#include "session/saved.h"
+#include "session/session_internal.h"
+
+#define SAVE_MS 300000
+
+struct saving {
+    struct list node;
+    struct session *session; /* NULL when it was closed: then only the end of the commit is waited for */
+    struct operation *op;    /* NULL when it was cancelled */
+    struct worker *worker;   /* the copy; NULL once it has ended */
+    uv_timer_t *timer;
+    struct saved saved;
+    uint64_t started_at;
+    char *refusal;
+    bool is_committing;
+};
+
+static void free_handle(uv_handle_t *handle)
+{
+    free(handle);
+}
+
+static void saving_free(struct saving *v)
+{
+    list_remove(&v->node);
+    worker_free(v->worker);
+    uv_close((uv_handle_t *)v->timer, free_handle);
+    saved_fini(&v->saved);
+    free(v->refusal);
+    free(v);
+}
+
+/* The last thing that happens to it. */
+static void answer(struct saving *v, enum outcome_kind kind, const char *text)
+{
+    struct operation *op = v->op;
+    struct session *s = v->session;
+    v->op = NULL;
+    if (op != NULL && s != NULL) {
+        op->saving = NULL;
+        struct outcome outcome = {.kind = kind, .why = text, .text = text};
+        session_deliver(s, op, &outcome);
+    }
+    saving_free(v);
+}
+
+static void on_committed(void *arg, uint64_t size, const struct err *err)
+{
+    struct saving *v = arg;
+    v->is_committing = false;
+    if (v->session == NULL || err != NULL) {
+        answer(v, OUTCOME_UNAVAILABLE, err == NULL ? "" : err->message);
+        return;
+    }
+    struct strbuf text;
+    strbuf_init(&text, 0);
+    strbuf_addf(&text, "Saved session %s, the state after evaluation %llu.\nFile: %s\nSize: ", v->saved.name, (unsigned long long)v->saved.evaluations, v->saved.image);
+    text_add_grouped(&text, size);
+    strbuf_addf(&text, " bytes\nTime: %.1f s", (double)(uv_now(v->session->all->loop) - v->started_at) / 1000.0);
+    answer(v, OUTCOME_OK, strbuf_string(&text));
+    strbuf_fini(&text);
+}
+
+static void on_ready(void *arg, const struct sexp *hello)
+{
+    (void)hello;
+    struct saving *v = arg;
+    struct strbuf request;
+    strbuf_init(&request, 0);
+    sexp_write_symbol(&request, "save");
+    sexp_write_symbol(&request, "path");
+    sexp_write_string(&request, v->saved.image, strlen(v->saved.image));
+    sexp_write_symbol(&request, "compressed");
+    sexp_write_boolean(&request, true);
+    worker_call(v->worker, &request, NULL, 0);
+    strbuf_fini(&request);
+}
+
+/* It answers only when it cannot; otherwise it ends. */
+static void on_reply(void *arg, struct sexp_document *reply)
+{
+    struct saving *v = arg;
+    const char *why = sexp_string(sexp_nth(sexp_root(reply), 2), NULL);
+    const char *message = sexp_string(sexp_get(sexp_root(reply), 2, "message"), NULL);
+    v->refusal = xstrdup(why != NULL ? why : message != NULL ? message : "The Lisp could not be saved.");
+    sexp_document_free(reply);
+    worker_kill(v->worker);
+}
+
+static void on_progress(void *arg, const struct sexp *event)
+{
+    (void)arg;
+    (void)event;
+}
+
+static void on_gone(void *arg, const struct child_end *end)
+{
+    struct saving *v = arg;
+    worker_free(v->worker);
+    v->worker = NULL;
+    if (v->refusal == NULL && end->is_known && end->signal == 0 && end->exit_code == 0 && access(v->saved.image, R_OK) == 0) {
+        v->is_committing = true;
+        uv_timer_stop(v->timer);
+        saved_commit(v->session->all->store, &v->saved, &v->session->journal, on_committed, v);
+        return;
+    }
+    unlink(v->saved.image);
+    char text[600];
+    if (v->refusal != NULL)
+        snprintf(text, sizeof text, "The session was not saved: %.500s", v->refusal);
+    else if (!end->is_known)
+        snprintf(text, sizeof text, "The session was not saved: %.500s", v->session->why_no_checkpoint != NULL ? v->session->why_no_checkpoint : "a copy of its process could not be made.");
+    else
+        snprintf(text, sizeof text, "The session was not saved: the copy that was to write it %s %d. Is there room in %.300s?",
+                 end->signal != 0 ? "was ended by signal" : "exited with code", end->signal != 0 ? end->signal : end->exit_code, saved_store_directory(v->session->all->store));
+    answer(v, OUTCOME_UNAVAILABLE, text);
+}
+
+static void on_late(uv_timer_t *timer)
+{
+    struct saving *v = timer->data;
+    v->refusal = xstrdup("it took longer than five minutes.");
+    worker_kill(v->worker);
+}
+
+bool saving_start(struct session *s, struct operation *op)
+{
+    struct err err;
+    char *path = NULL;
+    err_set(&err, ERR_INVALID, "Sessions cannot be saved: no directory for it (--state-dir).");
+    if (s->all->store != NULL)
+        path = saved_prepare(s->all->store, s->name, &err);
+    if (path == NULL) {
+        session_deliver(s, op, &(struct outcome){.kind = OUTCOME_UNAVAILABLE, .why = err.message});
+        return false;
+    }
+    struct saving *v = xcalloc(1, sizeof *v);
+    v->session = s;
+    v->op = op;
+    v->started_at = uv_now(s->all->loop);
+    v->saved = (struct saved){.name = xstrdup(s->name), .image = path, .lisp = xstrdup(zygote_lisp(s->all->zygote)), .package = xstrdup(session_package(s)), .evaluations = s->at};
+    struct worker_events events = {.on_ready = on_ready, .on_reply = on_reply, .on_progress = on_progress, .on_gone = on_gone, .arg = v};
+    int channel;
+    v->worker = worker_new_copy(s->worker, &events, &channel, &err);
+    v->timer = xcalloc(1, sizeof *v->timer);
+    CHECK(uv_timer_init(s->all->loop, v->timer) == 0);
+    v->timer->data = v;
+    list_init(&v->node);
+    list_append(&s->savings, &v->node);
+    list_remove(&op->node);
+    op->saving = v;
+    if (v->worker == NULL) {
+        answer(v, OUTCOME_UNAVAILABLE, err.message);
+        return false;
+    }
+    uv_timer_start(v->timer, on_late, SAVE_MS, 0);
+    worker_fork(s->worker, &channel, 1);
+    return true;
+}
+
+/* A commit goes on to its end in its thread; nobody is told. */
+void saving_cancel(struct saving *v)
+{
+    v->op = NULL;
+    if (!v->is_committing) {
+        unlink(v->saved.image);
+        saving_free(v);
+    }
+}
+
+void savings_cancel(struct session *s)
+{
+    struct list *node, *next;
+    list_for_each(node, next, &s->savings)
+    {
+        struct saving *v = list_entry(node, struct saving, node);
+        struct operation *op = v->op;
+        if (op != NULL) {
+            op->saving = NULL;
+            session_deliver(s, op, &(struct outcome){.kind = OUTCOME_UNAVAILABLE, .why = "The session was closed."});
+        }
+        v->session = NULL;
+        list_remove(&v->node);
+        saving_cancel(v);
+    }
+}
