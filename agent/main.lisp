@@ -18,6 +18,17 @@
 (defvar *own-process* 0
   "The id of the process that may speak on the channel.")
 
+(defvar *leaving* nil
+  "The reply that is carried to the top level while cleanup forms of the user's run, or NIL.")
+
+(defun leave (message)
+  "Unwind to the top level and reply MESSAGE there. Of what fails on the way the first is the reply.
+Cleanup forms that fail or loop are not served in: the next request finds the top level."
+  (when (or (null *leaving*)
+            (and (eq :ok (second *leaving*)) (eq :error (second message))))
+    (setf *leaving* message))
+  (throw 'top-level *leaving*))
+
 (defun reply (message)
   "End the request that runs with MESSAGE."
   (setf *token* 0)
@@ -25,7 +36,8 @@
   (unless (= (process-id) *own-process*)
     ;; User code has forked; its child has no part in this conversation.
     (end-process 0))
-  (setf *id* nil)
+  (setf *id* nil
+        *leaving* nil)
   (unless (send-message message)
     (send-message (if (eq :error (second message))
                       (minimal-report (first message) :error nil)
@@ -39,7 +51,8 @@
         (t :error)))
 
 (defun serve-error (condition kind)
-  "Report CONDITION to the request that runs and serve inside its context. Never returns."
+  "Report CONDITION to the request that runs and serve inside its context. Never returns.
+On the way to the top level there is no serving: the report goes there, and the rest is unwound."
   (let ((frame (signalling-frame))
         (id *id*)
         ;; Where the stack ended, there is room for the agent's printing but not for any.
@@ -52,9 +65,11 @@
               (message (catch 'report
                          (call-with-debugger (lambda () (error-reply id kind condition frame))
                                              #'debugger))))
-         (reply (if (consp message)
-                    message
-                    (minimal-report id kind condition)))
+         (unless (consp message)
+           (setf message (minimal-report id kind condition)))
+         (when *leaving*
+           (leave message))
+         (reply message)
          (repair-descriptors)
          (let ((*error-condition* condition)
                (*error-frame* frame))
@@ -84,11 +99,11 @@
   (cond ((or (zerop token) (/= token *token*))
          (setf *early-interrupt* token))
         ((= token *interrupted*)
-         (throw 'top-level
-           (list *id* :error :type "INTERRUPTED" :message "The evaluation was interrupted."
-                             :kind :interrupt :classes '() :restarts '()
-                             :frames *last-frames* :total-frames (length *last-frames*)
-                             :package (session-package-name))))
+         (leave
+          (list *id* :error :type "INTERRUPTED" :message "The evaluation was interrupted."
+                            :kind :interrupt :classes '() :restarts '()
+                            :frames *last-frames* :total-frames (length *last-frames*)
+                            :package (session-package-name))))
         (t
          (setf *interrupted* token)
          (cond ((not *reporting*)
@@ -156,7 +171,7 @@
                  (setf *id* id
                        *interrupted* 0
                        *token* (getf arguments :token 0))
-                 (throw 'top-level (list id :ok)))
+                 (leave (list id :ok)))
                 (t
                  (reply (list id :ok)))))))))
 

@@ -46,6 +46,26 @@ Case does not count."
                  (replace row next)))
       (aref row n))))
 
+(defun letters (string)
+  "Return a set of the letters in STRING, as bits. One edit changes at most two of them."
+  (declare (type simple-string string) (optimize (speed 2) (safety 1)))
+  (let ((set 0))
+    (declare (type (unsigned-byte 32) set))
+    (macrolet ((collect ()
+                 `(loop for character across string
+                        do (setf set (logior set (ash 1 (logand 31 (char-code character))))))))
+      (if (typep string '(simple-array character (*))) (collect) (collect)))
+    set))
+
+(declaim (inline worth-comparing-p))
+(defun worth-comparing-p (candidate length letters limit)
+  "True unless it is clear that CANDIDATE is farther than LIMIT from a name so long of LETTERS.
+Comparing to the end costs a hundred times as much, and nearly all names are far."
+  (declare (type simple-string candidate) (type index length) (type (unsigned-byte 32) letters)
+           (type (integer 0 8) limit))
+  (and (<= (abs (- (length candidate) length)) limit)
+       (<= (logcount (logxor letters (letters candidate))) (* 2 limit))))
+
 (defun allowed-distance (name)
   (let ((length (length name)))
     (cond ((< length 3) 0)
@@ -61,12 +81,15 @@ Case does not count."
 (defun near-strings (name candidates)
   "List those of CANDIDATES that are near NAME, the nearest first."
   (let* ((name (common-string name))
+         (letters (letters name))
          (limit (allowed-distance name))
          (found '()))
     (dolist (candidate candidates)
-      (let ((distance (distance name (common-string candidate) limit)))
-        (when (<= distance limit)
-          (push (cons distance candidate) found))))
+      (when (and (simple-string-p candidate)
+                 (worth-comparing-p candidate (length name) letters limit))
+        (let ((distance (distance name (common-string candidate) limit)))
+          (when (<= distance limit)
+            (push (cons distance candidate) found)))))
     (mapcar #'cdr (stable-sort (remove-duplicates found :key #'cdr :test #'string=)
                                #'< :key #'car))))
 
@@ -86,13 +109,14 @@ Case does not count."
   "List symbols with names near NAME that satisfy TEST, the most likely first.
 Those with the same name come first, from whatever package; then those accessible here."
   (declare (type function test))
-  (let ((same '())
-        (near '())
-        (limit (allowed-distance name))
-        (name (common-string name))
-        (left +symbols-compared+)
-        (here (session-package)))
-    (declare (type fixnum left))
+  (let* ((same '())
+         (near '())
+         (limit (allowed-distance name))
+         (name (common-string name))
+         (letters (letters name))
+         (left +symbols-compared+)
+         (here (session-package)))
+    (declare (type fixnum left) (type (integer 0 8) limit))
     (dolist (package (list-all-packages))
       (multiple-value-bind (symbol status) (find-symbol name package)
         (when (and status (funcall test symbol) (not (agent-symbol-p symbol)))
@@ -101,7 +125,7 @@ Those with the same name come first, from whatever package; then those accessibl
       (when (minusp (decf left))
         (return))
       (let ((other (symbol-name symbol)))
-        (when (<= (abs (- (length other) (length name))) limit)
+        (when (worth-comparing-p other (length name) letters limit)
           (let ((distance (distance name (common-string other) limit)))
             (when (and (<= 1 distance limit) (funcall test symbol))
               (pushnew (cons distance symbol) near :key #'cdr))))))

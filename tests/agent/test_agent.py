@@ -507,6 +507,35 @@ class Errors(AgentTest):
         self.assertEqual(self.session.ask("abort").status, "ok")
         self.values("1", "1")
 
+    def test_cleanup_that_has_to_be_stopped_leaves_no_error_behind(self):
+        identifier, token = self.session.start_evaluation("(unwind-protect (loop) (loop))")
+        time.sleep(0.1)
+        self.session.interrupt(token)
+        reply = self.session.answer(identifier)
+        self.assertEqual([r[0] for r in reply.restarts], ["CONTINUE", "RETRY", "ABORT"])
+        identifier = self.session.send("abort", token=77)
+        time.sleep(0.1)
+        self.session.interrupt(77)
+        reply = self.session.answer(identifier)
+        self.assertEqual((reply.status, reply.kind), ("error", "interrupt"))
+        self.assertEqual(self.session.ask("frames").status, "refused")
+        copy = self.session.fork(with_pipes=False)
+        copy.ask("replay", code="(defun f (x) x)", package="CL-USER")
+        self.assertEqual([r[0] for r in copy.evaluate("(car 1)").restarts], ["RETRY", "ABORT"])
+
+    def test_of_two_errors_while_unwinding_the_first_is_reported(self):
+        self.session.evaluate('(unwind-protect (unwind-protect (error "1") (error "2")) (error "3"))')
+        reply = self.session.ask("abort")
+        self.assertEqual((reply.status, reply.message), ("error", "2"))
+        self.assertEqual(self.session.ask("frames").status, "refused")
+        self.values("1", "1")
+
+    def test_cleanup_that_leaves_for_elsewhere_goes_on_there(self):
+        self.session.evaluate('(block b (unwind-protect (error "first") (return-from b 7)))')
+        reply = self.session.ask("abort")
+        self.assertEqual((reply.status, reply.lists("values")), ("ok", ["7"]))
+        self.assertEqual(self.fails("(car 1)").restarts[0][0], "RETRY")
+
     def test_what_was_printed_before_an_error_is_there(self):
         reply = self.fails('(format t "hello") (format *error-output* "oh") (error "boom")')
         self.assertEqual((reply.stdout, reply.stderr), ("hello", "oh"))
@@ -518,6 +547,140 @@ class Errors(AgentTest):
                 file.write(";; a comment\n\n(defun from-file (x)\n  (1+ (car x)))\n")
             self.assertEqual(self.session.ask("load-file", path=path).status, "ok")
             self.assertEqual(self.fails("(from-file 1)").frames[0][1], f"{path}:3")
+
+    def test_lines_of_large_files_are_found_and_found_fast(self):
+        with tempfile.TemporaryDirectory() as directory:
+            path = os.path.join(directory, "large.lisp")
+            with open(path, "w") as file:
+                for number in range(12):
+                    file.write(('(list "\u00e9 ' + "x" * 90 + '")\n') * 1000)
+                    call = f"f{number - 1} x" if number else "car x"
+                    file.write(f"#| a #| nested |# ; block\n|#  ; and a line\n"
+                               f"(defun f{number} (x) (list ({call})))\n")
+            with open(path) as file:
+                lines = file.read().split("\n")
+            self.assertEqual(self.session.ask("load-file", path=path).status, "ok")
+            reply = self.fails("(f11 1)")
+            places = [frame[1] for frame in reply.frames if frame[1]]
+            self.assertGreaterEqual(len(places), 12, places)
+            for place in places:
+                name, line = place.rsplit(":", 1)
+                self.assertEqual(name, path)
+                self.assertIn("(defun f", lines[int(line) - 1])
+            start = time.monotonic()
+            for _ in range(20):
+                self.fails("(f11 1)")
+            self.assertLess(time.monotonic() - start, 1)
+            # What has changed since it was loaded has no lines.
+            with open(path, "a") as file:
+                file.write(" ")
+            os.utime(path, (time.time() + 10, time.time() + 10))
+            self.assertEqual(self.fails("(f11 1)").frames[1][1], path)
+
+
+class Entering(AgentTest):
+    def frozen(self, code):
+        """Evaluate code, which fails, and return a copy that stands at the error."""
+        self.assertEqual(self.session.evaluate(code).status, "error")
+        copy = self.session.fork(with_pipes=False)
+        self.assertEqual(self.session.ask("abort").status, "ok")
+        return copy
+
+    def test_variables_of_a_frame_can_be_used(self):
+        self.ok("(defun f (x y) (declare (optimize (debug 3))) (list (car x) y))")
+        copy = self.frozen("(f 41 2)")
+        self.assertEqual(copy.ask("frames").frames[0][0], "(F 41 2)")
+        reply = copy.ask("evaluate-in-frame", frame=0, code="(+ x y)")
+        self.assertEqual((reply.status, reply.lists("values")), ("ok", ["43"]))
+        reply = copy.ask("evaluate-in-frame", frame=0, code="(defvar *seen* x) (error \"~a\" y)")
+        self.assertEqual((reply.status, reply.message), ("error", "2"))
+
+    def test_there_is_a_frame_only_in_an_error(self):
+        self.assertEqual(self.session.ask("evaluate-in-frame", frame=0, code="1").status, "refused")
+
+    def test_a_restart_goes_on_with_a_value(self):
+        copy = self.frozen('(* 2 (restart-case (error "no") (use-value (x) (+ x 1))))')
+        reply = copy.ask("invoke-restart", restart="use-value", value="(+ 10 10)")
+        self.assertEqual((reply.status, reply.lists("values")), ("ok", ["42"]))
+        self.assertEqual(copy.ask("frames").status, "refused")
+        self.assertEqual(copy.evaluate("*").values, ["42"])
+
+    def test_a_restart_has_a_number(self):
+        copy = self.frozen('(restart-case (error "no") (one () 1) (two () 2))')
+        self.assertEqual(copy.ask("invoke-restart", restart="2").values, ["2"])
+
+    def test_a_fix_comes_before_the_restart(self):
+        self.ok("(defun half (x) (/ x 0))")
+        copy = self.frozen("(list (half 8))")
+        reply = copy.ask("invoke-restart", restart="RETRY", code="(defun half (x) (/ x 2))")
+        self.assertEqual((reply.status, reply.lists("values")), ("ok", ["(4)"]))
+
+    def test_definitions_made_since_come_before_the_restart(self):
+        copy = self.frozen("(missing-thing 8)")
+        reply = copy.ask("invoke-restart", restart="retry",
+                         definitions=[["(defun missing-thing (x) (* x 3)) (setf *x* 9)", "CL-USER"]])
+        self.assertEqual((reply.status, reply.lists("values")), ("ok", ["24"]))
+
+    def test_an_unknown_restart_is_refused(self):
+        self.assertEqual(self.frozen("(car 1)").ask("invoke-restart", restart="NO-SUCH").status,
+                         "refused")
+        self.assertEqual(self.session.ask("invoke-restart", restart="RETRY").status, "refused")
+
+    def test_an_interrupted_evaluation_continues(self):
+        identifier, token = self.session.start_evaluation(
+            "(let ((end (+ (get-internal-real-time) (* 3/10 internal-time-units-per-second))))"
+            " (loop while (< (get-internal-real-time) end)) :done)")
+        time.sleep(0.1)
+        self.session.interrupt(token)
+        reply = self.session.answer(identifier)
+        self.assertEqual(reply.restarts[0][0], "CONTINUE")
+        copy = self.session.fork(with_pipes=False)
+        self.assertEqual(self.session.ask("abort").status, "ok")
+        reply = copy.ask("invoke-restart", restart="CONTINUE")
+        self.assertEqual((reply.status, reply.lists("values")), ("ok", [":DONE"]))
+
+    def test_a_resumed_evaluation_can_be_interrupted_again(self):
+        identifier, token = self.session.start_evaluation("(loop)")
+        time.sleep(0.1)
+        self.session.interrupt(token)
+        self.assertEqual(self.session.answer(identifier).status, "error")
+        identifier = self.session.send("invoke-restart", restart="CONTINUE", token=88)
+        time.sleep(0.1)
+        self.session.interrupt(88)
+        reply = self.session.answer(identifier)
+        self.assertEqual((reply.status, reply.kind), ("error", "interrupt"))
+        self.assertEqual(self.session.ask("abort").status, "ok")
+        self.values("1", "1")
+
+
+class Past(AgentTest):
+    def test_a_probe_walks_the_heap(self):
+        self.assertEqual(self.session.ask("probe").status, "ok")
+
+    def test_a_replay_evaluates_definitions_only(self):
+        code = """
+            (defvar *ran* 0)
+            (incf *ran*)
+            (defun twice (x) (* 2 x))
+            (let ((base 10)) (defun add (x) (+ base x)))
+            (setf (symbol-function 'same) #'identity)
+            (format t "not again")
+            (defpackage :mine (:use :cl))
+            (in-package :mine)
+            (defparameter *here* 1)
+            (defun broken () . (1 2))"""
+        reply = self.session.ask("replay", code=code, package="CL-USER")
+        self.assertEqual((reply.status, reply.evaluated, reply.failed, reply.stdout),
+                         ("ok", 8, 0, ""), reply)
+        self.assertEqual(reply.package, "MINE")
+        self.values("(list cl-user::*ran* (cl-user::twice 4) (cl-user::add 1) (cl-user::same 3) *here*)",
+                    "(0 8 11 3 1)")
+
+    def test_definitions_that_fail_are_counted(self):
+        reply = self.session.ask("replay", package="CL-USER",
+                                 code='(defvar *a* (error "x")) (defvar *b* 2) (defun (')
+        self.assertEqual((reply.status, reply.evaluated, reply.failed), ("ok", 1, 1))
+        self.values("*b*", "2")
 
 
 class ReaderErrors(AgentTest):
