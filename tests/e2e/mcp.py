@@ -28,7 +28,6 @@ import sys
 import tempfile
 import threading
 import time
-import traceback
 import unittest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -700,20 +699,20 @@ class TapResult(unittest.TestResult):
         super().startTest(test)
         self.notes, self.reason = [], None
 
-    def _note(self, error):
-        self.notes.append("".join(traceback.format_exception(*error)))
+    def _note(self, test, error):
+        self.notes.append(self._exc_info_to_string(error, test))  # without the frames of unittest itself
 
     def addError(self, test, error):
-        self._note(error)
+        self._note(test, error)
         if not isinstance(test, unittest.TestCase):  # setUpClass, tearDownClass
             self._print(test)
 
     def addFailure(self, test, error):
-        self._note(error)
+        self._note(test, error)
 
     def addSubTest(self, test, subtest, error):
         if error is not None:
-            self.notes.append("%s\n%s" % (subtest._subDescription(), "".join(traceback.format_exception(*error))))
+            self.notes.append("%s\n%s" % (subtest._subDescription(), self._exc_info_to_string(error, test)))
 
     def addSkip(self, test, reason):
         self.reason = reason

@@ -1,5 +1,6 @@
 """The official TypeScript clients of both generations list and call tools; tests/clients has the scripts."""
 
+import glob
 import os
 import shutil
 import subprocess
@@ -10,9 +11,9 @@ CLIENTS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 
 
 def node():
-    """npm's own where scripts/setup brought one, because the system's is too old."""
-    own = os.path.join(CLIENTS, "node_modules", ".bin", "node")
-    return own if os.path.exists(own) else shutil.which("node")
+    """The one that scripts/setup brought where the system's is too old, else the system's."""
+    own = glob.glob(os.path.join(CLIENTS, "node_modules", "node-linux-*", "bin", "node"))
+    return own[0] if own else shutil.which("node")
 
 
 class OfficialClients(mcp.TestCase):
