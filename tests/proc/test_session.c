@@ -1,0 +1,1176 @@
+/*
+ * The whole life of sessions over a fake Lisp: the ladder, cancels, deaths in each state, resets, starts that fail. Whatever
+ * happens, each operation is answered exactly once.
+ */
+#include "proc_test.h"
+
+#include <dirent.h>
+#include <limits.h>
+
+#include "base/log.h"
+#include "lisp/zygote.h"
+#include "session/session.h"
+
+struct fixture {
+    uv_loop_t loop;
+    struct children *children;
+    struct zygote *zygote;
+    struct zygote_options options;
+    struct sessions *all;
+    struct session *s;
+    char cache[64];
+    int checkpoints; /* how many a session keeps; none unless the test is about them */
+    size_t descriptors;
+};
+
+/* An operation and what became of it. */
+struct call {
+    struct fixture *fixture;
+    struct operation *op; /* NULL once answered or taken back */
+    bool is_over;
+    int answers;
+    enum outcome_kind kind;
+    char type[60], message[600], value[200], why[600], note[300];
+    size_t frames, locals;
+    uint64_t output[2];
+    char printed[100];
+    double progress_s;
+    char progress[100];
+    bool saw_progress;
+    struct call *next; /* submitted inside done */
+};
+
+static void on_done(void *arg, const struct outcome *o);
+
+static void take(char *to, size_t size, const char *from)
+{
+    snprintf(to, size, "%s", from == NULL ? "" : from);
+}
+
+static void on_progress(void *arg, double elapsed_s, uint64_t output_bytes, const char *message)
+{
+    struct call *c = arg;
+    (void)output_bytes;
+    c->progress_s = elapsed_s;
+    take(c->progress, sizeof c->progress, message);
+    c->saw_progress = true;
+}
+
+static void submit(struct fixture *f, struct call *c, const char *code, int timeout_ms, bool keeps_record)
+{
+    struct strbuf request;
+    strbuf_init(&request, 0);
+    sexp_write_symbol(&request, "evaluate");
+    sexp_write_symbol(&request, "code");
+    sexp_write_string(&request, code, strlen(code));
+    c->fixture = f;
+    struct operation_options options = {
+        .request = &request, .what = code, .timeout_ms = timeout_ms, .keeps_record = keeps_record, .done = on_done, .on_progress = on_progress, .arg = c};
+    int before = c->answers;
+    c->is_over = false;
+    c->op = session_run(f->s, &options);
+    assert_int_equal(c->answers, before); /* never from inside the call */
+    strbuf_fini(&request);
+}
+
+static bool is_tearing_down;
+
+static void on_done(void *arg, const struct outcome *o)
+{
+    struct call *c = arg;
+    if (is_tearing_down)
+        return; /* the calls of a test that failed are gone */
+    c->answers++;
+    c->is_over = true;
+    c->op = NULL;
+    c->kind = o->kind;
+    c->value[0] = c->type[0] = c->message[0] = c->note[0] = c->why[0] = '\0';
+    if (o->kind == OUTCOME_OK || o->kind == OUTCOME_REFUSED)
+        take(c->value, sizeof c->value, sexp_string(sexp_nth(sexp_get(o->reply, 2, "values"), 0), NULL));
+    if (o->kind == OUTCOME_ERROR) {
+        take(c->type, sizeof c->type, o->error->type);
+        take(c->message, sizeof c->message, o->error->message);
+        take(c->note, sizeof c->note, o->error->session_note);
+        c->frames = sexp_count(error_record_frames(o->error));
+    }
+    take(c->why, sizeof c->why, o->why);
+    for (int i = 0; i < 2; i++)
+        c->output[i] = o->output[i]->total;
+    size_t n = capture_read(o->output[0], 0, c->printed, sizeof c->printed - 1);
+    c->printed[n] = '\0';
+    if (c->next != NULL)
+        submit(c->fixture, c->next, "value next", 0, true);
+}
+
+static void wait_for(struct fixture *f, struct call *c)
+{
+    if (!run_until(&f->loop, is_set, &c->is_over, LIMIT_MS))
+        fail_msg("no answer; the session is %s", session_state_name(f->s));
+    assert_int_equal(c->answers, 1);
+}
+
+/* Run it and wait. */
+static struct call evaluated(struct fixture *f, const char *code, int timeout_ms)
+{
+    struct call c = {0};
+    submit(f, &c, code, timeout_ms, true);
+    wait_for(f, &c);
+    return c;
+}
+
+static void assert_value(struct fixture *f, const char *code, const char *value)
+{
+    struct call c = evaluated(f, code, 0);
+    if (c.kind != OUTCOME_OK)
+        fail_msg("%s: %s %s %s", code, c.type, c.message, c.why);
+    assert_string_equal(c.value, value);
+}
+
+struct wanted_state {
+    struct session *session;
+    const char *name;
+};
+
+static bool is_in_state(void *arg)
+{
+    const struct wanted_state *w = arg;
+    return strcmp(session_state_name(w->session), w->name) == 0;
+}
+
+static void wait_for_state(struct fixture *f, const char *name)
+{
+    struct wanted_state w = {f->s, name};
+    if (!run_until(&f->loop, is_in_state, &w, LIMIT_MS))
+        fail_msg("the session is %s, not %s", session_state_name(f->s), name);
+}
+
+static bool has_notice(void *arg)
+{
+    return session_notice(arg)->len > 0;
+}
+
+static const char *const settings[] = {"FAKE_BUILD", "FAKE_START", "FAKE_USER_INIT", "FAKE_FORK", "FAKE_FREEZE", "FAKE_COPY"};
+
+static void open_all(struct fixture *f)
+{
+    struct limits limits;
+    struct err err;
+    limits_init(&limits);
+    limits.value[LIMIT_CHECKPOINTS] = f->checkpoints;
+    f->zygote = zygote_new(&f->loop, f->children, &f->options);
+    f->all = sessions_new(&f->loop, f->zygote, NULL, &limits);
+    f->s = sessions_create(f->all, "default", &err);
+    assert_non_null(f->s);
+}
+
+static int set_up(void **state)
+{
+    struct fixture *f = calloc(1, sizeof *f);
+    static char lisp[4200];
+    struct err err;
+    assert_no_process_left();
+    f->descriptors = count_descriptors();
+    for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++)
+        unsetenv(settings[i]);
+    snprintf(f->cache, sizeof f->cache, "/tmp/test-session-XXXXXX");
+    assert_non_null(mkdtemp(f->cache));
+    setenv("XDG_CACHE_HOME", f->cache, 1);
+    uv_loop_init(&f->loop);
+    f->children = children_new(&f->loop, &err);
+    snprintf(lisp, sizeof lisp, "%s", helper_path("fake_agent"));
+    f->options = (struct zygote_options){.lisp = lisp, .heap_mib = 2048};
+    open_all(f);
+    *state = f;
+    return 0;
+}
+
+static void remove_cache(const char *root)
+{
+    char folder[400], path[800];
+    snprintf(folder, sizeof folder, "%s/cl-mcp-server", root);
+    DIR *d = opendir(folder);
+    const struct dirent *entry;
+    while (d != NULL && (entry = readdir(d)) != NULL) {
+        snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+        unlink(path);
+    }
+    if (d != NULL)
+        closedir(d);
+    rmdir(folder);
+    assert_int_equal(rmdir(root), 0);
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+    is_tearing_down = true;
+    sessions_free(f->all);
+    zygote_free(f->zygote);
+    children_free(f->children);
+    is_tearing_down = false;
+    uv_run(&f->loop, UV_RUN_DEFAULT);
+    assert_int_equal(uv_loop_close(&f->loop), 0);
+    assert_no_process_left();
+    assert_int_equal(count_descriptors(), f->descriptors);
+    remove_cache(f->cache);
+    free(f);
+    return 0;
+}
+
+/* ---- the plain course ---- */
+
+static void the_first_operation_starts_a_process(void **state)
+{
+    struct fixture *f = *state;
+    struct call c = {0};
+    assert_string_equal(session_state_name(f->s), "absent");
+    assert_int_equal(session_pid(f->s), 0);
+    assert_string_equal(session_package(f->s), "CL-USER");
+    submit(f, &c, "value 3", 0, true);
+    assert_string_equal(session_state_name(f->s), "starting");
+    wait_for(f, &c);
+    assert_int_equal(c.kind, OUTCOME_OK);
+    assert_string_equal(c.value, "3");
+    assert_string_equal(session_state_name(f->s), "idle");
+    assert_true(session_pid(f->s) > 1);
+    assert_string_equal(session_package(f->s), "FAKE-USER");
+    assert_int_equal(session_evaluations(f->s), 1);
+    assert_string_equal(zygote_lisp(f->zygote), "FAKE 1.0");
+}
+
+static void operations_run_one_after_the_other_in_the_order_given(void **state)
+{
+    struct fixture *f = *state;
+    struct call calls[20] = {{0}};
+    for (int i = 0; i < 20; i++)
+        submit(f, &calls[i], "count", 0, true);
+    wait_for(f, &calls[19]);
+    for (int i = 0; i < 20; i++) {
+        assert_int_equal(calls[i].answers, 1);
+        assert_int_equal(atoi(calls[i].value), i + 1);
+    }
+}
+
+static void output_belongs_to_its_own_operation(void **state)
+{
+    struct fixture *f = *state;
+    struct call one = evaluated(f, "print first;complain !!;value 1", 0), two = evaluated(f, "print second;value 2", 0);
+    assert_string_equal(one.printed, "first");
+    assert_int_equal(one.output[1], 2);
+    assert_string_equal(two.printed, "second");
+    assert_int_equal(two.output[1], 0);
+}
+
+static void a_refusal_is_no_error(void **state)
+{
+    struct fixture *f = *state;
+    struct call c = evaluated(f, "refuse", 0);
+    assert_int_equal(c.kind, OUTCOME_REFUSED);
+    assert_int_equal(session_error_count(f->s), 0);
+    assert_string_equal(session_state_name(f->s), "idle");
+}
+
+static void progress_is_told_about_once_a_second(void **state)
+{
+    struct fixture *f = *state;
+    struct call c = {0};
+    submit(f, &c, "progress compiling;wait 0", 0, true);
+    assert_true(run_until(&f->loop, is_set, &c.saw_progress, LIMIT_MS));
+    assert_true(c.progress_s >= 0.9);
+    assert_string_equal(c.progress, "compiling");
+    session_cancel(c.op);
+    sessions_close(f->s);
+    f->s = NULL;
+    assert_int_equal(c.answers, 0);
+}
+
+/* ---- errors ---- */
+
+static void an_error_is_recorded_with_its_locals_and_cleared_by_success(void **state)
+{
+    setenv("FAKE_FREEZE", "refuse", 1);
+    struct fixture *f = *state;
+    struct call c = evaluated(f, "print so far;error MY-ERROR", 0);
+    assert_int_equal(c.kind, OUTCOME_ERROR);
+    assert_string_equal(c.type, "MY-ERROR");
+    assert_string_equal(c.message, "The fake signals.");
+    assert_string_equal(c.printed, "so far");
+    assert_int_equal(c.frames, 2);
+    wait_for_state(f, "idle");
+    const struct error_record *r = session_last_error(f->s);
+    assert_non_null(r);
+    assert_int_equal(r->sequence, 1);
+    assert_int_equal(sexp_count(sexp_nth(error_record_frames(r), 0)), 3);
+    assert_value(f, "value 1", "1");
+    assert_null(session_last_error(f->s));
+    assert_int_equal(session_error_count(f->s), 1);
+    assert_ptr_equal(session_error(f->s, 0), r);
+}
+
+static void an_error_of_an_operation_that_keeps_no_record_leaves_the_last_one(void **state)
+{
+    struct fixture *f = *state;
+    struct call c = {0}, look = {0};
+    evaluated(f, "error KEPT", 0);
+    submit(f, &c, "error PASSING", 0, false);
+    wait_for(f, &c);
+    assert_string_equal(c.type, "PASSING");
+    wait_for_state(f, "idle");
+    submit(f, &look, "value 1", 0, false);
+    wait_for(f, &look);
+    assert_string_equal(session_last_error(f->s)->type, "KEPT");
+    assert_int_equal(session_error_count(f->s), 1);
+    assert_int_equal(session_evaluations(f->s), 1);
+}
+
+static void the_history_keeps_the_last_thirty_two(void **state)
+{
+    struct fixture *f = *state;
+    char code[40], type[40];
+    for (int i = 1; i <= 40; i++) {
+        snprintf(code, sizeof code, "error E-%d", i);
+        evaluated(f, code, 0);
+    }
+    assert_int_equal(session_error_count(f->s), 32);
+    for (int i = 0; i < 32; i++) {
+        snprintf(type, sizeof type, "E-%d", 40 - i);
+        assert_string_equal(session_error(f->s, (size_t)i)->type, type);
+        assert_int_equal(session_error(f->s, (size_t)i)->sequence, 40 - i);
+    }
+    assert_null(session_error(f->s, 32));
+}
+
+static void a_record_survives_the_death_of_its_process(void **state)
+{
+    struct fixture *f = *state;
+    evaluated(f, "error FIRST", 0);
+    evaluated(f, "exit 9", 0);
+    assert_string_equal(session_error(f->s, 1)->type, "FIRST");
+    assert_string_equal(session_last_error(f->s)->type, "PROCESS-EXITED");
+}
+
+/* After a failure: how the look at the frames and the unwinding may go wrong. */
+static void a_failure_after_the_failure_does_not_change_the_reply(void **state)
+{
+    setenv("FAKE_FREEZE", "refuse", 1); /* else there is no look at the frames */
+    static const struct {
+        const char *frames, *abort;
+        bool survives;
+    } rows[] = {
+        {"ok", "ok", true},  {"error", "ok", true}, {"wait", "ok", true},  {"die", "ok", false}, {"deaf", "ok", false},
+        {"ok", "error", true}, {"ok", "wait", true}, {"ok", "die", false}, {"ok", "deaf", false},
+    };
+    struct fixture *f = *state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char code[200];
+        struct call c = {0}, after = {0};
+        pid_t pid = 0;
+        assert_value(f, "value 1", "1");
+        pid = session_pid(f->s);
+        snprintf(code, sizeof code, "frames %s;abort %s;error E", rows[i].frames, rows[i].abort);
+        submit(f, &c, code, 0, true);
+        submit(f, &after, "value after", 0, false);
+        wait_for(f, &c);
+        assert_string_equal(c.type, "E");
+        assert_string_equal(c.note, "");
+        wait_for(f, &after);
+        assert_string_equal(after.value, "after");
+        if ((session_pid(f->s) == pid) != rows[i].survives)
+            fail_msg("frames %s, abort %s: the process %s", rows[i].frames, rows[i].abort, rows[i].survives ? "is another" : "is the same");
+        assert_int_equal(session_notice(f->s)->len > 0, !rows[i].survives);
+        if (!rows[i].survives)
+            assert_non_null(strstr(strbuf_string(session_notice(f->s)), "While the last failed call was being unwound: "));
+        strbuf_clear(session_notice(f->s));
+        /* The record is the same whether its frames could be examined or not. */
+        assert_string_equal(session_last_error(f->s)->type, "E");
+    }
+}
+
+/* ---- the ladder ---- */
+
+static void one_that_obeys_the_first_interrupt_is_stopped_and_the_session_intact(void **state)
+{
+    struct fixture *f = *state;
+    assert_value(f, "value 1", "1");
+    pid_t pid = session_pid(f->s);
+    struct call c = evaluated(f, "print before;wait 1", 300);
+    assert_int_equal(c.kind, OUTCOME_ERROR);
+    assert_string_equal(c.type, "TIMEOUT");
+    assert_non_null(strstr(c.message, "its time limit of 0.3 s. It was interrupted where it was; the session is intact."));
+    assert_non_null(strstr(c.message, "configure-limits"));
+    assert_string_equal(c.printed, "before");
+    assert_int_equal(c.frames, 2);
+    assert_string_equal(session_state_name(f->s), "idle");
+    assert_value(f, "count", "3");
+    assert_int_equal(session_pid(f->s), pid);
+}
+
+static void one_that_obeys_the_second_interrupt_is_stopped_and_the_session_intact(void **state)
+{
+    struct fixture *f = *state;
+    assert_value(f, "value 1", "1");
+    pid_t pid = session_pid(f->s);
+    uint64_t before = uv_hrtime();
+    struct call c = evaluated(f, "wait 2", 200);
+    assert_in_range((uv_hrtime() - before) / 1000000, 1150, 3000);
+    assert_string_equal(c.type, "TIMEOUT");
+    assert_non_null(strstr(c.message, "It gave way to the second interrupt; the session is intact."));
+    assert_int_equal(session_pid(f->s), pid);
+    assert_value(f, "count", "3");
+}
+
+static void one_that_never_obeys_is_killed_and_the_session_goes_on_afresh(void **state)
+{
+    struct fixture *f = *state;
+    struct call queued = {0}, c = {0};
+    assert_value(f, "value 1", "1");
+    pid_t pid = session_pid(f->s);
+    uint64_t before = uv_hrtime();
+    submit(f, &c, "print before;wait 0", 200, true);
+    submit(f, &queued, "count", 0, false);
+    wait_for(f, &c);
+    assert_in_range((uv_hrtime() - before) / 1000000, 2150, 4000);
+    assert_string_equal(c.type, "TIMEOUT");
+    assert_non_null(strstr(c.message, "It did not give way to two interrupts, so its process was killed."));
+    assert_non_null(strstr(c.note, "fresh Lisp"));
+    assert_string_equal(c.printed, "before");
+    wait_for(f, &queued);
+    assert_string_equal(queued.value, "1");
+    assert_int_not_equal(session_pid(f->s), pid);
+    assert_true(has_gone(pid, LIMIT_MS));
+    assert_string_equal(session_last_error(f->s)->type, "TIMEOUT");
+}
+
+static void one_that_finishes_when_interrupted_is_a_success(void **state)
+{
+    struct fixture *f = *state;
+    struct call first = evaluated(f, "finish 1", 200), second = evaluated(f, "finish 2", 200);
+    assert_int_equal(first.kind, OUTCOME_OK);
+    assert_string_equal(first.value, "done");
+    assert_int_equal(second.kind, OUTCOME_OK);
+    assert_null(session_last_error(f->s));
+}
+
+static void a_stopped_one_that_cannot_be_unwound_is_killed_and_keeps_its_frames(void **state)
+{
+    setenv("FAKE_FREEZE", "refuse", 1);
+    static const struct {
+        const char *code, *words;
+        bool is_killed;
+    } rows[] = {
+        {"frames deaf;wait 1", "so its process was killed.", true},
+        {"abort deaf;wait 1", "so its process was killed.", true},
+        {"abort wait;wait 1", "It gave way to the second interrupt; the session is intact.", false},
+    };
+    struct fixture *f = *state;
+    for (size_t i = 0; i < 3; i++) {
+        struct call c = evaluated(f, rows[i].code, 200);
+        assert_string_equal(c.type, "TIMEOUT");
+        if (strstr(c.message, rows[i].words) == NULL)
+            fail_msg("%s: %s", rows[i].code, c.message);
+        assert_int_equal(c.note[0] != '\0', rows[i].is_killed);
+        assert_int_equal(c.frames, 2);
+        assert_value(f, "value 1", "1");
+    }
+}
+
+static void the_limit_is_the_sessions_when_the_call_has_none(void **state)
+{
+    struct fixture *f = *state;
+    struct err err;
+    assert_true(limits_set(session_limits(f->s), LIMIT_TIMEOUT, 0.25, &err));
+    struct call c = evaluated(f, "wait 1", 0);
+    assert_non_null(strstr(c.message, "limit of 0.25 s."));
+}
+
+/* ---- cancelling ---- */
+
+static void a_queued_operation_that_is_cancelled_never_runs(void **state)
+{
+    struct fixture *f = *state;
+    struct call first = {0}, second = {0}, third = {0};
+    submit(f, &first, "count", 0, true);
+    submit(f, &second, "count", 0, true);
+    submit(f, &third, "count", 0, true);
+    session_cancel(second.op);
+    wait_for(f, &third);
+    assert_string_equal(first.value, "1");
+    assert_string_equal(third.value, "2");
+    assert_int_equal(second.answers, 0);
+}
+
+static void the_only_operation_may_be_cancelled_while_the_process_starts(void **state)
+{
+    struct fixture *f = *state;
+    struct call c = {0};
+    submit(f, &c, "count", 0, true);
+    session_cancel(c.op);
+    wait_for_state(f, "idle");
+    assert_int_equal(c.answers, 0);
+    assert_value(f, "count", "1");
+}
+
+static void a_running_operation_that_is_cancelled_is_stopped_and_not_answered(void **state)
+{
+    static const char *const codes[] = {"wait 1", "wait 2", "wait 0", "finish 1", "exit 4"};
+    struct fixture *f = *state;
+    for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++) {
+        struct call c = {0}, after = {0};
+        submit(f, &c, codes[i], 0, true);
+        wait_for_state(f, "running");
+        session_cancel(c.op);
+        submit(f, &after, "value after", 0, true);
+        wait_for(f, &after);
+        assert_string_equal(after.value, "after");
+        assert_int_equal(c.answers, 0);
+    }
+}
+
+static void a_stopped_operation_says_that_it_was_cancelled(void **state)
+{
+    struct fixture *f = *state;
+    struct call c = {0};
+    struct strbuf what;
+    strbuf_init(&what, 0);
+    assert_false(session_stop(f->s, &what));
+    submit(f, &c, "wait 1", 0, true);
+    wait_for_state(f, "running");
+    assert_true(session_stop(f->s, &what));
+    assert_string_equal(strbuf_string(&what), "wait 1");
+    assert_string_equal(session_state_name(f->s), "interrupting");
+    wait_for(f, &c);
+    assert_string_equal(c.type, "CANCELLED");
+    assert_non_null(strstr(c.message, "The evaluation was cancelled after "));
+    assert_null(strstr(c.message, "configure-limits"));
+    assert_string_equal(session_last_error(f->s)->type, "CANCELLED");
+    strbuf_fini(&what);
+}
+
+static void an_operation_may_be_stopped_again_and_again(void **state)
+{
+    struct fixture *f = *state;
+    struct call c = {0};
+    struct strbuf what;
+    strbuf_init(&what, 0);
+    submit(f, &c, "wait 0", 0, true);
+    wait_for_state(f, "running");
+    for (int i = 0; i < 10; i++)
+        assert_true(session_stop(f->s, &what));
+    wait_for_state(f, "insisting");
+    session_stop(f->s, &what);
+    wait_for(f, &c);
+    assert_string_equal(c.type, "CANCELLED");
+    assert_non_null(strstr(c.message, "killed"));
+    strbuf_fini(&what);
+}
+
+/* ---- deaths ---- */
+
+static void a_death_while_running_is_reported_with_how_and_what_was_printed(void **state)
+{
+    static const struct {
+        const char *code, *type, *words;
+    } rows[] = {
+        {"print x;exit 3", "PROCESS-EXITED", "The Lisp process exited with code 3."},
+        {"print x;exit 0", "PROCESS-EXITED", "The Lisp process exited with code 0."},
+        {"print x;die 15", "PROCESS-KILLED", "The Lisp process was killed by signal 15 ("},
+        {"print x;close", "PROCESS-KILLED", "The Lisp process was killed by signal 9 ("},
+        {"print x;garbage", "PROCESS-KILLED", "The Lisp process was killed by signal 9 ("},
+        {"print x;complain Heap exhausted, game over.;exit 1", "STORAGE-CONDITION", "Heap exhausted. The Lisp process exited with code 1."},
+        {"print x;complain INFO: Control stack guard page unprotected. Control stack exhausted.;die 6", "STORAGE-CONDITION",
+         "Control stack exhausted. The Lisp process was killed by signal 6 ("},
+    };
+    struct fixture *f = *state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct call c = {0}, queued = {0};
+        assert_value(f, "value 1", "1");
+        submit(f, &c, rows[i].code, 0, true);
+        submit(f, &queued, "count", 0, false);
+        wait_for(f, &c);
+        assert_int_equal(c.kind, OUTCOME_ERROR);
+        assert_string_equal(c.type, rows[i].type);
+        if (strstr(c.message, rows[i].words) == NULL)
+            fail_msg("%s: %s", rows[i].code, c.message);
+        assert_string_equal(c.printed, "x");
+        assert_non_null(strstr(c.note, "fresh Lisp"));
+        wait_for(f, &queued);
+        assert_string_equal(queued.value, "1");
+        assert_string_equal(session_last_error(f->s)->type, rows[i].type);
+    }
+}
+
+static void a_death_in_each_state_of_the_ladder_is_answered_once(void **state)
+{
+    setenv("FAKE_FREEZE", "refuse", 1);
+    static const struct {
+        const char *code, *state;
+    } rows[] = {
+        {"wait 0", "running"}, {"wait 0", "interrupting"}, {"wait 0", "insisting"}, {"frames deaf;wait 1", "examining"},
+        {"frames deaf;wait 1", "hurrying"}, {"abort deaf;wait 1", "aborting"}, {"abort deaf;wait 1", "forcing"},
+    };
+    struct fixture *f = *state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct call c = {0}, after = {0};
+        submit(f, &c, rows[i].code, strcmp(rows[i].state, "running") == 0 ? 20000 : 100, true);
+        submit(f, &after, "count", 0, true);
+        wait_for_state(f, rows[i].state);
+        kill(session_pid(f->s), SIGTERM);
+        wait_for(f, &c);
+        assert_int_equal(c.kind, OUTCOME_ERROR);
+        if (strcmp(c.type, "PROCESS-KILLED") != 0)
+            fail_msg("killed while %s: %s", rows[i].state, c.type);
+        wait_for(f, &after);
+        assert_string_equal(after.value, "1");
+    }
+}
+
+static void a_death_between_two_calls_is_said_in_the_next_reply(void **state)
+{
+    struct fixture *f = *state;
+    evaluated(f, "error E", 0);
+    wait_for_state(f, "idle");
+    kill(session_pid(f->s), SIGTERM);
+    assert_true(run_until(&f->loop, has_notice, f->s, LIMIT_MS));
+    const char *notice = strbuf_string(session_notice(f->s));
+    assert_non_null(strstr(notice, "Between two calls: The Lisp process was killed by signal 15"));
+    assert_string_equal(session_last_error(f->s)->type, "E");
+    assert_value(f, "count", "1");
+}
+
+/* Dead already when the operation is submitted, but nobody has noticed. */
+static void an_operation_sent_to_a_dead_process_is_answered_once(void **state)
+{
+    struct fixture *f = *state;
+    for (int i = 0; i < 20; i++) {
+        struct call c = {0};
+        assert_value(f, "value 1", "1");
+        pid_t pid = session_pid(f->s);
+        kill(pid, SIGKILL);
+        assert_true(has_gone(pid, LIMIT_MS));
+        submit(f, &c, "value 2", 0, true);
+        wait_for(f, &c);
+        assert_true(c.kind == OUTCOME_OK || (c.kind == OUTCOME_ERROR && strcmp(c.type, "PROCESS-KILLED") == 0));
+    }
+}
+
+static void a_last_reply_before_the_death_counts(void **state)
+{
+    struct fixture *f = *state;
+    struct call c = evaluated(f, "value last;exit 3", 0);
+    assert_int_equal(c.kind, OUTCOME_OK);
+    assert_string_equal(c.value, "last");
+    assert_true(run_until(&f->loop, has_notice, f->s, LIMIT_MS));
+    assert_value(f, "count", "1");
+    assert_non_null(strstr(strbuf_string(session_notice(f->s)), "Between two calls: The Lisp process exited with code 3."));
+}
+
+/* ---- checkpoints ---- */
+
+static void with_checkpoints(struct fixture *f, int count)
+{
+    sessions_free(f->all);
+    zygote_free(f->zygote);
+    f->checkpoints = count;
+    open_all(f);
+}
+
+static void a_death_returns_to_the_state_before_it(void **state)
+{
+    struct fixture *f = *state;
+    with_checkpoints(f, 8);
+    assert_value(f, "count", "1");
+    assert_value(f, "count", "2");
+    wait_for_state(f, "idle");
+    pid_t pid = session_pid(f->s);
+    struct call c = evaluated(f, "exit 3", 0);
+    assert_string_equal(c.type, "PROCESS-EXITED");
+    assert_non_null(strstr(c.note, "The session goes on from the state before this evaluation"));
+    assert_value(f, "count", "3");
+    assert_int_not_equal(session_pid(f->s), pid);
+}
+
+static void a_death_between_two_calls_returns_to_the_last_state(void **state)
+{
+    struct fixture *f = *state;
+    with_checkpoints(f, 8);
+    assert_value(f, "count", "1");
+    wait_for_state(f, "idle");
+    kill(session_pid(f->s), SIGTERM);
+    assert_true(run_until(&f->loop, has_notice, f->s, LIMIT_MS));
+    assert_non_null(strstr(strbuf_string(session_notice(f->s)), "Between two calls: The Lisp process was killed by signal 15"));
+    assert_value(f, "count", "2");
+}
+
+static void a_lisp_that_cannot_be_copied_goes_on_afresh(void **state)
+{
+    struct fixture *f = *state;
+    setenv("FAKE_FREEZE", "refuse", 1);
+    with_checkpoints(f, 8);
+    assert_value(f, "count", "1");
+    struct call c = evaluated(f, "exit 3", 0);
+    assert_non_null(strstr(c.note, "The session goes on in a fresh Lisp, because no checkpoint could be made (The fake makes no copies.)"));
+    assert_value(f, "count", "1");
+}
+
+/* ---- resetting and closing ---- */
+
+static void a_reset_gives_a_fresh_process_and_no_errors(void **state)
+{
+    struct fixture *f = *state;
+    struct call reset = {.fixture = f};
+    evaluated(f, "error E", 0);
+    wait_for_state(f, "idle");
+    pid_t pid = session_pid(f->s);
+    reset.op = session_reset(f->s, on_done, &reset);
+    wait_for(f, &reset);
+    assert_int_equal(reset.kind, OUTCOME_OK);
+    assert_null(session_last_error(f->s));
+    assert_int_equal(session_error_count(f->s), 0);
+    assert_string_equal(session_package(f->s), "CL-USER");
+    assert_value(f, "count", "1");
+    assert_int_not_equal(session_pid(f->s), pid);
+    assert_true(has_gone(pid, LIMIT_MS));
+}
+
+static void a_reset_waits_for_its_turn(void **state)
+{
+    struct fixture *f = *state;
+    struct call first = {0}, reset = {.fixture = f}, last = {0};
+    assert_value(f, "count", "1");
+    submit(f, &first, "count", 0, true);
+    reset.op = session_reset(f->s, on_done, &reset);
+    submit(f, &last, "count", 0, true);
+    wait_for(f, &last);
+    assert_string_equal(first.value, "2");
+    assert_int_equal(reset.answers, 1);
+    assert_int_equal(reset.kind, OUTCOME_OK);
+    assert_string_equal(last.value, "1");
+}
+
+static void a_reset_keeps_the_limits_and_starts_at_once(void **state)
+{
+    struct fixture *f = *state;
+    struct call reset = {.fixture = f};
+    struct err err;
+    limits_set(session_limits(f->s), LIMIT_TIMEOUT, 7, &err);
+    reset.op = session_reset(f->s, on_done, &reset);
+    assert_int_equal(reset.answers, 0);
+    wait_for(f, &reset);
+    assert_int_equal(limits_timeout_ms(session_limits(f->s)), 7000);
+    wait_for_state(f, "idle");
+}
+
+static void a_reset_may_be_taken_back(void **state)
+{
+    struct fixture *f = *state;
+    struct call first = {0}, reset = {.fixture = f};
+    assert_value(f, "count", "1");
+    submit(f, &first, "count", 0, true);
+    reset.op = session_reset(f->s, on_done, &reset);
+    session_cancel(reset.op);
+    wait_for(f, &first);
+    assert_value(f, "count", "3");
+    assert_int_equal(reset.answers, 0);
+    reset.op = session_reset(f->s, on_done, &reset);
+    session_cancel(reset.op);
+    assert_value(f, "count", "4");
+    assert_int_equal(reset.answers, 0);
+}
+
+static void a_reset_ends_what_the_process_had_started(void **state)
+{
+    struct fixture *f = *state;
+    struct call reset = {.fixture = f}, c = evaluated(f, "child", 0);
+    pid_t grandchild = (pid_t)atoi(c.value), pid = session_pid(f->s);
+    assert_true(is_running(grandchild));
+    reset.op = session_reset(f->s, on_done, &reset);
+    wait_for(f, &reset);
+    assert_true(has_gone(grandchild, LIMIT_MS));
+    assert_true(has_gone(pid, LIMIT_MS));
+}
+
+static void closing_answers_all_that_waits_and_kills_the_process(void **state)
+{
+    struct fixture *f = *state;
+    struct call c = evaluated(f, "child", 0), calls[5] = {{0}}, reset = {.fixture = f};
+    pid_t grandchild = (pid_t)atoi(c.value), pid = session_pid(f->s);
+    for (int i = 0; i < 5; i++)
+        submit(f, &calls[i], "wait 0", 0, true);
+    reset.op = session_reset(f->s, on_done, &reset);
+    wait_for_state(f, "running");
+    sessions_close(f->s);
+    f->s = NULL;
+    for (int i = 0; i < 5; i++) {
+        assert_int_equal(calls[i].answers, 1);
+        assert_int_equal(calls[i].kind, OUTCOME_UNAVAILABLE);
+        assert_string_equal(calls[i].why, "The session was closed.");
+    }
+    assert_int_equal(reset.answers, 1);
+    assert_int_equal(sessions_count(f->all), 0);
+    assert_true(has_gone(grandchild, LIMIT_MS));
+    assert_true(has_gone(pid, LIMIT_MS));
+}
+
+static void a_session_may_be_closed_in_every_state(void **state)
+{
+    setenv("FAKE_FREEZE", "refuse", 1);
+    static const struct {
+        const char *code, *state;
+    } rows[] = {
+        {"value 1", "starting"}, {"value 1", "idle"},  {"wait 0", "running"},   {"wait 0", "interrupting"}, {"wait 0", "insisting"},
+        {"frames deaf;error E", "examining"}, {"frames deaf;wait 1", "hurrying"}, {"abort deaf;error E", "aborting"}, {"abort deaf;wait 1", "forcing"},
+    };
+    struct fixture *f = *state;
+    struct err err;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct call c = {0}, waiting = {0};
+        submit(f, &c, rows[i].code, 100, true);
+        wait_for_state(f, rows[i].state);
+        if (strcmp(rows[i].state, "idle") != 0)
+            submit(f, &waiting, "value 2", 0, true);
+        sessions_close(f->s);
+        assert_int_equal(c.answers, 1);
+        assert_int_equal(waiting.answers, waiting.fixture != NULL);
+        f->s = sessions_create(f->all, "default", &err);
+        assert_non_null(f->s);
+    }
+}
+
+static void names_are_checked_and_made_up(void **state)
+{
+    struct fixture *f = *state;
+    struct err err;
+    char longest[66];
+    memset(longest, 'a', sizeof longest);
+    longest[65] = '\0';
+    static const char *const wrong[] = {"", "a b", "é", "a/b", "\n"};
+    for (size_t i = 0; i < 5; i++) {
+        assert_null(sessions_create(f->all, wrong[i], &err));
+        assert_int_equal(err.code, ERR_INVALID);
+    }
+    assert_null(sessions_create(f->all, longest, &err));
+    longest[64] = '\0';
+    assert_non_null(sessions_create(f->all, longest, &err));
+    assert_null(sessions_create(f->all, "default", &err));
+    assert_int_equal(err.code, ERR_BUSY);
+    assert_non_null(sessions_create(f->all, "s1", &err));
+    assert_string_equal(session_name(sessions_create(f->all, NULL, &err)), "s2");
+    assert_int_equal(sessions_count(f->all), 4);
+    assert_ptr_equal(sessions_at(f->all, 0), f->s);
+    assert_null(sessions_at(f->all, 4));
+}
+
+static void sessions_run_side_by_side(void **state)
+{
+    struct fixture *f = *state;
+    struct err err;
+    struct call held = {0};
+    struct session *first = f->s, *second = sessions_create(f->all, "second", &err);
+    submit(f, &held, "wait 0", 0, true);
+    wait_for_state(f, "running");
+    f->s = second;
+    assert_value(f, "count", "1");
+    assert_int_not_equal(session_pid(first), session_pid(second));
+    assert_string_equal(session_state_name(first), "running");
+    session_cancel(held.op);
+    f->s = first;
+}
+
+static void kept_outputs_are_found_by_their_reference(void **state)
+{
+    struct fixture *f = *state;
+    for (int i = 1; i <= 20; i++) {
+        struct capture c;
+        capture_init(&c);
+        capture_add(&c, "0123456789012345678901234567890", (size_t)i);
+        assert_int_equal(session_next_ref(f->s), i);
+        assert_int_equal(session_keep_output(f->s, &c), i);
+        assert_int_equal(c.total, 0);
+    }
+    for (int i = 1; i <= 20; i++) {
+        const struct capture *c = session_kept(f->s, i);
+        assert_int_equal(c != NULL, i > 4);
+        if (c != NULL)
+            assert_int_equal(c->total, i);
+    }
+    assert_null(session_kept(f->s, 0));
+    assert_null(session_kept(f->s, -1));
+    assert_null(session_kept(f->s, 21));
+    assert_null(session_kept(f->s, INT32_MAX));
+}
+
+/* ---- starts that fail ---- */
+
+static void three_copies_that_die_early_make_the_operation_unavailable(void **state)
+{
+    static const char *const ways[] = {"die", "close", "garbage"};
+    struct fixture *f = *state;
+    for (size_t i = 0; i < 3; i++) {
+        char how[40];
+        struct err err;
+        /* With two failures the third copy serves; with three the operation cannot run, and the next one starts anew. */
+        for (int failures = 2; failures <= 3; failures++) {
+            snprintf(how, sizeof how, "%s:%d", ways[i], failures);
+            setenv("FAKE_COPY", how, 1);
+            sessions_close(f->s);
+            sessions_free(f->all);
+            zygote_free(f->zygote);
+            open_all(f);
+            struct call c = evaluated(f, "count", 0);
+            if (failures == 2) {
+                assert_int_equal(c.kind, OUTCOME_OK);
+            } else {
+                assert_int_equal(c.kind, OUTCOME_UNAVAILABLE);
+                assert_true(c.why[0] != '\0');
+                assert_string_equal(session_state_name(f->s), "absent");
+                assert_value(f, "count", "1");
+            }
+        }
+        (void)err;
+    }
+}
+
+static void a_lisp_that_is_not_there_makes_operations_unavailable_until_it_is(void **state)
+{
+    struct fixture *f = *state;
+    char path[200];
+    const char *real = f->options.lisp;
+    snprintf(path, sizeof path, "%s/later-lisp", f->cache);
+    f->options.lisp = path;
+    sessions_free(f->all);
+    zygote_free(f->zygote);
+    open_all(f);
+    struct call calls[3] = {{0}}, reset = {.fixture = f};
+    for (int i = 0; i < 3; i++)
+        submit(f, &calls[i], "value 1", 0, true);
+    wait_for(f, &calls[2]);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(calls[i].answers, 1);
+        assert_int_equal(calls[i].kind, OUTCOME_UNAVAILABLE);
+        assert_non_null(strstr(calls[i].why, "apt install sbcl"));
+    }
+    assert_int_equal(session_error_count(f->s), 0);
+    reset.op = session_reset(f->s, on_done, &reset);
+    wait_for(f, &reset);
+    assert_int_equal(symlink(real, path), 0);
+    assert_value(f, "value 2", "2");
+    unlink(path);
+}
+
+static void a_core_that_cannot_be_built_is_said_in_the_lisps_words(void **state)
+{
+    struct fixture *f = *state;
+    setenv("FAKE_BUILD", "fail", 1);
+    struct call c = evaluated(f, "value 1", 0);
+    assert_int_equal(c.kind, OUTCOME_UNAVAILABLE);
+    assert_non_null(strstr(c.why, "The fake cannot build."));
+    setenv("FAKE_BUILD", "exit-without-core", 1);
+    c = evaluated(f, "value 1", 0);
+    assert_int_equal(c.kind, OUTCOME_UNAVAILABLE);
+    unsetenv("FAKE_BUILD");
+    assert_value(f, "value 1", "1");
+}
+
+static void a_lisp_that_does_not_start_is_said_in_its_words(void **state)
+{
+    static const char *const ways[] = {"exit", "close", "garbage"};
+    struct fixture *f = *state;
+    for (size_t i = 0; i < 3; i++) {
+        setenv("FAKE_START", ways[i], 1);
+        sessions_free(f->all);
+        zygote_free(f->zygote);
+        open_all(f);
+        struct call c = evaluated(f, "value 1", 0);
+        assert_int_equal(c.kind, OUTCOME_UNAVAILABLE);
+        assert_non_null(strstr(c.why, "could not be started"));
+        if (i == 0) {
+            assert_non_null(strstr(c.why, "exit code 3"));
+            assert_non_null(strstr(c.why, "The fake does not start."));
+        }
+        unsetenv("FAKE_START");
+        assert_value(f, "value 1", "1");
+    }
+}
+
+static void a_zygote_that_refuses_or_dies_at_a_copy_makes_operations_unavailable(void **state)
+{
+    static const char *const ways[] = {"refuse", "die"};
+    struct fixture *f = *state;
+    for (size_t i = 0; i < 2; i++) {
+        setenv("FAKE_FORK", ways[i], 1);
+        sessions_free(f->all);
+        zygote_free(f->zygote);
+        open_all(f);
+        struct call c = evaluated(f, "value 1", 0);
+        assert_int_equal(c.kind, OUTCOME_UNAVAILABLE);
+        if (i == 0)
+            assert_string_equal(c.why, "The fake makes no copies.");
+        unsetenv("FAKE_FORK");
+    }
+}
+
+static inline bool has_two_children(void *arg)
+{
+    return tree_children(getpid(), arg, 8) == 2;
+}
+
+static inline bool has_one_child(void *arg)
+{
+    pid_t found[8];
+    (void)arg;
+    return tree_children(getpid(), found, 8) == 1;
+}
+
+static void a_step_that_ends_the_zygote_is_left_out_and_said(void **state)
+{
+    static const struct {
+        const char *how, *words;
+    } rows[] = {
+        {"exit", "Loading the init file ended it with exit code 5; it was left out."},
+        {"threads", "Loading the init file started threads, with which a Lisp cannot be copied; it was left out."},
+        {"print", "Printed while loading the init file:\nGood morning."},
+        {"notice", "Mind the gap."},
+    };
+    struct fixture *f = *state;
+    f->options.user_init = "/home/nobody/.sbclrc";
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        setenv("FAKE_USER_INIT", rows[i].how, 1);
+        sessions_free(f->all);
+        zygote_free(f->zygote);
+        open_all(f);
+        assert_value(f, "value 1", "1");
+        if (strstr(strbuf_string(session_notice(f->s)), rows[i].words) == NULL)
+            fail_msg("%s: \"%s\"", rows[i].how, strbuf_string(session_notice(f->s)));
+    }
+}
+
+static void a_killed_zygote_is_started_again(void **state)
+{
+    struct fixture *f = *state;
+    struct err err;
+    pid_t found[8];
+    assert_value(f, "value 1", "1");
+    pid_t mine = session_pid(f->s);
+    assert_int_equal(tree_children(getpid(), found, 8), 2);
+    pid_t zygote = found[0] == mine ? found[1] : found[0];
+    kill(zygote, SIGKILL);
+    assert_true(has_gone(zygote, LIMIT_MS));
+    f->s = sessions_create(f->all, "second", &err);
+    assert_value(f, "count", "1");
+}
+
+static void another_heap_takes_another_zygote(void **state)
+{
+    struct fixture *f = *state;
+    struct call reset = {.fixture = f};
+    struct err err;
+    assert_value(f, "value 1", "1");
+    limits_set(session_limits(f->s), LIMIT_MAX_HEAP, 512, &err);
+    reset.op = session_reset(f->s, on_done, &reset);
+    wait_for(f, &reset);
+    assert_value(f, "count", "1");
+}
+
+/* ---- anything at all ---- */
+
+static void whatever_happens_each_operation_is_answered_exactly_once(void **state)
+{
+    enum { COUNT = 250 };
+    static const char *const codes[] = {"value 1", "print hello;count", "error E", "exit 3",   "die 15",         "close",           "garbage",
+                                        "twice",   "stray;value 2",     "refuse",  "finish 1", "frames die;error E", "abort die;error E", "wait 1"};
+    struct fixture *f = *state;
+    static struct call calls[COUNT];
+    bool is_taken_back[COUNT] = {false};
+    const char *wanted = getenv("TEST_SEED");
+    unsigned seed = wanted ? (unsigned)strtoul(wanted, NULL, 10) : (unsigned)getpid() * 2654435761u;
+    print_message("# TEST_SEED=%u\n", seed);
+    srandom(seed);
+    with_checkpoints(f, seed % 3 == 0 ? 0 : 4);
+    memset(calls, 0, sizeof calls);
+    for (int i = 0; i < COUNT; i++) {
+        calls[i].fixture = f;
+        if (random() % 12 == 0)
+            calls[i].op = session_reset(f->s, on_done, &calls[i]);
+        else
+            submit(f, &calls[i], codes[(size_t)random() % (sizeof codes / sizeof codes[0])], 50, random() % 2);
+        if (random() % 8 == 0) {
+            int victim = (int)(random() % (i + 1));
+            if (calls[victim].op != NULL) {
+                session_cancel(calls[victim].op);
+                calls[victim].op = NULL;
+                is_taken_back[victim] = true;
+            }
+        }
+        if (random() % 10 == 0 && session_pid(f->s) > 1)
+            kill(session_pid(f->s), SIGKILL);
+        for (long n = random() % 5; n > 0; n--)
+            uv_run(&f->loop, UV_RUN_NOWAIT);
+    }
+    for (int i = 0; i < COUNT; i++)
+        if (!is_taken_back[i]) {
+            if (!run_until(&f->loop, is_set, &calls[i].is_over, 60000))
+                fail_msg("operation %d has no answer; the session is %s", i, session_state_name(f->s));
+            assert_int_equal(calls[i].answers, 1);
+        }
+    for (int i = 0; i < COUNT; i++)
+        assert_int_equal(calls[i].answers, !is_taken_back[i]);
+    assert_value(f, "value again", "again");
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    static const struct CMUnitTest tests[] = {
+        TEST(the_first_operation_starts_a_process),
+        TEST(operations_run_one_after_the_other_in_the_order_given),
+        TEST(output_belongs_to_its_own_operation),
+        TEST(a_refusal_is_no_error),
+        TEST(progress_is_told_about_once_a_second),
+        TEST(an_error_is_recorded_with_its_locals_and_cleared_by_success),
+        TEST(an_error_of_an_operation_that_keeps_no_record_leaves_the_last_one),
+        TEST(the_history_keeps_the_last_thirty_two),
+        TEST(a_record_survives_the_death_of_its_process),
+        TEST(a_failure_after_the_failure_does_not_change_the_reply),
+        TEST(one_that_obeys_the_first_interrupt_is_stopped_and_the_session_intact),
+        TEST(one_that_obeys_the_second_interrupt_is_stopped_and_the_session_intact),
+        TEST(one_that_never_obeys_is_killed_and_the_session_goes_on_afresh),
+        TEST(one_that_finishes_when_interrupted_is_a_success),
+        TEST(a_stopped_one_that_cannot_be_unwound_is_killed_and_keeps_its_frames),
+        TEST(the_limit_is_the_sessions_when_the_call_has_none),
+        TEST(a_queued_operation_that_is_cancelled_never_runs),
+        TEST(the_only_operation_may_be_cancelled_while_the_process_starts),
+        TEST(a_running_operation_that_is_cancelled_is_stopped_and_not_answered),
+        TEST(a_stopped_operation_says_that_it_was_cancelled),
+        TEST(an_operation_may_be_stopped_again_and_again),
+        TEST(a_death_while_running_is_reported_with_how_and_what_was_printed),
+        TEST(a_death_in_each_state_of_the_ladder_is_answered_once),
+        TEST(a_death_between_two_calls_is_said_in_the_next_reply),
+        TEST(an_operation_sent_to_a_dead_process_is_answered_once),
+        TEST(a_last_reply_before_the_death_counts),
+        TEST(a_death_returns_to_the_state_before_it),
+        TEST(a_death_between_two_calls_returns_to_the_last_state),
+        TEST(a_lisp_that_cannot_be_copied_goes_on_afresh),
+        TEST(a_reset_gives_a_fresh_process_and_no_errors),
+        TEST(a_reset_waits_for_its_turn),
+        TEST(a_reset_keeps_the_limits_and_starts_at_once),
+        TEST(a_reset_may_be_taken_back),
+        TEST(a_reset_ends_what_the_process_had_started),
+        TEST(closing_answers_all_that_waits_and_kills_the_process),
+        TEST(a_session_may_be_closed_in_every_state),
+        TEST(names_are_checked_and_made_up),
+        TEST(sessions_run_side_by_side),
+        TEST(kept_outputs_are_found_by_their_reference),
+        TEST(three_copies_that_die_early_make_the_operation_unavailable),
+        TEST(a_lisp_that_is_not_there_makes_operations_unavailable_until_it_is),
+        TEST(a_core_that_cannot_be_built_is_said_in_the_lisps_words),
+        TEST(a_lisp_that_does_not_start_is_said_in_its_words),
+        TEST(a_zygote_that_refuses_or_dies_at_a_copy_makes_operations_unavailable),
+        TEST(a_step_that_ends_the_zygote_is_left_out_and_said),
+        TEST(a_killed_zygote_is_started_again),
+        TEST(another_heap_takes_another_zygote),
+        TEST(whatever_happens_each_operation_is_answered_exactly_once),
+    };
+    log_set_level(LOG_LEVEL_ERROR); /* the warnings about what the fake does are many */
+    keep_only_standard_descriptors();
+    return cmocka_run_group_tests_name("session", tests, NULL, NULL);
+}

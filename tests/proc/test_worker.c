@@ -1,0 +1,477 @@
+/*
+ * One Lisp process seen from C, with a fake behind it that misbehaves on request.
+ */
+#include "proc_test.h"
+
+#include "lisp/worker.h"
+
+struct fixture {
+    uv_loop_t loop;
+    struct children *children;
+    struct worker *worker;
+    struct worker_ends ends;
+    int readies, replies, progresses, gones;
+    bool is_ready, has_reply, has_progress, is_gone;
+    char value[200], progress[200];
+    bool was_error;
+    struct strbuf output[2];
+    size_t output_at_reply;
+    size_t total[2];
+    struct child_end end;
+    bool frees_when_ready, frees_at_reply, frees_when_gone;
+    size_t descriptors;
+};
+
+static void free_worker(struct fixture *f)
+{
+    worker_free(f->worker);
+    f->worker = NULL;
+}
+
+static void on_ready(void *arg, const struct sexp *hello)
+{
+    struct fixture *f = arg;
+    f->readies++;
+    f->is_ready = true;
+    assert_string_equal(sexp_string(sexp_get(hello, 2, "implementation"), NULL), "FAKE");
+    if (f->frees_when_ready)
+        free_worker(f);
+}
+
+static void on_reply(void *arg, struct sexp_document *reply)
+{
+    struct fixture *f = arg;
+    const struct sexp *root = sexp_root(reply);
+    f->replies++;
+    f->has_reply = true;
+    f->was_error = sexp_is_symbol(sexp_nth(root, 1), "error");
+    const char *value = sexp_string(sexp_nth(sexp_get(root, 2, "values"), 0), NULL);
+    snprintf(f->value, sizeof f->value, "%s", value == NULL ? "" : value);
+    f->output_at_reply = f->total[0];
+    sexp_document_free(reply);
+    if (f->frees_at_reply)
+        free_worker(f);
+}
+
+static void on_progress(void *arg, const struct sexp *event)
+{
+    struct fixture *f = arg;
+    f->progresses++;
+    f->has_progress = true;
+    snprintf(f->progress, sizeof f->progress, "%s", sexp_string(sexp_get(event, 2, "message"), NULL));
+}
+
+static void on_output(void *arg, enum worker_stream stream, const char *bytes, size_t len)
+{
+    struct fixture *f = arg;
+    f->total[stream] += len;
+    if (f->output[stream].len < 100000)
+        strbuf_add(&f->output[stream], bytes, len);
+}
+
+static void on_gone(void *arg, const struct child_end *end)
+{
+    struct fixture *f = arg;
+    f->gones++;
+    f->is_gone = true;
+    f->end = *end;
+    if (f->frees_when_gone)
+        free_worker(f);
+}
+
+static int set_up(void **state)
+{
+    struct fixture *f = calloc(1, sizeof *f);
+    struct err err;
+    assert_no_process_left();
+    f->descriptors = count_descriptors();
+    uv_loop_init(&f->loop);
+    strbuf_init(&f->output[0], 0);
+    strbuf_init(&f->output[1], 0);
+    f->children = children_new(&f->loop, &err);
+    struct worker_events events = {.on_ready = on_ready, .on_reply = on_reply, .on_progress = on_progress, .on_output = on_output, .on_gone = on_gone, .arg = f};
+    f->worker = worker_new(&f->loop, f->children, &events, &f->ends, &err);
+    assert_non_null(f->worker);
+    assert_int_equal(worker_state(f->worker), WORKER_STARTING);
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+    worker_free(f->worker);
+    children_free(f->children);
+    uv_run(&f->loop, UV_RUN_DEFAULT);
+    assert_int_equal(uv_loop_close(&f->loop), 0);
+    assert_no_process_left();
+    assert_int_equal(count_descriptors(), f->descriptors);
+    assert_true(f->readies <= 1);
+    assert_true(f->gones <= 1);
+    strbuf_fini(&f->output[0]);
+    strbuf_fini(&f->output[1]);
+    free(f);
+    return 0;
+}
+
+static void spawn(struct fixture *f, const char *how)
+{
+    char setting[100];
+    struct err err;
+    snprintf(setting, sizeof setting, "FAKE_START=%s", how);
+    const char *argv[] = {helper_path("fake_agent"), NULL};
+    const char *environment[] = {setting, NULL};
+    struct child_spec spec = {.argv = argv, .environment = environment};
+    if (!worker_spawn(f->worker, &spec, &f->ends, &err))
+        fail_msg("%s", err.message);
+}
+
+static void start(struct fixture *f)
+{
+    spawn(f, "");
+    assert_true(run_until(&f->loop, is_set, &f->is_ready, LIMIT_MS));
+    if (f->worker != NULL)
+        assert_int_equal(worker_state(f->worker), WORKER_IDLE);
+}
+
+static int send_code(struct fixture *f, const char *code)
+{
+    struct strbuf request;
+    strbuf_init(&request, 0);
+    sexp_write_symbol(&request, "evaluate");
+    sexp_write_symbol(&request, "code");
+    sexp_write_string(&request, code, strlen(code));
+    int id = worker_call(f->worker, &request, NULL, 0);
+    strbuf_fini(&request);
+    f->has_reply = false;
+    assert_int_equal(worker_state(f->worker), WORKER_BUSY);
+    return id;
+}
+
+static void wait_for_reply(struct fixture *f)
+{
+    assert_true(run_until(&f->loop, is_set, &f->has_reply, LIMIT_MS));
+}
+
+static void wait_for_gone(struct fixture *f)
+{
+    assert_true(run_until(&f->loop, is_set, &f->is_gone, LIMIT_MS));
+    assert_int_equal(f->gones, 1);
+    if (f->worker != NULL) {
+        assert_int_equal(worker_state(f->worker), WORKER_GONE);
+        assert_false(worker_is_alive(f->worker));
+    }
+}
+
+static void a_worker_is_ready_when_its_hello_has_come(void **state)
+{
+    struct fixture *f = *state;
+    start(f);
+    assert_true(worker_is_alive(f->worker));
+    assert_true(worker_pid(f->worker) > 1);
+    assert_int_equal(f->readies, 1);
+}
+
+static void a_worker_answers_one_call_after_the_other(void **state)
+{
+    struct fixture *f = *state;
+    start(f);
+    for (int i = 1; i <= 50; i++) {
+        char code[40];
+        snprintf(code, sizeof code, "value %d", i);
+        assert_int_equal(send_code(f, code), i);
+        wait_for_reply(f);
+        assert_int_equal(atoi(f->value), i);
+        assert_int_equal(worker_state(f->worker), WORKER_IDLE);
+    }
+    assert_int_equal(f->replies, 50);
+}
+
+static void output_before_a_reply_is_delivered_before_it(void **state)
+{
+    struct fixture *f = *state;
+    start(f);
+    for (size_t i = 1; i <= 20; i++) {
+        send_code(f, "print 0123456789;complain !;value x");
+        wait_for_reply(f);
+        assert_int_equal(f->output_at_reply, 10 * i);
+        assert_int_equal(f->total[1], i);
+    }
+}
+
+static void a_flood_of_output_comes_whole(void **state)
+{
+    struct fixture *f = *state;
+    start(f);
+    send_code(f, "flood 20000000;value x");
+    wait_for_reply(f);
+    assert_int_equal(f->output_at_reply, 20000000);
+}
+
+static void progress_comes_while_a_call_runs(void **state)
+{
+    struct fixture *f = *state;
+    start(f);
+    send_code(f, "progress half way;wait 1");
+    assert_true(run_until(&f->loop, is_set, &f->has_progress, LIMIT_MS));
+    assert_string_equal(f->progress, "half way");
+    assert_int_equal(worker_state(f->worker), WORKER_BUSY);
+    worker_interrupt(f->worker);
+    wait_for_reply(f);
+    assert_true(f->was_error);
+}
+
+static void messages_that_nobody_waits_for_are_dropped(void **state)
+{
+    struct fixture *f = *state;
+    start(f);
+    send_code(f, "stray;value mine");
+    wait_for_reply(f);
+    assert_string_equal(f->value, "mine");
+    send_code(f, "twice");
+    wait_for_reply(f);
+    assert_string_equal(f->value, "first");
+    send_code(f, "value third");
+    wait_for_reply(f);
+    assert_string_equal(f->value, "third");
+    assert_int_equal(f->replies, 3);
+}
+
+static void an_interrupt_reaches_only_the_call_under_way(void **state)
+{
+    struct fixture *f = *state;
+    start(f);
+    worker_interrupt(f->worker); /* nothing runs: ignored */
+    send_code(f, "finish 2");
+    worker_interrupt(f->worker);
+    uv_run(&f->loop, UV_RUN_NOWAIT);
+    /* The second one may be merged with the first by the kernel while that is pending; so until it works. */
+    uint64_t limit = uv_hrtime() + (uint64_t)LIMIT_MS * 1000000;
+    while (!f->has_reply && uv_hrtime() < limit) {
+        worker_interrupt(f->worker);
+        uv_run(&f->loop, UV_RUN_NOWAIT);
+    }
+    assert_true(f->has_reply);
+    assert_string_equal(f->value, "done");
+}
+
+/* ---- ends ---- */
+
+static void a_process_without_a_hello_can_be_killed(void **state)
+{
+    struct fixture *f = *state;
+    spawn(f, "no-hello");
+    uv_run(&f->loop, UV_RUN_NOWAIT);
+    assert_int_equal(worker_state(f->worker), WORKER_STARTING);
+    worker_kill(f->worker);
+    wait_for_gone(f);
+    assert_int_equal(f->end.signal, SIGKILL);
+    assert_int_equal(f->readies, 0);
+}
+
+static void a_process_that_exits_at_once_is_gone_with_what_it_wrote(void **state)
+{
+    struct fixture *f = *state;
+    spawn(f, "exit");
+    wait_for_gone(f);
+    assert_true(f->end.is_known);
+    assert_int_equal(f->end.exit_code, 3);
+    assert_string_equal(strbuf_string(&f->output[1]), "The fake does not start.\n");
+}
+
+static void a_process_that_sends_garbage_is_killed(void **state)
+{
+    struct fixture *f = *state;
+    spawn(f, "garbage");
+    wait_for_gone(f);
+    assert_int_equal(f->end.signal, SIGKILL);
+    assert_int_equal(f->readies, 0);
+}
+
+static void a_process_that_closes_its_channel_is_killed(void **state)
+{
+    struct fixture *f = *state;
+    spawn(f, "close");
+    wait_for_gone(f);
+    assert_int_equal(f->end.signal, SIGKILL);
+}
+
+static void a_busy_process_that_breaks_off_is_gone_without_a_reply(void **state)
+{
+    static const struct {
+        const char *code;
+        int signal, exit_code;
+    } rows[] = {{"exit 42", 0, 42}, {"die 15", 15, 0}, {"close", SIGKILL, 0}, {"garbage", SIGKILL, 0}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct fixture *f;
+        set_up((void **)&f);
+        start(f);
+        char code[100];
+        snprintf(code, sizeof code, "print last words;%s", rows[i].code);
+        send_code(f, code);
+        wait_for_gone(f);
+        assert_int_equal(f->replies, 0);
+        assert_int_equal(f->end.signal, rows[i].signal);
+        assert_int_equal(f->end.exit_code, rows[i].exit_code);
+        assert_string_equal(strbuf_string(&f->output[0]), "last words");
+        tear_down((void **)&f);
+    }
+    (void)state;
+}
+
+static void a_last_reply_before_the_death_is_delivered(void **state)
+{
+    struct fixture *f = *state;
+    start(f);
+    send_code(f, "print all of it;value last;exit 3");
+    wait_for_gone(f);
+    assert_int_equal(f->replies, 1);
+    assert_string_equal(f->value, "last");
+    assert_int_equal(f->end.exit_code, 3);
+}
+
+static void a_killed_process_takes_its_descendants_with_it(void **state)
+{
+    struct fixture *f = *state;
+    start(f);
+    send_code(f, "child");
+    wait_for_reply(f);
+    pid_t grandchild = (pid_t)atoi(f->value);
+    assert_true(is_running(grandchild));
+    worker_kill(f->worker);
+    wait_for_gone(f);
+    assert_true(has_gone(grandchild, LIMIT_MS));
+}
+
+/* A grandchild that holds the output pipes open must not keep the end from being told. */
+static void a_death_is_told_while_others_hold_its_pipes(void **state)
+{
+    struct fixture *f = *state;
+    start(f);
+    send_code(f, "child");
+    wait_for_reply(f);
+    pid_t grandchild = (pid_t)atoi(f->value);
+    send_code(f, "exit 4");
+    wait_for_gone(f);
+    assert_int_equal(f->end.exit_code, 4);
+    assert_true(is_running(grandchild));
+}
+
+static void a_call_to_a_process_that_is_dying_is_answered_by_its_end(void **state)
+{
+    struct fixture *f = *state;
+    start(f);
+    pid_t pid = worker_pid(f->worker);
+    kill(pid, SIGKILL);
+    assert_true(has_gone(pid, LIMIT_MS));
+    int ends[2];
+    struct strbuf request;
+    strbuf_init(&request, 0);
+    sexp_write_symbol(&request, "evaluate");
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    worker_call(f->worker, &request, ends, 2);
+    strbuf_fini(&request);
+    wait_for_gone(f);
+    assert_int_equal(f->replies, 0);
+    assert_int_equal(fcntl(ends[0], F_GETFD), -1);
+}
+
+static void an_abandoned_worker_is_gone_in_a_way_unknown(void **state)
+{
+    struct fixture *f = *state;
+    close(f->ends.channel);
+    close(f->ends.output);
+    close(f->ends.error);
+    wait_for_gone(f);
+    assert_false(f->end.is_known);
+}
+
+static void a_program_that_cannot_be_run_is_an_error(void **state)
+{
+    struct fixture *f = *state;
+    struct err err = {0};
+    const char *argv[] = {"/nowhere/lisp", NULL};
+    struct child_spec spec = {.argv = argv};
+    assert_false(worker_spawn(f->worker, &spec, &f->ends, &err));
+    assert_int_equal(err.code, ERR_NOT_FOUND);
+}
+
+/* ---- freeing ---- */
+
+static void a_worker_may_be_freed_in_each_of_its_events(void **state)
+{
+    for (int i = 0; i < 3; i++) {
+        struct fixture *f;
+        set_up((void **)&f);
+        f->frees_when_ready = i == 0;
+        f->frees_at_reply = i == 1;
+        f->frees_when_gone = i == 2;
+        start(f);
+        if (i == 1) {
+            send_code(f, "value 1;value 2;value 3");
+            wait_for_reply(f);
+        } else if (i == 2) {
+            send_code(f, "exit 1");
+            wait_for_gone(f);
+        }
+        assert_null(f->worker);
+        uv_run(&f->loop, UV_RUN_NOWAIT);
+        tear_down((void **)&f);
+    }
+    (void)state;
+}
+
+/* The reply is read in the drain that its death causes. */
+static void a_worker_may_be_freed_at_a_reply_that_its_death_delivers(void **state)
+{
+    struct fixture *f = *state;
+    start(f);
+    f->frees_at_reply = true;
+    pid_t pid = worker_pid(f->worker);
+    send_code(f, "value last;exit 3");
+    assert_true(has_gone(pid, LIMIT_MS));
+    wait_for_reply(f);
+    assert_null(f->worker);
+    uv_run(&f->loop, UV_RUN_NOWAIT);
+    assert_int_equal(f->gones, 0);
+}
+
+static void a_worker_without_a_process_may_be_freed(void **state)
+{
+    struct fixture *f = *state;
+    close(f->ends.channel);
+    close(f->ends.output);
+    close(f->ends.error);
+    free_worker(f);
+    worker_free(NULL);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    static const struct CMUnitTest tests[] = {
+        TEST(a_worker_is_ready_when_its_hello_has_come),
+        TEST(a_worker_answers_one_call_after_the_other),
+        TEST(output_before_a_reply_is_delivered_before_it),
+        TEST(a_flood_of_output_comes_whole),
+        TEST(progress_comes_while_a_call_runs),
+        TEST(messages_that_nobody_waits_for_are_dropped),
+        TEST(an_interrupt_reaches_only_the_call_under_way),
+        TEST(a_process_without_a_hello_can_be_killed),
+        TEST(a_process_that_exits_at_once_is_gone_with_what_it_wrote),
+        TEST(a_process_that_sends_garbage_is_killed),
+        TEST(a_process_that_closes_its_channel_is_killed),
+        cmocka_unit_test(a_busy_process_that_breaks_off_is_gone_without_a_reply),
+        TEST(a_last_reply_before_the_death_is_delivered),
+        TEST(a_killed_process_takes_its_descendants_with_it),
+        TEST(a_death_is_told_while_others_hold_its_pipes),
+        TEST(a_call_to_a_process_that_is_dying_is_answered_by_its_end),
+        TEST(an_abandoned_worker_is_gone_in_a_way_unknown),
+        TEST(a_program_that_cannot_be_run_is_an_error),
+        cmocka_unit_test(a_worker_may_be_freed_in_each_of_its_events),
+        TEST(a_worker_may_be_freed_at_a_reply_that_its_death_delivers),
+        TEST(a_worker_without_a_process_may_be_freed),
+    };
+    keep_only_standard_descriptors();
+    return cmocka_run_group_tests_name("worker", tests, NULL, NULL);
+}
