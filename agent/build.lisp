@@ -26,4 +26,4 @@
 
 (prepare-image)
 (in-package #:common-lisp-user)
-(cl-mcp-agent::save-image (first (last sb-ext:*posix-argv*)))
+(cl-mcp-agent::save-image (first (last sb-ext:*posix-argv*)) nil)

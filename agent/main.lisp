@@ -15,9 +15,6 @@
         :frames *last-frames* :total-frames (length *last-frames*)
         :package "CL-USER"))
 
-(defvar *own-process* 0
-  "The id of the process that may speak on the channel.")
-
 (defvar *leaving* nil
   "The reply that is carried to the top level while cleanup forms of the user's run, or NIL.")
 
@@ -77,7 +74,12 @@ On the way to the top level there is no serving: the report goes there, and the 
 
 (defun debugger (condition)
   "Take a condition that nobody handled. Never returns."
-  (cond (*guard* (throw *guard* condition))
+  (cond ((zerop *own-process*)
+         ;; A hook of the user's that runs when an image is saved or started: it can be skipped.
+         (note-stray-condition condition "starting")
+         (continue condition)
+         (end-process 74))
+        (*guard* (throw *guard* condition))
         (*reporting* (throw 'report condition))
         ((not (main-thread-p))
          (note-stray-condition condition (thread-name))
@@ -195,6 +197,8 @@ On the way to the top level there is no serving: the report goes there, and the 
   (start-port)
   (keep-descriptors)
   (ensure-streams)
+  (restore-values)
+  (setf *memory-gathered* nil)
   (install-interrupt #'interrupt)
   (hello)
   (loop
@@ -214,7 +218,9 @@ On the way to the top level there is no serving: the report goes there, and the 
         (progn
           (close-descriptors descriptors)
           (list id :refused "Other threads run in this session, so it cannot be copied."))
-        (let ((process (call-atomically #'clone-process)))
+        (let ((process (progn
+                         (gather-memory-once)
+                         (call-atomically #'clone-process))))
           (cond ((null process)
                  (close-descriptors descriptors)
                  (list id :refused "The kernel made no copy of the process."))

@@ -64,6 +64,7 @@ DEFAULT is a list of forms or :NONE. STATUS is :CONTRACT, :IMPLEMENTED, :DEFAULT
                                         (:frames map-frames)
                                         (:locals frame-locals)
                                         (:interrupts install-interrupt)
+                                        (:save save-image)
                                         (:threads thread-names))
         when (loop for operation in operations
                    always (not (eq :absent (fifth (find operation *port-operations*
@@ -246,7 +247,8 @@ Returns how many were walked and whether the end was reached.")
   (values))
 
 (define-port-operation gather-memory ()
-  "Make the memory of the image cheap to copy, if there is a way. Done once, before the first copy."
+  "Make the memory of the image cheap to copy, if there is a way. Done once, before the
+first copy."
   (values))
 
 (define-port-operation unbound-marker ()
@@ -286,8 +288,9 @@ Returns how many were walked and whether the end was reached.")
   "Prepare the image that is about to be saved: no threads, no debugger, policy for user code."
   nil)
 
-(define-port-operation save-image (path)
-  "Save the image at PATH so that it starts in MAIN, and end.")
+(define-port-operation save-image (path compressed)
+  "Save the image at PATH so that it starts in MAIN, and end the process. COMPRESSED where this Lisp
+can. The values of variables are kept, but for those of streams. Signals an error if it cannot.")
 
 ;;; Looking
 

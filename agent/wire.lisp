@@ -17,11 +17,11 @@
 ;;; Keywords
 
 (defparameter *wire-keywords*
-  '(:probe :replay :evaluate-in-frame :frame :invoke-restart :restart :value
-    :definitions :finish :hello :configure :warm :fork :evaluate :abort :frames :list-definitions :describe-symbol
-    :session-info :load-system :load-file :server-pid :directory :user-init :load :preload :pid
-    :code :package :max-chars :print-length :print-level :capture-time :token :from :count :locals
-    :type :name :system :force :path :compile))
+  '(:hello :configure :warm :fork :evaluate :abort :frames :list-definitions :describe-symbol
+    :session-info :load-system :load-file :evaluate-in-frame :invoke-restart :probe :replay :save
+    :compile-form :server-pid :directory :user-init :load :preload :finish :pid :code :package
+    :max-chars :print-length :print-level :capture-time :token :from :count :locals :type :name
+    :system :force :path :compile :frame :restart :value :definitions :compressed))
 
 (declaim (type simple-vector *keyword-table*))
 (defvar *keyword-table* (make-array 256 :initial-element '()))

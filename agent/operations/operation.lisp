@@ -36,6 +36,17 @@ returns the whole reply. It runs so that interrupts and the debugger are looked 
 (defvar *last-frames* '()
   "The frames of the newest report, for the case that it is abandoned.")
 
+(defvar *own-process* 0
+  "The id of the process that may speak on the channel, or 0 before it has said hello.")
+
+(defvar *memory-gathered* nil
+  "True once the memory of this process, or of the one it is a copy of, was made cheap to copy.")
+
+(defun gather-memory-once ()
+  (unless *memory-gathered*
+    (setf *memory-gathered* t)
+    (gather-memory)))
+
 (defvar *server-process* nil
   "The process id of the server, once it has told it.")
 

@@ -177,8 +177,10 @@
       (let ((path (uiop:ensure-directory-pathname
                    (uiop:parse-native-namestring directory :ensure-directory t))))
         (change-directory directory)
-        (setf *directory* path
-              *default-pathname-defaults* path)
+        ;; In a session that was saved the user may have changed it.
+        (when (or (null *directory*) (equal *directory* *default-pathname-defaults*))
+          (setf *default-pathname-defaults* path))
+        (setf *directory* path)
         (pushnew path asdf:*central-registry* :test #'equal))))
   (list *id* :ok))
 
@@ -226,5 +228,5 @@
                                                  copied: ~{~a~^, ~}." threads))))))
     (when (getf arguments :finish)
       (take-snapshot)
-      (gather-memory))
+      (gather-memory-once))
     (list *id* :ok :notices notices :forkable (only-thread-p))))

@@ -1073,10 +1073,21 @@ PLACES are the last positions asked for with their lines."
 
 ;;; The image
 
+(defconstant +compression+ 1
+  "The level of zstd. Higher ones take many times as long for a few percent.")
+
+(defun revive-output (stream)
+  "Give STREAM, of the image that was saved, a buffer: what it had was outside the heap."
+  (setf (sb-impl::fd-stream-obuf stream) (sb-impl::get-buffer)
+        (sb-impl::fd-stream-output-queue stream) nil))
+
 (implement start-port ()
-  ;; Streams of the image that was saved are closed; F_SETFD, FD_CLOEXEC.
-  (setf *output* nil
+  (when *output*
+    (revive-output *output*)
+    (revive-output *error-output-stream*))
+  (setf *descriptors* '()
         *kept-descriptors* '(-1 -1))
+  ;; F_SETFD, FD_CLOEXEC.
   (c-call "fcntl" sb-alien:int sb-alien:int +channel+ sb-alien:int 2 sb-alien:int 1))
 
 (implement prepare-image ()
@@ -1102,8 +1113,11 @@ PLACES are the last positions asked for with their lines."
   ;; LOAD, which is loading this, has bound the policy; what is saved is the global value.
   (setf (sb-ext:symbol-global-value 'sb-c::*policy*) sb-c::*policy*))
 
-(implement save-image (path)
-  (sb-ext:save-lisp-and-die path :toplevel #'main :executable nil))
+(implement save-image (path compressed)
+  (declare (ignorable compressed))
+  (sb-ext:save-lisp-and-die path :toplevel #'main :executable nil
+                                 #+sb-core-compression #+sb-core-compression
+                                 :compression (if compressed +compression+ nil)))
 
 ;;; Copies
 
@@ -1118,20 +1132,57 @@ PLACES are the last positions asked for with their lines."
 ;;; its own, in huge pages, 2 MiB have one entry, and the kernel splits those that are written.
 
 (defconstant +huge-page+ (ash 1 21))
+(defconstant +gathered-at-once+ (* 32 +huge-page+))
+
+(defun memory-map ()
+  "List the mappings of the process as PARSE-MAPPING does."
+  (with-open-file (stream "/proc/self/smaps" :if-does-not-exist nil :external-format :latin-1)
+    (and stream
+         (loop with core = (or (sb-ext:native-namestring sb-ext:*core-pathname*) "?")
+               for line = (read-line stream nil)
+               while line
+               when (find (char line 0) "0123456789abcdef")
+                 collect (parse-mapping line (read-resident stream) core)))))
+
+(defun read-resident (stream)
+  "Read on in /proc/self/smaps; return how many octets of the mapping are in memory."
+  (loop for line = (read-line stream nil "Rss: 0")
+        when (eql 0 (search "Rss:" line))
+          return (* 1024 (parse-integer line :start 4 :junk-allowed t))))
+
+(defun parse-mapping (line resident core)
+  "Parse the first line of a mapping into start, end, whether it is private and writable, whether it
+maps the file CORE, and RESIDENT."
+  (let ((dash (position #\- line))
+        (space (position #\space line)))
+    (list (parse-integer line :end dash :radix 16)
+          (parse-integer line :start (1+ dash) :end space :radix 16)
+          (string= "rwxp" line :start2 (1+ space) :end2 (+ space 5))
+          (and (search core line) t)
+          resident)))
+
+(defun heap-end ()
+  "Return where the used part of the heap ends."
+  (+ sb-vm:dynamic-space-start
+     (* sb-vm:gencgc-page-bytes
+        (sb-alien:extern-alien "next_free_page" sb-alien:long))))
 
 (defun image-ranges ()
-  "List (START . END) of the writable mappings of the core file that are worth it, in whole huge
-pages."
-  (let ((lines (with-open-file (stream "/proc/self/maps" :if-does-not-exist nil
-                                                        :external-format :latin-1)
-                 (and stream
-                      (loop for line = (read-line stream nil)
-                            while line
-                            collect (parse-mapping line)))))
-        (ranges '()))
-    (loop for (this next) on lines
-          do (destructuring-bind (start end writable core) this
-               (when (and writable core (> (- end start) (* 2 +huge-page+)))
+  "List (START . END) of what is worth it, in whole huge pages: writable mappings of the core file, and
+where that was compressed the spaces it was read into."
+  (let ((ranges '()))
+    (loop for (this next) on (memory-map)
+          do (destructuring-bind (start end writable core resident) this
+               (when (and writable (not core) (= start sb-vm:dynamic-space-start))
+                 ;; What follows is the free part of the same mapping.
+                 (setf next (list (heap-end) end t)
+                       end (heap-end)))
+               ;; The other spaces of SBCL lie below the heap; parts of them are not used yet.
+               (when (and writable
+                          (> (- end start) (* 2 +huge-page+))
+                          (or core
+                              (and (<= start sb-vm:dynamic-space-start)
+                                   (> resident (* 3/4 (- end start))))))
                  (let ((from (* +huge-page+ (ceiling start +huge-page+)))
                        (to (* +huge-page+ (ceiling end +huge-page+))))
                    ;; What follows is the free part of the same space, so rounding up stays inside it.
@@ -1140,17 +1191,6 @@ pages."
                    (when (< from to)
                      (push (cons from to) ranges))))))
     ranges))
-
-(defun parse-mapping (line)
-  "Parse a line of /proc/self/maps into start, end, whether it is private and writable, whether it
-maps a core."
-  (let* ((dash (position #\- line))
-         (space (position #\space line))
-         (core (search ".core" line)))
-    (list (parse-integer line :end dash :radix 16)
-          (parse-integer line :start (1+ dash) :end space :radix 16)
-          (string= "rwxp" line :start2 (1+ space) :end2 (+ space 5))
-          (and core t))))
 
 (defun replace-memory (start length scratch)
   "Copy what is at START to SCRATCH and put SCRATCH in its place; nothing may write to it between."
@@ -1196,6 +1236,7 @@ maps a core."
 (implement gather-memory ()
   (sb-ext:gc)
   (loop for (start . end) in (image-ranges)
-        do (gather-range start end)))
+        do (loop for from from start below end by +gathered-at-once+
+                 do (gather-range from (min end (+ from +gathered-at-once+))))))
 
 (define-missing-operations)

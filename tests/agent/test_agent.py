@@ -683,6 +683,112 @@ class Past(AgentTest):
         self.values("*b*", "2")
 
 
+class Saving(AgentTest):
+    def setUp(self):
+        super().setUp()
+        self.directory = tempfile.TemporaryDirectory()
+        self.path = os.path.join(self.directory.name, "saved image")
+
+    def tearDown(self):
+        super().tearDown()
+        self.directory.cleanup()
+
+    def save(self, process, **arguments):
+        """Have a copy of the process save itself; return the size of the image."""
+        copy = process.fork(with_pipes=False)
+        copy.send("save", path=self.path, **arguments)
+        with self.assertRaises(driver.Gone):
+            copy.receive()
+        self.assertEqual(driver.reap(copy.pid, driver.LIMIT), 0)
+        copy.close()
+        return os.path.getsize(self.path)
+
+    def restore(self):
+        return driver.start(self.path, SBCL)
+
+    def prepare(self):
+        self.ok("(defpackage :mine (:use :cl)) (in-package :mine)"
+                "(defvar *table* (make-hash-table)) (setf (gethash *package* *table*) 7)"
+                "(defclass point () ((x :initarg :x :reader x)))"
+                "(defvar *point* (make-instance 'point :x 9)) (defvar *out* *standard-output*)"
+                "(defun triple (x) (* 3 x)) (setf *print-base* 16) (defvar *file* (open \"/dev/null\"))")
+        self.ok("(values (list 1 2) :second)")
+
+    def check(self, process):
+        reply = process.evaluate("(list (package-name *package*) (car *) (second /) +"
+                                 " (gethash *package* *table*) (x *point*) (triple 4) *print-base*)")
+        self.assertEqual(reply.lists("values"),
+                         ['("MINE" 1 :SECOND (VALUES (LIST 1 2) :SECOND) 7 9 12 16)'], reply)
+        reply = process.evaluate('(format *out* "one ") (format t "two") (read-line *file* nil)')
+        self.assertEqual((reply.status, reply.stdout), ("error", "one two"))
+        process.ask("abort")
+
+    def test_a_saved_session_goes_on(self):
+        self.prepare()
+        self.save(self.session)
+        self.check(self.restore())
+        self.values("(package-name *package*)", '"MINE"')
+
+    def test_a_compressed_one_is_smaller_and_goes_on(self):
+        self.prepare()
+        size = self.save(self.session, compressed=True)
+        if ":SB-CORE-COMPRESSION" in self.ok("*features*").values[0]:
+            self.assertLess(size, 25_000_000)
+        restored = self.restore()
+        self.session.close()
+        self.check(restored)
+
+    def test_what_was_restored_is_a_session_like_another(self):
+        self.prepare()
+        self.save(self.session)
+        restored = self.restore()
+        copy = restored.fork()
+        self.check(copy)
+        self.assertEqual(len(os.listdir(f"/proc/{copy.pid}/task")), 1)
+        self.assertEqual(restored.evaluate("(car 1)").frames[0][0], "(CAR 1)")
+        self.assertEqual(restored.ask("abort").status, "ok")
+        identifier, token = restored.start_evaluation("(loop)")
+        time.sleep(0.1)
+        restored.interrupt(token)
+        self.assertEqual(restored.answer(identifier).kind, "interrupt")
+        self.assertEqual(restored.ask("abort").status, "ok")
+        names = [entry[0] for entry in restored.ask("list-definitions", type="all").functions]
+        self.assertIn("TRIPLE", names)
+        self.assertNotIn("CAR", names)
+        self.assertEqual(restored.evaluate("(defun triple (x) (* x 30)) (triple 1)").values[-1], "30")
+        os.unlink(self.path)
+        self.save(restored)
+        self.assertEqual(self.restore().evaluate("(triple 2)").values, ["60"])
+
+    def test_a_gathered_zygote_can_be_saved(self):
+        zygote = start()
+        self.assertEqual(zygote.ask("warm", finish=True).status, "ok")
+        session = zygote.fork()
+        session.evaluate("(defun f () 5)")
+        self.save(session)
+        self.assertEqual(self.restore().evaluate("(f)").values, ["5"])
+
+    def test_hooks_that_fail_cost_a_word(self):
+        self.ok('(push (lambda () (error "at start")) sb-ext:*init-hooks*)')
+        self.save(self.session)
+        restored = self.restore()
+        self.assertIn("at start", restored.evaluate("(+ 1 2)").inbox[0][5])
+
+    def test_what_cannot_be_saved_is_refused(self):
+        reply = self.session.ask("save", path=self.path + "/no/such")
+        self.assertEqual(reply.status, "refused")
+        self.values("(+ 1 2)", "3")
+        self.session.evaluate("(car 1)")
+        self.assertEqual(self.session.ask("save", path=self.path).status, "refused")
+        self.session.ask("abort")
+        self.ok('(defvar *go* t) (sb-thread:make-thread (lambda () (loop while *go* do (sleep 0.01)))'
+                ' :name "worker")')
+        reply = self.session.ask("save", path=self.path)
+        self.assertEqual(reply.status, "refused")
+        self.assertIn("worker", reply.sentence)
+        self.values("(setf *go* nil)", "NIL")
+
+
 class ReaderErrors(AgentTest):
     def test_the_place_is_shown(self):
         reply = self.fails("(list 1\n   2))", "READER-ERROR", "Unmatched close parenthesis")

@@ -1,0 +1,70 @@
+;;;; Saving the process as a core that goes on where this one stood, and starting from such a core.
+;;;; Asked of a copy of a session, for saving ends the process.
+
+(in-package #:cl-mcp-agent)
+
+(defvar *kept-values* '()
+  "Values that saving an image does not keep, between saving and starting.")
+
+(defun keep-values ()
+  (setf *kept-values* (list * ** *** - + ++ +++ / // /// *default-pathname-defaults*)))
+
+(defun restore-values ()
+  (when *kept-values*
+    (destructuring-bind (v1 v2 v3 form f1 f2 f3 l1 l2 l3 directory) (shiftf *kept-values* '())
+      (setf * v1 ** v2 *** v3
+            - form + f1 ++ f2 +++ f3
+            / l1 // l2 /// l3
+            *default-pathname-defaults* directory))))
+
+(defun note-no-request ()
+  "Forget the request that runs: the process is going to be saved."
+  (setf *id* nil
+        *token* 0
+        *interrupted* 0
+        *early-interrupt* 0
+        *own-process* 0))
+
+(defun why-not-saved ()
+  "Return a sentence if this process is in no state to be saved."
+  (let ((threads (thread-names)))
+    (cond (threads
+           (format nil "Other threads run in this session: ~{~a~^, ~}." threads))
+          ((not (only-thread-p))
+           "Other threads run in this session.")
+          (*error-condition*
+           "The session is inside an error."))))
+
+(defun why-not-writable (path)
+  "Make PATH, an empty file. Returns a sentence if that fails."
+  (handler-case (with-open-file (stream (uiop:parse-native-namestring path)
+                                        :direction :output :if-exists :supersede
+                                        :element-type '(unsigned-byte 8))
+                  (declare (ignorable stream))
+                  nil)
+    (error (condition)
+      (with-agent-syntax ()
+        (message-text condition 1000)))))
+
+(define-operation :save (arguments)
+  (let* ((id *id*)
+         (path (getf arguments :path))
+         (reason (or (why-not-saved) (why-not-writable path))))
+    (or (and reason (list id :refused reason))
+        (handler-case
+            (progn
+              (flush-streams)
+              (keep-values)
+              (note-no-request)
+              (forget-input)
+              (setf *server-process* nil)
+              (save-image path (getf arguments :compressed)))
+          (error (condition)
+            (setf *id* id
+                  *own-process* (process-id))
+            (restore-values)
+            (start-port)
+            (ensure-streams)
+            (list id :refused
+                  (with-agent-syntax ()
+                    (format nil "The Lisp refused: ~a" (message-text condition 1000)))))))))
