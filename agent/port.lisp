@@ -202,6 +202,11 @@ Compiler notes are muffled, and errors of the compiler are kept for ORIGINAL-CON
   (declare (ignore condition))
   nil)
 
+(define-port-operation compiler-note-p (condition)
+  "True for what the compiler says of code that it could not make faster."
+  (declare (ignore condition))
+  nil)
+
 (define-port-operation storage-kind (condition)
   "Return :HEAP or :STACK if CONDITION says that it is used up, else NIL."
   (declare (ignore condition))

@@ -204,6 +204,7 @@
 (defun designated-package (name)
   "Return the package called NAME, or signal what the reader would."
   (or (find-package name)
+      (find-package (string-upcase name))
       (error 'unknown-package :package name)))
 
 (define-condition unknown-package (package-error)

@@ -55,8 +55,11 @@
       (write-char #\) stream))))
 
 (defun one-frame (frame name condition locals)
+  ;; What cannot be read is caught here and not around the printing: there a handler would take the
+  ;; errors of the user's PRINT-OBJECT from the guard.
   (multiple-value-bind (shown-name arguments)
-      (frame-call frame)
+      (handler-case (frame-call frame)
+        (error () (values name :unavailable)))
     (when (eq name 'read)
       ;; Its arguments are the agent's.
       (setf arguments '()))
@@ -65,9 +68,11 @@
                            (cell-error-name condition)
                            'undefined-function)))
     (list* (call-text shown-name arguments)
-           (frame-source frame)
+           (handler-case (frame-source frame)
+             (error () nil))
            (if locals
-               (loop for (name . value) in (frame-locals frame)
+               (loop for (name . value) in (handler-case (frame-locals frame)
+                                             (error () '()))
                      collect (list (item-text name 60) (item-text value 200)))
                '()))))
 
@@ -93,9 +98,7 @@ there are more than were counted."
     (multiple-value-bind (walked complete)
         (map-frames (lambda (frame name)
                       (when (and (>= number from) (< shown count))
-                        (push (handler-case (one-frame frame name condition locals)
-                                (error () (list "(#<a frame that cannot be read>)" nil)))
-                              frames)
+                        (push (one-frame frame name condition locals) frames)
                         (incf shown))
                       (incf number)
                       nil)

@@ -205,7 +205,10 @@ user's to change."
 (defun warning-entry (condition)
   "Return the class and the message of CONDITION, a warning, for the reply."
   (with-agent-syntax ()
-    (list (type-name-text (class-of condition)) (message-text condition +warning-limit+))))
+    (list (cond ((compiler-note-p condition) "COMPILER-WARNING")
+                ((eq (type-of condition) 'simple-warning) "WARNING")
+                (t (type-name-text (class-of condition))))
+          (message-text condition +warning-limit+))))
 
 (defun storage-hint (condition)
   (case (storage-kind condition)

@@ -520,11 +520,22 @@ Code compiled with an error signals another when it runs, which may be requests 
         (funcall *note-warning* condition))
       (invoke-restart restart))))
 
+(defun note-and-muffle-note (condition)
+  "Record what the compiler would have liked to do better; what is loaded from files has too many."
+  (let ((restart (find-restart 'muffle-warning condition)))
+    (when restart
+      (unless *component*
+        (funcall *note-warning* condition))
+      (invoke-restart restart))))
+
+(implement compiler-note-p (condition)
+  (typep condition 'sb-ext:compiler-note))
+
 (implement call-recording-warnings (function note)
   (declare (type function function))
   (let ((*note-warning* note))
     (handler-bind ((warning #'note-and-muffle)
-                   (sb-ext:compiler-note #'muffle-warning)
+                   (sb-ext:compiler-note #'note-and-muffle-note)
                    (sb-c:compiler-error #'note-compiler-error))
       (funcall function))))
 
@@ -567,8 +578,7 @@ Code compiled with an error signals another when it runs, which may be requests 
          (package (and name (symbol-package name))))
     (flet ((implementation-p (package)
              (and package (eql 0 (search "SB-" (package-name package))))))
-      (if (or (eq name 'simple-warning)
-              (eq package #.(find-package "CL-MCP-AGENT"))
+      (if (or (eq package #.(find-package "CL-MCP-AGENT"))
               (and (implementation-p package)
                    (or (eql 0 (search "SIMPLE-" (symbol-name name)))
                        (subtypep class 'warning))))

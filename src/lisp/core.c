@@ -12,12 +12,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/check.h"
 #include "base/memory.h"
 #include "base/strbuf.h"
 #include "base/utf8.h"
 #include "lisp/agent_source.h"
 #include "proc/child.h"
 
+#define BUILD_LIMIT_MS 45000 /* it takes two or three seconds */
 #define CORE_HEAP_MIB "2048" /* what sessions have unless --max-heap says otherwise */
 
 struct core_build {
@@ -26,6 +28,9 @@ struct core_build {
     char *temporary; /* the core while it is being written */
     char *log;       /* temporary file with what the Lisp printed */
     char *path;
+    char *lisp;
+    uv_timer_t *deadline;
+    bool is_late;
     core_build_done *done;
     void *arg;
 };
@@ -166,6 +171,11 @@ static bool write_file(const char *path, const void *bytes, size_t len, struct e
     return close(fd) == 0 || err_set_errno(err, ERR_SYSTEM, errno, "cannot write %s", path);
 }
 
+static void free_handle(uv_handle_t *handle)
+{
+    free(handle);
+}
+
 static void build_free(struct core_build *b)
 {
     child_free(b->child);
@@ -176,6 +186,8 @@ static void build_free(struct core_build *b)
     free(b->temporary);
     free(b->log);
     free(b->path);
+    free(b->lisp);
+    uv_close((uv_handle_t *)b->deadline, free_handle);
     free(b);
 }
 
@@ -186,10 +198,10 @@ void core_build_cancel(struct core_build *build)
 }
 
 /* The end of what the Lisp printed, as one line. */
-static void explain(const char *log, struct err *err)
+static void explain(const struct core_build *b, struct err *err)
 {
     char text[401];
-    FILE *f = fopen(log, "re");
+    FILE *f = fopen(b->log, "re");
     size_t n = 0;
     if (f != NULL) {
         if (fseek(f, -400, SEEK_END) != 0)
@@ -201,7 +213,10 @@ static void explain(const char *log, struct err *err)
     for (size_t i = 0; i < n; i++)
         if ((unsigned char)text[i] < ' ' || (unsigned char)text[i] > '~')
             text[i] = ' ';
-    err_set(err, ERR_START, "the image of the Lisp could not be built; it said: ... %s", text);
+    if (b->is_late)
+        err_set(err, ERR_START, "%.200s did not build its image within %d s, so it is perhaps no SBCL. Give --lisp the path of one.", b->lisp, BUILD_LIMIT_MS / 1000);
+    else
+        err_set(err, ERR_START, "%.200s could not build its image; is it an SBCL, 2.2.6 or newer? It said: %s", b->lisp, n == 0 ? "(nothing)" : text);
 }
 
 static void on_child_exit(void *arg, const struct child_end *end)
@@ -210,7 +225,7 @@ static void on_child_exit(void *arg, const struct child_end *end)
     struct err err;
     bool ok = end->signal == 0 && end->exit_code == 0 && access(b->temporary, R_OK) == 0;
     if (!ok)
-        explain(b->log, &err);
+        explain(b, &err);
     else if (rename(b->temporary, b->path) != 0) {
         ok = false;
         err_set_errno(&err, ERR_SYSTEM, errno, "cannot rename %s to %s", b->temporary, b->path);
@@ -221,11 +236,21 @@ static void on_child_exit(void *arg, const struct child_end *end)
     done(done_arg, ok ? NULL : &err);
 }
 
+static void on_deadline(uv_timer_t *timer)
+{
+    struct core_build *b = timer->data;
+    b->is_late = true;
+    child_kill_tree(b->child);
+}
+
 struct core_build *core_build(uv_loop_t *loop, struct children *children, const char *lisp, const char *path,
                               core_build_done *done, void *arg, struct err *err)
 {
-    (void)loop;
     struct core_build *b = xcalloc(1, sizeof *b);
+    b->deadline = xcalloc(1, sizeof *b->deadline);
+    CHECK(uv_timer_init(loop, b->deadline) == 0);
+    b->deadline->data = b;
+    b->lisp = xstrdup(lisp);
     b->source = with_suffix(path, ".lisp");
     b->temporary = with_suffix(path, ".new");
     b->log = with_suffix(path, ".log");
@@ -243,6 +268,7 @@ struct core_build *core_build(uv_loop_t *loop, struct children *children, const 
     struct child_spec spec = {.argv = argv, .descriptors = {-1, log, log, -1}};
     b->child = child_spawn(children, &spec, on_child_exit, b, err);
     close(log);
+    uv_timer_start(b->deadline, on_deadline, BUILD_LIMIT_MS, 0);
     if (b->child == NULL) {
         build_free(b);
         return NULL;

@@ -16,6 +16,8 @@
  * The condition's details stay in the form in which the agent sent them, docs/agent-protocol.md section 4;
  * the server makes the same form for what only it can know (a time limit, the death of a process).
  */
+struct session;
+
 struct error_record {
     struct sexp_document *document;
     const struct sexp *condition; /* (ID :error :key value ...), in ${document} */
@@ -23,6 +25,7 @@ struct error_record {
     char *type;                   /* given precedence over the condition's own :type */
     char *message;                /* likewise; may be several lines */
     char *session_note;           /* the text of a last section [Session]; NULL for none */
+    struct session *session;      /* borrowed: whose error it is */
     struct worker *frozen;        /* owned: a copy of the process that waits at the point of the error; NULL when there is none */
     char *why_not_frozen;         /* NULL, or a sentence */
     uint64_t evaluation;          /* which evaluation of the session it was; 0 for a look-up */

@@ -146,7 +146,7 @@ void session_cancel(struct operation *op)
 bool session_stop(struct session *s, struct strbuf *what)
 {
     if (s->current == NULL)
-        return false;
+        return session_drop_waiting(s, what);
     strbuf_add(what, s->current->what.bytes, s->current->what.len);
     session_happen(s, &(struct event){.kind = EVENT_CANCEL});
     return true;
@@ -380,6 +380,12 @@ void sessions_close(struct session *s)
     free(s->package);
     free(s->why);
     free(s);
+}
+
+void sessions_close_later(struct session *s)
+{
+    s->is_closing = true;
+    session_later(s);
 }
 
 struct session *sessions_at(struct sessions *all, size_t n)

@@ -148,6 +148,10 @@ void sessions_free(struct sessions *all);
 struct session *sessions_find(struct sessions *all, const char *name);
 struct session *sessions_create(struct sessions *all, const char *name, struct err *err);
 void sessions_close(struct session *s);
+
+/* sessions_close_later(s): the same from the loop; for use while one of its own outcomes is being delivered. */
+void sessions_close_later(struct session *s);
+
 struct session *sessions_at(struct sessions *all, size_t n);
 size_t sessions_count(const struct sessions *all);
 

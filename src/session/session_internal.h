@@ -74,6 +74,7 @@ struct session {
     uint64_t kill_at; /* loop time in ms at which the ladder ends */
     int interrupts;
     struct error_record *held;     /* its report waits until the unwinding has shown how it ends */
+    struct error_record *awaited;  /* borrowed: VISITING, and its frozen process has not said hello */
     struct error_record *examined; /* borrowed: the record of the failure that is being frozen or unwound */
 
     struct checkpoints checkpoints;
@@ -88,6 +89,7 @@ struct session {
 
     struct error_record *obituary; /* how the current operation died; reported when the session has been returned to a state that lives */
     bool is_restoring;             /* the process comes from a file */
+    bool is_closing;               /* sessions_close_later() */
     struct list savings;           /* under way */
     bool is_returning;             /* a death is being dealt with */
     bool was_idle;                 /* it came between two operations */
@@ -139,6 +141,9 @@ struct event {
 
 /* session_happen(s, event): run the cell of the table. */
 void session_happen(struct session *s, struct event *event);
+
+/* session_drop_waiting(s, what): end the first operation of the queue, which has not begun, as cancelled; false if there is none. */
+bool session_drop_waiting(struct session *s, struct strbuf *what);
 
 /* session_later(s): look at the queue from the loop. */
 void session_later(struct session *s);

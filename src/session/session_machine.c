@@ -163,16 +163,24 @@ static void on_frozen_progress(void *arg, const struct sexp *event)
     (void)event;
 }
 
+static void invite(struct session *s);
+
+/* A visit may have been asked for before the frozen process was there. */
 static void on_record_ready(void *arg, const struct sexp *hello)
 {
-    (void)arg;
     (void)hello;
+    struct error_record *r = arg;
+    if (r->session->awaited == r)
+        invite(r->session);
 }
 
 static void on_record_gone(void *arg, const struct child_end *end)
 {
     (void)end;
-    error_record_thaw(arg);
+    struct error_record *r = arg;
+    error_record_thaw(r);
+    if (r->session->awaited == r)
+        invite(r->session);
 }
 
 static struct worker_events record_events(struct error_record *r)
@@ -249,7 +257,9 @@ static void on_worker(void *arg, struct worker *worker)
 static void on_later(uv_timer_t *timer)
 {
     struct session *s = timer->data;
-    if (s->why != NULL)
+    if (s->is_closing)
+        sessions_close(s);
+    else if (s->why != NULL)
         session_happen(s, &(struct event){.kind = EVENT_UNAVAILABLE});
     else if (s->state == SESSION_IDLE || s->state == SESSION_ABSENT)
         proceed(s);
@@ -287,7 +297,7 @@ void session_forget_process(struct session *s)
     worker_free(s->visitor);
     worker_free(s->worker);
     s->visitor = s->worker = NULL;
-    s->examined = NULL;
+    s->examined = s->awaited = NULL;
     s->source = NULL;
     s->making = NULL;
     s->owes_checkpoint = false;
@@ -429,31 +439,37 @@ static struct error_record *find_error(struct session *s, int sequence)
     return NULL;
 }
 
-/* Whose copy the operation is to run in; NULL if it is not there any more. */
-static struct worker *host_of(struct session *s, const struct operation *op)
-{
-    if (op->sequence == 0)
-        return s->worker;
-    struct error_record *r = find_error(s, op->sequence);
-    return r != NULL && r->frozen != NULL && worker_state(r->frozen) == WORKER_IDLE ? r->frozen : NULL;
-}
+static void leave(struct session *s);
 
-/* Make the copy in which the operation is to run; it is the visitor. */
-static void visit(struct session *s, struct operation *op)
+/* Make the copy in which the current operation is to run; it is the visitor. */
+static void invite(struct session *s)
 {
-    struct worker *host = host_of(s, op);
+    struct operation *op = s->current;
+    struct error_record *r = op->sequence == 0 ? NULL : find_error(s, op->sequence);
+    struct worker *host = op->sequence == 0 ? s->worker : r == NULL ? NULL : r->frozen;
     struct worker_events events = process_events(s);
     events.on_gone = on_visitor_gone;
     struct err err;
     err_set(&err, ERR_GONE, "This error cannot be entered any more; list-errors says which can.");
-    take_up(s, op);
-    if (host != NULL)
-        s->visitor = fork_from(host, &events, &err);
-    if (s->visitor == NULL) {
-        session_deliver(s, op, &(struct outcome){.kind = OUTCOME_UNAVAILABLE, .why = err.message});
+    s->awaited = NULL;
+    if (host != NULL && worker_state(host) == WORKER_STARTING) {
+        s->awaited = r; /* its hello is on the way */
         return;
     }
+    if (host != NULL && worker_state(host) == WORKER_IDLE)
+        s->visitor = fork_from(host, &events, &err);
+    if (s->visitor != NULL)
+        return;
+    enter_state(s, SESSION_IDLE, 0);
+    session_deliver(s, op, &(struct outcome){.kind = OUTCOME_UNAVAILABLE, .why = err.message});
+    leave(s);
+}
+
+static void visit(struct session *s, struct operation *op)
+{
+    take_up(s, op);
     enter_state(s, SESSION_VISITING, VISIT_MS);
+    invite(s);
 }
 
 static void action_answered(struct session *s, struct event *e)
@@ -706,6 +722,19 @@ static void action_start_again(struct session *s, struct event *e)
     action_give_up(s, e);
 }
 
+/* An operation that never began. */
+bool session_drop_waiting(struct session *s, struct strbuf *what)
+{
+    struct operation *op = list_is_empty(&s->queue) ? NULL : list_entry(s->queue.next, struct operation, node);
+    if (op == NULL || op->kind == OPERATION_RESET || op->kind == OPERATION_RESTORE)
+        return false;
+    strbuf_add(what, op->what.bytes, op->what.len);
+    struct error_record *r = error_record_make("CANCELLED", "The evaluation was cancelled before it began.", NULL);
+    r->session = s;
+    deliver_error(s, op, r);
+    return true;
+}
+
 /* The visitor is done for; what became of the session's own process meanwhile is looked at now. */
 static void leave(struct session *s)
 {
@@ -783,6 +812,7 @@ static void action_freeze(struct session *s, struct event *e)
 {
     struct error_record *r = error_record_new(e->document);
     struct operation *op = s->current;
+    r->session = s;
     if (s->visitor != NULL) {
         visitor_failed(s, op, r);
         return;
@@ -869,6 +899,12 @@ static void action_kill(struct session *s, struct event *e)
             checkpoint_drop(s->source);
         s->source = NULL;
         go_back(s);
+        return;
+    }
+    if (s->awaited != NULL) {
+        /* VISITING, and the frozen process does not come up: it is of no use. */
+        error_record_thaw(s->awaited);
+        invite(s);
         return;
     }
     bool is_proving = s->state == SESSION_PROVING;
@@ -1032,6 +1068,7 @@ static struct error_record *record_of_death(struct session *s, const struct chil
         }
         word_stop(s, r, true);
     }
+    r->session = s;
     return r;
 }
 

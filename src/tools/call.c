@@ -127,7 +127,7 @@ void call_done(void *arg, const struct outcome *outcome)
 {
     struct tool_call *call = arg;
     call->operation = NULL;
-    if (outcome->kind == OUTCOME_UNAVAILABLE) {
+    if (outcome->kind == OUTCOME_UNAVAILABLE && !call->takes_unavailable) {
         call_answer(call, true, "%s", outcome->why);
     } else if (outcome->kind == OUTCOME_REFUSED) {
         const char *why = sexp_string(sexp_nth(outcome->reply, 2), NULL);

@@ -19,6 +19,7 @@ struct tool_call {
     json_t *arguments; /* owned */
     char *default_session;
     bool wants_structured, wants_progress;
+    bool takes_unavailable; /* its on_outcome deals with OUTCOME_UNAVAILABLE itself */
     tool_call_done *done; /* NULL once cancelled */
     tool_call_progress *on_progress;
     void *arg;

@@ -49,6 +49,7 @@ static void get_backtrace(struct tool_call *call)
         return;
     const struct error_record *r = chosen(call, s);
     if (r != NULL && call_boolean(call, "locals") && r->details == NULL && r->frozen != NULL) {
+        call->takes_unavailable = true;
         struct strbuf request;
         strbuf_init(&request, 0);
         strbuf_adds(&request, ":frames :from 0 :count 100 :locals t");

@@ -23,8 +23,30 @@ static void reset_session(struct tool_call *call)
     call->operation = session_reset(s, call_done, call);
 }
 
+/* Without a Lisp there is no session: what was made is taken back. */
+static bool is_without_lisp(struct tool_call *call, const struct outcome *o)
+{
+    if (o->kind != OUTCOME_UNAVAILABLE)
+        return false;
+    strbuf_adds(&call->text, o->why);
+    sessions_close_later(o->session);
+    call->is_error = true;
+    call_finish(call);
+    return true;
+}
+
+static void on_created(struct tool_call *call, const struct outcome *o)
+{
+    if (is_without_lisp(call, o))
+        return;
+    call_answer(call, false, "Session %s created: %s, package %s. Give its name as the argument session of other tools.", session_name(o->session),
+                zygote_lisp(call->toolbox->zygote), session_package(o->session));
+}
+
 static void on_systems_loaded(struct tool_call *call, const struct outcome *o)
 {
+    if (is_without_lisp(call, o))
+        return;
     if (o->kind == OUTCOME_OK)
         strbuf_addf(&call->text, "Session %s created.", session_name(o->session));
     else
@@ -41,13 +63,15 @@ static void create_session(struct tool_call *call)
         return;
     }
     json_t *systems = json_object_get(call->arguments, "systems");
-    if (json_array_size(systems) == 0) {
-        strbuf_addf(&call->text, "Session %s created. Give its name as the argument session of other tools.", session_name(s));
-        call_finish(call);
-        return;
-    }
     struct strbuf request;
     strbuf_init(&request, 0);
+    call->takes_unavailable = true;
+    if (json_array_size(systems) == 0) {
+        sexp_write_symbol(&request, "session-info");
+        call_run(call, s, &(struct operation_options){.request = &request, .what = "create-session"}, on_created);
+        strbuf_fini(&request);
+        return;
+    }
     sexp_write_symbol(&request, "load-system");
     sexp_write_symbol(&request, "systems");
     sexp_write_open(&request);
