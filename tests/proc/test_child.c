@@ -190,6 +190,15 @@ static void a_child_starts_with_no_signal_ignored_or_blocked(void **state)
     wait_for_end(f);
 }
 
+/* A terminal's ^C is for us, not for what we run. */
+static void a_child_is_in_a_session_of_its_own(void **state)
+{
+    struct fixture *f = *state;
+    start(f, "hang", NULL);
+    read_pid(f->output);
+    assert_int_equal(getsid(child_pid(f->child)), child_pid(f->child));
+}
+
 /* ---- descriptors ---- */
 
 /* What the helper says of its descriptors, by number; "" where there is none. */
@@ -673,6 +682,7 @@ int main(void)
         TEST(a_child_works_in_the_directory_it_is_given),
         TEST(a_childs_environment_is_ours_with_additions),
         TEST(a_child_starts_with_no_signal_ignored_or_blocked),
+        TEST(a_child_is_in_a_session_of_its_own),
         TEST(a_child_has_the_four_descriptors_it_is_given),
         TEST(a_child_has_dev_null_where_it_is_given_nothing_and_no_fourth),
         TEST(a_childs_descriptors_may_be_given_crosswise),
