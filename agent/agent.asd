@@ -16,6 +16,8 @@
                (:file "operations/systems")
                (:file "operations/definitions")
                (:file "operations/describe")
+               (:file "operations/compile")
                (:file "operations/past")
                (:file "operations/enter")
+               (:file "operations/save")
                (:file "main")))

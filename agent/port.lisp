@@ -65,6 +65,7 @@ DEFAULT is a list of forms or :NONE. STATUS is :CONTRACT, :IMPLEMENTED, :DEFAULT
                                         (:locals frame-locals)
                                         (:interrupts install-interrupt)
                                         (:save save-image)
+                                        (:compile compile-text)
                                         (:threads thread-names))
         when (loop for operation in operations
                    always (not (eq :absent (fifth (find operation *port-operations*
@@ -176,11 +177,27 @@ Replaces streams that were closed, and variables that were set to others.")
   "Call FUNCTION as one compilation unit. Undefined names are noted, nothing is printed.")
 
 (define-port-operation undefined-names ()
-  "List what the running compilation unit met undefined as (CLASS NAME KIND).")
+  "List what the running compilation unit met undefined as (CLASS NAME KIND FORM), FORM being where it
+was met first, or NIL.")
 
 (define-port-operation call-recording-warnings (function note)
   "Call FUNCTION; each warning that no handler of the user's wanted reaches NOTE and is muffled.
 Compiler notes are muffled, and errors of the compiler are kept for ORIGINAL-CONDITION.")
+
+(define-port-operation compile-text (text note)
+  "Compile TEXT as the contents of a file, run none of it but what is for compile time, write nothing.
+NOTE is called with each warning, error and note of the compiler, when FORM-BEING-COMPILED is known.
+The current package and readtable are bound. Returns true if all of it was compiled.")
+
+(define-port-operation reading-position (stream)
+  "Return how many characters COMPILE-TEXT has read from STREAM, and where the form that it reads began.
+NIL if it is none of its streams."
+  (declare (ignore stream))
+  nil)
+
+(define-port-operation form-being-compiled ()
+  "Return the part of the source the compiler is at in a list, or NIL."
+  '())
 
 (define-port-operation call-with-debugger (function debugger)
   "Call FUNCTION; DEBUGGER gets each condition that would enter the debugger."

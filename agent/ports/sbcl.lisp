@@ -464,7 +464,10 @@ it cannot signal: INTERRUPT-THREAD of the main thread would fail in copies."
         when (still-undefined-p name kind)
           collect (list (if (eq kind :variable) 'warning 'style-warning)
                         name
-                        (string-downcase kind))))
+                        (string-downcase kind)
+                        (let ((context (first (sb-c::undefined-warning-warnings warning))))
+                          (and (typep context 'sb-c::compiler-error-context)
+                               (sb-c::compiler-error-context-original-form context))))))
 
 (defvar *compiler-errors* '()
   "The newest errors the compiler found in code of the user's: (MESSAGE CONDITION FRAMES).
@@ -538,6 +541,78 @@ Code compiled with an error signals another when it runs, which may be requests 
                    (sb-ext:compiler-note #'note-and-muffle-note)
                    (sb-c:compiler-error #'note-compiler-error))
       (funcall function))))
+
+;;; What is compiled without effect is a file in memory, and so is what it is compiled into.
+
+(defun make-memory-file (name)
+  "Return a descriptor of a file without a name, or signal an error."
+  (let ((descriptor (c-call "memfd_create" sb-alien:int sb-alien:c-string name
+                            sb-alien:unsigned-int 1)))
+    (when (minusp descriptor)
+      (error "The kernel made no file in memory."))
+    descriptor))
+
+(defun name-of-descriptor (descriptor)
+  (make-pathname :directory '(:absolute "proc" "self" "fd") :name (decimal descriptor)
+                 ;; Nothing is to be added to it.
+                 :type :unspecific :version nil
+                 :defaults #p"/"))
+
+(defun write-memory-file (descriptor text)
+  (let ((octets (sb-ext:string-to-octets text :external-format '(:utf-8 :replacement #\?)))
+        (start 0))
+    (declare (type index start))
+    (loop while (< start (length octets))
+          do (let ((count (sb-sys:with-pinned-objects (octets)
+                            (c-call "write" sb-alien:long
+                                    sb-alien:int descriptor
+                                    sb-sys:system-area-pointer
+                                    (sb-sys:sap+ (sb-sys:vector-sap octets) start)
+                                    sb-alien:unsigned-long (- (length octets) start)))))
+               (when (minusp count)
+                 (error "The file in memory cannot be written."))
+               (incf start count)))))
+
+(implement form-being-compiled ()
+  (let ((context (ignore-errors (sb-c::find-error-context nil))))
+    (and (typep context 'sb-c::compiler-error-context)
+         (list (sb-c::compiler-error-context-original-form context)))))
+
+(implement reading-position (stream)
+  (if (typep stream 'sb-impl::form-tracking-stream)
+      (values (sb-impl::form-tracking-stream-input-char-pos stream)
+              (or (sb-impl::form-tracking-stream-form-start-char-pos stream) 0))
+      nil))
+
+(defun compile-memory-file (source compiled note)
+  "Compile the file at the descriptor SOURCE into that at COMPILED. Returns whether all was well."
+  (declare (type function note))
+  (flet ((compile-it ()
+           (handler-bind ((sb-ext:compiler-note (lambda (condition)
+                                                  (funcall note condition)
+                                                  (muffle-warning condition))))
+             (not (nth-value 2 (compile-file (name-of-descriptor source)
+                                             :output-file (name-of-descriptor compiled)
+                                             :external-format :utf-8)))))
+         (give-up (condition)
+           ;; COMPILE-FILE removes what it has written when it fails; here there is nothing to remove.
+           (unless (and (typep condition 'file-error)
+                        (equal (princ-to-string (file-error-pathname condition))
+                               (namestring (name-of-descriptor compiled))))
+             (funcall note condition))
+           (return-from compile-memory-file nil)))
+    (call-with-debugger #'compile-it #'give-up)))
+
+(implement compile-text (text note)
+  (let ((source (make-memory-file "source"))
+        (compiled (make-memory-file "compiled"))
+        (*compile-print* nil)
+        (*compile-verbose* nil))
+    (unwind-protect
+         (progn
+           (write-memory-file source text)
+           (call-recording-warnings (lambda () (compile-memory-file source compiled note)) note))
+      (close-descriptors (list source compiled)))))
 
 (implement ignorable-warning-p (condition)
   (typep condition 'sb-kernel:redefinition-warning))

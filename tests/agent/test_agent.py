@@ -653,6 +653,87 @@ class Entering(AgentTest):
         self.values("1", "1")
 
 
+class Compiling(AgentTest):
+    def compile(self, code, **arguments):
+        copy = self.session.fork(with_pipes=False)
+        reply = copy.ask("compile-form", code=code, **arguments)
+        self.assertEqual(reply.status, "ok", reply)
+        copy.close()
+        return reply
+
+    def test_what_is_well_is_compiled_and_not_run(self):
+        reply = self.compile('(defun a (x) (b x)) (defun b (x) (print x)) (a 1) (setf *print-base* 2)')
+        self.assertEqual((reply.failed, reply.lists("notes"), reply.functions, reply.stdout),
+                         (None, [], ["A", "B"], ""))
+
+    def test_effects_that_later_forms_need_are_there(self):
+        reply = self.compile("""
+            (defpackage :mine (:use :cl)) (in-package :mine)
+            (defmacro twice (x) `(* 2 ,x))
+            (eval-when (:compile-toplevel :load-toplevel) (defun helper (x) `(list ,x)))
+            (macrolet ((define (name) `(defun ,name () ,(helper 1)))) (define made))
+            (defstruct point x y)
+            (defun use (p) (twice (point-x p)))
+            (defmethod area ((p point)) 1)""")
+        self.assertEqual((reply.failed, reply.lists("notes")), (None, []))
+        self.assertEqual(reply.functions, ["MINE::TWICE", "MINE::HELPER", "MINE::MADE", "MINE::USE",
+                                           "MINE::AREA"])
+
+    def test_undefined_names_have_their_place(self):
+        reply = self.compile("(defun f (x) (+ x y) (nowhere x))")
+        self.assertEqual(reply.notes, [["WARNING", "undefined variable: Y", "(+ X Y)"],
+                                       ["STYLE-WARNING", "undefined function: NOWHERE", "(NOWHERE X)"]])
+        self.assertTrue(reply.failed)
+
+    def test_style_is_no_failure(self):
+        reply = self.compile("(defun f (x y) x)")
+        self.assertIsNone(reply.failed)
+        self.assertEqual([note[0] for note in reply.notes], ["STYLE-WARNING"])
+        self.assertIn("never used", reply.notes[0][1])
+
+    def test_the_compiler_tells_what_it_could_not_do_better(self):
+        reply = self.compile("(defun f (x) (declare (optimize speed)) (list (* x 2)))")
+        self.assertIsNone(reply.failed)
+        self.assertEqual({(note[0], note[2]) for note in reply.notes}, {("NOTE", "(* X 2)")})
+
+    def test_errors_do_not_hide_what_comes_after(self):
+        reply = self.compile("(defmacro m (x) x) (defun f () (m 1 2)) (defun g () (if 1)) (defun h () 1)")
+        self.assertTrue(reply.failed)
+        self.assertEqual([(note[0], note[2]) for note in reply.notes],
+                         [("ERROR", "(M 1 2)"), ("ERROR", "(IF 1)")])
+        self.assertEqual(reply.functions, ["M", "F", "G", "H"])
+
+    def test_types_that_conflict_are_found(self):
+        reply = self.compile("(defun f (x) (declare (fixnum x)) (car x))")
+        self.assertIn(("WARNING", "(CAR X)"), [(note[0], note[2]) for note in reply.notes])
+
+    def test_what_cannot_be_read_is_told_with_its_place(self):
+        reply = self.compile("(defun f () 1)\n  (defun g (x")
+        self.assertEqual(reply.notes, [["ERROR", "Unexpected end of file (line 2, column 13). The form "
+                                        "that begins at line 2, column 3 is not finished.", None]])
+        self.assertTrue(reply.failed)
+        reply = self.compile('(list "\u00e9\u00e9"\n nowhere:x)')
+        self.assertIn("NOWHERE", reply.notes[0][1])
+        self.assertIn("(line 2, column 1", reply.notes[0][1])
+
+    def test_errors_at_compile_time_are_told(self):
+        reply = self.compile('(eval-when (:compile-toplevel) (error "oh ~a" 1))')
+        self.assertTrue(reply.failed)
+        self.assertEqual(reply.notes[0][:2], ["ERROR", "oh 1"])
+
+    def test_the_package_is_bound(self):
+        reply = self.compile("(defun area () 1)", package="CL-USER")
+        self.assertEqual(reply.functions, ["AREA"])
+        copy = self.session.fork(with_pipes=False)
+        self.assertEqual(copy.ask("compile-form", code="1", package="NOWHERE").type, "PACKAGE-ERROR")
+
+    def test_nothing_is_left_behind(self):
+        before = sorted(os.listdir(f"/proc/{self.session.pid}/fd"))
+        self.session.ask("compile-form", code="(in-package :sb-ext) (defun f () (((")
+        self.assertEqual(sorted(os.listdir(f"/proc/{self.session.pid}/fd")), before)
+        self.values("(package-name *package*)", '"COMMON-LISP-USER"')
+
+
 class Past(AgentTest):
     def test_a_probe_walks_the_heap(self):
         self.assertEqual(self.session.ask("probe").status, "ok")

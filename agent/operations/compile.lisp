@@ -1,0 +1,105 @@
+;;;; Compiling without running: what the compiler has to say. Asked of a copy of a session, for
+;;;; macros and the like that later forms need are defined for good.
+
+(in-package #:cl-mcp-agent)
+
+(defconstant +notes-kept+ 200)
+(defconstant +names-kept+ 500)
+
+(defun kind-of-note (condition)
+  (typecase condition
+    (style-warning "STYLE-WARNING")
+    (warning "WARNING")
+    (error "ERROR")
+    (t "NOTE")))
+
+(defun note-text (condition)
+  "Return the message of CONDITION; the compiler indents what it says."
+  (let ((text (message-text condition +warning-limit+)))
+    (with-output-to-string (stream)
+      (loop for start = 0 then (1+ end)
+            for end = (position #\newline text :start start)
+            for line = (string-left-trim " " (subseq text start end))
+            do (when (plusp start)
+                 (write-char (if (zerop (length line)) #\newline #\space) stream))
+               (write-string line stream)
+            while end))))
+
+(defun form-text (form)
+  (item-text form 200))
+
+(defun reading-note-text (condition text)
+  "Return what the reader found wrong in TEXT and where, or NIL if CONDITION is not about that."
+  (multiple-value-bind (position start)
+      (and (typep condition 'stream-error) (reading-position (stream-error-stream condition)))
+    (when position
+      (let* ((stream (make-string-input-stream text))
+             (*source* (list text stream start)))
+        (file-position stream (min position (length text)))
+        (format nil "~a~@[ ~a~]" (reader-message condition) (unfinished-form-text condition))))))
+
+(defun compiler-note (condition text)
+  "Return CONDITION, which was signalled when TEXT was compiled, as an entry of the reply."
+  (with-agent-syntax (:length 10 :level 5)
+    (list (kind-of-note condition)
+          (let ((*print-length* nil) (*print-level* nil))
+            (or (reading-note-text condition text)
+                (string-trim '(#\newline #\space) (note-text condition))))
+          (let ((form (form-being-compiled)))
+            (if form (form-text (first form)) nil)))))
+
+(defun undefined-notes ()
+  (with-agent-syntax (:length 10 :level 5)
+    (loop for (class name kind form) in (undefined-names)
+          collect (list (symbol-name class)
+                        (concatenate 'string "undefined " kind ": " (name-text name))
+                        (if form (form-text form) nil)))))
+
+(defun defined-name (form)
+  "Return the name of the function that FORM defines in a list, or NIL."
+  (and (consp form)
+       (consp (rest form))
+       (member (first form) '(defun defmacro defgeneric defmethod define-compiler-macro))
+       (list (second form))))
+
+(defun call-noting-names (function note)
+  "Call FUNCTION, which compiles; NOTE gets the name of each function that the code defines."
+  (declare (type function function note))
+  (let* ((hook *macroexpand-hook*)
+         (*macroexpand-hook* (lambda (expander form environment)
+                               (let ((name (defined-name form)))
+                                 (when name
+                                   (funcall note (first name))))
+                               (funcall hook expander form environment))))
+    (funcall function)))
+
+(defun compile-and-note (text)
+  "Compile TEXT. Returns whether that failed, the notes and the names of the functions."
+  (let ((notes '())
+        (names '()))
+    (flet ((note (condition)
+             (when (< (length notes) +notes-kept+)
+               (let ((*capture* (make-capture)))
+                 (pushnew (compiler-note condition text) notes :test #'equal))))
+           (note-name (name)
+             (when (< (length names) +names-kept+)
+               (pushnew name names :test #'equal))))
+      (let ((failed (not (call-noting-names (lambda () (compile-text text #'note)) #'note-name))))
+        (setf notes (append (nreverse notes) (undefined-notes)))
+        (values (or failed
+                    (and (find-if (lambda (note)
+                                    (member (first note) '("WARNING" "ERROR") :test #'string=))
+                                  notes)
+                         t))
+                notes
+                (with-agent-syntax ()
+                  (mapcar #'name-text (nreverse names))))))))
+
+(define-operation :compile-form (arguments)
+  (let ((text (getf arguments :code))
+        (package-name (getf arguments :package)))
+    (call-in-compilation-unit
+     (lambda ()
+       (let ((*package* (if package-name (designated-package package-name) *package*)))
+         (multiple-value-bind (failed notes names) (compile-and-note text)
+           (list *id* :ok :failed failed :notes notes :functions names)))))))
