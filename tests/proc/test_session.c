@@ -777,40 +777,6 @@ static void a_reset_may_be_taken_back(void **state)
     assert_int_equal(reset.answers, 0);
 }
 
-static void a_reset_ends_what_the_process_had_started(void **state)
-{
-    struct fixture *f = *state;
-    struct call reset = {.fixture = f}, c = evaluated(f, "child", 0);
-    pid_t grandchild = (pid_t)atoi(c.value), pid = session_pid(f->s);
-    assert_true(is_running(grandchild));
-    reset.op = session_reset(f->s, on_done, &reset);
-    wait_for(f, &reset);
-    assert_true(has_gone(grandchild, LIMIT_MS));
-    assert_true(has_gone(pid, LIMIT_MS));
-}
-
-static void closing_answers_all_that_waits_and_kills_the_process(void **state)
-{
-    struct fixture *f = *state;
-    struct call c = evaluated(f, "child", 0), calls[5] = {{0}}, reset = {.fixture = f};
-    pid_t grandchild = (pid_t)atoi(c.value), pid = session_pid(f->s);
-    for (int i = 0; i < 5; i++)
-        submit(f, &calls[i], "wait 0", 0, true);
-    reset.op = session_reset(f->s, on_done, &reset);
-    wait_for_state(f, "running");
-    sessions_close(f->s);
-    f->s = NULL;
-    for (int i = 0; i < 5; i++) {
-        assert_int_equal(calls[i].answers, 1);
-        assert_int_equal(calls[i].kind, OUTCOME_UNAVAILABLE);
-        assert_string_equal(calls[i].why, "The session was closed.");
-    }
-    assert_int_equal(reset.answers, 1);
-    assert_int_equal(sessions_count(f->all), 0);
-    assert_true(has_gone(grandchild, LIMIT_MS));
-    assert_true(has_gone(pid, LIMIT_MS));
-}
-
 static void a_session_may_be_closed_in_every_state(void **state)
 {
     setenv("FAKE_FREEZE", "refuse", 1);
@@ -1154,8 +1120,6 @@ int main(void)
         TEST(a_reset_waits_for_its_turn),
         TEST(a_reset_keeps_the_limits_and_starts_at_once),
         TEST(a_reset_may_be_taken_back),
-        TEST(a_reset_ends_what_the_process_had_started),
-        TEST(closing_answers_all_that_waits_and_kills_the_process),
         TEST(a_session_may_be_closed_in_every_state),
         TEST(names_are_checked_and_made_up),
         TEST(sessions_run_side_by_side),

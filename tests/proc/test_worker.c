@@ -330,6 +330,24 @@ static void a_last_reply_before_the_death_is_delivered(void **state)
     assert_int_equal(f->end.exit_code, 3);
 }
 
+/* More than one read takes: the rest is fetched when the death is known. */
+static void a_long_last_reply_before_the_death_is_delivered(void **state)
+{
+    struct fixture *f = *state;
+    char code[150100] = "value ";
+    memset(code + 6, 'x', 150000);
+    memcpy(code + 150006, ";exit 3", 8);
+    start(f);
+    pid_t pid = worker_pid(f->worker);
+    send_code(f, code);
+    /* The loop has sent a part; it goes on only when the process is dead, or waits for more of the code. */
+    while (!has_gone(pid, 100))
+        uv_run(&f->loop, UV_RUN_NOWAIT);
+    wait_for_gone(f);
+    assert_int_equal(f->replies, 1);
+    assert_int_equal(f->end.exit_code, 3);
+}
+
 static void a_killed_process_takes_its_descendants_with_it(void **state)
 {
     struct fixture *f = *state;
@@ -463,6 +481,7 @@ int main(void)
         TEST(a_process_that_closes_its_channel_is_killed),
         cmocka_unit_test(a_busy_process_that_breaks_off_is_gone_without_a_reply),
         TEST(a_last_reply_before_the_death_is_delivered),
+        TEST(a_long_last_reply_before_the_death_is_delivered),
         TEST(a_killed_process_takes_its_descendants_with_it),
         TEST(a_death_is_told_while_others_hold_its_pipes),
         TEST(a_call_to_a_process_that_is_dying_is_answered_by_its_end),
