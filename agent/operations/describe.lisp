@@ -174,7 +174,10 @@
 (define-operation :describe-symbol (arguments)
   (let* ((name (getf arguments :name))
          (package-name (getf arguments :package))
-         (package (if package-name (find-package package-name) (session-package))))
+         (package (if package-name
+                      (or (find-package package-name)
+                          (find-package (string-upcase package-name)))
+                      (session-package))))
     (if (null package)
         (with-agent-syntax ()
           (list *id* :ok :found nil

@@ -85,15 +85,17 @@
                                           (ignore-errors
                                            (uiop:subdirectories directory))))))))))
 
+(defun offer-systems (name)
+  "Return a sentence with the systems whose names are near NAME, or NIL."
+  (let ((near (near-strings name (append (asdf:registered-systems) (systems-in-sight)))))
+    (when near
+      (format nil "Did you mean the system ~{~a~^ or ~}?"
+              (subseq near 0 (min (length near) +names-offered+))))))
+
 (defun system-hint (condition)
   "Return near names if CONDITION says that there is no such system."
   (when (typep condition 'asdf:missing-component)
-    (let* ((name (princ-to-string (asdf/find-component:missing-requires condition)))
-           (near (near-strings name (append (asdf:registered-systems)
-                                            (systems-in-sight)))))
-      (when near
-        (format nil "Did you mean the system ~{~a~^ or ~}?"
-                (subseq near 0 (min (length near) +names-offered+)))))))
+    (offer-systems (princ-to-string (asdf/find-component:missing-requires condition)))))
 
 (defun systems-in-sight ()
   "List the names of the systems that ASDF can find without searching."
@@ -113,16 +115,25 @@
          (*loaded* '())
          (*component* nil)
          (before (asdf:already-loaded-systems)))
-    (call-as-evaluation
-     (lambda ()
-       (setf *current-form* (list `(asdf:load-system ,name ,@(if force '(:force t) '()))))
-       (call-quietly (lambda () (evaluate-with-retry (first *current-form*)))))
-     arguments
-     (lambda ()
-       (list :loaded (reverse *loaded*)
-             :already (and (null *loaded*)
-                           (member name before :test #'string-equal)
-                           t))))))
+    (if (absent-system-p name)
+        (list *id* :refused (format nil "There is no system ~a.~@[~%~a~]" name (offer-systems name))
+              :absent t)
+        (call-as-evaluation
+         (lambda ()
+           (setf *current-form* (list `(asdf:load-system ,name ,@(if force '(:force t) '()))))
+           (call-quietly (lambda () (evaluate-with-retry (first *current-form*)))))
+         arguments
+         (lambda ()
+           (list :loaded (reverse *loaded*)
+                 :already (and (null *loaded*)
+                               (member name before :test #'string-equal)
+                               t)))))))
+
+(defun absent-system-p (name)
+  "True if ASDF has no system NAME. A definition that cannot be loaded is another matter: loading
+the system reports it."
+  (handler-case (null (asdf:find-system name nil))
+    (error () nil)))
 
 (defun call-quietly (function)
   "Call FUNCTION so that files are compiled and loaded without chatter, with Lisp's own policy."

@@ -28,17 +28,24 @@ enum zygote_state {
     ZYGOTE_FORKING, /* fork was sent */
 };
 
-/* What is loaded before the first copy, in this order; a step that kills the zygote is left out next time. */
-enum warm_step { STEP_USER_INIT, STEP_LOAD, STEP_PRELOAD, STEP_FINISH, STEP_COUNT };
+/* What is done before the first copy: these kinds, in this order, and as often as the options name something of a kind. */
+enum warm_kind { WARM_USER_INIT, WARM_LOAD, WARM_PRELOAD, WARM_FINISH, WARM_KIND_COUNT };
 
 static const struct {
-    const char *what;
+    const char *what, *key;
     int limit_ms;
-} steps[STEP_COUNT] = {
-    [STEP_USER_INIT] = {"the init file", 10000},
-    [STEP_LOAD] = {"a file given by --load", 600000},
-    [STEP_PRELOAD] = {"a system given by --preload", 1800000},
-    [STEP_FINISH] = {"the finishing step", 20000},
+} kinds[WARM_KIND_COUNT] = {
+    [WARM_USER_INIT] = {"the init file", "user-init", 10000},
+    [WARM_LOAD] = {"the file", "load", 600000},
+    [WARM_PRELOAD] = {"the system", "preload", 1800000},
+    [WARM_FINISH] = {"", "finish", 20000},
+};
+
+/* One thing to do; one that ends the process or makes it useless is left out next time. */
+struct warm_step {
+    enum warm_kind kind;
+    const char *name; /* borrowed from the options; NULL for the last */
+    bool is_left_out;
 };
 
 #define START_LIMIT_MS 20000
@@ -57,8 +64,8 @@ struct zygote {
     struct worker *worker; /* NULL in ABSENT and BUILDING */
     uv_timer_t *deadline;
     struct list waiting; /* of struct zygote_request */
-    enum warm_step step;
-    bool is_step_left_out[STEP_COUNT];
+    struct warm_step *steps;
+    size_t step_count, step;
     struct strbuf output; /* what the current step printed */
     struct strbuf notices;
     struct strbuf why;
@@ -111,7 +118,7 @@ static void notice_output(struct zygote *z)
     bool is_cut = z->output.is_overflown;
     while (z->output.len > 0 && z->output.bytes[z->output.len - 1] == '\n')
         z->output.bytes[--z->output.len] = '\0';
-    strbuf_addf(&z->notices, "Printed while loading %s:\n", steps[z->step].what);
+    strbuf_addf(&z->notices, "Printed while loading %s %s:\n", kinds[z->steps[z->step].kind].what, z->steps[z->step].name);
     notice(z, z->output.bytes, z->output.len);
     if (is_cut)
         strbuf_adds(&z->notices, "(cut)\n");
@@ -124,41 +131,30 @@ static void call(struct zygote *z, const struct strbuf *request, int limit_ms)
     set_deadline(z, limit_ms);
 }
 
-static void write_strings(struct strbuf *out, const char *key, const char *const *strings)
-{
-    strbuf_addf(out, " :%s ", key);
-    sexp_write_open(out);
-    for (size_t i = 0; strings != NULL && strings[i] != NULL; i++)
-        sexp_write_string(out, strings[i], strlen(strings[i]));
-    sexp_write_close(out);
-}
-
 /* Send the next step that has something to do, or be ready. */
 static void warm(struct zygote *z)
 {
-    for (; z->step < STEP_COUNT; z->step++) {
+    while (z->step < z->step_count && z->steps[z->step].is_left_out)
+        z->step++;
+    if (z->step < z->step_count) {
+        const struct warm_step *step = &z->steps[z->step];
         struct strbuf request;
         strbuf_init(&request, 0);
         sexp_write_symbol(&request, "warm");
-        bool is_wanted = !z->is_step_left_out[z->step];
-        if (z->step == STEP_USER_INIT && (is_wanted &= z->options.user_init != NULL)) {
-            sexp_write_symbol(&request, "user-init");
-            sexp_write_string(&request, z->options.user_init, strlen(z->options.user_init));
-        } else if (z->step == STEP_LOAD && (is_wanted &= z->options.loads != NULL && z->options.loads[0] != NULL)) {
-            write_strings(&request, "load", z->options.loads);
-        } else if (z->step == STEP_PRELOAD && (is_wanted &= z->options.preloads != NULL && z->options.preloads[0] != NULL)) {
-            write_strings(&request, "preload", z->options.preloads);
-        } else if (z->step == STEP_FINISH && is_wanted) {
-            sexp_write_symbol(&request, "finish");
+        sexp_write_symbol(&request, kinds[step->kind].key);
+        bool is_list = step->kind == WARM_LOAD || step->kind == WARM_PRELOAD;
+        if (is_list)
+            sexp_write_open(&request);
+        if (step->name == NULL)
             sexp_write_boolean(&request, true);
-        }
-        if (is_wanted) {
-            z->state = ZYGOTE_WARMING;
-            call(z, &request, steps[z->step].limit_ms);
-        }
+        else
+            sexp_write_string(&request, step->name, strlen(step->name));
+        if (is_list)
+            sexp_write_close(&request);
+        z->state = ZYGOTE_WARMING;
+        call(z, &request, kinds[step->kind].limit_ms);
         strbuf_fini(&request);
-        if (is_wanted)
-            return;
+        return;
     }
     z->state = ZYGOTE_READY;
     uv_timer_stop(z->deadline);
@@ -208,8 +204,12 @@ static void take_notices(struct zygote *z, const struct sexp *notices)
 /* The step made the zygote useless; start again without it. */
 static void leave_out(struct zygote *z, const char *why)
 {
-    z->is_step_left_out[z->step] = true;
-    strbuf_addf(&z->notices, "Loading %s %s; it was left out.\n", steps[z->step].what, why);
+    struct warm_step *step = &z->steps[z->step];
+    step->is_left_out = true;
+    if (step->name != NULL)
+        strbuf_addf(&z->notices, "Loading %s %s %s; it was left out.\n", kinds[step->kind].what, step->name, why);
+    else
+        strbuf_addf(&z->notices, "Making the image cheap to copy %s; sessions work without it.\n", why);
 }
 
 static void restart(struct zygote *z)
@@ -310,7 +310,8 @@ static void describe_end(const struct child_end *end, char *out, size_t size)
 static void begin_anew(struct zygote *z)
 {
     z->state = ZYGOTE_ABSENT;
-    memset(z->is_step_left_out, 0, sizeof z->is_step_left_out);
+    for (size_t i = 0; i < z->step_count; i++)
+        z->steps[i].is_left_out = false;
     strbuf_clear(&z->notices);
     if (!list_is_empty(&z->waiting))
         start(z);
@@ -508,6 +509,24 @@ const char *zygote_lisp(const struct zygote *z)
     return strbuf_string(&z->lisp);
 }
 
+static void add_step(struct zygote *z, enum warm_kind kind, const char *name)
+{
+    z->steps = xrealloc(z->steps, (z->step_count + 1) * sizeof *z->steps);
+    z->steps[z->step_count++] = (struct warm_step){.kind = kind, .name = name};
+}
+
+static void plan(struct zygote *z)
+{
+    const struct zygote_options *o = &z->options;
+    if (o->user_init != NULL)
+        add_step(z, WARM_USER_INIT, o->user_init);
+    for (size_t i = 0; o->loads != NULL && o->loads[i] != NULL; i++)
+        add_step(z, WARM_LOAD, o->loads[i]);
+    for (size_t i = 0; o->preloads != NULL && o->preloads[i] != NULL; i++)
+        add_step(z, WARM_PRELOAD, o->preloads[i]);
+    add_step(z, WARM_FINISH, NULL);
+}
+
 static void free_handle(uv_handle_t *handle)
 {
     free(handle);
@@ -524,6 +543,7 @@ struct zygote *zygote_new(uv_loop_t *loop, struct children *children, const stru
     strbuf_init(&z->notices, (size_t)64 << 10);
     strbuf_init(&z->why, 4000);
     strbuf_init(&z->lisp, 200);
+    plan(z);
     z->deadline = xcalloc(1, sizeof *z->deadline);
     CHECK(uv_timer_init(loop, z->deadline) == 0);
     z->deadline->data = z;
@@ -539,6 +559,7 @@ void zygote_free(struct zygote *z)
     core_build_cancel(z->build);
     worker_free(z->worker);
     uv_close((uv_handle_t *)z->deadline, free_handle);
+    free(z->steps);
     free(z->lisp_path);
     free(z->core);
     strbuf_fini(&z->output);

@@ -52,6 +52,7 @@ static void answer(struct saving *v, enum outcome_kind kind, const char *text)
         op->saving = NULL;
         struct outcome outcome = {.kind = kind, .why = text, .text = text};
         session_deliver(s, op, &outcome);
+        session_later(s);
     }
     saving_free(v);
 }

@@ -34,8 +34,11 @@ void session_deliver(struct session *s, struct operation *op, struct outcome *ou
         uv_timer_stop(s->ticker);
     }
     list_remove(&op->node);
+    /* What a done asks for next waits until whoever delivers has brought the session to rest. */
+    s->is_delivering = true;
     if (op->done != NULL)
         op->done(op->arg, outcome);
+    s->is_delivering = false;
     operation_free(op);
     /* A save that ends while another operation runs must not take that one's output. */
     if (was_current) {
@@ -240,7 +243,8 @@ pid_t session_pid(const struct session *s)
 
 const char *session_state_name(const struct session *s)
 {
-    return session_state_text(s->state);
+    bool is_between = s->state == SESSION_IDLE || s->state == SESSION_CHECKPOINTING;
+    return is_between && !list_is_empty(&s->queue) ? session_state_text(SESSION_RUNNING) : session_state_text(s->state);
 }
 
 double session_age_s(const struct session *s)

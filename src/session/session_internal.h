@@ -89,6 +89,7 @@ struct session {
 
     struct error_record *obituary; /* how the current operation died; reported when the session has been returned to a state that lives */
     bool is_restoring;             /* the process comes from a file */
+    bool is_delivering;            /* in session_deliver() */
     bool is_closing;               /* sessions_close_later() */
     struct list savings;           /* under way */
     bool is_returning;             /* a death is being dealt with */

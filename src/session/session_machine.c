@@ -608,6 +608,8 @@ static void perform_rollback(struct session *s, struct operation *op)
 static void proceed(struct session *s)
 {
     bool was_reset = false;
+    if (s->is_delivering)
+        return;
     while (!list_is_empty(&s->queue) && (s->state == SESSION_IDLE || s->state == SESSION_ABSENT)) {
         struct operation *op = list_entry(s->queue.next, struct operation, node);
         if (op->kind == OPERATION_RESET) {

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "report/report.h"
 #include "session/saved.h"
+#include "tools/similar.h"
 
 static void call_free(struct tool_call *call)
 {
@@ -112,15 +113,27 @@ struct session *call_session(struct tool_call *call)
             session_restore(s, name, NULL, NULL); /* what is asked of it now waits its turn */
         return s;
     }
-    strbuf_addf(&call->text, "No session named %s. create-session makes one. There %s: %s", name,
-                sessions_count(call->toolbox->sessions) == 1 ? "is" : "are", call->default_session);
-    for (size_t i = 0; i < sessions_count(call->toolbox->sessions) && i < 20; i++) {
-        const char *other = session_name(sessions_at(call->toolbox->sessions, i));
+    call_unknown_session(call, name, true);
+    return NULL;
+}
+
+void call_unknown_session(struct tool_call *call, const char *name, bool is_error)
+{
+    struct sessions *all = call->toolbox->sessions;
+    struct similar similar;
+    similar_init(&similar, name);
+    strbuf_addf(&call->text, "No session named %s.", name);
+    for (size_t i = 0; i < sessions_count(all); i++)
+        similar_offer(&similar, session_name(sessions_at(all, i)));
+    if (similar.best != NULL)
+        strbuf_addf(&call->text, " Did you mean %s?", similar.best);
+    strbuf_addf(&call->text, "\nThere %s: %s", sessions_count(all) > 1 ? "are" : "is", call->default_session);
+    for (size_t i = 0; i < sessions_count(all) && i < 20; i++) {
+        const char *other = session_name(sessions_at(all, i));
         if (strcmp(other, call->default_session) != 0)
             strbuf_addf(&call->text, ", %s", other);
     }
-    call_answer(call, true, ".");
-    return NULL;
+    call_answer(call, is_error, ". create-session makes another.");
 }
 
 void call_done(void *arg, const struct outcome *outcome)
@@ -130,11 +143,16 @@ void call_done(void *arg, const struct outcome *outcome)
     if (outcome->kind == OUTCOME_UNAVAILABLE && !call->takes_unavailable) {
         call_answer(call, true, "%s", outcome->why);
     } else if (outcome->kind == OUTCOME_REFUSED) {
+        /* Nothing of that name is an answer, not a failure. */
+        bool is_absent = !sexp_is_nil(sexp_get(outcome->reply, 3, "absent"));
         const char *why = sexp_string(sexp_nth(outcome->reply, 2), NULL);
-        call_answer(call, true, "%s", why == NULL ? "The Lisp refused this." : why);
+        call_answer(call, !is_absent, "%s", why == NULL ? "The Lisp refused this." : why);
     } else {
         call->on_outcome(call, outcome);
     }
+    /* A tool of several steps waits for the next one now. */
+    if (call->operation != NULL)
+        return;
     CHECK(call->done == NULL);
     call_free(call);
 }

@@ -25,6 +25,7 @@ struct tool_call {
     void *arg;
     struct operation *operation; /* what it waits for; NULL when nothing */
     void (*on_outcome)(struct tool_call *call, const struct outcome *outcome); /* a call_outcome */
+    size_t step;        /* for tools that run one operation after another */
     struct strbuf text; /* the answer */
     json_t *structured; /* owned */
     bool is_error;
@@ -38,6 +39,9 @@ bool call_boolean(const struct tool_call *call, const char *name);
 
 /* call_session(call): the session it means; made on first use if it is the default one. NULL: there is none of that name, and the call has been answered. */
 struct session *call_session(struct tool_call *call);
+
+/* call_unknown_session(call, name, is_error): answer that there is no such session, with the nearest name and those there are. */
+void call_unknown_session(struct tool_call *call, const char *name, bool is_error);
 
 /* call_finish(call): send the text and forget the call. call_answer(call, is_error, format, ...): with this text. */
 void call_finish(struct tool_call *call);

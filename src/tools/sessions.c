@@ -35,23 +35,60 @@ static bool is_without_lisp(struct tool_call *call, const struct outcome *o)
     return true;
 }
 
-static void on_created(struct tool_call *call, const struct outcome *o)
+static void next_step(struct tool_call *call, struct session *s);
+
+static void on_step(struct tool_call *call, const struct outcome *o)
 {
     if (is_without_lisp(call, o))
         return;
-    call_answer(call, false, "Session %s created: %s, package %s. Give its name as the argument session of other tools.", session_name(o->session),
-                zygote_lisp(call->toolbox->zygote), session_package(o->session));
+    if (o->kind == OUTCOME_ERROR) {
+        strbuf_addf(&call->text, "Session %s was created, but this failed:\n\n", session_name(o->session));
+        call_report(call, o);
+        return;
+    }
+    call->step++;
+    next_step(call, o->session);
 }
 
-static void on_systems_loaded(struct tool_call *call, const struct outcome *o)
+/* What is to be done in the new session now; ${code} says it as the journal does. False when all is done. */
+static bool write_step(struct tool_call *call, struct strbuf *request, struct strbuf *code)
 {
-    if (is_without_lisp(call, o))
-        return;
-    if (o->kind == OUTCOME_OK)
-        strbuf_addf(&call->text, "Session %s created.", session_name(o->session));
-    else
-        strbuf_addf(&call->text, "Session %s was created, but loading the systems failed.", session_name(o->session));
-    call_report(call, o);
+    json_t *system = json_array_get(json_object_get(call->arguments, "systems"), call->step);
+    size_t systems = json_array_size(json_object_get(call->arguments, "systems")), len;
+    const char *package = call_string(call, "package", &len);
+    if (system != NULL) {
+        strbuf_addf(code, "(asdf:load-system \"%s\")", json_string_value(system));
+        strbuf_adds(request, ":load-system :system");
+        sexp_write_string(request, json_string_value(system), json_string_length(system));
+    } else if (call->step == systems && package != NULL) {
+        strbuf_adds(code, "(cl:in-package");
+        sexp_write_string(code, package, len);
+        strbuf_adds(code, ")");
+        strbuf_adds(request, ":evaluate :code");
+        sexp_write_string(request, code->bytes, code->len);
+    } else if (call->step == systems) {
+        strbuf_adds(request, ":session-info"); /* a session whose Lisp cannot be started is none */
+    } else {
+        return false;
+    }
+    return true;
+}
+
+/* Load its systems, one after the other, then go to its package, then say what it is. */
+static void next_step(struct tool_call *call, struct session *s)
+{
+    struct strbuf request, code;
+    strbuf_init(&request, 0);
+    strbuf_init(&code, 0);
+    if (write_step(call, &request, &code)) {
+        struct operation_options options = {.request = &request, .what = "create-session", .timeout_ms = 300000, .keeps_record = code.len > 0, .code = code.bytes, .code_len = code.len};
+        call_run(call, s, &options, on_step);
+    } else {
+        call_answer(call, false, "Session %s created: %s, package %s. Give its name as the argument session of other tools.", session_name(s),
+                    zygote_lisp(call->toolbox->zygote), session_package(s));
+    }
+    strbuf_fini(&request);
+    strbuf_fini(&code);
 }
 
 static void create_session(struct tool_call *call)
@@ -62,24 +99,8 @@ static void create_session(struct tool_call *call)
         call_answer(call, true, "%s", err.message);
         return;
     }
-    json_t *systems = json_object_get(call->arguments, "systems");
-    struct strbuf request;
-    strbuf_init(&request, 0);
     call->takes_unavailable = true;
-    if (json_array_size(systems) == 0) {
-        sexp_write_symbol(&request, "session-info");
-        call_run(call, s, &(struct operation_options){.request = &request, .what = "create-session"}, on_created);
-        strbuf_fini(&request);
-        return;
-    }
-    sexp_write_symbol(&request, "load-system");
-    sexp_write_symbol(&request, "systems");
-    sexp_write_open(&request);
-    for (size_t i = 0; i < json_array_size(systems); i++)
-        sexp_write_string(&request, json_string_value(json_array_get(systems, i)), json_string_length(json_array_get(systems, i)));
-    sexp_write_close(&request);
-    call_run(call, s, &(struct operation_options){.request = &request, .what = "load-system", .timeout_ms = 300000, .keeps_record = true}, on_systems_loaded);
-    strbuf_fini(&request);
+    next_step(call, s);
 }
 
 static void add_summary(struct strbuf *out, struct session *s)
@@ -165,7 +186,7 @@ static void close_session(struct tool_call *call)
     const char *name = call_string(call, "session", NULL);
     struct session *s = sessions_find(call->toolbox->sessions, name);
     if (s == NULL) {
-        call_answer(call, false, "No session named %s.", name);
+        call_unknown_session(call, name, false);
         return;
     }
     sessions_close(s);
@@ -183,6 +204,8 @@ const struct tool tool_reset_session = {
     .run = reset_session,
 };
 
+static const char *const implementations[] = {"sbcl", NULL};
+
 const struct tool tool_create_session = {
     .name = "create-session",
     .title = "Create a session",
@@ -192,6 +215,8 @@ const struct tool tool_create_session = {
         {
             {.name = "name", .type = ARGUMENT_STRING, .description = "Its name; default: one is made up."},
             {.name = "systems", .type = ARGUMENT_STRING_LIST, .description = "ASDF systems to load into it."},
+            {.name = "package", .type = ARGUMENT_STRING, .description = "Package to begin in; default: CL-USER."},
+            {.name = "implementation", .type = ARGUMENT_STRING, .choices = implementations, .description = "The Lisp to run; sbcl is the one there is."},
         },
     .run = create_session,
 };
