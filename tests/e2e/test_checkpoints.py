@@ -1,0 +1,404 @@
+"""What a session returns to: after a death, on request, forwards again; what it says of that, and what it leaves behind."""
+
+import os
+import re
+import subprocess
+import tempfile
+
+import mcp
+
+KILL_SELF = "(sb-posix:kill (sb-posix:getpid) 9)"
+
+
+class Checkpoints(mcp.TestCase):
+    def pid(self, **named):
+        return int(self.s.evaluate("(sb-posix:getpid)", **named).value)
+
+    def rollback(self, to, **named):
+        reply = self.s.call("rollback-session", to=str(to), **named)
+        self.assertFalse(reply.is_error, reply.text)
+        return reply.text
+
+    def states(self, **named):
+        """The evaluations after which there is a checkpoint, newest first."""
+        text = self.s.call("list-checkpoints", **named).text
+        return [int(n) for n in re.findall(r"^- after evaluation (\d+)", text, re.MULTILINE)]
+
+    def wait_for_states(self, count):
+        """The last checkpoint is made while the client has its reply already, and the ring is thinned after that."""
+        mcp.wait_until(lambda: len(self.states()) == count, 5, "%d checkpoints" % count)
+        return self.states()
+
+    def lisps(self):
+        """Every Lisp of this server: the zygote, sessions, checkpoints, frozen errors."""
+        return [pid for pid in self.s.processes() if pid != self.s.pid and "sbcl" in mcp.describe_process(pid)]
+
+    def assertDied(self, report, error_type="PROCESS-"):
+        self.assertErrorReport(report, error_type)
+        self.assertNotEqual("", report.session, report.text)
+        return report
+
+
+class AfterADeath(Checkpoints):
+    def test_every_kind_of_death_leads_back_to_the_state_before(self):
+        deaths = (
+            "(sb-ext:exit)",
+            "(sb-ext:exit :abort t)",
+            '(sb-alien:alien-funcall (sb-alien:extern-alien "_exit" (function sb-alien:void sb-alien:int)) 3)',
+            '(sb-alien:alien-funcall (sb-alien:extern-alien "abort" (function sb-alien:void)))',
+            KILL_SELF,
+            "(sb-posix:close 3)",
+            "(sb-sys:without-interrupts (loop))",
+        )
+        self.s.evaluate("(defvar *n* 0) (defun next () (incf *n*))")
+        for count, code in enumerate(deaths, 1):
+            with self.subTest(code):
+                self.assertEvaluates("(next)", str(count))
+                report = self.s.evaluate("(setf *n* 1000) (defun next () :lost) %s" % code, timeout=0.3)
+                self.assertTrue(report.is_error, report.text)
+                self.assertRegex(report.session, "goes on from the state before this evaluation", report.text)
+                self.assertEvaluates("*n*", str(count))
+
+    def test_a_death_between_two_calls_is_said_with_the_next_reply(self):
+        self.s.evaluate("(defvar *kept* 42)")
+        pid = self.pid()
+        os.kill(pid, 9)
+        mcp.wait_until(lambda: not mcp.is_alive(pid), 5, "the end of the process")
+        report = self.s.evaluate("*kept*")
+        self.assertValue(report, "42")
+        self.assertIn("Between two calls", report.session)
+
+    def test_the_package_comes_back_with_the_state(self):
+        self.s.evaluate("(defpackage :mine (:use :cl))")
+        self.s.evaluate("(in-package :mine)")
+        self.s.evaluate("(defvar *here* 1)")
+        self.assertDied(self.s.evaluate("(in-package :cl-user) (sb-ext:exit :abort t)"))
+        self.assertEvaluates("(list (package-name *package*) *here*)", '("MINE" 1)')
+        self.assertIn("Package: MINE", self.s.call("session-info").text)
+
+    def test_the_histories_of_values_come_back_with_the_state(self):
+        self.s.evaluate("(list 1 2)")
+        self.s.evaluate("(sb-ext:exit :abort t)")
+        self.assertEvaluates("(list * +)", "((1 2) (LIST 1 2))")
+
+    def test_damage_that_shows_late_leads_further_back_and_the_reply_lists_what_that_undid(self):
+        self.s.evaluate("(defvar *a* 1)")
+        self.s.evaluate("(setf *a* 2)")
+        # Errors reach Lisp by a trap of the machine: without a handler for it the first one kills, here and in every copy.
+        default = '(sb-alien:alien-funcall (sb-alien:extern-alien "signal" (function sb-alien:unsigned-long sb-alien:int sb-alien:unsigned-long)) %d 0)'
+        self.s.evaluate("(progn (defvar *b* 1) %s %s %s)" % (default % 4, default % 5, default % 11))
+        self.assertEvaluates("(setf *a* 3)", "3")
+        report = self.assertDied(self.s.evaluate("(car (first (list 42)))"), "PROCESS-KILLED")
+        self.assertIn("goes on from the state before this evaluation", report.session)
+        for n in range(4):
+            report = self.s.evaluate("(car (first (list %d)))" % n)
+            if "TYPE-ERROR" in report.text:
+                break
+            self.assertDied(report, "PROCESS-KILLED")
+            undone = report.session
+        self.assertErrorReport(report, "TYPE-ERROR")
+        self.assertRegex(undone, r"(?s)state after evaluation 2.*Undone:\s+3: \(progn \(defvar \*b\* 1\)")
+        self.assertEvaluates("(list *a* (boundp '*b*))", "(2 NIL)")
+        self.assertIn("undone", self.s.call("session-history").text)
+
+    def test_a_state_that_cannot_be_proven_leads_further_back(self):
+        self.s.evaluate("(defvar *a* 1)")
+        self.s.evaluate("(setf *a* 2)")
+        # To prove a state a collection is run; this hook ends the process in it.
+        self.s.evaluate("(push (lambda () (sb-ext:exit :code 9 :abort t)) sb-ext:*after-gc-hooks*)")
+        report = self.assertDied(self.s.evaluate("(sb-ext:exit :abort t)"))
+        self.assertRegex(report.session, r"(?s)state after evaluation 2.*Undone:\s+3: \(push")
+        self.assertEvaluates("*a*", "2")
+
+    def test_one_evaluation_that_kills_twice_does_not_cost_the_state(self):
+        self.s.evaluate("(defvar *a* 1)")
+        self.s.evaluate("(setf *a* 2)")
+        for _ in range(5):
+            self.assertDied(self.s.evaluate(KILL_SELF))
+        self.assertEvaluates("*a*", "2")
+
+    def test_fifty_deaths_lead_to_the_same_state(self):
+        self.s.evaluate("(defvar *a* 7)")
+        for _ in range(50):
+            self.assertDied(self.s.evaluate("(sb-ext:exit :abort t)"))
+        self.assertEvaluates("*a*", "7")
+
+    def test_without_checkpoints_the_reply_says_what_there_is(self):
+        self.s.call("configure-limits", checkpoint_limit=0)
+        self.s.evaluate("(defvar *a* 7)")
+        report = self.assertDied(self.s.evaluate("(sb-ext:exit :abort t)"))
+        self.assertRegex(report.session, "(?i)fresh Lisp|journal")
+
+
+class Journal(Checkpoints):
+    def with_thread(self):
+        self.s.evaluate("(defvar *before* 1)")
+        self.s.evaluate("(defvar *thread* (sb-thread:make-thread (lambda () (sleep 1000))))")
+        mcp.wait_until(lambda: "threads" in self.s.call("list-checkpoints").text, 5, "the reason why there is no checkpoint")
+
+    def test_definitions_made_beside_a_thread_come_back_and_the_rest_is_said_to_be_lost(self):
+        self.with_thread()
+        self.s.evaluate('(defun made (x) (format t "side effect") (* 2 x))')
+        self.s.evaluate("(defparameter *table* (list 1))")
+        self.s.evaluate("(push 2 *table*)")
+        self.s.evaluate("(defmacro m (x) `(list ,x))")
+        report = self.assertDied(self.s.evaluate("(sb-ext:exit :abort t)"))
+        self.assertIn("definitions were evaluated again", report.session)
+        self.assertIn("lost", report.session)
+        self.assertIn("(push 2 *table*)", report.session)
+        self.assertEvaluates("(list (made 21) *table* (m 1) *before*)", "(42 (1) (1) 1)")
+
+    def test_replay_prints_nothing(self):
+        self.with_thread()
+        self.s.evaluate('(defvar *loud* (progn (format t "loud") (format *error-output* "louder") 1))')
+        report = self.assertDied(self.s.evaluate("(sb-ext:exit :abort t)"))
+        self.assertNotIn("loud\n", report.text.replace("louder", ""))
+        report = self.s.evaluate("*loud*")
+        self.assertEqual(["values"], report.sections, report.text)
+
+    def test_a_definition_that_fails_again_is_counted(self):
+        path = os.path.join(self.folder(), "flag")
+        open(path, "w").close()
+        self.with_thread()
+        self.s.evaluate('(defvar *once* (if (probe-file "%s") 1 (error "not again")))' % path)
+        self.s.evaluate("(defvar *fine* 2)")
+        os.unlink(path)
+        report = self.assertDied(self.s.evaluate("(sb-ext:exit :abort t)"))
+        self.assertRegex(report.session, r"failed")
+        self.assertEvaluates("*fine*", "2")
+
+    def test_a_replay_that_kills_is_given_up(self):
+        path = os.path.join(self.folder(), "flag")
+        open(path, "w").close()
+        self.with_thread()
+        self.s.evaluate('(defvar *deadly* (if (probe-file "%s") 1 (sb-ext:exit :abort t)))' % path)
+        os.unlink(path)
+        self.assertDied(self.s.evaluate("(sb-ext:exit :abort t)"))
+        self.assertEvaluates("*before*", "1")
+
+    def test_a_replay_that_loops_is_given_up(self):
+        path = os.path.join(self.folder(), "flag")
+        open(path, "w").close()
+        self.with_thread()
+        self.s.evaluate('(defvar *endless* (if (probe-file "%s") 1 (loop)))' % path)
+        os.unlink(path)
+        self.assertDied(self.s.evaluate("(sb-ext:exit :abort t)", wait=40))
+        self.assertEvaluates("*before*", "1")
+
+    def test_when_the_threads_are_gone_checkpoints_are_made_again(self):
+        self.with_thread()
+        self.s.evaluate("(sb-thread:terminate-thread *thread*) (sb-thread:join-thread *thread* :default nil) (defvar *after* 3)")
+        self.s.evaluate("(setf *after* 4)")
+        report = self.assertDied(self.s.evaluate("(sb-ext:exit :abort t)"))
+        self.assertIn("goes on from the state before", report.session)
+        self.assertEvaluates("*after*", "4")
+
+    def test_history_shows_what_was_evaluated_and_how_it_ended(self):
+        self.s.evaluate("(defvar *a* 1)")
+        self.s.evaluate('(error "no")')
+        self.s.evaluate("(loop)", timeout=0.2)
+        self.s.evaluate("(sb-ext:exit :abort t)")
+        text = self.s.call("session-history").text
+        self.assertRegex(text, r"(?m)^1\. .*CL-USER$")
+        self.assertRegex(text, r"(?m)^2\. .*error$")
+        self.assertRegex(text, r"(?m)^3\. .*stopped$")
+        self.assertRegex(text, r"(?m)^4\. .*died")
+        self.assertIn('   (error "no")', text)
+        text = self.s.call("session-history", {"from": 2, "limit": 1}).text
+        self.assertIn('(error "no")', text)
+        self.assertNotIn("*a*", text)
+        self.assertNotIn("(loop)", text)
+
+    def test_the_lisp_of_a_history_loads_in_a_bare_lisp_and_defines_the_same(self):
+        for code in ("(defpackage :shop (:use :cl))", "(in-package :shop)", '(defvar *stock* (list :a 1 :b "x;y"))', "(defun price (x)\n  ;; a comment\n  (* 2 x))",
+                     '(error "not this one\n(")', "(defmacro twice (x)\n  `(progn ,x ,x))", "(sb-ext:exit :abort t) ; nor this", "(loop", "(push :c *stock*)", "(defun undone () 1)"):
+            self.s.evaluate(code, timeout=5)
+        self.rollback(-1)
+        text = self.s.call("session-history", format="lisp").text
+        with tempfile.NamedTemporaryFile("w", suffix=".lisp", encoding="utf-8") as f:
+            f.write(text)
+            f.flush()
+            result = subprocess.run(
+                ["sbcl", "--noinform", "--no-sysinit", "--no-userinit", "--disable-debugger", "--load", f.name,
+                 "--eval", "(progn (prin1 (list (shop::price 21) shop::*stock* (macroexpand-1 '(shop::twice 1)) (fboundp 'shop::undone))) (terpri) (sb-ext:exit))"],
+                stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+        self.assertEqual(0, result.returncode, result.stdout + result.stderr + text)
+        self.assertIn('(42 (:C :A 1 :B "x;y") (PROGN 1 1) NIL)', result.stdout)
+        self.assertEvaluates('(list (price 21) *stock*)', '(42 (:C :A 1 :B "x;y"))')
+
+
+class TimeTravel(Checkpoints):
+    def count_to(self, n):
+        self.s.evaluate("(defvar *n* 1)")
+        for i in range(2, n + 1):
+            self.s.evaluate("(setf *n* %d)" % i)
+
+    def test_a_number_a_name_and_steps_back_are_returned_to(self):
+        self.count_to(3)
+        reply = self.s.call("checkpoint-session", name="three")
+        self.assertFalse(reply.is_error, reply.text)
+        self.assertIn("three", reply.text)
+        self.s.evaluate("(setf *n* 4)")
+        self.s.evaluate("(setf *n* 5)")
+        text = self.rollback(-1)
+        self.assertIn("state after evaluation 4", text)
+        self.assertIn("5: (setf *n* 5)", text)
+        self.assertIn("Current package: CL-USER", text)
+        self.assertEvaluates("*n*", "4")
+        self.assertIn("state after evaluation 3", self.rollback("three"))
+        self.assertEvaluates("*n*", "3")
+        self.assertIn("state after evaluation 2", self.rollback(2))
+        self.assertEvaluates("*n*", "2")
+
+    def test_one_goes_forward_again_until_the_next_evaluation(self):
+        self.count_to(5)
+        self.rollback(2)
+        self.assertIn("state after evaluation 4", self.rollback(4))
+        self.rollback(5)
+        self.rollback(3)
+        self.assertEvaluates("*n*", "3")
+        reply = self.s.call("rollback-session", to="5")
+        self.assertTrue(reply.is_error, reply.text)
+        self.assertEvaluates("*n*", "3")
+
+    def test_a_look_up_does_not_take_the_way_forward(self):
+        self.count_to(4)
+        self.rollback(2)
+        self.s.call("list-definitions")
+        self.s.call("session-info")
+        self.s.call("describe-symbol", name="car")
+        self.rollback(4)
+        self.assertEvaluates("*n*", "4")
+
+    def test_a_roll_back_undoes_definitions_classes_and_packages(self):
+        self.s.evaluate("(defvar *a* 1)")
+        self.s.evaluate("(defpackage :later (:use :cl)) (defun f () 1) (defclass c () ()) (setf *a* (list *a*)) (in-package :later)")
+        text = self.rollback(-1)
+        self.assertIn("Current package: CL-USER", text)
+        self.assertEvaluates("(list *a* (fboundp 'f) (find-class 'c nil) (find-package :later) (package-name *package*))", '(1 NIL NIL NIL "COMMON-LISP-USER")')
+
+    def test_named_checkpoints_stay_until_they_are_replaced(self):
+        self.count_to(1)
+        self.s.call("checkpoint-session", name="first")
+        for i in range(2, 30):
+            self.s.evaluate("(setf *n* %d)" % i)
+        self.assertIn("named first", self.s.call("list-checkpoints").text)
+        self.rollback("first")
+        self.assertEvaluates("*n*", "1")
+        self.s.evaluate("(setf *n* 100)")
+        self.s.call("checkpoint-session", name="first")
+        self.assertEqual(1, self.s.call("list-checkpoints").text.count("named first"))
+        self.s.evaluate("(setf *n* 101)")
+        self.rollback("first")
+        self.assertEvaluates("*n*", "100")
+
+    def test_what_is_not_there_is_said_and_nothing_happens(self):
+        self.count_to(2)
+        for to in ("nowhere", "77", "-77", "", "0", "2.5", "two three"):
+            with self.subTest(to):
+                reply = self.s.start_call("rollback-session", to=to).response()
+                if to == "-77":
+                    continue
+                self.assertTrue("error" in reply or reply["result"].get("isError"), reply)
+                self.assertEvaluates("*n*", "2")
+
+    def test_wrong_names_are_refused(self):
+        self.count_to(1)
+        for name in ("", "12", "-3", "x" * 65, "a\0b"):
+            with self.subTest(name):
+                reply = self.s.start_call("checkpoint-session", name=name).response()
+                self.assertTrue("error" in reply or reply["result"].get("isError"), reply)
+
+    def test_checkpoints_are_dense_near_the_present(self):
+        self.count_to(40)
+        states = self.wait_for_states(8)
+        self.assertEqual([40, 39, 38, 37], states[:4])
+        self.assertLess(states[-1], 30)
+
+    def test_the_limit_of_checkpoints_counts(self):
+        self.s.call("configure-limits", checkpoint_limit=3)
+        self.count_to(10)
+        self.wait_for_states(3)
+        self.s.call("configure-limits", checkpoint_limit=0)
+        self.s.evaluate("1")
+        report = self.s.evaluate("(sb-ext:exit :abort t)")
+        self.assertTrue(report.is_error)
+        self.assertOperational()
+
+    def test_the_original_keeps_its_process(self):
+        pids = {self.pid() for _ in range(10)}
+        self.assertEqual(1, len(pids))
+        self.s.evaluate("(sb-ext:exit :abort t)")
+        self.assertNotIn(self.pid(), pids)
+
+    def test_the_original_keeps_its_locks_and_timers_and_children(self):
+        path = os.path.join(self.folder(), "lock")
+        self.s.evaluate('(defvar *file* (open "%s" :direction :output))' % path)
+        self.assertEvaluates('(sb-posix:lockf *file* sb-posix:f-tlock 0)', "0")
+        self.s.evaluate("(defvar *rung* 0) (sb-ext:schedule-timer (sb-ext:make-timer (lambda () (incf *rung*))) 0.1)")
+        self.s.evaluate('(defvar *child* (sb-ext:run-program "/bin/cat" nil :input :stream :output :stream :wait nil))')
+        self.assertEvaluates("(progn (sleep 0.3) *rung*)", "1")
+        self.assertEvaluates('(progn (write-line "hello" (sb-ext:process-input *child*)) (finish-output (sb-ext:process-input *child*)) (read-line (sb-ext:process-output *child*)))', '"hello"', "NIL")
+        locked = subprocess.run(["python3", "-c", "import fcntl,sys; f=open(sys.argv[1],'w')\ntry: fcntl.lockf(f, fcntl.LOCK_EX|fcntl.LOCK_NB)\nexcept OSError: sys.exit(7)", path])
+        self.assertEqual(7, locked.returncode)
+
+    def test_output_of_the_past_is_not_printed_again(self):
+        self.s.evaluate('(format t "once")')
+        self.s.evaluate("1")
+        self.rollback(-1)
+        report = self.s.evaluate("2")
+        self.assertEqual(["values"], report.sections, report.text)
+
+
+class Processes(Checkpoints):
+    def test_frozen_processes_are_bounded(self):
+        for i in range(60):
+            self.s.evaluate("(defvar *x%d* %d)" % (i, i))
+            if i % 3 == 0:
+                self.s.evaluate('(error "x")')
+            if i % 10 == 0:
+                self.s.evaluate("(sb-ext:exit :abort t)")
+        # zygote, current, 8 checkpoints, 5 errors; a few that are on their way out
+        mcp.wait_until(lambda: len(self.lisps()) <= 15, 5, "the end of what was dropped")
+
+    def test_close_leaves_none(self):
+        self.s.evaluate("1")
+        self.wait_for_states(1)
+        before = set(self.lisps())
+        self.s.call("create-session", name="short")
+        for i in range(10):
+            self.s.evaluate("(defvar *x%d* 1)" % i, session="short")
+            self.s.evaluate('(error "x")', session="short")
+        self.assertGreater(len(self.lisps()), len(before) + 5)
+        self.s.call("close-session", session="short")
+        mcp.wait_until(lambda: set(self.lisps()) <= before, 5, "the end of the session's processes")
+
+    def test_reset_leaves_none(self):
+        for i in range(10):
+            self.s.evaluate("(defvar *x%d* 1)" % i)
+            self.s.evaluate('(error "x")')
+        self.s.call("checkpoint-session", name="named")
+        before = set(self.lisps())
+        self.s.call("reset-session")
+        mcp.wait_until(lambda: len(self.lisps()) <= 2, 5, "the end of what was before the reset")
+        self.assertEqual([], self.states())
+        self.assertTrue(self.s.call("rollback-session", to="named").is_error)
+        self.assertLessEqual(len(set(self.lisps()) & before), 1)
+
+    def test_an_end_of_the_server_leaves_none(self):
+        for i in range(10):
+            self.s.evaluate("(defvar *x%d* 1)" % i)
+            self.s.evaluate('(error "x")')
+        self.s.close()
+
+    def test_a_server_that_is_killed_leaves_none(self):
+        for i in range(10):
+            self.s.evaluate("(defvar *x%d* 1)" % i)
+            self.s.evaluate('(error "x")')
+        mark = self.s.mark
+        self.s.destroy()
+        mcp.assert_none_left(mark)
+
+
+if __name__ == "__main__":
+    mcp.main()

@@ -1,0 +1,327 @@
+"""Errors that are stepped into after the call has returned: frames and locals, evaluation there, restarts, time limits that are extended."""
+
+import os
+import re
+
+import mcp
+
+LONG = """
+(defvar *steps* 0)
+(defun weigh (item) (if (eql item 3) (error "cannot weigh ~a" item) (* 10 item)))
+(defun long-work (items) (loop for item in items do (incf *steps*) collect (weigh item)))
+"""
+
+
+class Entering(mcp.TestCase):
+    def enter(self, frame, code, **named):
+        return self.s.call("evaluate-in-frame", frame=frame, code=code, **named)
+
+    def restart(self, restart, **named):
+        return self.s.call("invoke-restart", restart=str(restart), **named)
+
+    def enterable(self):
+        text = self.s.call("list-errors", limit=32).text
+        return [int(n) for n, rest in re.findall(r"^(\d+)\. (.*)$", text, re.MULTILINE) if "can be entered" in rest]
+
+
+class Frames(Entering):
+    def setUp(self):
+        super().setUp()
+        self.s.evaluate("(declaim (optimize (debug 3))) (defvar *global* 1)"
+                        "(defun inner (x y) (let ((z (+ x y))) (cerror \"go\" \"stop ~a\" z) (list x y z))) (defun outer (a) (let ((b (* 2 a))) (list (inner a b) b)))")
+        self.assertFails("(outer 5)", "SIMPLE-ERROR")
+
+    def test_locals_are_there_after_the_call_has_returned(self):
+        text = self.s.call("get-backtrace", locals=True).text
+        for part in ("X = 5", "Y = 10", "Z = 15", "A = 5", "B = 10"):
+            self.assertIn(part, text)
+
+    def test_code_sees_the_variables_of_a_frame(self):
+        self.assertValue(self.enter(0, "(list x y z)"), "(5 10 15)")
+        self.assertValue(self.enter(1, "(list a b)"), "(5 10)")
+        self.assertValue(self.enter(0, "(values x (+ y z)) (values (* x 2) y)"), "10", "10")
+
+    def test_what_is_done_there_has_no_effect(self):
+        self.assertValue(self.enter(0, "(setf *global* 99 x 98) (defun inner (x y) :changed) (list *global* x)"), "(99 98)")
+        self.assertValue(self.enter(0, "(list x *global*)"), "(5 1)")
+        self.assertEvaluates("*global*", "1")
+        self.assertFails("(inner 1 2)", "SIMPLE-ERROR")
+
+    def test_output_is_in_the_reply(self):
+        report = self.enter(0, '(format t "z is ~a" z) z')
+        self.assertEqual("z is 15", report.stdout)
+        self.assertValue(report, "15")
+
+    def test_an_error_there_is_reported_and_is_not_the_last_error(self):
+        before = self.s.call("describe-last-error").text
+        report = self.assertErrorReport(self.enter(0, "(car x)"), "TYPE-ERROR")
+        self.assertIn("5", report.message)
+        self.assertEqual(before, self.s.call("describe-last-error").text)
+        self.assertValue(self.enter(0, "z"), "15")
+
+    def test_what_cannot_be_read_there_is_a_reader_error(self):
+        self.assertErrorReport(self.enter(0, "(list x"))
+        self.assertErrorReport(self.enter(0, "(no-package:x)"))
+        self.assertValue(self.enter(0, "x"), "5")
+
+    def test_a_death_there_leaves_session_and_error_as_they_were(self):
+        for code in ("(sb-ext:exit)", "(sb-posix:kill (sb-posix:getpid) 9)", "(sb-posix:close 3)"):
+            with self.subTest(code):
+                pid = self.s.evaluate("(sb-posix:getpid)").value
+                self.assertFails("(outer 5)", "SIMPLE-ERROR")
+                report = self.assertErrorReport(self.enter(0, code), "PROCESS-")
+                self.assertIn("as they were", report.session)
+                self.assertValue(self.enter(0, "z"), "15")
+                self.assertEvaluates("(sb-posix:getpid)", pid)
+
+    def test_a_loop_there_meets_its_time_limit(self):
+        report = self.assertErrorReport(self.enter(0, "(loop)", timeout=0.3), "TIMEOUT")
+        self.assertNotIn("invoke-restart CONTINUE", report.text)
+        self.assertErrorReport(self.enter(0, "(sb-sys:without-interrupts (loop))", timeout=0.3), "TIMEOUT")
+        self.assertValue(self.enter(0, "z"), "15")
+        self.assertOperational()
+
+    def test_a_frame_that_is_not_there(self):
+        for frame in (50, 1000):
+            self.assertNotEqual("", self.enter(frame, "1").text)
+        self.assertValue(self.enter(0, "z"), "15")
+
+    def test_it_can_be_entered_when_the_session_has_died_since(self):
+        self.s.evaluate("(sb-ext:exit :abort t)")
+        self.assertValue(self.enter(0, "z", index=2), "15")
+
+    def test_it_can_be_entered_when_the_session_has_gone_on(self):
+        self.s.evaluate("(setf *global* 2)")
+        report = self.enter(0, "(list z *global*)")
+        self.assertTrue(report.is_error)
+        self.assertIn("No error available", report.text)
+        self.assertValue(self.enter(0, "(list z *global*)", index=1), "(15 1)")
+
+    def test_it_cannot_be_entered_after_a_reset(self):
+        self.s.call("reset-session")
+        self.assertTrue(self.enter(0, "z", index=1).is_error)
+        self.assertTrue(self.enter(0, "z").is_error)
+
+
+class Restarts(Entering):
+    def test_a_restart_by_name_with_a_value(self):
+        self.assertFails("(list (+ 1 undefined-thing) :done)", "UNBOUND-VARIABLE")
+        self.assertValue(self.restart("use-value", value="(* 6 7)"), "(43 :DONE)")
+        self.assertFails("(list (+ 1 undefined-thing) :done)", "UNBOUND-VARIABLE")
+        self.assertValue(self.restart("USE-VALUE", value="1"), "(2 :DONE)")
+
+    def test_a_restart_by_its_number(self):
+        report = self.assertFails("(restart-case (error \"x\") (first-way () 1) (second-way (&optional (v 2)) (list v)))")
+        names = {name: number for number, name, _ in report.restarts}
+        self.assertValue(self.restart(names["SECOND-WAY"], value=":v"), "(:V)")
+        self.s.evaluate("(restart-case (error \"x\") (first-way () 1) (second-way (&optional (v 2)) (list v)))")
+        self.assertValue(self.restart(names["FIRST-WAY"]), "1")
+
+    def test_a_restart_that_is_not_there_is_said(self):
+        self.assertFails('(error "x")')
+        for name in ("nowhere", "77", "0", "-1"):
+            reply = self.restart(name)
+            self.assertTrue(reply.is_error, reply.text)
+        self.assertValue(self.s.call("evaluate-in-frame", frame=0, code="1"), "1")
+
+    def test_store_value_stays_in_the_session(self):
+        self.assertFails("(list *now-it-is-there*)", "UNBOUND-VARIABLE")
+        self.assertValue(self.restart("STORE-VALUE", value="'(1 2)"), "((1 2))")
+        self.assertEvaluates("*now-it-is-there*", "(1 2)")
+
+    def test_the_fix_in_code_goes_first(self):
+        self.s.evaluate(LONG)
+        self.assertFails("(long-work '(1 2 3 4))")
+        self.assertFails("(car 42)")
+        self.assertFails("(long-work '(1 2 3 4))")
+        report = self.restart("RETRY", code="(setf *steps* 0) (defun weigh (item) (* 100 item))")
+        self.assertValue(report, "(100 200 300 400)")
+        self.assertEvaluates("(list *steps* (weigh 3))", "(4 300)")
+
+    def test_a_function_fixed_in_an_ordinary_call_and_the_work_goes_on_from_where_it_stood(self):
+        self.s.evaluate(LONG + "(defun weigh-or-retry (item) (loop (restart-case (return (weigh item)) (try-again () :report \"Weigh it again.\"))))"
+                        "(defun long-work (items) (loop for item in items do (incf *steps*) collect (weigh-or-retry item)))")
+        self.assertFails("(long-work '(1 2 3 4))")
+        self.assertEvaluates("(defun weigh (item) (* 100 item))", "WEIGH")
+        self.assertEvaluates("*steps*", "3")
+        report = self.restart("TRY-AGAIN", index=1)
+        self.assertValue(report, "(10 20 300 400)")  # the first two were not weighed again
+        self.assertEvaluates("*steps*", "4")
+
+    def test_an_undefined_function_defined_and_retried(self):
+        self.s.evaluate("(defvar *n* 0) (defun worker () (incf *n*) (list *n* (missing-thing 5)))")
+        self.assertFails("(worker)", "UNDEFINED-FUNCTION")
+        self.s.evaluate("(defun missing-thing (x) (* x x))")
+        self.assertValue(self.restart("CONTINUE", index=1), "(1 25)")
+        self.assertEvaluates("*n*", "1")
+
+    def test_what_was_defined_before_the_error_is_not_evaluated_again(self):
+        self.s.evaluate("(defvar *log* nil) (defparameter *p* 1)")
+        self.s.evaluate("(setf *p* 2)")
+        self.assertFails("(restart-case (error \"x\") (go-on () (list *p* *log*)))")
+        self.s.evaluate("(defvar *later* (push :later *log*))")
+        self.assertValue(self.restart("GO-ON", index=1), "(2 (:LATER))")
+
+    def test_what_was_defined_before_an_error_of_a_restart_is_not_evaluated_again(self):
+        self.s.evaluate("(defparameter *p* 1)")
+        self.s.evaluate("(setf *p* 2)")
+        self.assertFails("(restart-case (error \"first\") (again () (restart-case (error \"second\") (go-on () *p*))))")
+        self.assertErrorReport(self.restart("AGAIN"))
+        self.assertValue(self.restart("GO-ON"), "2")
+
+    def test_a_resumed_evaluation_that_succeeds_is_the_session_and_can_be_undone(self):
+        self.s.evaluate("(defvar *x* 1)")
+        self.assertFails("(progn (setf *x* 2) (restart-case (error \"x\") (go-on () (setf *x* 3))))")
+        self.s.evaluate("(defvar *meanwhile* :here)")
+        self.assertEvaluates("*x*", "2")
+        self.assertValue(self.restart("GO-ON", index=1), "3")
+        self.assertEvaluates("(list *x* *meanwhile*)", "(3 :HERE)")
+        self.assertEqual("No error available.", self.s.call("describe-last-error").text.split("\n")[0])
+        reply = self.s.call("rollback-session", to="-2")
+        self.assertFalse(reply.is_error, reply.text)
+        self.assertEvaluates("*x*", "2")
+
+    def test_one_that_fails_again_is_an_error_that_can_be_entered(self):
+        self.assertFails("(restart-case (error \"first\") (again () (let ((seen 7)) (declare (optimize debug)) (restart-case (error \"second ~a\" seen) (and-now () :through)))))")
+        report = self.assertErrorReport(self.restart("AGAIN"))
+        self.assertIn("second", report.message)
+        self.assertIn("second", self.s.call("describe-last-error").text)
+        self.assertValue(self.restart("AND-NOW"), ":THROUGH")
+        self.assertOperational()
+
+    def test_an_error_in_the_value_or_the_code_leaves_the_error_as_it_was(self):
+        self.assertFails("(list undefined-thing)", "UNBOUND-VARIABLE")
+        self.assertErrorReport(self.restart("USE-VALUE", value="(car 1)"), "TYPE-ERROR")
+        self.assertErrorReport(self.restart("USE-VALUE", value="1", code='(error "in the fix")', index=2), "SIMPLE-ERROR")
+        self.assertValue(self.restart("USE-VALUE", value="1", index=3), "(1)")
+
+    def test_abort_ends_it_without_values(self):
+        self.s.evaluate("(defvar *x* 1)")
+        self.assertFails("(progn (setf *x* 2) (error \"x\"))")
+        report = self.restart("ABORT")
+        self.assertFalse(report.is_error, report.text)
+        self.assertTrue(report.no_values, report.text)
+        self.assertEvaluates("*x*", "2")
+
+    def test_a_death_of_what_was_resumed_leaves_session_and_error_as_they_were(self):
+        pid = self.s.evaluate("(sb-posix:getpid)").value
+        self.assertFails("(restart-case (error \"x\") (die () (sb-ext:exit :abort t)) (live () :lives))")
+        report = self.assertErrorReport(self.restart("DIE"), "PROCESS-EXITED")
+        self.assertIn("as they were", report.session)
+        self.assertEvaluates("(sb-posix:getpid)", pid)
+        self.assertValue(self.restart("LIVE", index=2), ":LIVES")
+
+    def test_a_break_goes_on(self):
+        self.assertFails("(progn (break \"here\") :after)")
+        self.assertValue(self.restart("CONTINUE"), ":AFTER")
+
+    def test_a_warning_made_an_error_goes_on(self):
+        self.assertFails("(progn (cerror \"Do it anyway.\" \"Shall I?\") :did)")
+        self.assertValue(self.restart("CONTINUE"), ":DID")
+
+    def test_output_of_what_goes_on_is_in_the_reply(self):
+        self.assertFails('(progn (princ "before") (cerror "go" "stop") (princ "after") :end)')
+        report = self.restart("CONTINUE")
+        self.assertEqual("after", report.stdout)
+        self.assertValue(report, ":END")
+
+
+class TimeLimits(Entering):
+    def test_continue_after_a_time_limit_goes_on_with_more_time(self):
+        self.s.evaluate("(defvar *steps* 0) (defun slow () (loop repeat 40 do (sleep 0.02) (incf *steps*)) *steps*)")
+        report = self.assertErrorReport(self.s.evaluate("(slow)", timeout=0.2), "TIMEOUT")
+        self.assertIn("invoke-restart CONTINUE", report.text)
+        self.assertLess(int(self.enter_value("*steps*")), 40)
+        self.assertValue(self.restart("CONTINUE", timeout=10), "40")
+        self.assertEvaluates("*steps*", "40")
+
+    def enter_value(self, code):
+        return self.s.call("evaluate-in-frame", frame=0, code=code).value
+
+    def test_continue_again_and_again(self):
+        self.s.evaluate("(defvar *steps* 0) (defun slow () (loop repeat 60 do (sleep 0.02) (incf *steps*)) *steps*)")
+        report = self.assertErrorReport(self.s.evaluate("(slow)", timeout=0.2), "TIMEOUT")
+        for _ in range(30):
+            report = self.restart("CONTINUE", timeout=0.3)
+            if not report.is_error:
+                break
+            self.assertErrorReport(report, "TIMEOUT")
+            self.assertIn("invoke-restart CONTINUE", report.text)
+        self.assertValue(report, "60")
+
+    def test_a_cancelled_call_goes_on(self):
+        self.s.evaluate("(defvar *go* nil)")
+        pending = self.s.start_call("evaluate-lisp", code='(progn (princ "started") (finish-output) (loop until *go*) :went-on)', meta={"progressToken": 1})
+        self.s.wait_for_notification(lambda m: m["method"] == "notifications/progress")
+        self.s.call("cancel-evaluation")
+        self.assertErrorReport(pending.reply(), "CANCELLED")
+        self.assertValue(self.restart("CONTINUE", code="(setf *go* t)"), ":WENT-ON")
+
+    def test_what_could_only_be_killed_cannot_be_entered_and_says_so(self):
+        report = self.assertErrorReport(self.s.evaluate("(sb-sys:without-interrupts (loop))", timeout=0.2), "TIMEOUT")
+        self.assertNotIn("invoke-restart CONTINUE", report.text)
+        reply = self.restart("CONTINUE")
+        self.assertTrue(reply.is_error)
+        self.assertOperational()
+
+    def test_what_gave_way_to_the_second_interrupt_only_is_not_promised_to_go_on(self):
+        report = self.assertErrorReport(
+            self.s.evaluate("(progn (defmethod print-object :around ((o t) s) (loop)) 1)", timeout=0.3), "TIMEOUT")
+        if "CONTINUE" not in dict((name, number) for number, name, _ in report.restarts):
+            self.assertNotIn("invoke-restart CONTINUE", report.text)
+
+
+class Several(Entering):
+    def test_the_last_five_can_be_entered(self):
+        self.s.evaluate('(defun fail (i) (declare (optimize debug)) (cerror "go" "number ~a" i) i)')
+        for i in range(8):
+            self.assertFails("(fail %d)" % i)
+        self.assertEqual([1, 2, 3, 4, 5], self.enterable())
+        for index in range(1, 6):
+            self.assertValue(self.s.call("evaluate-in-frame", frame=0, code="i", index=index), str(8 - index))
+        reply = self.s.call("evaluate-in-frame", frame=0, code="i", index=6)
+        self.assertTrue(reply.is_error)
+        self.assertIn("cannot be entered", reply.text)
+        self.assertIn("number 2", self.s.call("describe-last-error", index=6).text)
+
+    def test_frozen_errors_do_not_see_each_other(self):
+        self.s.evaluate("(defvar *x* 0)")
+        for i in (1, 2, 3):
+            self.assertFails("(progn (setf *x* %d) (restart-case (error \"x\") (tell () *x*)))" % i)
+        self.s.evaluate("(setf *x* 100)")
+        for index, seen in ((1, "3"), (2, "2"), (3, "1")):
+            self.assertValue(self.s.call("evaluate-in-frame", frame=0, code="(prog1 *x* (setf *x* :spoiled))", index=index), seen)
+        self.assertEvaluates("*x*", "100")
+        self.assertValue(self.restart("TELL", index=2), "2")
+        self.assertEvaluates("*x*", "2")
+
+    def test_with_threads_there_is_text_only_and_the_reason(self):
+        self.s.evaluate("(defvar *t* (sb-thread:make-thread (lambda () (sleep 1000))))")
+        self.assertFails("(progn (defun fail (x) (declare (optimize debug)) (cerror \"go\" \"x ~a\" x) x) (fail 5))")
+        reply = self.s.call("evaluate-in-frame", frame=0, code="x")
+        self.assertTrue(reply.is_error)
+        self.assertIn("threads", reply.text)
+        self.assertIn("threads", self.restart("ABORT").text)
+        self.assertIn("X = 5", self.s.call("get-backtrace", locals=True).text)
+        self.assertIn("cannot be entered", self.s.call("describe-last-error").text)
+
+    def test_a_frozen_process_that_was_killed_says_so_and_nothing_else_changes(self):
+        before = set(self.s.processes())
+        self.assertFails('(restart-case (error "x") (go-on () 1))')
+        pid = int(self.s.evaluate("(sb-posix:getpid)").value)
+        visit = self.s.call("evaluate-in-frame", frame=0, code="1", index=1)
+        self.assertValue(visit, "1")
+        for frozen in set(self.s.processes()) - before - {pid}:
+            try:
+                os.kill(frozen, 9)
+            except OSError:
+                pass
+        mcp.wait_until(lambda: "can be entered" not in self.s.call("list-errors").text, 5, "the end of the frozen error")
+        reply = self.restart("GO-ON", index=1)
+        self.assertTrue(reply.is_error)
+        self.assertIn("cannot be entered", reply.text)
+        self.assertEvaluates("(sb-posix:getpid)", str(pid))
+
+
+if __name__ == "__main__":
+    mcp.main()
