@@ -83,7 +83,7 @@ struct session {
     struct checkpoint *source;    /* borrowed: what is being returned to, in PROVING */
     struct checkpoint *making;    /* borrowed: what is being made, in CHECKPOINTING */
     uint64_t forked_at;           /* loop time in ns of the last fork request */
-    double fork_ms;               /* what it cost */
+    double fork_ms, last_fork_ms; /* what it costs, and what the last one cost */
     bool owes_checkpoint;         /* the one after the last evaluation was put off */
     char *why_no_checkpoint;      /* NULL, or why the last one could not be made */
 

@@ -363,7 +363,9 @@ static void action_kept(struct session *s, struct event *e)
 {
     bool ok = is_reply(e->document, "ok");
     double ms = (double)(uv_hrtime() - s->forked_at) / 1e6;
-    s->fork_ms = s->fork_ms == 0 ? ms : (s->fork_ms * 3 + ms) / 4;
+    /* The lesser of the last two: one that the scheduler held up says nothing about the next. */
+    s->fork_ms = ms < s->last_fork_ms ? ms : s->last_fork_ms;
+    s->last_fork_ms = ms;
     struct checkpoint *cp = s->making;
     s->making = NULL;
     free(s->why_no_checkpoint);
@@ -507,7 +509,7 @@ void session_clear(struct session *s)
     free(s->why_no_checkpoint);
     s->why_no_checkpoint = NULL;
     s->start_attempts = 0;
-    s->fork_ms = 0;
+    s->fork_ms = s->last_fork_ms = 0;
 }
 
 static void perform_reset(struct session *s, struct operation *op)
