@@ -251,6 +251,51 @@ it cannot signal: INTERRUPT-THREAD of the main thread would fail in copies."
   (sb-ext:lock-package "SB-IMPL")
   (setf (sb-alien:extern-alien "finalizer_thread_runflag" sb-alien:int) 1))
 
+;;; The runtime has room for eight interrupted contexts and ends the process at the ninth, so a handler
+;;; of a fault that faults itself must not go deeper. When it gets narrow, contexts in the middle are
+;;; forgotten while the new one is served: frames interrupted there lose their names, nothing more.
+
+(defconstant +contexts-allowed+ 4)
+(defconstant +contexts-kept+ 2)
+
+(declaim (inline context-place))
+(defun context-place (number)
+  "Return where the runtime keeps the address of the interrupted context NUMBER."
+  (sb-sys:sap+ (sb-sys:int-sap (sb-thread::thread-primitive-thread sb-thread:*current-thread*))
+               (+ (sb-alien:extern-alien "dynamic_values_bytes" (sb-alien:unsigned 32))
+                  (* 8 (the (mod 8) number)))))
+
+(defun call-with-contexts-spared (function)
+  (declare (type function function))
+  (let* ((used sb-kernel:*free-interrupt-context-index*)
+         (saved (loop for number from +contexts-kept+ below used
+                      collect (sb-sys:sap-ref-word (context-place number) 0))))
+    (unwind-protect
+         (progn
+           (setf (sb-sys:sap-ref-word (context-place +contexts-kept+) 0)
+                 (sb-sys:sap-ref-word (context-place (1- used)) 0))
+           (let ((sb-kernel:*free-interrupt-context-index* (1+ +contexts-kept+)))
+             (funcall function)))
+      (loop for number from +contexts-kept+
+            for address in saved
+            do (setf (sb-sys:sap-ref-word (context-place number) 0) address)))))
+
+(defmacro with-room-for-contexts (call)
+  `(if (<= sb-kernel:*free-interrupt-context-index* +contexts-allowed+)
+       ,call
+       (call-with-contexts-spared (lambda () ,call))))
+
+(defun make-room-for-contexts ()
+  "Have the functions that the runtime calls for faults see to it that more of them can come."
+  (sb-ext:with-unlocked-packages ("SB-KERNEL" "SB-SYS")
+    (handler-bind ((warning #'muffle-warning))
+      (dolist (name '(sb-kernel:internal-error sb-kernel::memory-fault-error))
+        (let ((function (fdefinition name)))
+          (declare (type function function))
+          (setf (fdefinition name)
+                (lambda (context argument)
+                  (with-room-for-contexts (funcall function context argument)))))))))
+
 ;;; Interrupts and signals
 
 (implement call-atomically (function)
@@ -273,7 +318,7 @@ it cannot signal: INTERRUPT-THREAD of the main thread would fail in copies."
   (if (and info (= -1 (sb-sys:signed-sap-ref-32 info 8)))
       (let ((token (sb-sys:sap-ref-32 info 24))
             (sb-kernel:*current-internal-error-context* context))
-        (funcall (the function *on-interrupt*) token))
+        (with-room-for-contexts (funcall (the function *on-interrupt*) token)))
       (sb-unix::sigurg-handler signal info context)))
 
 (defun installed-handler ()
@@ -522,6 +567,8 @@ Code compiled with an error signals another when it runs, which may be requests 
       (unless (ignorable-warning-p condition)
         (funcall *note-warning* condition))
       (invoke-restart restart))))
+
+(defvar *component*)
 
 (defun note-and-muffle-note (condition)
   "Record what the compiler would have liked to do better; what is loaded from files has too many."
@@ -1178,6 +1225,7 @@ PLACES are the last positions asked for with their lines."
 (implement prepare-image ()
   (remove-finalizer-thread)
   (remove-debugger)
+  (make-room-for-contexts)
   (replace-name-printer)
   (setf *keep-frames* #'frames-of-compiler-error)
   (setf *thread-debugger* #'debugger)

@@ -934,6 +934,49 @@ class Storage(AgentTest):
         self.fails("(sb-sys:sap-ref-8 (sb-sys:int-sap 0) 0)", "SB-SYS:MEMORY-FAULT-ERROR")
 
 
+class Nesting(AgentTest):
+    FAULTS = {"trap": "(symbol-value (gensym))", "arithmetic": "(/ n 0)", "plain": '(error "x ~a" n)',
+              "undefined": "(funcall 'nowhere)",
+              "memory": "(sb-sys:sap-ref-8 (sb-sys:int-sap 8) 0)"}
+
+    def test_handlers_of_faults_may_fault_a_hundred_deep(self):
+        for name, fault in self.FAULTS.items():
+            with self.subTest(name):
+                self.values("(defun f (n) (handler-bind ((error (lambda (c) (f (1- n)))))"
+                            f" (if (plusp n) {fault} (throw 'done n)))) (list (catch 'done (f 100)))", "(0)")
+
+    def test_nested_handlers_return_one_by_one(self):
+        self.values("""
+            (defun f (n)
+              (handler-bind ((error (lambda (c)
+                                      (when (plusp n) (f (1- n)))
+                                      (sb-ext:gc)
+                                      (invoke-restart (find-restart 'skip c)))))
+                (restart-case (if (oddp n) (/ n 0) (list (symbol-value (gensym))))
+                  (skip () (list :skipped n)))))
+            (list (f 30) (f 3))""", "((:SKIPPED 30) (:SKIPPED 3))")
+
+    def test_errors_in_errors_do_not_end(self):
+        for fault in ("(car 1)", *self.FAULTS.values()):
+            for _ in range(15):
+                self.assertEqual(self.session.evaluate(fault).status, "error")
+            self.assertEqual(self.session.ask("abort").status, "ok")
+        self.values("1", "1")
+
+    def test_interrupts_in_interrupts_do_not_end_and_go_on(self):
+        self.ok("(defvar *go* t)")
+        for _ in range(12):
+            identifier, token = self.session.start_evaluation("(loop while *go* finally (return 7))")
+            time.sleep(0.03)
+            self.session.interrupt(token)
+            reply = self.session.answer(identifier)
+            self.assertEqual(reply.kind, "interrupt")
+        self.assertEqual(self.session.evaluate("(setf *go* nil)").status, "ok")
+        number = len(reply.restarts) - 2
+        self.assertEqual([r[0] for r in reply.restarts[number - 1:]], ["CONTINUE", "RETRY", "ABORT"])
+        self.assertEqual(self.session.ask("invoke-restart", restart=str(number)).values, ["7"])
+
+
 class Interrupts(AgentTest):
     def test_whatever_runs_is_interrupted(self):
         for code in ("(loop)",
