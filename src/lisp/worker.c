@@ -274,12 +274,13 @@ void worker_adopt(struct worker *w, pid_t pid)
 
 static void destroy(struct worker *w)
 {
-    channel_free(w->channel);
-    outputs_release(w->outputs);
     /* A frozen copy is dropped after almost every evaluation; looking for its children would cost more than all the rest. */
     if (w->child != NULL && w->is_pristine)
         child_signal(w->child, SIGKILL);
     child_free(w->child);
+    /* Only now: an agent ends by itself when its channel does, and what it had started could no longer be found as its children. */
+    channel_free(w->channel);
+    outputs_release(w->outputs);
     free(w);
 }
 
@@ -339,6 +340,8 @@ void worker_kill(struct worker *w)
 {
     if (w->child != NULL)
         child_kill_tree(w->child);
+    else
+        worker_abandon(w); /* nobody has told us its pid; with its channel closed an agent ends by itself */
 }
 
 enum worker_state worker_state(const struct worker *w)

@@ -62,6 +62,8 @@ struct zygote {
     bool is_core_fresh; /* built by us in this life: no use in building it again */
     struct core_build *build;
     struct worker *worker; /* NULL in ABSENT and BUILDING */
+    struct worker *copy;   /* borrowed: whose process is being made, in FORKING; NULL when nobody waits for its pid */
+    bool is_copy_unwanted; /* its owner has freed it before its pid was known */
     uv_timer_t *deadline;
     struct list waiting; /* of struct zygote_request */
     struct warm_step *steps;
@@ -219,6 +221,33 @@ static void restart(struct zygote *z)
     start(z);
 }
 
+static void ignore_exit(void *arg, const struct child_end *end)
+{
+    (void)arg;
+    (void)end;
+}
+
+/* Its number is known before its hello comes, so that it can be ended if that never does. */
+static void take_copy(struct zygote *z, int64_t pid)
+{
+    struct worker *copy = z->copy;
+    z->copy = NULL;
+    if (pid <= 1 || pid > INT32_MAX)
+        return;
+    if (copy != NULL)
+        worker_adopt(copy, (pid_t)pid);
+    else if (z->is_copy_unwanted)
+        child_free(child_adopt(z->children, (pid_t)pid, ignore_exit, NULL));
+}
+
+void zygote_disown(struct zygote *z, const struct worker *worker)
+{
+    if (z->copy != worker)
+        return;
+    z->copy = NULL;
+    z->is_copy_unwanted = worker_pid(worker) == 0;
+}
+
 static void take_reply(struct zygote *z, const struct sexp *reply)
 {
     bool ok = sexp_is_symbol(sexp_nth(reply, 1), "ok");
@@ -239,9 +268,11 @@ static void take_reply(struct zygote *z, const struct sexp *reply)
         warm(z);
         break;
     case ZYGOTE_FORKING:
-        if (!ok) {
+        strbuf_clear(&z->why);
+        if (ok) {
+            take_copy(z, sexp_integer(sexp_get(reply, 2, "pid"), 0));
+        } else {
             const char *why = sexp_string(sexp_nth(reply, 2), NULL);
-            strbuf_clear(&z->why);
             strbuf_adds(&z->why, why == NULL ? "the Lisp could not be copied" : why);
         }
         z->state = ZYGOTE_READY;
@@ -461,6 +492,8 @@ static void serve(struct zygote *z)
     }
     z->state = ZYGOTE_FORKING;
     int descriptors[] = {ends.channel, ends.output, ends.error};
+    z->copy = w;
+    z->is_copy_unwanted = false;
     worker_fork(z->worker, descriptors, 3);
     set_deadline(z, FORK_LIMIT_MS);
     r->on_worker(r->arg, w);

@@ -65,6 +65,9 @@ struct worker *zygote_start_image(struct zygote *z, const char *image, const str
 /* zygote_configure_request(z, out): append the request that tells a Lisp where it is. */
 void zygote_configure_request(const struct zygote *z, struct strbuf *out);
 
+/* zygote_disown(z, worker): a worker that came from here has said hello, or is about to be freed; in that case its process, if it is being made still, will be ended. */
+void zygote_disown(struct zygote *z, const struct worker *worker);
+
 /* zygote_set_heap(z, mib): session processes made from now on have this much heap (the zygote is started anew if needed). */
 void zygote_set_heap(struct zygote *z, int mib);
 

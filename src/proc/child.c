@@ -232,6 +232,8 @@ static void become(const struct child_spec *spec, char *const *environment, pid_
         if (high[i] < 0)
             close(i);
     }
+    /* What our own starter left open in us is not for the child. The pipe that reports a failure is close-on-exec already. */
+    close_range(4, ~0u, CLOSE_RANGE_CLOEXEC);
     setrlimit(RLIMIT_NOFILE, files);
     if (spec->directory != NULL && chdir(spec->directory) != 0)
         return;
@@ -312,13 +314,20 @@ struct child *child_adopt(struct children *c, pid_t pid, child_on_exit *on_exit,
 {
     CHECK(pid > 1);
     struct child *child = new_child(c, pid, on_exit, arg);
-    for (size_t i = 0; i < EARLY_ENDS; i++)
-        if (c->early[i].pid == pid) {
-            child->has_exited = true;
-            child->status = c->early[i].status;
-            c->early[i].pid = 0;
-            uv_async_send(c->wake);
-        }
+    /* Numbers come again: an end that was remembered is this one's only if there is no such child to wait for. */
+    siginfo_t info;
+    bool is_there = waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
+    for (size_t k = 0; k < EARLY_ENDS; k++) {
+        struct early_end *end = &c->early[(c->early_next + k) % EARLY_ENDS]; /* the oldest first */
+        if (end->pid != pid)
+            continue;
+        end->pid = 0;
+        if (is_there)
+            continue;
+        child->has_exited = true;
+        child->status = end->status;
+        uv_async_send(c->wake);
+    }
     return child;
 }
 

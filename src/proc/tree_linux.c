@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/memory.h"
+
 static size_t children_of_thread(pid_t pid, const char *thread, pid_t *out, size_t capacity)
 {
     char path[96];
@@ -39,11 +41,24 @@ size_t tree_children(pid_t pid, pid_t *out, size_t capacity)
     return n;
 }
 
+/* All of them, however many; given. */
+static pid_t *all_children(pid_t pid, size_t *count)
+{
+    pid_t *found = NULL;
+    size_t capacity = 128;
+    do {
+        capacity *= 2;
+        found = xrealloc(found, capacity * sizeof *found);
+        *count = tree_children(pid, found, capacity);
+    } while (*count == capacity);
+    return found;
+}
+
 /* Depth is bounded by what a hostile process can nest before we stop it; beyond that children_free() catches the rest as orphans. */
 static void kill_descendants(pid_t pid, int depth)
 {
-    pid_t found[256];
-    size_t n = tree_children(pid, found, sizeof found / sizeof found[0]);
+    size_t n;
+    pid_t *found = all_children(pid, &n);
     for (size_t i = 0; i < n; i++) {
         /* Stopped first, so that it cannot fork while its own children are being listed. */
         kill(found[i], SIGSTOP);
@@ -51,6 +66,7 @@ static void kill_descendants(pid_t pid, int depth)
             kill_descendants(found[i], depth + 1);
         kill(found[i], SIGKILL);
     }
+    free(found);
 }
 
 void tree_kill_descendants(pid_t pid)

@@ -8,6 +8,7 @@
 
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "report/section.h"
 
 #define INLINE_FRAMES 20 /* seeds/003, "Backtrace Rules" */
@@ -194,7 +195,7 @@ void report_error_list(struct strbuf *out, const struct session *session, size_t
         gmtime_r(&r->when.tv_sec, &utc);
         strftime(when, sizeof when, "%H:%M:%SZ", &utc);
         size_t first_line = strcspn(r->message, "\n");
-        strbuf_addf(out, "\n%zu. %s %s: %.*s%s", i + 1, when, r->type, (int)(first_line > 300 ? 300 : first_line), r->message,
+        strbuf_addf(out, "\n%zu. %s %s: %.*s%s", i + 1, when, r->type, (int)utf8_floor(r->message, first_line, first_line > 300 ? 300 : first_line), r->message,
                     r->frozen != NULL ? " (can be entered)" : "");
     }
     if (n > limit)

@@ -97,8 +97,11 @@ static bool begins_character(char byte)
 
 bool capture_show(const struct capture *c, struct strbuf *out, size_t most, int ref)
 {
-    if (c->total <= most && c->tail == NULL) {
-        utf8_repair(out, c->head.bytes, c->head.len);
+    uint64_t gap_start, gap_end;
+    if (c->total <= most && !capture_gap(c, &gap_start, &gap_end)) {
+        char *all = xmalloc((size_t)c->total + 1);
+        utf8_repair(out, all, capture_read(c, 0, all, (size_t)c->total));
+        free(all);
         return false;
     }
     size_t head = most * 2 / 3, tail = most - head;
@@ -108,7 +111,8 @@ bool capture_show(const struct capture *c, struct strbuf *out, size_t most, int 
         tail = CAPTURE_TAIL;
     char *bytes = xmalloc(head > tail ? head : tail);
     size_t n = capture_read(c, 0, bytes, head);
-    while (n > 0 && n < c->total && !begins_character(c->head.bytes[n]))
+    /* A character has at most three bytes behind its first. */
+    for (int back = 0; back < 3 && n > 0 && n < c->head.len && !begins_character(c->head.bytes[n]); back++)
         n--;
     const char *newline = n > 200 ? memrchr(bytes + n - 200, '\n', 200) : NULL;
     if (newline != NULL)

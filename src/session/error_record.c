@@ -16,7 +16,14 @@ static char *copy_string(const struct sexp *value, const char *fallback)
 {
     size_t len;
     const char *s = sexp_string(value, &len);
-    return s == NULL ? xstrdup(fallback) : xmemdup0(s, len);
+    if (s == NULL)
+        return xstrdup(fallback);
+    /* Kept as a C string: a NUL is shown as its picture, so that what stands behind it is not lost. */
+    struct strbuf b;
+    strbuf_init(&b, 0);
+    for (size_t i = 0; i < len; i++)
+        s[i] == '\0' ? strbuf_adds(&b, "\u2400") : strbuf_addc(&b, s[i]);
+    return b.bytes == NULL ? xstrdup("") : strbuf_steal(&b, NULL);
 }
 
 struct error_record *error_record_new(struct sexp_document *document)

@@ -39,7 +39,7 @@ bool limits_set(struct limits *l, enum limit limit, double value, struct err *er
     const struct limit_definition *d = &definitions[limit];
     /* Written so that NaN is refused as well. */
     if (!(value >= d->minimum && value <= d->maximum) || (d->is_whole && value != floor(value)))
-        return err_set(err, ERR_INVALID, "%s must be a %snumber from %g to %g%s%s.", d->name, d->is_whole ? "whole " : "",
+        return err_set(err, ERR_INVALID, "%s must be a %snumber from %.10g to %.10g%s%s.", d->name, d->is_whole ? "whole " : "",
                        d->minimum, d->maximum, d->unit[0] != '\0' ? " " : "", d->unit);
     l->value[limit] = value;
     return true;

@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "base/memory.h"
+#include "base/utf8.h"
 #include "session/session_internal.h"
 
 #define MOST_SESSIONS 20000
@@ -66,8 +67,9 @@ static struct operation *new_run(struct session *s, enum operation_kind kind, co
 {
     struct operation *op = new_operation(s, kind, options->done, options->arg);
     strbuf_add(&op->request, options->request->bytes, options->request->len);
-    if (options->what != NULL)
-        strbuf_add(&op->what, options->what, strnlen(options->what, 200));
+    size_t what_len = options->what == NULL ? 0 : strlen(options->what);
+    if (what_len > 0)
+        strbuf_add(&op->what, options->what, utf8_floor(options->what, what_len, what_len > 200 ? 200 : what_len));
     op->has_code = options->code != NULL;
     if (op->has_code)
         strbuf_add(&op->code, options->code, options->code_len);

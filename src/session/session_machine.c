@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "session/saved.h"
 #include "session/session_internal.h"
 
@@ -25,6 +26,7 @@
 #define COSTLY_MS 20.0     /* a checkpoint that takes longer than this is made only when the session is idle */
 #define IDLE_MS 1000       /* that long */
 #define START_ATTEMPTS 3
+#define HELLO_MS 10000     /* for a copy of the zygote to say hello */
 #define FRAMES_EXAMINED 100 /* docs/agent-protocol.md section 4 */
 #define ENTERABLE 5         /* errors that keep their frozen process */
 #define UNDONE_SHOWN 10
@@ -123,7 +125,7 @@ static void on_progress(void *arg, const struct sexp *event)
     if (message == NULL || s->current == NULL)
         return;
     strbuf_clear(&s->progress);
-    strbuf_add(&s->progress, message, len < 400 ? len : 400);
+    strbuf_add(&s->progress, message, utf8_floor(message, len, len < 400 ? len : 400));
 }
 
 static void on_output(void *arg, enum worker_stream stream, const char *bytes, size_t len)
@@ -252,6 +254,7 @@ static void on_worker(void *arg, struct worker *worker)
     struct session *s = arg;
     s->is_requested = false;
     s->worker = worker;
+    uv_timer_start(s->timer, on_deadline, HELLO_MS, 0);
 }
 
 static void on_later(uv_timer_t *timer)
@@ -294,6 +297,8 @@ void session_forget_process(struct session *s)
     if (s->is_requested)
         zygote_fork_cancel(&s->request);
     s->is_requested = false;
+    if (s->worker != NULL)
+        zygote_disown(s->all->zygote, s->worker);
     worker_free(s->visitor);
     worker_free(s->worker);
     s->visitor = s->worker = NULL;
@@ -380,10 +385,10 @@ static void action_kept(struct session *s, struct event *e)
             drop_namesakes(s, cp);
         checkpoints_thin(&s->checkpoints, (size_t)limits_int(&s->limits, LIMIT_CHECKPOINTS));
     }
-    enter_state(s, SESSION_IDLE, 0);
     if (s->current != NULL)
         session_deliver(s, s->current, &(struct outcome){.kind = ok ? OUTCOME_OK : OUTCOME_REFUSED, .reply = sexp_root(e->document)});
     sexp_document_free(e->document);
+    enter_state(s, SESSION_IDLE, 0);
     proceed(s);
 }
 
@@ -671,6 +676,7 @@ static void action_begin(struct session *s, struct event *e)
 {
     if (e->kind == EVENT_READY) {
         s->start_attempts = 0;
+        zygote_disown(s->all->zygote, s->worker);
         enter_state(s, SESSION_IDLE, 0);
         const char *notices = zygote_notices(s->all->zygote);
         if (s->evaluations == 0 && notices[0] != '\0' && s->notice.len == 0)
@@ -739,6 +745,13 @@ bool session_drop_waiting(struct session *s, struct strbuf *what)
     return true;
 }
 
+/* Its end, which follows, leads to start_again. */
+static void action_cut_short(struct session *s, struct event *e)
+{
+    (void)e;
+    worker_kill(s->worker);
+}
+
 /* The visitor is done for; what became of the session's own process meanwhile is looked at now. */
 static void leave(struct session *s)
 {
@@ -768,7 +781,8 @@ static void action_finish(struct session *s, struct event *e)
     bool ok = is_reply(e->document, "ok");
     bool is_evaluation = op->keeps_record && ok;
     bool is_visit = s->visitor != NULL;
-    enter_state(s, SESSION_IDLE, 0);
+    /* Not idle until the answer is out: what a done submits waits for what follows here. */
+    uv_timer_stop(s->timer);
     if (is_visit && is_evaluation && op->kind == OPERATION_RESUME)
         move_in(s);
     if (s->visitor == NULL)
@@ -786,12 +800,14 @@ static void action_finish(struct session *s, struct event *e)
     }
     session_deliver(s, op, &(struct outcome){.kind = ok ? OUTCOME_OK : OUTCOME_REFUSED, .reply = reply});
     sexp_document_free(e->document);
-    if (s->visitor != NULL)
+    if (s->visitor != NULL) {
         leave(s);
-    else if (is_evaluation)
+    } else if (is_evaluation) {
         keep_state(s);
-    else
+    } else {
+        enter_state(s, SESSION_IDLE, 0);
         proceed(s);
+    }
 }
 
 static void word_stop(struct session *s, struct error_record *r, bool was_killed);
@@ -911,14 +927,8 @@ static void action_kill(struct session *s, struct event *e)
         invite(s);
         return;
     }
-    bool is_proving = s->state == SESSION_PROVING;
     enter_state(s, SESSION_KILLING, 0);
-    worker_kill(runner(s));
-    /* A copy that was never made has no process to reap. */
-    if (is_proving && worker_pid(s->worker) == 0)
-        worker_abandon(s->worker);
-    else if (s->visitor != NULL && worker_pid(s->visitor) == 0)
-        worker_abandon(s->visitor);
+    worker_kill(runner(s)); /* GONE may have happened when this returns, if the process has no number yet */
 }
 
 static void action_abort(struct session *s, struct event *e)
@@ -990,15 +1000,16 @@ static void action_settle(struct session *s, struct event *e)
     bool is_evaluation = held != NULL ? op->keeps_record : s->examined != NULL;
     s->held = NULL;
     s->examined = NULL;
-    enter_state(s, SESSION_IDLE, 0);
     if (held != NULL) {
         word_stop(s, held, false);
         deliver_error(s, op, held);
     }
-    if (is_evaluation)
+    if (is_evaluation) {
         keep_state(s);
-    else
+    } else {
+        enter_state(s, SESSION_IDLE, 0);
         proceed(s);
+    }
 }
 
 static void action_discard(struct session *s, struct event *e)
@@ -1243,7 +1254,7 @@ static void returned(struct session *s)
     }
     bool was_restored = s->is_restoring;
     bury(s);
-    if (was_restored)
+    if (was_restored && s->state == SESSION_IDLE)
         keep_state(s);
     else
         proceed(s);
@@ -1274,7 +1285,7 @@ static void add_undone(struct session *s, struct strbuf *out, const char *headin
             continue;
         shown++;
         size_t line = strcspn(entry->code, "\n");
-        strbuf_addf(out, "%s\n  %llu: %.*s%s", shown == 1 ? heading : "", (unsigned long long)entry->evaluation, (int)(line > 120 ? 120 : line), entry->code, line > 120 || entry->code[line] != '\0' ? " ..." : "");
+        strbuf_addf(out, "%s\n  %llu: %.*s%s", shown == 1 ? heading : "", (unsigned long long)entry->evaluation, (int)utf8_floor(entry->code, line, line > 120 ? 120 : line), entry->code, line > 120 || entry->code[line] != '\0' ? " ..." : "");
     }
     if (all > shown) {
         strbuf_adds(out, "\n  and ");

@@ -13,7 +13,7 @@
 const enum session_action session_table[SESSION_STATE_COUNT][SESSION_EVENT_COUNT] = {
     /*                          submitted ready   unavailable ok        failed    deadline    cancel     gone */
     [SESSION_ABSENT] =        ROW(start,  ignore, ignore,     discard,  discard,  ignore,     ignore,    ignore),
-    [SESSION_STARTING] =      ROW(ignore, begin,  give_up,    discard,  discard,  ignore,     ignore,    start_again),
+    [SESSION_STARTING] =      ROW(ignore, begin,  give_up,    discard,  discard,  cut_short,  ignore,    start_again),
     [SESSION_IDLE] =          ROW(begin,  ignore, ignore,     discard,  discard,  checkpoint, ignore,    mourn),
     [SESSION_VISITING] =      ROW(ignore, enter,  ignore,     answered, discard,  kill,       ignore,    mourn),
     [SESSION_RUNNING] =       ROW(ignore, ignore, ignore,     finish,   freeze,   interrupt,  interrupt, mourn),

@@ -54,6 +54,7 @@ enum session_event {
     X(begin)       /* the process is there: send the next operation, if there is one */                        \
     X(give_up)     /* every queued operation ends as unavailable */                                            \
     X(start_again) /* the process ended before it was ready: ask once more, or give up */                      \
+    X(cut_short)   /* the process does not say hello: end it */                                                \
     X(answered)    /* whoever was asked for the copy has answered; if it refused, the copy's end says so */        \
     X(enter)       /* the copy is there: send the operation to it */                                           \
     X(finish)      /* the operation succeeded */                                                               \

@@ -306,6 +306,26 @@ static void a_childs_descriptors_may_be_given_crosswise(void **state)
     wait_for_end(f);
 }
 
+/* Whoever started the server may have left descriptors open in it that are not close-on-exec. */
+static void a_child_inherits_none_of_the_descriptors_that_we_inherited(void **state)
+{
+    struct fixture *f = *state;
+    char found[16][300];
+    int ends[2], leaky = open("/dev/zero", O_RDONLY);
+    int high = fcntl(leaky, F_DUPFD, 15);
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    start_with_descriptors(f, (int[4]){-1, ends[1], 2, -1});
+    close(ends[1]);
+    close(leaky);
+    close(high);
+    f->output = ends[0];
+    read_descriptors(f, found);
+    for (int fd = 3; fd < 16; fd++)
+        if (found[fd][0] != '\0')
+            fail_msg("descriptor %d is %s", fd, found[fd]);
+    wait_for_end(f);
+}
+
 static void a_child_has_the_limit_of_files_that_we_were_started_with(void **state)
 {
     struct rlimit before, now;
@@ -526,6 +546,39 @@ static void a_copy_that_is_a_zombie_when_adopted_is_told_once(void **state)
     child_free(copy);
 }
 
+/* An orphan's end is remembered as well, since nobody can tell it from a copy's. Its number may come again. */
+static void a_copy_with_the_number_of_a_dead_orphan_is_not_taken_for_it(void **state)
+{
+    struct fixture *f = *state;
+    pid_t copy_pid = 0;
+    for (int attempt = 0; attempt < 200 && copy_pid == 0; attempt++) {
+        pid_t orphan = fork();
+        if (orphan == 0)
+            _exit(9);
+        assert_true(run_until(&f->loop, has_been_reaped, &orphan, LIMIT_MS));
+        FILE *last = fopen("/proc/sys/kernel/ns_last_pid", "we");
+        if (last == NULL || fprintf(last, "%d", (int)orphan - 1) < 0 || fclose(last) != 0) {
+            print_message("# SKIP: the next process number cannot be chosen here\n");
+            skip();
+        }
+        pid_t pid = fork();
+        if (pid == 0)
+            for (;;)
+                pause();
+        if (pid == orphan)
+            copy_pid = pid;
+        else
+            kill(pid, SIGKILL);
+    }
+    assert_true(copy_pid > 0);
+    struct child *copy = child_adopt(f->children, copy_pid, on_exit_of_child, f);
+    assert_false(child_has_exited(copy));
+    child_signal(copy, SIGTERM);
+    assert_true(run_until(&f->loop, is_set, &f->has_ended, LIMIT_MS));
+    assert_int_equal(f->end.signal, SIGTERM);
+    child_free(copy);
+}
+
 /* ---- trees and orphans ---- */
 
 static void killing_a_tree_ends_grandchildren_and_those_in_sessions_of_their_own(void **state)
@@ -566,6 +619,23 @@ static void killing_a_tree_ends_a_deep_one(void **state)
     for (int i = 0; i < 30; i++)
         assert_true(has_gone(pids[i], LIMIT_MS));
     wait_for_end(f);
+}
+
+static void killing_a_tree_ends_a_wide_one(void **state)
+{
+    enum { COUNT = 300 };
+    struct fixture *f = *state;
+    static pid_t pids[COUNT];
+    start(f, "many", "300");
+    for (int i = 0; i < COUNT; i++)
+        pids[i] = read_pid(f->output);
+    child_kill_tree(f->child);
+    wait_for_end(f);
+    size_t running = 0;
+    for (int i = 0; i < COUNT; i++)
+        running += !has_gone(pids[i], running > 0 ? 0 : 1000);
+    if (running > 0)
+        fail_msg("%zu of %d go on", running, COUNT);
 }
 
 static void freeing_a_child_that_runs_kills_it_with_its_descendants(void **state)
@@ -686,6 +756,7 @@ int main(void)
         TEST(a_child_has_the_four_descriptors_it_is_given),
         TEST(a_child_has_dev_null_where_it_is_given_nothing_and_no_fourth),
         TEST(a_childs_descriptors_may_be_given_crosswise),
+        TEST(a_child_inherits_none_of_the_descriptors_that_we_inherited),
         TEST(a_child_has_the_limit_of_files_that_we_were_started_with),
         TEST(exit_codes_are_reported),
         TEST(fatal_signals_are_reported),
@@ -696,9 +767,11 @@ int main(void)
         TEST(a_copy_made_by_a_child_is_adopted_and_its_end_is_told),
         TEST(a_copy_that_ended_before_it_was_adopted_is_told_from_the_loop),
         TEST(a_copy_that_is_a_zombie_when_adopted_is_told_once),
+        TEST(a_copy_with_the_number_of_a_dead_orphan_is_not_taken_for_it),
         TEST(killing_a_tree_ends_grandchildren_and_those_in_sessions_of_their_own),
         TEST(killing_a_tree_ends_those_that_ignore_every_signal),
         TEST(killing_a_tree_ends_a_deep_one),
+        TEST(killing_a_tree_ends_a_wide_one),
         TEST(freeing_a_child_that_runs_kills_it_with_its_descendants),
         TEST(orphans_become_ours_and_are_reaped),
         TEST(children_free_leaves_nothing),

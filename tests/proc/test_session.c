@@ -284,6 +284,20 @@ static void progress_is_told_about_once_a_second(void **state)
     assert_int_equal(c.answers, 0);
 }
 
+static void an_operation_may_be_submitted_inside_done(void **state)
+{
+    static const char *const codes[] = {"value 1", "error E", "exit 3", "refuse"};
+    struct fixture *f = *state;
+    for (size_t i = 0; i < 4; i++) {
+        struct call second = {0}, first = {.next = &second};
+        submit(f, &first, codes[i], 0, true);
+        assert_true(run_until(&f->loop, is_set, &second.is_over, LIMIT_MS));
+        assert_int_equal(first.answers, 1);
+        assert_int_equal(second.answers, 1);
+        assert_string_equal(second.value, "next");
+    }
+}
+
 /* ---- errors ---- */
 
 static void an_error_is_recorded_with_its_locals_and_cleared_by_success(void **state)
@@ -564,6 +578,24 @@ static void an_operation_may_be_stopped_again_and_again(void **state)
     strbuf_fini(&what);
 }
 
+static void what_was_running_is_said_in_whole_characters(void **state)
+{
+    struct fixture *f = *state;
+    struct call c = {0};
+    struct strbuf what;
+    char code[400] = "wait 0;";
+    strbuf_init(&what, 0);
+    while (strlen(code) < 300)
+        strcat(code, "é");
+    submit(f, &c, code, 0, true);
+    wait_for_state(f, "running");
+    assert_true(session_stop(f->s, &what));
+    session_cancel(c.op);
+    assert_true(what.len > 100);
+    assert_int_equal((unsigned char)what.bytes[what.len - 1] & 0xC0, 0x80);
+    strbuf_fini(&what);
+}
+
 /* ---- deaths ---- */
 
 static void a_death_while_running_is_reported_with_how_and_what_was_printed(void **state)
@@ -777,6 +809,40 @@ static void a_reset_may_be_taken_back(void **state)
     assert_int_equal(reset.answers, 0);
 }
 
+static void a_reset_ends_what_the_process_had_started(void **state)
+{
+    struct fixture *f = *state;
+    struct call reset = {.fixture = f}, c = evaluated(f, "child", 0);
+    pid_t grandchild = (pid_t)atoi(c.value), pid = session_pid(f->s);
+    assert_true(is_running(grandchild));
+    reset.op = session_reset(f->s, on_done, &reset);
+    wait_for(f, &reset);
+    assert_true(has_gone(grandchild, LIMIT_MS));
+    assert_true(has_gone(pid, LIMIT_MS));
+}
+
+static void closing_answers_all_that_waits_and_kills_the_process(void **state)
+{
+    struct fixture *f = *state;
+    struct call c = evaluated(f, "child", 0), calls[5] = {{0}}, reset = {.fixture = f};
+    pid_t grandchild = (pid_t)atoi(c.value), pid = session_pid(f->s);
+    for (int i = 0; i < 5; i++)
+        submit(f, &calls[i], "wait 0", 0, true);
+    reset.op = session_reset(f->s, on_done, &reset);
+    wait_for_state(f, "running");
+    sessions_close(f->s);
+    f->s = NULL;
+    for (int i = 0; i < 5; i++) {
+        assert_int_equal(calls[i].answers, 1);
+        assert_int_equal(calls[i].kind, OUTCOME_UNAVAILABLE);
+        assert_string_equal(calls[i].why, "The session was closed.");
+    }
+    assert_int_equal(reset.answers, 1);
+    assert_int_equal(sessions_count(f->all), 0);
+    assert_true(has_gone(grandchild, LIMIT_MS));
+    assert_true(has_gone(pid, LIMIT_MS));
+}
+
 static void a_session_may_be_closed_in_every_state(void **state)
 {
     setenv("FAKE_FREEZE", "refuse", 1);
@@ -975,6 +1041,32 @@ static void a_zygote_that_refuses_or_dies_at_a_copy_makes_operations_unavailable
     }
 }
 
+static void an_old_reason_is_not_given_for_a_new_failure(void **state)
+{
+    struct fixture *f = *state;
+    setenv("FAKE_BUILD", "fail", 1);
+    struct call c = evaluated(f, "value 1", 0);
+    assert_non_null(strstr(c.why, "The fake cannot build."));
+    unsetenv("FAKE_BUILD");
+    setenv("FAKE_COPY", "die:3", 1);
+    c = evaluated(f, "value 1", 0);
+    assert_int_equal(c.kind, OUTCOME_UNAVAILABLE);
+    if (strstr(c.why, "cannot build") != NULL)
+        fail_msg("three copies died, but the reason given is: %s", c.why);
+}
+
+/* Nobody knows its number yet, so only a limit helps. */
+static void a_copy_that_never_says_hello_does_not_hang_the_session(void **state)
+{
+    struct fixture *f = *state;
+    struct call c = {0};
+    setenv("FAKE_COPY", "no-hello:1", 1);
+    submit(f, &c, "count", 0, true);
+    if (!run_until(&f->loop, is_set, &c.is_over, 25000))
+        fail_msg("no answer; the session is %s", session_state_name(f->s));
+    assert_string_equal(c.value, "1");
+}
+
 static inline bool has_two_children(void *arg)
 {
     return tree_children(getpid(), arg, 8) == 2;
@@ -985,6 +1077,21 @@ static inline bool has_one_child(void *arg)
     pid_t found[8];
     (void)arg;
     return tree_children(getpid(), found, 8) == 1;
+}
+
+static void closing_ends_a_copy_that_never_said_hello(void **state)
+{
+    struct fixture *f = *state;
+    struct call c = {0};
+    pid_t found[8];
+    setenv("FAKE_COPY", "no-hello", 1);
+    submit(f, &c, "count", 0, true);
+    assert_true(run_until(&f->loop, has_two_children, found, LIMIT_MS));
+    sessions_close(f->s);
+    f->s = NULL;
+    assert_int_equal(c.answers, 1);
+    if (!run_until(&f->loop, has_one_child, NULL, 3000))
+        fail_msg("a copy goes on without a session");
 }
 
 static void a_step_that_ends_the_zygote_is_left_out_and_said(void **state)
@@ -1092,6 +1199,7 @@ int main(void)
         TEST(output_belongs_to_its_own_operation),
         TEST(a_refusal_is_no_error),
         TEST(progress_is_told_about_once_a_second),
+        TEST(an_operation_may_be_submitted_inside_done),
         TEST(an_error_is_recorded_with_its_locals_and_cleared_by_success),
         TEST(an_error_of_an_operation_that_keeps_no_record_leaves_the_last_one),
         TEST(the_history_keeps_the_last_thirty_two),
@@ -1108,6 +1216,7 @@ int main(void)
         TEST(a_running_operation_that_is_cancelled_is_stopped_and_not_answered),
         TEST(a_stopped_operation_says_that_it_was_cancelled),
         TEST(an_operation_may_be_stopped_again_and_again),
+        TEST(what_was_running_is_said_in_whole_characters),
         TEST(a_death_while_running_is_reported_with_how_and_what_was_printed),
         TEST(a_death_in_each_state_of_the_ladder_is_answered_once),
         TEST(a_death_between_two_calls_is_said_in_the_next_reply),
@@ -1120,6 +1229,8 @@ int main(void)
         TEST(a_reset_waits_for_its_turn),
         TEST(a_reset_keeps_the_limits_and_starts_at_once),
         TEST(a_reset_may_be_taken_back),
+        TEST(a_reset_ends_what_the_process_had_started),
+        TEST(closing_answers_all_that_waits_and_kills_the_process),
         TEST(a_session_may_be_closed_in_every_state),
         TEST(names_are_checked_and_made_up),
         TEST(sessions_run_side_by_side),
@@ -1129,6 +1240,9 @@ int main(void)
         TEST(a_core_that_cannot_be_built_is_said_in_the_lisps_words),
         TEST(a_lisp_that_does_not_start_is_said_in_its_words),
         TEST(a_zygote_that_refuses_or_dies_at_a_copy_makes_operations_unavailable),
+        TEST(an_old_reason_is_not_given_for_a_new_failure),
+        TEST(a_copy_that_never_says_hello_does_not_hang_the_session),
+        TEST(closing_ends_a_copy_that_never_said_hello),
         TEST(a_step_that_ends_the_zygote_is_left_out_and_said),
         TEST(a_killed_zygote_is_started_again),
         TEST(another_heap_takes_another_zygote),

@@ -199,6 +199,19 @@ static void capture_shows_invalid_bytes_as_replacement_characters(void **state)
     capture_fini(&c);
 }
 
+static void capture_shows_a_head_of_bytes_that_begin_no_character(void **state)
+{
+    struct capture c;
+    bool is_cut;
+    (void)state;
+    capture_init(&c);
+    add_repeated(&c, "\x80", 5000);
+    char *text = shown(&c, 300, &is_cut);
+    assert_true(strstr(text, "[…") >= text + 3 * 190);
+    free(text);
+    capture_fini(&c);
+}
+
 static void capture_keeps_all_of_what_fits_head_and_tail(void **state)
 {
     struct capture c;
@@ -226,6 +239,29 @@ static void capture_keeps_all_of_what_fits_head_and_tail(void **state)
     assert_memory_equal(read, bytes + CAPTURE_HEAD + 1, CAPTURE_TAIL);
     free(bytes);
     free(read);
+    capture_fini(&c);
+}
+
+/* The limit may be larger than either part: what is kept whole is shown whole, and nothing is shown twice. */
+static void capture_shows_what_it_keeps_whole_under_a_large_limit(void **state)
+{
+    struct capture c;
+    bool is_cut;
+    (void)state;
+    capture_init(&c);
+    size_t total = CAPTURE_HEAD + CAPTURE_TAIL / 2;
+    for (size_t i = 0; i < total / 16; i++) {
+        char line[17];
+        snprintf(line, sizeof line, "%015zu\n", i);
+        capture_add(&c, line, 16);
+    }
+    char *text = shown(&c, 4000000, &is_cut);
+    if (is_cut) {
+        const char *mark = strstr(text, "[… ");
+        fail_msg("cut: \"%.70s\"", mark == NULL ? "?" : mark);
+    }
+    assert_int_equal(strlen(text), total);
+    free(text);
     capture_fini(&c);
 }
 
@@ -414,7 +450,9 @@ int main(void)
         cmocka_unit_test(capture_cuts_at_line_ends_where_one_is_near),
         cmocka_unit_test(capture_cuts_no_character_in_two),
         cmocka_unit_test(capture_shows_invalid_bytes_as_replacement_characters),
+        cmocka_unit_test(capture_shows_a_head_of_bytes_that_begin_no_character),
         cmocka_unit_test(capture_keeps_all_of_what_fits_head_and_tail),
+        cmocka_unit_test(capture_shows_what_it_keeps_whole_under_a_large_limit),
         cmocka_unit_test(capture_counts_exactly_when_it_shows_both_parts_and_a_gap),
         cmocka_unit_test(capture_moves_leave_an_empty_one_behind),
         cmocka_unit_test(capture_agrees_with_a_naive_model),

@@ -85,6 +85,19 @@ static void limits_say_what_is_allowed(void **state)
     assert_string_equal(err.message, "print-level must be a whole number from 0 to 1000.");
 }
 
+/* "%g" has six digits: a bound with more must not be shown as another number. */
+static void limits_name_their_bounds_exactly(void **state)
+{
+    struct limits l;
+    struct err err;
+    (void)state;
+    limits_init(&l);
+    assert_false(limits_set(&l, LIMIT_MAX_OUTPUT, 1, &err));
+    assert_string_equal(err.message, "max-output must be a whole number from 200 to 4000000 bytes.");
+    assert_false(limits_set(&l, LIMIT_MAX_HEAP, 1, &err));
+    assert_string_equal(err.message, "max-heap must be a whole number from 128 to 1048576 MiB.");
+}
+
 static void limits_give_milliseconds_of_fractions(void **state)
 {
     struct limits l;
@@ -115,6 +128,7 @@ int main(void)
         cmocka_unit_test(limits_accept_both_bounds_and_nothing_beyond),
         cmocka_unit_test(limits_that_are_whole_refuse_fractions),
         cmocka_unit_test(limits_say_what_is_allowed),
+        cmocka_unit_test(limits_name_their_bounds_exactly),
         cmocka_unit_test(limits_give_milliseconds_of_fractions),
         cmocka_unit_test(limits_have_a_description_each),
     };

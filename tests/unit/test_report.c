@@ -577,6 +577,24 @@ static void error_list_is_newest_first_with_first_lines(void **state)
     error_record_free(older);
 }
 
+static void error_list_cuts_long_lines_between_characters(void **state)
+{
+    struct fixture *f = *state;
+    for (size_t shift = 0; shift < 4; shift++) {
+        char message[600] = "xxxx";
+        for (size_t i = shift; i + 2 < sizeof message; i += 2)
+            memcpy(message + i, "é", 3);
+        struct error_record *r = an_error("E", message);
+        f->session.errors[0] = r;
+        f->session.error_count = 1;
+        strbuf_clear(&f->out);
+        report_error_list(&f->out, &f->session, 10);
+        text_of(f);
+        assert_true(f->out.len < 420);
+        error_record_free(r);
+    }
+}
+
 /* ---- definitions ---- */
 
 static void definitions_are_listed_by_kind_in_a_fixed_order(void **state)
@@ -678,6 +696,7 @@ int main(void)
         TEST(backtrace_shows_the_part_that_is_asked_for),
         TEST(error_list_of_a_session_without_errors_says_so),
         TEST(error_list_is_newest_first_with_first_lines),
+        TEST(error_list_cuts_long_lines_between_characters),
         TEST(definitions_are_listed_by_kind_in_a_fixed_order),
         TEST(definitions_of_a_fresh_session_are_none),
         TEST(structured_values_output_warnings_and_timing),
