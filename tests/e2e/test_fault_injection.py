@@ -128,11 +128,11 @@ class FaultInjection(mcp.TestCase):
                 self.assertTrue(is_kept, report.text)
             else:
                 self.assertFalse(is_kept, report.text)
-                self.assertIn("(defvar *n%d* 1)" % n, report.session)
+                self.assertIn("Undone:", report.session)
 
     def test_everything_is_killed_in_the_middle_of_a_call(self):
         for _ in range(3):
-            pending = self.s.start_call("evaluate-lisp", code="(loop)", timeout=30, meta=None)
+            pending = self.s.start_call("evaluate-lisp", code="(loop)", timeout=2)
             mcp.wait_until(lambda: len(self.lisps()) >= 2, 10, "a session")
             for pid in self.lisps():
                 try:
