@@ -57,6 +57,7 @@ On the way to the top level there is no serving: the report goes there, and the 
     (call-in-fresh-context
      (lambda ()
        (let* ((*guard* nil)
+              (*evaluating* nil)
               (*capture* (make-capture))
               (*last-frames* '())
               (message (catch 'report

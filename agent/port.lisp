@@ -72,6 +72,12 @@ DEFAULT is a list of forms or :NONE. STATUS is :CONTRACT, :IMPLEMENTED, :DEFAULT
                                                         :key #'first)))))
           collect feature))
 
+;;; What the port needs to know of the agent
+(defvar *evaluating* nil
+  "True while code of the user's is evaluated for a request, and not looked at.")
+(defvar *guard* nil
+  "The tag of the guarded printing that runs, or NIL.")
+
 ;;; Processes and descriptors
 
 (define-port-operation process-id ()

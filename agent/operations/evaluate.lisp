@@ -158,12 +158,14 @@
 (declaim (notinline evaluate-form evaluate-form-by))
 (defun evaluate-form (form)
   "Evaluate FORM and return the list of its values. Frames are shown down to this function."
-  (multiple-value-list (eval form)))
+  (let ((*evaluating* t))
+    (multiple-value-list (eval form))))
 
 (defun evaluate-form-by (function)
   "Call FUNCTION as if by EVALUATE-FORM; return its values as a list."
   (declare (type function function))
-  (multiple-value-list (funcall function)))
+  (let ((*evaluating* t))
+    (multiple-value-list (funcall function))))
 
 (defun evaluate-with-retry (form)
   (loop

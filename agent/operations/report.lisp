@@ -56,8 +56,6 @@
 ;;; Guarded printing
 
 (defvar *capture* (make-capture))
-(defvar *guard* nil
-  "The tag of the guarded printing that runs, or NIL.")
 (defvar *reporting* nil
   "True while a report is made; an interrupt then gives up one item and not the report.")
 (defvar *in-a-hurry* nil

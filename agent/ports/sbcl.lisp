@@ -235,6 +235,58 @@ it cannot signal: INTERRUPT-THREAD of the main thread would fail in copies."
       (sb-sys:with-interrupts
         (sb-impl::run-pending-finalizers)))))
 
+;;; A collection copies what is alive, and the process ends if there is no room for that. So it ends
+;;; where half of the heap is full of small objects, although there seems to be plenty left. Before
+;;; it comes to that the evaluation gets a condition.
+
+(define-condition heap-nearly-full (sb-kernel::heap-exhausted-error)
+  ((used :initarg :used :reader heap-used))
+  (:report (lambda (condition stream)
+             (format stream "Heap exhausted: ~:d of ~:d MiB are in use after a garbage collection, ~
+                             which leaves too little room for the next ones."
+                     (ash (heap-used condition) -20) (ash (sb-ext:dynamic-space-size) -20)))))
+
+(declaim (type sb-ext:word *heap-told*))
+(sb-ext:defglobal *heap-told* 0)
+(defconstant +single-object+ 16
+  "The flag of a page whose object is large; such are not copied.")
+
+(defun movable-octets ()
+  "Return how many octets of the heap a collection of everything would copy."
+  (let ((pages 0)
+        (end (sb-alien:extern-alien "next_free_page" sb-alien:long)))
+    (declare (type fixnum pages end) (optimize speed))
+    (loop for number of-type fixnum below end
+          do (symbol-macrolet ((page (sb-alien:deref sb-vm::page-table number)))
+               (let ((flags (sb-alien:slot page 'sb-vm::flags)))
+                 (when (and (plusp flags)
+                            (not (logtest +single-object+ flags))
+                            (< (sb-alien:slot page 'sb-vm::gen)
+                               sb-vm:+pseudo-static-generation+))
+                   (incf pages)))))
+    (* pages sb-vm:gencgc-page-bytes)))
+
+(defun check-heap ()
+  "Signal HEAP-NEARLY-FULL if the collections to come may find no room, once for each growth."
+  (let ((size (sb-ext:dynamic-space-size))
+        (used (sb-kernel:dynamic-usage))
+        (batch (sb-ext:bytes-consed-between-gcs)))
+    (cond ((< (* 3 used) size)
+           (setf *heap-told* 0))
+          ((and (> used (+ *heap-told* (ash batch -1)))
+                (> (+ used (movable-octets) (* 4 batch)) size))
+           (setf *heap-told* used)
+           (restart-case (error 'heap-nearly-full :used used)
+             (continue ()
+               :report "Go on, at the risk that the process ends."))))))
+
+(defun notice-collection ()
+  (run-finalizers-here)
+  (when (and *evaluating* (null *guard*) sb-sys:*allow-with-interrupts* (main-thread-p)
+             (not sb-impl::*in-a-finalizer*))
+    (sb-sys:with-interrupts
+      (check-heap))))
+
 (defun remove-finalizer-thread ()
   "Stop the finalizer thread for good, in this process and in those started from its core."
   (when (sb-thread::thread-p sb-impl::*finalizer-thread*)
@@ -247,7 +299,7 @@ it cannot signal: INTERRUPT-THREAD of the main thread would fail in copies."
           (fdefinition 'sb-impl::finalizer-thread-stop)
           (lambda () nil)
           (fdefinition 'sb-impl::finalizer-thread-notify)
-          #'run-finalizers-here))
+          #'notice-collection))
   (sb-ext:lock-package "SB-IMPL")
   (setf (sb-alien:extern-alien "finalizer_thread_runflag" sb-alien:int) 1))
 
@@ -700,6 +752,8 @@ Code compiled with an error signals another when it runs, which may be requests 
          (package (and name (symbol-package name))))
     (flet ((implementation-p (package)
              (and package (eql 0 (search "SB-" (package-name package))))))
+      (when (eq name 'heap-nearly-full)
+        (return-from standing-for (find-class 'sb-kernel::heap-exhausted-error)))
       (if (or (eq package #.(find-package "CL-MCP-AGENT"))
               (and (implementation-p package)
                    (or (eql 0 (search "SIMPLE-" (symbol-name name)))
