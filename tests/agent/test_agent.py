@@ -764,6 +764,30 @@ class Past(AgentTest):
         self.values("*b*", "2")
 
 
+class Memory(unittest.TestCase):
+    def tearDown(self):
+        driver.close_everything()
+
+    def private(self, process):
+        """KiB that only this process has."""
+        with open(f"/proc/{process.pid}/smaps_rollup") as file:
+            return sum(int(line.split()[1]) for line in file if line.startswith("Private_Dirty"))
+
+    def test_sessions_and_their_copies_are_small(self):
+        zygote = start()
+        self.assertEqual(zygote.ask("warm", finish=True).status, "ok")
+        session = zygote.fork()
+        for code in ("(+ 1 2)", "(defun f (x) (car x))", "(f 1)", "(undefined-thing 1)"):
+            if session.evaluate(code).status == "error":
+                session.ask("abort")
+        self.assertLess(self.private(session), 1500)
+        copies = []
+        for _ in range(8):
+            copies.append(session.fork(with_pipes=False))
+            session.evaluate("(+ 1 2)")
+        self.assertLess(sum(self.private(copy) for copy in copies), 12000)
+
+
 class Saving(AgentTest):
     def setUp(self):
         super().setUp()
