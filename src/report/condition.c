@@ -139,10 +139,9 @@ void report_last_error(struct strbuf *out, const struct error_record *r)
     gmtime_r(&r->when.tv_sec, &utc);
     strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &utc);
     strbuf_addf(out, "\n\nError %d of this session, at %s. get-backtrace shows all frames, with locals: true their variables.", r->sequence, when);
-    if (r->frozen != NULL)
-        strbuf_adds(out, " It can be entered: evaluate-in-frame, invoke-restart.");
-    else if (r->why_not_frozen != NULL)
-        strbuf_addf(out, " It cannot be entered: %s", r->why_not_frozen);
+    /* Whether it still can be is said by list-errors: this text never changes. */
+    if (sexp_count(restarts) > 0)
+        strbuf_adds(out, " evaluate-in-frame and invoke-restart step into it.");
 }
 
 void report_backtrace(struct strbuf *out, const struct error_record *r, size_t from, size_t count, bool locals)
@@ -196,7 +195,9 @@ void report_error_list(struct strbuf *out, const struct session *session, size_t
         strftime(when, sizeof when, "%H:%M:%SZ", &utc);
         size_t first_line = strcspn(r->message, "\n");
         strbuf_addf(out, "\n%zu. %s %s: %.*s%s", i + 1, when, r->type, (int)utf8_floor(r->message, first_line, first_line > 300 ? 300 : first_line), r->message,
-                    r->frozen != NULL ? " (can be entered)" : "");
+                    error_record_is_enterable(r) ? " (can be entered)" : "");
+        if (r->why_not_frozen != NULL)
+            strbuf_addf(out, " (cannot be entered: %s)", r->why_not_frozen);
     }
     if (n > limit)
         strbuf_addf(out, "\n... %zu more", n - limit);

@@ -19,12 +19,19 @@ static void add_capture(struct strbuf *out, const char *heading, struct session 
     section_end(out);
 }
 
-static void add_warnings(struct strbuf *out, const struct sexp *warnings)
+static void add_warnings(struct strbuf *out, const struct sexp *warnings, size_t most)
 {
     if (sexp_count(warnings) == 0)
         return;
     section_begin(out, "[warnings]");
+    size_t start = out->len;
     for (size_t i = 0; i < sexp_count(warnings); i++) {
+        if (out->len - start > 4 * most) {
+            strbuf_adds(out, "[… ");
+            text_add_count(out, sexp_count(warnings) - i, "more warning");
+            strbuf_adds(out, " left out …]");
+            break;
+        }
         section_add(out, sexp_nth(sexp_nth(warnings, i), 0));
         strbuf_adds(out, ": ");
         section_add(out, sexp_nth(sexp_nth(warnings, i), 1));
@@ -66,9 +73,17 @@ static void add_values(struct strbuf *out, const struct outcome *o, size_t most)
     section_begin(out, NULL);
     if (sexp_count(values) == 0)
         strbuf_adds(out, "; No values");
+    size_t start = out->len;
     for (size_t i = 0; i < sexp_count(values); i++) {
         if (i > 0)
             strbuf_addc(out, '\n');
+        /* Each value may have the whole budget; a great number of them may not. */
+        if (i > 0 && out->len - start > 4 * most) {
+            strbuf_adds(out, "[… ");
+            text_add_count(out, sexp_count(values) - i, "more value");
+            strbuf_adds(out, " left out …]");
+            break;
+        }
         add_value(out, o->session, sexp_nth(values, i), sexp_nth(cut, i), most);
     }
 }
@@ -133,7 +148,7 @@ void report_evaluation(struct strbuf *out, const struct outcome *o, size_t max_o
     capture_fini(session_between(o->session));
     add_capture(out, "[stdout]", o->session, o->output[WORKER_STDOUT], max_output);
     add_capture(out, "[stderr]", o->session, o->output[WORKER_STDERR], max_output);
-    add_warnings(out, sexp_get(reply, 2, "warnings"));
+    add_warnings(out, sexp_get(reply, 2, "warnings"), max_output);
     if (o->kind == OUTCOME_ERROR)
         report_condition(out, o->error);
     else

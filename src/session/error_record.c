@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "base/memory.h"
 #include "lisp/worker.h"
+#include "session/session.h"
 
 #define MOST_CRASH_FRAMES 20
 
@@ -32,6 +33,10 @@ struct error_record *error_record_new(struct sexp_document *document)
     r->document = document;
     r->condition = sexp_root(document);
     r->type = copy_string(sexp_get(r->condition, 2, "type"), "ERROR");
+    /* It stands on the first line of the report, whatever the user's class is called. */
+    for (char *c = r->type; *c != '\0'; c++)
+        if ((unsigned char)*c < ' ')
+            *c = ' ';
     r->message = copy_string(sexp_get(r->condition, 2, "message"), "");
     clock_gettime(CLOCK_REALTIME, &r->when);
     return r;
@@ -41,6 +46,11 @@ void error_record_thaw(struct error_record *r)
 {
     worker_free(r->frozen);
     r->frozen = NULL;
+}
+
+bool error_record_is_enterable(const struct error_record *r)
+{
+    return r->frozen != NULL && (worker_state(r->frozen) != WORKER_STARTING || session_why_no_checkpoint(r->session) == NULL);
 }
 
 void error_record_free(struct error_record *r)

@@ -206,11 +206,18 @@ static void on_checkpoint_ready(void *arg, const struct sexp *hello)
         ask_source(s);
 }
 
+/* A checkpoint was killed from outside: its state was no worse than the others, so that what came after them is worth evaluating again. */
+static void lower_best(struct session *s)
+{
+    const struct checkpoint *cp = checkpoints_newest(&s->checkpoints, s->died_at);
+    s->best = cp == NULL ? 0 : cp->evaluation;
+}
+
 static void on_checkpoint_gone(void *arg, const struct child_end *end)
 {
-    (void)end;
     struct checkpoint *cp = arg;
     struct session *s = session_of(cp);
+    bool was_killed = end->signal == SIGKILL;
     bool was_source = s->source == cp;
     if (s->making == cp)
         s->making = NULL;
@@ -218,8 +225,11 @@ static void on_checkpoint_gone(void *arg, const struct child_end *end)
         s->source = NULL;
     checkpoint_drop(cp);
     /* If it has made its copy already, the copy lives without it. */
-    if (was_source && s->worker == NULL)
+    if (was_source && s->worker == NULL) {
+        if (was_killed)
+            lower_best(s);
         go_back(s);
+    }
 }
 
 static struct worker_events checkpoint_events(struct checkpoint *cp)
@@ -457,7 +467,10 @@ static void invite(struct session *s)
     struct worker_events events = process_events(s);
     events.on_gone = on_visitor_gone;
     struct err err;
-    err_set(&err, ERR_GONE, "This error cannot be entered any more; list-errors says which can.");
+    if (r != NULL && r->why_not_frozen != NULL)
+        err_set(&err, ERR_GONE, "This error cannot be entered: %s", r->why_not_frozen);
+    else
+        err_set(&err, ERR_GONE, "This error cannot be entered any more; list-errors says which can.");
     s->awaited = NULL;
     if (host != NULL && worker_state(host) == WORKER_STARTING) {
         s->awaited = r; /* its hello is on the way */
@@ -815,15 +828,17 @@ static void word_stop(struct session *s, struct error_record *r, bool was_killed
 /* A visitor's failure: what ran there to resume stays where it stands, as a frozen error of its own. */
 static void visitor_failed(struct session *s, struct operation *op, struct error_record *r)
 {
-    if (s->stop != STOP_NONE)
-        word_stop(s, r, false);
-    if (op->kind == OPERATION_RESUME) {
+    bool is_inside = sexp_count(sexp_get(r->condition, 2, "restarts")) > 0; /* not after a second interrupt */
+    if (op->kind == OPERATION_RESUME && is_inside) {
         r->frozen = s->visitor;
         s->visitor = NULL;
         struct worker_events events = record_events(r);
         worker_set_events(r->frozen, &events);
     }
+    if (s->stop != STOP_NONE)
+        word_stop(s, r, false);
     write_journal(s, op, JOURNAL_ERROR);
+    r->evaluation = s->evaluations; /* what was defined until now has been evaluated in it */
     deliver_error(s, op, r);
     leave(s);
 }
@@ -847,8 +862,8 @@ static void action_freeze(struct session *s, struct event *e)
         r->evaluation = s->at;
     }
     s->examined = r;
-    /* A look-up's error is nobody's to enter. */
-    bool is_enterable = op->keeps_record;
+    /* A look-up's error is nobody's to enter; and after a second interrupt the Lisp stands in no error any more. */
+    bool is_enterable = op->keeps_record && sexp_count(sexp_get(r->condition, 2, "restarts")) > 0;
     /* How a stopped operation ended is known only when it has been unwound; everything else is reported at once. */
     if (is_stopped)
         s->held = r;
@@ -1087,6 +1102,15 @@ static struct error_record *record_of_death(struct session *s, const struct chil
     return r;
 }
 
+/* Did it break, rather than end because it was told to? SBCL's runtime exits by itself when it finds its heap damaged. */
+static bool is_crash(struct session *s, const struct child_end *end)
+{
+    char *words = last_words(&s->output[WORKER_STDERR]);
+    bool is_lost = strstr(words, "fatal error encountered in SBCL") != NULL;
+    free(words);
+    return end->signal != 0 || is_lost;
+}
+
 static void visitor_died(struct session *s, struct event *e)
 {
     struct operation *op = s->current;
@@ -1167,6 +1191,8 @@ static void action_mourn(struct session *s, struct event *e)
             s->may_replay = false; /* it was not the state that died but what was done to it */
         else if (cp != NULL)
             checkpoint_drop(cp);
+        if (s->state != SESSION_KILLING && e->end->signal == SIGKILL)
+            lower_best(s);
         go_back(s);
         return;
     }
@@ -1194,7 +1220,7 @@ static void action_mourn(struct session *s, struct event *e)
         s->held = NULL;
         s->examined = NULL;
         /* The first evaluation in a state that was returned to, killed by a signal, and not the one that died before: the state itself is suspect. */
-        is_suspect = s->is_unproven && e->end->signal != 0 && s->stop == STOP_NONE && op->has_code && (s->killer == NULL || strcmp(s->killer, strbuf_string(&op->code)) != 0);
+        is_suspect = s->is_unproven && is_crash(s, e->end) && s->stop == STOP_NONE && op->has_code && (s->killer == NULL || strcmp(s->killer, strbuf_string(&op->code)) != 0);
         free(s->killer);
         s->killer = xstrdup(strbuf_string(&op->code));
     }
@@ -1273,24 +1299,29 @@ static void action_replayed(struct session *s, struct event *e)
     returned(s);
 }
 
+static bool is_undone_now(const struct session *s, const struct journal_entry *entry)
+{
+    return entry->evaluation > s->at && entry->evaluation <= s->died_at && !entry->is_undone && entry->outcome != JOURNAL_DIED;
+}
+
+/* The newest are told; the older ones counted. */
 static void add_undone(struct session *s, struct strbuf *out, const char *heading)
 {
-    size_t shown = 0, all = 0;
+    size_t left = 0;
+    for (size_t i = 0; i < s->journal.count; i++)
+        left += is_undone_now(s, journal_at(&s->journal, i));
+    if (left == 0)
+        return;
+    strbuf_adds(out, heading);
+    if (left > UNDONE_SHOWN)
+        strbuf_addf(out, "\n  %zu earlier ones, and", left - UNDONE_SHOWN);
     for (size_t i = 0; i < s->journal.count; i++) {
         const struct journal_entry *entry = journal_at(&s->journal, i);
-        if (entry->evaluation <= s->at || entry->evaluation > s->died_at || entry->is_undone || entry->outcome == JOURNAL_DIED)
+        if (!is_undone_now(s, entry) || left-- > UNDONE_SHOWN)
             continue;
-        all++;
-        if (shown == UNDONE_SHOWN)
-            continue;
-        shown++;
         size_t line = strcspn(entry->code, "\n");
-        strbuf_addf(out, "%s\n  %llu: %.*s%s", shown == 1 ? heading : "", (unsigned long long)entry->evaluation, (int)utf8_floor(entry->code, line, line > 120 ? 120 : line), entry->code, line > 120 || entry->code[line] != '\0' ? " ..." : "");
-    }
-    if (all > shown) {
-        strbuf_adds(out, "\n  and ");
-        text_add_grouped(out, all - shown);
-        strbuf_adds(out, " more");
+        size_t shown = utf8_floor(entry->code, line, line > 120 ? 120 : line);
+        strbuf_addf(out, "\n  %llu: %.*s%s", (unsigned long long)entry->evaluation, (int)shown, entry->code, entry->code[shown] != '\0' ? " ..." : "");
     }
 }
 

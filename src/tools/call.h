@@ -68,6 +68,9 @@ operation_done call_done;
 /* call_report(call, outcome): an on_outcome: answer with the report of an evaluation. */
 void call_report(struct tool_call *call, const struct outcome *outcome);
 
+/* A look into the image takes milliseconds; one that takes longer hangs on something of the user's. */
+#define LOOK_UP_MS 5000
+
 /* The argument that every tool has that looks at or runs Lisp. */
 #define SESSION_ARGUMENT                                                                                       \
     {                                                                                                          \

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "base/text.h"
+#include "lisp/worker.h"
 #include "session/checkpoints.h"
 #include "session/journal.h"
 #include "tools/call.h"
@@ -40,20 +41,30 @@ static void add_checkpoint(struct strbuf *out, const struct checkpoint *cp)
         strbuf_addf(out, ", named %s", cp->name);
 }
 
+/* One that is being made counts, unless the last one was refused, as this one will be then. */
+static bool is_shown(const struct session *s, const struct checkpoint *cp)
+{
+    return worker_state(cp->worker) != WORKER_STARTING || session_why_no_checkpoint(s) == NULL;
+}
+
 static void list_checkpoints(struct tool_call *call)
 {
     struct session *s = call_session(call);
     if (s == NULL)
         return;
     const struct checkpoints *all = session_checkpoints(s);
-    if (all->count == 0)
+    size_t ready = 0;
+    for (struct list *node = all->all.next; node != &all->all; node = node->next)
+        ready += is_shown(s, list_entry(node, struct checkpoint, node));
+    if (ready == 0)
         strbuf_addf(&call->text, "No checkpoints in session %s.", session_name(s));
     else {
-        text_add_count(&call->text, all->count, "checkpoint");
+        text_add_count(&call->text, ready, "checkpoint");
         strbuf_addf(&call->text, "; the session is in the state after evaluation %llu:", (unsigned long long)session_at(s));
     }
     for (struct list *node = all->all.previous; node != &all->all; node = node->previous)
-        add_checkpoint(&call->text, list_entry(node, struct checkpoint, node));
+        if (is_shown(s, list_entry(node, struct checkpoint, node)))
+            add_checkpoint(&call->text, list_entry(node, struct checkpoint, node));
     if (session_why_no_checkpoint(s) != NULL)
         strbuf_addf(&call->text, "\nThe last one could not be made: %s", session_why_no_checkpoint(s));
     call_finish(call);

@@ -48,7 +48,8 @@ static void get_backtrace(struct tool_call *call)
     if (s == NULL || is_missing(call, s))
         return;
     const struct error_record *r = chosen(call, s);
-    if (r != NULL && call_boolean(call, "locals") && r->details == NULL && r->frozen != NULL) {
+    if (r != NULL && call_boolean(call, "locals") && r->details == NULL && (r->frozen != NULL || r->why_not_frozen != NULL)) {
+        /* Its turn comes when the error is unwound; by then either a copy can be asked, or the locals have been read. */
         call->takes_unavailable = true;
         struct strbuf request;
         strbuf_init(&request, 0);

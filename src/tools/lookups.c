@@ -37,7 +37,7 @@ static void list_definitions(struct tool_call *call)
     sexp_write_symbol(&request, "list-definitions");
     sexp_write_symbol(&request, "type");
     sexp_write_string(&request, type == NULL ? "all" : type, type == NULL ? 3 : len);
-    call_run(call, s, &(struct operation_options){.request = &request, .what = "list-definitions"}, on_definitions);
+    call_run(call, s, &(struct operation_options){.request = &request, .what = "list-definitions", .timeout_ms = LOOK_UP_MS}, on_definitions);
     strbuf_fini(&request);
 }
 
@@ -68,7 +68,7 @@ static void describe_symbol(struct tool_call *call)
         sexp_write_symbol(&request, "package");
         sexp_write_string(&request, package, len);
     }
-    call_run(call, s, &(struct operation_options){.request = &request, .what = "describe-symbol"}, on_text);
+    call_run(call, s, &(struct operation_options){.request = &request, .what = "describe-symbol", .timeout_ms = LOOK_UP_MS}, on_text);
     strbuf_fini(&request);
 }
 

@@ -177,7 +177,7 @@ static void session_info(struct tool_call *call)
     struct strbuf request;
     strbuf_init(&request, 0);
     sexp_write_symbol(&request, "session-info");
-    call_run(call, s, &(struct operation_options){.request = &request, .what = "session-info"}, on_info);
+    call_run(call, s, &(struct operation_options){.request = &request, .what = "session-info", .timeout_ms = LOOK_UP_MS}, on_info);
     strbuf_fini(&request);
 }
 

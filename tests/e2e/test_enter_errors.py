@@ -303,7 +303,7 @@ class Several(Entering):
         self.assertIn("threads", reply.text)
         self.assertIn("threads", self.restart("ABORT").text)
         self.assertIn("X = 5", self.s.call("get-backtrace", locals=True).text)
-        self.assertIn("cannot be entered", self.s.call("describe-last-error").text)
+        self.assertIn("cannot be entered: Other threads", self.s.call("list-errors").text)
 
     def test_a_frozen_process_that_was_killed_says_so_and_nothing_else_changes(self):
         before = set(self.s.processes())

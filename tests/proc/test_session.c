@@ -1099,9 +1099,9 @@ static void a_step_that_ends_the_zygote_is_left_out_and_said(void **state)
     static const struct {
         const char *how, *words;
     } rows[] = {
-        {"exit", "Loading the init file ended it with exit code 5; it was left out."},
-        {"threads", "Loading the init file started threads, with which a Lisp cannot be copied; it was left out."},
-        {"print", "Printed while loading the init file:\nGood morning."},
+        {"exit", "Loading the init file /home/nobody/.sbclrc ended it with exit code 5; it was left out."},
+        {"threads", "Loading the init file /home/nobody/.sbclrc started threads, with which a Lisp cannot be copied; it was left out."},
+        {"print", "Printed while loading the init file /home/nobody/.sbclrc:\nGood morning."},
         {"notice", "Mind the gap."},
     };
     struct fixture *f = *state;
