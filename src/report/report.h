@@ -38,4 +38,7 @@ void report_error_list(struct strbuf *out, const struct session *session, size_t
 /* report_definitions(out, reply): the text of list-definitions from the agent's reply. */
 void report_definitions(struct strbuf *out, const struct sexp *reply);
 
+/* report_compilation(out, reply): the text of compile-form from the agent's reply. */
+void report_compilation(struct strbuf *out, const struct sexp *reply);
+
 #endif

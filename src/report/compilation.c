@@ -1,0 +1,51 @@
+/*
+ * What the compiler says of code.
+ */
+#include "report/report.h"
+
+#include <string.h>
+
+#include "base/strbuf.h"
+#include "report/section.h"
+
+static const struct {
+    const char *kind, *heading;
+} kinds[] = {
+    {"ERROR", "[Errors]"},
+    {"WARNING", "[Warnings]"},
+    {"STYLE-WARNING", "[Style warnings]"},
+    {"NOTE", "[Notes]"},
+};
+
+/* Those of one kind, each with the sub-form that it is about. */
+static void add_kind(struct strbuf *out, const struct sexp *notes, const char *kind, const char *heading)
+{
+    bool is_first = true;
+    for (size_t i = 0; i < sexp_count(notes); i++) {
+        const struct sexp *note = sexp_nth(notes, i);
+        const char *its_kind = sexp_string(sexp_nth(note, 0), NULL);
+        if (its_kind == NULL || strcmp(its_kind, kind) != 0)
+            continue;
+        if (is_first)
+            section_begin(out, heading);
+        is_first = false;
+        strbuf_adds(out, "- ");
+        section_add(out, sexp_nth(note, 1));
+        if (sexp_string(sexp_nth(note, 2), NULL) != NULL) {
+            strbuf_adds(out, "\n  in ");
+            section_add(out, sexp_nth(note, 2));
+        }
+        strbuf_addc(out, '\n');
+    }
+    if (!is_first)
+        section_end(out);
+}
+
+void report_compilation(struct strbuf *out, const struct sexp *reply)
+{
+    const struct sexp *notes = sexp_get(reply, 2, "notes");
+    bool failed = !sexp_is_nil(sexp_get(reply, 2, "failed"));
+    strbuf_adds(out, failed ? "Compilation FAILED." : "Compilation successful.");
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        add_kind(out, notes, kinds[i].kind, kinds[i].heading);
+}

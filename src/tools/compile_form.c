@@ -1,0 +1,53 @@
+/*
+ * compile-form: what the compiler says of code. It runs in a copy of the session that is thrown away, so it has no effect.
+ */
+#include "report/report.h"
+#include "tools/call.h"
+
+static void on_compiled(struct tool_call *call, const struct outcome *o)
+{
+    if (o->kind == OUTCOME_ERROR) {
+        report_condition(&call->text, o->error);
+        call->is_error = true;
+    } else {
+        report_compilation(&call->text, o->reply);
+    }
+    call_finish(call);
+}
+
+static void run(struct tool_call *call)
+{
+    struct session *s = call_session(call);
+    if (s == NULL)
+        return;
+    size_t len;
+    const char *code = call_string(call, "code", &len);
+    struct strbuf request;
+    strbuf_init(&request, 0);
+    sexp_write_symbol(&request, "compile-form");
+    sexp_write_symbol(&request, "code");
+    sexp_write_string(&request, code, len);
+    const char *package = call_string(call, "package", &len);
+    if (package != NULL) {
+        sexp_write_symbol(&request, "package");
+        sexp_write_string(&request, package, len);
+    }
+    call_enter(call, s, &(struct operation_options){.request = &request, .what = code}, 0, false, on_compiled);
+    strbuf_fini(&request);
+}
+
+const struct tool tool_compile_form = {
+    .name = "compile-form",
+    .title = "Compile without running",
+    .description = "Errors, warnings and notes of the compiler for some forms. They are not run and nothing is defined.",
+    .toolset = TOOLSET_FULL,
+    .is_read_only = true,
+    .is_idempotent = true,
+    .arguments =
+        {
+            {.name = "code", .type = ARGUMENT_STRING, .is_required = true, .description = "One or more forms."},
+            {.name = "package", .type = ARGUMENT_STRING, .description = "Package to read them in."},
+            SESSION_ARGUMENT,
+        },
+    .run = run,
+};
