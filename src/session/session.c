@@ -213,6 +213,16 @@ uint64_t session_at(const struct session *s)
     return s->at;
 }
 
+double session_checkpoint_cost_ms(const struct session *s)
+{
+    return s->fork_ms;
+}
+
+bool session_checkpoints_when_idle(const struct session *s)
+{
+    return s->fork_ms > COSTLY_MS;
+}
+
 struct capture *session_between(struct session *s)
 {
     return &s->between;

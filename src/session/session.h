@@ -100,6 +100,10 @@ const struct journal *session_journal(const struct session *s);
 const char *session_why_no_checkpoint(const struct session *s);
 uint64_t session_at(const struct session *s);
 
+/* session_checkpoint_cost_ms(s): what a copy of it costs; 0 while unknown. session_checkpoints_when_idle(s): it is too dear to make one after each evaluation at once. */
+double session_checkpoint_cost_ms(const struct session *s);
+bool session_checkpoints_when_idle(const struct session *s);
+
 /* session_cancel(op): take it back: done will not run. One that is running is stopped like one that is over its time limit. */
 void session_cancel(struct operation *op);
 

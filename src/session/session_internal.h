@@ -16,6 +16,7 @@
 
 #define HISTORY 32 /* errors kept */
 #define KEPT 16    /* outputs kept for get-output */
+#define COSTLY_MS 20.0 /* a checkpoint that takes longer than this is made only when the session is idle */
 
 enum operation_kind {
     OPERATION_RUN,        /* in the session's process */
@@ -131,6 +132,7 @@ struct sessions {
     struct list all;
     size_t count;
     unsigned long made;
+    uint64_t memory_looked_at; /* loop time in ms */
 };
 
 struct event {

@@ -12,6 +12,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "base/utf8.h"
+#include "proc/memory.h"
 #include "session/saved.h"
 #include "session/session_internal.h"
 
@@ -23,8 +24,8 @@
 #define PROVE_MS 5000      /* for the process that was returned to to show that it lives */
 #define START_MS 20000     /* for a saved image to start */
 #define REPLAY_MS 10000    /* for evaluating one entry of the journal again */
-#define COSTLY_MS 20.0     /* a checkpoint that takes longer than this is made only when the session is idle */
 #define IDLE_MS 1000       /* that long */
+#define MEMORY_LOOK_MS 1000
 #define START_ATTEMPTS 3
 #define HELLO_MS 10000     /* for a copy of the zygote to say hello */
 #define FRAMES_EXAMINED 100 /* docs/agent-protocol.md section 4 */
@@ -321,8 +322,28 @@ void session_forget_process(struct session *s)
 
 /* ---- checkpoints ---- */
 
+/* When the machine runs out of memory, old states are worth less than running programs: of each session only the newest stays. */
+static void relieve_memory(struct sessions *all)
+{
+    uint64_t now = uv_now(all->loop);
+    if (now - all->memory_looked_at < MEMORY_LOOK_MS)
+        return;
+    all->memory_looked_at = now;
+    if (!memory_is_short())
+        return;
+    log_warning("memory is short: old checkpoints are dropped");
+    struct list *node, *next;
+    list_for_each(node, next, &all->all)
+    {
+        struct session *s = list_entry(node, struct session, node);
+        if (s->source == NULL && s->making == NULL)
+            checkpoints_thin(&s->checkpoints, 1);
+    }
+}
+
 static void make_checkpoint(struct session *s, const char *name)
 {
+    relieve_memory(s->all);
     struct err err;
     struct checkpoint *cp = checkpoints_add(&s->checkpoints, NULL, s->at, session_package(s));
     struct worker_events events = checkpoint_events(cp);
@@ -345,7 +366,7 @@ static void keep_state(struct session *s)
 {
     enter_state(s, SESSION_IDLE, 0);
     if (limits_int(&s->limits, LIMIT_CHECKPOINTS) > 0 && worker_is_alive(s->worker)) {
-        if (s->fork_ms > COSTLY_MS) {
+        if (session_checkpoints_when_idle(s)) {
             s->owes_checkpoint = true;
             enter_state(s, SESSION_IDLE, IDLE_MS);
         } else {
@@ -379,7 +400,7 @@ static void action_kept(struct session *s, struct event *e)
     bool ok = is_reply(e->document, "ok");
     double ms = (double)(uv_hrtime() - s->forked_at) / 1e6;
     /* The lesser of the last two: one that the scheduler held up says nothing about the next. */
-    s->fork_ms = ms < s->last_fork_ms ? ms : s->last_fork_ms;
+    s->fork_ms = s->last_fork_ms > 0 && s->last_fork_ms < ms ? s->last_fork_ms : ms;
     s->last_fork_ms = ms;
     struct checkpoint *cp = s->making;
     s->making = NULL;

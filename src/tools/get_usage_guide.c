@@ -22,7 +22,12 @@ static const struct {
      "point of the error down to your form, [Restarts], [Slots] and often a [Hint].\n"
      "describe-last-error and get-backtrace (with locals: true for variables) show it again, unchanged, until the next error, the next\n"
      "success or reset-session. list-errors has the older ones; their index goes into both tools.\n"
-     "Warnings never stop an evaluation. validate-syntax finds a missing or extra parenthesis without running anything."},
+     "An error can be entered. evaluate-in-frame evaluates code with the variables of a frame, without effect on anything. invoke-restart goes on from\n"
+     "where the error stands: fix the function with evaluate-lisp, then invoke-restart RETRY or CONTINUE (with index if a success came since), or give\n"
+     "the fix as code, or a value for USE-VALUE and the like. What was computed before the error is not computed again. A time limit is entered the\n"
+     "same way: invoke-restart CONTINUE with a longer timeout. The last five errors can be entered, as list-errors shows.\n"
+     "Warnings never stop an evaluation. validate-syntax finds a missing or extra parenthesis without running anything;\n"
+     "compile-form says what the compiler thinks of code, without defining anything."},
     {"limits",
      "LIMITS\n"
      "Each call has a time limit (30 s at first). At the limit it is interrupted, and the reply shows where it was: [ERROR] TIMEOUT. The argument\n"
@@ -33,8 +38,11 @@ static const struct {
      "SESSIONS\n"
      "Without the argument session every tool uses the session \"default\". create-session makes another, a Lisp of its own, with systems loaded on\n"
      "request; list-sessions, session-info and close-session manage them. Sessions run at the same time and do not see each other.\n"
-     "If the Lisp itself dies (exit, crash, memory used up), the call that did it says so, with what was printed and how it ended, and the session\n"
-     "goes on in a fresh Lisp: define again what you need. reset-session does that on purpose."},
+     "After each evaluation the state is kept. If the Lisp itself dies (exit, crash, memory used up, a loop that ignores interrupts), the call that did\n"
+     "it says so, with what was printed and how it ended, and under [Session] which state the session went back to; usually nothing is lost.\n"
+     "checkpoint-session names a state, list-checkpoints shows which there are, rollback-session returns to one (a name, the number of an evaluation,\n"
+     "or -1 for one back). Files and other processes are not rolled back. session-history shows what was evaluated; with format lisp it is a file\n"
+     "that loads. save-session writes the session to disk, restore-session brings it back. reset-session starts afresh."},
     {"systems",
      "SYSTEMS\n"
      "load-system loads an ASDF system and what it depends on; it is found in the current directory, in ~/common-lisp, in\n"

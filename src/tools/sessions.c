@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "lisp/zygote.h"
 #include "report/report.h"
+#include "session/checkpoints.h"
 #include "tools/call.h"
 
 static void on_reset(struct tool_call *call, const struct outcome *o)
@@ -145,6 +146,17 @@ static void add_list(struct strbuf *out, const char *label, const struct sexp *l
     }
 }
 
+static void add_checkpoints(struct strbuf *out, const struct session *s)
+{
+    strbuf_addf(out, "\nCheckpoints: %zu", session_checkpoints(s)->count);
+    if (session_checkpoint_cost_ms(s) > 0)
+        strbuf_addf(out, ", %.1f ms each", session_checkpoint_cost_ms(s));
+    if (session_checkpoints_when_idle(s))
+        strbuf_adds(out, "; so dear that they are made when the session has been idle for a second");
+    if (session_why_no_checkpoint(s) != NULL)
+        strbuf_addf(out, "; the last one could not be made: %s", session_why_no_checkpoint(s));
+}
+
 static void on_info(struct tool_call *call, const struct outcome *o)
 {
     struct strbuf *out = &call->text;
@@ -152,6 +164,7 @@ static void on_info(struct tool_call *call, const struct outcome *o)
     strbuf_addf(out, "Session: %s\nLisp: %s\nPackage: %s\nProcess: %d\nAge: %.0f s\nEvaluations: %llu\nErrors: %zu%s", session_name(s),
                 zygote_lisp(call->toolbox->zygote), session_package(s), (int)session_pid(s), session_age_s(s),
                 (unsigned long long)session_evaluations(s), session_error_count(s), session_last_error(s) != NULL ? " (the last one is current: describe-last-error)" : "");
+    add_checkpoints(out, s);
     if (o->kind == OUTCOME_OK) {
         strbuf_adds(out, "\nHeap: ");
         text_add_grouped(out, (uint64_t)sexp_integer(sexp_get(o->reply, 2, "heap-bytes"), 0));
