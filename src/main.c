@@ -70,7 +70,9 @@ static void finish(struct server *server)
     if (server->toolbox.is_persistent && !server->is_ending) {
         for (size_t i = 0; i < sessions_count(server->toolbox.sessions); i++) {
             struct session *s = sessions_at(server->toolbox.sessions, i);
-            if (session_evaluations(s) > 0 && ++server->saves > 0)
+            if (session_is_unrestored(s))
+                log_error("session %s is not saved: the save of that name could not be restored and stays as it is", session_name(s));
+            else if (session_evaluations(s) > 0 && ++server->saves > 0)
                 session_save(s, on_saved, server);
         }
     }

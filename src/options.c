@@ -16,7 +16,7 @@
 #include "base/memory.h"
 #include "tools/registry.h"
 
-enum option_key { KEY_STDIO = 1, KEY_LISP, KEY_USERINIT, KEY_NO_USERINIT, KEY_LOAD, KEY_PRELOAD, KEY_DIRECTORY, KEY_TOOLS, KEY_STRUCTURED, KEY_LOG_LEVEL, KEY_STATE_DIR, KEY_PERSIST, KEY_CHECKPOINTS, KEY_BUILD_CORE, KEY_HELP, KEY_VERSION, KEY_LIMITS };
+enum option_key { KEY_STDIO = 1, KEY_LISP, KEY_USERINIT, KEY_NO_USERINIT, KEY_LOAD, KEY_PRELOAD, KEY_DIRECTORY, KEY_TOOLS, KEY_STRUCTURED, KEY_LOG_LEVEL, KEY_STATE_DIR, KEY_PERSIST, KEY_CHECKPOINTS, KEY_BUILD_CORE, KEY_HELP, KEY_VERSION, KEY_LIMITS = 1000 };
 
 static const struct {
     enum option_key key;
@@ -154,7 +154,8 @@ static bool take(struct options *o, int key, const char *argument, bool *is_init
         o->build_core = argument;
         return true;
     default:
-        return key >= KEY_LIMITS && set_limit(o, (enum limit)(key - KEY_LIMITS), argument);
+        /* getopt_long has said itself what it does not know: '?' */
+        return key >= KEY_LIMITS && key < KEY_LIMITS + LIMIT_COUNT && set_limit(o, (enum limit)(key - KEY_LIMITS), argument);
     }
 }
 

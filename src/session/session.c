@@ -20,6 +20,7 @@ static void operation_free(struct operation *op)
     strbuf_fini(&op->request);
     strbuf_fini(&op->what);
     strbuf_fini(&op->code);
+    free(op->package);
     free(op->name);
     free(op);
 }
@@ -73,6 +74,7 @@ static struct operation *new_run(struct session *s, enum operation_kind kind, co
     op->has_code = options->code != NULL;
     if (op->has_code)
         strbuf_add(&op->code, options->code, options->code_len);
+    op->package = xstrdup(options->package);
     op->timeout_ms = options->timeout_ms;
     op->keeps_record = options->keeps_record;
     op->is_examination = options->is_examination;
@@ -211,6 +213,11 @@ const char *session_why_no_checkpoint(const struct session *s)
 uint64_t session_at(const struct session *s)
 {
     return s->at;
+}
+
+bool session_is_unrestored(const struct session *s)
+{
+    return s->is_unrestored;
 }
 
 double session_checkpoint_cost_ms(const struct session *s)

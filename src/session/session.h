@@ -54,6 +54,7 @@ struct operation_options {
     bool is_examination;          /* session_enter(): the reply holds the frames with their locals and becomes part of the error's record */
     const char *code;             /* borrowed: what the journal says was evaluated; NULL for nothing */
     size_t code_len;
+    const char *package;          /* borrowed: in which it is read; NULL: the session's */
     operation_done *done;
     operation_progress *on_progress; /* about once a second; may be NULL */
     void *arg;
@@ -99,6 +100,9 @@ const struct checkpoints *session_checkpoints(const struct session *s);
 const struct journal *session_journal(const struct session *s);
 const char *session_why_no_checkpoint(const struct session *s);
 uint64_t session_at(const struct session *s);
+
+/* session_is_unrestored(s): its save could not be restored; a server that ends does not overwrite it. */
+bool session_is_unrestored(const struct session *s);
 
 /* session_checkpoint_cost_ms(s): what a copy of it costs; 0 while unknown. session_checkpoints_when_idle(s): it is too dear to make one after each evaluation at once. */
 double session_checkpoint_cost_ms(const struct session *s);

@@ -1,5 +1,6 @@
 /*
- * What a session is made of; shared by session.c (the public face, the collection) and session_machine.c (its life).
+ * What a session is made of; shared by session.c (the public face, the collection) and the
+ * files of its life: session_machine.c, session_copies.c, session_visit.c, session_death.c, session_return.c, saving.c.
  */
 #ifndef SESSION_SESSION_INTERNAL_H
 #define SESSION_SESSION_INTERNAL_H
@@ -38,6 +39,7 @@ struct operation {
     struct strbuf request;
     struct strbuf what;
     struct strbuf code; /* for the journal */
+    char *package;      /* in which it is read: given with it, or the session's when it was sent */
     bool has_code;
     int sequence; /* LOOK and RESUME: which error; 0: the session's own process */
     char *name;   /* CHECKPOINT: its name; ROLLBACK: where to; RESTORE: which save */
@@ -91,6 +93,7 @@ struct session {
     struct error_record *obituary; /* how the current operation died; reported when the session has been returned to a state that lives */
     bool is_restoring;             /* the process comes from a file */
     bool is_delivering;            /* in session_deliver() */
+    bool is_unrestored;            /* its save could not be restored, and must not be overwritten unasked */
     bool is_closing;               /* sessions_close_later() */
     struct list savings;           /* under way */
     bool is_returning;             /* a death is being dealt with */
@@ -164,5 +167,87 @@ void savings_cancel(struct session *s);
 
 /* session_deliver(s, op, outcome): tell whoever asked, and free the operation. */
 void session_deliver(struct session *s, struct operation *op, struct outcome *outcome);
+
+/*
+ * What follows joins the files of a session's life. Each function is called from the loop, in the state that its file says.
+ *
+ * session_machine.c: the process comes, operations go
+ */
+
+/* session_enter_state(s, state, deadline_ms): 0 for no deadline. session_proceed(s): in IDLE or ABSENT, do what is queued; in any other state the event that leads out of it comes back here. */
+void session_enter_state(struct session *s, enum session_state state, int deadline_ms);
+void session_proceed(struct session *s);
+
+/* session_request_process(s): ask the zygote for one: STARTING. */
+void session_request_process(struct session *s);
+
+/* session_take_up(s, op): it is the current one now. session_run_current(s): send it, to the visitor if there is one: RUNNING. session_call(s, request): send the process a request of our own. */
+void session_take_up(struct session *s, struct operation *op);
+void session_run_current(struct session *s);
+void session_call(struct session *s, const char *request);
+
+/* session_process_events(s): what the worker of the process tells, and whom. session_is_reply(document, kind): is it (ID :kind ...)? NULL is not. */
+struct worker_events session_process_events(struct session *s);
+bool session_is_reply(const struct sexp_document *document, const char *kind);
+
+/* session_remember_package(s, reply): take :package from it. session_write_journal(s, op, outcome): count and keep what it evaluated, if it keeps records. */
+void session_remember_package(struct session *s, const struct sexp *reply);
+void session_write_journal(struct session *s, const struct operation *op, enum journal_outcome outcome);
+
+/* session_deliver_error(s, op, r): ${r} is taken: it becomes the session's last error, or goes when it was told. session_find_error(s, sequence): borrowed; NULL if it is not kept. */
+void session_deliver_error(struct session *s, struct operation *op, struct error_record *r);
+struct error_record *session_find_error(struct session *s, int sequence);
+
+/* session_word_stop(s, r, was_killed): the words of a stopped operation: what stopped it, which step of the ladder worked, what to do about it. */
+void session_word_stop(struct session *s, struct error_record *r, bool was_killed);
+
+/* session_copies.c: checkpoints and frozen processes */
+
+/* session_fork_from(original, events, err): ask ${original} for a copy of itself: given; NULL with ${err} set if there are no descriptors for it. session_record_events(r): what a frozen process tells. */
+struct worker *session_fork_from(struct worker *original, const struct worker_events *events, struct err *err);
+struct worker_events session_record_events(struct error_record *r);
+
+/* session_make_checkpoint(s, name): CHECKPOINTING, unless there are no descriptors for it. session_keep_state(s): an evaluation is over and was answered: make one, now or when there is time, and proceed. */
+void session_make_checkpoint(struct session *s, const char *name);
+void session_keep_state(struct session *s);
+
+/* session_retire(s): the process of now becomes a checkpoint as it is. */
+void session_retire(struct session *s);
+
+/* session_visit.c: operations in copies */
+
+/* session_visit(s, op): take it up and ask for the copy: VISITING. session_invite(s): ask again, when a frozen process that was waited for is there or gone. session_leave(s): the visitor is done for. session_move_in(s): it becomes the process. */
+void session_visit(struct session *s, struct operation *op);
+void session_invite(struct session *s);
+void session_leave(struct session *s);
+void session_move_in(struct session *s);
+
+/* session_visitor_failed(s, op, r), session_visitor_died(s, e): report it and leave; ${r} is taken. */
+void session_visitor_failed(struct session *s, struct operation *op, struct error_record *r);
+void session_visitor_died(struct session *s, struct event *e);
+
+/* session_death.c: what is to be said of the end of a process; given */
+struct error_record *session_record_of_death(struct session *s, const struct child_end *end);
+
+/* session_return.c: returning to a state that lives */
+
+/* session_go_back(s): to the newest checkpoint there is, or to the beginning. session_ask_source(s): ask the checkpoint that is returned to for a copy. session_lower_best(s): a checkpoint was killed from outside. */
+void session_go_back(struct session *s);
+void session_ask_source(struct session *s);
+void session_lower_best(struct session *s);
+
+/* session_returned(s): the process lives: evaluate again what no checkpoint held, then session_bury(s): answer the operation that died. session_restore_failed(s): the image of a saved session did not come to life. */
+void session_returned(struct session *s);
+void session_bury(struct session *s);
+void session_restore_failed(struct session *s);
+
+/* session_perform_rollback(s, op), session_perform_restore(s, op): begin it, or answer why not. */
+void session_perform_rollback(struct session *s, struct operation *op);
+void session_perform_restore(struct session *s, struct operation *op);
+
+/* The actions of the table. */
+#define X(name) void session_action_##name(struct session *s, struct event *e);
+SESSION_ACTIONS(X)
+#undef X
 
 #endif

@@ -25,7 +25,7 @@ struct tool_call {
     void *arg;
     struct operation *operation; /* what it waits for; NULL when nothing */
     void (*on_outcome)(struct tool_call *call, const struct outcome *outcome); /* a call_outcome */
-    size_t step;        /* for tools that run one operation after another */
+    size_t step, since; /* for tools that must remember something while they wait */
     struct strbuf text; /* the answer */
     json_t *structured; /* owned */
     bool is_error;

@@ -3,16 +3,24 @@
  */
 #include <string.h>
 
+#include "base/text.h"
 #include "session/journal.h"
 #include "tools/call.h"
 
-/* The error meant: the last one, or one of the history. NULL, and the call answered, when it cannot be entered. */
+/* The error meant: that of the index, or the newest that can be entered, whatever succeeded since. NULL, and the call answered, when it cannot be. */
 static const struct error_record *enterable(struct tool_call *call, const struct session *s)
 {
-    size_t n = call_has(call, "index") ? (size_t)call_number(call, "index", 1) - 1 : 0;
-    const struct error_record *r = call_has(call, "index") ? session_error(s, n) : session_last_error(s);
+    const struct error_record *r = NULL;
+    if (call_has(call, "index")) {
+        r = session_error(s, (size_t)call_number(call, "index", 1) - 1);
+    } else {
+        for (size_t i = 0; i < session_error_count(s) && (r == NULL || r->frozen == NULL); i++)
+            r = session_error(s, i);
+        if (r == NULL || r->frozen == NULL)
+            r = session_error(s, 0);
+    }
     if (r == NULL)
-        call_answer(call, true, call_has(call, "index") ? "No error with that index is kept; list-errors shows them." : "No error available.\n(No error has occurred since the last successful evaluation; an older one is entered with index, see list-errors.)");
+        call_answer(call, true, call_has(call, "index") ? "No error with that index is kept; list-errors shows them." : "No error available.\n(No error has occurred in this session.)");
     else if (r->frozen == NULL)
         call_answer(call, true, "This error cannot be entered: %s", r->why_not_frozen != NULL ? r->why_not_frozen : "only the last five are kept in that form. Its text is still there: describe-last-error, get-backtrace.");
     else
@@ -49,9 +57,10 @@ static void evaluate_in_frame(struct tool_call *call)
     strbuf_fini(&request);
 }
 
-/* What was defined since the error, so that the fix made in an ordinary call is there when the computation goes on. */
-static void add_definitions(struct strbuf *request, const struct session *s, uint64_t since)
+/* What was evaluated since the error, of which the definitions are evaluated again so that the fix made in an ordinary call is there when the computation goes on. Returns how many that were. */
+static size_t add_definitions(struct strbuf *request, const struct session *s, uint64_t since)
 {
+    size_t count = 0;
     sexp_write_symbol(request, "definitions");
     sexp_write_open(request);
     const struct journal *journal = session_journal(s);
@@ -59,12 +68,25 @@ static void add_definitions(struct strbuf *request, const struct session *s, uin
     for (size_t i = 0; (entry = journal_at(journal, i)) != NULL; i++) {
         if (entry->evaluation <= since || entry->is_undone || entry->outcome == JOURNAL_DIED)
             continue;
+        count++;
         sexp_write_open(request);
         sexp_write_string(request, entry->code, entry->code_len);
         sexp_write_string(request, entry->package, strlen(entry->package));
         sexp_write_close(request);
     }
     sexp_write_close(request);
+    return count;
+}
+
+/* What was evaluated between the error and the restart did two things: what it defined came along, what else it did stayed behind. */
+static void on_resumed(struct tool_call *call, const struct outcome *o)
+{
+    if (o->kind == OUTCOME_OK && call->since > 0) {
+        strbuf_addf(session_notice(o->session), "The session goes on from where the error stood. Of the ");
+        text_add_count(session_notice(o->session), call->since, "evaluation");
+        strbuf_addf(session_notice(o->session), " since then the definitions came along; what else they did is in the state after evaluation %zu (rollback-session).\n", call->step);
+    }
+    call_report(call, o);
 }
 
 static void invoke_restart(struct tool_call *call)
@@ -79,27 +101,33 @@ static void invoke_restart(struct tool_call *call)
     add_string(&request, call, "restart", "restart");
     add_string(&request, call, "value", "value");
     add_string(&request, call, "code", "code");
-    add_definitions(&request, s, r->evaluation);
+    call->since = add_definitions(&request, s, r->evaluation);
     sexp_write_symbol(&request, "max-chars");
     sexp_write_integer(&request, 1 << 20);
-    size_t len;
-    const char *code = call_string(call, "code", &len);
+    /* The journal is a Lisp file: what is no form stands in it as a comment. */
+    struct strbuf code;
+    strbuf_init(&code, 0);
+    strbuf_addf(&code, ";; invoke-restart %s, error %d", call_string(call, "restart", NULL), r->sequence);
+    if (call_has(call, "code"))
+        strbuf_addf(&code, "\n%s", call_string(call, "code", NULL));
     struct operation_options options = {
         .request = &request,
         .what = "invoke-restart",
         .timeout_ms = (int)(call_number(call, "timeout", 0) * 1000),
         .keeps_record = true,
-        .code = code,
-        .code_len = len,
+        .code = code.bytes,
+        .code_len = code.len,
     };
-    call_enter(call, s, &options, r->sequence, true, call_report);
+    call->step = (size_t)session_at(s); /* the state that the success leaves behind */
+    call_enter(call, s, &options, r->sequence, true, on_resumed);
     strbuf_fini(&request);
+    strbuf_fini(&code);
 }
 
 #define INDEX_ARGUMENT                                                                                         \
     {                                                                                                          \
         .name = "index", .type = ARGUMENT_INTEGER, .minimum = 1, .maximum = 32,                                \
-        .description = "Which error, 1 for the newest, see list-errors; default: the last error."              \
+        .description = "Which error, 1 for the newest, see list-errors; default: the newest that can be entered."              \
     }
 
 const struct tool tool_evaluate_in_frame = {

@@ -50,6 +50,7 @@ static void run(struct tool_call *call)
         .keeps_record = true,
         .code = code,
         .code_len = len,
+        .package = package,
     };
     call_run(call, s, &options, call_report);
     strbuf_fini(&request);

@@ -308,9 +308,9 @@ static void reject_unknown(const struct tool *tool, const char *name, struct err
         similar_offer(&search, a->name);
         strbuf_addf(&known, "%s%s", a == tool->arguments ? "" : ", ", a->name);
     }
-    err_set(err, ERR_INVALID, "Unknown argument %.*s%s%s. %s takes %s",
+    err_set(err, ERR_INVALID, "Unknown argument %.*s.%s%s%s %s takes %s",
             (int)utf8_floor(name, len, len > MOST_QUOTED ? MOST_QUOTED : len), name,
-            search.best ? "; did you mean " : "", search.best ? search.best : "", tool->name,
+            search.best ? " Did you mean " : "", search.best ? search.best : "", search.best ? "?" : "", tool->name,
             known.len ? known.bytes : "no arguments");
     strbuf_fini(&known);
 }
@@ -474,8 +474,8 @@ static bool choose_all(const char *spec, bool *is_chosen, struct err *err)
         if (!choose(name, len, is_chosen)) {
             snprintf(asked, sizeof asked, "%.*s", (int)(len < SIMILAR_MAX ? len : SIMILAR_MAX), name);
             nearest = registry_nearest(asked);
-            return err_set(err, ERR_INVALID, "unknown tool \"%s\"%s%s", asked,
-                           nearest ? "; did you mean " : "", nearest ? nearest : "");
+            return err_set(err, ERR_INVALID, "unknown tool \"%s\"%s%s%s", asked,
+                           nearest ? "; did you mean " : "", nearest ? nearest : "", nearest ? "?" : "");
         }
         if (!*end)
             return true;

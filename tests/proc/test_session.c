@@ -740,7 +740,7 @@ static void a_lisp_that_cannot_be_copied_goes_on_afresh(void **state)
     with_checkpoints(f, 8);
     assert_value(f, "count", "1");
     struct call c = evaluated(f, "exit 3", 0);
-    assert_non_null(strstr(c.note, "The session goes on in a fresh Lisp, because no checkpoint could be made (The fake makes no copies.)"));
+    assert_non_null(strstr(c.note, "The session goes on in a fresh Lisp, because no checkpoint could be made (The fake makes no copies)"));
     assert_value(f, "count", "1");
 }
 

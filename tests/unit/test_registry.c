@@ -177,7 +177,7 @@ static void unknown_arguments_are_refused_with_the_nearest_name(void **state)
 {
     (void)state;
     bad("{\"cdoe\":\"x\"}",
-        "Unknown argument cdoe; did you mean code. echo-text takes code, max-output, timeout");
+        "Unknown argument cdoe. Did you mean code? echo-text takes code, max-output, timeout");
     bad("{\"code\":\"x\",\"zzzzzzz\":1}", "Unknown argument zzzzzzz. echo-text takes");
     expect(&fake_wait, "{\"x\":1}", "wait takes no arguments", false);
 }
@@ -270,7 +270,7 @@ static void the_listing_is_chosen_by_set_or_names(void **state)
     expect_listed("wait,wait", "wait ");
     expect_listed("core,load-system", "echo-text load-system ");
     assert_null(registry_listing("load-sytem", &err));
-    assert_string_equal(err.message, "unknown tool \"load-sytem\"; did you mean load-system");
+    assert_string_equal(err.message, "unknown tool \"load-sytem\"; did you mean load-system?");
     assert_null(registry_listing("", &err));
     assert_null(registry_listing("wait,,core", &err));
     assert_int_equal(err.code, ERR_INVALID);

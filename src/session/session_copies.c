@@ -1,0 +1,214 @@
+/*
+ * Copies of a session's process: the checkpoints that are made after evaluations, and the frozen processes of errors. Both
+ * wait in the agent's loop and answer nothing but the request for a copy of themselves.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "proc/memory.h"
+#include "session/session_internal.h"
+
+#define FREEZE_MS 30000    /* for copying the process */
+#define IDLE_MS 1000       /* that long */
+#define MEMORY_LOOK_MS 1000
+
+/* A frozen process answers nothing but the fork it is asked for, and that is learnt from the copy itself. */
+static void on_frozen_reply(void *arg, struct sexp_document *reply)
+{
+    (void)arg;
+    sexp_document_free(reply);
+}
+
+static void on_frozen_progress(void *arg, const struct sexp *event)
+{
+    (void)arg;
+    (void)event;
+}
+
+/* A visit may have been asked for before the frozen process was there. */
+static void on_record_ready(void *arg, const struct sexp *hello)
+{
+    (void)hello;
+    struct error_record *r = arg;
+    if (r->session->awaited == r)
+        session_invite(r->session);
+}
+
+static void on_record_gone(void *arg, const struct child_end *end)
+{
+    (void)end;
+    struct error_record *r = arg;
+    error_record_thaw(r);
+    if (r->session->awaited == r)
+        session_invite(r->session);
+}
+
+struct worker_events session_record_events(struct error_record *r)
+{
+    return (struct worker_events){.on_ready = on_record_ready, .on_reply = on_frozen_reply, .on_progress = on_frozen_progress, .on_gone = on_record_gone, .arg = r};
+}
+
+static struct session *session_of(const struct checkpoint *cp)
+{
+    return (struct session *)(void *)((char *)cp->owner - offsetof(struct session, checkpoints));
+}
+
+static void on_checkpoint_ready(void *arg, const struct sexp *hello)
+{
+    (void)hello;
+    struct checkpoint *cp = arg;
+    struct session *s = session_of(cp);
+    if (s->source == cp && s->worker == NULL)
+        session_ask_source(s);
+}
+
+static void on_checkpoint_gone(void *arg, const struct child_end *end)
+{
+    struct checkpoint *cp = arg;
+    struct session *s = session_of(cp);
+    bool was_killed = end->signal == SIGKILL;
+    bool was_source = s->source == cp;
+    if (s->making == cp)
+        s->making = NULL;
+    if (was_source)
+        s->source = NULL;
+    checkpoint_drop(cp);
+    /* If it has made its copy already, the copy lives without it. */
+    if (was_source && s->worker == NULL) {
+        if (was_killed)
+            session_lower_best(s);
+        session_go_back(s);
+    }
+}
+
+static struct worker_events checkpoint_events(struct checkpoint *cp)
+{
+    return (struct worker_events){.on_ready = on_checkpoint_ready, .on_reply = on_frozen_reply, .on_progress = on_frozen_progress, .on_gone = on_checkpoint_gone, .arg = cp};
+}
+
+/* Ask ${original} for a copy of itself. NULL, with the reason in *err, if there are no descriptors for it. */
+struct worker *session_fork_from(struct worker *original, const struct worker_events *events, struct err *err)
+{
+    int channel;
+    struct worker *copy = worker_new_copy(original, events, &channel, err);
+    if (copy == NULL)
+        return NULL;
+    worker_fork(original, &channel, 1);
+    return copy;
+}
+
+/* When the machine runs out of memory, old states are worth less than running programs: of each session only the newest stays. */
+static void relieve_memory(struct sessions *all)
+{
+    uint64_t now = uv_now(all->loop);
+    if (now - all->memory_looked_at < MEMORY_LOOK_MS)
+        return;
+    all->memory_looked_at = now;
+    if (!memory_is_short())
+        return;
+    log_warning("memory is short: old checkpoints are dropped");
+    struct list *node, *next;
+    list_for_each(node, next, &all->all)
+    {
+        struct session *s = list_entry(node, struct session, node);
+        if (s->source == NULL && s->making == NULL)
+            checkpoints_thin(&s->checkpoints, 1);
+    }
+}
+
+void session_make_checkpoint(struct session *s, const char *name)
+{
+    relieve_memory(s->all);
+    struct err err;
+    struct checkpoint *cp = checkpoints_add(&s->checkpoints, NULL, s->at, session_package(s));
+    struct worker_events events = checkpoint_events(cp);
+    cp->worker = session_fork_from(s->worker, &events, &err);
+    if (cp->worker == NULL) {
+        checkpoint_drop(cp);
+        free(s->why_no_checkpoint);
+        s->why_no_checkpoint = xstrdup(err.message);
+        return;
+    }
+    cp->name = xstrdup(name);
+    s->making = cp;
+    s->owes_checkpoint = false;
+    s->forked_at = uv_hrtime();
+    session_enter_state(s, SESSION_CHECKPOINTING, FREEZE_MS);
+}
+
+/* An evaluation is over and was answered: keep its state, now or when there is time. */
+void session_keep_state(struct session *s)
+{
+    session_enter_state(s, SESSION_IDLE, 0);
+    if (limits_int(&s->limits, LIMIT_CHECKPOINTS) > 0 && worker_is_alive(s->worker)) {
+        if (session_checkpoints_when_idle(s)) {
+            s->owes_checkpoint = true;
+            session_enter_state(s, SESSION_IDLE, IDLE_MS);
+        } else {
+            session_make_checkpoint(s, NULL);
+        }
+    }
+    session_proceed(s);
+}
+
+void session_action_checkpoint(struct session *s, struct event *e)
+{
+    (void)e;
+    if (s->owes_checkpoint && worker_is_alive(s->worker))
+        session_make_checkpoint(s, NULL);
+}
+
+/* A name means one state: the newest that was given it. */
+static void drop_namesakes(struct session *s, const struct checkpoint *keep)
+{
+    struct list *node, *next;
+    list_for_each(node, next, &s->checkpoints.all)
+    {
+        struct checkpoint *cp = list_entry(node, struct checkpoint, node);
+        if (cp != keep && cp->name != NULL && strcmp(cp->name, keep->name) == 0)
+            checkpoint_drop(cp);
+    }
+}
+
+void session_action_kept(struct session *s, struct event *e)
+{
+    bool ok = session_is_reply(e->document, "ok");
+    double ms = (double)(uv_hrtime() - s->forked_at) / 1e6;
+    /* The lesser of the last two: one that the scheduler held up says nothing about the next. */
+    s->fork_ms = s->last_fork_ms > 0 && s->last_fork_ms < ms ? s->last_fork_ms : ms;
+    s->last_fork_ms = ms;
+    struct checkpoint *cp = s->making;
+    s->making = NULL;
+    free(s->why_no_checkpoint);
+    s->why_no_checkpoint = NULL;
+    if (!ok) {
+        const char *why = sexp_string(sexp_nth(sexp_root(e->document), 2), NULL);
+        s->why_no_checkpoint = xstrdup(why == NULL ? "the Lisp could not be copied" : why);
+        if (cp != NULL)
+            checkpoint_drop(cp);
+    } else {
+        if (cp != NULL && cp->name != NULL)
+            drop_namesakes(s, cp);
+        checkpoints_thin(&s->checkpoints, (size_t)limits_int(&s->limits, LIMIT_CHECKPOINTS));
+    }
+    if (s->current != NULL)
+        session_deliver(s, s->current, &(struct outcome){.kind = ok ? OUTCOME_OK : OUTCOME_REFUSED, .reply = sexp_root(e->document)});
+    sexp_document_free(e->document);
+    session_enter_state(s, SESSION_IDLE, 0);
+    session_proceed(s);
+}
+
+/* The process of now becomes a checkpoint as it is; it waits in the agent's loop like any other. */
+void session_retire(struct session *s)
+{
+    if (s->worker != NULL && worker_is_alive(s->worker)) {
+        struct checkpoint *cp = checkpoints_add(&s->checkpoints, s->worker, s->at, session_package(s));
+        struct worker_events events = checkpoint_events(cp);
+        worker_set_events(s->worker, &events);
+    } else {
+        worker_free(s->worker);
+    }
+    s->worker = NULL;
+}
