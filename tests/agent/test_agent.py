@@ -1173,6 +1173,54 @@ class Survival(AgentTest):
         self.values("(list 1)", "(1)")
         self.fails("(car 1)", "TYPE-ERROR")
 
+    def broken(self, name, body='(error "broken")'):
+        self.ok(f"(handler-bind ((warning #'muffle-warning)) (sb-ext:unlock-package :cl)"
+                f" (defvar *old* #'{name})"
+                f" (setf (fdefinition '{name}) (lambda (&rest r) (declare (ignorable r)) {body})))")
+
+    def test_no_function_of_the_language_is_missed_by_the_agent_or_the_compiler(self):
+        for name in ("read", "eval", "prin1", "find-restart", "reverse", "length", "class-name",
+                     "macroexpand-1", "symbol-function", "intern", "format", "find-package"):
+            with self.subTest(name):
+                self.session = self.zygote.fork()
+                self.broken(name)
+                self.values("(+ 1 2)", "3")
+                self.values("(defun f (x) (when x (list x 2.5 \"a\"))) (f 'b)", '(B 2.5 "a")')
+                self.fails("(car 1)", "TYPE-ERROR", "not of type")
+                self.fails("(undefined-one 1)", "UNDEFINED-FUNCTION")
+                self.session.close()
+
+    def test_functions_that_never_return_do_not_hold_the_agent_up(self):
+        for name in ("prin1", "princ", "print", "write", "format"):
+            self.broken(name, "(loop)")
+        self.values("(list 1 2)", "(1 2)")
+        self.fails("(error \"x ~a\" 1)", "SIMPLE-ERROR", "x 1")
+
+    def test_the_user_sees_functions_as_the_user_made_them(self):
+        self.ok("(defun early (x) (reverse x))")
+        self.broken("reverse")
+        self.fails("(early '(1 2))", "SIMPLE-ERROR", "broken")
+        self.fails("(funcall 'reverse '(1 2))", "SIMPLE-ERROR", "broken")
+        self.fails("(let ((f #'reverse)) (declare (notinline funcall)) (funcall f '(1 2)))",
+                   "SIMPLE-ERROR", "broken")
+        self.ok("(setf (fdefinition 'reverse) *old*)")
+        self.values("(early '(1 2))", "(2 1)")
+        self.values("(mapcar 'reverse '((1 2) (3)))", "((2 1) (3))")
+
+    def test_an_encapsulation_and_a_trace_are_the_users_alone(self):
+        self.ok("(sb-int:encapsulate 'eval 'user (lambda (f &rest r) (declare (ignore f r)) :mine))")
+        self.values("(+ 1 2)", "3")
+        self.values("(eval '(+ 1 2))", ":MINE")
+        self.ok("(sb-int:unencapsulate 'eval 'user)")
+        self.values("(eval '(+ 1 2))", "3")
+        self.ok("(trace read-from-string prin1)")
+        self.assertEqual(self.ok("(list 1)").stdout, "")
+        self.assertIn("READ-FROM-STRING", self.ok("(read-from-string \"a\")").stdout)
+
+    def test_methods_on_functions_of_the_language_count_everywhere(self):
+        self.ok("(defclass thing () ()) (defmethod print-object ((x thing) s) (princ \"<T>\" s))")
+        self.values("(list (make-instance 'thing))", "(<T>)")
+
     def test_printer_variables_may_be_anything(self):
         self.ok("(setf *print-readably* t *print-pretty* t *print-circle* t *print-right-margin* 5"
                 " *print-escape* nil *print-level* 0)")

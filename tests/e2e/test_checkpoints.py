@@ -363,7 +363,7 @@ class Processes(Checkpoints):
 
     def test_close_leaves_none(self):
         self.s.evaluate("1")
-        self.wait_for_states(1)
+        mcp.wait_until(lambda: len(self.lisps()) == 3, 5, "zygote, session and its first checkpoint")
         before = set(self.lisps())
         self.s.call("create-session", name="short")
         for i in range(10):
