@@ -354,6 +354,8 @@ it cannot signal: INTERRUPT-THREAD of the main thread would fail in copies."
 ;;; gets another one: the image keeps calling what it was built with, and all that is compiled later,
 ;;; FDEFINITION, TRACE and FUNCALL of a name find the new one. It costs no call anything. A method that
 ;;; user code adds to a generic function counts everywhere: both fdefns hold the same function.
+;;; LENGTH and EQL are called at a fixed address unless they are declared NOTINLINE, which no later
+;;; definition reaches; code with CAR does not see another CAR either.
 
 (defparameter *shared-functions* '(load compile-file require)
   "Functions that people trace or wrap to see what ASDF, which is in the image, does.")
