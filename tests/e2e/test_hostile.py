@@ -1,23 +1,95 @@
 """The table of hostile evaluations: after each the server answers well-formed reports, the session has what it had, and the next evaluation works.
 
-The table itself is in the folder hostile. Each case has a server of its own, with a second session beside it that must not notice.
+The table itself is in the folder hostile. Each case has a session that begins empty, with a second one beside it that must not
+notice. A server takes one case after the other; it ends, and is checked, after GROUP of them and after a case that failed, so that
+no failure leads to another. What leaves threads or processes behind has a server of its own. Much of the time is spent waiting
+for limits, so two cases run at a time; each test reports on one of them.
 """
 
+import concurrent.futures
+import contextlib
 import re
+import sys
+import tempfile
+import unittest
 
 import mcp
 from hostile import company, descriptors, endings, environment, loops, memory, values
 from hostile.table import PREPARATION
 
+GROUP = 20
+WORKERS = 2
+ALONE = {id(case) for case in company.CASES}
 TABLE = endings.CASES + descriptors.CASES + loops.CASES + memory.CASES + environment.CASES + company.CASES + values.CASES
 
 
 class Hostile(mcp.TestCase):
-    def prepare(self, case):
-        self.server = self.start_server(*case.options)
-        self.assertValue(self.server.evaluate(PREPARATION), ":PREPARED")
-        self.server.call("create-session", name="witness")
-        self.assertValue(self.server.evaluate("(defparameter *witness* 1)", session="witness"), "*WITNESS*")
+    idle = {}  # by options: servers between two cases, each with the number of those it has had
+
+    @classmethod
+    def setUpClass(cls):
+        """Begin with the cases that were asked for, in the order in which they are asked about."""
+        cls.pool = concurrent.futures.ThreadPoolExecutor(WORKERS)
+        tests = unittest.TestLoader().loadTestsFromTestCase(cls)
+        wanted = sys.argv[1:]
+        cls.futures = {
+            test._testMethodName: cls.pool.submit(test.run_case, CASES[test._testMethodName])
+            for test in tests
+            if not wanted or any(w in mcp.TapResult.name_of(test) or w in test.id() for w in wanted)
+        }
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.pool.shutdown(cancel_futures=True)
+        for servers in cls.idle.values():
+            for server, _ in servers:
+                server.close()
+
+    def ask(self):
+        """What became of the case of this test."""
+        try:
+            self.futures[self._testMethodName].result()
+        except BaseException as error:
+            self.clients += getattr(error, "servers", [])  # whose last words are shown
+            raise
+
+    @contextlib.contextmanager
+    def server_for(self, case):
+        is_alone = id(case) in ALONE
+        try:
+            if is_alone:
+                raise IndexError
+            server, count = self.idle.setdefault(case.options, []).pop()
+            is_new = False
+        except IndexError:
+            server, count = mcp.Client(*case.options), 0
+            is_new = True
+        try:
+            with server if is_alone else contextlib.nullcontext():
+                for session in () if is_new else ("default", "witness"):
+                    self.assertFalse(server.call("reset-session", session=session).is_error)
+                yield server
+                if not is_alone and count + 1 == GROUP:
+                    server.close()
+        except BaseException as error:
+            server.__exit__(type(error))
+            error.servers = [server]
+            raise
+        if not is_alone and count + 1 < GROUP:
+            self.idle[case.options].append((server, count + 1))
+
+    def prepare(self, server):
+        self.assertValue(server.evaluate(PREPARATION), ":PREPARED")
+        server.call("create-session", name="witness")
+        self.assertValue(server.evaluate("(defparameter *witness* 1)", session="witness"), "*WITNESS*")
+
+    def assertErrorReport(self, report, error_type=None):
+        """As everywhere, but the name of a type may hold spaces here: it is one line without control characters."""
+        self.assertTrue(report.is_error, report.text[:2000])
+        self.assertIsNotNone(report.error_type, report.text[:2000])
+        self.assertRegex(report.error_type, r"^[^\x00-\x1f\x7f-\x9f]+$", report.text[:2000])
+        self.assertNotEqual("", (report.message or "").strip(), report.text[:2000])
+        return report
 
     def assertWellFormed(self, report, is_lookalike=False):
         if report.is_error:
@@ -42,29 +114,35 @@ class Hostile(mcp.TestCase):
                 self.assertEqual("", report.session, report.text[:2000])
 
     def run_case(self, case):
-        self.prepare(case)
+        """Not on the instance of the test that reports: it keeps nothing in it."""
+        with tempfile.TemporaryDirectory(prefix="cl-mcp-test-", ignore_cleanup_errors=True) as folder, self.server_for(case) as server:
+            self.prepare(server)
+            self.pass_case(case, server, folder)
+
+    def pass_case(self, case, server, folder):
         for code in case.code:
-            report = self.server.evaluate(code, timeout=case.timeout, wait=case.wait)
+            report = server.evaluate(code.replace("@FOLDER@", folder), timeout=case.timeout, wait=case.wait)
             self.assertWellFormed(report, case.outcome.kind == "lookalike")
         self.assertOutcome(report, case.outcome)
         for tool in ("describe-last-error", "get-backtrace", "list-checkpoints", "session-info", "list-errors", "session-history"):
-            self.assertNotEqual("", self.server.call(tool, wait=15).text.strip(), tool)
+            self.assertNotEqual("", server.call(tool, wait=15).text.strip(), tool)
         if case.cure:
-            self.assertFalse(self.server.call("rollback-session", to="1", wait=15).is_error)
-        check = self.server.evaluate(case.check, timeout=5, wait=20)
+            self.assertFalse(server.call("rollback-session", to="1", wait=15).is_error)
+        check = server.evaluate(case.check, timeout=5, wait=20)
         self.assertValue(check, case.state)
-        again = self.server.evaluate(case.check, timeout=5, wait=20)
+        again = server.evaluate(case.check, timeout=5, wait=20)
         self.assertEqual(check.values, again.values, again.text[:2000])
-        self.assertValue(self.server.evaluate("*witness*", session="witness", timeout=5, wait=20), "1")
+        self.assertValue(server.evaluate("*witness*", session="witness", timeout=5, wait=20), "1")
 
 
 def statement(name):
     return "test_" + re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_") + "_is_survived"
 
 
-for _case in TABLE:
-    assert not hasattr(Hostile, statement(_case.name)), _case.name
-    setattr(Hostile, statement(_case.name), lambda self, case=_case: self.run_case(case))
+CASES = {statement(case.name): case for case in TABLE}
+assert len(CASES) == len(TABLE), "two cases of one name"
+for _name in CASES:
+    setattr(Hostile, _name, lambda self: self.ask())
 
 
 if __name__ == "__main__":

@@ -98,9 +98,9 @@ CASES = [
     case("a write to nowhere in foreign code", c("memset", "unsigned-long", "unsigned-long", "4096", "int", "1", "unsigned-long", "100"), outcome=fails("MEMORY-FAULT|PROCESS-KILLED")),
     case("a jump to nowhere", "(sb-alien:alien-funcall (sb-alien:sap-alien (sb-sys:int-sap 0) (function sb-alien:int)))", outcome=fails()),
     case("a jump into the heap", "(sb-alien:alien-funcall (sb-alien:sap-alien (sb-sys:int-sap (sb-kernel:get-lisp-obj-address (list 1 2))) (function sb-alien:int)))", outcome=fails()),
-    case("a bus error on a truncated file", '(progn (with-open-file (s "/tmp/cl-mcp-bus" :direction :output :if-exists :supersede) (write-string "x" s))'
-         ' (let* ((fd (sb-posix:open "/tmp/cl-mcp-bus" sb-posix:o-rdwr)) (sap (sb-posix:mmap nil 8192 (logior sb-posix:prot-read sb-posix:prot-write) sb-posix:map-shared fd 0)))'
-         ' (sb-posix:unlink "/tmp/cl-mcp-bus") (sb-posix:ftruncate fd 0) (sb-sys:sap-ref-8 sap 5000)))', outcome=fails()),
+    case("a bus error on a truncated file", '(progn (with-open-file (s "@FOLDER@/bus" :direction :output :if-exists :supersede) (write-string "x" s))'
+         ' (let* ((fd (sb-posix:open "@FOLDER@/bus" sb-posix:o-rdwr)) (sap (sb-posix:mmap nil 8192 (logior sb-posix:prot-read sb-posix:prot-write) sb-posix:map-shared fd 0)))'
+         ' (sb-posix:unlink "@FOLDER@/bus") (sb-posix:ftruncate fd 0) (sb-sys:sap-ref-8 sap 5000)))', outcome=fails()),
     case("a broken pipe", "(multiple-value-bind (r w) (sb-posix:pipe) (sb-posix:close r) %s)" % c("write", "long", "int", "w", "c-string", '"x"', "unsigned-long", "1")),
     case("a broken pipe, its default", "(progn %s (multiple-value-bind (r w) (sb-posix:pipe) (sb-posix:close r) %s))" % (
         c("signal", "unsigned-long", "int", "13", "unsigned-long", "0"), c("write", "long", "int", "w", "c-string", '"x"', "unsigned-long", "1")), outcome=died(KILLED)),

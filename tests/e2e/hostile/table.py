@@ -3,7 +3,7 @@
 A case is a name, the code, and what is to become of it. The code may be several evaluations; what all but the last one come
 to does not matter unless they say so. `check` is evaluated at the end and must give `state`: unless a case says otherwise the
 session has what test_hostile.py defined in it before. A case with `cure` leaves a Lisp alive that does not work as a Lisp any
-more, by no fault of the agent's: the way out of it is rollback-session.
+more, by no fault of the agent's: the way out of it is rollback-session. @FOLDER@ in the code is a folder of the case's own.
 """
 
 import collections

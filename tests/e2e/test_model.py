@@ -1,0 +1,332 @@
+"""A long random life of a session against a model of what its state must be: evaluations, errors, deaths, roll-backs, resets, look-ups, restarts."""
+
+import copy
+import os
+import re
+
+import mcp
+
+VARIABLES = ["*v%d*" % n for n in range(5)]
+FUNCTIONS = ["f%d" % n for n in range(4)]
+CHECK = "(list %s)" % " ".join(
+    ["(and (boundp '%s) (symbol-value '%s))" % (name, name) for name in VARIABLES]
+    + ["(and (fboundp '%s) (funcall '%s 1))" % (name, name) for name in FUNCTIONS]
+)
+DEATHS = (
+    ("(sb-ext:exit :abort t)", "PROCESS-EXITED"),
+    ("(sb-ext:exit :code 7)", "PROCESS-EXITED"),
+    ("(sb-posix:kill (sb-posix:getpid) 9)", "PROCESS-KILLED"),
+    ("(sb-posix:kill (sb-posix:getpid) 19)", "PROCESS-|TIMEOUT"),
+    ('(sb-alien:alien-funcall (sb-alien:extern-alien "_exit" (function sb-alien:void sb-alien:int)) 3)', "PROCESS-EXITED"),
+    ('(sb-alien:alien-funcall (sb-alien:extern-alien "abort" (function sb-alien:void)))', "PROCESS-"),
+    ("(sb-posix:close 3)", "PROCESS-"),
+    ("(sb-sys:without-interrupts (loop))", "TIMEOUT"),
+)
+LOOKUPS = ("session-info", "list-definitions", "list-errors", "list-checkpoints", "session-history", "list-sessions", "describe-symbol")
+
+
+class Variables(dict):
+    """The state: variables and functions, by name; a function adds its number to its argument."""
+
+    def printed(self):
+        values = [self.get(name) for name in VARIABLES] + [self[name] + 1 if name in self else None for name in FUNCTIONS]
+        return "(%s)" % " ".join("NIL" if value is None else str(value) for value in values)
+
+
+class Entered:
+    """An error that can be entered: the state at its point, what its restart does, and the definitions made since."""
+
+    def __init__(self, state, number, target):
+        self.state, self.number, self.target = copy.copy(state), number, target
+
+
+class Model(mcp.TestCase):
+    def begin(self):
+        self.generator = self.random()
+        self.story = []
+        self.forget()
+
+    def forget(self):
+        """What a reset leaves."""
+        self.state = Variables()
+        self.number = 0  # of the last evaluation
+        self.at = 0  # the evaluation whose state the session is in
+        self.states = {}  # by evaluation
+        self.names = {}  # of checkpoints: (evaluation, state)
+        self.errors = []  # newest first: Entered, or None for one that is text
+        self.definitions = []  # (evaluation, name, value, is_default); those undone are taken out
+        self.undone = []
+
+    def tell(self, *what):
+        self.story.append(" ".join(str(w) for w in what))
+
+    # Evaluations
+
+    def evaluated(self):
+        """The state now is the one after the evaluation that was just made."""
+        self.number += 1
+        self.at = self.number
+        for number in [n for n in self.states if n > self.at]:
+            del self.states[number]
+        self.states[self.at] = copy.copy(self.state)
+        self.undone = []
+
+    def evaluate(self, code, **named):
+        self.tell("evaluate", code)
+        return self.s.evaluate(code, **named)
+
+    def check(self):
+        report = self.s.evaluate(CHECK)
+        self.assertValue(report, self.state.printed())
+        self.assertEqual("", report.session, report.text)
+        self.evaluated()
+
+    def number_of(self):
+        return self.generator.randrange(1000)
+
+    def bound(self):
+        return [name for name in VARIABLES if name in self.state]
+
+    def define(self, name, value, is_default=False):
+        if not (is_default and name in self.state):
+            self.state[name] = value
+        self.definitions.append((self.number + 1, name, value, is_default))
+
+    def do_defvar(self):
+        name, value = self.generator.choice(VARIABLES), self.number_of()
+        report = self.evaluate("(defvar %s %d)" % (name, value))
+        self.assertValue(report, name.upper())
+        self.define(name, value, True)
+        self.evaluated()
+
+    def do_defparameter(self):
+        name, value = self.generator.choice(VARIABLES), self.number_of()
+        self.assertValue(self.evaluate("(defparameter %s %d)" % (name, value)), name.upper())
+        self.define(name, value)
+        self.evaluated()
+
+    def do_defun(self):
+        name, value = self.generator.choice(FUNCTIONS), self.number_of()
+        self.assertValue(self.evaluate("(defun %s (x) (+ x %d))" % (name, value)), name.upper())
+        self.define(name, value)
+        self.evaluated()
+
+    def do_setf(self):
+        if not self.bound():
+            return self.do_defvar()
+        name, value = self.generator.choice(self.bound()), self.number_of()
+        self.assertValue(self.evaluate("(setf %s %d)" % (name, value)), str(value))
+        self.state[name] = value
+        self.evaluated()
+
+    def do_incf(self):
+        if not self.bound():
+            return self.do_defvar()
+        name, value = self.generator.choice(self.bound()), self.number_of()
+        self.state[name] += value
+        self.assertValue(self.evaluate("(incf %s %d)" % (name, value)), str(self.state[name]))
+        self.evaluated()
+
+    # Errors: what was done before them stays done.
+
+    def do_error(self):
+        if not self.bound():
+            return self.do_defvar()
+        name, target, value = self.generator.choice(self.bound()), self.generator.choice(VARIABLES), self.number_of()
+        report = self.evaluate("(progn (setf %s %d) (setf (symbol-value '%s) (restart-case (error \"x\") (use-value (v) v))))" % (name, value, target))
+        self.assertErrorReport(report, "SIMPLE-ERROR")
+        self.state[name] = value
+        self.evaluated()
+        self.errors.insert(0, Entered(self.state, self.number, target))
+
+    def do_endless_loop(self):
+        if not self.bound():
+            return self.do_defvar()
+        name, value = self.generator.choice(self.bound()), self.number_of()
+        self.assertErrorReport(self.evaluate("(progn (setf %s %d) (loop))" % (name, value), timeout=0.5), "TIMEOUT")
+        self.state[name] = value
+        self.evaluated()
+        self.errors.insert(0, None)
+
+    def do_reader_error(self):
+        if not self.bound():
+            return self.do_defvar()
+        name, value = self.generator.choice(self.bound()), self.number_of()
+        report = self.evaluate("(setf %s %d) (list" % (name, value))
+        self.assertTrue(report.is_error, report.text)
+        # Forms are read one at a time; whether the first one ran is told by the state.
+        self.state[name] = value
+        self.evaluated()
+        self.errors.insert(0, None)
+
+    def do_restart(self):
+        choices = [n for n, error in enumerate(self.errors[:4], 1) if error is not None]
+        if not choices:
+            return self.do_error()
+        index, value = self.generator.choice(choices), self.number_of()
+        error = self.errors[index - 1]
+        self.tell("invoke-restart", index, value, "of the error in", error.number)
+        report = self.s.call("invoke-restart", restart="USE-VALUE", index=index, value="(* 1 %d)" % value)
+        self.assertValue(report, str(value))
+        self.state = copy.copy(error.state)
+        for number, name, number_value, is_default in self.definitions:
+            if number > error.number and not (is_default and name in self.state):
+                self.state[name] = number_value
+        self.state[error.target] = value
+        self.evaluated()
+
+    # Deaths: the session goes on from the state before.
+
+    def do_death(self):
+        *ordinary, endless = DEATHS
+        code, error_type = endless if self.generator.random() < 0.05 else self.generator.choice(ordinary)
+        code = "(progn (defparameter %s -1) (defun %s (x) (declare (ignore x)) :lost) %s)" % (self.generator.choice(VARIABLES), self.generator.choice(FUNCTIONS), code)
+        report = self.evaluate(code, timeout=1)
+        self.assertErrorReport(report)
+        self.assertRegex(report.error_type, error_type, report.text)
+        self.assertIn("goes on from the state before this evaluation", report.session)
+        self.number += 1
+        self.errors.insert(0, None)
+        self.undone = []
+
+    def do_death_between_calls(self):
+        pid = int(self.evaluate("(sb-posix:getpid)").value)
+        self.evaluated()
+        self.s.call("list-checkpoints")
+        os.kill(pid, 9)
+        mcp.wait_until(lambda: not mcp.is_alive(pid), 10, "the end of the process")
+        report = self.s.evaluate(CHECK)
+        self.assertValue(report, self.state.printed())
+        self.assertIn("Between two calls", report.session)
+        self.evaluated()
+
+    # Time travel
+
+    def return_to(self, number, state):
+        self.undone += [d for d in self.definitions if d[0] > number]
+        self.definitions = [d for d in self.definitions + self.undone if d[0] <= number]
+        self.definitions = sorted(set(self.definitions), key=lambda d: d[0])
+        self.state, self.at = copy.copy(state), number
+
+    def rollback(self, to):
+        self.tell("rollback to", to, "from", self.at)
+        reply = self.s.call("rollback-session", to=str(to))
+        match = re.match(r"Returned to the state after evaluation (\d+)\.", reply.text)
+        self.assertEqual(reply.is_error, match is None, reply.text)
+        return reply, match and int(match.group(1))
+
+    def listed(self):
+        text = self.s.call("list-checkpoints").text
+        return [int(n) for n in re.findall(r"^- after evaluation (\d+)", text, re.MULTILINE)]
+
+    def do_name(self):
+        name = "n%d" % self.generator.randrange(3)
+        self.tell("name", name, self.at)
+        reply = self.s.call("checkpoint-session", name=name)
+        self.assertFalse(reply.is_error, reply.text)
+        self.names[name] = (self.at, copy.copy(self.state))
+
+    def do_rollback_to_a_name(self):
+        name = "n%d" % self.generator.randrange(4)
+        reply, number = self.rollback(name)
+        self.assertEqual(name not in self.names, reply.is_error, reply.text)
+        if number is not None:
+            self.assertEqual(self.names[name][0], number, reply.text)
+            self.return_to(number, self.names[name][1])
+
+    def do_rollback_by_steps(self):
+        steps = self.generator.randint(1, 12)
+        reply, number = self.rollback(-steps)
+        if number is None:
+            self.assertEqual([], [n for n in self.listed() if n <= self.at - steps], reply.text)
+            return
+        self.assertLessEqual(number, self.at - steps, reply.text)
+        self.assertIn(number, self.all_states(), reply.text)
+        self.return_to(number, self.all_states()[number])
+
+    def all_states(self):
+        return {**{number: state for number, state in self.names.values()}, **self.states}
+
+    def do_rollback_and_forward(self):
+        before, state = self.at, copy.copy(self.state)
+        self.do_rollback_by_steps()
+        if self.at == before:
+            return
+        reply, number = self.rollback(before)
+        self.assertEqual(before, number, reply.text)
+        self.return_to(number, state)
+
+    def do_rollback_to_nowhere(self):
+        reply, number = self.rollback(self.generator.choice(("nowhere", self.number + 1, self.number + 1000)))
+        self.assertIsNone(number, reply.text)
+
+    def do_reset(self):
+        self.tell("reset")
+        self.assertFalse(self.s.call("reset-session").is_error)
+        self.forget()
+
+    def do_lookup(self):
+        tool = self.generator.choice(LOOKUPS)
+        self.tell("look up", tool)
+        reply = self.s.call(tool, {"name": "f0"} if tool == "describe-symbol" else {})
+        if tool == "list-definitions":
+            for name in self.state:
+                self.assertIn(name.upper(), reply.text)
+            for name in FUNCTIONS:
+                if name not in self.state:
+                    self.assertNotRegex(reply.text, r"(?m)\b%s\b" % name.upper())
+        elif tool == "session-history" and self.number:
+            self.assertIn("\n%d. " % self.number, reply.text)
+        elif tool == "list-checkpoints" and self.at:
+            self.assertIn("in the state after evaluation %d:" % self.at, reply.text)
+            for number in [int(n) for n in re.findall(r"^- after evaluation (\d+)", reply.text, re.MULTILINE)]:
+                self.assertIn(number, self.all_states(), reply.text)
+
+    def do_compile(self):
+        self.tell("compile-form")
+        self.assertFalse(self.s.call("compile-form", code="(defun f0 (x) (list x :compiled))").is_error)
+
+    weights = {
+        "defvar": 10, "defparameter": 6, "defun": 10, "setf": 10, "incf": 14, "error": 10, "endless_loop": 1, "reader_error": 3, "restart": 8,
+        "death": 8, "death_between_calls": 2, "name": 5, "rollback_to_a_name": 5, "rollback_by_steps": 8, "rollback_and_forward": 4,
+        "rollback_to_nowhere": 2, "reset": 1, "lookup": 10, "compile": 2,
+    }
+
+    def live(self, steps):
+        self.begin()
+        names, weights = list(self.weights), list(self.weights.values())
+        for step in range(steps):
+            action = self.generator.choices(names, weights)[0]
+            try:
+                getattr(self, "do_" + action)()
+                self.check()
+            except AssertionError as error:
+                raise AssertionError("step %d, %s: %s\nBefore that:\n%s" % (step, action, error, "\n".join(self.story[-25:]))) from error
+
+    def test_what_was_undone_stays_undone_when_a_later_state_is_returned_to(self):
+        self.s.evaluate("(defvar *a* 1)")
+        self.s.evaluate("(restart-case (error \"x\") (use-value (v) v))")
+        self.s.evaluate("(defun f () 1)")
+        self.s.call("rollback-session", to="2")
+        self.s.evaluate("(setf *a* 2)")
+        self.s.evaluate("(setf *a* 3)")
+        self.s.call("rollback-session", to="-1")
+        self.assertEvaluates("(list *a* (fboundp 'f))", "(2 NIL)")
+        self.assertIn(";; (defun f () 1)", self.s.call("session-history", format="lisp").text)
+        self.assertValue(self.s.call("invoke-restart", restart="USE-VALUE", value="5", index=1), "5")
+        self.assertEvaluates("(fboundp 'f)", "NIL")
+
+    def test_three_hundred_steps_of_every_kind(self):
+        self.live(300)
+
+    def test_without_a_reset_for_long(self):
+        self.weights = dict(self.weights, reset=0, death=3, endless_loop=0)
+        self.live(400)
+
+    def test_many_deaths_and_returns(self):
+        self.weights = dict(self.weights, death=30, rollback_by_steps=20, rollback_to_a_name=20, endless_loop=0)
+        self.live(150)
+
+
+if __name__ == "__main__":
+    mcp.main()
