@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -45,6 +46,7 @@ struct worker {
     struct child *child;     /* NULL while the pid is unknown */
     struct outputs *outputs;
     int last_id;
+    uint64_t random; /* never 0 */
     bool is_dead;     /* reaped; what it left is being read */
     bool is_pristine; /* a copy that has run nothing: it cannot have children */
     bool is_ending;   /* in gone() */
@@ -211,6 +213,8 @@ static struct worker *make(uv_loop_t *loop, struct children *children, const str
     w->events = *events;
     w->state = WORKER_STARTING;
     w->outputs = outputs;
+    if (getrandom(&w->random, sizeof w->random, GRND_NONBLOCK) != (ssize_t)sizeof w->random || w->random == 0)
+        w->random = uv_hrtime() | 1;
     struct channel_events channel_events = {.on_message = on_message, .on_closed = on_closed, .arg = w};
     w->channel = channel_new(loop, fd, &channel_events);
     return w;
@@ -293,10 +297,26 @@ void worker_free(struct worker *w)
         destroy(w);
 }
 
+/*
+ * Ids are not to be guessed: the user's code can write to the channel too, and an answer that it forged must not fit the next
+ * request. Xorshift (Marsaglia 2003), seeded by the kernel; code that reads the agent's memory can still lie about itself.
+ */
+static int next_id(struct worker *w)
+{
+    int id;
+    do {
+        w->random ^= w->random << 13;
+        w->random ^= w->random >> 7;
+        w->random ^= w->random << 17;
+        id = (int)(w->random >> 33);
+    } while (id == 0 || id == w->last_id);
+    return id;
+}
+
 static int send_call(struct worker *w, const struct strbuf *request, const int *descriptors, size_t count)
 {
     CHECK(w->state == WORKER_IDLE);
-    w->last_id = w->last_id == INT32_MAX ? 1 : w->last_id + 1;
+    w->last_id = next_id(w);
     struct strbuf frame;
     strbuf_init(&frame, 0);
     size_t at = frame_begin(&frame);

@@ -431,6 +431,15 @@ void session_action_finish(struct session *s, struct event *e)
     }
 }
 
+/* What cannot be read later from a copy is read now. */
+static void examine(struct session *s)
+{
+    char request[64];
+    snprintf(request, sizeof request, ":frames :from 0 :count %d :locals t", FRAMES_EXAMINED);
+    session_enter_state(s, SESSION_EXAMINING, EXAMINE_MS);
+    session_call(s, request);
+}
+
 void session_action_freeze(struct session *s, struct event *e)
 {
     struct error_record *r = error_record_new(e->document);
@@ -459,10 +468,16 @@ void session_action_freeze(struct session *s, struct event *e)
         session_deliver_error(s, op, r);
     struct err err;
     struct worker_events events = session_record_events(r);
-    if (is_enterable && worker_is_alive(s->worker))
-        r->frozen = session_fork_from(s->worker, &events, &err);
-    if (is_enterable && r->frozen != NULL) {
+    bool may_copy = limits_int(&s->limits, LIMIT_CHECKPOINTS) > 0;
+    /* ${r} is gone already if it was a look-up's. */
+    struct worker *frozen = NULL;
+    if (is_enterable && may_copy && worker_is_alive(s->worker))
+        frozen = r->frozen = session_fork_from(s->worker, &events, &err);
+    if (frozen != NULL) {
         session_enter_state(s, SESSION_FREEZING, FREEZE_MS);
+    } else if (is_enterable && !may_copy) {
+        r->why_not_frozen = xstrdup("This session makes no copies of itself (checkpoint-limit is 0).");
+        examine(s);
     } else {
         session_enter_state(s, SESSION_ABORTING, ABORT_MS);
         session_call(s, ":abort");
@@ -485,10 +500,7 @@ void session_action_frozen(struct session *s, struct event *e)
         const char *why = sexp_string(sexp_nth(sexp_root(e->document), 2), NULL);
         s->examined->why_not_frozen = xstrdup(why == NULL ? "the Lisp could not be copied" : why);
         error_record_thaw(s->examined);
-        char request[64];
-        snprintf(request, sizeof request, ":frames :from 0 :count %d :locals t", FRAMES_EXAMINED);
-        session_enter_state(s, SESSION_EXAMINING, EXAMINE_MS);
-        session_call(s, request);
+        examine(s);
     } else {
         session_enter_state(s, SESSION_ABORTING, time_to_unwind(s));
         session_call(s, ":abort");

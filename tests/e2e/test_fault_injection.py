@@ -91,7 +91,8 @@ class FaultInjection(mcp.TestCase):
             self.assertTrue(self.s.inbox.empty(), "an answer to nothing")
         self.reset_all()
         mcp.wait_until(lambda: self.descriptors() <= descriptors, 5, "descriptors as few as before (%d, now %d)" % (descriptors, self.descriptors()))
-        self.assertLess(self.memory_kib(), memory + 8192)
+        # The address sanitizer keeps what was freed for a while.
+        self.assertLess(self.memory_kib(), memory + (65536 if os.environ.get("CL_MCP_TEST_SANITIZED") else 8192))
 
     def test_any_lisp_is_killed_at_any_moment(self):
         self.run_rounds(rounds=8, requests=60, kills=25)
