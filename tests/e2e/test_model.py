@@ -52,6 +52,7 @@ class Model(mcp.TestCase):
         self.number = 0  # of the last evaluation
         self.at = 0  # the evaluation whose state the session is in
         self.states = {}  # by evaluation
+        self.parents = {}  # of evaluations: the one whose state they began with
         self.names = {}  # of checkpoints: (evaluation, state)
         self.errors = []  # newest first: Entered, or None for one that is text
         self.definitions = []  # (evaluation, name, value, is_default); those undone are taken out
@@ -65,6 +66,7 @@ class Model(mcp.TestCase):
     def evaluated(self):
         """The state now is the one after the evaluation that was just made."""
         self.number += 1
+        self.parents[self.number] = self.at
         self.at = self.number
         for number in [n for n in self.states if n > self.at]:
             del self.states[number]
@@ -238,7 +240,11 @@ class Model(mcp.TestCase):
         steps = self.generator.randint(1, 12)
         reply, number = self.rollback(-steps)
         if number is None:
-            self.assertEqual([], [n for n in self.listed() if n <= self.at - steps], reply.text)
+            # What was undone and what died is no step.
+            back = self.at
+            for _ in range(steps):
+                back = self.parents.get(back, 0)
+            self.assertEqual([], [n for n in self.listed() if n <= back], reply.text)
             return
         self.assertLessEqual(number, self.at - steps, reply.text)
         self.assertIn(number, self.all_states(), reply.text)
