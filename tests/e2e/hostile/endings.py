@@ -88,7 +88,7 @@ CASES = [
     case("SIGURG ignored, then a loop", "(progn %s (loop))" % c("signal", "unsigned-long", "int", "23", "unsigned-long", "1"), outcome=STOPPED),
     case("SIGURG with a handler of the user's, then a loop", "(progn (sb-sys:enable-interrupt 23 (lambda (a b c) (declare (ignore a b c)))) (loop))", outcome=STOPPED),
     case("a real-time signal", raise_signal(40)),
-    case("a flood of SIGPROF", "(progn %s (loop repeat 3000000 do (list 1)) :alive)" % (
+    case("a flood of SIGPROF", "(progn %s (loop))" % (
         "(let ((v (make-array 4 :element-type '(unsigned-byte 64) :initial-contents '(0 100 0 100)))) (sb-sys:with-pinned-objects (v) %s))" % c(
             "setitimer", "int", "int", "2", "sb-sys:system-area-pointer", "(sb-sys:vector-sap v)", "unsigned-long", "0")), "(+ 1 2)"),
     case("an alarm that rings between two calls", "(progn %s :set)" % (
