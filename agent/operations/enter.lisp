@@ -4,7 +4,8 @@
 (in-package #:cl-mcp-agent)
 
 (defun frame-number (number)
-  "Return frame NUMBER as the report counts them; NIL for the last one, which stands for the form."
+  "Return frame NUMBER as the report counts them; NIL for the last one, which stands for the form.
+The second value is true if there is no such frame."
   (let ((left number))
     (map-frames (lambda (frame name)
                   (declare (ignore name))
@@ -13,7 +14,7 @@
                   (decf left)
                   nil)
                 *error-frame* +frames-walked+)
-    nil))
+    (values nil (plusp left))))
 
 (defun frame-bindings (frame)
   "List (SYMBOL VALUE) for the variables of FRAME that code can name; of two with one name the first."
@@ -41,21 +42,29 @@ that is thrown away."
           collect form)))
 
 (define-operation :evaluate-in-frame (arguments)
-  (if (null *error-frame*)
-      (list *id* :refused "There is no error.")
-      (let ((frame (frame-number (getf arguments :frame 0)))
-            (text (getf arguments :code)))
-        (call-as-evaluation
-         (lambda ()
-           (let* ((*current-form* nil)
-                  (form (list* 'progn (read-forms text))))
-             (setf *current-form* (list form))
-             (evaluate-form-by
-              (lambda ()
-                (if frame
-                    (evaluate-in-frame frame form)
-                    (eval form))))))
-         arguments))))
+  (multiple-value-bind (frame absent)
+      (if *error-frame*
+          (frame-number (getf arguments :frame 0))
+          (values nil nil))
+    (cond ((null *error-frame*)
+           (list *id* :refused "There is no error."))
+          (absent
+           (list *id* :refused "This error has no such frame; get-backtrace shows which there are."))
+          (t
+           (evaluate-text-in-frame frame (getf arguments :code) arguments)))))
+
+(defun evaluate-text-in-frame (frame text arguments)
+  (call-as-evaluation
+   (lambda ()
+     (let* ((*current-form* nil)
+            (form (list* 'progn (read-forms text))))
+       (setf *current-form* (list form))
+       (evaluate-form-by
+        (lambda ()
+          (if frame
+              (evaluate-in-frame frame form)
+              (eval form))))))
+   arguments))
 
 (defun find-shown-restart (designator)
   "Return the restart with this name or number as the report shows them, or NIL."
