@@ -264,6 +264,7 @@ int main(int argc, char **argv)
 {
     open_standard_descriptors();
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* a save that hits a limit on file sizes fails; we do not die of it */
     struct options options;
     enum options_outcome outcome = options_parse(&options, argc, argv);
     int status = outcome == OPTIONS_WRONG ? 2 : 0;

@@ -36,7 +36,7 @@ static void drop_oldest(struct journal *j)
     j->dropped++;
 }
 
-void journal_add(struct journal *j, uint64_t evaluation, const char *code, size_t len, const char *package, enum journal_outcome outcome)
+void journal_add(struct journal *j, uint64_t evaluation, uint64_t parent, const char *code, size_t len, const char *package, enum journal_outcome outcome)
 {
     while (j->count > 0 && (j->count >= JOURNAL_ENTRIES || j->bytes + len > JOURNAL_BYTES))
         drop_oldest(j);
@@ -48,7 +48,7 @@ void journal_add(struct journal *j, uint64_t evaluation, const char *code, size_
         j->entries = xrealloc(j->entries, j->capacity * sizeof *j->entries);
     }
     struct journal_entry *e = &j->entries[j->first + j->count++];
-    *e = (struct journal_entry){.evaluation = evaluation, .code_len = len, .outcome = outcome};
+    *e = (struct journal_entry){.evaluation = evaluation, .parent = parent, .code_len = len, .outcome = outcome};
     e->code = xmemdup0(code, len);
     e->package = xstrdup(package);
     clock_gettime(CLOCK_REALTIME, &e->when);
@@ -60,24 +60,34 @@ struct journal_entry *journal_at(const struct journal *j, size_t n)
     return n < j->count ? &j->entries[j->first + n] : NULL;
 }
 
-size_t journal_undo_after(struct journal *j, uint64_t evaluation)
+void journal_copy(struct journal *to, const struct journal *from)
 {
-    size_t undone = 0;
-    for (size_t i = j->count; i > 0; i--) {
-        struct journal_entry *e = journal_at(j, i - 1);
-        if (e->evaluation <= evaluation)
-            break;
-        undone += !e->is_undone;
-        e->is_undone = true;
+    journal_init(to);
+    for (size_t i = 0; i < from->count; i++) {
+        const struct journal_entry *e = journal_at(from, i);
+        journal_add(to, e->evaluation, e->parent, e->code, e->code_len, e->package, e->outcome);
+        struct journal_entry *copy = journal_at(to, i);
+        copy->is_undone = e->is_undone;
+        copy->when = e->when;
     }
-    return undone;
+    to->dropped = from->dropped;
 }
 
-void journal_redo_until(struct journal *j, uint64_t evaluation)
+void journal_settle(struct journal *j, uint64_t at)
 {
     for (size_t i = j->count; i > 0; i--) {
         struct journal_entry *e = journal_at(j, i - 1);
-        if (e->evaluation <= evaluation)
-            e->is_undone = false;
+        /* An evaluation that is not kept here (it had no code) stands for the newest one before it. */
+        e->is_undone = e->evaluation > at || e->outcome == JOURNAL_DIED;
+        if (!e->is_undone)
+            at = e->parent;
     }
+}
+
+bool journal_is_live(const struct journal *j, uint64_t evaluation)
+{
+    for (size_t i = 0; i < j->count; i++)
+        if (journal_at(j, i)->evaluation == evaluation)
+            return !journal_at(j, i)->is_undone;
+    return true;
 }

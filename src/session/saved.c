@@ -141,12 +141,14 @@ static bool sync_path(const char *path, int flags, struct err *err)
     return ok || err_set_errno(err, ERR_SYSTEM, e, "cannot sync %s", path);
 }
 
-static char *old_image(const char *description)
+/* The image that the description names, if the description is of the same session: nobody else's is dropped. */
+static char *old_image(const char *description, const char *session)
 {
     json_t *old = json_load_file(description, 0, NULL);
     const char *image = json_string_value(json_object_get(old, "image"));
+    const char *name = json_string_value(json_object_get(old, "name"));
     char *path = NULL;
-    if (image != NULL && strchr(image, '/') == NULL) {
+    if (image != NULL && name != NULL && strcmp(name, session) == 0 && strchr(image, '/') == NULL) {
         struct strbuf b;
         strbuf_init(&b, 0);
         strbuf_addf(&b, "%.*s/%s", (int)(strrchr(description, '/') - description), description, image);
@@ -178,7 +180,7 @@ static void commit_work(uv_work_t *work)
     char hash[20];
     c->ok = sync_path(c->image, O_RDONLY, &c->err) && hash_ends(c->image, &c->size, hash, &c->err);
     if (c->ok) {
-        char *old = old_image(c->description);
+        char *old = old_image(c->description, json_string_value(json_object_get(c->content, "name")));
         json_object_set_new(c->content, "size", json_integer((json_int_t)c->size));
         json_object_set_new(c->content, "hash", json_string(hash));
         c->ok = write_description(c, &c->err);
@@ -211,7 +213,7 @@ static json_t *journal_content(const struct journal *journal)
     json_t *array = json_array();
     const struct journal_entry *e;
     for (size_t i = 0; journal != NULL && (e = journal_at(journal, i)) != NULL; i++)
-        json_array_append_new(array, json_pack("{s:I, s:o, s:s, s:i, s:b, s:I}", "evaluation", (json_int_t)e->evaluation, "code",
+        json_array_append_new(array, json_pack("{s:I, s:I, s:o, s:s, s:i, s:b, s:I}", "evaluation", (json_int_t)e->evaluation, "parent", (json_int_t)e->parent, "code",
                                                json_stringn_nocheck(e->code, e->code_len), "package", e->package, "outcome", (int)e->outcome,
                                                "undone", (int)e->is_undone, "when", (json_int_t)e->when.tv_sec));
     return array;
@@ -255,8 +257,8 @@ static void read_journal(const json_t *array, struct journal *journal)
         const char *package = json_string_value(json_object_get(e, "package"));
         if (!json_is_string(code) || package == NULL || outcome < JOURNAL_OK || outcome > JOURNAL_DIED)
             continue;
-        journal_add(journal, (uint64_t)json_integer_value(json_object_get(e, "evaluation")), json_string_value(code), json_string_length(code),
-                    package, (enum journal_outcome)outcome);
+        journal_add(journal, (uint64_t)json_integer_value(json_object_get(e, "evaluation")), (uint64_t)json_integer_value(json_object_get(e, "parent")),
+                    json_string_value(code), json_string_length(code), package, (enum journal_outcome)outcome);
         journal_at(journal, journal->count - 1)->is_undone = json_is_true(json_object_get(e, "undone"));
     }
 }
@@ -269,9 +271,12 @@ static bool check(const struct saved_store *store, const char *name, const json_
     const char *package = json_string_value(json_object_get(d, "package"));
     const char *hash = json_string_value(json_object_get(d, "hash"));
     const char *when = json_string_value(json_object_get(d, "when"));
+    const char *saved_name = json_string_value(json_object_get(d, "name"));
     json_int_t size = json_integer_value(json_object_get(d, "size"));
     if (format == NULL || strcmp(format, FORMAT) != 0 || image == NULL || strchr(image, '/') != NULL || wrote == NULL || package == NULL || hash == NULL || when == NULL)
         return err_set(err, ERR_INVALID, "The saved session %s cannot be used: its description is not one of ours.", name);
+    if (saved_name == NULL || strcmp(saved_name, name) != 0)
+        return err_set(err, ERR_INVALID, "The saved session %s cannot be used: its description is of another session.", name);
     if (lisp[0] != '\0' && strcmp(lisp, wrote) != 0)
         return err_set(err, ERR_INVALID, "The saved session %s cannot be used: it was saved by %s, and this is %s.", name, wrote, lisp);
     char actual_hash[20];

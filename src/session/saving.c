@@ -22,6 +22,7 @@ struct saving {
     struct worker *worker;   /* the copy; NULL once it has ended */
     uv_timer_t *timer;
     struct saved saved;
+    struct journal journal; /* as it was when the copy was made */
     uint64_t started_at;
     char *refusal;
     bool is_committing;
@@ -38,6 +39,7 @@ static void saving_free(struct saving *v)
     worker_free(v->worker);
     uv_close((uv_handle_t *)v->timer, free_handle);
     saved_fini(&v->saved);
+    journal_fini(&v->journal);
     free(v->refusal);
     free(v);
 }
@@ -114,7 +116,7 @@ static void on_gone(void *arg, const struct child_end *end)
     if (v->refusal == NULL && end->is_known && end->signal == 0 && end->exit_code == 0 && access(v->saved.image, R_OK) == 0) {
         v->is_committing = true;
         uv_timer_stop(v->timer);
-        saved_commit(v->session->all->store, &v->saved, &v->session->journal, on_committed, v);
+        saved_commit(v->session->all->store, &v->saved, &v->journal, on_committed, v);
         return;
     }
     unlink(v->saved.image);
@@ -152,6 +154,7 @@ bool saving_start(struct session *s, struct operation *op)
     v->op = op;
     v->started_at = uv_now(s->all->loop);
     v->saved = (struct saved){.name = xstrdup(s->name), .image = path, .lisp = xstrdup(zygote_lisp(s->all->zygote)), .package = xstrdup(session_package(s)), .evaluations = s->at};
+    journal_copy(&v->journal, &s->journal);
     struct worker_events events = {.on_ready = on_ready, .on_reply = on_reply, .on_progress = on_progress, .on_gone = on_gone, .arg = v};
     int channel;
     v->worker = worker_new_copy(s->worker, &events, &channel, &err);

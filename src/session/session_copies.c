@@ -176,8 +176,8 @@ void session_action_kept(struct session *s, struct event *e)
 {
     bool ok = session_is_reply(e->document, "ok");
     double ms = (double)(uv_hrtime() - s->forked_at) / 1e6;
-    /* The lesser of the last two: one that the scheduler held up says nothing about the next. */
-    s->fork_ms = s->last_fork_ms > 0 && s->last_fork_ms < ms ? s->last_fork_ms : ms;
+    /* The lesser of the last two, nothing after the first: one that the scheduler held up, or that had to gather a restored image, says nothing about the next. */
+    s->fork_ms = s->last_fork_ms < ms ? s->last_fork_ms : ms;
     s->last_fork_ms = ms;
     struct checkpoint *cp = s->making;
     s->making = NULL;

@@ -139,7 +139,7 @@ void session_action_mourn(struct session *s, struct event *e)
         free(s->killer);
         s->killer = xstrdup(strbuf_string(&op->code));
     }
-    struct checkpoint *newest = checkpoints_newest(&s->checkpoints, s->died_at);
+    struct checkpoint *newest = session_newest_checkpoint(s, s->died_at);
     s->best = newest == NULL ? 0 : newest->evaluation;
     if (is_suspect && newest != NULL && newest->evaluation == s->at)
         checkpoint_drop(newest);

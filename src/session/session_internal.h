@@ -231,6 +231,9 @@ struct error_record *session_record_of_death(struct session *s, const struct chi
 
 /* session_return.c: returning to a state that lives */
 
+/* session_newest_checkpoint(s, most): of a state after at most ${most} evaluations that is on the way to that of now; NULL if there is none. */
+struct checkpoint *session_newest_checkpoint(const struct session *s, uint64_t most);
+
 /* session_go_back(s): to the newest checkpoint there is, or to the beginning. session_ask_source(s): ask the checkpoint that is returned to for a copy. session_lower_best(s): a checkpoint was killed from outside. */
 void session_go_back(struct session *s);
 void session_ask_source(struct session *s);

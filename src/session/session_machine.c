@@ -72,7 +72,7 @@ void session_write_journal(struct session *s, const struct operation *op, enum j
         return;
     s->evaluations++;
     if (op->has_code)
-        journal_add(&s->journal, s->evaluations, op->code.bytes == NULL ? "" : op->code.bytes, op->code.len, op->package, outcome);
+        journal_add(&s->journal, s->evaluations, s->at, op->code.bytes == NULL ? "" : op->code.bytes, op->code.len, op->package, outcome);
 }
 
 /* Deliver an error; a record that is not to be kept is freed. */

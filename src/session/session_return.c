@@ -20,10 +20,18 @@
 
 static void return_to(struct session *s, struct checkpoint *cp);
 
+struct checkpoint *session_newest_checkpoint(const struct session *s, uint64_t most)
+{
+    struct checkpoint *cp = checkpoints_newest(&s->checkpoints, most);
+    while (cp != NULL && cp->evaluation > 0 && !journal_is_live(&s->journal, cp->evaluation))
+        cp = checkpoints_newest(&s->checkpoints, cp->evaluation - 1);
+    return cp;
+}
+
 /* A checkpoint was killed from outside: its state was no worse than the others, so that what came after them is worth evaluating again. */
 void session_lower_best(struct session *s)
 {
-    const struct checkpoint *cp = checkpoints_newest(&s->checkpoints, s->died_at);
+    const struct checkpoint *cp = session_newest_checkpoint(s, s->died_at);
     s->best = cp == NULL ? 0 : cp->evaluation;
 }
 
@@ -104,7 +112,7 @@ static struct checkpoint *rollback_target(struct session *s, const char *to)
     char *end;
     long n = strtol(to, &end, 10);
     if (cp == NULL && *end == '\0' && end != to && n < 0)
-        cp = checkpoints_newest(&s->checkpoints, evaluations_back(s, (uint64_t)-n));
+        cp = session_newest_checkpoint(s, evaluations_back(s, (uint64_t)-n));
     else if (cp == NULL && *end == '\0' && end != to && n >= 0) {
         cp = checkpoints_newest(&s->checkpoints, (uint64_t)n);
         if (cp != NULL && cp->evaluation != (uint64_t)n)
@@ -159,7 +167,7 @@ void session_go_back(struct session *s)
 {
     worker_free(s->worker);
     s->worker = NULL;
-    struct checkpoint *cp = checkpoints_newest(&s->checkpoints, s->died_at);
+    struct checkpoint *cp = session_newest_checkpoint(s, s->died_at);
     if (cp != NULL) {
         return_to(s, cp);
         return;
@@ -300,15 +308,9 @@ void session_bury(struct session *s)
     }
     if (!is_complete)
         add_undone(s, out, s->replayed > 0 ? "\nEvaluated since that state:" : "\nUndone:");
-    journal_undo_after(&s->journal, s->at);
-    for (size_t i = 0; s->replayed > 0 && i < s->journal.count; i++) {
-        /* What was evaluated again is the session's history still. */
-        struct journal_entry *entry = journal_at(&s->journal, i);
-        if (entry->evaluation > s->at && entry->evaluation <= s->died_at && entry->outcome != JOURNAL_DIED)
-            entry->is_undone = false;
-    }
     if (s->replayed > 0)
-        s->at = s->died_at;
+        s->at = s->died_at; /* what was evaluated again is the session's history still */
+    journal_settle(&s->journal, s->at);
     bool was_restored = s->is_restoring;
     s->is_returning = s->is_restoring = false;
     s->is_unproven = !was_restored;
@@ -317,7 +319,6 @@ void session_bury(struct session *s)
     if (op != NULL && was_restored) {
         session_deliver(s, op, &(struct outcome){.kind = OUTCOME_OK, .text = strbuf_string(out)});
     } else if (op != NULL && op->kind == OPERATION_ROLLBACK) {
-        journal_redo_until(&s->journal, s->at);
         s->is_unproven = false;
         session_deliver(s, op, &(struct outcome){.kind = OUTCOME_OK, .text = strbuf_string(out)});
     } else if (op != NULL && r != NULL) {

@@ -243,12 +243,22 @@ static json_t *check_number(const struct tool_argument *a, const json_t *given, 
     return json_real(value);
 }
 
+/* Text for the Lisp goes there whole; a name, a path and the like are C strings further on. */
+static bool may_hold_nul(const struct tool_argument *a)
+{
+    return strcmp(a->name, "code") == 0 || strcmp(a->name, "value") == 0 || strcmp(a->name, "pattern") == 0;
+}
+
 static json_t *check_string(const struct tool_argument *a, const json_t *given, struct err *err)
 {
     size_t i;
 
     if (!json_is_string(given))
         return reject(a, given, err);
+    if (!a->choices && !may_hold_nul(a) && strlen(json_string_value(given)) != json_string_length(given)) {
+        err_set(err, ERR_INVALID, "Argument %s must not hold a NUL character", a->name);
+        return NULL;
+    }
     if (!a->choices)
         return json_stringn(json_string_value(given), json_string_length(given));
     for (i = 0; a->choices[i]; i++) {
