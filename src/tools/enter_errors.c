@@ -2,8 +2,10 @@
  * evaluate-in-frame and invoke-restart: step into an error whose process is frozen.
  */
 #include <string.h>
+#include <strings.h>
 
 #include "base/text.h"
+#include "scan/scan.h"
 #include "session/journal.h"
 #include "tools/call.h"
 
@@ -57,7 +59,14 @@ static void evaluate_in_frame(struct tool_call *call)
     strbuf_fini(&request);
 }
 
-/* What was evaluated since the error, of which the definitions are evaluated again so that the fix made in an ordinary call is there when the computation goes on. Returns how many that were. */
+/* One form that begins with DEF: it comes along whole. What else an evaluation may be cannot be told from outside the Lisp. */
+static bool is_definition(const struct journal_entry *entry)
+{
+    const char *code = entry->code + strspn(entry->code, " \t\r\n");
+    return strncasecmp(code, "(def", 4) == 0 && scan_text(entry->code, entry->code_len).forms == 1;
+}
+
+/* What was evaluated since the error, of which the definitions are evaluated again so that the fix made in an ordinary call is there when the computation goes on. Returns how many did more than define something. */
 static size_t add_definitions(struct strbuf *request, const struct session *s, uint64_t since)
 {
     size_t count = 0;
@@ -68,7 +77,7 @@ static size_t add_definitions(struct strbuf *request, const struct session *s, u
     for (size_t i = 0; (entry = journal_at(journal, i)) != NULL; i++) {
         if (entry->evaluation <= since || entry->is_undone || entry->outcome == JOURNAL_DIED)
             continue;
-        count++;
+        count += !is_definition(entry);
         sexp_write_open(request);
         sexp_write_string(request, entry->code, entry->code_len);
         sexp_write_string(request, entry->package, strlen(entry->package));
@@ -84,7 +93,7 @@ static void on_resumed(struct tool_call *call, const struct outcome *o)
     if (o->kind == OUTCOME_OK && call->since > 0) {
         strbuf_addf(session_notice(o->session), "The session goes on from where the error stood. Of the ");
         text_add_count(session_notice(o->session), call->since, "evaluation");
-        strbuf_addf(session_notice(o->session), " since then the definitions came along; what else they did is in the state after evaluation %zu (rollback-session).\n", call->step);
+        strbuf_addf(session_notice(o->session), " since then that did more than define something, only the definitions came along; what else they did is in the state after evaluation %zu (rollback-session).\n", call->step);
     }
     call_report(call, o);
 }
