@@ -310,20 +310,31 @@ struct child *child_spawn(struct children *c, const struct child_spec *spec, chi
     return new_child(c, pid, on_exit, arg);
 }
 
-struct child *child_adopt(struct children *c, pid_t pid, child_on_exit *on_exit, void *arg)
+/* The last end that was remembered under this number, forgotten now; valid until the next one is remembered. NULL: there is none. */
+static const struct early_end *take_early_end(struct children *c, pid_t pid)
 {
-    CHECK(pid > 1);
-    struct child *child = new_child(c, pid, on_exit, arg);
-    /* Numbers come again: an end that was remembered is this one's only if there is no such child to wait for. */
-    siginfo_t info;
-    bool is_there = waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
+    const struct early_end *last = NULL;
     for (size_t k = 0; k < EARLY_ENDS; k++) {
         struct early_end *end = &c->early[(c->early_next + k) % EARLY_ENDS]; /* the oldest first */
         if (end->pid != pid)
             continue;
         end->pid = 0;
-        if (is_there)
-            continue;
+        last = end;
+    }
+    return last;
+}
+
+struct child *child_adopt(struct children *c, pid_t pid, child_on_exit *on_exit, void *arg)
+{
+    CHECK(pid > 1);
+    /* Numbers come again: an end that was remembered is this one's only if there is no such child to wait for. */
+    siginfo_t info;
+    bool is_there = waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
+    const struct early_end *end = take_early_end(c, pid);
+    if (!is_there && end == NULL)
+        return NULL;
+    struct child *child = new_child(c, pid, on_exit, arg);
+    if (!is_there) {
         child->has_exited = true;
         child->status = end->status;
         uv_async_send(c->wake);

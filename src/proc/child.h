@@ -56,7 +56,7 @@ struct child *child_spawn(struct children *c, const struct child_spec *spec, chi
  * Take charge of a process that another of our children made for us by clone(CLONE_PARENT).
  * It may have ended already: its end was remembered and on_exit comes from the loop all the same.
  *
- * Returns     given
+ * Returns     given; NULL if no child of ours has or had that number, so that nobody can make us signal a stranger
  */
 struct child *child_adopt(struct children *c, pid_t pid, child_on_exit *on_exit, void *arg);
 
