@@ -116,6 +116,7 @@ static const struct figure round_trips[] = {
 
 struct bench {
     const char *server_path, *lisp, *bare_path;
+    const char *checkpoints; /* "on" or "off", as the server's option takes it */
     struct peer server, bare;
     long last_id;
     struct strbuf line;
@@ -169,7 +170,7 @@ static void shake_hands(struct bench *b, struct peer *server)
 static void start_server(struct bench *b, struct peer *server, const char *path,
                          const char *const *environment)
 {
-    const char *const argv[] = {path, "--no-userinit", "--lisp", b->lisp, NULL};
+    const char *const argv[] = {path, "--no-userinit", "--checkpoints", b->checkpoints, "--lisp", b->lisp, NULL};
     peer_start(server, "the server", argv, environment, '\n');
 }
 
@@ -604,8 +605,8 @@ static void run(struct bench *b, bool calls_only)
 
 int main(int argc, char **argv)
 {
-    static const struct option options[] = {{"lisp", 1, NULL, 'l'}, {"calls", 0, NULL, 'c'}, {0}};
-    struct bench b = {.lisp = "sbcl"};
+    static const struct option options[] = {{"lisp", 1, NULL, 'l'}, {"calls", 0, NULL, 'c'}, {"checkpoints", 1, NULL, 'k'}, {0}};
+    struct bench b = {.lisp = "sbcl", .checkpoints = "off"};
     bool calls_only = false;
     int key;
     while ((key = getopt_long(argc, argv, "", options, NULL)) != -1) {
@@ -613,12 +614,14 @@ int main(int argc, char **argv)
             b.lisp = optarg;
         else if (key == 'c')
             calls_only = true;
+        else if (key == 'k')
+            b.checkpoints = optarg;
         else
             return 2;
     }
     if (argc - optind != 2) {
-        fprintf(stderr, "usage: bench [--lisp PROGRAM] [--calls] SERVER BARE.LISP\n"
-                        "--calls: round trips and rates only\n");
+        fprintf(stderr, "usage: bench [--lisp PROGRAM] [--calls] [--checkpoints on|off] SERVER BARE.LISP\n"
+                        "--calls: round trips and rates only; --checkpoints: as the server's option, off unless given\n");
         return 2;
     }
     b.server_path = argv[optind];
