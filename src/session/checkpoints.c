@@ -120,13 +120,3 @@ struct checkpoint *checkpoints_named(const struct checkpoints *c, const char *na
     }
     return NULL;
 }
-
-struct checkpoint *checkpoints_oldest_unnamed(const struct checkpoints *c)
-{
-    for (struct list *node = c->all.next; node != &c->all; node = node->next) {
-        struct checkpoint *cp = list_entry(node, struct checkpoint, node);
-        if (cp->name == NULL)
-            return cp;
-    }
-    return NULL;
-}

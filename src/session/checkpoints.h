@@ -48,9 +48,8 @@ void checkpoints_thin(struct checkpoints *c, size_t most);
 /* checkpoints_drop_after(c, evaluation): drop the unnamed ones of later states. */
 void checkpoints_drop_after(struct checkpoints *c, uint64_t evaluation);
 
-/* checkpoints_newest(c, most): the newest one of a state after at most ${most} evaluations; NULL if there is none. checkpoints_named(c, name). checkpoints_oldest_unnamed(c). */
+/* checkpoints_newest(c, most): the newest one of a state after at most ${most} evaluations; NULL if there is none. checkpoints_named(c, name). */
 struct checkpoint *checkpoints_newest(const struct checkpoints *c, uint64_t most);
 struct checkpoint *checkpoints_named(const struct checkpoints *c, const char *name);
-struct checkpoint *checkpoints_oldest_unnamed(const struct checkpoints *c);
 
 #endif

@@ -95,6 +95,16 @@ bool call_boolean(const struct tool_call *call, const char *name)
     return json_is_true(json_object_get(call->arguments, name));
 }
 
+void call_write_string(const struct tool_call *call, struct strbuf *request, const char *argument)
+{
+    size_t len;
+    const char *text = call_string(call, argument, &len);
+    if (text == NULL)
+        return;
+    sexp_write_symbol(request, argument);
+    sexp_write_string(request, text, len);
+}
+
 struct session *call_session(struct tool_call *call)
 {
     const char *name = call_string(call, "session", NULL);

@@ -37,6 +37,12 @@ const char *call_string(const struct tool_call *call, const char *name, size_t *
 double call_number(const struct tool_call *call, const char *name, double fallback);
 bool call_boolean(const struct tool_call *call, const char *name);
 
+/* call_write_string(call, request, argument): append the argument, if it was given, as a string under a keyword of its name. */
+void call_write_string(const struct tool_call *call, struct strbuf *request, const char *argument);
+
+/* What one value may print before it is stopped: more than any reply shows, so that get-output can give the rest. */
+#define MOST_VALUE_CHARACTERS (1 << 20)
+
 /* call_session(call): the session it means; made on first use if it is the default one. NULL: there is none of that name, and the call has been answered. */
 struct session *call_session(struct tool_call *call);
 

@@ -20,18 +20,12 @@ static void run(struct tool_call *call)
     struct session *s = call_session(call);
     if (s == NULL)
         return;
-    size_t len;
-    const char *code = call_string(call, "code", &len);
+    const char *code = call_string(call, "code", NULL);
     struct strbuf request;
     strbuf_init(&request, 0);
     sexp_write_symbol(&request, "compile-form");
-    sexp_write_symbol(&request, "code");
-    sexp_write_string(&request, code, len);
-    const char *package = call_string(call, "package", &len);
-    if (package != NULL) {
-        sexp_write_symbol(&request, "package");
-        sexp_write_string(&request, package, len);
-    }
+    call_write_string(call, &request, "code");
+    call_write_string(call, &request, "package");
     call_enter(call, s, &(struct operation_options){.request = &request, .what = code}, 0, false, on_compiled);
     strbuf_fini(&request);
 }

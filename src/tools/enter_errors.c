@@ -30,16 +30,6 @@ static const struct error_record *enterable(struct tool_call *call, const struct
     return NULL;
 }
 
-static void add_string(struct strbuf *request, struct tool_call *call, const char *argument, const char *key)
-{
-    size_t len;
-    const char *text = call_string(call, argument, &len);
-    if (text == NULL)
-        return;
-    sexp_write_symbol(request, key);
-    sexp_write_string(request, text, len);
-}
-
 static void evaluate_in_frame(struct tool_call *call)
 {
     struct session *s = call_session(call);
@@ -51,9 +41,9 @@ static void evaluate_in_frame(struct tool_call *call)
     sexp_write_symbol(&request, "evaluate-in-frame");
     sexp_write_symbol(&request, "frame");
     sexp_write_integer(&request, (int64_t)call_number(call, "frame", 0));
-    add_string(&request, call, "code", "code");
+    call_write_string(call, &request, "code");
     sexp_write_symbol(&request, "max-chars");
-    sexp_write_integer(&request, 1 << 20);
+    sexp_write_integer(&request, MOST_VALUE_CHARACTERS);
     struct operation_options options = {.request = &request, .what = "evaluate-in-frame", .timeout_ms = (int)(call_number(call, "timeout", 0) * 1000)};
     call_enter(call, s, &options, r->sequence, false, call_report);
     strbuf_fini(&request);
@@ -107,12 +97,12 @@ static void invoke_restart(struct tool_call *call)
     struct strbuf request;
     strbuf_init(&request, 0);
     sexp_write_symbol(&request, "invoke-restart");
-    add_string(&request, call, "restart", "restart");
-    add_string(&request, call, "value", "value");
-    add_string(&request, call, "code", "code");
+    call_write_string(call, &request, "restart");
+    call_write_string(call, &request, "value");
+    call_write_string(call, &request, "code");
     call->since = add_definitions(&request, s, r->evaluation);
     sexp_write_symbol(&request, "max-chars");
-    sexp_write_integer(&request, 1 << 20);
+    sexp_write_integer(&request, MOST_VALUE_CHARACTERS);
     /* The journal is a Lisp file: what is no form stands in it as a comment. */
     struct strbuf code;
     strbuf_init(&code, 0);

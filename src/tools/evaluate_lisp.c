@@ -5,27 +5,20 @@
 
 #include "tools/call.h"
 
-/* What one value may print before it is stopped: more than any reply shows, so that get-output can give the rest. */
-#define MOST_VALUE_CHARACTERS (1 << 20)
-
 static void run(struct tool_call *call)
 {
     struct session *s = call_session(call);
     if (s == NULL)
         return;
-    size_t len, package_len;
+    size_t len;
     const char *code = call_string(call, "code", &len);
-    const char *package = call_string(call, "package", &package_len);
+    const char *package = call_string(call, "package", NULL);
     const struct limits *limits = session_limits(s);
     struct strbuf request;
     strbuf_init(&request, 0);
     sexp_write_symbol(&request, "evaluate");
-    sexp_write_symbol(&request, "code");
-    sexp_write_string(&request, code, len);
-    if (package != NULL) {
-        sexp_write_symbol(&request, "package");
-        sexp_write_string(&request, package, package_len);
-    }
+    call_write_string(call, &request, "code");
+    call_write_string(call, &request, "package");
     sexp_write_symbol(&request, "max-chars");
     sexp_write_integer(&request, MOST_VALUE_CHARACTERS);
     static const struct {

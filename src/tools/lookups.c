@@ -56,18 +56,11 @@ static void describe_symbol(struct tool_call *call)
     struct session *s = call_session(call);
     if (s == NULL)
         return;
-    size_t len;
-    const char *name = call_string(call, "name", &len);
     struct strbuf request;
     strbuf_init(&request, 0);
     sexp_write_symbol(&request, "describe-symbol");
-    sexp_write_symbol(&request, "name");
-    sexp_write_string(&request, name, len);
-    const char *package = call_string(call, "package", &len);
-    if (package != NULL) {
-        sexp_write_symbol(&request, "package");
-        sexp_write_string(&request, package, len);
-    }
+    call_write_string(call, &request, "name");
+    call_write_string(call, &request, "package");
     call_run(call, s, &(struct operation_options){.request = &request, .what = "describe-symbol", .timeout_ms = LOOK_UP_MS}, on_text);
     strbuf_fini(&request);
 }

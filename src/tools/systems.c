@@ -52,13 +52,11 @@ static void load_system(struct tool_call *call)
     struct session *s = call_session(call);
     if (s == NULL)
         return;
-    size_t len;
-    const char *system = call_string(call, "system", &len);
+    const char *system = call_string(call, "system", NULL);
     struct strbuf request;
     strbuf_init(&request, 0);
     sexp_write_symbol(&request, "load-system");
-    sexp_write_symbol(&request, "system");
-    sexp_write_string(&request, system, len);
+    call_write_string(call, &request, "system");
     sexp_write_symbol(&request, "force");
     sexp_write_boolean(&request, call_boolean(call, "force"));
     struct strbuf code;
@@ -73,20 +71,14 @@ static void load_file(struct tool_call *call)
     struct session *s = call_session(call);
     if (s == NULL)
         return;
-    size_t len;
-    const char *path = call_string(call, "path", &len);
+    const char *path = call_string(call, "path", NULL);
     struct strbuf request;
     strbuf_init(&request, 0);
     sexp_write_symbol(&request, "load-file");
-    sexp_write_symbol(&request, "path");
-    sexp_write_string(&request, path, len);
+    call_write_string(call, &request, "path");
     sexp_write_symbol(&request, "compile");
     sexp_write_boolean(&request, call_boolean(call, "compile"));
-    const char *package = call_string(call, "package", &len);
-    if (package != NULL) {
-        sexp_write_symbol(&request, "package");
-        sexp_write_string(&request, package, len);
-    }
+    call_write_string(call, &request, "package");
     struct strbuf code;
     strbuf_init(&code, 0);
     strbuf_addf(&code, "(load \"%s\")", path);
