@@ -15,12 +15,6 @@
 #define MEMORY_LOOK_MS 1000
 
 /* A frozen process answers nothing but the fork it is asked for, and that is learnt from the copy itself. */
-static void on_frozen_reply(void *arg, struct sexp_document *reply)
-{
-    (void)arg;
-    sexp_document_free(reply);
-}
-
 static void on_frozen_progress(void *arg, const struct sexp *event)
 {
     (void)arg;
@@ -36,6 +30,14 @@ static void on_record_ready(void *arg, const struct sexp *hello)
         session_invite(r->session);
 }
 
+static void on_record_reply(void *arg, struct sexp_document *reply)
+{
+    struct error_record *r = arg;
+    sexp_document_free(reply);
+    if (r->session->awaited == r)
+        session_invite(r->session);
+}
+
 static void on_record_gone(void *arg, const struct child_end *end)
 {
     (void)end;
@@ -47,7 +49,7 @@ static void on_record_gone(void *arg, const struct child_end *end)
 
 struct worker_events session_record_events(struct error_record *r)
 {
-    return (struct worker_events){.on_ready = on_record_ready, .on_reply = on_frozen_reply, .on_progress = on_frozen_progress, .on_gone = on_record_gone, .arg = r};
+    return (struct worker_events){.on_ready = on_record_ready, .on_reply = on_record_reply, .on_progress = on_frozen_progress, .on_gone = on_record_gone, .arg = r};
 }
 
 static struct session *session_of(const struct checkpoint *cp)
@@ -83,9 +85,17 @@ static void on_checkpoint_gone(void *arg, const struct child_end *end)
     }
 }
 
+static void on_checkpoint_reply(void *arg, struct sexp_document *reply)
+{
+    struct checkpoint *cp = arg;
+    sexp_document_free(reply);
+    if (session_of(cp)->source == cp && session_of(cp)->worker == NULL)
+        session_ask_source(session_of(cp));
+}
+
 static struct worker_events checkpoint_events(struct checkpoint *cp)
 {
-    return (struct worker_events){.on_ready = on_checkpoint_ready, .on_reply = on_frozen_reply, .on_progress = on_frozen_progress, .on_gone = on_checkpoint_gone, .arg = cp};
+    return (struct worker_events){.on_ready = on_checkpoint_ready, .on_reply = on_checkpoint_reply, .on_progress = on_frozen_progress, .on_gone = on_checkpoint_gone, .arg = cp};
 }
 
 /* Ask ${original} for a copy of itself. NULL, with the reason in *err, if there are no descriptors for it. */

@@ -97,6 +97,11 @@ static void on_ready(void *arg, const struct sexp *hello)
 
 static void on_reply(void *arg, struct sexp_document *reply)
 {
+    /* While a visitor runs, the process can only be answering the request for that copy. */
+    if (((struct session *)arg)->visitor != NULL) {
+        session_action_answered(arg, &(struct event){.kind = EVENT_OK, .document = reply});
+        return;
+    }
     session_happen(arg, &(struct event){.kind = session_is_reply(reply, "error") ? EVENT_FAILED : EVENT_OK, .document = reply});
 }
 

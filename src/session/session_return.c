@@ -159,7 +159,7 @@ static void return_to(struct session *s, struct checkpoint *cp)
     session_enter_state(s, SESSION_PROVING, PROVE_MS);
     if (worker_state(cp->worker) == WORKER_IDLE)
         session_ask_source(s);
-    /* else its hello is on the way */
+    /* else its hello is on the way, or its answer about the copy before */
 }
 
 /* The process is gone or useless: to the newest checkpoint there is, or to the beginning. */

@@ -9,6 +9,11 @@
 
 #define VISIT_MS 5000      /* for copying a frozen error */
 
+static void on_visitor_reply(void *arg, struct sexp_document *reply)
+{
+    session_happen(arg, &(struct event){.kind = session_is_reply(reply, "error") ? EVENT_FAILED : EVENT_OK, .document = reply});
+}
+
 static void on_visitor_gone(void *arg, const struct child_end *end)
 {
     session_happen(arg, &(struct event){.kind = EVENT_GONE, .end = end, .is_visitor = true});
@@ -30,14 +35,15 @@ void session_invite(struct session *s)
     struct worker *host = op->sequence == 0 ? s->worker : r == NULL ? NULL : r->frozen;
     struct worker_events events = session_process_events(s);
     events.on_gone = on_visitor_gone;
+    events.on_reply = on_visitor_reply;
     struct err err;
     if (r != NULL && r->why_not_frozen != NULL)
         err_set(&err, ERR_GONE, "This error cannot be entered: %s", r->why_not_frozen);
     else
         err_set(&err, ERR_GONE, "This error cannot be entered any more; list-errors says which can.");
     s->awaited = NULL;
-    if (host != NULL && worker_state(host) == WORKER_STARTING) {
-        s->awaited = r; /* its hello is on the way */
+    if (host != NULL && (worker_state(host) == WORKER_STARTING || (r != NULL && worker_state(host) == WORKER_BUSY))) {
+        s->awaited = r; /* its hello is on the way, or its answer about the copy before */
         return;
     }
     if (host != NULL && worker_state(host) == WORKER_IDLE)
@@ -78,7 +84,11 @@ void session_leave(struct session *s)
     worker_free(s->visitor);
     s->visitor = NULL;
     session_enter_state(s, SESSION_IDLE, 0);
-    if (worker_state(s->worker) == WORKER_GONE)
+    if (worker_state(s->worker) == WORKER_BUSY) {
+        /* Its answer about the visitor is on the way, as a checkpoint's would be. */
+        s->forked_at = uv_hrtime();
+        session_enter_state(s, SESSION_CHECKPOINTING, VISIT_MS);
+    } else if (worker_state(s->worker) == WORKER_GONE)
         session_happen(s, &(struct event){.kind = EVENT_GONE, .end = &(struct child_end){0}});
     else
         session_proceed(s);
