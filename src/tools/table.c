@@ -4,6 +4,8 @@
  */
 #include "tools/table.h"
 
+/* Families are for people: document.c shows them. */
+#define FAMILY(title)
 #define TOOL(symbol) extern const struct tool tool_##symbol;
 #include "tools/tools.def"
 #undef TOOL
@@ -12,6 +14,7 @@ const struct tool *const tool_table[] = {
 #define TOOL(symbol) &tool_##symbol,
 #include "tools/tools.def"
 #undef TOOL
+#undef FAMILY
 };
 
 const size_t tool_table_count = sizeof tool_table / sizeof *tool_table;
