@@ -42,7 +42,7 @@ struct server {
 
 static void on_message(void *arg, char *bytes, size_t len)
 {
-    connection_message(((struct server *)arg)->connection, bytes, len);
+    connection_message(((struct server *)arg)->connection, NULL, bytes, len);
 }
 
 static void on_oversized(void *arg)
@@ -50,9 +50,9 @@ static void on_oversized(void *arg)
     connection_oversized(((struct server *)arg)->connection);
 }
 
-static void on_send(void *arg, const char *bytes, size_t len)
+static void on_send(void *arg, const struct transport_message *message)
 {
-    transport_stdio_send(((struct server *)arg)->transport, bytes, len);
+    transport_stdio_send(((struct server *)arg)->transport, message->bytes, message->len);
 }
 
 static void on_saved(void *arg, const struct outcome *outcome)

@@ -39,6 +39,7 @@
 /* The answers to a batch go out together, when the last is there. */
 struct batch {
     struct connection *connection;
+    struct transport_origin *origin;
     size_t pending; /* requests under way, and one while its elements are still being handled */
     struct strbuf replies;
 };
@@ -46,6 +47,7 @@ struct batch {
 /* Where a message stands while it is handled. */
 struct arrival {
     struct connection *connection;
+    struct transport_origin *origin;
     struct batch *batch; /* NULL: on its own */
     char *bytes;
     const struct json_text_message *tokens;
@@ -70,14 +72,29 @@ bool connection_is_idle(const struct connection *c)
     return list_is_empty(&c->requests);
 }
 
-static void send_out(struct connection *c)
+static void send_text(struct connection *c, struct transport_origin *origin, enum transport_kind kind,
+                      int code, const struct strbuf *text)
 {
-    c->options.send(c->options.arg, strbuf_string(&c->out), c->out.len);
+    struct transport_message message = {
+        .origin = origin,
+        .kind = kind,
+        .code = code,
+        .bytes = strbuf_string(text),
+        .len = text->len,
+    };
+
+    c->options.send(c->options.arg, &message);
+}
+
+static void send_out(struct connection *c, struct transport_origin *origin, enum transport_kind kind,
+                     int code)
+{
+    send_text(c, origin, kind, code, &c->out);
     if (c->out.capacity > KEPT_CAPACITY)
         strbuf_fini(&c->out);
 }
 
-/* Where to write an answer, and what to do when it is written. */
+/* Where to write an answer. */
 static struct strbuf *begin_answer(struct connection *c, struct batch *batch)
 {
     if (batch) {
@@ -88,17 +105,21 @@ static struct strbuf *begin_answer(struct connection *c, struct batch *batch)
     return &c->out;
 }
 
-static void end_answer(struct connection *c, struct batch *batch)
-{
-    if (!batch)
-        send_out(c);
-}
-
-static void refuse(struct connection *c, struct batch *batch, struct jsonrpc_slice id, enum jsonrpc_code code,
+/* Answer with an error; ${kind} says whether a method has run. */
+static void refuse(struct connection *c, struct transport_origin *origin, struct batch *batch,
+                   enum transport_kind kind, struct jsonrpc_slice id, enum jsonrpc_code code,
                    const char *message, const char *data)
 {
     jsonrpc_add_error(begin_answer(c, batch), id, code, message, data);
-    end_answer(c, batch);
+    if (!batch)
+        send_out(c, origin, kind, code);
+}
+
+static void refuse_arrival_with(const struct arrival *a, enum jsonrpc_code code, const char *message,
+                                const char *data)
+{
+    refuse(a->connection, a->origin, a->batch, TRANSPORT_REFUSAL, jsonrpc_id(&a->connection->text, a->tokens),
+           code, message, data);
 }
 
 static void __attribute__((format(printf, 3, 4)))
@@ -110,20 +131,28 @@ refuse_arrival(const struct arrival *a, enum jsonrpc_code code, const char *form
     va_start(arguments, format);
     vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
-    refuse(a->connection, a->batch, jsonrpc_id(&a->connection->text, a->tokens), code, message, NULL);
+    refuse_arrival_with(a, code, message, NULL);
 }
 
 static void batch_unref(struct batch *batch)
 {
     if (!batch || --batch->pending > 0)
         return;
-    if (batch->replies.len > 0) {
+    if (batch->replies.len > 0 && !(batch->origin && batch->origin->is_abandoned)) {
         strbuf_addc(&batch->replies, ']');
-        batch->connection->options.send(batch->connection->options.arg, batch->replies.bytes,
-                                        batch->replies.len);
+        send_text(batch->connection, batch->origin, TRANSPORT_RESULT, 0, &batch->replies);
     }
     strbuf_fini(&batch->replies);
     free(batch);
+}
+
+/* Said by whoever ends last: the last request of a message, or the handling of it. */
+static void say_over(struct connection *c, struct transport_origin *origin)
+{
+    if (!origin || origin->is_handling || origin->is_abandoned || !list_is_empty(&origin->requests))
+        return;
+    if (c->options.on_over)
+        c->options.on_over(c->options.arg, origin);
 }
 
 /* The owner may free the connection in on_idle, so nothing may be touched after this. */
@@ -156,6 +185,7 @@ static struct request *request_new(const struct arrival *a, const struct jsonrpc
 
     *r = (struct request){
         .connection = a->connection,
+        .origin = a->origin,
         .batch = a->batch,
         .revision = revision,
         .method = method,
@@ -172,6 +202,9 @@ static struct request *request_new(const struct arrival *a, const struct jsonrpc
     list_append(&a->connection->requests, &r->node);
     list_init(&r->same_id);
     list_append(bucket_of(a->connection, r->id), &r->same_id);
+    list_init(&r->same_origin);
+    if (r->origin)
+        list_append(&r->origin->requests, &r->same_origin);
     a->connection->weight += r->weight;
     if (r->batch)
         r->batch->pending++;
@@ -182,13 +215,16 @@ static void request_free(struct request *r)
 {
     struct connection *c = r->connection;
     struct batch *batch = r->batch;
+    struct transport_origin *origin = r->origin;
 
     list_remove(&r->node);
     list_remove(&r->same_id);
+    list_remove(&r->same_origin);
     c->weight -= r->weight;
     c->owes_idle = true;
     free(r);
     batch_unref(batch);
+    say_over(c, origin);
     say_idle(c);
 }
 
@@ -215,13 +251,14 @@ void request_finish(struct request *r)
         ADD_LITERAL(out, "\"_meta\":{\"io.modelcontextprotocol/serverInfo\":" SERVER_INFO "}");
     }
     jsonrpc_end_result(out);
-    end_answer(c, r->batch);
+    if (!r->batch)
+        send_out(c, r->origin, TRANSPORT_RESULT, 0);
     request_free(r);
 }
 
 void request_fail_with(struct request *r, enum jsonrpc_code code, const char *message, const char *data)
 {
-    refuse(r->connection, r->batch, r->id, code, message, data);
+    refuse(r->connection, r->origin, r->batch, TRANSPORT_ERROR, r->id, code, message, data);
     request_free(r);
 }
 
@@ -259,7 +296,7 @@ void request_progress(struct request *r, double elapsed_s, const char *message)
         json_text_add_string(&c->out, message, strlen(message));
     }
     jsonrpc_end_notification(&c->out);
-    send_out(c);
+    send_out(c, r->origin, TRANSPORT_NOTIFICATION, 0);
 }
 
 static struct request *find_request(struct connection *c, struct jsonrpc_slice id)
@@ -294,6 +331,14 @@ void connection_cancel(struct connection *c, struct jsonrpc_slice id)
         request_cancel(r);
 }
 
+void connection_abandon(struct connection *c, struct transport_origin *origin)
+{
+    CHECK(!origin->is_handling);
+    origin->is_abandoned = true;
+    while (!list_is_empty(&origin->requests))
+        request_cancel(list_entry(origin->requests.next, struct request, same_origin));
+}
+
 void connection_shake_hands(struct connection *c)
 {
     if (c->has_shaken_hands)
@@ -303,11 +348,10 @@ void connection_shake_hands(struct connection *c)
         c->options.on_handshake(c->options.arg);
 }
 
-static void send_nothing(void *arg, const char *bytes, size_t len)
+static void send_nothing(void *arg, const struct transport_message *message)
 {
     (void)arg;
-    (void)bytes;
-    (void)len;
+    (void)message;
 }
 
 void connection_free(struct connection *c)
@@ -316,6 +360,7 @@ void connection_free(struct connection *c)
         return;
     CHECK(!c->is_handling);
     c->options.send = send_nothing;
+    c->options.on_over = NULL;
     c->options.on_idle = NULL;
     while (!list_is_empty(&c->requests))
         request_cancel(list_entry(c->requests.next, struct request, node));
@@ -362,11 +407,12 @@ static const struct revision *modern_revision(const struct arrival *a, const jso
         ADD_LITERAL(&data, ",\"requested\":");
         json_text_add_string(&data, json_string_value(version), json_string_length(version));
         ADD_LITERAL(&data, "}");
-        refuse(a->connection, a->batch, jsonrpc_id(&a->connection->text, a->tokens),
-               JSONRPC_UNSUPPORTED_VERSION,
-               revision ? "Unsupported protocol version: this one begins with initialize, without _meta keys"
-                        : "Unsupported protocol version",
-               strbuf_string(&data));
+        refuse_arrival_with(a, JSONRPC_UNSUPPORTED_VERSION,
+                            revision
+                                ? "Unsupported protocol version: this one begins with initialize, without "
+                                  "_meta keys"
+                                : "Unsupported protocol version",
+                            strbuf_string(&data));
         strbuf_fini(&data);
         return NULL;
     }
@@ -497,71 +543,87 @@ static void handle_arrival(const struct arrival *a)
     json_decref(object);
 }
 
-static const struct jsonrpc_slice no_id = {NULL, 0};
+/* What came is no message that could be taken apart. */
+static void refuse_all(struct connection *c, struct transport_origin *origin, enum jsonrpc_code code,
+                       const char *message)
+{
+    refuse(c, origin, NULL, TRANSPORT_REFUSAL, (struct jsonrpc_slice){NULL, 0}, code, message, NULL);
+}
 
-static void handle_batch(struct connection *c, char *bytes)
+static void handle_batch(struct connection *c, struct transport_origin *origin, char *bytes)
 {
     struct batch *batch;
     size_t i;
 
     if (!c->negotiated || !c->negotiated->has_batches) {
-        refuse(c, NULL, no_id, JSONRPC_INVALID_REQUEST,
-               "Invalid Request: batches exist in revision 2025-03-26 only", NULL);
+        refuse_all(c, origin, JSONRPC_INVALID_REQUEST,
+                   "Invalid Request: batches exist in revision 2025-03-26 only");
         return;
     }
     if (c->text.count == 0 || c->text.count > JSON_TEXT_MAX_MESSAGES) {
-        refuse(c, NULL, no_id, JSONRPC_INVALID_REQUEST,
-               c->text.count ? "Invalid Request: a batch has at most 100 messages"
-                             : "Invalid Request: empty batch",
-               NULL);
+        refuse_all(c, origin, JSONRPC_INVALID_REQUEST,
+                   c->text.count ? "Invalid Request: a batch has at most 100 messages"
+                                 : "Invalid Request: empty batch");
         return;
     }
     batch = xcalloc(1, sizeof *batch);
     batch->connection = c;
+    batch->origin = origin;
     batch->pending = 1;
     strbuf_init(&batch->replies, 0);
     for (i = 0; i < c->text.count; i++)
-        handle_arrival(&(struct arrival){c, batch, bytes, &c->text.messages[i]});
+        handle_arrival(&(struct arrival){c, origin, batch, bytes, &c->text.messages[i]});
     batch_unref(batch);
 }
 
-static void handle(struct connection *c, char *bytes, size_t len)
+static void handle(struct connection *c, struct transport_origin *origin, char *bytes, size_t len)
 {
+    struct arrival whole = {c, origin, NULL, bytes, &c->text.messages[0]};
     char message[700];
     struct err err;
 
     if (!json_text_scan(&c->text, bytes, len, &err)) {
         snprintf(message, sizeof message, "Parse error: %s", err.message);
-        refuse(c, NULL, no_id, JSONRPC_PARSE_ERROR, message, NULL);
+        refuse_all(c, origin, JSONRPC_PARSE_ERROR, message);
         return;
     }
     if (c->text.value_count > JSON_TEXT_MAX_VALUES) {
         snprintf(message, sizeof message,
                  "Invalid Request: %zu JSON values in a message, at most %d are taken", c->text.value_count,
                  JSON_TEXT_MAX_VALUES);
-        refuse(c, NULL, c->text.root == JSON_TEXT_OBJECT ? jsonrpc_id(&c->text, &c->text.messages[0]) : no_id,
-               JSONRPC_INVALID_REQUEST, message, NULL);
+        if (c->text.root == JSON_TEXT_OBJECT)
+            refuse_arrival_with(&whole, JSONRPC_INVALID_REQUEST, message, NULL);
+        else
+            refuse_all(c, origin, JSONRPC_INVALID_REQUEST, message);
         return;
     }
     switch (c->text.root) {
     case JSON_TEXT_OBJECT:
-        handle_arrival(&(struct arrival){c, NULL, bytes, &c->text.messages[0]});
+        handle_arrival(&whole);
         break;
     case JSON_TEXT_ARRAY:
-        handle_batch(c, bytes);
+        handle_batch(c, origin, bytes);
         break;
     case JSON_TEXT_SCALAR:
-        refuse(c, NULL, no_id, JSONRPC_INVALID_REQUEST, "Invalid Request: a message must be an object", NULL);
+        refuse_all(c, origin, JSONRPC_INVALID_REQUEST, "Invalid Request: a message must be an object");
         break;
     }
 }
 
-void connection_message(struct connection *c, char *bytes, size_t len)
+void connection_message(struct connection *c, struct transport_origin *origin, char *bytes, size_t len)
 {
     CHECK(!c->is_handling);
     c->is_handling = true;
-    handle(c, bytes, len);
+    if (origin) {
+        *origin = (struct transport_origin){.is_handling = true};
+        list_init(&origin->requests);
+    }
+    handle(c, origin, bytes, len);
     c->is_handling = false;
+    if (origin) {
+        origin->is_handling = false;
+        say_over(c, origin);
+    }
     say_idle(c);
 }
 
@@ -571,5 +633,5 @@ void connection_oversized(struct connection *c)
 
     snprintf(message, sizeof message, "Invalid Request: a message may have at most %u bytes",
              TRANSPORT_MAX_MESSAGE);
-    refuse(c, NULL, no_id, JSONRPC_INVALID_REQUEST, message, NULL);
+    refuse_all(c, NULL, JSONRPC_INVALID_REQUEST, message);
 }

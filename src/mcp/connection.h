@@ -18,6 +18,10 @@ struct connection_options {
     bool wants_structured;       /* --structured */
     const char *default_session; /* borrowed */
     transport_send *send;
+    /* each request that came with ${origin} has been answered or given up; it is not mentioned again; NULL when
+       there are no origins. Called at the end of connection_message(), or from the loop. The connection must not
+       be freed in it. */
+    void (*on_over)(void *arg, struct transport_origin *origin);
     void (*on_idle)(void *arg);      /* no request is under way any more; may be NULL; called from the loop or from inside connection_message() */
     void (*on_handshake)(void *arg); /* notifications/initialized or the first tools/call arrived: a good moment to warm a Lisp; may be NULL */
     void *arg;
@@ -30,12 +34,17 @@ struct connection *connection_new(const struct connection_options *options);
 void connection_free(struct connection *c);
 
 /*
- * connection_message(c, bytes, len):
+ * connection_message(c, origin, bytes, len):
  * Handle one message. Any bytes at all are fine. Each request in it is answered exactly once, now or later, by send.
  *
+ * origin      borrowed until on_over() or connection_abandon(), need not be initialised; NULL: the transport has none
  * bytes       borrowed; may be changed in place
  */
-void connection_message(struct connection *c, char *bytes, size_t len);
+void connection_message(struct connection *c, struct transport_origin *origin, char *bytes, size_t len);
+
+/* connection_abandon(c, origin): give up the requests that came with it, without answers. No on_over()
+ * follows. Not from inside connection_message(). */
+void connection_abandon(struct connection *c, struct transport_origin *origin);
 
 /* connection_oversized(c): the transport dropped a message of more than TRANSPORT_MAX_MESSAGE bytes; answered with an error, id null. */
 void connection_oversized(struct connection *c);

@@ -28,7 +28,9 @@ struct batch;
 struct request {
     struct list node;    /* in connection.requests */
     struct list same_id; /* in the bucket of its id */
+    struct list same_origin;
     struct connection *connection;
+    struct transport_origin *origin; /* NULL: the transport has none */
     struct batch *batch; /* NULL: on its own */
     const struct revision *revision;
     const struct method *method;

@@ -1,15 +1,48 @@
 /*
- * What a transport and a connection know of each other: whole messages in and out, nothing about their meaning.
+ * What a transport and a connection know of each other: whole messages in and out, nothing about their
+ * meaning.
  */
 #ifndef MCP_TRANSPORT_H
 #define MCP_TRANSPORT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
-/* A message longer than this is not read: the transport drops it up to its end and says connection_oversized(). */
+#include "base/list.h"
+
+/* A message longer than this is not read: the transport drops it up to its end and says
+ * connection_oversized(). */
 #define TRANSPORT_MAX_MESSAGE (64u << 20)
 
-/* How a connection sends: one whole message, without a newline in it; borrowed. Called from the loop only. */
-typedef void transport_send(void *arg, const char *bytes, size_t len);
+/*
+ * Where a message came from, for a transport on which answers go back the way of their request (HTTP: one
+ * POST). The transport keeps it from connection_message() until on_over() or connection_abandon(); only the
+ * connection looks inside.
+ */
+struct transport_origin {
+    struct list requests; /* under way that came with it */
+    bool is_handling;     /* connection_message() with it is on the stack */
+    bool is_abandoned;    /* nobody waits for answers */
+};
+
+enum transport_kind {
+    TRANSPORT_RESULT,      /* a response, or the responses to a batch */
+    TRANSPORT_ERROR,       /* the error of a method that ran */
+    TRANSPORT_REFUSAL,     /* the error of a message that reached no method */
+    TRANSPORT_NOTIFICATION /* precedes an answer, or is about no request at all */
+};
+
+/* One message on its way out. */
+struct transport_message {
+    struct transport_origin
+        *origin; /* of the request that it is about; NULL: none, or one that came without */
+    enum transport_kind kind;
+    int code;          /* of an error; otherwise 0 */
+    const char *bytes; /* borrowed; no newline in it */
+    size_t len;
+};
+
+/* How a connection sends. Called from the loop only. */
+typedef void transport_send(void *arg, const struct transport_message *message);
 
 #endif

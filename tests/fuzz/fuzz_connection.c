@@ -21,9 +21,11 @@ struct answers {
     struct json_text text;
 };
 
-static void on_send(void *arg, const char *bytes, size_t len)
+static void on_send(void *arg, const struct transport_message *message)
 {
     struct answers *answers = arg;
+    const char *bytes = message->bytes;
+    size_t len = message->len;
     char *copy = malloc(len + 1);
     json_t *answer;
 
@@ -47,7 +49,7 @@ static void hand_over(struct connection *c, struct answers *answers, const char 
     CHECK(copy);
     memcpy(copy, bytes, len);
     answers->count = 0;
-    connection_message(c, copy, len);
+    connection_message(c, NULL, copy, len);
     CHECK(answers->count <= 1);
     free(copy);
 }

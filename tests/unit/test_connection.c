@@ -34,16 +34,33 @@ struct client {
     size_t count;       /* messages in it */
     size_t idle_count, handshake_count;
     bool frees_when_idle;
+    struct transport_origin *origin;   /* what say() sends with */
+    struct transport_origin *expected; /* what must be sent with */
+    struct transport_origin *over;     /* the last that was over */
+    size_t over_count;
+    enum transport_kind kind; /* of the last message */
+    int code;
 };
 
-static void on_send(void *arg, const char *bytes, size_t len)
+static void on_send(void *arg, const struct transport_message *message)
 {
     struct client *client = arg;
 
-    assert_null(memchr(bytes, '\n', len));
-    strbuf_add(&client->sent, bytes, len);
+    assert_null(memchr(message->bytes, '\n', message->len));
+    assert_ptr_equal(message->origin, client->expected);
+    strbuf_add(&client->sent, message->bytes, message->len);
     strbuf_addc(&client->sent, '\n');
     client->count++;
+    client->kind = message->kind;
+    client->code = message->code;
+}
+
+static void on_over(void *arg, struct transport_origin *origin)
+{
+    struct client *client = arg;
+
+    client->over_count++;
+    client->over = origin;
 }
 
 static void on_idle(void *arg)
@@ -70,6 +87,7 @@ static void start_with(struct client *client, bool wants_structured)
         .wants_structured = wants_structured,
         .default_session = "default",
         .send = on_send,
+        .on_over = on_over,
         .on_idle = on_idle,
         .on_handshake = on_handshake,
         .arg = client,
@@ -105,7 +123,7 @@ static void say_bytes(struct client *client, const char *bytes, size_t len)
     struct guarded g = guarded_copy(bytes, len);
 
     forget(client);
-    connection_message(client->connection, g.bytes, len);
+    connection_message(client->connection, client->origin, g.bytes, len);
     guarded_free(&g);
 }
 
@@ -995,7 +1013,7 @@ static void a_message_of_64_mib_is_taken(void **state)
     at = bytes + len - 3;
     memcpy(at, "\"}}", 3);
     start(&client);
-    connection_message(client.connection, bytes, len);
+    connection_message(client.connection, NULL, bytes, len);
     assert_string_equal(sent(&client), "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n");
     forget(&client);
     connection_oversized(client.connection);
@@ -1023,7 +1041,7 @@ static void too_much_under_way_is_refused(void **state)
         bytes[len - 1] = '}';
         bytes[22] = (char)('0' + i);
         forget(&client);
-        connection_message(client.connection, bytes, len);
+        connection_message(client.connection, NULL, bytes, len);
         assert_int_equal(client.count, i == 4);
     }
     assert_non_null(strstr(sent(&client), "\"id\":4,\"error\":{\"code\":-32603"));
@@ -1033,7 +1051,7 @@ static void too_much_under_way_is_refused(void **state)
     for (i = 0; i < 2; i++) {
         bytes[22] = (char)('5' + i);
         forget(&client);
-        connection_message(client.connection, memcpy(again, bytes, len), len);
+        connection_message(client.connection, NULL, memcpy(again, bytes, len), len);
         assert_int_equal(client.count, 0);
         fake_finish(fake_call_count - 1, "", false);
     }
@@ -1251,6 +1269,131 @@ static void every_truncation_and_every_changed_byte_gets_at_most_one_answer(void
     stop(&client);
 }
 
+static void messages_go_back_the_way_they_came(void **state)
+{
+    struct transport_origin first, second, third;
+    struct client client;
+
+    (void)state;
+    start(&client);
+    shake_hands(&client, "2025-11-25");
+    client.over_count = 0;
+    client.origin = client.expected = &first;
+    ask_nothing(&client,
+                "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"wait\","
+                "\"_meta\":{\"progressToken\":1}}}");
+    assert_int_equal(client.over_count, 0);
+    client.origin = client.expected = &second;
+    ask(&client, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\"}",
+        "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}");
+    assert_int_equal(client.over_count, 1);
+    assert_ptr_equal(client.over, &second);
+    assert_int_equal(client.kind, TRANSPORT_RESULT);
+    client.expected = &first;
+    fake_calls[0]->options.on_progress(fake_calls[0]->options.arg, 1, NULL);
+    assert_int_equal(client.kind, TRANSPORT_NOTIFICATION);
+    assert_int_equal(client.over_count, 1);
+    fake_finish(0, "x", false);
+    assert_int_equal(client.over_count, 2);
+    assert_ptr_equal(client.over, &first);
+    client.origin = client.expected = &third;
+    ask_nothing(&client, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/unheard-of\"}");
+    assert_int_equal(client.over_count, 3);
+    assert_ptr_equal(client.over, &third);
+    stop(&client);
+}
+
+static void errors_say_whether_a_method_has_run(void **state)
+{
+    struct transport_origin origin;
+    struct client client;
+
+    (void)state;
+    start(&client);
+    shake_hands(&client, "2025-11-25");
+    client.origin = client.expected = &origin;
+    ask_wrong(&client, "{", "null", -32700, "");
+    assert_int_equal(client.kind, TRANSPORT_REFUSAL);
+    assert_int_equal(client.code, -32700);
+    ask_wrong(&client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"nope\"}", "1", -32601, "");
+    assert_int_equal(client.kind, TRANSPORT_REFUSAL);
+    assert_int_equal(client.code, -32601);
+    ask_wrong(&client, CALL("1", "nope", "{}"), "1", -32602, "");
+    assert_int_equal(client.kind, TRANSPORT_ERROR);
+    assert_int_equal(client.code, -32602);
+    ask_wrong(&client, "[]", "null", -32600, "");
+    assert_int_equal(client.kind, TRANSPORT_REFUSAL);
+    stop(&client);
+}
+
+static void a_cancelled_request_is_over_without_an_answer(void **state)
+{
+    struct transport_origin first, second;
+    struct client client;
+
+    (void)state;
+    start(&client);
+    shake_hands(&client, "2025-11-25");
+    client.origin = client.expected = &first;
+    ask_nothing(&client, CALL("7", "wait", "{}"));
+    client.over_count = 0;
+    client.origin = &second;
+    ask_nothing(&client,
+                "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":7}}");
+    assert_int_equal(fake_cancel_count, 1);
+    assert_int_equal(client.over_count, 2);
+    assert_ptr_equal(client.over, &second);
+    stop(&client);
+}
+
+static void an_origin_that_is_abandoned_is_not_answered(void **state)
+{
+    struct transport_origin first, second;
+    struct client client;
+
+    (void)state;
+    start(&client);
+    shake_hands(&client, "2025-03-26");
+    client.origin = &first;
+    ask_nothing(&client,
+                "[" CALL("1", "wait", "{}") ",{\"jsonrpc\":\"2.0\",\"id\":8,\"method\":\"ping\"}," CALL(
+                    "2", "wait", "{}") "]");
+    client.origin = &second;
+    ask_nothing(&client, CALL("3", "wait", "{}"));
+    client.over_count = client.idle_count = 0;
+    connection_abandon(client.connection, &first);
+    assert_int_equal(fake_cancel_count, 2);
+    assert_int_equal(fake_call_count, 1);
+    assert_int_equal(client.count, 0);
+    assert_int_equal(client.over_count, 0);
+    assert_int_equal(client.idle_count, 0);
+    client.expected = &second;
+    fake_finish(0, "x", false);
+    assert_int_equal(client.count, 1);
+    assert_int_equal(client.over_count, 1);
+    assert_int_equal(client.idle_count, 1);
+    stop(&client);
+}
+
+static void a_batch_goes_back_the_way_it_came(void **state)
+{
+    struct transport_origin first;
+    struct client client;
+
+    (void)state;
+    start(&client);
+    shake_hands(&client, "2025-03-26");
+    client.over_count = 0;
+    client.origin = client.expected = &first;
+    ask_nothing(&client, "[" CALL("1", "wait", "{}") ",{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\"}]");
+    assert_int_equal(client.over_count, 0);
+    fake_finish(0, "x", false);
+    assert_int_equal(client.count, 1);
+    assert_int_equal(client.kind, TRANSPORT_RESULT);
+    assert_int_equal(client.over_count, 1);
+    stop(&client);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -1290,6 +1433,11 @@ int main(void)
         cmocka_unit_test(lone_surrogates_become_replacement_characters),
         cmocka_unit_test(a_message_of_64_mib_is_taken),
         cmocka_unit_test(too_much_under_way_is_refused),
+        cmocka_unit_test(messages_go_back_the_way_they_came),
+        cmocka_unit_test(errors_say_whether_a_method_has_run),
+        cmocka_unit_test(a_cancelled_request_is_over_without_an_answer),
+        cmocka_unit_test(an_origin_that_is_abandoned_is_not_answered),
+        cmocka_unit_test(a_batch_goes_back_the_way_it_came),
         cmocka_unit_test(ten_thousand_invalid_requests_are_survived),
         cmocka_unit_test(the_invalid_requests_of_the_law_have_their_codes),
         cmocka_unit_test(every_truncation_and_every_changed_byte_gets_at_most_one_answer),
