@@ -66,11 +66,10 @@ static void add_value(struct strbuf *out, struct session *s, const struct sexp *
     capture_fini(&c);
 }
 
-static void add_values(struct strbuf *out, const struct outcome *o, size_t most)
+void report_values(struct strbuf *out, const struct outcome *o, size_t most)
 {
     const struct sexp *values = sexp_get(o->reply, 2, "values");
     const struct sexp *cut = sexp_get(o->reply, 2, "cut");
-    section_begin(out, NULL);
     if (sexp_count(values) == 0)
         strbuf_adds(out, "; No values");
     size_t start = out->len;
@@ -141,7 +140,19 @@ static void add_session(struct strbuf *out, const struct outcome *o)
     strbuf_clear(notice);
 }
 
+static void add_values(struct strbuf *out, const struct outcome *o, size_t most, void *arg)
+{
+    (void)arg;
+    section_begin(out, NULL);
+    report_values(out, o, most);
+}
+
 void report_evaluation(struct strbuf *out, const struct outcome *o, size_t max_output)
+{
+    report_evaluation_with(out, o, max_output, add_values, NULL);
+}
+
+void report_evaluation_with(struct strbuf *out, const struct outcome *o, size_t max_output, report_body *body, void *arg)
 {
     const struct sexp *reply = o->kind == OUTCOME_ERROR ? o->error->condition : o->reply;
     add_capture(out, "[output between calls]", o->session, session_between(o->session), max_output);
@@ -152,7 +163,7 @@ void report_evaluation(struct strbuf *out, const struct outcome *o, size_t max_o
     if (o->kind == OUTCOME_ERROR)
         report_condition(out, o->error);
     else
-        add_values(out, o, max_output);
+        body(out, o, max_output, arg);
     add_timing(out, sexp_get(reply, 2, "timing"));
     add_inbox(out, sexp_get(reply, 2, "inbox"));
     add_session(out, o);

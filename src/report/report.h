@@ -20,6 +20,15 @@ struct strbuf;
  */
 void report_evaluation(struct strbuf *out, const struct outcome *outcome, size_t max_output);
 
+/*
+ * report_evaluation_with(out, outcome, max_output, body, arg):
+ * The same with something else in the place of the values. ${body} is called for OUTCOME_OK only, with ${arg}; it begins its
+ * own sections. report_values(out, outcome, max_output): what it may use to show the values: "=> 3" and the like, no blank line.
+ */
+typedef void report_body(struct strbuf *out, const struct outcome *outcome, size_t max_output, void *arg);
+void report_evaluation_with(struct strbuf *out, const struct outcome *outcome, size_t max_output, report_body *body, void *arg);
+void report_values(struct strbuf *out, const struct outcome *outcome, size_t max_output);
+
 /* report_structured(outcome): the same as data; given. Call it before report_evaluation(), which clears some of it. */
 json_t *report_structured(const struct outcome *outcome);
 

@@ -10,7 +10,6 @@
 #include "base/check.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "report/report.h"
 #include "session/saved.h"
 #include "tools/similar.h"
 
@@ -212,12 +211,45 @@ void call_enter(struct tool_call *call, struct session *session, const struct op
     call->operation = session_enter(session, &all, sequence, resumes);
 }
 
-void call_report(struct tool_call *call, const struct outcome *outcome)
+void call_report_with(struct tool_call *call, const struct outcome *outcome, report_body *body)
 {
     double most = call_number(call, "max-output", limits_int(session_limits(outcome->session), LIMIT_MAX_OUTPUT));
     if (call->wants_structured)
         call->structured = report_structured(outcome);
-    report_evaluation(&call->text, outcome, (size_t)most);
+    if (body == NULL)
+        report_evaluation(&call->text, outcome, (size_t)most);
+    else
+        report_evaluation_with(&call->text, outcome, (size_t)most, body, call);
     call->is_error = outcome->kind == OUTCOME_ERROR;
     call_finish(call);
+}
+
+void call_report(struct tool_call *call, const struct outcome *outcome)
+{
+    call_report_with(call, outcome, NULL);
+}
+
+bool call_report_failed_look(struct tool_call *call, const struct outcome *outcome)
+{
+    if (outcome->kind != OUTCOME_ERROR)
+        return false;
+    report_condition(&call->text, outcome->error);
+    call->is_error = true;
+    call_finish(call);
+    return true;
+}
+
+void call_evaluate(struct tool_call *call, struct session *session, const struct strbuf *request, const char *code, size_t len,
+                   call_outcome *on_outcome)
+{
+    struct operation_options options = {
+        .request = request,
+        .what = code,
+        .timeout_ms = (int)(call_number(call, "timeout", 0) * 1000),
+        .keeps_record = true,
+        .code = code,
+        .code_len = len,
+        .package = call_string(call, "package", NULL),
+    };
+    call_run(call, session, &options, on_outcome);
 }

@@ -9,6 +9,7 @@
 #include <stddef.h>
 
 #include "base/strbuf.h"
+#include "report/report.h"
 #include "session/session.h"
 #include "tools/tool.h"
 #include "tools/toolbox.h"
@@ -71,8 +72,26 @@ void call_enter(struct tool_call *call, struct session *session, const struct op
 void call_wait(struct tool_call *call, call_outcome *on_outcome);
 operation_done call_done;
 
-/* call_report(call, outcome): an on_outcome: answer with the report of an evaluation. */
+/*
+ * call_evaluate(call, session, request, code, len, on_outcome):
+ * call_run() of what counts as an evaluation of the session: it is in the journal as ${code}, its failure is the session's last
+ * error, and the state after it is kept. The arguments package and timeout of the call hold.
+ *
+ * request     borrowed
+ * code        borrowed; what is no form of Lisp stands in it as a comment
+ */
+void call_evaluate(struct tool_call *call, struct session *session, const struct strbuf *request, const char *code, size_t len,
+                   call_outcome *on_outcome);
+
+/*
+ * call_report(call, outcome): an on_outcome: answer with the report of an evaluation. call_report_with(call, outcome, body): with
+ * something else in the place of its values; ${body} gets the call as its arg.
+ */
 void call_report(struct tool_call *call, const struct outcome *outcome);
+void call_report_with(struct tool_call *call, const struct outcome *outcome, report_body *body);
+
+/* call_report_failed_look(call, outcome): if a look into the image ended in an error (somebody's print-object, the time limit), answer so and return true. It is no error of the session's. */
+bool call_report_failed_look(struct tool_call *call, const struct outcome *outcome);
 
 /* A look into the image takes milliseconds; one that takes longer hangs on something of the user's. */
 #define LOOK_UP_MS 5000

@@ -12,7 +12,6 @@ static void run(struct tool_call *call)
         return;
     size_t len;
     const char *code = call_string(call, "code", &len);
-    const char *package = call_string(call, "package", NULL);
     const struct limits *limits = session_limits(s);
     struct strbuf request;
     strbuf_init(&request, 0);
@@ -36,16 +35,7 @@ static void run(struct tool_call *call)
         sexp_write_symbol(&request, "capture-time");
         sexp_write_boolean(&request, true);
     }
-    struct operation_options options = {
-        .request = &request,
-        .what = code,
-        .timeout_ms = (int)(call_number(call, "timeout", 0) * 1000),
-        .keeps_record = true,
-        .code = code,
-        .code_len = len,
-        .package = package,
-    };
-    call_run(call, s, &options, call_report);
+    call_evaluate(call, s, &request, code, len, call_report);
     strbuf_fini(&request);
 }
 

@@ -6,20 +6,9 @@
 #include "report/report.h"
 #include "tools/call.h"
 
-/* A look-up that failed ran somebody's print-object or the like: say so, but it is no error of the session. */
-static bool is_answered(struct tool_call *call, const struct outcome *o)
-{
-    if (o->kind != OUTCOME_ERROR)
-        return false;
-    report_condition(&call->text, o->error);
-    call->is_error = true;
-    call_finish(call);
-    return true;
-}
-
 static void on_definitions(struct tool_call *call, const struct outcome *o)
 {
-    if (is_answered(call, o))
+    if (call_report_failed_look(call, o))
         return;
     report_definitions(&call->text, o->reply);
     call_finish(call);
@@ -43,7 +32,7 @@ static void list_definitions(struct tool_call *call)
 
 static void on_text(struct tool_call *call, const struct outcome *o)
 {
-    if (is_answered(call, o))
+    if (call_report_failed_look(call, o))
         return;
     size_t len;
     const char *text = sexp_string(sexp_get(o->reply, 2, "text"), &len);
