@@ -23,6 +23,8 @@
 #include "proc/guardian.h"
 #include "session/saved.h"
 #include "session/session.h"
+#include "session/session_host.h"
+#include "session/sessions.h"
 #include "tools/toolbox.h"
 
 struct server {
@@ -30,6 +32,7 @@ struct server {
     struct children *children;
     struct guardian *guardian;
     struct zygote *zygote;
+    struct session_host *host;
     struct toolbox toolbox;
     struct connection *connection;
     struct transport_stdio *transport;
@@ -68,8 +71,7 @@ static void on_saved(void *arg, const struct outcome *outcome)
 static void finish(struct server *server)
 {
     if (server->toolbox.is_persistent && !server->is_ending) {
-        for (size_t i = 0; i < sessions_count(server->toolbox.sessions); i++) {
-            struct session *s = sessions_at(server->toolbox.sessions, i);
+        for (struct session *s = sessions_first(server->toolbox.sessions); s != NULL; s = sessions_next(s)) {
             if (session_is_unrestored(s))
                 log_error("session %s is not saved: the save of that name could not be restored and stays as it is", session_name(s));
             else if (session_evaluations(s) > 0 && ++server->saves > 0)
@@ -142,8 +144,9 @@ static bool begin(struct server *server, const struct options *options, const st
 {
     server->zygote = zygote_new(server->loop, server->children, zygote_options);
     server->store = options->state_directory == NULL ? NULL : saved_store_new(options->state_directory, server->loop);
+    server->host = session_host_new(&(struct session_host_options){.loop = server->loop, .zygote = server->zygote, .limits = &options->limits});
     server->toolbox = (struct toolbox){
-        .sessions = sessions_new(server->loop, server->zygote, server->store, &options->limits),
+        .sessions = sessions_new(server->host, &(struct sessions_options){.store = server->store}),
         .zygote = server->zygote,
         .store = server->store,
         .is_persistent = options->is_persistent && server->store != NULL,
@@ -180,6 +183,7 @@ static void end(struct server *server)
     }
     connection_free(server->connection);
     sessions_free(server->toolbox.sessions);
+    session_host_free(server->host);
     saved_store_free(server->store);
     zygote_free(server->zygote);
     guardian_free(server->guardian);

@@ -71,7 +71,7 @@ static void on_committed(void *arg, uint64_t size, const struct err *err)
     strbuf_init(&text, 0);
     strbuf_addf(&text, "Saved session %s, the state after evaluation %llu.\nFile: %s\nSize: ", v->saved.name, (unsigned long long)v->saved.evaluations, v->saved.image);
     text_add_grouped(&text, size);
-    strbuf_addf(&text, " bytes\nTime: %.1f s", (double)(uv_now(v->session->all->loop) - v->started_at) / 1000.0);
+    strbuf_addf(&text, " bytes\nTime: %.1f s", (double)(uv_now(v->session->host->loop) - v->started_at) / 1000.0);
     answer(v, OUTCOME_OK, strbuf_string(&text));
     strbuf_fini(&text);
 }
@@ -152,14 +152,14 @@ bool saving_start(struct session *s, struct operation *op)
     struct saving *v = xcalloc(1, sizeof *v);
     v->session = s;
     v->op = op;
-    v->started_at = uv_now(s->all->loop);
-    v->saved = (struct saved){.name = xstrdup(s->name), .image = path, .lisp = xstrdup(zygote_lisp(s->all->zygote)), .package = xstrdup(session_package(s)), .evaluations = s->at};
+    v->started_at = uv_now(s->host->loop);
+    v->saved = (struct saved){.name = xstrdup(s->name), .image = path, .lisp = xstrdup(zygote_lisp(s->host->zygote)), .package = xstrdup(session_package(s)), .evaluations = s->at};
     journal_copy(&v->journal, &s->journal);
     struct worker_events events = {.on_ready = on_ready, .on_reply = on_reply, .on_progress = on_progress, .on_gone = on_gone, .arg = v};
     int channel;
     v->worker = worker_new_copy(s->worker, &events, &channel, &err);
     v->timer = xcalloc(1, sizeof *v->timer);
-    CHECK(uv_timer_init(s->all->loop, v->timer) == 0);
+    CHECK(uv_timer_init(s->host->loop, v->timer) == 0);
     v->timer->data = v;
     list_init(&v->node);
     list_append(&s->savings, &v->node);

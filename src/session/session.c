@@ -1,9 +1,8 @@
 /*
- * The public face of sessions, and their collection. Their life is in session_machine.c.
+ * The public face of a session. Its life is in session_machine.c, the collections it is found in are in sessions.c.
  */
 #include "session/session.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,8 +10,6 @@
 #include "base/memory.h"
 #include "base/utf8.h"
 #include "session/session_internal.h"
-
-#define MOST_SESSIONS 20000
 
 static void operation_free(struct operation *op)
 {
@@ -268,7 +265,7 @@ const char *session_state_name(const struct session *s)
 
 double session_age_s(const struct session *s)
 {
-    return (double)(uv_now(s->all->loop) - s->created_at) / 1000.0;
+    return (double)(uv_now(s->host->loop) - s->created_at) / 1000.0;
 }
 
 uint64_t session_evaluations(const struct session *s)
@@ -279,7 +276,7 @@ uint64_t session_evaluations(const struct session *s)
 static uv_timer_t *new_timer(struct session *s)
 {
     uv_timer_t *t = xcalloc(1, sizeof *t);
-    CHECK(uv_timer_init(s->all->loop, t) == 0);
+    CHECK(uv_timer_init(s->host->loop, t) == 0);
     t->data = s;
     return t;
 }
@@ -289,65 +286,14 @@ static void free_handle(uv_handle_t *handle)
     free(handle);
 }
 
-struct sessions *sessions_new(void *loop, struct zygote *zygote, struct saved_store *store, const struct limits *limits)
+struct session *session_new(struct sessions *all, const char *name)
 {
-    struct sessions *all = xcalloc(1, sizeof *all);
-    all->loop = loop;
-    all->zygote = zygote;
-    all->store = store;
-    all->limits = *limits;
-    list_init(&all->all);
-    return all;
-}
-
-void sessions_free(struct sessions *all)
-{
-    if (all == NULL)
-        return;
-    while (!list_is_empty(&all->all))
-        sessions_close(list_entry(all->all.next, struct session, node));
-    free(all);
-}
-
-struct session *sessions_find(struct sessions *all, const char *name)
-{
-    struct list *node, *next;
-    list_for_each(node, next, &all->all)
-    {
-        struct session *s = list_entry(node, struct session, node);
-        if (strcmp(s->name, name) == 0)
-            return s;
-    }
-    return NULL;
-}
-
-struct session *sessions_create(struct sessions *all, const char *name, struct err *err)
-{
-    char made_up[32];
-    if (name == NULL) {
-        do
-            snprintf(made_up, sizeof made_up, "s%lu", ++all->made);
-        while (sessions_find(all, made_up) != NULL);
-        name = made_up;
-    }
-    size_t len = strlen(name);
-    if (len == 0 || len > 64 || strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-") != len) {
-        err_set(err, ERR_INVALID, "A session's name has 1 to 64 characters from A-Z a-z 0-9 . _ and -.");
-        return NULL;
-    }
-    if (sessions_find(all, name) != NULL) {
-        err_set(err, ERR_BUSY, "There is a session named %s already.", name);
-        return NULL;
-    }
-    if (all->count >= MOST_SESSIONS) {
-        err_set(err, ERR_LIMIT, "There are %d sessions already; close-session ends one.", MOST_SESSIONS);
-        return NULL;
-    }
     struct session *s = xcalloc(1, sizeof *s);
     s->all = all;
+    s->host = all->host;
     s->name = xstrdup(name);
-    s->limits = all->limits;
-    s->created_at = uv_now(all->loop);
+    s->limits = s->host->limits;
+    s->created_at = uv_now(s->host->loop);
     list_init(&s->queue);
     list_init(&s->request.node);
     list_init(&s->savings);
@@ -365,15 +311,11 @@ struct session *sessions_create(struct sessions *all, const char *name, struct e
     s->later = new_timer(s);
     s->ticker = new_timer(s);
     list_init(&s->node);
-    list_append(&all->all, &s->node);
-    all->count++;
     return s;
 }
 
-void sessions_close(struct session *s)
+void session_free(struct session *s)
 {
-    list_remove(&s->node);
-    s->all->count--;
     savings_cancel(s);
     session_forget_process(s);
     checkpoints_clear(&s->checkpoints);
@@ -403,26 +345,4 @@ void sessions_close(struct session *s)
     free(s->package);
     free(s->why);
     free(s);
-}
-
-void sessions_close_later(struct session *s)
-{
-    s->is_closing = true;
-    session_later(s);
-}
-
-struct session *sessions_at(struct sessions *all, size_t n)
-{
-    struct list *node, *next;
-    list_for_each(node, next, &all->all)
-    {
-        if (n-- == 0)
-            return list_entry(node, struct session, node);
-    }
-    return NULL;
-}
-
-size_t sessions_count(const struct sessions *all)
-{
-    return all->count;
 }

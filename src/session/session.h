@@ -1,6 +1,6 @@
 /*
  * A session: what a client talks to by name. It owns the queue of operations, the Lisp process they run in, their time
- * limits, what they print, and the record of errors; it survives the process.
+ * limits, what they print, and the record of errors; it survives the process. How one is made, found and closed is in sessions.h.
  */
 #ifndef SESSION_SESSION_H
 #define SESSION_SESSION_H
@@ -21,9 +21,7 @@ struct journal;
 struct session;
 struct sessions;
 struct operation;
-struct saved_store;
 struct strbuf;
-struct zygote;
 
 enum outcome_kind {
     OUTCOME_OK,         /* reply holds (ID :ok ...) */
@@ -143,24 +141,5 @@ pid_t session_pid(const struct session *s);           /* 0 when there is no proc
 const char *session_state_name(const struct session *s);
 double session_age_s(const struct session *s);
 uint64_t session_evaluations(const struct session *s);
-
-/* The collection. sessions_new(): loop, zygote and store (may be NULL) are borrowed and outlive it; limits are what new sessions begin with. */
-struct sessions *sessions_new(void *loop, struct zygote *zygote, struct saved_store *store, const struct limits *limits);
-void sessions_free(struct sessions *all);
-
-/*
- * sessions_find(all, name), sessions_create(all, name, err), sessions_close(s), sessions_at(all, n), sessions_count(all)
- * sessions_create: name NULL makes one up ("s1", ...). ERR_INVALID: a name has 1 to 64 characters from A-Z a-z 0-9 . _ -; ERR_BUSY: it exists; ERR_LIMIT.
- * sessions_close: its operations end with OUTCOME_UNAVAILABLE, its process is killed with all that it started.
- */
-struct session *sessions_find(struct sessions *all, const char *name);
-struct session *sessions_create(struct sessions *all, const char *name, struct err *err);
-void sessions_close(struct session *s);
-
-/* sessions_close_later(s): the same from the loop; for use while one of its own outcomes is being delivered. */
-void sessions_close_later(struct session *s);
-
-struct session *sessions_at(struct sessions *all, size_t n);
-size_t sessions_count(const struct sessions *all);
 
 #endif

@@ -110,27 +110,24 @@ struct worker *session_fork_from(struct worker *original, const struct worker_ev
 }
 
 /* When the machine runs out of memory, old states are worth less than running programs: of each session only the newest stays. */
-static void relieve_memory(struct sessions *all)
+static void relieve_memory(struct session_host *host)
 {
-    uint64_t now = uv_now(all->loop);
-    if (now - all->memory_looked_at < MEMORY_LOOK_MS)
+    uint64_t now = uv_now(host->loop);
+    if (now - host->memory_looked_at < MEMORY_LOOK_MS)
         return;
-    all->memory_looked_at = now;
+    host->memory_looked_at = now;
     if (!memory_is_short())
         return;
     log_warning("memory is short: old checkpoints are dropped");
-    struct list *node, *next;
-    list_for_each(node, next, &all->all)
-    {
-        struct session *s = list_entry(node, struct session, node);
-        if (s->source == NULL && s->making == NULL)
-            checkpoints_thin(&s->checkpoints, 1);
-    }
+    for (struct sessions *all = session_host_first(host); all != NULL; all = session_host_next(all))
+        for (struct session *s = sessions_first(all); s != NULL; s = sessions_next(s))
+            if (s->source == NULL && s->making == NULL)
+                checkpoints_thin(&s->checkpoints, 1);
 }
 
 void session_make_checkpoint(struct session *s, const char *name)
 {
-    relieve_memory(s->all);
+    relieve_memory(s->host);
     struct err err;
     struct checkpoint *cp = checkpoints_add(&s->checkpoints, NULL, s->at, session_package(s));
     struct worker_events events = checkpoint_events(cp);

@@ -1,5 +1,5 @@
 /*
- * What a session is made of; shared by session.c (the public face, the collection) and the
+ * What a session is made of; shared by session.c (the public face), sessions.c and session_host.c (the collections) and the
  * files of its life: session_machine.c, session_copies.c, session_visit.c, session_death.c, session_return.c, saving.c.
  */
 #ifndef SESSION_SESSION_INTERNAL_H
@@ -7,13 +7,17 @@
 
 #include <uv.h>
 
+#include "base/hash_table.h"
+#include "base/quota.h"
 #include "base/strbuf.h"
 #include "lisp/worker.h"
 #include "lisp/zygote.h"
 #include "session/checkpoints.h"
 #include "session/journal.h"
 #include "session/session.h"
+#include "session/session_host.h"
 #include "session/session_states.h"
+#include "session/sessions.h"
 
 #define HISTORY 32 /* errors kept */
 #define KEPT 16    /* outputs kept for get-output */
@@ -60,8 +64,10 @@ struct kept {
 };
 
 struct session {
-    struct list node;
+    struct list node; /* in ${all->all} */
+    struct hash_node by_name;
     struct sessions *all;
+    struct session_host *host;
     char *name;
     enum session_state state;
     struct worker *worker;  /* the process; NULL in ABSENT, and in STARTING until the zygote made it */
@@ -127,14 +133,26 @@ struct session {
     uv_timer_t *ticker;
 };
 
+/* sessions.c */
 struct sessions {
+    struct list node; /* in ${host->owners} */
+    struct session_host *host;
+    char *owner;
+    struct saved_store *store; /* NULL: sessions cannot be saved */
+    struct quota quota;
+    struct hash_table by_name;
+    struct list all; /* the oldest first */
+    unsigned long made;
+};
+
+/* session_host.c */
+struct session_host {
     uv_loop_t *loop;
     struct zygote *zygote;
-    struct saved_store *store; /* NULL: sessions cannot be saved */
     struct limits limits;
-    struct list all;
-    size_t count;
-    unsigned long made;
+    struct list owners; /* of struct sessions */
+    struct quota sessions;
+    uint64_t seed;             /* of the hashes of names */
     uint64_t memory_looked_at; /* loop time in ms */
 };
 
@@ -144,6 +162,10 @@ struct event {
     const struct child_end *end;    /* GONE */
     bool is_visitor;                /* GONE: it was the visitor */
 };
+
+/* session_new(all, name): one that is in no list and was counted nowhere yet. session_free(s): see sessions_close(). */
+struct session *session_new(struct sessions *all, const char *name);
+void session_free(struct session *s);
 
 /* session_happen(s, event): run the cell of the table. */
 void session_happen(struct session *s, struct event *event);

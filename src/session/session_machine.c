@@ -183,8 +183,8 @@ void session_request_process(struct session *s)
     session_enter_state(s, SESSION_STARTING, 0);
     s->request = (struct zygote_request){.events = session_process_events(s), .on_worker = on_worker, .on_failed = on_failed, .arg = s};
     s->is_requested = true;
-    zygote_set_heap(s->all->zygote, limits_int(&s->limits, LIMIT_MAX_HEAP));
-    zygote_fork(s->all->zygote, &s->request);
+    zygote_set_heap(s->host->zygote, limits_int(&s->limits, LIMIT_MAX_HEAP));
+    zygote_fork(s->host->zygote, &s->request);
 }
 
 void session_forget_process(struct session *s)
@@ -193,7 +193,7 @@ void session_forget_process(struct session *s)
         zygote_fork_cancel(&s->request);
     s->is_requested = false;
     if (s->worker != NULL)
-        zygote_disown(s->all->zygote, s->worker);
+        zygote_disown(s->host->zygote, s->worker);
     worker_free(s->visitor);
     worker_free(s->worker);
     s->visitor = s->worker = NULL;
@@ -209,7 +209,7 @@ static void on_tick(uv_timer_t *timer)
     struct session *s = timer->data;
     struct operation *op = s->current;
     if (op != NULL && op->on_progress != NULL)
-        op->on_progress(op->arg, (double)(uv_now(s->all->loop) - s->started_at) / 1000.0,
+        op->on_progress(op->arg, (double)(uv_now(s->host->loop) - s->started_at) / 1000.0,
                         s->output[0].total + s->output[1].total, strbuf_string(&s->progress));
 }
 
@@ -218,7 +218,7 @@ void session_take_up(struct session *s, struct operation *op)
     s->current = op;
     s->stop = STOP_NONE;
     s->interrupts = 0;
-    s->started_at = uv_now(s->all->loop);
+    s->started_at = uv_now(s->host->loop);
     if (op->package == NULL)
         op->package = xstrdup(session_package(s));
     strbuf_clear(&s->progress);
@@ -229,7 +229,7 @@ void session_take_up(struct session *s, struct operation *op)
 void session_run_current(struct session *s)
 {
     struct operation *op = s->current;
-    s->started_at = uv_now(s->all->loop);
+    s->started_at = uv_now(s->host->loop);
     s->running_timeout_ms = op->timeout_ms > 0 ? op->timeout_ms : limits_timeout_ms(&s->limits);
     if (op->keeps_record && s->visitor == NULL)
         checkpoints_drop_after(&s->checkpoints, s->at);
@@ -326,9 +326,9 @@ void session_action_begin(struct session *s, struct event *e)
 {
     if (e->kind == EVENT_READY) {
         s->start_attempts = 0;
-        zygote_disown(s->all->zygote, s->worker);
+        zygote_disown(s->host->zygote, s->worker);
         session_enter_state(s, SESSION_IDLE, 0);
-        const char *notices = zygote_notices(s->all->zygote);
+        const char *notices = zygote_notices(s->host->zygote);
         if (s->evaluations == 0 && notices[0] != '\0' && s->notice.len == 0)
             strbuf_adds(&s->notice, notices);
         if (s->is_returning) {
@@ -374,7 +374,7 @@ void session_action_start_again(struct session *s, struct event *e)
         session_request_process(s);
         return;
     }
-    const char *why = zygote_why(s->all->zygote);
+    const char *why = zygote_why(s->host->zygote);
     free(s->why);
     s->why = xstrdup(why[0] != '\0' ? why : "The session's process ended before it was ready.");
     session_action_give_up(s, e);
@@ -493,7 +493,7 @@ static int time_to_unwind(const struct session *s)
 {
     if (s->held == NULL)
         return ABORT_MS;
-    uint64_t now = uv_now(s->all->loop);
+    uint64_t now = uv_now(s->host->loop);
     int left = s->kill_at > now ? (int)(s->kill_at - now) : 0;
     return left < 100 ? 100 : left > RUNG_MS ? RUNG_MS : left;
 }
@@ -517,7 +517,7 @@ void session_action_interrupt(struct session *s, struct event *e)
 {
     s->stop = e->kind == EVENT_CANCEL ? STOP_CANCEL : STOP_TIMEOUT;
     s->interrupts = 1;
-    s->kill_at = uv_now(s->all->loop) + 2 * RUNG_MS;
+    s->kill_at = uv_now(s->host->loop) + 2 * RUNG_MS;
     session_enter_state(s, SESSION_INTERRUPTING, RUNG_MS);
     worker_interrupt(runner(s));
 }
@@ -594,7 +594,7 @@ void session_word_stop(struct session *s, struct error_record *r, bool was_kille
     if (s->stop == STOP_TIMEOUT)
         strbuf_addf(&b, "The evaluation was stopped at its time limit of %s s.", seconds(s->running_timeout_ms, number, sizeof number));
     else
-        strbuf_addf(&b, "The evaluation was cancelled after %s s.", seconds((int)(uv_now(s->all->loop) - s->started_at), number, sizeof number));
+        strbuf_addf(&b, "The evaluation was cancelled after %s s.", seconds((int)(uv_now(s->host->loop) - s->started_at), number, sizeof number));
     if (was_killed)
         strbuf_adds(&b, " It did not give way to two interrupts, so its process was killed.");
     else if (s->interrupts > 1)

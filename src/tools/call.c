@@ -11,7 +11,11 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "session/saved.h"
+#include "session/sessions.h"
 #include "tools/similar.h"
+
+#define MOST_OFFERED 1000 /* sessions among which a similar name is looked for */
+#define MOST_NAMED 20
 
 static void call_free(struct tool_call *call)
 {
@@ -132,16 +136,18 @@ void call_unknown_session(struct tool_call *call, const char *name, bool is_erro
     struct similar similar;
     similar_init(&similar, name);
     strbuf_addf(&call->text, "No session named %s.", name);
-    for (size_t i = 0; i < sessions_count(all); i++)
-        similar_offer(&similar, session_name(sessions_at(all, i)));
+    size_t offered = 0;
+    for (struct session *s = sessions_first(all); s != NULL && offered < MOST_OFFERED; s = sessions_next(s), offered++)
+        similar_offer(&similar, session_name(s));
     if (similar.best != NULL)
         strbuf_addf(&call->text, " Did you mean %s?", similar.best);
     strbuf_addf(&call->text, "\nThere %s: %s", sessions_count(all) > 1 ? "are" : "is", call->default_session);
-    for (size_t i = 0; i < sessions_count(all) && i < 20; i++) {
-        const char *other = session_name(sessions_at(all, i));
-        if (strcmp(other, call->default_session) != 0)
-            strbuf_addf(&call->text, ", %s", other);
-    }
+    size_t named = 0;
+    for (struct session *s = sessions_first(all); s != NULL && named < MOST_NAMED; s = sessions_next(s), named++)
+        if (strcmp(session_name(s), call->default_session) != 0)
+            strbuf_addf(&call->text, ", %s", session_name(s));
+    if (sessions_count(all) > named)
+        strbuf_addf(&call->text, ", and %zu more", sessions_count(all) - named);
     call_answer(call, is_error, ". create-session makes another.");
 }
 

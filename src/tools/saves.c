@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "session/saved.h"
+#include "session/sessions.h"
 #include "tools/call.h"
 
 static void on_text(struct tool_call *call, const struct outcome *o)

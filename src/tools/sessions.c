@@ -7,7 +7,10 @@
 #include "lisp/zygote.h"
 #include "report/report.h"
 #include "session/checkpoints.h"
+#include "session/sessions.h"
 #include "tools/call.h"
+
+#define MOST_LISTED 200
 
 static void on_reset(struct tool_call *call, const struct outcome *o)
 {
@@ -124,12 +127,13 @@ static void list_sessions(struct tool_call *call)
     }
     text_add_count(&call->text, n, "session");
     strbuf_addc(&call->text, ':');
-    for (size_t i = 0; i < n && i < 200; i++) {
+    size_t shown = 0;
+    for (struct session *s = sessions_first(call->toolbox->sessions); s != NULL && shown < MOST_LISTED; s = sessions_next(s), shown++) {
         strbuf_adds(&call->text, "\n- ");
-        add_summary(&call->text, sessions_at(call->toolbox->sessions, i));
+        add_summary(&call->text, s);
     }
-    if (n > 200)
-        strbuf_addf(&call->text, "\n... %zu more", n - 200);
+    if (n > shown)
+        strbuf_addf(&call->text, "\n... %zu more", n - shown);
     call_finish(call);
 }
 

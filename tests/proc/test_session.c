@@ -10,12 +10,15 @@
 #include "base/log.h"
 #include "lisp/zygote.h"
 #include "session/session.h"
+#include "session/session_host.h"
+#include "session/sessions.h"
 
 struct fixture {
     uv_loop_t loop;
     struct children *children;
     struct zygote *zygote;
     struct zygote_options options;
+    struct session_host *host;
     struct sessions *all;
     struct session *s;
     char cache[64];
@@ -151,6 +154,14 @@ static bool has_notice(void *arg)
 
 static const char *const settings[] = {"FAKE_BUILD", "FAKE_START", "FAKE_USER_INIT", "FAKE_FORK", "FAKE_FREEZE", "FAKE_COPY"};
 
+#define MOST_SESSIONS 4
+
+static void close_sessions(struct fixture *f)
+{
+    sessions_free(f->all);
+    session_host_free(f->host);
+}
+
 static void open_all(struct fixture *f)
 {
     struct limits limits;
@@ -158,7 +169,8 @@ static void open_all(struct fixture *f)
     limits_init(&limits);
     limits.value[LIMIT_CHECKPOINTS] = f->checkpoints;
     f->zygote = zygote_new(&f->loop, f->children, &f->options);
-    f->all = sessions_new(&f->loop, f->zygote, NULL, &limits);
+    f->host = session_host_new(&(struct session_host_options){.loop = &f->loop, .zygote = f->zygote, .limits = &limits, .most_sessions = MOST_SESSIONS});
+    f->all = sessions_new(f->host, &(struct sessions_options){.owner = "me"});
     f->s = sessions_create(f->all, "default", &err);
     assert_non_null(f->s);
 }
@@ -204,7 +216,7 @@ static int tear_down(void **state)
 {
     struct fixture *f = *state;
     is_tearing_down = true;
-    sessions_free(f->all);
+    close_sessions(f);
     zygote_free(f->zygote);
     children_free(f->children);
     is_tearing_down = false;
@@ -700,7 +712,7 @@ static void a_last_reply_before_the_death_counts(void **state)
 
 static void with_checkpoints(struct fixture *f, int count)
 {
-    sessions_free(f->all);
+    close_sessions(f);
     zygote_free(f->zygote);
     f->checkpoints = count;
     open_all(f);
@@ -888,8 +900,47 @@ static void names_are_checked_and_made_up(void **state)
     assert_non_null(sessions_create(f->all, "s1", &err));
     assert_string_equal(session_name(sessions_create(f->all, NULL, &err)), "s2");
     assert_int_equal(sessions_count(f->all), 4);
-    assert_ptr_equal(sessions_at(f->all, 0), f->s);
-    assert_null(sessions_at(f->all, 4));
+    assert_ptr_equal(sessions_first(f->all), f->s);
+    size_t seen = 0;
+    for (struct session *s = sessions_first(f->all); s != NULL; s = sessions_next(s))
+        assert_true(++seen == 1 || s != f->s);
+    assert_int_equal(seen, 4);
+    sessions_close(f->s);
+    assert_null(sessions_find(f->all, "default"));
+    assert_string_equal(session_name(sessions_first(f->all)), longest);
+    f->s = NULL;
+}
+
+static void owners_see_only_their_own_sessions(void **state)
+{
+    struct fixture *f = *state;
+    struct err err;
+    struct sessions *other = sessions_new(f->host, &(struct sessions_options){.owner = "other", .most_sessions = 2});
+    assert_ptr_equal(session_host_first(f->host), f->all);
+    assert_ptr_equal(session_host_next(f->all), other);
+    assert_null(session_host_next(other));
+    assert_string_equal(sessions_owner(other), "other");
+    assert_null(sessions_find(other, "default"));
+    struct session *theirs = sessions_create(other, "default", &err);
+    assert_non_null(theirs);
+    assert_ptr_not_equal(theirs, f->s);
+    assert_ptr_equal(sessions_find(f->all, "default"), f->s);
+    assert_ptr_equal(sessions_find(other, "default"), theirs);
+    assert_int_equal(sessions_count(other), 1);
+    assert_int_equal(session_host_count(f->host), 2);
+    assert_non_null(sessions_create(other, NULL, &err));
+    assert_null(sessions_create(other, NULL, &err));
+    assert_int_equal(err.code, ERR_LIMIT);
+    assert_string_equal(err.message, "You may have at most 2 sessions; close-session ends one.");
+    /* The whole server is full before this owner is. */
+    assert_non_null(sessions_create(f->all, NULL, &err));
+    assert_null(sessions_create(f->all, NULL, &err));
+    assert_string_equal(err.message, "The server may have at most 4 sessions (--max-sessions); close-session ends one.");
+    sessions_close(theirs);
+    assert_non_null(sessions_create(f->all, NULL, &err));
+    sessions_free(other);
+    assert_int_equal(session_host_count(f->host), 3);
+    assert_null(session_host_next(f->all));
 }
 
 static void sessions_run_side_by_side(void **state)
@@ -945,7 +996,7 @@ static void three_copies_that_die_early_make_the_operation_unavailable(void **st
             snprintf(how, sizeof how, "%s:%d", ways[i], failures);
             setenv("FAKE_COPY", how, 1);
             sessions_close(f->s);
-            sessions_free(f->all);
+            close_sessions(f);
             zygote_free(f->zygote);
             open_all(f);
             struct call c = evaluated(f, "count", 0);
@@ -969,7 +1020,7 @@ static void a_lisp_that_is_not_there_makes_operations_unavailable_until_it_is(vo
     const char *real = f->options.lisp;
     snprintf(path, sizeof path, "%s/later-lisp", f->cache);
     f->options.lisp = path;
-    sessions_free(f->all);
+    close_sessions(f);
     zygote_free(f->zygote);
     open_all(f);
     struct call calls[3] = {{0}}, reset = {.fixture = f};
@@ -1009,7 +1060,7 @@ static void a_lisp_that_does_not_start_is_said_in_its_words(void **state)
     struct fixture *f = *state;
     for (size_t i = 0; i < 3; i++) {
         setenv("FAKE_START", ways[i], 1);
-        sessions_free(f->all);
+        close_sessions(f);
         zygote_free(f->zygote);
         open_all(f);
         struct call c = evaluated(f, "value 1", 0);
@@ -1030,7 +1081,7 @@ static void a_zygote_that_refuses_or_dies_at_a_copy_makes_operations_unavailable
     struct fixture *f = *state;
     for (size_t i = 0; i < 2; i++) {
         setenv("FAKE_FORK", ways[i], 1);
-        sessions_free(f->all);
+        close_sessions(f);
         zygote_free(f->zygote);
         open_all(f);
         struct call c = evaluated(f, "value 1", 0);
@@ -1108,7 +1159,7 @@ static void a_step_that_ends_the_zygote_is_left_out_and_said(void **state)
     f->options.user_init = "/home/nobody/.sbclrc";
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         setenv("FAKE_USER_INIT", rows[i].how, 1);
-        sessions_free(f->all);
+        close_sessions(f);
         zygote_free(f->zygote);
         open_all(f);
         assert_value(f, "value 1", "1");
@@ -1233,6 +1284,7 @@ int main(void)
         TEST(closing_answers_all_that_waits_and_kills_the_process),
         TEST(a_session_may_be_closed_in_every_state),
         TEST(names_are_checked_and_made_up),
+        TEST(owners_see_only_their_own_sessions),
         TEST(sessions_run_side_by_side),
         TEST(kept_outputs_are_found_by_their_reference),
         TEST(three_copies_that_die_early_make_the_operation_unavailable),

@@ -1,0 +1,27 @@
+/*
+ * How many of something there may be: a count with a bound, and perhaps a wider one around it that counts the same.
+ */
+#ifndef BASE_QUOTA_H
+#define BASE_QUOTA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/errors.h"
+
+struct quota {
+    struct quota *parent; /* borrowed; NULL for none */
+    size_t used, most;    /* most 0: unbounded */
+    const char *holder;   /* whose they are, and of what: "The server", "sessions (--max-sessions)"; borrowed, */
+    const char *what;     /* needed where ${most} is not 0 */
+};
+
+/*
+ * quota_take(q, err), quota_give_back(q): one more, one less, here and in all around it. ${q} NULL: nothing is counted.
+ *
+ * Returns     false with ${err} set (ERR_LIMIT: "HOLDER may have at most 20 WHAT."); nothing was taken then
+ */
+bool quota_take(struct quota *q, struct err *err);
+void quota_give_back(struct quota *q);
+
+#endif

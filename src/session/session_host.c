@@ -1,0 +1,56 @@
+/*
+ * The house of all sessions.
+ */
+#include "session/session_host.h"
+
+#include <stdlib.h>
+#include <sys/random.h>
+
+#include "base/check.h"
+#include "base/memory.h"
+#include "session/session_internal.h"
+
+struct session_host *session_host_new(const struct session_host_options *options)
+{
+    struct session_host *host = xcalloc(1, sizeof *host);
+    host->loop = options->loop;
+    host->zygote = options->zygote;
+    host->limits = *options->limits;
+    host->sessions = (struct quota){
+        .most = options->most_sessions > 0 ? options->most_sessions : SESSION_HOST_MOST_SESSIONS,
+        .holder = "The server",
+        .what = "sessions (--max-sessions); close-session ends one",
+    };
+    list_init(&host->owners);
+    if (getrandom(&host->seed, sizeof host->seed, GRND_NONBLOCK) != (ssize_t)sizeof host->seed)
+        host->seed = uv_hrtime();
+    return host;
+}
+
+void session_host_free(struct session_host *host)
+{
+    if (host == NULL)
+        return;
+    CHECK(list_is_empty(&host->owners));
+    free(host);
+}
+
+static struct sessions *owner_at(const struct session_host *host, const struct list *node)
+{
+    return node == &host->owners ? NULL : list_entry(node, struct sessions, node);
+}
+
+struct sessions *session_host_first(const struct session_host *host)
+{
+    return owner_at(host, host->owners.next);
+}
+
+struct sessions *session_host_next(const struct sessions *sessions)
+{
+    return owner_at(sessions->host, sessions->node.next);
+}
+
+size_t session_host_count(const struct session_host *host)
+{
+    return host->sessions.used;
+}

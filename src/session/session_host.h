@@ -1,0 +1,37 @@
+/*
+ * What the sessions of all owners share: the loop, the zygote, the limits that sessions begin with, and how many there may be.
+ * Each owner has a collection of its own (sessions.h) and sees no other.
+ */
+#ifndef SESSION_SESSION_HOST_H
+#define SESSION_SESSION_HOST_H
+
+#include <stddef.h>
+#include <uv.h>
+
+#include "session/limits.h"
+
+struct session_host;
+struct sessions;
+struct zygote;
+
+struct session_host_options {
+    uv_loop_t *loop;             /* borrowed, outlives it */
+    struct zygote *zygote;       /* borrowed, outlives it */
+    const struct limits *limits; /* borrowed, copied: what new sessions begin with */
+    size_t most_sessions;        /* of all owners together; 0: SESSION_HOST_MOST_SESSIONS */
+};
+
+#define SESSION_HOST_MOST_SESSIONS 20000
+
+/* session_host_new(options). session_host_free(host): all collections in it were freed before. */
+struct session_host *session_host_new(const struct session_host_options *options);
+void session_host_free(struct session_host *host);
+
+/* session_host_first(host), session_host_next(sessions): the collections of all owners, in the order in which they were made; NULL at the end. */
+struct sessions *session_host_first(const struct session_host *host);
+struct sessions *session_host_next(const struct sessions *sessions);
+
+/* session_host_count(host): the sessions of all owners. */
+size_t session_host_count(const struct session_host *host);
+
+#endif
