@@ -26,7 +26,7 @@ static void run(struct tool_call *call)
     sexp_write_symbol(&request, "compile-form");
     call_write_string(call, &request, "code");
     call_write_string(call, &request, "package");
-    call_enter(call, s, &(struct operation_options){.request = &request, .what = code}, 0, false, on_compiled);
+    call_enter(call, s, &(struct operation_options){.request = &request, .what = code, .timeout_ms = (int)(call_number(call, "timeout", 0) * 1000)}, 0, false, on_compiled);
     strbuf_fini(&request);
 }
 
@@ -41,6 +41,7 @@ const struct tool tool_compile_form = {
         {
             {.name = "code", .type = ARGUMENT_STRING, .is_required = true, .description = "One or more forms."},
             {.name = "package", .type = ARGUMENT_STRING, .description = "Package to read them in."},
+            TIMEOUT_ARGUMENT,
             SESSION_ARGUMENT,
         },
     .run = run,

@@ -35,10 +35,17 @@ static void show_backtrace(struct tool_call *call, const struct error_record *r)
     report_backtrace(&call->text, r, (size_t)call_number(call, "from", 0), (size_t)call_number(call, "max-frames", 20), call_boolean(call, "locals"));
 }
 
-/* The locals were read from a copy of the frozen process and are in the record now; if that failed, the frames are shown without. */
+/*
+ * The locals were read from a copy of the frozen process and are in the record now; if that failed, the frames are shown without. The
+ * error is the one that was meant when the call came: another one, or a success, may have come since.
+ */
 static void on_examined(struct tool_call *call, const struct outcome *o)
 {
-    show_backtrace(call, chosen(call, o->session));
+    const struct error_record *r = NULL;
+    for (size_t i = 0; i < session_error_count(o->session); i++)
+        if (session_error(o->session, i)->sequence == (int)call->step)
+            r = session_error(o->session, i);
+    show_backtrace(call, r);
     call_finish(call);
 }
 
@@ -51,6 +58,7 @@ static void get_backtrace(struct tool_call *call)
     if (r != NULL && call_boolean(call, "locals") && r->details == NULL && (r->frozen != NULL || r->why_not_frozen != NULL)) {
         /* Its turn comes when the error is unwound; by then either a copy can be asked, or the locals have been read. */
         call->takes_unavailable = true;
+        call->step = (size_t)r->sequence;
         struct strbuf request;
         strbuf_init(&request, 0);
         strbuf_adds(&request, ":frames :from 0 :count 100 :locals t");

@@ -1,0 +1,232 @@
+"""Every tool does what its file in tests/data/tools says (contract.py has the format), which is what docs/tools.md shows.
+
+For each tool: its example by itself, while an evaluation runs, after an error, in a second session; its cases; and, from its schema,
+each argument of a wrong type or out of bounds, a required one that is missing, and one that does not exist. A tool that only looks
+changes nothing: the image and the server's records of the session are compared before and after.
+
+With sanitizers only the examples are run.
+"""
+
+import json
+import os
+import re
+import unittest
+
+import contract
+import mcp
+
+# Everything in the image that a tool which only looks must leave as it is. The first time the form is evaluated it remembers, the
+# second time it says what is different; it is the same text both times, so that reading it interns nothing new.
+SNAPSHOT = """
+(let ((now (make-hash-table :test #'equal))
+      (own '(* ** *** / // /// + ++ +++ - *gensym-counter* *package* *random-state*)))
+  (flet ((note (key &rest state) (setf (gethash key now) state))
+         (value-of (symbol)
+           (let ((value (symbol-value symbol)))
+             (typecase value
+               (hash-table (list value (hash-table-count value)))
+               (vector (list value (length value)))
+               (cons (list value (ignore-errors (list-length value))))
+               (t value)))))
+    (note :features (copy-list *features*))
+    (note :modules (copy-list *modules*))
+    (note :package *package*)
+    (note :readtable *readtable*)
+    (note :directory *default-pathname-defaults*)
+    (note :threads (length (sb-thread:list-all-threads)))
+    (note :random (prin1-to-string *random-state*))
+    (dolist (package (list-all-packages))
+      (let ((inside 0) (outside 0)
+            (is-system (eql 0 (search "SB-" (package-name package)))))
+        (do-symbols (symbol package)
+          (when (eq (symbol-package symbol) package)
+            (if (eq :external (nth-value 1 (find-symbol (symbol-name symbol) package))) (incf outside) (incf inside))
+            (when (fboundp symbol)
+              (let ((function (fdefinition symbol)))
+                (note (list :function symbol) function
+                      (and (typep function 'generic-function) (length (sb-mop:generic-function-methods function))))))
+            (when (find-class symbol nil) (note (list :class symbol) (find-class symbol nil)))
+            (unless is-system
+              (when (and (symbol-plist symbol) (not (eq symbol :contract))) (note (list :plist symbol) (copy-list (symbol-plist symbol))))
+              (when (and (boundp symbol) (not (member symbol own))
+                         (not (search "CL-MCP" (package-name package))))
+                (note (list :value symbol) (value-of symbol))))))
+        (note (list :package package) inside outside (package-name package) (package-nicknames package)
+              (package-use-list package) (package-shadowing-symbols package)))))
+  (let ((before (get :contract :snapshot)) (changed '()))
+    (cond ((null before) (setf (get :contract :snapshot) now) :taken)
+          (t
+           (remprop :contract :snapshot)
+           (maphash (lambda (key state)
+                      (unless (equal state (gethash key before)) (push (list key (gethash key before) state) changed)))
+                    now)
+           (maphash (lambda (key state)
+                      (declare (ignore state))
+                      (unless (nth-value 1 (gethash key now)) (push (list key :gone) changed)))
+                    before)
+           (let ((*print-length* 10) (*print-level* 4)) (format nil "~{~s~^~%~}" (subseq changed 0 (min 10 (length changed)))))))))
+"""
+
+# What the server remembers of a session: nobody's look may show in it. The first waits until the copy after the last evaluation is made.
+RECORDS = ("list-definitions", "session-history", "list-errors", "describe-last-error", "get-backtrace", "list-checkpoints", "configure-limits")
+
+
+def wrong_values(schema):
+    """Values that an argument does not take."""
+    kind = schema["type"]
+    if kind == "string":
+        yield 5
+        yield ["text"]
+        if "enum" in schema:
+            yield "no-such-choice"
+    elif kind == "integer":
+        yield "many"
+        yield 1.5
+    elif kind == "number":
+        yield "soon"
+    elif kind == "boolean":
+        yield "perhaps"
+    elif kind == "array":
+        yield "text"
+        yield [5]
+    if "minimum" in schema:
+        yield schema["minimum"] - 1
+        yield schema["maximum"] * 2
+
+
+class Contract(mcp.TestCase):
+    bench = None
+
+    @classmethod
+    def setUpClass(cls):
+        cls.bench = contract.Bench()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.bench.close()
+
+    def compare(self, tool, got):
+        text, is_error = got
+        self.assertEqual(contract.normal(tool.example["reply"], tool.example.get("masks", ())), contract.normal(text, tool.example.get("masks", ())))
+        self.assertEqual(tool.example.get("error", False), is_error)
+
+    def check(self, name):
+        tool = contract.Tool(name)
+        self.alone(tool)
+        if mcp.SANITIZED:
+            return
+        self.cases(tool)
+        with self.subTest("arguments"):
+            self.arguments(tool)
+        with self.subTest("running"):
+            self.running(tool)
+        with self.subTest("after-error"):
+            self.after_error(tool)
+        with self.subTest("second-session"):
+            self.second_session(tool)
+
+    def alone(self, tool):
+        self.bench.prepare(tool)
+        self.compare(tool, self.bench.call(tool.name, tool.example["arguments"]))
+
+    def cases(self, tool):
+        for case in tool.cases:
+            with self.subTest(case["name"]):
+                text, is_error = self.bench.call(tool.name, case["arguments"])
+                if not re.fullmatch(case["reply"], text, re.DOTALL):
+                    self.fail("does not match %s:\n%s" % (case["reply"], text[:4000]))
+                self.assertEqual(case.get("error", False), is_error, text[:1000])
+
+    def arguments(self, tool):
+        """Answered without any Lisp, by the table."""
+        schema = self.bench.schemas[tool.name]["inputSchema"]
+        good = tool.example["arguments"]
+        tries = [("no-such-argument", dict(good, **{"no-such-argument": 1}))]
+        for name, argument in schema["properties"].items():
+            tries.extend((name, dict(good, **{name: wrong})) for wrong in wrong_values(argument))
+        for name in schema.get("required", ()):
+            tries.append((name, {other: value for other, value in good.items() if other != name}))
+        started = [(name, arguments, self.bench.start(tool.name, arguments)) for name, arguments in tries]
+        for name, arguments, pending in started:
+            text, is_error = self.bench.finish(pending)
+            self.assertTrue(is_error, "%r: %s" % (arguments, text[:500]))
+            self.assertIn(name, text)
+            self.assertLess(len(text), 600)
+
+    def running(self, tool):
+        """The call waits its turn or is answered meanwhile: the reply is the same, and neither hangs."""
+        if "running" in tool.contexts:
+            return
+        self.bench.prepare(tool)
+        release = self.bench.hold()
+        pending = self.bench.start(tool.name, tool.example["arguments"])
+        self.bench.client.request("ping")  # the server has the call
+        release()
+        self.compare(tool, self.bench.finish(pending))
+
+    def records(self):
+        return {name: self.bench.call(name, {})[0] for name in RECORDS}
+
+    def assertRecords(self, before):
+        for name, text in self.records().items():
+            self.assertEqual(before[name], text, name)
+
+    def after_error(self, tool):
+        if "after-error" in tool.contexts and tool.changes:
+            return
+        self.bench.prepare(tool)
+        # Where the example is about an error of the setup, that one stays the last.
+        if "after-error" not in tool.contexts:
+            if not tool.changes:
+                self.assertEqual("=> :TAKEN", self.bench.call("evaluate-lisp", {"code": SNAPSHOT})[0])
+            self.assertTrue(self.bench.call("evaluate-lisp", {"code": '(error "Before the example")'})[1])
+        before = self.records()
+        got = self.bench.call(tool.name, tool.example["arguments"])
+        if not tool.changes:
+            self.assertRecords(before)
+        if "after-error" in tool.contexts:
+            return
+        self.compare(tool, got)
+        if not tool.changes:
+            for case in tool.cases:
+                self.bench.call(tool.name, case["arguments"])
+            self.assertRecords(before)
+            self.assertEqual('=> ""', self.bench.call("evaluate-lisp", {"code": SNAPSHOT})[0], "what is different in the image")
+
+    def second_session(self, tool):
+        if "second-session" in tool.contexts or not self.bench.takes_session(tool.name):
+            return
+        self.bench.prepare(tool, contract.SECOND)
+        self.compare(tool, self.bench.call(tool.name, tool.example["arguments"], contract.SECOND))
+
+
+class Completeness(mcp.TestCase):
+    def test_every_tool_has_a_file(self):
+        tools = {tool["name"] for tool in self.start_server("--tools=full").request("tools/list")["tools"]}
+        self.assertEqual(set(), set(contract.names()) - tools, "files without a tool")
+        missing = sorted(tools - set(contract.names()))
+        if missing:
+            self.skipTest("no file yet: " + ", ".join(missing))
+
+    def test_what_is_read_only_changes_nothing(self):
+        tools = {tool["name"]: tool for tool in self.start_server("--tools=full").request("tools/list")["tools"]}
+        for name in contract.names():
+            if tools[name]["annotations"]["readOnlyHint"]:
+                self.assertFalse(contract.Tool(name).changes, name)
+
+    def test_reasons_are_sentences(self):
+        for name in contract.names():
+            for reason in contract.Tool(name).contexts.values():
+                self.assertRegex(reason, r"^\S+ \S+ \S+", name)
+
+
+def test_of(name):
+    return lambda self: self.check(name)
+
+
+for _name in contract.names():
+    setattr(Contract, "test_" + _name.replace("-", "_"), test_of(_name))
+
+
+if __name__ == "__main__":
+    mcp.main()
