@@ -1,20 +1,52 @@
 /*
- * The page about the tools. What it says of a tool is what the tool's struct says; what holds for all of them is here.
+ * The page about the tools. What it says of a tool is what the tool's struct says, and the example that the tests run; what holds for all
+ * of them is here.
  */
 #include "tools/document.h"
+
+#include <jansson.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "base/strbuf.h"
 #include "tools/registry.h"
 
+#define FAMILY(title)
+#define TOOL(symbol) extern const struct tool tool_##symbol;
+#include "tools/tools.def"
+#undef FAMILY
+#undef TOOL
+
+/* tools.def as it is: a row is a family or a tool. */
+static const struct {
+    const char *family;
+    const struct tool *tool;
+} rows[] = {
+#define FAMILY(title) {.family = title},
+#define TOOL(symbol) {.tool = &tool_##symbol},
+#include "tools/tools.def"
+#undef FAMILY
+#undef TOOL
+};
+
+#define ROW_COUNT (sizeof rows / sizeof rows[0])
+
 static const char introduction[] =
     "# Tools\n"
     "\n"
-    "This page is printed from the tables of the server: `build/src/tools/print_tools > docs/tools.md`.\n"
+    "This page is printed from the tables of the server and from `tests/data/tools`, whose examples the tests run:\n"
+    "`build/src/tools/print_tools > docs/tools.md`.\n"
     "\n"
     "Names are looked up leniently: case does not matter, `_` stands for `-`, and a leading `ns/` or `ns.` is dropped. So it is with the names of\n"
     "arguments; `form`, `expression` and `input` stand for `code`, `system-name` for `system`. A number may be given as a string; an argument that is\n"
     "null counts as absent. Every tool can be called; which ones are listed is chosen by `--tools=core|standard|full|NAME,NAME...`, where each set\n"
     "holds those before it. A tool's set is the smallest that lists it.\n"
+    "\n"
+    "In the examples a line that begins with `>` is a call: the tool, then its arguments, or the code alone where there is no other. `...` is a\n"
+    "reply that is left out.\n"
     "\n"
     "| tool | set | what it does |\n"
     "|---|---|---|\n";
@@ -64,7 +96,7 @@ static void add_type(struct strbuf *out, const struct tool_argument *a)
 {
     strbuf_adds(out, type_name(a->type));
     if (a->minimum < a->maximum)
-        strbuf_addf(out, ", %.15g to %.15g", a->minimum, a->maximum);
+        strbuf_addf(out, ", %.16g to %.16g", a->minimum, a->maximum);
     for (size_t i = 0; a->choices != NULL && a->choices[i] != NULL; i++)
         strbuf_addf(out, "%s%s", i == 0 ? ": " : ", ", a->choices[i]);
 }
@@ -90,23 +122,120 @@ static const char *word(bool value)
     return value ? "true" : "false";
 }
 
-static void add_tool(struct strbuf *out, const struct tool *tool)
+/* An argument's value as people write it; text of several lines on lines of its own, as those of the call. */
+static void add_value(struct strbuf *out, const json_t *value)
 {
-    strbuf_addf(out, "\n## %s\n\n%s. %s\n", tool->name, tool->title, tool->description);
-    add_arguments(out, tool);
-    strbuf_addf(out, "\nSet: %s. Annotations: readOnlyHint %s, destructiveHint %s, idempotentHint %s, openWorldHint %s.\n", set_name(tool->toolset),
-                word(tool->is_read_only), word(tool->is_destructive), word(tool->is_idempotent), word(tool->is_open_world));
+    const char *text = json_string_value(value);
+    char *other = text == NULL ? json_dumps(value, JSON_ENCODE_ANY) : NULL;
+    if (text == NULL)
+        text = other;
+    bool is_long = strchr(text, '\n') != NULL;
+    for (const char *line = text; *line != '\0';) {
+        size_t len = strcspn(line, "\n");
+        strbuf_adds(out, is_long ? "\n>   " : " ");
+        strbuf_add(out, line, len);
+        line += len + (line[len] == '\n');
+    }
+    free(other);
 }
 
-void tools_document(struct strbuf *out)
+/* "> evaluate-in-frame  frame: 0, code: (length numbers)" */
+static void add_call(struct strbuf *out, const char *name, const json_t *arguments)
+{
+    const struct tool *tool = registry_find(name);
+    size_t count = 0;
+    strbuf_addf(out, "> %s", name);
+    if (json_object_size(arguments) == 1 && json_object_get(arguments, "code") != NULL) {
+        if (strchr(json_string_value(json_object_get(arguments, "code")), '\n') == NULL)
+            strbuf_addc(out, ' ');
+        add_value(out, json_object_get(arguments, "code"));
+        strbuf_addc(out, '\n');
+        return;
+    }
+    for (const struct tool_argument *a = tool->arguments; a->name != NULL; a++) {
+        const json_t *value = json_object_get(arguments, a->name);
+        if (value == NULL)
+            continue;
+        strbuf_addf(out, "%s%s:", count++ == 0 ? "  " : ", ", a->name);
+        add_value(out, value);
+    }
+    strbuf_addc(out, '\n');
+}
+
+static void add_files(struct strbuf *out, const json_t *files)
+{
+    const char *name;
+    const json_t *text;
+    void *at;
+    for (at = json_object_iter((json_t *)(uintptr_t)files); at != NULL; at = json_object_iter_next((json_t *)(uintptr_t)files, at)) {
+        name = json_object_iter_key(at);
+        text = json_object_iter_value(at);
+        strbuf_addf(out, "\n`%s`:\n\n```lisp\n%s%s```\n", name, json_string_value(text), json_string_value(text)[json_string_length(text) - 1] == '\n' ? "" : "\n");
+    }
+}
+
+static void add_step(struct strbuf *out, const json_t *step)
+{
+    if (json_is_string(step)) {
+        json_t *arguments = json_pack("{s:O}", "code", step);
+        add_call(out, "evaluate-lisp", arguments);
+        json_decref(arguments);
+    } else {
+        add_call(out, json_string_value(json_object_get(step, "tool")), json_object_get(step, "arguments"));
+    }
+    strbuf_adds(out, "...\n\n");
+}
+
+static void add_example(struct strbuf *out, const char *name, const json_t *data)
+{
+    const json_t *example = json_object_get(data, "example"), *step;
+    size_t i;
+    add_files(out, json_object_get(data, "files"));
+    strbuf_adds(out, "\n```\n");
+    json_array_foreach(json_object_get(data, "setup"), i, step)
+        add_step(out, step);
+    add_call(out, name, json_object_get(example, "arguments"));
+    const char *reply = json_string_value(json_object_get(example, "reply"));
+    strbuf_addf(out, "%s\n```\n", reply);
+}
+
+static bool add_tool(struct strbuf *out, const struct tool *tool, const char *examples, struct err *err)
+{
+    strbuf_addf(out, "\n### %s\n\n%s\n", tool->name, tool->description);
+    add_arguments(out, tool);
+    strbuf_addf(out, "\nTitle: %s. Set: %s. Annotations: readOnlyHint %s, destructiveHint %s, idempotentHint %s, openWorldHint %s.\n", tool->title,
+                set_name(tool->toolset), word(tool->is_read_only), word(tool->is_destructive), word(tool->is_idempotent), word(tool->is_open_world));
+    char path[4096];
+    snprintf(path, sizeof path, "%.3900s/%s.json", examples, tool->name);
+    json_error_t fault;
+    json_t *data = json_load_file(path, 0, &fault);
+    if (data == NULL && access(path, F_OK) != 0)
+        return true;
+    if (data == NULL)
+        return err_set(err, ERR_INVALID, "%s: %s", path, fault.text);
+    add_example(out, tool->name, data);
+    json_decref(data);
+    return true;
+}
+
+bool tools_document(struct strbuf *out, const char *examples, struct err *err)
 {
     strbuf_adds(out, introduction);
-    for (size_t i = 0; i < registry_count(); i++) {
-        const struct tool *tool = registry_at(i);
+    for (size_t i = 0; i < ROW_COUNT; i++) {
+        const struct tool *tool = rows[i].tool;
+        if (tool == NULL) {
+            strbuf_addf(out, "| **%s** | | |\n", rows[i].family);
+            continue;
+        }
         strbuf_addf(out, "| [%s](#%s) | %s | ", tool->name, tool->name, set_name(tool->toolset));
         add_cell(out, tool->description);
         strbuf_adds(out, " |\n");
     }
-    for (size_t i = 0; i < registry_count(); i++)
-        add_tool(out, registry_at(i));
+    for (size_t i = 0; i < ROW_COUNT; i++) {
+        if (rows[i].tool == NULL)
+            strbuf_addf(out, "\n## %s\n", rows[i].family);
+        else if (!add_tool(out, rows[i].tool, examples, err))
+            return false;
+    }
+    return true;
 }

@@ -10,7 +10,11 @@ int main(void)
 {
     struct strbuf page;
     strbuf_init(&page, 0);
-    tools_document(&page);
+    struct err err;
+    if (!tools_document(&page, TOOL_EXAMPLES, &err)) {
+        fprintf(stderr, "print_tools: %s\n", err.message);
+        return 1;
+    }
     bool ok = fwrite(page.bytes, 1, page.len, stdout) == page.len && fflush(stdout) == 0;
     strbuf_fini(&page);
     return ok ? 0 : 1;

@@ -173,7 +173,7 @@ static void add_expectation(struct strbuf *out, const struct tool_argument *a)
         return;
     }
     if (is_bounded(a))
-        strbuf_addf(out, " between %.15g and %.15g", a->minimum, a->maximum);
+        strbuf_addf(out, " between %.16g and %.16g", a->minimum, a->maximum);
 }
 
 static void add_given(struct strbuf *out, const json_t *given)

@@ -206,7 +206,9 @@ def main():
         if write:
             with open(path_of(name), encoding="utf-8") as f:
                 data = json.load(f)
-            data["example"]["reply"] = text
+            masks = tool.example.get("masks", ())
+            if normal(text, masks) != normal(data["example"].get("reply", ""), masks):
+                data["example"]["reply"] = text
             data["example"]["error"] = is_error
             save(name, data)
     bench.fresh()

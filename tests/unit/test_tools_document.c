@@ -25,7 +25,9 @@ static void document_is_what_the_tables_print(void **state)
     struct strbuf page;
     (void)state;
     strbuf_init(&page, 0);
-    tools_document(&page);
+    struct err err;
+    if (!tools_document(&page, TEST_DATA "/tools", &err))
+        fail_msg("%s", err.message);
     FILE *f = fopen(DOCUMENT, "re");
     if (f == NULL)
         fail_msg("cannot read %s", DOCUMENT);
