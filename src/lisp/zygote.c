@@ -120,7 +120,11 @@ static void notice_output(struct zygote *z)
     bool is_cut = z->output.is_overflown;
     while (z->output.len > 0 && z->output.bytes[z->output.len - 1] == '\n')
         z->output.bytes[--z->output.len] = '\0';
-    strbuf_addf(&z->notices, "Printed while loading %s %s:\n", kinds[z->steps[z->step].kind].what, z->steps[z->step].name);
+    const struct warm_step *step = &z->steps[z->step];
+    if (step->name != NULL)
+        strbuf_addf(&z->notices, "Printed while loading %s %s:\n", kinds[step->kind].what, step->name);
+    else
+        strbuf_adds(&z->notices, "Printed while starting:\n");
     notice(z, z->output.bytes, z->output.len);
     if (is_cut)
         strbuf_adds(&z->notices, "(cut)\n");

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "lisp/zygote.h"
 #include "report/report.h"
+#include "report/section.h"
 #include "session/checkpoints.h"
 #include "session/sessions.h"
 #include "tools/call.h"
@@ -32,6 +33,7 @@ static bool is_without_lisp(struct tool_call *call, const struct outcome *o)
 {
     if (o->kind != OUTCOME_UNAVAILABLE)
         return false;
+    strbuf_clear(&call->text);
     strbuf_adds(&call->text, o->why);
     sessions_close_later(o->session);
     call->is_error = true;
@@ -46,10 +48,11 @@ static void on_step(struct tool_call *call, const struct outcome *o)
     if (is_without_lisp(call, o))
         return;
     if (o->kind == OUTCOME_ERROR) {
-        strbuf_addf(&call->text, "Session %s was created, but this failed:\n\n", session_name(o->session));
+        section_end(&call->text);
         call_report(call, o);
         return;
     }
+    strbuf_clear(&call->text);
     call->step++;
     next_step(call, o->session);
 }
@@ -85,6 +88,8 @@ static void next_step(struct tool_call *call, struct session *s)
     strbuf_init(&request, 0);
     strbuf_init(&code, 0);
     if (write_step(call, &request, &code)) {
+        /* What is said in front of it when this step fails or is refused. */
+        strbuf_addf(&call->text, "Session %s was created, but not all that was asked for was done:\n", session_name(s));
         struct operation_options options = {.request = &request, .what = "create-session", .timeout_ms = 300000, .keeps_record = code.len > 0, .code = code.bytes, .code_len = code.len};
         call_run(call, s, &options, on_step);
     } else {
