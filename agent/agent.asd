@@ -19,5 +19,6 @@
                (:file "operations/compile")
                (:file "operations/past")
                (:file "operations/enter")
+               (:file "operations/measure")
                (:file "operations/save")
                (:file "main")))

@@ -201,6 +201,10 @@ NIL if it is none of its streams."
   (declare (ignore stream))
   nil)
 
+(define-port-operation form-function (form)
+  "Compile FORM; return a function of no arguments that evaluates it. Its frame is not shown."
+  (eval (list 'lambda '() form)))
+
 (define-port-operation form-being-compiled ()
   "Return the part of the source the compiler is at in a list, or NIL."
   '())

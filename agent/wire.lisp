@@ -21,7 +21,8 @@
     :session-info :load-system :load-file :evaluate-in-frame :invoke-restart :probe :replay :save
     :compile-form :server-pid :directory :user-init :load :preload :finish :pid :code :package
     :max-chars :print-length :print-level :capture-time :token :from :count :locals :type :name
-    :system :force :path :compile :frame :restart :value :definitions :compressed))
+    :system :force :path :compile :frame :restart :value :definitions :compressed
+    :time :runs))
 
 (declaim (type simple-vector *keyword-table*))
 (defvar *keyword-table* (make-array 256 :initial-element '()))

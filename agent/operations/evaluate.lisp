@@ -178,9 +178,18 @@
   "Read a form; return STREAM itself at the end."
   (read stream nil stream))
 
-(defun evaluate-text (text)
-  "Read and evaluate the forms in TEXT; return the values of the last."
-  (declare (type simple-string text))
+(defun call-with-retry (function)
+  "Call FUNCTION as if by EVALUATE-FORM; return its values as a list."
+  (loop
+    (restart-case
+        (return (evaluate-form-by function))
+      (retry ()
+        :report "Evaluate the form again."))))
+
+(defun evaluate-text (text &optional (evaluate #'evaluate-with-retry))
+  "Read and evaluate the forms in TEXT; return the values of the last. EVALUATE is called with each
+form and returns a list of its values."
+  (declare (type simple-string text) (type function evaluate))
   (let ((values '()))
     (let ((stream (make-string-input-stream text)))
       (loop
@@ -191,7 +200,7 @@
             (return))
           (setf *current-form* (list form)
                 - form)
-          (setf values (evaluate-with-retry form))
+          (setf values (funcall evaluate form))
           (setf /// //
                 // /
                 / values

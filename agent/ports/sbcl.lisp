@@ -704,6 +704,9 @@ Code compiled with an error signals another when it runs, which may be requests 
                  (error "The file in memory cannot be written."))
                (incf start count)))))
 
+(implement form-function (form)
+  (eval `(sb-int:named-lambda compiled-form () ,form)))
+
 (implement form-being-compiled ()
   (let ((context (ignore-errors (sb-c::find-error-context nil))))
     (and (typep context 'sb-c::compiler-error-context)
