@@ -20,5 +20,8 @@
                (:file "operations/past")
                (:file "operations/enter")
                (:file "operations/measure")
+               (:file "operations/parts")
+               (:file "operations/path")
+               (:file "operations/inspect")
                (:file "operations/save")
                (:file "main")))

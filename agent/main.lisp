@@ -199,6 +199,7 @@ On the way to the top level there is no serving: the report goes there, and the 
   (keep-descriptors)
   (ensure-streams)
   (restore-values)
+  (forget-inspections)
   (setf *memory-gathered* nil)
   (install-interrupt #'interrupt)
   (hello)

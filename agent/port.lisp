@@ -372,6 +372,36 @@ can. The values of variables are kept, but for those of streams. Signals an erro
   (declare (ignore class))
   '())
 
+(define-port-operation slot-names (object)
+  "List the names of the slots of OBJECT, as SLOT-VALUE takes them, in the order of its class."
+  (declare (ignore object))
+  '())
+
+(define-port-operation closed-over-values (function)
+  "List what FUNCTION closes over; variables that are set are seen with their values of now."
+  (declare (ignore function))
+  '())
+
+(define-port-operation inner-objects (object)
+  "List (LABEL . VALUE) for what OBJECT, of a type that only this Lisp has, holds."
+  (declare (ignore object))
+  '())
+
+(define-port-operation hash-table-weak (table)
+  "Return how TABLE holds its keys and values weakly, or NIL."
+  (declare (ignore table))
+  nil)
+
+(define-port-operation direct-superclasses (class)
+  "List the direct superclasses of CLASS."
+  (declare (ignore class))
+  '())
+
+(define-port-operation direct-subclasses (class)
+  "List the direct subclasses of CLASS."
+  (declare (ignore class))
+  '())
+
 (define-port-operation direct-superclass-names (class)
   "List the names of the direct superclasses of CLASS."
   (declare (ignore class))

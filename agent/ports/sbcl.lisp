@@ -1261,6 +1261,34 @@ PLACES are the last positions asked for with their lines."
 (implement direct-slot-names (class)
   (mapcar #'sb-mop:slot-definition-name (sb-mop:class-direct-slots class)))
 
+(implement slot-names (object)
+  (mapcar #'sb-mop:slot-definition-name (sb-mop:class-slots (class-of object))))
+
+(implement closed-over-values (function)
+  (if (sb-kernel:closurep function)
+      (loop for value in (sb-kernel:%closure-values function)
+            collect (if (and (sb-kernel:%other-pointer-p value)
+                             (= sb-vm:value-cell-widetag (sb-kernel:%other-pointer-widetag value)))
+                        (sb-kernel:value-cell-ref value)
+                        value))
+      '()))
+
+(implement inner-objects (object)
+  (typecase object
+    (sb-ext:weak-pointer (list (cons "VALUE" (sb-ext:weak-pointer-value object))))
+    (sb-kernel:fdefn (list (cons "NAME" (sb-kernel:fdefn-name object))
+                           (cons "FUNCTION" (sb-kernel:fdefn-fun object))))
+    (t '())))
+
+(implement hash-table-weak (table)
+  (sb-ext:hash-table-weakness table))
+
+(implement direct-superclasses (class)
+  (sb-mop:class-direct-superclasses class))
+
+(implement direct-subclasses (class)
+  (sb-mop:class-direct-subclasses class))
+
 (implement direct-superclass-names (class)
   (remove nil (mapcar #'class-name (sb-mop:class-direct-superclasses class))))
 

@@ -226,7 +226,7 @@ void call_report_with(struct tool_call *call, const struct outcome *outcome, rep
         report_evaluation(&call->text, outcome, (size_t)most);
     else
         report_evaluation_with(&call->text, outcome, (size_t)most, body, call);
-    call->is_error = outcome->kind == OUTCOME_ERROR;
+    call->is_error = call->is_error || outcome->kind == OUTCOME_ERROR;
     call_finish(call);
 }
 

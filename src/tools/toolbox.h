@@ -5,6 +5,7 @@
 #define TOOLS_TOOLBOX_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct saved_store;
 struct sessions;
@@ -14,6 +15,7 @@ struct toolbox {
     struct sessions *sessions;
     struct zygote *zygote;
     struct saved_store *store;
+    uint64_t inspections; /* made so far; their handles are numbered by it, so that none ever stands for another object */
     bool is_persistent; /* a saved session comes back when it is first named */
 };
 

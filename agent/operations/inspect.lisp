@@ -1,0 +1,200 @@
+;;;; Inspecting objects: what they are, their parts, and handles by which a part is asked for later.
+;;;; The server chooses the number of a handle, so that it stands for one object only, whatever the
+;;;; session returns to: the table of a copy knows what was inspected before it was made.
+
+(in-package #:cl-mcp-agent)
+
+(defconstant +inspections-kept+ 100)
+(defconstant +parts-shown+ 500)
+
+(defvar *inspections* '()
+  "What handles stand for, newest first: (NUMBER OBJECT (INDEX VALUE . KEY) ...), KEY in a list.")
+
+(defun forget-inspections ()
+  (setf *inspections* '()))
+
+(defun remember-inspection (number object parts)
+  (push (list* number object parts) *inspections*)
+  (let ((end (nthcdr (1- +inspections-kept+) *inspections*)))
+    (when end
+      (setf (rest end) '()))))
+
+(defun compound-p (value)
+  "True if VALUE has more to show than its text."
+  (not (or (typep value '(or number character symbol))
+           (and (stringp value) (<= (length value) 100)))))
+
+(defun parse-handle (text)
+  "Return the number, the index or NIL, and whether the key is meant, of the handle TEXT.
+NIL if it is none."
+  (let* ((text (string-trim " #" text))
+         (start (if (and (plusp (length text)) (char-equal #\h (char text 0))) 1 0))
+         (dot (position #\. text))
+         (end (length text))
+         (key (and dot (char-equal #\k (char text (1- end))))))
+    (flet ((number-in (start end)
+             (and (< start end (+ start 16))
+                  (every #'digit-char-p (subseq text start end))
+                  (parse-integer text :start start :end end))))
+      (let ((number (number-in start (or dot end)))
+            (index (and dot (number-in (1+ dot) (if key (1- end) end)))))
+        (if (and number (or index (null dot)))
+            (values number index key)
+            nil)))))
+
+(defun object-with-handle (text)
+  "Return in a list the object that the handle TEXT stands for. Signals a PATH-ERROR."
+  (multiple-value-bind (number index key) (parse-handle text)
+    (let ((inspection (assoc number *inspections*)))
+      (flet ((missing ()
+               (fail-path "No object has the handle ~a now. Handles belong to the state of the ~
+                           session in which they were given: a return to an earlier state or a ~
+                           new process takes them, and only those of the last ~d inspections are ~
+                           kept. Inspect the object again by code."
+                          text +inspections-kept+)))
+        (cond ((null number)
+               (fail-path "~a is no handle: they look like h7 or h7.3." text))
+              ((null inspection) (missing))
+              ((null index) (list (second inspection)))
+              (t
+               (let ((entry (assoc index (cddr inspection))))
+                 (cond ((null entry) (missing))
+                       ((not key) (list (second entry)))
+                       ((cddr entry) (list (third entry)))
+                       (t (missing))))))))))
+
+(defun one-line (text)
+  (substitute #\space #\newline text))
+
+(defun part-entry (part number index)
+  "Return what is sent of PART: its label, its text, its handle and that of its key, or NIL for none."
+  (let ((value (part-value part))
+        (key (part-key part)))
+    (list (one-line (part-label part))
+          (case (part-state part)
+            (:bound (one-line (item-text value 200)))
+            (:unbound nil)
+            (t (part-state part)))
+          (if (and (eq :bound (part-state part)) (compound-p value))
+              (format nil "h~d.~d" number index)
+              nil)
+          (if (and key (compound-p (first key)))
+              (format nil "h~d.~dk" number index)
+              nil))))
+
+(defun inspection (object number from limit)
+  "Describe OBJECT for the reply, and remember it and its parts from FROM on under the handle NUMBER."
+  (with-agent-syntax (:length 10 :level 4)
+    (let* ((kind (kind-of object))
+           (count (funcall (kind-count kind) object))
+           (parts (funcall (kind-parts kind) object from (min limit +parts-shown+))))
+      (remember-inspection number object
+                           (loop for part in parts
+                                 for index from from
+                                 collect (list* index (part-value part) (part-key part))))
+      (list :handle (format nil "h~d" number)
+            :text (let ((*print-length* 20) (*print-level* 5))
+                    (item-text object 1000))
+            :kind (kind-name kind)
+            :class (type-text object)
+            :facts (funcall (kind-facts kind) object)
+            :parts (loop for part in parts
+                         for index from from
+                         collect (part-entry part number index))
+            :from from
+            ;; NIL would be 0 on the other side.
+            :total (or count -1)))))
+
+(defun call-giving-up-items (function)
+  "Call FUNCTION, which makes a part of a reply. An interrupt gives up what is being printed; the first
+error of user code that is no printing's ends it, and (:FAILED TYPE) is returned."
+  (declare (type function function))
+  (let* ((*in-a-hurry* *in-a-hurry*)
+         (outcome (catch 'report
+                    (let ((*reporting* t))
+                      (funcall function)))))
+    (if (listp outcome)
+        outcome
+        (list :failed (with-agent-syntax () (type-name-text (class-of outcome)))))))
+
+(defun inspection-of-part (part object number from limit)
+  "Describe the value of PART, or OBJECT if PART is NIL."
+  (call-giving-up-items
+   (lambda ()
+     (handler-case (inspection (if part (value-of-part part) object) number from limit)
+       (path-error (condition)
+         (list :absent (path-error-sentence condition)))))))
+
+(defun inspect-code (arguments steps)
+  "Inspect what the :CODE of ARGUMENTS evaluates to, after its part was set if that is asked for."
+  (let ((object nil)
+        (sentence nil)
+        (text (getf arguments :set)))
+    (call-as-evaluation
+     (lambda ()
+       (setf object (first (evaluate-text (getf arguments :code))))
+       (multiple-value-bind (part why-not) (find-part object steps)
+         (setf sentence (or why-not (set-part part text))))
+       '())
+     arguments
+     (lambda ()
+       (cond ((null sentence)
+              (inspection-of-part (find-part object steps) object
+                                  (getf arguments :handle-number 0)
+                                  (getf arguments :from 0) (getf arguments :count 30)))
+             (text (list :not-set sentence))
+             (t (list :absent sentence)))))))
+
+(defun find-part (object steps)
+  "Return the part of OBJECT that STEPS lead to, or NIL; second, a sentence if there is none."
+  (with-agent-syntax (:length 10 :level 4)
+    (handler-case (follow-path object steps)
+      (path-error (condition)
+        (values nil (path-error-sentence condition))))))
+
+(defun set-part (part text)
+  "Set PART to what TEXT evaluates to, if there is a TEXT. Returns NIL, or why it cannot be set."
+  (cond ((null text) nil)
+        ((null part) "A path must say which part is to be set.")
+        ((null (part-setter part))
+         (format nil "~a cannot be set." (part-label part)))
+        (t
+         (let ((value (first (evaluate-text text))))
+           (evaluate-form-by (lambda () (funcall (the function (part-setter part)) value)))
+           nil))))
+
+(defun inspect-handle (arguments steps)
+  (let* ((object (first (object-with-handle (getf arguments :handle))))
+         (text (getf arguments :set))
+         (number (getf arguments :handle-number 0))
+         (from (getf arguments :from 0))
+         (limit (getf arguments :count 30)))
+    (multiple-value-bind (part sentence) (find-part object steps)
+      (cond (sentence
+             (list *id* :refused sentence :absent (null text)))
+            ((null text)
+             (list* *id* :ok (inspection-of-part part object number from limit)))
+            (t
+             (setf sentence nil)
+             (call-as-evaluation
+              (lambda ()
+                (setf sentence (set-part part text))
+                '())
+              arguments
+              (lambda ()
+                (if sentence
+                    (list :not-set sentence)
+                    (inspection-of-part (find-part object steps) object number from limit)))))))))
+
+(define-operation :inspect (arguments)
+  (handler-case (parse-path (or (getf arguments :path) ""))
+    (path-error (condition)
+      (list *id* :refused (path-error-sentence condition)))
+    (:no-error (steps)
+      (if (getf arguments :code)
+          (inspect-code arguments steps)
+          (let ((found (handler-case (progn (object-with-handle (getf arguments :handle)) nil)
+                         (path-error (condition) (path-error-sentence condition)))))
+            (if found
+                (list *id* :refused found :absent t)
+                (inspect-handle arguments steps)))))))

@@ -1,0 +1,499 @@
+;;;; What an object is made of: for each kind of object what is worth saying of it, how many parts it
+;;;; has, and any of them by number or by name. Only what is asked for is looked at.
+
+(in-package #:cl-mcp-agent)
+
+(defconstant +conses-walked+ 10000000)
+(defconstant +parts-searched+ 20000
+  "So many parts are compared with a name that cannot be looked up.")
+
+(defstruct (part (:copier nil) (:predicate nil))
+  "STATE is :BOUND, :UNBOUND, or a text that says why there is no VALUE. SETTER is a function of a new
+value, or NIL if the part cannot be set. KEY is the key of an entry of a hash table, in a list."
+  (label "" :type string)
+  (value nil)
+  (state :bound)
+  (setter nil)
+  (key '()))
+
+(defun call-for-part (label read setter &optional key)
+  "Return the part called LABEL with what READ returns."
+  (declare (type function read))
+  (handler-case (make-part :label label :value (funcall read) :setter setter :key key)
+    (error (condition)
+      (make-part :label label :setter setter :key key
+                 :state (format nil "#<error reading it: ~a>"
+                                (type-name-text (class-of condition)))))))
+
+(defmacro part (label value &key set)
+  "Return the part called LABEL with the value of the form VALUE; SET is a function that sets it."
+  `(call-for-part ,label (lambda () ,value) ,set))
+
+(defmacro facts (&rest entries)
+  "Return a list of (LABEL TEXT) for ENTRIES of a label and a form; those whose form is false or fails
+are left out."
+  `(remove nil (list ,@(loop for (label form) in entries
+                             collect `(let ((text (ignore-errors ,form)))
+                                        (if text (list ,label (fact-text text)) nil))))))
+
+(defun fact-text (value)
+  (if (stringp value) value (item-text value 300)))
+
+;;; Kinds. The first whose test is true of an object is its kind.
+
+(defvar *kinds* '())
+
+(defstruct (kind (:copier nil) (:predicate nil))
+  "FACTS, COUNT, PARTS, ELEMENT and FIND are functions of the object. COUNT returns how many parts are
+listed. PARTS gets two numbers, from where and how many. ELEMENT gets a list of subscripts, FIND a
+name; both return a part or NIL. ELEMENT and FIND may be NIL: they are then made of the others."
+  (name "" :type string)
+  (test #'identity :type function)
+  (facts (constantly '()) :type function)
+  (count (constantly 0) :type function)
+  (parts (constantly '()) :type function)
+  (element nil)
+  (find nil))
+
+(defmacro define-kind (name (object test) &key (facts ''()) (count 0) parts fixed element find)
+  "Define the objects called NAME, for which the form TEST is true. FACTS and COUNT are forms; PARTS,
+ELEMENT and FIND a lambda list and a body. FIXED is a form that returns all parts, for objects that
+never have many."
+  (flet ((function-of (more)
+           (if more `(lambda (,object ,@(first more)) (declare (ignorable ,object)) ,@(rest more))
+               nil)))
+    `(setf *kinds*
+           (append (remove ,name *kinds* :key #'kind-name :test #'string=)
+                   (list (make-kind
+                          :name ,name
+                          :test (lambda (,object) ,test)
+                          :facts (lambda (,object) (declare (ignorable ,object)) ,facts)
+                          ,@(if fixed
+                                `(:count (lambda (,object) (length ,fixed))
+                                  :parts (lambda (,object from limit)
+                                           (some-of ,fixed from limit)))
+                                `(:count (lambda (,object) (declare (ignorable ,object)) ,count)
+                                  :parts ,(or (function-of parts) '(constantly '()))))
+                          :element ,(function-of element)
+                          :find ,(function-of find)))))))
+
+(defun some-of (list from limit)
+  (loop for element in (nthcdr from list)
+        repeat limit
+        collect element))
+
+(defun kind-of (object)
+  (find-if (lambda (kind) (funcall (kind-test kind) object)) *kinds*))
+
+(defun element-of (object subscripts)
+  "Return the part of OBJECT that SUBSCRIPTS, a list of integers, name, or NIL."
+  (let* ((kind (kind-of object))
+         (element (kind-element kind)))
+    (cond (element
+           (funcall (the function element) object subscripts))
+          ((and (= 1 (length subscripts)) (<= 0 (first subscripts) most-positive-fixnum))
+           (first (funcall (kind-parts kind) object (first subscripts) 1)))
+          (t nil))))
+
+(defun part-called (object name)
+  "Return the part of OBJECT called NAME, or NIL; second, names of parts that NAME may be meant for;
+third, names of some parts."
+  (let* ((kind (kind-of object))
+         (part (and (kind-find kind) (funcall (the function (kind-find kind)) object name))))
+    (if part
+        part
+        (let ((parts (funcall (kind-parts kind) object 0 +parts-searched+)))
+          (or (find name parts :key #'part-label :test #'string=)
+              (find name parts :key #'part-label :test #'string-equal)
+              ;; A slot is the same with the package that its name is written with.
+              (let ((bare (string-left-trim ":" (subseq name (or (position #\: name) 0)))))
+                (and (string/= bare name)
+                     (find bare parts :key #'part-label :test #'string-equal)))
+              (let ((labels (mapcar #'part-label parts)))
+                (values nil (near-strings name labels)
+                        (append (some-of labels 0 10) (if (nthcdr 10 labels) '("...") '())))))))))
+
+;;; Lists
+
+(defun list-shape (list)
+  "Return how many conses LIST has, what follows the last one, and whether it is circular.
+The count is NIL if there are too many to be counted."
+  (let ((tortoise list)
+        (power 1)
+        (steps 0)
+        (walked 1)
+        (hare (cdr list)))
+    (declare (type fixnum power steps walked))
+    ;; Brent's way to find a cycle: its length is STEPS when the hare meets the tortoise.
+    (loop
+      (cond ((atom hare)
+             (return (values walked hare nil)))
+            ((eq hare tortoise)
+             (return (values (+ (cycle-start list (1+ steps)) (1+ steps)) nil t)))
+            ((> walked +conses-walked+)
+             (return (values nil nil nil))))
+      (incf steps)
+      (when (= steps power)
+        (setf tortoise hare
+              power (* 2 power)
+              steps 0))
+      (setf hare (cdr hare))
+      (incf walked))))
+
+(defun cycle-start (list length)
+  "Return how many conses come before the cycle of LENGTH conses in LIST."
+  (loop for slow = list then (cdr slow)
+        for fast = (nthcdr length list) then (cdr fast)
+        for count of-type fixnum from 0
+        when (eq slow fast)
+          return count))
+
+(defun cons-at (list number)
+  (loop repeat number
+        while (consp list)
+        do (setf list (cdr list)))
+  (if (consp list) list nil))
+
+(defun cons-part (cell number)
+  (part (format nil "[~d]" number) (car cell) :set (lambda (value) (setf (car cell) value))))
+
+(defun tail-part (list count)
+  (let ((last (cons-at list (1- count))))
+    (part "tail" (cdr last) :set (lambda (value) (setf (cdr last) value)))))
+
+(defun list-parts (list from limit)
+  (multiple-value-bind (count tail) (list-shape list)
+    (append (loop with cell = (cons-at list from)
+                  for number from from
+                  repeat (if count (max 0 (min limit (- count from))) limit)
+                  while (consp cell)
+                  collect (cons-part cell number)
+                  do (setf cell (cdr cell)))
+            (if (and count tail (< (- count from) limit) (<= from count))
+                (list (tail-part list count))
+                '()))))
+
+(define-kind "list" (list (consp list))
+  :facts (multiple-value-bind (count tail circular) (list-shape list)
+           (facts ("Length" (cond (circular
+                                   (format nil "circular, ~:d cons~:[es~;~]" count (= count 1)))
+                                  ((null count) (format nil "more than ~:d" +conses-walked+))
+                                  (tail (format nil "~:d, then a tail that is no list" count))
+                                  (t (format nil "~:d" count))))))
+  :count (multiple-value-bind (count tail) (list-shape list)
+           (cond ((null count) nil) (tail (1+ count)) (t count)))
+  :parts ((from limit) (list-parts list from limit))
+  :element ((subscripts)
+            (let ((cell (and (= 1 (length subscripts)) (<= 0 (first subscripts) +conses-walked+)
+                             (cons-at list (first subscripts)))))
+              (and cell (cons-part cell (first subscripts)))))
+  :find ((name)
+         (cond ((member name '("car" "first") :test #'string-equal)
+                (part "CAR" (car list) :set (lambda (value) (setf (car list) value))))
+               ((member name '("cdr" "rest") :test #'string-equal)
+                (part "CDR" (cdr list) :set (lambda (value) (setf (cdr list) value)))))))
+
+;;; Arrays
+
+(defun array-part (array index)
+  (part (format nil "[~{~d~^ ~}]" (subscripts-of array index)) (row-major-aref array index)
+    :set (lambda (value) (setf (row-major-aref array index) value))))
+
+(defun subscripts-of (array index)
+  (let ((subscripts '()))
+    (loop for dimension in (reverse (array-dimensions array))
+          do (multiple-value-bind (rest subscript) (floor index (max 1 dimension))
+               (push subscript subscripts)
+               (setf index rest)))
+    subscripts))
+
+(defun elements-of (array)
+  (if (vectorp array) (length array) (array-total-size array)))
+
+(defun array-element (array subscripts)
+  (cond ((/= (length subscripts) (array-rank array)) nil)
+        ((vectorp array)
+         ;; What is behind the fill pointer is not part of it.
+         (and (< -1 (first subscripts) (length array))
+              (array-part array (first subscripts))))
+        ((apply #'array-in-bounds-p array subscripts)
+         (array-part array (apply #'array-row-major-index array subscripts)))))
+
+(defun array-facts (array)
+  (facts ("Dimensions" (and (not (vectorp array))
+                            (format nil "~{~:d~^ x ~}" (array-dimensions array))))
+         ("Length" (and (vectorp array) (format nil "~:d" (length array))))
+         ("Element type" (array-element-type array))
+         ("Fill pointer" (and (array-has-fill-pointer-p array)
+                              (format nil "~:d of ~:d" (fill-pointer array)
+                                      (array-total-size array))))
+         ("Adjustable" (and (adjustable-array-p array) "yes"))
+         ("Displaced" (multiple-value-bind (to offset) (array-displacement array)
+                        (and to (format nil "to an array of ~:d elements, from ~:d"
+                                        (array-total-size to) offset))))))
+
+;; The characters of a string can be named and set; they are not listed.
+(define-kind "string" (string (stringp string))
+  :facts (array-facts string)
+  :element ((subscripts) (array-element string subscripts)))
+
+(define-kind "vector" (vector (vectorp vector))
+  :facts (array-facts vector)
+  :count (length vector)
+  :parts ((from limit)
+          (loop for index from from below (min (length vector) (+ from limit))
+                collect (array-part vector index)))
+  :element ((subscripts) (array-element vector subscripts)))
+
+(define-kind "array" (array (arrayp array))
+  :facts (array-facts array)
+  :count (elements-of array)
+  :parts ((from limit)
+          (loop for index from from below (min (elements-of array) (+ from limit))
+                collect (array-part array index)))
+  :element ((subscripts) (array-element array subscripts)))
+
+;;; Hash tables
+
+(defun entry-part (table key value)
+  (make-part :label (one-line (item-text key 200)) :value value :key (list key)
+             :setter (lambda (value) (setf (gethash key table) value))))
+
+(defun table-parts (table from limit)
+  (let ((number 0)
+        (parts '()))
+    (declare (type fixnum number))
+    (block nil
+      (maphash (lambda (key value)
+                 (when (>= number (+ from limit))
+                   (return))
+                 (when (>= number from)
+                   (push (entry-part table key value) parts))
+                 (incf number))
+               table))
+    (nreverse parts)))
+
+(defun unescaped (text)
+  "Return TEXT, which stood between quotes, without the backslashes that escape."
+  (with-output-to-string (stream)
+    (loop with position = 0
+          while (< position (length text))
+          do (when (and (char= #\\ (char text position)) (< (1+ position) (length text)))
+               (incf position))
+             (write-char (char text position) stream)
+             (incf position))))
+
+(defun key-named (name)
+  "Return the object that NAME is written for in a list, or NIL if that takes a reader.
+No symbol is made."
+  (let ((length (length name)))
+    (cond ((zerop length) '())
+          ((and (> length 1) (char= #\" (char name 0)) (char= #\" (char name (1- length))))
+           (list (unescaped (subseq name 1 (1- length)))))
+          ((ignore-errors (list (parse-integer name))))
+          ((and (> length 2) (string= "#\\" name :end2 2))
+           (let ((character (if (= length 3) (char name 2) (name-char (subseq name 2)))))
+             (and character (list character))))
+          (t
+           (multiple-value-bind (symbol found) (find-named-symbol name (session-package))
+             (and found (list symbol)))))))
+
+(defun table-entry (table name)
+  (let ((key (key-named name)))
+    (if key
+        (multiple-value-bind (value found) (gethash (first key) table)
+          (if found (entry-part table (first key) value) nil))
+        nil)))
+
+(define-kind "hash table" (table (hash-table-p table))
+  :facts (facts ("Test" (hash-table-test table))
+                ("Count" (format nil "~:d" (hash-table-count table)))
+                ("Size" (format nil "~:d" (hash-table-size table)))
+                ("Weakness" (hash-table-weak table)))
+  :count (hash-table-count table)
+  :parts ((from limit) (table-parts table from limit))
+  :find ((name) (table-entry table name)))
+
+;;; Symbols and packages
+
+(define-kind "symbol" (symbol (symbolp symbol))
+  :facts (facts ("Package" (let ((package (symbol-package symbol)))
+                             (cond ((null package) "none")
+                                   ((eq :external (nth-value 1 (find-symbol (symbol-name symbol)
+                                                                            package)))
+                                    (format nil "~a, exported" (package-name package)))
+                                   (t (package-name package)))))
+                ("Names" (let ((meanings (symbol-meanings symbol)))
+                           (and meanings (format nil "~{~a~^, ~}" meanings)))))
+  :fixed (list* (part "NAME" (symbol-name symbol))
+                (if (boundp symbol)
+                    (part "VALUE" (symbol-value symbol)
+                      :set (lambda (value) (setf (symbol-value symbol) value)))
+                    (make-part :label "VALUE" :state :unbound
+                               :setter (lambda (value) (setf (symbol-value symbol) value))))
+                (append
+                 (if (fboundp symbol)
+                     (list (part "FUNCTION" (or (macro-function symbol) (fdefinition symbol))))
+                     '())
+                 (if (find-class symbol nil)
+                     (list (part "CLASS" (find-class symbol)))
+                     '())
+                 (list (part "PLIST" (symbol-plist symbol)
+                         :set (lambda (value) (setf (symbol-plist symbol) value)))
+                       (part "PACKAGE" (symbol-package symbol))))))
+
+(defun exported-symbols (package)
+  (let ((symbols '()))
+    (do-external-symbols (symbol package)
+      (push symbol symbols))
+    (sort symbols #'string< :key #'symbol-name)))
+
+(define-kind "package" (package (packagep package))
+  :facts (facts ("Name" (or (package-name package) "none: it was deleted"))
+                ("Nicknames" (let ((names (package-nicknames package)))
+                               (and names (format nil "~{~a~^, ~}" names))))
+                ("Uses" (let ((used (package-use-list package)))
+                          (and used (format nil "~{~a~^, ~}" (mapcar #'package-name used)))))
+                ("Used by" (let ((users (package-used-by-list package)))
+                             (and users
+                                  (format nil "~{~a~^, ~}"
+                                          (mapcar #'package-name (some-of users 0 20))))))
+                ("Exports" (format nil "~:d symbols, which are its parts"
+                                   (length (exported-symbols package)))))
+  :count (length (exported-symbols package))
+  :parts ((from limit)
+          (loop for symbol in (some-of (exported-symbols package) from limit)
+                collect (let ((symbol symbol))
+                          (part (symbol-name symbol) symbol))))
+  :find ((name)
+         (multiple-value-bind (symbol status) (find-symbol (string-upcase name) package)
+           (if status (part (symbol-name symbol) symbol) nil))))
+
+;;; Functions and classes
+
+(define-kind "generic function" (function (typep function 'generic-function))
+  :facts (facts ("Arguments" (lambda-list-text function))
+                ("Methods" (format nil "~:d" (length (methods-of-function function))))
+                ("Documentation" (documentation function t))
+                ("Source" (definition-source function)))
+  :fixed (loop for method in (methods-of-function function)
+               for number from 0
+               collect (let ((method method))
+                         (part (format nil "[~d]" number) method))))
+
+(define-kind "function" (function (functionp function))
+  :facts (facts ("Name" (function-name-text function))
+                ("Arguments" (lambda-list-text function))
+                ("Documentation" (documentation function t))
+                ("Source" (definition-source function))
+                ("Closes over" (let ((values (closed-over-values function)))
+                                 (and values (format nil "~:d value~:p, which ~:*~[~;is its part~:;~
+                                                          are its parts~]"
+                                                     (length values))))))
+  :fixed (loop for value in (closed-over-values function)
+               for number from 0
+               collect (let ((value value))
+                         (part (format nil "[~d]" number) value))))
+
+(define-kind "class" (class (typep class 'class))
+  :facts (facts ("Name" (class-name class))
+                ("Metaclass" (class-name (class-of class)))
+                ("Slots" (let ((names (direct-slot-names class)))
+                           (and names (format nil "~{~a~^, ~}"
+                                              (mapcar #'symbol-text (some-of names 0 50))))))
+                ("Documentation" (documentation class t))
+                ("Source" (definition-source class)))
+  :fixed (list (part "DIRECT-SUPERCLASSES" (direct-superclasses class))
+               (part "DIRECT-SUBCLASSES" (direct-subclasses class))
+               (part "PRECEDENCE-LIST" (class-ancestors class))
+               (part "DIRECT-METHODS" (methods-on-class class))))
+
+(defun function-name-text (function)
+  (let ((name (nth-value 2 (function-lambda-expression function))))
+    (and name (item-text name 200))))
+
+;;; Numbers and the like
+
+(define-kind "integer" (integer (integerp integer))
+  :facts (facts ("Bits" (format nil "~:d" (integer-length integer)))
+                ("Hexadecimal" (and (< (integer-length integer) 1000)
+                                    (format nil "#x~x" integer)))
+                ("Size" (and (> (integer-length integer) 100)
+                             (format nil "about ~:d decimal digits"
+                                     (ceiling (* (integer-length integer) 0.30103d0)))))))
+
+(define-kind "ratio" (ratio (typep ratio 'ratio))
+  :fixed (list (part "NUMERATOR" (numerator ratio))
+               (part "DENOMINATOR" (denominator ratio))))
+
+(define-kind "float" (float (floatp float))
+  :facts (facts ("Exactly" (item-text (rational float) 100))
+                ("Precision" (format nil "~d bits" (float-digits float)))))
+
+(define-kind "complex number" (number (complexp number))
+  :fixed (list (part "REALPART" (realpart number))
+               (part "IMAGPART" (imagpart number))))
+
+(define-kind "character" (character (characterp character))
+  :facts (facts ("Code" (format nil "~:d (#x~:*~x)" (char-code character)))
+                ("Name" (char-name character))))
+
+(define-kind "pathname" (pathname (pathnamep pathname))
+  :facts (facts ("File" (namestring pathname)))
+  :fixed (list (part "HOST" (pathname-host pathname))
+               (part "DEVICE" (pathname-device pathname))
+               (part "DIRECTORY" (pathname-directory pathname))
+               (part "NAME" (pathname-name pathname))
+               (part "TYPE" (pathname-type pathname))
+               (part "VERSION" (pathname-version pathname))))
+
+;;; Objects with slots
+
+(defun slot-part (object name)
+  (flet ((set-it (value)
+           (setf (slot-value object name) value)))
+    (let ((bound (handler-case (if (slot-boundp object name) :bound :unbound)
+                   (error () :bound))))
+      (if (eq bound :unbound)
+          (make-part :label (symbol-name name) :state :unbound :setter #'set-it)
+          (part (symbol-name name) (slot-value object name) :set #'set-it)))))
+
+(defun slot-parts (object from limit)
+  (loop for name in (some-of (slot-names object) from limit)
+        collect (slot-part object name)))
+
+(defun slot-called (object name)
+  (let ((symbol (find name (slot-names object) :test #'string-equal :key #'symbol-name)))
+    (if symbol (slot-part object symbol) nil)))
+
+(defmacro define-kind-with-slots (name (object test) &key (facts ''()))
+  `(define-kind ,name (,object ,test)
+     :facts ,facts
+     :count (length (slot-names ,object))
+     :parts ((from limit) (slot-parts ,object from limit))
+     :find ((name) (slot-called ,object name))))
+
+(define-kind-with-slots "stream" (stream (streamp stream))
+  :facts (facts ("Direction" (cond ((and (input-stream-p stream) (output-stream-p stream))
+                                    "input and output")
+                                   ((input-stream-p stream) "input")
+                                   ((output-stream-p stream) "output")))
+                ("State" (if (open-stream-p stream) "open" "closed"))
+                ("Element type" (stream-element-type stream))
+                ("External format" (stream-external-format stream))
+                ("File" (and (typep stream 'file-stream)
+                             (namestring (pathname stream))))))
+
+(define-kind-with-slots "condition" (condition (typep condition 'condition))
+  :facts (facts ("Message" (message-text condition 300))))
+
+(define-kind-with-slots "method" (method (typep method 'method)))
+
+(define-kind-with-slots "structure" (structure (typep structure 'structure-object)))
+
+(define-kind-with-slots "instance" (instance (typep instance 'standard-object)))
+
+(define-kind "object" (object t)
+  :fixed (loop for (label . value) in (inner-objects object)
+               collect (let ((value value))
+                         (part label value))))

@@ -1,0 +1,126 @@
+;;;; Paths into an object: steps between commas, each [SUBSCRIPT ...] or the name of a part, as in
+;;;;     items, [3], "a key"
+;;;; The comma before a bracket may be left out. Nothing is interned on the way.
+
+(in-package #:cl-mcp-agent)
+
+(defconstant +path-characters+ 1000)
+(defconstant +path-steps+ 64)
+
+(define-condition path-error (error)
+  ((sentence :initarg :sentence :reader path-error-sentence)))
+
+(defun fail-path (control &rest arguments)
+  (error 'path-error :sentence (apply #'format nil control arguments)))
+
+(defun blank-p (character)
+  (member character '(#\space #\tab #\newline #\return)))
+
+(defun after-quoted (text position)
+  "Return where what is quoted by the character at POSITION of TEXT ends."
+  (loop with quote = (char text position)
+        for at from (1+ position) below (length text)
+        do (cond ((char= (char text at) #\\) (incf at))
+                 ((char= (char text at) quote) (return (1+ at))))
+        finally (fail-path "In the path, the ~a at character ~d has no partner." quote
+                           (1+ position))))
+
+(defun end-of-name (text start)
+  "Return where the name that begins at START of TEXT ends: at a comma or a bracket that is not
+within quotes or parentheses."
+  (loop with depth = 0
+        with at = start
+        while (< at (length text))
+        do (case (char text at)
+             ((#\" #\|) (setf at (after-quoted text at)))
+             (#\\ (incf at 2))
+             (t
+              (case (char text at)
+                (#\( (incf depth))
+                (#\) (decf depth))
+                ((#\, #\[) (unless (plusp depth) (return at))))
+              (incf at)))
+        finally (return (length text))))
+
+(defun subscripts-in (text)
+  "Return the integers in TEXT, which stood between brackets, as a list."
+  (let ((words '())
+        (word '()))
+    (flet ((end-word ()
+             (when word
+               (push (coerce (nreverse word) 'string) words)
+               (setf word '()))))
+      (loop for character across text
+            do (if (or (blank-p character) (char= character #\,))
+                   (end-word)
+                   (push character word)))
+      (end-word))
+    (loop for word in (nreverse words)
+          collect (if (and (every #'digit-char-p word) (<= (length word) 15))
+                      (parse-integer word)
+                      (fail-path "In the path, ~a between brackets is no number from 0."
+                                 word)))))
+
+(defun parse-path (text)
+  "Return the steps of the path TEXT: lists of subscripts, and names as strings.
+Signals a PATH-ERROR."
+  (when (> (length text) +path-characters+)
+    (fail-path "The path is longer than ~:d characters." +path-characters+))
+  (let ((steps '())
+        (at 0))
+    (flet ((skip-blanks ()
+             (loop while (and (< at (length text)) (blank-p (char text at)))
+                   do (incf at)))
+           (add-step (step)
+             (push step steps)
+             (when (> (length steps) +path-steps+)
+               (fail-path "The path has more than ~d steps." +path-steps+))))
+      (skip-blanks)
+      (loop while (< at (length text))
+            do (if (char= #\[ (char text at))
+                   (let ((end (or (position #\] text :start at)
+                                  (fail-path "In the path, the [ at character ~d has no partner."
+                                             (1+ at)))))
+                     (add-step (subscripts-in (subseq text (1+ at) end)))
+                     (setf at (1+ end)))
+                   (let ((end (min (length text) (end-of-name text at))))
+                     (when (= end at)
+                       (fail-path "In the path, a step is missing at character ~d." (1+ at)))
+                     (add-step (string-right-trim '(#\space #\tab #\newline #\return)
+                                                  (subseq text at end)))
+                     (setf at end)))
+               (skip-blanks)
+               (when (and (< at (length text)) (char= #\, (char text at)))
+                 (incf at)
+                 (skip-blanks)
+                 (when (= at (length text))
+                   (fail-path "In the path, a step is missing at its end.")))))
+    (nreverse steps)))
+
+(defun step-text (step)
+  (if (stringp step) step (format nil "[~{~d~^ ~}]" step)))
+
+(defun follow-step (object step)
+  "Return the part of OBJECT that STEP names. Signals a PATH-ERROR if there is none."
+  (multiple-value-bind (part near some)
+      (if (stringp step) (part-called object step) (element-of object step))
+    (or part
+        (fail-path "The ~a ~a has no part ~a.~@[ Did you mean ~{~a~^, ~}?~]~@[ It has ~{~a~^, ~}.~]"
+                   (kind-name (kind-of object)) (one-line (item-text object 80)) (step-text step)
+                   (some-of near 0 +names-offered+) (if near '() some)))))
+
+(defun follow-path (object steps)
+  "Return the part of OBJECT that STEPS lead to; NIL if there are no steps.
+Signals a PATH-ERROR where there is no such part, or it has no value and there are more steps."
+  (let ((part nil))
+    (loop for (step . more) on steps
+          do (setf part (follow-step object step))
+             (when more
+               (setf object (value-of-part part))))
+    part))
+
+(defun value-of-part (part)
+  (case (part-state part)
+    (:bound (part-value part))
+    (:unbound (fail-path "~a is unbound." (part-label part)))
+    (t (fail-path "~a: ~a" (part-label part) (part-state part)))))

@@ -1,0 +1,208 @@
+/*
+ * inspect-object: an object and its parts, each with a handle by which it is inspected next.
+ * By code it is an evaluation of the session, and so is setting a part; by handle it only looks.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "report/section.h"
+#include "tools/call.h"
+
+#define PARTS_SHOWN 30
+#define MOST_PARTS 500
+
+static void add_facts(struct strbuf *out, const struct sexp *reply)
+{
+    static const struct {
+        const char *key, *label;
+    } heads[] = {{"kind", "Kind"}, {"class", "Class"}, {"handle", "Handle"}};
+    for (size_t i = 0; i < sizeof heads / sizeof heads[0]; i++) {
+        strbuf_addf(out, "\n%s: ", heads[i].label);
+        section_add(out, sexp_get(reply, 2, heads[i].key));
+    }
+    const struct sexp *facts = sexp_get(reply, 2, "facts");
+    for (size_t i = 0; i < sexp_count(facts); i++) {
+        strbuf_addc(out, '\n');
+        section_add(out, sexp_nth(sexp_nth(facts, i), 0));
+        strbuf_adds(out, ": ");
+        section_add(out, sexp_nth(sexp_nth(facts, i), 1));
+    }
+}
+
+static void add_handle(struct strbuf *out, const struct sexp *handle)
+{
+    if (sexp_string(handle, NULL) == NULL)
+        return;
+    strbuf_adds(out, " <");
+    section_add(out, handle);
+    strbuf_addc(out, '>');
+}
+
+static void add_part(struct strbuf *out, const struct sexp *part)
+{
+    strbuf_adds(out, "  ");
+    section_add(out, sexp_nth(part, 0));
+    add_handle(out, sexp_nth(part, 3));
+    if (sexp_string(sexp_nth(part, 1), NULL) == NULL) {
+        strbuf_adds(out, " is unbound\n");
+        return;
+    }
+    strbuf_adds(out, " = ");
+    section_add(out, sexp_nth(part, 1));
+    add_handle(out, sexp_nth(part, 2));
+    strbuf_addc(out, '\n');
+}
+
+static void add_parts(struct strbuf *out, const struct sexp *reply)
+{
+    const struct sexp *parts = sexp_get(reply, 2, "parts");
+    uint64_t from = (uint64_t)sexp_integer(sexp_get(reply, 2, "from"), 0), count = sexp_count(parts);
+    int64_t total = sexp_integer(sexp_get(reply, 2, "total"), 0);
+    bool is_countable = total >= 0;
+    if (is_countable && total == 0)
+        return;
+    section_begin(out, NULL);
+    strbuf_adds(out, "Parts");
+    if (from > 0 || !is_countable || count < (uint64_t)total) {
+        if (count > 0) {
+            strbuf_adds(out, " ");
+            text_add_grouped(out, from);
+            strbuf_adds(out, " to ");
+            text_add_grouped(out, from + count - 1);
+            strbuf_adds(out, " of ");
+        } else {
+            strbuf_adds(out, ": none from ");
+            text_add_grouped(out, from);
+            strbuf_adds(out, " on, of ");
+        }
+        if (is_countable)
+            text_add_grouped(out, (uint64_t)total);
+        else
+            strbuf_adds(out, "very many");
+    }
+    strbuf_adds(out, ":\n");
+    for (size_t i = 0; i < count; i++)
+        add_part(out, sexp_nth(parts, i));
+    if (count > 0 && (!is_countable || from + count < (uint64_t)total)) {
+        strbuf_addf(out, "offset: %" PRIu64 " shows more.", from + count);
+    }
+    section_end(out);
+}
+
+static void add_inspection(struct strbuf *out, const struct outcome *o, size_t max_output, void *arg)
+{
+    (void)max_output;
+    struct tool_call *call = arg;
+    const struct sexp *absent = sexp_get(o->reply, 2, "absent"), *not_set = sexp_get(o->reply, 2, "not-set");
+    const struct sexp *failed = sexp_get(o->reply, 2, "failed");
+    section_begin(out, NULL);
+    if (sexp_string(absent, NULL) != NULL) {
+        section_add(out, absent);
+    } else if (sexp_string(not_set, NULL) != NULL) {
+        strbuf_adds(out, "Nothing was set. ");
+        section_add(out, not_set);
+        call->is_error = true;
+    } else if (sexp_string(failed, NULL) != NULL) {
+        strbuf_adds(out, "The object could not be looked at: code of its own signalled ");
+        section_add(out, failed);
+        strbuf_addc(out, '.');
+    } else {
+        section_add(out, sexp_get(o->reply, 2, "text"));
+        add_facts(out, o->reply);
+        add_parts(out, o->reply);
+    }
+}
+
+static void on_evaluated(struct tool_call *call, const struct outcome *o)
+{
+    call_report_with(call, o, add_inspection);
+}
+
+static void on_looked(struct tool_call *call, const struct outcome *o)
+{
+    if (call_report_failed_look(call, o))
+        return;
+    add_inspection(&call->text, o, 0, call);
+    call_finish(call);
+}
+
+/* The journal is a Lisp file: what is no form stands in it as a comment, each line of it. */
+static void add_comment(struct strbuf *journal, const char *text, size_t len)
+{
+    text_add_indented(journal, text, len, ";;   ");
+}
+
+static void write_journal(const struct tool_call *call, struct strbuf *journal)
+{
+    size_t len;
+    const char *code = call_string(call, "code", &len);
+    if (code != NULL)
+        strbuf_add(journal, code, len);
+    else
+        strbuf_addf(journal, ";; inspect-object %s", call_string(call, "handle", NULL));
+    const char *value = call_string(call, "set", &len);
+    if (value == NULL)
+        return;
+    strbuf_adds(journal, "\n;; inspect-object set the part\n");
+    const char *path = call_string(call, "path", NULL);
+    add_comment(journal, path == NULL ? "" : path, path == NULL ? 0 : strlen(path));
+    strbuf_adds(journal, "\n;; to\n");
+    add_comment(journal, value, len);
+}
+
+static void run(struct tool_call *call)
+{
+    if (call_has(call, "code") == call_has(call, "handle")) {
+        call_answer(call, true, "inspect-object takes either code or a handle.");
+        return;
+    }
+    struct session *s = call_session(call);
+    if (s == NULL)
+        return;
+    struct strbuf request;
+    strbuf_init(&request, 0);
+    sexp_write_symbol(&request, "inspect");
+    static const char *const passed[] = {"code", "package", "handle", "path", "set"};
+    for (size_t i = 0; i < sizeof passed / sizeof passed[0]; i++)
+        call_write_string(call, &request, passed[i]);
+    sexp_write_symbol(&request, "handle-number");
+    sexp_write_integer(&request, (int64_t)++call->toolbox->inspections);
+    sexp_write_symbol(&request, "from");
+    sexp_write_integer(&request, (int64_t)call_number(call, "offset", 0));
+    sexp_write_symbol(&request, "count");
+    sexp_write_integer(&request, (int64_t)call_number(call, "limit", PARTS_SHOWN));
+    if (call_has(call, "code") || call_has(call, "set")) {
+        struct strbuf journal;
+        strbuf_init(&journal, 0);
+        write_journal(call, &journal);
+        call_evaluate(call, s, &request, strbuf_string(&journal), journal.len, on_evaluated);
+        strbuf_fini(&journal);
+    } else {
+        call_run(call, s, &(struct operation_options){.request = &request, .what = "inspect-object", .timeout_ms = LOOK_UP_MS}, on_looked);
+    }
+    strbuf_fini(&request);
+}
+
+const struct tool tool_inspect_object = {
+    .name = "inspect-object",
+    .title = "Inspect an object",
+    .description = "Show an object: its kind, class and parts, and a handle for each part that has parts of its own. "
+                   "Give code (evaluated), or a handle from an earlier reply (only looks, unless set is given).",
+    .toolset = TOOLSET_FULL,
+    .is_destructive = true,
+    .is_open_world = true,
+    .arguments =
+        {
+            {.name = "code", .type = ARGUMENT_STRING, .description = "Forms; their value is inspected."},
+            {.name = "handle", .type = ARGUMENT_STRING, .description = "Handle of an object, such as h7 or h7.3."},
+            {.name = "path", .type = ARGUMENT_STRING, .description = "Way to a part: slot names, keys and [subscripts], separated by commas: items, [3], \"key\"."},
+            {.name = "limit", .type = ARGUMENT_INTEGER, .minimum = 0, .maximum = MOST_PARTS, .description = "How many parts to show; default: 30."},
+            {.name = "offset", .type = ARGUMENT_INTEGER, .minimum = 0, .maximum = 1e12, .description = "First part to show."},
+            {.name = "set", .type = ARGUMENT_STRING, .description = "Form; its value becomes the part that path leads to."},
+            {.name = "package", .type = ARGUMENT_STRING, .description = "Package in which code and set are read."},
+            TIMEOUT_ARGUMENT,
+            SESSION_ARGUMENT,
+        },
+    .run = run,
+};
