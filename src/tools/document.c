@@ -14,26 +14,6 @@
 #include "base/strbuf.h"
 #include "tools/registry.h"
 
-#define FAMILY(title)
-#define TOOL(symbol) extern const struct tool tool_##symbol;
-#include "tools/tools.def"
-#undef FAMILY
-#undef TOOL
-
-/* tools.def as it is: a row is a family or a tool. */
-static const struct {
-    const char *family;
-    const struct tool *tool;
-} rows[] = {
-#define FAMILY(title) {.family = title},
-#define TOOL(symbol) {.tool = &tool_##symbol},
-#include "tools/tools.def"
-#undef FAMILY
-#undef TOOL
-};
-
-#define ROW_COUNT (sizeof rows / sizeof rows[0])
-
 static const char introduction[] =
     "# Tools\n"
     "\n"
@@ -218,23 +198,27 @@ static bool add_tool(struct strbuf *out, const struct tool *tool, const char *ex
     return true;
 }
 
+/* Does a family begin with this tool? */
+static bool is_first_of_family(size_t n)
+{
+    return n == 0 || registry_family(n) != registry_family(n - 1);
+}
+
 bool tools_document(struct strbuf *out, const char *examples, struct err *err)
 {
     strbuf_adds(out, introduction);
-    for (size_t i = 0; i < ROW_COUNT; i++) {
-        const struct tool *tool = rows[i].tool;
-        if (tool == NULL) {
-            strbuf_addf(out, "| **%s** | | |\n", rows[i].family);
-            continue;
-        }
+    for (size_t i = 0; i < registry_count(); i++) {
+        const struct tool *tool = registry_at(i);
+        if (is_first_of_family(i))
+            strbuf_addf(out, "| **%s** | | |\n", registry_family(i));
         strbuf_addf(out, "| [%s](#%s) | %s | ", tool->name, tool->name, set_name(tool->toolset));
         add_cell(out, tool->description);
         strbuf_adds(out, " |\n");
     }
-    for (size_t i = 0; i < ROW_COUNT; i++) {
-        if (rows[i].tool == NULL)
-            strbuf_addf(out, "\n## %s\n", rows[i].family);
-        else if (!add_tool(out, rows[i].tool, examples, err))
+    for (size_t i = 0; i < registry_count(); i++) {
+        if (is_first_of_family(i))
+            strbuf_addf(out, "\n## %s\n", registry_family(i));
+        if (!add_tool(out, registry_at(i), examples, err))
             return false;
     }
     return true;

@@ -31,6 +31,20 @@ const struct tool *registry_at(size_t n)
     return tool_table[n];
 }
 
+const char *registry_family(size_t n)
+{
+    const char *family = NULL;
+    size_t i;
+
+    for (i = 0; i < tool_row_count; i++) {
+        if (tool_rows[i].family)
+            family = tool_rows[i].family;
+        else if (tool_rows[i].tool == registry_at(n))
+            break;
+    }
+    return family;
+}
+
 static char folded(char c)
 {
     if (c >= 'A' && c <= 'Z')

@@ -14,6 +14,9 @@
 size_t registry_count(void);
 const struct tool *registry_at(size_t n);
 
+/* registry_family(n): the title of the family that tool belongs to; those of one family stand together. */
+const char *registry_family(size_t n);
+
 /*
  * registry_find(name):
  * The tool of that name: case does not matter, `_` stands for `-`, and a leading `ns/` or `ns.` is dropped.

@@ -112,9 +112,16 @@ static void create_session(struct tool_call *call)
     next_step(call, s);
 }
 
+/* A copy that is made for later is nothing that anybody waits for. */
+static const char *activity(const struct session *s)
+{
+    const char *state = session_state_name(s);
+    return strcmp(state, "checkpointing") == 0 ? "idle" : state;
+}
+
 static void add_summary(struct strbuf *out, struct session *s)
 {
-    strbuf_addf(out, "%s: %s, package %s", session_name(s), session_state_name(s), session_package(s));
+    strbuf_addf(out, "%s: %s, package %s", session_name(s), activity(s), session_package(s));
     if (session_pid(s) > 0)
         strbuf_addf(out, ", process %d", (int)session_pid(s));
     strbuf_adds(out, ", ");

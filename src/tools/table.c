@@ -4,7 +4,6 @@
  */
 #include "tools/table.h"
 
-/* Families are for people: document.c shows them. */
 #define FAMILY(title)
 #define TOOL(symbol) extern const struct tool tool_##symbol;
 #include "tools/tools.def"
@@ -18,3 +17,13 @@ const struct tool *const tool_table[] = {
 };
 
 const size_t tool_table_count = sizeof tool_table / sizeof *tool_table;
+
+const struct tool_row tool_rows[] = {
+#define FAMILY(title) {.family = title},
+#define TOOL(symbol) {.tool = &tool_##symbol},
+#include "tools/tools.def"
+#undef TOOL
+#undef FAMILY
+};
+
+const size_t tool_row_count = sizeof tool_rows / sizeof *tool_rows;

@@ -11,4 +11,13 @@
 extern const struct tool *const tool_table[];
 extern const size_t tool_table_count;
 
+/* The rows of tools.def: the title of a family, or a tool of the last one. */
+struct tool_row {
+    const char *family;
+    const struct tool *tool;
+};
+
+extern const struct tool_row tool_rows[];
+extern const size_t tool_row_count;
+
 #endif

@@ -412,7 +412,7 @@ class Guide(mcp.TestCase):
         for word in ("evaluate-lisp", "reset-session", "get-output", "describe-last-error"):
             self.assertIn(word, text)
         self.assertLess(len(text), 12000)
-        for topic in ("workflow", "errors", "limits", "sessions", "systems", "no such topic"):
+        for topic in ("workflow", "tools", "patterns", "recovery", "no such topic"):
             self.assertNotEqual("", self.s.start_call("get-usage-guide", topic=topic).response())
 
 

@@ -72,6 +72,8 @@ static const struct tool fake_load = {
 
 const struct tool *const tool_table[] = {&fake_echo, &fake_wait, &fake_load};
 const size_t tool_table_count = 3;
+const struct tool_row tool_rows[] = {{.family = "Fake"}, {.tool = &fake_echo}, {.tool = &fake_wait}, {.tool = &fake_load}};
+const size_t tool_row_count = sizeof tool_rows / sizeof *tool_rows;
 
 struct tool_call {
     struct tool_call_options options;
