@@ -24,4 +24,5 @@
                (:file "operations/path")
                (:file "operations/inspect")
                (:file "operations/save")
+               (:file "operations/tools")
                (:file "main")))

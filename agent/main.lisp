@@ -35,7 +35,7 @@ Cleanup forms that fail or loop are not served in: the next request finds the to
     (end-process 0))
   (setf *id* nil
         *leaving* nil)
-  (unless (send-message message)
+  (unless (send-message (with-news message))
     (send-message (if (eq :error (second message))
                       (minimal-report (first message) :error nil)
                       (list (first message) :refused
@@ -185,12 +185,13 @@ On the way to the top level there is no serving: the report goes there, and the 
   (setf *own-process* (process-id)
         *id* nil
         *token* 0)
-  (send-message (list 0 :hello
-                      :pid (process-id)
-                      :implementation (lisp-implementation-type)
-                      :version (lisp-implementation-version)
-                      :features (port-features)
-                      :notices '())))
+  (send-message (list* 0 :hello
+                       :pid (process-id)
+                       :implementation (lisp-implementation-type)
+                       :version (lisp-implementation-version)
+                       :features (port-features)
+                       :notices '()
+                       (if *tools* (tools-part) '()))))
 
 (defun main ()
   "Serve the channel on descriptor 3 until it ends."

@@ -1,10 +1,15 @@
 ;;;; The agent's package. Everything the agent defines lives here, so a session's user sees one
-;;;; extra package and none of its symbols.
+;;;; extra package and none of its symbols; and CL-MCP, which is meant for the user.
 
 (cl:defpackage #:cl-mcp-agent
   (:use #:cl)
   (:export #:main #:define-port-operation #:implement #:declare-absent
            #:define-missing-operations))
+
+(cl:defpackage #:cl-mcp
+  (:documentation "What a session's own code can use: tools that MCP clients see.")
+  (:use)
+  (:export #:define-tool #:remove-tool #:list-tools #:call-tool))
 
 (cl:in-package #:cl-mcp-agent)
 

@@ -269,6 +269,10 @@ Returns how many were walked and whether the end was reached.")
 (define-port-operation frame-locals (frame)
   "List the variables of FRAME as (NAME . VALUE).")
 
+(define-port-operation named-lambda-form (name lambda-list body)
+  "Return a form that makes a function whose frames are called NAME, a string that begins with user."
+  `(function (lambda ,lambda-list ,@body)))
+
 (define-port-operation special-variable-p (symbol)
   "True if SYMBOL is proclaimed special."
   (declare (ignore symbol))

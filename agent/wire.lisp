@@ -18,7 +18,8 @@
 
 (defparameter *wire-keywords*
   '(:hello :configure :warm :fork :evaluate :abort :frames :list-definitions :describe-symbol
-    :session-info :load-system :load-file :evaluate-in-frame :invoke-restart :probe :replay :save
+    :session-info :call-tool :arguments :load-system :load-file :evaluate-in-frame :invoke-restart
+    :probe :replay :save
     :compile-form :server-pid :directory :user-init :load :preload :finish :pid :code :package
     :max-chars :print-length :print-level :capture-time :token :from :count :locals :type :name
     :system :force :path :compile :frame :restart :value :definitions :compressed

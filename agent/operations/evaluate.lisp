@@ -119,14 +119,20 @@
         (print-value-once value max-characters length level t)
         (values text cut))))
 
+(defvar *plain-strings* nil
+  "True if a value that is a string is to be given as it is, without quotes.")
+
 (defun print-value-once (value max-characters length level circle)
   (with-agent-syntax (:length length :level (or level +level-limit+))
     (multiple-value-bind (text count outcome)
         (guarded (stream max-characters (* 16 max-characters))
-          (if circle
-              (let ((*print-circle* t))
-                (prin1 value stream))
-              (prin1 value stream)))
+          (cond (circle
+                 (let ((*print-circle* t))
+                   (prin1 value stream)))
+                ((and *plain-strings* (stringp value))
+                 (write-string value stream))
+                (t
+                 (prin1 value stream))))
       (cond ((null outcome)
              (values text (if (> count (length text)) count nil) (> count +long-print+)))
             ((eq outcome :stopped)

@@ -15,7 +15,7 @@ little else."
     (or (and (>= (length string) 3) (string= "DEF" string :end2 3))
         (member string '("IN-PACKAGE" "USE-PACKAGE" "UNUSE-PACKAGE" "IMPORT" "EXPORT" "SHADOW"
                          "SHADOWING-IMPORT" "INTERN" "DECLAIM" "PROCLAIM" "REQUIRE" "LOAD"
-                         "LOAD-SYSTEM" "QUICKLOAD" "COMPILE-FILE")
+                         "LOAD-SYSTEM" "QUICKLOAD" "COMPILE-FILE" "REMOVE-TOOL")
                 :test #'string=))))
 
 (defun defining-form-p (form &optional (depth 0))

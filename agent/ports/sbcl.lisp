@@ -847,7 +847,7 @@ Code compiled with an error signals another when it runs, which may be requests 
     (or (null package)
         (let ((name (package-name package)))
           (or (null name)
-              (and (not (eq package #.(find-package "CL-MCP-AGENT")))
+              (and (not (member package '#.(mapcar #'find-package '("CL-MCP-AGENT" "CL-MCP"))))
                    (or (< (length name) 3)
                        (char/= #\S (char name 0))
                        (char/= #\B (char name 1))
@@ -865,7 +865,7 @@ Code compiled with an error signals another when it runs, which may be requests 
   (cond ((eq name 'sb-pcl::call-no-applicable-method) t)
         ((eq name 'sb-ext:eval-tlf) nil)
         ((symbolp name) (visible-symbol-p name))
-        ((stringp name) (string= name "undefined function"))
+        ((stringp name) (or (string= name "undefined function") (eql 0 (search "user." name))))
         ((atom name) nil)
         (t
          (case (first name)
@@ -887,6 +887,9 @@ Code compiled with an error signals another when it runs, which may be requests 
                     ((consp (rest name)) (visible-name-p (second name)))
                     (t nil))))
            (t (and (symbolp (first name)) (visible-symbol-p (first name))))))))
+
+(implement named-lambda-form (name lambda-list body)
+  `(sb-int:named-lambda ,name ,lambda-list ,@body))
 
 (implement signalling-frame ()
   (or *top-frame*

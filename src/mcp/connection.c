@@ -247,7 +247,8 @@ void request_finish(struct request *r)
         if (out->bytes[out->len - 1] != ',')
             strbuf_addc(out, ',');
         if (r->method->ttl_ms >= 0)
-            strbuf_addf(out, "\"ttlMs\":%d,\"cacheScope\":\"public\",", r->method->ttl_ms);
+            strbuf_addf(out, "\"ttlMs\":%d,\"cacheScope\":\"%s\",", r->method->ttl_ms,
+                        r->method->is_public ? "public" : "private");
         ADD_LITERAL(out, "\"_meta\":{\"io.modelcontextprotocol/serverInfo\":" SERVER_INFO "}");
     }
     jsonrpc_end_result(out);

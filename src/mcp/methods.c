@@ -120,6 +120,7 @@ static const struct method methods[] = {
         .is_modern = true,
         .needs_handshake = true, /* without an envelope there is no era in which it could be answered */
         .ttl_ms = 3600000,
+        .is_public = true,
         .run = server_discover,
     },
     {
@@ -128,7 +129,7 @@ static const struct method methods[] = {
         .is_modern = true,
         .needs_handshake = true,
         .allows_batch = true,
-        .ttl_ms = 60000,
+        .ttl_ms = 0, /* sessions may define tools at any time */
         .run = methods_tools_list,
     },
     {

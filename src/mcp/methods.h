@@ -19,7 +19,8 @@ struct method {
     bool is_modern;       /* exists since 2026-07-28 */
     bool needs_handshake; /* legacy: not before initialize */
     bool allows_batch;    /* may be an element of a batch */
-    int ttl_ms; /* modern: how long the result may be cached by anybody; -1: the result has no such member */
+    int ttl_ms;     /* modern: how long the result may be cached; -1: the result has no such member */
+    bool is_public; /* modern: and that by anybody, because it is the same for everybody */
 
     /* run(r, params): answer ${r}, now or later. params is borrowed; NULL for none. */
     void (*run)(struct request *r, const json_t *params);

@@ -12,6 +12,7 @@
 #include "mcp/connection_internal.h"
 #include "tools/registry.h"
 #include "tools/tool.h"
+#include "tools/user_tools.h"
 
 #define ADD_LITERAL(out, literal) strbuf_add((out), (literal), sizeof(literal) - 1)
 
@@ -23,6 +24,7 @@ void methods_tools_list(struct request *r, const json_t *params)
     struct strbuf *out;
     struct err err;
     json_t *tools;
+    char *listing;
 
     if (cursor && !json_is_null(cursor)) {
         request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: unknown cursor; there is one page only");
@@ -35,9 +37,19 @@ void methods_tools_list(struct request *r, const json_t *params)
         CHECK(c->listing);
         json_decref(tools);
     }
+    tools = json_array();
+    user_tools_list(c->options.toolbox, c->options.default_session, tools);
+    listing = json_array_size(tools) == 0 ? NULL : json_dumps(tools, JSON_COMPACT | JSON_REAL_PRECISION(15));
+    json_decref(tools);
     out = request_result(r);
     ADD_LITERAL(out, "\"tools\":");
-    strbuf_adds(out, c->listing);
+    if (listing && strcmp(c->listing, "[]") != 0) {
+        strbuf_add(out, c->listing, strlen(c->listing) - 1);
+        strbuf_addf(out, ",%s", listing + 1);
+    } else {
+        strbuf_adds(out, listing ? listing : c->listing);
+    }
+    free(listing);
     request_finish(r);
 }
 
@@ -81,14 +93,50 @@ static void cancel_tool(struct request *r)
 
 static void refuse_tool(struct request *r, const json_t *name)
 {
-    const char *nearest = registry_nearest(json_string_value(name));
+    const struct toolbox *toolbox = r->connection->options.toolbox;
     struct jsonrpc_slice asked = {json_string_value(name), json_string_length(name)};
+    struct strbuf nearest;
 
-    if (nearest)
+    strbuf_init(&nearest, 0);
+    if (!user_tools_nearest(toolbox, json_string_value(name), &nearest) &&
+        registry_nearest(json_string_value(name)))
+        strbuf_adds(&nearest, registry_nearest(json_string_value(name)));
+    if (nearest.len > 0)
         request_fail(r, JSONRPC_INVALID_PARAMS, "Unknown tool: %.*s. Did you mean %s?",
-                     jsonrpc_quotable(asked), asked.bytes, nearest);
+                     jsonrpc_quotable(asked), asked.bytes, strbuf_string(&nearest));
     else
         request_fail(r, JSONRPC_INVALID_PARAMS, "Unknown tool: %.*s", jsonrpc_quotable(asked), asked.bytes);
+    strbuf_fini(&nearest);
+}
+
+/* The tool of that name, one of the sessions' own first, and its checked arguments. False: it was answered. */
+static bool find_tool(struct request *r, const json_t *name, const json_t *given, const struct tool **tool,
+                      json_t **arguments)
+{
+    const struct connection_options *options = &r->connection->options;
+    const char *asked = json_string_value(name);
+    bool is_user_tool = false;
+    struct err err;
+
+    *tool = NULL;
+    if (strlen(asked) == json_string_length(name)) {
+        *arguments = user_tools_prepare(options->toolbox, options->default_session, asked, given,
+                                        &is_user_tool, &err);
+        *tool = is_user_tool ? &tool_user : registry_find(asked);
+    }
+    if (!*tool) {
+        refuse_tool(r, name);
+        return false;
+    }
+    if (!is_user_tool)
+        *arguments = registry_check_arguments(*tool, given, &err);
+    if (*arguments)
+        return true;
+    if (r->revision->argument_errors_are_results)
+        answer(r, err.message, strlen(err.message), NULL, true);
+    else
+        request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: %s", err.message);
+    return false;
 }
 
 void methods_tools_call(struct request *r, const json_t *params)
@@ -99,32 +147,18 @@ void methods_tools_call(struct request *r, const json_t *params)
     struct tool_call_options options;
     struct tool_call *call;
     json_t *arguments;
-    struct err err;
 
     connection_shake_hands(c);
     if (!json_is_string(name)) {
         request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: name must be a string, the name of a tool");
         return;
     }
-    tool = strlen(json_string_value(name)) == json_string_length(name)
-               ? registry_find(json_string_value(name))
-               : NULL;
-    if (!tool) {
-        refuse_tool(r, name);
-        return;
-    }
     if (given && !json_is_object(given) && !json_is_null(given)) {
         request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: arguments must be an object");
         return;
     }
-    arguments = registry_check_arguments(tool, json_is_object(given) ? given : NULL, &err);
-    if (!arguments) {
-        if (r->revision->argument_errors_are_results)
-            answer(r, err.message, strlen(err.message), NULL, true);
-        else
-            request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: %s", err.message);
+    if (!find_tool(r, name, json_is_object(given) ? given : NULL, &tool, &arguments))
         return;
-    }
     options = (struct tool_call_options){
         .default_session = c->options.default_session,
         .wants_structured = c->options.wants_structured && r->revision->has_structured,

@@ -41,11 +41,11 @@ static void add_warnings(struct strbuf *out, const struct sexp *warnings, size_t
 }
 
 /* A value that is too long is kept like an output that is. */
-static void add_value(struct strbuf *out, struct session *s, const struct sexp *value, const struct sexp *cut, size_t most)
+static void add_value(struct strbuf *out, struct session *s, const struct sexp *value, const struct sexp *cut, size_t most, bool is_plain)
 {
     size_t len;
     const char *text = sexp_string(value, &len);
-    strbuf_adds(out, "=> ");
+    strbuf_adds(out, is_plain ? "" : "=> ");
     if (text == NULL)
         return;
     struct capture c;
@@ -70,6 +70,10 @@ void report_values(struct strbuf *out, const struct outcome *o, size_t most)
 {
     const struct sexp *values = sexp_get(o->reply, 2, "values");
     const struct sexp *cut = sexp_get(o->reply, 2, "cut");
+    if (!sexp_is_nil(sexp_get(o->reply, 2, "plain"))) {
+        add_value(out, o->session, sexp_nth(values, 0), sexp_nth(cut, 0), most, true);
+        return;
+    }
     if (sexp_count(values) == 0)
         strbuf_adds(out, "; No values");
     size_t start = out->len;
@@ -83,7 +87,7 @@ void report_values(struct strbuf *out, const struct outcome *o, size_t most)
             strbuf_adds(out, " left out …]");
             break;
         }
-        add_value(out, o->session, sexp_nth(values, i), sexp_nth(cut, i), most);
+        add_value(out, o->session, sexp_nth(values, i), sexp_nth(cut, i), most, false);
     }
 }
 

@@ -247,6 +247,11 @@ const char *session_name(const struct session *s)
     return s->name;
 }
 
+const struct strbuf *session_tools(const struct session *s)
+{
+    return &s->tools;
+}
+
 const char *session_package(const struct session *s)
 {
     return s->package == NULL ? "CL-USER" : s->package;
@@ -305,6 +310,8 @@ struct session *session_new(struct sessions *all, const char *name)
     strbuf_init(&s->notice, (size_t)64 << 10);
     strbuf_init(&s->progress, 500);
     strbuf_init(&s->return_text, (size_t)64 << 10);
+    strbuf_init(&s->tools, MOST_TOOLS_TEXT);
+    strbuf_init(&s->visitor_tools, MOST_TOOLS_TEXT);
     checkpoints_init(&s->checkpoints);
     journal_init(&s->journal);
     s->timer = new_timer(s);
@@ -341,6 +348,8 @@ void session_free(struct session *s)
     capture_fini(&s->between);
     strbuf_fini(&s->notice);
     strbuf_fini(&s->progress);
+    strbuf_fini(&s->tools);
+    strbuf_fini(&s->visitor_tools);
     free(s->name);
     free(s->package);
     free(s->why);

@@ -137,6 +137,8 @@ struct strbuf *session_notice(struct session *s);
 struct limits *session_limits(struct session *s);
 const char *session_name(const struct session *s);
 const char *session_package(const struct session *s); /* as the last reply said */
+/* session_tools(s): the tools that its code defines, as the Lisp has told it last (docs/agent-protocol.md section 6): one s-expression, or empty; borrowed, until the loop runs again. It is not to be trusted. */
+const struct strbuf *session_tools(const struct session *s);
 pid_t session_pid(const struct session *s);           /* 0 when there is no process */
 const char *session_state_name(const struct session *s);
 double session_age_s(const struct session *s);

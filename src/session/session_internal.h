@@ -21,6 +21,7 @@
 
 #define HISTORY 32 /* errors kept */
 #define KEPT 16    /* outputs kept for get-output */
+#define MOST_TOOLS_TEXT ((size_t)1 << 20) /* what is longer is no list of tools */
 #define COSTLY_MS 20.0 /* a checkpoint that takes longer than this is made only when the session is idle */
 
 enum operation_kind {
@@ -125,6 +126,8 @@ struct session {
     int last_ref;
     struct limits limits;
     char *package;
+    struct strbuf tools;         /* what the process has told of them, as an s-expression; empty: there are none */
+    struct strbuf visitor_tools; /* the same of the visitor */
     uint64_t created_at;
     uint64_t evaluations;
     char *why;         /* UNAVAILABLE */
@@ -142,6 +145,7 @@ struct sessions {
     struct quota quota;
     struct hash_table by_name;
     struct list all; /* the oldest first */
+    struct list watchers;
     unsigned long made;
 };
 
@@ -172,6 +176,9 @@ void session_happen(struct session *s, struct event *event);
 
 /* session_drop_waiting(s, what): end the first operation of the queue, which has not begun, as cancelled; false if there is none. */
 bool session_drop_waiting(struct session *s, struct strbuf *what);
+
+/* session_tell(s, news): tell whoever watches the collection. */
+void session_tell(struct session *s, enum sessions_news news);
 
 /* session_later(s): look at the queue from the loop. */
 void session_later(struct session *s);
@@ -207,6 +214,13 @@ void session_request_process(struct session *s);
 void session_take_up(struct session *s, struct operation *op);
 void session_run_current(struct session *s);
 void session_call(struct session *s, const char *request);
+
+/* session_note_tools(s, tools): the process has told which it has; NULL: none. session_note_visitor_tools(s, tools): the visitor has. */
+void session_note_tools(struct session *s, const struct sexp *tools);
+void session_note_visitor_tools(struct session *s, const struct sexp *tools);
+
+/* session_take_tools(s, told): ${told} is taken, empty afterwards: it is what the process has. */
+void session_take_tools(struct session *s, struct strbuf *told);
 
 /* session_process_events(s): what the worker of the process tells, and whom. session_is_reply(document, kind): is it (ID :kind ...)? NULL is not. */
 struct worker_events session_process_events(struct session *s);

@@ -64,6 +64,15 @@ static void remember_error(struct session *s, struct error_record *r)
     s->has_error = true;
     if (s->errors > ENTERABLE)
         error_record_thaw(s->history[(s->errors - 1 - ENTERABLE) % HISTORY]);
+    session_tell(s, SESSIONS_ERROR);
+}
+
+static void clear_error(struct session *s)
+{
+    bool had_error = s->has_error;
+    s->has_error = false;
+    if (had_error)
+        session_tell(s, SESSIONS_ERROR);
 }
 
 void session_write_journal(struct session *s, const struct operation *op, enum journal_outcome outcome)
@@ -73,6 +82,7 @@ void session_write_journal(struct session *s, const struct operation *op, enum j
     s->evaluations++;
     if (op->has_code)
         journal_add(&s->journal, s->evaluations, s->at, op->code.bytes == NULL ? "" : op->code.bytes, op->code.len, op->package, outcome);
+    session_tell(s, SESSIONS_STATE);
 }
 
 /* Deliver an error; a record that is not to be kept is freed. */
@@ -89,10 +99,50 @@ void session_deliver_error(struct session *s, struct operation *op, struct error
     }
 }
 
+/* What the process told: "" for none. */
+static void write_tools(struct strbuf *out, const struct sexp *tools)
+{
+    strbuf_clear(out);
+    if (sexp_count(tools) > 0)
+        sexp_write_value(out, tools);
+    if (out->is_overflown)
+        strbuf_clear(out);
+}
+
+void session_note_tools(struct session *s, const struct sexp *tools)
+{
+    struct strbuf told;
+    strbuf_init(&told, MOST_TOOLS_TEXT);
+    write_tools(&told, tools);
+    session_take_tools(s, &told);
+}
+
+void session_take_tools(struct session *s, struct strbuf *told)
+{
+    bool is_news = told->len != s->tools.len || (told->len > 0 && memcmp(told->bytes, s->tools.bytes, told->len) != 0);
+    struct strbuf had = s->tools;
+    s->tools = *told;
+    strbuf_init(told, MOST_TOOLS_TEXT);
+    strbuf_fini(&had);
+    if (is_news)
+        session_tell(s, SESSIONS_TOOLS);
+}
+
+void session_note_visitor_tools(struct session *s, const struct sexp *tools)
+{
+    write_tools(&s->visitor_tools, tools);
+}
+
+/* The visitor's events are the process's own, but for its replies and its end. */
 static void on_ready(void *arg, const struct sexp *hello)
 {
-    (void)hello;
-    session_happen(arg, &(struct event){.kind = EVENT_READY});
+    struct session *s = arg;
+    const struct sexp *tools = sexp_get(hello, 2, "tools");
+    if (s->visitor != NULL)
+        session_note_visitor_tools(s, tools);
+    else
+        session_note_tools(s, tools);
+    session_happen(s, &(struct event){.kind = EVENT_READY});
 }
 
 static void on_reply(void *arg, struct sexp_document *reply)
@@ -102,6 +152,9 @@ static void on_reply(void *arg, struct sexp_document *reply)
         session_action_answered(arg, &(struct event){.kind = EVENT_OK, .document = reply});
         return;
     }
+    const struct sexp *tools = sexp_get(sexp_root(reply), 2, "tools");
+    if (tools != NULL)
+        session_note_tools(arg, tools);
     session_happen(arg, &(struct event){.kind = session_is_reply(reply, "error") ? EVENT_FAILED : EVENT_OK, .document = reply});
 }
 
@@ -242,7 +295,7 @@ void session_clear(struct session *s)
     session_forget_process(s);
     checkpoints_clear(&s->checkpoints);
     s->at = s->evaluations = 0;
-    s->has_error = false;
+    clear_error(s);
     for (size_t i = 0; i < HISTORY; i++) {
         error_record_free(s->history[i]);
         s->history[i] = NULL;
@@ -257,6 +310,8 @@ void session_clear(struct session *s)
     s->why_no_checkpoint = NULL;
     s->start_attempts = 0;
     s->fork_ms = s->last_fork_ms = 0;
+    session_note_tools(s, NULL);
+    session_tell(s, SESSIONS_STATE);
 }
 
 static void perform_reset(struct session *s, struct operation *op)
@@ -414,7 +469,7 @@ void session_action_finish(struct session *s, struct event *e)
     if (s->visitor == NULL)
         session_remember_package(s, reply);
     if (is_evaluation) {
-        s->has_error = false;
+        clear_error(s);
         s->is_unproven = false;
         session_write_journal(s, op, JOURNAL_OK);
         s->at = s->evaluations;

@@ -311,6 +311,7 @@ void session_bury(struct session *s)
     if (s->replayed > 0)
         s->at = s->died_at; /* what was evaluated again is the session's history still */
     journal_settle(&s->journal, s->at);
+    session_tell(s, SESSIONS_STATE);
     bool was_restored = s->is_restoring;
     s->is_returning = s->is_restoring = false;
     s->is_unproven = !was_restored;

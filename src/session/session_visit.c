@@ -11,6 +11,9 @@
 
 static void on_visitor_reply(void *arg, struct sexp_document *reply)
 {
+    const struct sexp *tools = sexp_get(sexp_root(reply), 2, "tools");
+    if (tools != NULL)
+        session_note_visitor_tools(arg, tools);
     session_happen(arg, &(struct event){.kind = session_is_reply(reply, "error") ? EVENT_FAILED : EVENT_OK, .document = reply});
 }
 
@@ -102,6 +105,7 @@ void session_move_in(struct session *s)
     s->visitor = NULL;
     struct worker_events events = session_process_events(s);
     worker_set_events(s->worker, &events);
+    session_take_tools(s, &s->visitor_tools);
 }
 
 /* A visitor's failure: what ran there to resume stays where it stands, as a frozen error of its own. */

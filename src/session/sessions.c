@@ -26,6 +26,7 @@ struct sessions *sessions_new(struct session_host *host, const struct sessions_o
     };
     hash_table_init(&all->by_name);
     list_init(&all->all);
+    list_init(&all->watchers);
     list_init(&all->node);
     list_append(&host->owners, &all->node);
     return all;
@@ -37,6 +38,8 @@ void sessions_free(struct sessions *all)
         return;
     while (!list_is_empty(&all->all))
         sessions_close(list_entry(all->all.next, struct session, node));
+    while (!list_is_empty(&all->watchers))
+        list_remove(all->watchers.next);
     list_remove(&all->node);
     hash_table_fini(&all->by_name);
     free(all->owner);
@@ -87,6 +90,7 @@ struct session *sessions_create(struct sessions *all, const char *name, struct e
     struct session *s = session_new(all, name);
     hash_table_add(&all->by_name, &s->by_name, hash_of(all, name));
     list_append(&all->all, &s->node);
+    session_tell(s, SESSIONS_CAME);
     return s;
 }
 
@@ -96,6 +100,7 @@ void sessions_close(struct session *s)
     list_remove(&s->node);
     hash_table_remove(&all->by_name, &s->by_name);
     quota_give_back(&all->quota);
+    session_tell(s, SESSIONS_WENT);
     session_free(s);
 }
 
@@ -123,4 +128,25 @@ struct session *sessions_next(const struct session *s)
 size_t sessions_count(const struct sessions *all)
 {
     return all->quota.used;
+}
+
+void sessions_watch(struct sessions *all, struct sessions_watcher *w)
+{
+    list_init(&w->node);
+    list_append(&all->watchers, &w->node);
+}
+
+void sessions_unwatch(struct sessions_watcher *w)
+{
+    list_remove(&w->node);
+}
+
+void session_tell(struct session *s, enum sessions_news news)
+{
+    struct list *node, *next;
+    list_for_each(node, next, &s->all->watchers)
+    {
+        struct sessions_watcher *w = list_entry(node, struct sessions_watcher, node);
+        w->on_news(w->arg, s, news);
+    }
 }

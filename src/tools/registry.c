@@ -446,7 +446,7 @@ static json_t *input_schema(const struct tool *tool)
     return schema;
 }
 
-static json_t *shown(const struct tool *tool)
+json_t *registry_show(const struct tool *tool)
 {
     json_t *object = json_object();
 
@@ -517,7 +517,7 @@ json_t *registry_listing(const char *spec, struct err *err)
         listing = json_array();
         for (i = 0; i < tool_table_count; i++) {
             if (is_chosen[i])
-                json_array_append_new(listing, shown(tool_table[i]));
+                json_array_append_new(listing, registry_show(tool_table[i]));
         }
     }
     free(is_chosen);

@@ -46,4 +46,7 @@ json_t *registry_check_arguments(const struct tool *tool, const json_t *given, s
  */
 json_t *registry_listing(const char *spec, struct err *err);
 
+/* registry_show(tool): a member of such an array; given. */
+json_t *registry_show(const struct tool *tool);
+
 #endif

@@ -539,3 +539,36 @@ void sexp_write_boolean(struct strbuf *out, bool value)
     separate(out);
     strbuf_adds(out, value ? "t" : "nil");
 }
+
+void sexp_write_value(struct strbuf *out, const struct sexp *value)
+{
+    if (!value) {
+        sexp_write_boolean(out, false);
+        return;
+    }
+    switch (value->type) {
+    case SEXP_LIST:
+        sexp_write_open(out);
+        for (size_t i = 0; i < value->list.count; i++)
+            sexp_write_value(out, &value->list.items[i]);
+        sexp_write_close(out);
+        break;
+    case SEXP_STRING:
+        sexp_write_string(out, value->text.bytes, value->text.len);
+        break;
+    case SEXP_INTEGER:
+        sexp_write_integer(out, value->integer);
+        break;
+    case SEXP_FLOAT:
+        separate(out);
+        strbuf_addf(out, "%.17f", value->number);
+        break;
+    case SEXP_SYMBOL:
+        /* t and nil are written without a colon. */
+        if (strcmp(value->text.bytes, "t") == 0 || strcmp(value->text.bytes, "nil") == 0)
+            sexp_write_boolean(out, value->text.bytes[0] == 't');
+        else
+            sexp_write_symbol(out, value->text.bytes);
+        break;
+    }
+}

@@ -70,5 +70,6 @@ void sexp_write_string(struct strbuf *out, const char *bytes, size_t len);
 void sexp_write_integer(struct strbuf *out, int64_t integer);
 void sexp_write_symbol(struct strbuf *out, const char *name);
 void sexp_write_boolean(struct strbuf *out, bool value); /* t or nil */
+void sexp_write_value(struct strbuf *out, const struct sexp *value); /* a parsed one again; NULL: nil */
 
 #endif

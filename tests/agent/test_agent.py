@@ -1430,6 +1430,91 @@ class Wire(unittest.TestCase):
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
 
 
+class Tools(AgentTest):
+    """Tools that a session's own code defines."""
+
+    def call(self, name, **arguments):
+        return self.session.ask("call-tool", name=name,
+                                arguments=[[key.replace("_", "-"), value] for key, value in arguments.items()])
+
+    def test_a_definition_is_told_with_its_parameters(self):
+        reply = self.ok("""(cl-mcp:define-tool deploy ((target string "Where to") (mode (member :fast "slow"))
+                             &key (count (integer 1 10) "How many" 3) (ratio (number 0 *)) (force boolean) (systems list))
+                             "Deploy it." (list target mode count ratio force systems))""")
+        self.assertEqual(reply.lists("values"), ['"user.deploy"'])
+        self.assertEqual(reply.tools, [["deploy", "Deploy it.", [
+            ["target", "string", "required", True, "description", "Where to"],
+            ["mode", "string", "required", True, "choices", ["fast", "slow"], "description", ""],
+            ["count", "integer", "minimum", "1", "maximum", "10", "description", "How many"],
+            ["ratio", "number", "minimum", "0", "description", ""],
+            ["force", "boolean", "description", ""],
+            ["systems", "strings", "description", ""]]]])
+        reply = self.call("deploy", target='x"', mode="fast", count="5", ratio="2.5e-1", force=True, systems=["a", "b"])
+        self.assertEqual(reply.lists("values"), ['("x\\"" :FAST 5 0.25d0 T ("a" "b"))'])
+        self.assertEqual(self.call("deploy", target="x", mode="slow").lists("values"), ['("x" "slow" 3 NIL NIL NIL)'])
+
+    def test_the_set_is_told_when_it_has_changed_and_in_each_hello(self):
+        self.assertNotIn("tools", self.session.hello.fields)
+        self.assertIn("tools", self.ok("(cl-mcp:define-tool one () 1)").fields)
+        self.assertNotIn("tools", self.ok("(+ 1 2)").fields)
+        copy = self.session.fork()
+        self.assertEqual([tool[0] for tool in copy.hello.tools], ["one"])
+        self.assertNotIn("tools", copy.evaluate("1").fields)
+        self.assertIsNone(self.ok("(cl-mcp:remove-tool 'one)").tools)
+        self.assertEqual([tool[0] for tool in copy.evaluate("(cl-mcp:define-tool two () 2)").tools], ["one", "two"])
+
+    def test_a_failed_evaluation_tells_of_what_it_defined(self):
+        reply = self.fails("(progn (cl-mcp:define-tool one () 1) (car 1))")
+        self.assertEqual([tool[0] for tool in reply.tools], ["one"])
+
+    def test_a_string_is_given_as_it_is_and_anything_else_is_printed(self):
+        self.ok("(cl-mcp:define-tool say ((what string)) (if (string= what \"\") '(\"\") what))")
+        reply = self.call("say", what='two\n"lines"')
+        self.assertEqual((reply.lists("values"), reply.plain), (['two\n"lines"'], True))
+        reply = self.call("say", what="")
+        self.assertEqual(reply.lists("values"), ['("")'])
+        self.assertNotIn("plain", reply.fields)
+        self.values('"x"', '"x"')
+
+    def test_a_tool_may_call_the_function_of_its_name(self):
+        self.ok("(defun square (x) (* x x))")
+        self.ok("(cl-mcp:define-tool square ((x integer)) (square x))")
+        self.assertEqual(self.call("square", x="12").lists("values"), ["144"])
+        self.values('(cl-mcp:call-tool "user.square" :x 3)', "9")
+
+    def test_an_error_in_a_tool_has_its_frame(self):
+        self.ok("(cl-mcp:define-tool fail ((x integer)) (1+ (/ x 0)))")
+        reply = self.call("fail", x="12")
+        self.assertEqual((reply.status, reply.type), ("error", "DIVISION-BY-ZERO"))
+        self.assertEqual(self.frames(reply)[-2:], ['("user.fail" :X 12)', '(EVAL (CL-MCP:CALL-TOOL "fail" :X 12))'])
+        self.assertIn("RETRY", [restart[0] for restart in reply.lists("restarts")])
+        self.session.ask("abort")
+
+    def test_a_tool_that_is_not_there_is_refused(self):
+        self.assertEqual(self.call("nothing").status, "refused")
+
+    def test_definitions_that_make_no_sense_are_errors(self):
+        for code in ("(cl-mcp:define-tool 3 ())", '(cl-mcp:define-tool "A b" ())', "(cl-mcp:define-tool x (y))",
+                     "(cl-mcp:define-tool x ((y octet)))", "(cl-mcp:define-tool x ((session string)))",
+                     "(cl-mcp:define-tool x ((y string) . 3))", "(cl-mcp:define-tool x #1=((y string) . #1#))",
+                     "(cl-mcp:define-tool x ((y (integer 5 1))))", "(cl-mcp:define-tool x ((y string 7)))",
+                     "(cl-mcp:define-tool x ((y (member))))", "(cl-mcp:define-tool x ((y (member . #1=(a . #1#)))))",
+                     "(cl-mcp:define-tool x ((y string) (y string)))", "(cl-mcp:define-tool x ((nil string)))",
+                     "(cl-mcp:define-tool x (&optional (y string)))",
+                     '(cl-mcp:define-tool x ((y string "d" 1)) y)',
+                     "(eval `(cl-mcp:define-tool x () ,(make-string 2000) 1))",
+                     "(eval `(cl-mcp:define-tool x ,(loop for i below 11 collect `(,(intern (format nil \"P~a\" i)) string)) 1))"):
+            reply = self.fails(code, "ERROR")
+            self.assertNotIn("tools", reply.fields, code)
+        self.fails("(dotimes (i 65) (eval `(cl-mcp:define-tool ,(format nil \"t~a\" i) () 1)))", None, "64 tools")
+        self.values("(length (cl-mcp:list-tools))", "64")
+
+    def test_definitions_are_evaluated_again_after_a_death(self):
+        reply = self.session.ask("replay", package="COMMON-LISP-USER",
+                                 code="(cl-mcp:define-tool one () 1) (cl-mcp:define-tool two () 2) (cl-mcp:remove-tool 'one) (print 1)")
+        self.assertEqual((reply.evaluated, [tool[0] for tool in reply.tools]), (3, ["two"]))
+
+
 if __name__ == "__main__":
     if not CORE:
         print("CL_MCP_AGENT_CORE is not set; nothing is tested", file=sys.stderr)

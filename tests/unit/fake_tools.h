@@ -75,6 +75,9 @@ const size_t tool_table_count = 3;
 const struct tool_row tool_rows[] = {{.family = "Fake"}, {.tool = &fake_echo}, {.tool = &fake_wait}, {.tool = &fake_load}};
 const size_t tool_row_count = sizeof tool_rows / sizeof *tool_rows;
 
+/* Sessions' own tools need sessions; the tests that have some are e2e. */
+const struct tool tool_user = {.name = "user"};
+
 struct tool_call {
     struct tool_call_options options;
 };

@@ -755,7 +755,7 @@ static void modern_requests_need_no_handshake(void **state)
         "\"hi\"}],\"isError\":false," SERVER_META "}}");
     say(&client, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/list\",\"params\":{" MODERN "}}");
     assert_non_null(strstr(sent(&client), "{\"resultType\":\"complete\",\"tools\":[{\"name\":\"echo-text\""));
-    assert_non_null(strstr(sent(&client), "],\"ttlMs\":60000,\"cacheScope\":\"public\"," SERVER_META "}}\n"));
+    assert_non_null(strstr(sent(&client), "],\"ttlMs\":0,\"cacheScope\":\"private\"," SERVER_META "}}\n"));
     ask_wrong(&client, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/list\"}", "2", -32602, "initialize");
     shake_hands(&client, "2025-06-18");
     say(&client, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/list\"}");

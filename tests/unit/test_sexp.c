@@ -772,6 +772,26 @@ static void integers_at_the_ends_of_the_range_come_back(void **state)
     strbuf_fini(&out);
 }
 
+/* What was parsed is written so that it parses to the same. */
+static void a_value_is_written_as_it_was(void **state)
+{
+    static const char *const texts[] = {"(\"a\\\"b\\\\\" :key 12 -3 nil t (1 (2)))", ":word", "\"\"", "t", "nil"};
+    struct err err;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct sexp_document *document = sexp_parse(texts[i], strlen(texts[i]), &err);
+        struct strbuf out;
+
+        assert_non_null(document);
+        strbuf_init(&out, 0);
+        sexp_write_value(&out, sexp_root(document));
+        assert_string_equal(strbuf_string(&out), texts[i]);
+        strbuf_fini(&out);
+        sexp_document_free(document);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -792,6 +812,7 @@ int main(void)
         cmocka_unit_test(writer_escapes_and_repairs_strings),
         cmocka_unit_test(writer_stops_at_the_cap),
         cmocka_unit_test(what_the_writer_writes_the_parser_reads),
+        cmocka_unit_test(a_value_is_written_as_it_was),
         cmocka_unit_test(integers_at_the_ends_of_the_range_come_back),
     };
 

@@ -1,0 +1,304 @@
+;;;; Tools of the user's own: CL-MCP:DEFINE-TOOL and its kin, which sessions use, and the operation that
+;;;; calls one. The set of tools is a variable of the image, so it goes back with a roll-back like
+;;;; everything else; the server is told of it in each hello, and in a reply when it has changed.
+
+(in-package #:cl-mcp-agent)
+
+(defconstant +most-tools+ 64)
+(defconstant +most-parameters+ 10)
+(defconstant +most-choices+ 32)
+(defconstant +longest-name+ 40)
+(defconstant +longest-documentation+ 1000)
+(defconstant +longest-description+ 300)
+
+(defstruct (tool (:copier nil))
+  "PARAMETERS is a list of PARAMETER, the required ones first; FUNCTION takes them as keywords."
+  (name "" :type simple-string)
+  (documentation "" :type simple-string)
+  (parameters '() :type list)
+  (function #'identity :type function))
+
+(defstruct (parameter (:copier nil))
+  "A bound is NIL or a number; CHOICES is a list of (TEXT . VALUE), what the client sends and what the
+function gets."
+  (name "" :type simple-string)
+  (key :none :type symbol)
+  (kind :string :type (member :string :integer :number :boolean :strings))
+  (required nil)
+  (minimum nil)
+  (maximum nil)
+  (choices '() :type list)
+  (description "" :type simple-string))
+
+(defvar *tools* '()
+  "The tools of this image, in the order in which they were first defined. Never changed in place.")
+(defvar *tools-told* t
+  "False if the server has not been told of *TOOLS* as they are now.")
+
+(define-condition tool-definition-error (error)
+  ((text :initarg :text :reader tool-definition-error-text))
+  (:report (lambda (condition stream)
+             (write-string (tool-definition-error-text condition) stream))))
+
+(defun refuse-tool (control &rest arguments)
+  (error 'tool-definition-error :text (with-agent-syntax ()
+                                        (apply #'format nil control arguments))))
+
+(defun full-name (name)
+  "Return what clients call the tool NAME."
+  (concatenate 'string "user." name))
+
+(defun outer-name (designator what)
+  "Return the name, in lower case, by which clients know what a session calls DESIGNATOR."
+  (let ((name (typecase designator
+                (string (coerce designator '(simple-array character (*))))
+                ((and symbol (not null)) (string-downcase (symbol-name designator)))
+                (t (refuse-tool "The name of ~a must be a symbol, not ~s." what designator)))))
+    (unless (and (<= 1 (length name) +longest-name+)
+                 (alpha-char-p (char name 0))
+                 (every (lambda (character) (find character "abcdefghijklmnopqrstuvwxyz0123456789-"))
+                        name))
+      (refuse-tool "The name of ~a must be a letter and up to ~d more of a-z, 0-9 and -, not ~s."
+                   what (1- +longest-name+) designator))
+    name))
+
+(defun text-of (text longest what)
+  (unless (typep text '(or string null))
+    (refuse-tool "~a must be a string, not ~s." what text))
+  (let ((text (coerce (or text "") '(simple-array character (*)))))
+    (when (> (length text) longest)
+      (refuse-tool "~a has ~:d characters; ~:d are allowed." what (length text) longest))
+    text))
+
+;;; Types of parameters
+
+(defun choice (member)
+  (let ((text (typecase member
+                (string (coerce member '(simple-array character (*))))
+                (symbol (string-downcase (symbol-name member)))
+                (t (refuse-tool "A choice must be a string or a symbol, not ~s." member)))))
+    (unless (and (<= 1 (length text) +longest-name+) (every #'graphic-char-p text))
+      (refuse-tool "A choice must have 1 to ~d printing characters, not ~s." +longest-name+ member))
+    (cons text member)))
+
+(defun choices (type)
+  (let ((members (rest type)))
+    (unless (and members (ignore-errors (<= (list-length members) +most-choices+)))
+      (refuse-tool "A type (member ...) must have 1 to ~d choices." +most-choices+))
+    (mapcar #'choice members)))
+
+(defun bound (bound)
+  (unless (or (realp bound) (member bound '(* nil)))
+    (refuse-tool "A bound must be a number or *, not ~s." bound))
+  (and (realp bound) bound))
+
+(defun type-parts (type)
+  "Return what TYPE, as a session writes it, says of a parameter: initial arguments for one."
+  (let* ((name (if (consp type) (first type) type))
+         (name (if (symbolp name) (symbol-name name) ""))
+         (kind (cdr (assoc name '(("STRING" . :string) ("INTEGER" . :integer) ("NUMBER" . :number)
+                                  ("REAL" . :number) ("FLOAT" . :number) ("BOOLEAN" . :boolean)
+                                  ("LIST" . :strings) ("MEMBER" . :choice))
+                           :test #'string=))))
+    (cond ((and (eq kind :choice) (consp type))
+           (list :kind :string :choices (choices type)))
+          ((and (member kind '(:string :boolean :strings :integer :number)) (atom type))
+           (list :kind kind))
+          ((and (member kind '(:integer :number)) (ignore-errors (<= 2 (list-length type) 3)))
+           (let ((minimum (bound (second type)))
+                 (maximum (bound (third type))))
+             (when (and minimum maximum (>= minimum maximum))
+               (refuse-tool "The bounds of ~s are in the wrong order." type))
+             (list :kind kind :minimum minimum :maximum maximum)))
+          (t
+           (refuse-tool "~s is no type of a parameter. There are string, integer, (integer 1 10), ~
+                         number, (number 0 1), boolean, (member \"a\" \"b\") and list, a list of strings."
+                        type)))))
+
+(defun parse-parameters (lambda-list)
+  "Return a list of (VARIABLE DEFAULT TYPE DESCRIPTION REQUIRED) for a typed LAMBDA-LIST."
+  (unless (and (ignore-errors (list-length lambda-list)) ; NIL if it is circular
+               (<= (count '&key lambda-list :test-not #'eq) +most-parameters+))
+    (refuse-tool "A tool has a list of at most ~d parameters." +most-parameters+))
+  (let ((required t)
+        (parameters '()))
+    (dolist (item lambda-list (nreverse parameters))
+      (cond ((eq item '&key)
+             (unless required
+               (refuse-tool "&key may stand once."))
+             (setf required nil))
+            ((and (consp item) (ignore-errors (<= 2 (list-length item) (if required 3 4))))
+             (destructuring-bind (variable type &optional description default) item
+               (unless (and variable (symbolp variable) (not (constantp variable)))
+                 (refuse-tool "~s cannot be a parameter." variable))
+               (when (find variable parameters :key #'first :test #'string=)
+                 (refuse-tool "The parameter ~a stands twice." variable))
+               (when (string= variable "SESSION")
+                 (refuse-tool "A tool has a parameter session already; choose another name."))
+               (push (list variable default type description required) parameters)))
+            (t
+             (refuse-tool "A parameter is written (name type [\"description\"]), behind &key ~
+                           (name type [\"description\" [default]]), and not ~s." item))))))
+
+(defun make-typed-parameter (variable type description required)
+  (apply #'make-parameter
+         :name (outer-name variable "a parameter")
+         :key (intern (symbol-name variable) "KEYWORD")
+         :required required
+         :description (text-of description +longest-description+ "A description")
+         (type-parts type)))
+
+;;; What sessions use
+
+(defmacro cl-mcp:define-tool (name parameters &body body)
+  "Make a tool that MCP clients can call as user.NAME: (define-tool NAME (PARAMETER*) \"What it does\" FORM*).
+A PARAMETER is (VARIABLE TYPE [DESCRIPTION]), behind &key (VARIABLE TYPE [DESCRIPTION [DEFAULT]]); those
+before &key must be given. TYPE is string, integer, (integer 1 10), number, (number 0 1), boolean,
+(member \"a\" \"b\") or list, a list of strings. A string that the body returns is the reply; any other
+value is printed. Returns the name that clients see."
+  (let* ((parsed (parse-parameters parameters))
+         (documentation (and (stringp (first body)) (rest body) (first body)))
+         (body (if documentation (rest body) body))
+         (declarations (loop while (and (consp (first body)) (eq 'declare (first (first body))))
+                             collect (pop body)))
+         (outer (outer-name name "a tool")))
+    `(install-tool
+      ,outer ,documentation
+      (list ,@(loop for (variable nil type description required) in parsed
+                    collect `(make-typed-parameter ',variable ',type ',description ',required)))
+      ,(named-lambda-form
+        (full-name outer)
+        `(&key ,@(loop for (variable default nil nil required) in parsed
+                       collect (if required
+                                   `(,variable (missing-argument ,outer ',variable))
+                                   (list variable default))))
+        `(,@declarations
+          ,(if (symbolp name)
+               `(block ,name ,@body)
+               `(progn ,@body)))))))
+
+(defun missing-argument (tool variable)
+  (error "The argument ~(~a~) of the tool ~a is missing." variable (full-name tool)))
+
+(defun change-tools (function)
+  "Replace the set of tools by what FUNCTION makes of it."
+  (declare (type function function))
+  (call-locked (lambda ()
+                 (setf *tools* (funcall function *tools*)
+                       *tools-told* nil))))
+
+(defun install-tool (name documentation parameters function)
+  (let ((tool (make-tool :name name :parameters parameters :function function
+                         :documentation (text-of (or documentation "") +longest-documentation+
+                                                 "The documentation of a tool"))))
+    (unless (member name *tools* :key #'tool-name :test #'string=)
+      (when (>= (length *tools*) +most-tools+)
+        (refuse-tool "There are ~d tools already; cl-mcp:remove-tool removes one." +most-tools+)))
+    (change-tools (lambda (tools)
+                    (if (member name tools :key #'tool-name :test #'string=)
+                        (substitute tool name tools :key #'tool-name :test #'string=)
+                        (append tools (list tool)))))
+    (full-name name)))
+
+(defun find-tool (designator)
+  "Return the tool DESIGNATOR names, a symbol or a string, with or without user. before it; or NIL."
+  (let* ((name (string-downcase (string designator)))
+         (name (if (and (> (length name) 5) (string= "user." name :end2 5)) (subseq name 5) name)))
+    (find name *tools* :key #'tool-name :test #'string=)))
+
+(defun cl-mcp:remove-tool (name)
+  "Remove the tool that DEFINE-TOOL made under NAME. Returns true if there was one."
+  (let ((tool (find-tool name)))
+    (when tool
+      (change-tools (lambda (tools) (remove tool tools)))
+      t)))
+
+(defun cl-mcp:list-tools ()
+  "List the names of the tools that DEFINE-TOOL has made, as clients see them."
+  (mapcar (lambda (tool) (full-name (tool-name tool))) *tools*))
+
+(defun cl-mcp:call-tool (name &rest arguments)
+  "Call the tool NAME with ARGUMENTS as keywords, as a client would: (call-tool \"deploy\" :target \"web\")."
+  (let ((tool (find-tool name)))
+    (unless tool
+      (error "There is no tool ~a." name))
+    (apply (tool-function tool) arguments)))
+
+;;; What the server is told
+
+(defun bound-text (bound)
+  (let ((*read-default-float-format* 'double-float))
+    (if (integerp bound)
+        (format nil "~d" bound)
+        (format nil "~f" (coerce bound 'double-float)))))
+
+(defun parameter-entry (parameter)
+  (flet ((part (key value)
+           (if value (list key value) '())))
+    (list* (parameter-name parameter)
+           (parameter-kind parameter)
+           (append (part :required (and (parameter-required parameter) t))
+                   (part :minimum (and (parameter-minimum parameter)
+                                       (bound-text (parameter-minimum parameter))))
+                   (part :maximum (and (parameter-maximum parameter)
+                                       (bound-text (parameter-maximum parameter))))
+                   (part :choices (mapcar #'car (parameter-choices parameter)))
+                   (list :description (parameter-description parameter))))))
+
+(defun tools-part ()
+  "Return what a message says of the tools there are, and take it for said."
+  (setf *tools-told* t)
+  (list :tools (with-agent-syntax ()
+                 (loop for tool in *tools*
+                       collect (list (tool-name tool)
+                                     (tool-documentation tool)
+                                     (mapcar #'parameter-entry (tool-parameters tool)))))))
+
+(defun with-news (message)
+  "Return MESSAGE, a reply, with the tools there are if the server does not know them."
+  (if (or *tools-told* (not (member (second message) '(:ok :error))))
+      message
+      (append message (tools-part))))
+
+;;; Calling one
+
+(defun argument-value (parameter value)
+  "Return what the function is to get for VALUE, which came over the wire."
+  (cond ((parameter-choices parameter)
+         (cdr (assoc value (parameter-choices parameter) :test #'equal)))
+        ((member (parameter-kind parameter) '(:integer :number))
+         (with-standard-io-syntax
+           (let ((*read-eval* nil)
+                 (*read-default-float-format* 'double-float))
+             (values (read-from-string value)))))
+        (t
+         value)))
+
+(defun tool-form (tool arguments)
+  "Return the form that calls TOOL with ARGUMENTS, a list of (NAME VALUE)."
+  (list* 'cl-mcp:call-tool (tool-name tool)
+         (loop for (name value) in arguments
+               for parameter = (find name (tool-parameters tool)
+                                     :key #'parameter-name :test #'string=)
+               when parameter
+                 append (let ((value (argument-value parameter value)))
+                          (list (parameter-key parameter)
+                                (if (consp value) (list 'quote value) value))))))
+
+(define-operation :call-tool (arguments)
+  (let ((tool (find-tool (getf arguments :name))))
+    (if (null tool)
+        (list *id* :refused (format nil "There is no tool ~a in this session any more."
+                                    (full-name (getf arguments :name))))
+        ;; Not before the end: what is evaluated inside an error prints as always.
+        (let ((*plain-strings* nil))
+          (call-as-evaluation
+           (lambda ()
+             (let* ((form (tool-form tool (getf arguments :arguments)))
+                    (values (progn (setf *current-form* (list form))
+                                   (evaluate-with-retry form))))
+               (setf *plain-strings* (and (stringp (first values)) t))
+               values))
+           arguments
+           (lambda ()
+             (if *plain-strings* '(:plain t) '())))))))

@@ -1,0 +1,109 @@
+/*
+ * Calling a tool of a session's own: an evaluation of that session, with all that belongs to one. Its arguments were checked and
+ * put together by user_tools.c.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "tools/call.h"
+#include "tools/user_tools.h"
+
+/* The value of an argument as the agent takes it. */
+static void write_value(struct strbuf *request, const json_t *value)
+{
+    char number[64];
+    if (json_is_string(value)) {
+        sexp_write_string(request, json_string_value(value), json_string_length(value));
+    } else if (json_is_array(value)) {
+        sexp_write_open(request);
+        for (size_t i = 0; i < json_array_size(value); i++)
+            write_value(request, json_array_get(value, i));
+        sexp_write_close(request);
+    } else if (json_is_number(value)) {
+        int len = json_is_integer(value) ? snprintf(number, sizeof number, "%" JSON_INTEGER_FORMAT, json_integer_value(value))
+                                         : snprintf(number, sizeof number, "%.17g", json_real_value(value));
+        sexp_write_string(request, number, (size_t)len);
+    } else {
+        sexp_write_boolean(request, json_is_true(value));
+    }
+}
+
+/* The value as Lisp reads it, for the journal. */
+static void write_code(struct strbuf *code, const json_t *value)
+{
+    if (json_is_array(value)) {
+        strbuf_adds(code, " '(");
+        for (size_t i = 0; i < json_array_size(value); i++) {
+            const json_t *item = json_array_get(value, i);
+            sexp_write_string(code, json_string_value(item), json_string_length(item));
+        }
+        strbuf_adds(code, ")");
+    } else if (json_is_integer(value)) {
+        strbuf_addf(code, " %" JSON_INTEGER_FORMAT, json_integer_value(value));
+    } else if (json_is_real(value)) {
+        char number[64];
+        snprintf(number, sizeof number, "%.17g", json_real_value(value));
+        char *exponent = strchr(number, 'e');
+        if (exponent != NULL)
+            *exponent = 'd';
+        strbuf_addf(code, " %s%s", number, exponent != NULL ? "" : "d0");
+    } else {
+        write_value(code, value);
+    }
+}
+
+static void write_request(struct tool_call *call, struct strbuf *request, struct strbuf *code)
+{
+    size_t len;
+    const char *name = call_string(call, "tool", &len), *key;
+    json_t *value;
+    sexp_write_symbol(request, "call-tool");
+    sexp_write_symbol(request, "name");
+    sexp_write_string(request, name, len);
+    sexp_write_symbol(request, "max-chars");
+    sexp_write_integer(request, MOST_VALUE_CHARACTERS);
+    sexp_write_symbol(request, "arguments");
+    sexp_write_open(request);
+    strbuf_addf(code, "(cl-mcp:call-tool \"%s\"", name);
+    json_object_foreach(json_object_get(call->arguments, "arguments"), key, value)
+    {
+        sexp_write_open(request);
+        sexp_write_string(request, key, strlen(key));
+        write_value(request, value);
+        sexp_write_close(request);
+        strbuf_addf(code, " :%s", key);
+        write_code(code, value);
+    }
+    sexp_write_close(request);
+    strbuf_adds(code, ")");
+}
+
+static void run(struct tool_call *call)
+{
+    struct session *s = call_session(call);
+    if (s == NULL)
+        return;
+    struct strbuf request, code;
+    strbuf_init(&request, 0);
+    strbuf_init(&code, 0);
+    write_request(call, &request, &code);
+    struct operation_options options = {
+        .request = &request,
+        .what = strbuf_string(&code),
+        .keeps_record = true,
+        .code = code.bytes,
+        .code_len = code.len,
+    };
+    call_run(call, s, &options, call_report);
+    strbuf_fini(&request);
+    strbuf_fini(&code);
+}
+
+const struct tool tool_user = {
+    .name = "user",
+    .title = "A session's own tool",
+    .description = "What runs the tools that sessions define.",
+    .is_destructive = true,
+    .is_open_world = true,
+    .run = run,
+};

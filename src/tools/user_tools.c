@@ -1,0 +1,296 @@
+/*
+ * Tools of the sessions' own: which there are, and what they may be called with. What a session told of them is data from user
+ * code: it becomes a struct tool only if it keeps the bounds, and then it is listed and checked like any other. How one is called
+ * is in user_tool_call.c.
+ */
+#include "tools/user_tools.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/utf8.h"
+#include "session/session.h"
+#include "session/sessions.h"
+#include "tools/registry.h"
+#include "tools/similar.h"
+#include "tools/toolbox.h"
+#include "wire/sexp.h"
+
+#define PREFIX "user."
+
+/* One tool, as a session told it; its texts are the document's. */
+struct user_tool {
+    struct tool tool;
+    char name[sizeof PREFIX + USER_TOOLS_LONGEST_NAME];
+    const char *choices[USER_TOOLS_MAX_ARGUMENTS][USER_TOOLS_MAX_CHOICES + 1];
+};
+
+/* A walk over the tools of a session. */
+struct walk {
+    struct sexp_document *document; /* NULL: it has none */
+    size_t next;
+    struct user_tool current;
+};
+
+static const char name_letters[] = "abcdefghijklmnopqrstuvwxyz0123456789-";
+
+/* A name that is one; NULL for anything else. */
+static const char *read_name(const struct sexp *value)
+{
+    size_t len;
+    const char *name = sexp_string(value, &len);
+    bool is_name = name != NULL && len > 0 && len <= USER_TOOLS_LONGEST_NAME && name[0] >= 'a' && name[0] <= 'z' &&
+                   strspn(name, name_letters) == len;
+    return is_name ? name : NULL;
+}
+
+/* A text that clients can be shown; NULL for anything else. */
+static const char *read_text(const struct sexp *value)
+{
+    size_t len;
+    const char *text = sexp_string(value, &len);
+    bool is_text = text != NULL && len <= USER_TOOLS_LONGEST_TEXT && strlen(text) == len && utf8_is_valid(text, len);
+    return is_text ? text : NULL;
+}
+
+static bool read_type(const struct sexp *value, enum argument_type *type)
+{
+    static const char *const names[] = {
+        [ARGUMENT_STRING] = "string",   [ARGUMENT_INTEGER] = "integer",     [ARGUMENT_NUMBER] = "number",
+        [ARGUMENT_BOOLEAN] = "boolean", [ARGUMENT_STRING_LIST] = "strings",
+    };
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (sexp_is_symbol(value, names[i])) {
+            *type = (enum argument_type)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* As far as doubles are exact a bound that is not given is none that anybody meets. */
+static bool read_bounds(const struct sexp *entry, struct tool_argument *a)
+{
+    const char *minimum = sexp_string(sexp_get(entry, 2, "minimum"), NULL), *maximum = sexp_string(sexp_get(entry, 2, "maximum"), NULL);
+    if (minimum == NULL && maximum == NULL)
+        return true;
+    a->minimum = minimum == NULL ? -9007199254740992.0 : strtod(minimum, NULL);
+    a->maximum = maximum == NULL ? 9007199254740992.0 : strtod(maximum, NULL);
+    return isfinite(a->minimum) && isfinite(a->maximum) && a->minimum < a->maximum;
+}
+
+static bool read_choices(const struct sexp *entry, struct tool_argument *a, const char **choices)
+{
+    const struct sexp *list = sexp_get(entry, 2, "choices");
+    if (sexp_count(list) == 0)
+        return true;
+    if (sexp_count(list) > USER_TOOLS_MAX_CHOICES || a->type != ARGUMENT_STRING)
+        return false;
+    for (size_t i = 0; i < sexp_count(list); i++) {
+        choices[i] = read_text(sexp_nth(list, i));
+        if (choices[i] == NULL || choices[i][0] == '\0')
+            return false;
+    }
+    choices[sexp_count(list)] = NULL;
+    a->choices = choices;
+    return true;
+}
+
+static bool is_new_argument(const struct tool *tool, size_t count, const char *name)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(tool->arguments[i].name, name) == 0)
+            return false;
+    return strcmp(name, "session") != 0;
+}
+
+static bool read_argument(const struct sexp *entry, struct user_tool *t, size_t n)
+{
+    struct tool_argument *a = &t->tool.arguments[n];
+    *a = (struct tool_argument){
+        .name = read_name(sexp_nth(entry, 0)),
+        .is_required = !sexp_is_nil(sexp_get(entry, 2, "required")),
+        .description = read_text(sexp_get(entry, 2, "description")),
+    };
+    if (a->description != NULL && a->description[0] == '\0')
+        a->description = NULL;
+    return a->name != NULL && is_new_argument(&t->tool, n, a->name) && read_type(sexp_nth(entry, 1), &a->type) && read_bounds(entry, a) &&
+           read_choices(entry, a, t->choices[n]);
+}
+
+/* (NAME DOCUMENTATION ((PARAMETER TYPE ...) ...)) */
+static bool read_tool(const struct sexp *entry, struct user_tool *t)
+{
+    const char *name = read_name(sexp_nth(entry, 0)), *text = read_text(sexp_nth(entry, 1));
+    const struct sexp *parameters = sexp_nth(entry, 2);
+    size_t count = sexp_count(parameters);
+    if (name == NULL || text == NULL || count > USER_TOOLS_MAX_ARGUMENTS)
+        return false;
+    *t = (struct user_tool){
+        .tool =
+            {
+                .title = name,
+                .description = text[0] != '\0' ? text : "A tool that a session's own code defines.",
+                .is_destructive = true,
+                .is_open_world = true,
+            },
+    };
+    snprintf(t->name, sizeof t->name, PREFIX "%s", name);
+    t->tool.name = t->name;
+    for (size_t i = 0; i < count; i++)
+        if (!read_argument(sexp_nth(parameters, i), t, i))
+            return false;
+    t->tool.arguments[count] = (struct tool_argument){
+        .name = "session", .type = ARGUMENT_STRING, .description = "Session to call it in; default: the one whose tool this is."};
+    return true;
+}
+
+static void walk_begin(struct walk *w, const struct session *s)
+{
+    const struct strbuf *text = session_tools(s);
+    w->document = text->len == 0 ? NULL : sexp_parse(text->bytes, text->len, NULL);
+    w->next = 0;
+}
+
+static void walk_end(struct walk *w)
+{
+    sexp_document_free(w->document);
+}
+
+/* To the next one that can be offered; false when there is none. */
+static bool walk_on(struct walk *w)
+{
+    const struct sexp *list = w->document == NULL ? NULL : sexp_root(w->document);
+    while (w->next < sexp_count(list) && w->next < USER_TOOLS_MAX)
+        if (read_tool(sexp_nth(list, w->next++), &w->current))
+            return true;
+    return false;
+}
+
+static struct session *first_session(const struct toolbox *toolbox, const char *default_session)
+{
+    if (toolbox == NULL || toolbox->sessions == NULL)
+        return NULL;
+    struct session *s = sessions_find(toolbox->sessions, default_session);
+    return s != NULL ? s : sessions_first(toolbox->sessions);
+}
+
+/* The default session comes first, then the others, the oldest first. */
+static struct session *next_session(const struct toolbox *toolbox, const char *default_session, struct session *s)
+{
+    struct session *first = sessions_find(toolbox->sessions, default_session);
+    struct session *next = s == first ? sessions_first(toolbox->sessions) : sessions_next(s);
+    return next != NULL && next == first ? sessions_next(next) : next;
+}
+
+static bool is_listed(const json_t *listing, size_t from, const char *name)
+{
+    for (size_t i = from; i < json_array_size(listing); i++)
+        if (strcmp(json_string_value(json_object_get(json_array_get(listing, i), "name")), name) == 0)
+            return true;
+    return false;
+}
+
+void user_tools_list(const struct toolbox *toolbox, const char *default_session, json_t *listing)
+{
+    size_t from = json_array_size(listing);
+    for (struct session *s = first_session(toolbox, default_session); s != NULL; s = next_session(toolbox, default_session, s)) {
+        struct walk w;
+        walk_begin(&w, s);
+        while (json_array_size(listing) < from + USER_TOOLS_MAX_LISTED && walk_on(&w))
+            if (!is_listed(listing, from, w.current.name))
+                json_array_append_new(listing, registry_show(&w.current.tool));
+        walk_end(&w);
+    }
+}
+
+/* Some clients put their name for us in front, and some allow no point in a name. NULL: it is none of theirs. */
+static const char *bare_name(const char *name)
+{
+    const char *slash = strrchr(name, '/');
+    name = slash == NULL ? name : slash + 1;
+    if (strncasecmp(name, PREFIX, 4) != 0 || name[4] == '\0' || strchr("._-", name[4]) == NULL)
+        return NULL;
+    return name + 5;
+}
+
+static bool is_same_name(const char *asked, const char *name)
+{
+    for (; *asked != '\0' || *name != '\0'; asked++, name++) {
+        char letter = *asked >= 'A' && *asked <= 'Z' ? (char)(*asked - 'A' + 'a') : *asked == '_' ? '-' : *asked;
+        if (letter != *name)
+            return false;
+    }
+    return true;
+}
+
+/* Does the session have it? Then the walk stands at it. */
+static bool walk_to(struct walk *w, const struct session *s, const char *bare)
+{
+    walk_begin(w, s);
+    while (walk_on(w))
+        if (is_same_name(bare, w->current.name + strlen(PREFIX)))
+            return true;
+    walk_end(w);
+    return false;
+}
+
+static json_t *prepare_in(struct session *s, struct walk *w, const json_t *given, struct err *err)
+{
+    json_t *checked = registry_check_arguments(&w->current.tool, given, err);
+    if (checked == NULL)
+        return NULL;
+    json_object_del(checked, "session");
+    return json_pack("{s:s,s:s,s:o}", "session", session_name(s), "tool", w->current.name + strlen(PREFIX), "arguments", checked);
+}
+
+json_t *user_tools_prepare(const struct toolbox *toolbox, const char *default_session, const char *name, const json_t *given, bool *is_known,
+                           struct err *err)
+{
+    const char *bare = bare_name(name), *session = json_string_value(json_object_get(given, "session"));
+    struct session *s = bare == NULL ? NULL : first_session(toolbox, default_session);
+    struct walk w;
+    while (s != NULL && !walk_to(&w, s, bare))
+        s = next_session(toolbox, default_session, s);
+    *is_known = s != NULL;
+    if (s == NULL)
+        return NULL;
+    if (session != NULL && strcmp(session, session_name(s)) != 0) {
+        walk_end(&w);
+        struct session *other = sessions_find(toolbox->sessions, session);
+        if (other == NULL || !walk_to(&w, other, bare)) {
+            err_set(err, ERR_INVALID, "%s %.*s%s " PREFIX "%s; the session %s has it.", other == NULL ? "There is no session" : "The session",
+                    (int)utf8_floor(session, strlen(session), strlen(session) < 64 ? strlen(session) : 64), session, other == NULL ? ", so there is no" : " has no tool", bare,
+                    session_name(s));
+            return NULL;
+        }
+        s = other;
+    }
+    json_t *prepared = prepare_in(s, &w, given, err);
+    walk_end(&w);
+    return prepared;
+}
+
+bool user_tools_nearest(const struct toolbox *toolbox, const char *name, struct strbuf *out)
+{
+    struct similar similar;
+    if (bare_name(name) == NULL || toolbox == NULL || toolbox->sessions == NULL)
+        return false;
+    similar_init(&similar, bare_name(name));
+    for (struct session *s = sessions_first(toolbox->sessions); s != NULL; s = sessions_next(s)) {
+        struct walk w;
+        walk_begin(&w, s);
+        size_t score = similar.score;
+        while (walk_on(&w))
+            similar_offer(&similar, w.current.tool.title);
+        if (similar.score != score) {
+            strbuf_clear(out);
+            strbuf_addf(out, PREFIX "%s", similar.best);
+        }
+        walk_end(&w);
+    }
+    return out->len > 0;
+}
