@@ -328,6 +328,28 @@ first copy."
   "Save the image at PATH so that it starts in MAIN, and end the process. COMPRESSED where this Lisp
 can. The values of variables are kept, but for those of streams. Signals an error if it cannot.")
 
+;;; Watching functions
+
+(define-port-operation wrap-function (name tag wrapper)
+  "Have calls of the function NAME go to WRAPPER, which gets the function and the arguments. TAG, a
+symbol, says whose wrapper it is. It stays when the function is defined anew.")
+
+(define-port-operation unwrap-function (name tag)
+  "Take the wrapper with TAG away from the function NAME, if there is one.")
+
+(define-port-operation function-wrapped-p (name tag)
+  "True if the function NAME, which there is, has a wrapper with TAG.")
+
+(define-port-operation call-without-handlers (function)
+  "Call FUNCTION so that no handler outside of it sees what is signalled."
+  (funcall function))
+
+(define-port-operation quick-readings ()
+  "Return real time in nanoseconds and octets consed, both as they grow, without allocating."
+  (multiple-value-bind (real run gc octets) (clock-readings)
+    (declare (ignore run gc))
+    (values (* 1000 real) octets)))
+
 ;;; Looking
 
 (define-port-operation call-with-default-policy (function)

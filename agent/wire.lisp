@@ -23,7 +23,8 @@
     :compile-form :server-pid :directory :user-init :load :preload :finish :pid :code :package
     :max-chars :print-length :print-level :capture-time :token :from :count :locals :type :name
     :system :force :path :compile :frame :restart :value :definitions :compressed
-    :time :runs :inspect :handle :handle-number :set))
+    :time :runs :inspect :handle :handle-number :set
+    :trace :tally :action :functions))
 
 (declaim (type simple-vector *keyword-table*))
 (defvar *keyword-table* (make-array 256 :initial-element '()))

@@ -1212,6 +1212,29 @@ PLACES are the last positions asked for with their lines."
 (implement class-ancestors (class)
   (sb-mop:class-precedence-list class))
 
+;;; Watching functions
+
+(implement wrap-function (name tag wrapper)
+  (sb-int:encapsulate name tag wrapper))
+
+(implement unwrap-function (name tag)
+  (sb-int:unencapsulate name tag))
+
+(implement function-wrapped-p (name tag)
+  (and (sb-int:encapsulated-p name tag) t))
+
+(implement call-without-handlers (function)
+  (declare (type function function))
+  (let ((sb-kernel:*handler-clusters* sb-kernel::**initial-handler-clusters**))
+    (funcall function)))
+
+(implement quick-readings ()
+  ;; 1 is CLOCK_MONOTONIC.
+  (multiple-value-bind (seconds nanoseconds) (sb-unix::clock-gettime 1)
+    (declare (type (unsigned-byte 30) seconds nanoseconds))
+    (values (+ (* 1000000000 seconds) nanoseconds)
+            (the (unsigned-byte 62) (sb-ext:get-bytes-consed)))))
+
 ;;; Looking
 
 (defvar *default-policy* sb-c::*policy*)

@@ -1,0 +1,119 @@
+;;;; Watching functions: what they are called, and putting a wrapper around them. Who watches sees the
+;;;; calls that code of the user's makes, and none of the agent's.
+
+(in-package #:cl-mcp-agent)
+
+(defconstant +watched-of-package+ 500
+  "So many functions of a package that is named as a whole are watched.")
+
+(defvar *watching* nil
+  "True while a watcher itself works; what it calls is not watched.")
+
+(defun watched-call-p ()
+  "True if the call that is made now is the program's and not the agent's."
+  (and (not *watching*)
+       (null *guard*)
+       (or *evaluating* (not (main-thread-p)))))
+
+(defun setf-name-p (text)
+  (and (> (length text) 7) (string-equal "(setf " text :end2 6)))
+
+(defun function-name-problem (name)
+  "Return why the function NAME cannot be watched, as a sentence, or NIL."
+  (let ((symbol (if (consp name) (second name) name)))
+    (cond ((agent-symbol-p symbol)
+           (format nil "~s is the server's own." name))
+          ((and (symbolp name) (special-operator-p name))
+           (format nil "~s is a special operator." name))
+          ((and (symbolp name) (macro-function name))
+           (format nil "~s is a macro." name)))))
+
+(defun functions-of-package (package)
+  (let ((names '()))
+    (do-symbols (symbol package)
+      (when (eq (symbol-package symbol) package)
+        (loop for name in (list symbol `(setf ,symbol))
+              when (and (fboundp name) (not (function-name-problem name)))
+                do (push name names))))
+    (some-of (sort names #'string< :key #'name-text) 0 +watched-of-package+)))
+
+(defun unknown-function-text (text)
+  (multiple-value-bind (package-name symbol-name) (split-name text)
+    (let ((package-missing (and package-name (null (find-package package-name)))))
+      (format nil "There is no ~:[function~;package~] ~a.~@[ ~a~]" package-missing
+              (if package-missing package-name text)
+              (if package-missing
+                  (offer-packages package-name)
+                  (offer-symbols (near-symbols symbol-name
+                                               (lambda (symbol)
+                                                 (and (fboundp symbol)
+                                                      (not (function-name-problem symbol)))))))))))
+
+(defun functions-named (text)
+  "List the names of the functions that TEXT means: one, or those of a package. Second, a sentence if
+there are none."
+  (let* ((symbol (find-named-symbol text (session-package)))
+         (found (nth-value 1 (find-named-symbol text (session-package))))
+         (name (if (setf-name-p text) `(setf ,symbol) symbol))
+         (package (or (find-package text) (find-package (string-upcase text)))))
+    (cond ((and found (fboundp name))
+           (let ((problem (function-name-problem name)))
+             (if problem (values '() problem) (list name))))
+          (package
+           (let ((names (functions-of-package package)))
+             (if names
+                 names
+                 (values '() (format nil "The package ~a has no functions."
+                                     (package-name package))))))
+          (t (values '() (unknown-function-text text))))))
+
+(defun standard-name-p (name)
+  (eq #.(find-package "COMMON-LISP") (symbol-package (if (consp name) (second name) name))))
+
+(defun start-watching (texts tag wrapper)
+  "Wrap the functions that TEXTS mean, under TAG, in what the function WRAPPER returns for their name.
+Returns what the reply says of it, and the names."
+  (declare (type function wrapper))
+  (let ((started '())
+        (already '())
+        (problems '()))
+    (dolist (text texts)
+      (multiple-value-bind (names problem) (functions-named text)
+        (when problem
+          (push (list text problem) problems))
+        (dolist (name names)
+          (if (function-wrapped-p name tag)
+              (pushnew name already :test #'equal)
+              (handler-case (progn (wrap-function name tag (funcall wrapper name))
+                                   (push name started))
+                (error (condition)
+                  (push (list text (message-text condition 300)) problems)))))))
+    (values (list :started (mapcar #'name-text (reverse started))
+                  :already (mapcar #'name-text (reverse already))
+                  :problems (reverse problems)
+                  :standard (and (some #'standard-name-p started) t))
+            (reverse started))))
+
+(defun stop-watching (texts tag names)
+  "Take the wrappers under TAG from the functions that TEXTS mean, or from all of NAMES if there are no
+TEXTS. Returns what the reply says of it, and the names."
+  (let ((stopped '())
+        (problems '()))
+    (flet ((stop (name)
+             (when (and (fboundp name) (function-wrapped-p name tag))
+               (unwrap-function name tag)
+               (push name stopped))))
+      (if (null texts)
+          (mapc #'stop names)
+          (dolist (text texts)
+            (multiple-value-bind (found problem) (functions-named text)
+              (cond (problem (push (list text problem) problems))
+                    ((notany #'stop found)
+                     (push (list text (format nil "~a was not watched." text)) problems)))))))
+    (values (list :stopped (mapcar #'name-text (reverse stopped))
+                  :problems (reverse problems))
+            stopped)))
+
+(defun still-watched (names tag)
+  "List those of NAMES that are wrapped; a function that was made unbound is not any more."
+  (remove-if-not (lambda (name) (and (fboundp name) (function-wrapped-p name tag))) names))

@@ -1,0 +1,304 @@
+/*
+ * trace-functions and profile-functions: functions that are watched while the program calls them. Starting, stopping and clearing
+ * change the session's image and count as evaluations, so that the state is kept; the reports only look.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "report/section.h"
+#include "tools/call.h"
+
+#define RECORDS_SHOWN 100
+#define MOST_RECORDS 2000
+#define DEEPEST_INDENT 40
+
+/* "FOO, BAR" behind a heading on a line of its own; nothing when there are none. */
+static void add_names(struct strbuf *out, const char *heading, const struct sexp *names)
+{
+    for (size_t i = 0; i < sexp_count(names); i++) {
+        strbuf_adds(out, i == 0 ? heading : ", ");
+        section_add(out, sexp_nth(names, i));
+    }
+    if (sexp_count(names) > 0)
+        strbuf_adds(out, ".\n");
+}
+
+static void add_problems(struct strbuf *out, const struct sexp *problems)
+{
+    for (size_t i = 0; i < sexp_count(problems); i++) {
+        section_add(out, sexp_nth(sexp_nth(problems, i), 1));
+        strbuf_addc(out, '\n');
+    }
+}
+
+static void add_changes(struct strbuf *out, const struct sexp *reply, const char *doing)
+{
+    struct strbuf heading;
+    strbuf_init(&heading, 0);
+    strbuf_addf(&heading, "Now %s: ", doing);
+    add_names(out, strbuf_string(&heading), sexp_get(reply, 2, "started"));
+    strbuf_clear(&heading);
+    strbuf_addf(&heading, "Already %s: ", doing);
+    add_names(out, strbuf_string(&heading), sexp_get(reply, 2, "already"));
+    strbuf_clear(&heading);
+    strbuf_addf(&heading, "No longer %s: ", doing);
+    add_names(out, strbuf_string(&heading), sexp_get(reply, 2, "stopped"));
+    strbuf_fini(&heading);
+    if (!sexp_is_nil(sexp_get(reply, 2, "standard")))
+        strbuf_adds(out, "Of standard functions, calls that were compiled inline and calls from inside the Lisp are not seen.\n");
+    add_problems(out, sexp_get(reply, 2, "problems"));
+    if (out->len == 0)
+        strbuf_addf(out, "No functions were %s.", doing);
+}
+
+static void add_watched(struct strbuf *out, const struct sexp *reply, const char *doing, const char *unit)
+{
+    const struct sexp *names = sexp_get(reply, 2, "watched");
+    strbuf_addf(out, "Functions that are %s: %zu\n", doing, sexp_count(names));
+    for (size_t i = 0; i < sexp_count(names); i++) {
+        strbuf_adds(out, "- ");
+        section_add(out, sexp_nth(names, i));
+        strbuf_addc(out, '\n');
+    }
+    if (unit == NULL)
+        return;
+    text_add_count(out, (uint64_t)sexp_integer(sexp_get(reply, 2, "made"), 0), unit);
+    strbuf_adds(out, " recorded.");
+}
+
+/* (KIND DEPTH THREAD TEXT TEXTS) */
+static void add_record(struct strbuf *out, const struct sexp *record)
+{
+    int64_t depth = sexp_integer(sexp_nth(record, 1), 0);
+    int indent = depth < 0 ? 0 : depth > DEEPEST_INDENT ? DEEPEST_INDENT : (int)depth;
+    const struct sexp *kind = sexp_nth(record, 0), *texts = sexp_nth(record, 4);
+    strbuf_addf(out, "%*s%" PRId64 ": ", 2 * indent, "", depth);
+    if (sexp_string(sexp_nth(record, 2), NULL) != NULL) {
+        strbuf_addc(out, '[');
+        section_add(out, sexp_nth(record, 2));
+        strbuf_adds(out, "] ");
+    }
+    section_add(out, sexp_nth(record, 3));
+    if (sexp_is_symbol(kind, "return")) {
+        strbuf_adds(out, sexp_count(texts) == 0 ? " => no values" : " => ");
+        for (size_t i = 0; i < sexp_count(texts); i++) {
+            if (i > 0)
+                strbuf_adds(out, ", ");
+            section_add(out, sexp_nth(texts, i));
+        }
+    } else if (sexp_is_symbol(kind, "exit")) {
+        strbuf_adds(out, " was left without returning");
+        if (sexp_count(texts) > 0) {
+            strbuf_adds(out, "; signalled: ");
+            section_add(out, sexp_nth(texts, 0));
+        }
+    }
+    strbuf_addc(out, '\n');
+}
+
+static void add_trace(struct strbuf *out, const struct sexp *reply)
+{
+    const struct sexp *records = sexp_get(reply, 2, "records");
+    uint64_t count = sexp_count(records), made = (uint64_t)sexp_integer(sexp_get(reply, 2, "made"), 0);
+    uint64_t kept = (uint64_t)sexp_integer(sexp_get(reply, 2, "kept"), 0);
+    if (made == 0) {
+        strbuf_adds(out, "No calls were recorded.");
+        return;
+    }
+    strbuf_adds(out, "Trace: ");
+    if (count < made) {
+        strbuf_adds(out, "the last ");
+        text_add_grouped(out, count);
+        strbuf_adds(out, " of ");
+    }
+    text_add_count(out, made, "record");
+    if (kept < made) {
+        strbuf_adds(out, ", of which ");
+        text_add_grouped(out, kept);
+        strbuf_adds(out, " are kept");
+    }
+    strbuf_addc(out, '\n');
+    for (size_t i = 0; i < count; i++)
+        add_record(out, sexp_nth(records, i));
+    section_end(out);
+}
+
+/* Microseconds as milliseconds. */
+static void add_ms(struct strbuf *out, int64_t us, int width)
+{
+    struct strbuf text;
+    strbuf_init(&text, 0);
+    uint64_t amount = us < 0 ? 0 : (uint64_t)us;
+    text_add_grouped(&text, amount / 1000);
+    strbuf_addf(&text, ".%03u", (unsigned)(amount % 1000));
+    strbuf_addf(out, "%*s", width, strbuf_string(&text));
+    strbuf_fini(&text);
+}
+
+static void add_number(struct strbuf *out, int64_t n, int width)
+{
+    struct strbuf text;
+    strbuf_init(&text, 0);
+    text_add_grouped(&text, n < 0 ? 0 : (uint64_t)n);
+    strbuf_addf(out, "%*s", width, strbuf_string(&text));
+    strbuf_fini(&text);
+}
+
+/* (NAME CALLS SELF-US TOTAL-US BYTES) */
+static void add_tallies(struct strbuf *out, const struct sexp *reply)
+{
+    const struct sexp *tallies = sexp_get(reply, 2, "tallies"), *uncalled = sexp_get(reply, 2, "uncalled");
+    uint64_t count = sexp_count(tallies), called = (uint64_t)sexp_integer(sexp_get(reply, 2, "called"), 0);
+    if (count == 0) {
+        strbuf_adds(out, sexp_count(uncalled) == 0 ? "No functions are profiled." : "No calls were recorded.\n");
+    } else {
+        strbuf_addf(out, "%14s %14s %12s %14s  %s\n", "self ms", "total ms", "calls", "bytes", "function");
+        for (size_t i = 0; i < count; i++) {
+            const struct sexp *tally = sexp_nth(tallies, i);
+            add_ms(out, sexp_integer(sexp_nth(tally, 2), 0), 14);
+            add_ms(out, sexp_integer(sexp_nth(tally, 3), 0), 15);
+            add_number(out, sexp_integer(sexp_nth(tally, 1), 0), 13);
+            add_number(out, sexp_integer(sexp_nth(tally, 4), 0), 15);
+            strbuf_adds(out, "  ");
+            section_add(out, sexp_nth(tally, 0));
+            strbuf_addc(out, '\n');
+        }
+        if (count < called) {
+            text_add_count(out, called - count, "more function");
+            strbuf_adds(out, " left out.\n");
+        }
+        strbuf_adds(out, "Real time. Self leaves out the other functions of this list; total counts outermost calls.\n");
+    }
+    add_names(out, "Not called: ", uncalled);
+    section_end(out);
+}
+
+static void on_watched(struct tool_call *call, const struct outcome *o)
+{
+    if (call_report_failed_look(call, o))
+        return;
+    const char *action = call_string(call, "action", NULL);
+    bool is_trace = strcmp(call->tool->name, "trace-functions") == 0;
+    const char *doing = is_trace ? "traced" : "profiled";
+    struct strbuf *out = &call->text;
+    if (strcmp(action, "start") == 0 || strcmp(action, "stop") == 0) {
+        add_changes(out, o->reply, doing);
+    } else if (strcmp(action, "clear") == 0) {
+        text_add_count(out, (uint64_t)sexp_integer(sexp_get(o->reply, 2, "cleared"), 0), "record");
+        strbuf_adds(out, " forgotten.");
+    } else if (strcmp(action, "list") == 0 || strcmp(action, "status") == 0) {
+        add_watched(out, o->reply, doing, is_trace ? "record" : "call");
+    } else if (strcmp(action, "reset") == 0) {
+        strbuf_adds(out, "All counts are back at zero.\n");
+        add_watched(out, o->reply, doing, NULL);
+    } else if (is_trace) {
+        add_trace(out, o->reply);
+    } else {
+        add_tallies(out, o->reply);
+    }
+    section_end(out);
+    call_finish(call);
+}
+
+/* The journal is a Lisp file, in which this is a comment. */
+static void write_journal(const struct tool_call *call, struct strbuf *journal)
+{
+    strbuf_addf(journal, ";; %s %s", call->tool->name, call_string(call, "action", NULL));
+    const json_t *names = json_object_get(call->arguments, "functions");
+    for (size_t i = 0; i < json_array_size(names); i++) {
+        strbuf_addc(journal, ' ');
+        for (const char *name = json_string_value(json_array_get(names, i)); *name != '\0'; name++)
+            strbuf_addc(journal, *name == '\n' || *name == '\r' ? ' ' : *name);
+    }
+}
+
+static void write_functions(const struct tool_call *call, struct strbuf *request)
+{
+    const json_t *names = json_object_get(call->arguments, "functions");
+    sexp_write_symbol(request, "functions");
+    sexp_write_open(request);
+    for (size_t i = 0; i < json_array_size(names); i++) {
+        const json_t *name = json_array_get(names, i);
+        sexp_write_string(request, json_string_value(name), json_string_length(name));
+    }
+    sexp_write_close(request);
+}
+
+static void watch(struct tool_call *call, const char *operation, const char *const *changing)
+{
+    const char *action = call_string(call, "action", NULL);
+    if (strcmp(action, "start") == 0 && json_array_size(json_object_get(call->arguments, "functions")) == 0) {
+        call_answer(call, true, "Argument functions must name what is to be watched.");
+        return;
+    }
+    struct session *s = call_session(call);
+    if (s == NULL)
+        return;
+    struct strbuf request;
+    strbuf_init(&request, 0);
+    sexp_write_symbol(&request, operation);
+    call_write_string(call, &request, "action");
+    write_functions(call, &request);
+    sexp_write_symbol(&request, "count");
+    sexp_write_integer(&request, (int64_t)call_number(call, "limit", RECORDS_SHOWN));
+    bool is_changing = false;
+    for (size_t i = 0; changing[i] != NULL; i++)
+        is_changing = is_changing || strcmp(action, changing[i]) == 0;
+    if (is_changing) {
+        struct strbuf journal;
+        strbuf_init(&journal, 0);
+        write_journal(call, &journal);
+        call_evaluate(call, s, &request, strbuf_string(&journal), journal.len, on_watched);
+        strbuf_fini(&journal);
+    } else {
+        call_run(call, s, &(struct operation_options){.request = &request, .what = call->tool->name, .timeout_ms = LOOK_UP_MS}, on_watched);
+    }
+    strbuf_fini(&request);
+}
+
+static void trace(struct tool_call *call)
+{
+    static const char *const changing[] = {"start", "stop", "clear", NULL};
+    watch(call, "trace", changing);
+}
+
+static void profile(struct tool_call *call)
+{
+    static const char *const changing[] = {"start", "stop", "reset", NULL};
+    watch(call, "tally", changing);
+}
+
+static const char *const trace_actions[] = {"start", "stop", "report", "list", "clear", NULL};
+static const char *const profile_actions[] = {"start", "stop", "report", "reset", "status", NULL};
+
+const struct tool tool_trace_functions = {
+    .name = "trace-functions",
+    .title = "Trace functions",
+    .description = "Record the calls of functions with arguments and results, apart from the program's output; a trace outlives a redefinition. "
+                   "start and stop it, report what was recorded, list what is traced, clear the records.",
+    .toolset = TOOLSET_FULL,
+    .arguments =
+        {
+            {.name = "action", .type = ARGUMENT_STRING, .is_required = true, .choices = trace_actions, .description = "What to do."},
+            {.name = "functions", .type = ARGUMENT_STRING_LIST, .description = "Names of functions, or of packages for all of theirs; stop without them means all."},
+            {.name = "limit", .type = ARGUMENT_INTEGER, .minimum = 1, .maximum = MOST_RECORDS, .description = "How many records to report, the last ones; default: 100."},
+            SESSION_ARGUMENT,
+        },
+    .run = trace,
+};
+
+const struct tool tool_profile_functions = {
+    .name = "profile-functions",
+    .title = "Profile functions",
+    .description = "Count the calls of functions, the real time they take with and without each other, and what they allocate. "
+                   "start and stop it, report the counts, reset them, or ask for the status.",
+    .toolset = TOOLSET_FULL,
+    .arguments =
+        {
+            {.name = "action", .type = ARGUMENT_STRING, .is_required = true, .choices = profile_actions, .description = "What to do."},
+            {.name = "functions", .type = ARGUMENT_STRING_LIST, .description = "Names of functions, or of packages for all of theirs; stop without them means all."},
+            SESSION_ARGUMENT,
+        },
+    .run = profile,
+};
