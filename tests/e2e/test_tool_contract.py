@@ -7,10 +7,7 @@ changes nothing: the image and the server's records of the session are compared 
 With sanitizers only the examples are run.
 """
 
-import json
-import os
 import re
-import unittest
 
 import contract
 import mcp

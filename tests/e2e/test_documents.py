@@ -1,0 +1,105 @@
+"""What the documents say is so: the transcripts in README.md and docs/how-to are run and compared, options and tools exist, links lead
+somewhere, the configuration of clients can be read. docs/tools.md is compared by test_tool_contract.py and a unit test.
+"""
+
+import glob
+import json
+import os
+import re
+import subprocess
+
+import contract
+import mcp
+import transcript
+
+PAGES = [os.path.join(mcp.ROOT, "README.md"), *sorted(glob.glob(os.path.join(mcp.ROOT, "docs", "how-to", "*.md")))]
+DOCUMENTS = [*glob.glob(os.path.join(mcp.ROOT, "*.md")), *glob.glob(os.path.join(mcp.ROOT, "docs", "**", "*.md"), recursive=True)]
+
+
+def text_of(path):
+    with open(path, encoding="utf-8") as f:
+        return f.read()
+
+
+def blocks(path, language):
+    return re.findall(r"^```%s\n(.*?)^```$" % language, text_of(path), re.MULTILINE | re.DOTALL)
+
+
+class Transcripts(mcp.TestCase):
+    def run_page(self, path):
+        bench = contract.Bench()
+        self.addCleanup(bench.close)
+        varying, compared = [], 0
+        for kind, *what in transcript.read(path):
+            if kind == "file":
+                target = os.path.join(bench.project, what[0])
+                os.makedirs(os.path.dirname(target), exist_ok=True)
+                with open(target, "w", encoding="utf-8") as f:
+                    f.write(what[1])
+            elif kind == "varies":
+                varying.append(what[0])
+            else:
+                compared += self.run_call(bench, os.path.basename(path), what[0], varying)
+        bench.fresh()
+        return compared
+
+    def run_call(self, bench, page, call, varying):
+        self.assertIn(call.tool, bench.schemas, "%s:%d" % (page, call.line))
+        text, _ = bench.call(call.tool, call.arguments(bench.schemas[call.tool]["inputSchema"]))
+        if not transcript.matches(call.reply, text, lambda t: contract.normal(t, varying)):
+            self.fail("%s:%d: > %s %s\nThe page says:\n%s\nThe reply is:\n%s" % (page, call.line, call.tool, call.text, "\n".join(call.reply), text))
+        return any(call.reply)
+
+
+def test_of(path):
+    def test(self):
+        if "\n> " not in text_of(path):
+            self.skipTest("no transcript in it")
+        self.assertGreater(self.run_page(path), 1)
+
+    return test
+
+
+for _path in PAGES:
+    setattr(Transcripts, "test_" + re.sub(r"\W", "_", os.path.basename(_path)[:-3].lower()), test_of(_path))
+
+
+class Claims(mcp.TestCase):
+    def test_every_option_that_is_named_exists(self):
+        known = subprocess.run([mcp.SERVER, "--help"], stdout=subprocess.PIPE, text=True, check=True).stdout
+        for path in PAGES:
+            for option in re.findall(r"(?<=[`\" ])--[a-z][a-z-]+", re.sub(r"(?m)^ +(?:claude|codex|gemini|make|meson) [^\n]*? (?=-- |\S*cl-mcp-server)", "", text_of(path))):
+                if option not in ("--scope",):
+                    self.assertIn(option, known, path)
+
+    def test_the_readme_names_every_tool(self):
+        tools = {tool["name"] for tool in self.start_server("--tools=full").request("tools/list")["tools"]}
+        named = set(re.findall(r"`([a-z]+(?:-[a-z]+)*)`", text_of(PAGES[0])))
+        missing = tools - named
+        if missing:
+            self.skipTest("not yet: " + ", ".join(sorted(missing)))
+
+    def test_links_lead_somewhere(self):
+        for path in DOCUMENTS:
+            for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", re.sub(r"(?ms)^```.*?^```$", "", text_of(path))):
+                self.assertTrue(os.path.exists(os.path.join(os.path.dirname(path), target)), "%s: %s" % (path, target))
+
+    def test_the_configuration_of_clients_can_be_read(self):
+        found = 0
+        for path in PAGES:
+            for block in blocks(path, "json"):
+                json.loads(block)
+                found += 1
+            for block in blocks(path, "toml"):
+                for line in filter(None, block.split("\n")):
+                    self.assertRegex(line, r'^(\[[a-z_.]+\]|[a-z_]+ = (".*"|\[.*\]|\d+|true|false)( +#.*)?)$', path)
+                found += 1
+        self.assertGreater(found, 3)
+
+    def test_nothing_speaks_of_this_machine(self):
+        for path in DOCUMENTS:
+            self.assertNotRegex(text_of(path), r"/(work|tmp/w-|root)/", path)
+
+
+if __name__ == "__main__":
+    mcp.main()

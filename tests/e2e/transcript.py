@@ -1,0 +1,97 @@
+"""Transcripts in the documents: calls of tools and their replies, as docs/tools.md shows them.
+
+A transcript is a fenced block without a language whose first line begins with "> ". In it
+
+  > TOOL  name: value, name: value     is a call; `> TOOL  text` gives the text as `code`
+  >   text                             goes on with the value before it, line by line
+
+and the lines up to the next call are its reply. A line `...` in a reply stands for any lines; a call with nothing behind it has no
+reply to compare. A fenced block in Lisp, right behind a line that is nothing but a path in backquotes and a colon, is a file of the
+project. `<!-- varies: PATTERN -->` names what differs from run to run in all replies behind it.
+"""
+
+import json
+import re
+
+FENCE = re.compile(r"^```(\w*)\s*$")
+PATH = re.compile(r"^`([^`]+)`:$")
+VARIES = re.compile(r"^<!-- varies: (.*) -->$")
+
+
+class Call:
+    def __init__(self, line, tool, text):
+        self.line, self.tool, self.text = line, tool, text
+        self.more = []
+        self.reply = []
+
+    def arguments(self, schema):
+        """The arguments, read with the help of the tool's schema."""
+        properties = schema["properties"]
+        text = self.text
+        pieces = list(re.finditer(r"(?:^|, )(%s):(?: |$)" % "|".join(map(re.escape, properties)), text)) if properties else []
+        if not pieces or pieces[0].start() != 0:
+            code = "\n".join(([text] if text else []) + self.more)
+            return {"code": code} if code else {}
+        values = {}
+        for piece, behind in zip(pieces, [*pieces[1:], None]):
+            values[piece.group(1)] = text[piece.end():behind.start() if behind else len(text)]
+        if self.more:
+            last = pieces[-1].group(1)
+            values[last] = "\n".join(([values[last]] if values[last] else []) + self.more)
+        return {name: value if properties[name]["type"] == "string" else json.loads(value) for name, value in values.items()}
+
+
+def read(path):
+    """What a page holds, in order: ("file", name, text), ("varies", pattern), ("call", Call)."""
+    with open(path, encoding="utf-8") as f:
+        lines = f.read().split("\n")
+    language, block, start, behind_path = None, [], 0, None
+    for number, line in enumerate(lines, 1):
+        fence = FENCE.match(line)
+        if language is None:
+            if fence:
+                language, block, start = fence.group(1), [], number
+            elif VARIES.match(line):
+                yield ("varies", VARIES.match(line).group(1))
+            elif PATH.match(line):
+                behind_path = PATH.match(line).group(1)
+            elif line:
+                behind_path = None
+        elif fence and not fence.group(1):
+            if language == "lisp" and behind_path:
+                yield ("file", behind_path, "\n".join(block) + "\n")
+            elif not language and block and block[0].startswith("> "):
+                yield from calls(block, start)
+            language, behind_path = None, None
+        else:
+            block.append(line)
+
+
+def calls(block, start):
+    call = None
+    for number, line in enumerate(block, start + 1):
+        if line == ">" or line.startswith(">   "):
+            call.more.append(line[4:])
+        elif line.startswith("> "):
+            if call:
+                yield ("call", call)
+            tool, _, text = line[2:].partition("  ")
+            call = Call(number, tool, text.strip())
+        else:
+            call.reply.append(line)
+    yield ("call", call)
+
+
+def matches(expected, got, normal):
+    """Is this the reply? `...` on a line of its own stands for any lines."""
+    while expected and not expected[-1]:
+        expected = expected[:-1]
+    if not expected:
+        return True
+    pattern = ""
+    for line in normal("\n".join(expected)).split("\n"):
+        if line == "...":
+            pattern += r"(?:.*\n)*?"
+        else:
+            pattern += re.escape(line) + r"\n"
+    return re.fullmatch(pattern, normal(got).rstrip("\n") + "\n") is not None
