@@ -47,8 +47,8 @@ Cleanup forms that fail or loop are not served in: the next request finds the to
          :break)
         (t :error)))
 
-(defun serve-error (condition kind)
-  "Report CONDITION to the request that runs and serve inside its context. Never returns.
+(defun serve-error (condition kind &optional more)
+  "Report CONDITION, and MORE, to the request that runs and serve inside its context. Never returns.
 On the way to the top level there is no serving: the report goes there, and the rest is unwound."
   (let ((frame (signalling-frame))
         (id *id*)
@@ -65,6 +65,7 @@ On the way to the top level there is no serving: the report goes there, and the 
                                              #'debugger))))
          (unless (consp message)
            (setf message (minimal-report id kind condition)))
+         (setf message (append message more))
          (when *leaving*
            (leave message))
          (reply message)

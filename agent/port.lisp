@@ -216,6 +216,15 @@ NIL if it is none of its streams."
                            (funcall debugger condition))))
     (funcall function)))
 
+(define-port-operation handlers-now ()
+  "Return the handlers that are in force, for CALL-WITH-HANDLERS."
+  nil)
+
+(define-port-operation call-with-handlers (handlers function)
+  "Call FUNCTION while only HANDLERS are in force."
+  (declare (ignore handlers))
+  (funcall function))
+
 (define-port-operation original-condition (condition)
   "Return what CONDITION wraps, or itself; second, its frames if they were kept, or NIL."
   (values condition nil))
@@ -355,6 +364,10 @@ symbol, says whose wrapper it is. It stays when the function is defined anew.")
 (define-port-operation call-with-default-policy (function)
   "Call FUNCTION so that files are compiled as this Lisp does by itself."
   (funcall function))
+
+(define-port-operation call-encapsulated (wrappers function)
+  "Call FUNCTION. Meanwhile calls of each function named in WRAPPERS, (NAME . WRAPPER), go to WRAPPER, which
+gets the function and its arguments.")
 
 (define-port-operation change-directory (directory)
   "Make DIRECTORY, a string, the process's working directory."

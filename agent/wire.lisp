@@ -24,7 +24,9 @@
     :max-chars :print-length :print-level :capture-time :token :from :count :locals :type :name
     :system :force :path :compile :frame :restart :value :definitions :compressed
     :time :runs :inspect :handle :handle-number :set
-    :trace :tally :action :functions))
+    :trace :tally :action :functions
+    :describe-system :system-dependencies :find-system-file :list-systems :transitive :pattern
+    :run-tests :framework :test))
 
 (declaim (type simple-vector *keyword-table*))
 (defvar *keyword-table* (make-array 256 :initial-element '()))

@@ -6,8 +6,6 @@
   "True while an operation runs that tells how far it has come.")
 (defvar *loaded* '()
   "The names of the systems the running operation has loaded, last first.")
-(defvar *directory* nil
-  "The directory the session works in.")
 (defvar *library-packages* '()
   "Packages that were there before any user code, or that a system brought.")
 
@@ -59,65 +57,15 @@
 (defmethod asdf:perform :after ((operation asdf:load-op) (component asdf:system))
   (pushnew (asdf:component-name component) *loaded* :test #'string=))
 
-;;; Finding systems below the directory without searching it before it is needed
-
-(defconstant +directories-searched+ 2000)
-
-(defun search-directory (name)
-  "Find NAME.asd below *DIRECTORY*, nearest first, for ASDF."
-  (when *directory*
-    (let ((file (concatenate 'string (asdf:primary-system-name name) ".asd"))
-          (left +directories-searched+)
-          (queue (list *directory*)))
-      (loop while (and queue (plusp (decf left)))
-            do (let* ((directory (pop queue))
-                      (found (probe-file (merge-pathnames file directory))))
-                 (when found
-                   (return found))
-                 (setf queue
-                       (append queue
-                               (remove-if (lambda (directory)
-                                            (let ((name (first (last (pathname-directory
-                                                                      directory)))))
-                                              (and (stringp name)
-                                                   (or (char= #\. (char name 0))
-                                                       (string= name "node_modules")))))
-                                          (ignore-errors
-                                           (uiop:subdirectories directory))))))))))
-
-(defun offer-systems (name)
-  "Return a sentence with the systems whose names are near NAME, or NIL."
-  (let ((near (near-strings name (append (asdf:registered-systems) (systems-in-sight)))))
-    (when near
-      (format nil "Did you mean the system ~{~a~^ or ~}?"
-              (subseq near 0 (min (length near) +names-offered+))))))
-
-(defun system-hint (condition)
-  "Return near names if CONDITION says that there is no such system."
-  (when (typep condition 'asdf:missing-component)
-    (offer-systems (princ-to-string (asdf/find-component:missing-requires condition)))))
-
-(defun systems-in-sight ()
-  "List the names of the systems that ASDF can find without searching."
-  (append
-   (ignore-errors
-    (loop for name being the hash-keys of asdf/source-registry:*source-registry*
-          collect name))
-   (loop for directory in asdf:*central-registry*
-         append (ignore-errors
-                 (mapcar #'pathname-name
-                         (directory (merge-pathnames "*.asd" (eval directory))))))))
-
 (define-operation :load-system (arguments)
-  (let* ((name (getf arguments :system))
+  (let* ((name (meant-system-name (getf arguments :system)))
          (force (getf arguments :force))
          (*progress* t)
          (*loaded* '())
          (*component* nil)
          (before (asdf:already-loaded-systems)))
     (if (absent-system-p name)
-        (list *id* :refused (format nil "There is no system ~a.~@[~%~a~]" name (offer-systems name))
-              :absent t)
+        (refuse-absent-system name)
         (call-as-evaluation
          (lambda ()
            (setf *current-form* (list `(asdf:load-system ,name ,@(if force '(:force t) '()))))
@@ -128,12 +76,6 @@
                  :already (and (null *loaded*)
                                (member name before :test #'string-equal)
                                t)))))))
-
-(defun absent-system-p (name)
-  "True if ASDF has no system NAME. A definition that cannot be loaded is another matter: loading
-the system reports it."
-  (handler-case (null (asdf:find-system name nil))
-    (error () nil)))
 
 (defun call-quietly (function)
   "Call FUNCTION so that files are compiled and loaded without chatter, with Lisp's own policy."

@@ -782,6 +782,14 @@ Code compiled with an error signals another when it runs, which may be requests 
         (sb-kernel:*maximum-error-depth* 1000000))
     (funcall function)))
 
+(implement handlers-now ()
+  sb-kernel:*handler-clusters*)
+
+(implement call-with-handlers (handlers function)
+  (declare (type function function))
+  (let ((sb-kernel:*handler-clusters* handlers))
+    (funcall function)))
+
 (implement standing-for (class)
   (let* ((name (class-name class))
          (package (and name (symbol-package name))))
@@ -1244,6 +1252,19 @@ PLACES are the last positions asked for with their lines."
   (let ((sb-c::*policy* *default-policy*))
     (funcall function)))
 
+(implement call-encapsulated (wrappers function)
+  (declare (type function function))
+  (let ((done '()))
+    (unwind-protect
+         (progn
+           (loop for (name . wrapper) in wrappers
+                 do (when (and (fboundp name) (not (macro-function name)))
+                      (sb-int:encapsulate name 'call-encapsulated wrapper)
+                      (push name done)))
+           (funcall function))
+      (dolist (name done)
+        (sb-int:unencapsulate name 'call-encapsulated)))))
+
 (implement change-directory (directory)
   (sb-posix:chdir directory))
 
@@ -1381,8 +1402,7 @@ PLACES are the last positions asked for with their lines."
   ;; before anything else, which takes seconds and breaks every session's first load.
   (asdf:register-immutable-system "asdf")
   (asdf:register-immutable-system "uiop")
-  (setf asdf:*system-definition-search-functions*
-        (append asdf:*system-definition-search-functions* (list 'search-directory)))
+  (search-also)
   (setf sb-ext:*evaluator-mode* :compile)
   ;; Variables can be looked at, and calls in tail position stay calls in tail position.
   (proclaim '(optimize (debug 2) (safety 1) (speed 1) (space 1) (compilation-speed 1)

@@ -74,6 +74,7 @@ static struct operation *new_run(struct session *s, enum operation_kind kind, co
     op->package = xstrdup(options->package);
     op->timeout_ms = options->timeout_ms;
     op->keeps_record = options->keeps_record;
+    op->goes_on = options->goes_on;
     op->is_examination = options->is_examination;
     op->on_progress = options->on_progress;
     return op;

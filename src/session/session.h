@@ -49,6 +49,7 @@ struct operation_options {
     const char *what;             /* borrowed: shown while it runs, e.g. the beginning of the code */
     int timeout_ms;               /* from when it starts to run; 0: the session's limit at that time */
     bool keeps_record;            /* an error becomes the session's last error, a success clears it; the state after it is kept as a checkpoint */
+    bool goes_on;                 /* after an error whose report says :goes-on: it is kept and can be entered, and the operation goes on */
     bool is_examination;          /* session_enter(): the reply holds the frames with their locals and becomes part of the error's record */
     const char *code;             /* borrowed: what the journal says was evaluated; NULL for nothing */
     size_t code_len;

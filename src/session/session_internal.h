@@ -51,6 +51,9 @@ struct operation {
     struct saving *saving; /* SAVE: once it is under way, and out of the queue */
     int timeout_ms;
     bool keeps_record;
+    bool goes_on, has_met_error; /* it may go on after an error; it has */
+    bool is_put_aside;           /* FREEZING: it goes on when the copy is made */
+    bool is_to_stop;             /* it was cancelled meanwhile */
     bool is_examination;
     operation_done *done; /* NULL once cancelled */
     operation_progress *on_progress;

@@ -469,7 +469,8 @@ void session_action_finish(struct session *s, struct event *e)
     if (s->visitor == NULL)
         session_remember_package(s, reply);
     if (is_evaluation) {
-        clear_error(s);
+        if (!op->has_met_error)
+            clear_error(s);
         s->is_unproven = false;
         session_write_journal(s, op, JOURNAL_OK);
         s->at = s->evaluations;
@@ -500,11 +501,55 @@ static void examine(struct session *s)
     session_call(s, request);
 }
 
+/* The operation that met an error goes on where it was, with the time it has left. */
+static void go_on(struct session *s)
+{
+    struct operation *op = s->current;
+    uint64_t spent_ms = uv_now(s->host->loop) - s->started_at;
+    op->is_put_aside = false;
+    s->examined = NULL;
+    session_enter_state(s, SESSION_RUNNING, spent_ms < (uint64_t)s->running_timeout_ms ? s->running_timeout_ms - (int)spent_ms : 1);
+    session_call(s, ":invoke-restart :restart \"GO-ON\" :value \"t\"");
+    if (op->is_to_stop)
+        session_happen(s, &(struct event){.kind = EVENT_CANCEL});
+}
+
+/* An error that the operation survives: it is kept like any other and can be entered. */
+static void put_aside(struct session *s, struct error_record *r)
+{
+    struct operation *op = s->current;
+    op->is_put_aside = op->has_met_error = true;
+    r->evaluation = s->evaluations;
+    remember_error(s, r);
+    struct err err = {0};
+    struct worker_events events = session_record_events(r);
+    if (limits_int(&s->limits, LIMIT_CHECKPOINTS) > 0 && worker_is_alive(s->worker))
+        r->frozen = session_fork_from(s->worker, &events, &err);
+    if (r->frozen != NULL) {
+        s->examined = r;
+        session_enter_state(s, SESSION_FREEZING, FREEZE_MS);
+    } else {
+        r->why_not_frozen = xstrdup(err.message[0] != '\0' ? err.message : "This session makes no copies of itself (checkpoint-limit is 0).");
+        go_on(s);
+    }
+}
+
+void session_action_put_off(struct session *s, struct event *e)
+{
+    (void)e;
+    if (s->current != NULL && s->current->is_put_aside)
+        s->current->is_to_stop = true;
+}
+
 void session_action_freeze(struct session *s, struct event *e)
 {
     struct error_record *r = error_record_new(e->document);
     struct operation *op = s->current;
     r->session = s;
+    if (op->goes_on && s->visitor == NULL && s->stop == STOP_NONE && !sexp_is_nil(sexp_get(r->condition, 2, "goes-on"))) {
+        put_aside(s, r);
+        return;
+    }
     if (s->visitor != NULL) {
         session_visitor_failed(s, op, r);
         return;
@@ -560,6 +605,10 @@ void session_action_frozen(struct session *s, struct event *e)
         const char *why = sexp_string(sexp_nth(sexp_root(e->document), 2), NULL);
         s->examined->why_not_frozen = xstrdup(why == NULL ? "the Lisp could not be copied" : why);
         error_record_thaw(s->examined);
+    }
+    if (s->current != NULL && s->current->is_put_aside) {
+        go_on(s);
+    } else if (!ok && s->examined != NULL) {
         examine(s);
     } else {
         session_enter_state(s, SESSION_ABORTING, time_to_unwind(s));

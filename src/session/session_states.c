@@ -19,7 +19,7 @@ const enum session_action session_table[SESSION_STATE_COUNT][SESSION_EVENT_COUNT
     [SESSION_RUNNING] =       ROW(ignore, ignore, ignore,     finish,   freeze,   interrupt,  interrupt, mourn),
     [SESSION_INTERRUPTING] =  ROW(ignore, ignore, ignore,     finish,   freeze,   insist,     ignore,    mourn),
     [SESSION_INSISTING] =     ROW(ignore, ignore, ignore,     finish,   freeze,   kill,       ignore,    mourn),
-    [SESSION_FREEZING] =      ROW(ignore, ignore, ignore,     frozen,   frozen,   kill,       ignore,    mourn),
+    [SESSION_FREEZING] =      ROW(ignore, ignore, ignore,     frozen,   frozen,   kill,       put_off,   mourn),
     [SESSION_EXAMINING] =     ROW(ignore, ignore, ignore,     abort,    abort,    hurry,      ignore,    mourn),
     [SESSION_HURRYING] =      ROW(ignore, ignore, ignore,     abort,    abort,    kill,       ignore,    mourn),
     [SESSION_ABORTING] =      ROW(ignore, ignore, ignore,     settle,   settle,   force,      ignore,    mourn),

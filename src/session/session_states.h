@@ -59,7 +59,8 @@ enum session_event {
     X(enter)       /* the copy is there: send the operation to it */                                           \
     X(finish)      /* the operation succeeded */                                                               \
     X(freeze)      /* the operation failed: report it, then copy the process where it stands */                \
-    X(frozen)      /* copied, or refused: unwind, or read what cannot be read later */                         \
+    X(frozen)      /* copied, or refused: unwind, or read what cannot be read later; or go on */               \
+    X(put_off)     /* it is to be stopped, and goes on when it is copied: stop it then */                      \
     X(interrupt)   /* first interrupt */                                                                       \
     X(insist)      /* second interrupt */                                                                      \
     X(kill)        /* SIGKILL */                                                                               \

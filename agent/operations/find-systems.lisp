@@ -1,0 +1,251 @@
+;;;; Where systems are: below the session's directory, pinned by qlot or ocicl, or where ASDF looks by
+;;;; itself; and names near one that is nowhere.
+
+(in-package #:cl-mcp-agent)
+
+(defvar *directory* nil
+  "The directory the session works in.")
+
+(defconstant +directories-searched+ 2000)
+
+;;; Below the directory
+
+(defun searched-directory-p (directory)
+  "True unless DIRECTORY is hidden or holds what is no Lisp."
+  (let ((name (first (last (pathname-directory directory)))))
+    (not (and (stringp name)
+              (or (char= #\. (char name 0))
+                  (string= name "node_modules"))))))
+
+(defun walk-directories (root function)
+  "Call FUNCTION with ROOT and the directories below it, nearest first, until it returns true.
+Returns what it returned."
+  (declare (type function function))
+  (let ((left +directories-searched+)
+        (queue (list root)))
+    (loop while (and queue (plusp (decf left)))
+          do (let* ((directory (pop queue))
+                    (found (funcall function directory)))
+               (when found
+                 (return found))
+               (setf queue
+                     (append queue
+                             (remove-if-not #'searched-directory-p
+                                            (ignore-errors
+                                             (uiop:subdirectories directory)))))))))
+
+(defun search-below (root name)
+  "Return the file NAME.asd below ROOT that is nearest to it, or NIL."
+  (let ((file (concatenate 'string name ".asd")))
+    (walk-directories root (lambda (directory)
+                             (probe-file (merge-pathnames file directory))))))
+
+(defun search-directory (name)
+  "Find the definition of the system NAME below *DIRECTORY*, for ASDF."
+  (when *directory*
+    (search-below *directory* (asdf:primary-system-name name))))
+
+;;; What a project has pinned comes before what the machine has
+
+(defun qlot-directory ()
+  "Return the directory in which qlot keeps what the project has pinned, or NIL."
+  (and *directory* (uiop:directory-exists-p (merge-pathnames ".qlot/" *directory*))))
+
+(defun lines-of-file (path)
+  (ignore-errors
+   (with-open-file (stream path :external-format '(:utf-8 :replacement #\?))
+     (loop for line = (read-line stream nil)
+           while line
+           collect line
+           repeat 20000))))
+
+(defun trimmed (text)
+  (string-trim '(#\space #\tab #\return #\newline) text))
+
+(defun installed-file (home name)
+  "Return the file that an installation of Quicklisp's kind at HOME has for the system NAME, or NIL."
+  (or (loop for index in (ignore-errors
+                          (directory (merge-pathnames
+                                      (format nil "dists/*/installed/systems/~a.txt" name) home)))
+            for path = (first (lines-of-file index))
+            for file = (and path (probe-file (merge-pathnames (trimmed path) home)))
+            when file
+              return file)
+      (first (ignore-errors
+              (directory (merge-pathnames (format nil "dists/*/software/*/~a.asd" name) home))))
+      (let ((local (uiop:directory-exists-p (merge-pathnames "local-projects/" home))))
+        (and local (search-below local name)))))
+
+(defun ocicl-entries ()
+  "List (NAME . FILE) for what ocicl has pinned in the project. A line of its list holds the system, the
+image it came in and the definition's file, which is below one of two directories."
+  (when *directory*
+    (loop for list in '("ocicl.csv" "systems.csv")
+          for path = (probe-file (merge-pathnames list *directory*))
+          when path
+            return (loop for line in (lines-of-file path)
+                         for fields = (mapcar #'trimmed (uiop:split-string line :separator ","))
+                         for file = (third fields)
+                         for found = (and file
+                                          (plusp (length file))
+                                          (loop for root in '("ocicl/" "systems/")
+                                                thereis (probe-file
+                                                         (merge-pathnames
+                                                          file
+                                                          (merge-pathnames root *directory*)))))
+                         when found
+                           collect (cons (first fields) found)))))
+
+(defun search-pinned (name)
+  "Find the definition of the system NAME among what the project has pinned, for ASDF."
+  (when *directory*
+    (let ((name (asdf:primary-system-name name))
+          (qlot (qlot-directory)))
+      (or (and qlot (installed-file qlot name))
+          (cdr (assoc name (ocicl-entries) :test #'string-equal))))))
+
+(defun search-also ()
+  "Have ASDF look where projects keep systems. What is pinned comes after ASDF:*CENTRAL-REGISTRY*, in
+which the session's directory is, and before what the machine has."
+  (setf asdf:*system-definition-search-functions*
+        (append (loop for function in asdf:*system-definition-search-functions*
+                      collect function
+                      when (string= function "SYSDEF-CENTRAL-REGISTRY-SEARCH")
+                        collect 'search-pinned)
+                (list 'search-directory))))
+
+;;; What kind of place it is
+
+(defun home-directory (name)
+  (merge-pathnames name (user-homedir-pathname)))
+
+(defun quicklisp-home ()
+  "Return the directory of the Quicklisp that this session uses or would use, or NIL."
+  (let ((home (find-symbol "*QUICKLISP-HOME*" (or (find-package "QL-SETUP") "KEYWORD"))))
+    (if (and home (boundp home))
+        (uiop:directory-exists-p (symbol-value home))
+        (loop for name in '("quicklisp/" ".quicklisp/" ".local/share/quicklisp/")
+              for directory = (home-directory name)
+              when (probe-file (merge-pathnames "setup.lisp" directory))
+                return directory))))
+
+(defun places ()
+  "List (KEYWORD . TEST) for the kinds of places at which definitions are, the most particular first."
+  (flet ((below (directory)
+           (and directory (lambda (path) (uiop:subpathp path directory)))))
+    (let ((pinned (mapcar #'cdr (ocicl-entries))))
+      (remove nil
+              (list (cons :qlot (below (qlot-directory)))
+                    (cons :ocicl (and pinned (lambda (path) (member path pinned :test #'equal))))
+                    (cons :project (below *directory*))
+                    (cons :quicklisp (below (quicklisp-home)))
+                    (cons :home (below (home-directory "common-lisp/")))
+                    (cons :home (below (home-directory ".local/share/common-lisp/")))
+                    (cons :machine (below #p"/usr/share/common-lisp/"))
+                    (cons :lisp (below (ignore-errors
+                                    (truename (uiop:lisp-implementation-directory))))))
+              :key #'cdr))))
+
+(defun place-of-file (path &optional (places (places)))
+  "Return a keyword for the kind of place at which the definition PATH of a system is."
+  (if path
+      (or (car (find-if (lambda (place) (funcall (the function (cdr place)) path)) places))
+          :registry)
+      :image))
+
+;;; All there are
+
+(defconstant +systems-listed+ 5000)
+
+(defun definition-files-below (root)
+  (let ((files '()))
+    (when root
+      (walk-directories root (lambda (directory)
+                               (setf files (append (ignore-errors
+                                                    (directory (merge-pathnames "*.asd" directory)))
+                                                   files))
+                               (> (length files) +systems-listed+))))
+    files))
+
+(defun installed-files (home)
+  (when home
+    (append (ignore-errors (directory (merge-pathnames "dists/*/software/*/*.asd" home)))
+            (definition-files-below
+             (uiop:directory-exists-p (merge-pathnames "local-projects/" home))))))
+
+(defun known-definition-files ()
+  "List (NAME . FILE) for each system that has a file of its name, or NIL for FILE where it is loaded and
+has none. Of several of one name the first is the one ASDF takes."
+  (let ((found (make-hash-table :test #'equal))
+        (names '()))
+    (flet ((note (name file)
+             (unless (nth-value 1 (gethash name found))
+               (setf (gethash name found) file)
+               (push name names))))
+      (dolist (name (asdf:registered-systems))
+        (let ((system (asdf:registered-system name)))
+          (when (and system (or (string= name (asdf:primary-system-name name))
+                                (asdf:component-loaded-p system)))
+            (note name (ignore-errors (asdf:system-source-file system))))))
+      (dolist (directory asdf:*central-registry*)
+        (dolist (file (ignore-errors (directory (merge-pathnames "*.asd" (eval directory)))))
+          (note (pathname-name file) file)))
+      (loop for (name . file) in (ocicl-entries)
+            do (note name file))
+      (dolist (file (installed-files (qlot-directory)))
+        (note (pathname-name file) file))
+      (asdf:ensure-source-registry)
+      (loop for name being the hash-keys of asdf/source-registry:*source-registry*
+              using (hash-value file)
+            do (note name file))
+      (dolist (file (definition-files-below *directory*))
+        (note (pathname-name file) file))
+      (dolist (file (installed-files (quicklisp-home)))
+        (note (pathname-name file) file)))
+    (loop for name in (sort names #'string<)
+          collect (cons name (gethash name found)))))
+
+;;; Names near one that is nowhere
+
+(defun systems-in-sight ()
+  "List the names of the systems that ASDF can find without searching."
+  (append
+   (ignore-errors
+    (loop for name being the hash-keys of asdf/source-registry:*source-registry*
+          collect name))
+   (loop for directory in asdf:*central-registry*
+         append (ignore-errors
+                 (mapcar #'pathname-name
+                         (directory (merge-pathnames "*.asd" (eval directory))))))))
+
+(defun offer-systems (name)
+  "Return a sentence with the systems whose names are near NAME, or NIL."
+  (let ((near (near-strings name (append (asdf:registered-systems) (systems-in-sight)))))
+    (when near
+      (format nil "Did you mean the system ~{~a~^ or ~}?"
+              (subseq near 0 (min (length near) +names-offered+))))))
+
+(defun system-hint (condition)
+  "Return near names if CONDITION says that there is no such system."
+  (when (typep condition 'asdf:missing-component)
+    (offer-systems (princ-to-string (asdf/find-component:missing-requires condition)))))
+
+(defun meant-system-name (name)
+  "Return NAME as the system is called: people write names in upper case, too."
+  (if (or (string= name (string-downcase name))
+          (not (absent-system-p name))
+          (absent-system-p (string-downcase name)))
+      name
+      (string-downcase name)))
+
+(defun absent-system-p (name)
+  "True if ASDF has no system NAME. A definition that cannot be loaded is another matter: loading
+the system reports it."
+  (handler-case (handler-bind ((warning #'muffle-warning))
+                  (null (asdf:find-system name nil)))
+    (error () nil)))
+
+(defun refuse-absent-system (name)
+  "Return the reply that there is no system NAME: an answer, not a failure."
+  (list *id* :refused (format nil "There is no system ~a.~@[~%~a~]" name (offer-systems name))
+        :absent t))

@@ -1,0 +1,445 @@
+;;;; Test frameworks: one entry each. A framework is not asked for its report: what it calls with each
+;;;; test and each result is wrapped while the tests run, so that a suite runs as its author runs it.
+
+(in-package #:cl-mcp-agent)
+
+(defstruct (framework (:copier nil))
+  (title "" :type string)
+  (package "" :type string)       ; the name of a package that is there if the framework is
+  (names #'list :type function)   ; the names of all tests, as the framework knows them
+  (one #'list :type function)     ; runs the test of a name
+  (all nil)                       ; runs all tests; NIL: one after the other
+  (wrappers #'list :type function)) ; (FUNCTION-NAME . WRAPPER) for CALL-ENCAPSULATED
+
+(defvar *frameworks* '()
+  "All frameworks that are known, in the order in which they are looked for.")
+
+(defmacro define-framework (title package &rest functions &key names one all wrappers)
+  (declare (ignore names one all wrappers))
+  `(setf *frameworks*
+         (append (remove ,title *frameworks* :key #'framework-title :test #'string=)
+                 (list (make-framework :title ,title :package ,package ,@functions)))))
+
+(defun frameworks-here (title)
+  "List the frameworks that are loaded; of these only TITLE, unless it is NIL."
+  (remove-if-not (lambda (framework)
+                   (and (find-package (framework-package framework))
+                        (or (null title)
+                            (string-equal title (framework-title framework)))))
+                 *frameworks*))
+
+(defun framework-test-names (framework)
+  (handler-case (funcall (framework-names framework))
+    (error () '())))
+
+(defun run-one-test (framework name)
+  (funcall (framework-one framework) name))
+
+(defun run-all-tests (framework)
+  (if (framework-all framework)
+      (funcall (the function (framework-all framework)))
+      (dolist (name (framework-test-names framework))
+        (run-one-test framework name))))
+
+(defun call-with-frameworks (frameworks function)
+  "Call FUNCTION, which runs tests of FRAMEWORKS; what they tell reaches *TEST-RUN*."
+  (declare (type function function))
+  (let ((wrappers (remove nil (loop for framework in frameworks
+                                    append (funcall (framework-wrappers framework)))
+                          :key #'car)))
+    (call-encapsulated wrappers function)))
+
+(defun its (name package)
+  "Return the symbol NAME of PACKAGE, or NIL in a version of the framework that has none."
+  (let ((package (find-package package)))
+    (and package (values (find-symbol name package)))))
+
+(defun ask (name package &rest arguments)
+  "Call the function NAME of PACKAGE; NIL if there is none or it fails, as readers of unbound slots do."
+  (let ((function (its name package)))
+    (and function
+         (fboundp function)
+         (handler-case (apply (fdefinition function) arguments)
+           (error () nil)))))
+
+(defun tell (name package &rest arguments)
+  "Call the function NAME of PACKAGE, which runs tests. By its name, so that it is called wrapped."
+  (apply (the symbol (its name package)) arguments))
+
+(defun value-of (name package)
+  (let ((variable (its name package)))
+    (and variable (boundp variable) (symbol-value variable))))
+
+(defun kind-p (object name package)
+  "True if OBJECT is of the class NAME of PACKAGE."
+  (let* ((symbol (its name package))
+         (class (and symbol (find-class symbol nil))))
+    (and class (typep object class))))
+
+;;; FiveAM
+
+(defvar *fiveam-values* '()
+  "(FORM EXPECTED ACTUAL) for the checks that failed, last first: FiveAM keeps them as a sentence only.")
+
+(defun note-fiveam-values (form control arguments)
+  "The default sentences of IS have as arguments the form, its value, the predicate and what it was
+compared with."
+  (when (and (stringp control) (eql 0 (search "~2&~S~2% evaluated to" control)))
+    (destructuring-bind (shown actual predicate &rest expected) arguments
+      (declare (ignore shown))
+      (push (list form
+                  (let ((wanted (shown-in-result (if expected
+                                                     (list predicate (first expected))
+                                                     (list predicate)))))
+                    (if (search "should not" control)
+                        (concatenate 'string "not " wanted)
+                        wanted))
+                  (shown-in-result actual))
+            *fiveam-values*))))
+
+(defun take-fiveam-result (result)
+  (let ((name (ask "NAME" "FIVEAM" (ask "TEST-CASE" "FIVEAM" result)))
+        (form (ask "TEST-EXPR" "FIVEAM" result)))
+    (cond ((ask "TEST-PASSED-P" "FIVEAM" result) (note-passed))
+          ((ask "TEST-SKIPPED-P" "FIVEAM" result) (note-skipped))
+          ((kind-p result "UNEXPECTED-TEST-FAILURE" "FIVEAM")
+           (note-failure name :kind :error
+                              :condition (ask "ACTUAL-CONDITION" "FIVEAM" result)))
+          (t
+           (let ((values (find form *fiveam-values* :key #'first :test #'eq)))
+             (setf *fiveam-values* (remove values *fiveam-values* :count 1 :test #'eq))
+             (note-failure name :form (list form)
+                                :expected (second values) :actual (third values)
+                                :reason (unless values
+                                          (trimmed (or (ask "REASON" "FIVEAM" result) "")))))))))
+
+(defun in-order-of-checks (results)
+  "Return RESULTS of FiveAM in the order in which they came: within each test the last is first."
+  (let ((ordered '())
+        (group '())
+        (test nil))
+    (dolist (result results)
+      (let ((its-test (ask "TEST-CASE" "FIVEAM" result)))
+        (unless (eq its-test test)
+          (setf ordered (append (reverse group) ordered)
+                group '()
+                test its-test))
+        (push result group)))
+    (reverse (append (reverse group) ordered))))
+
+(define-framework "FiveAM" "FIVEAM"
+  :names (lambda ()
+           (loop for name being the hash-keys of (value-of "*TEST*" "FIVEAM")
+                 collect name))
+  :one (lambda (name) (tell "RUN" "FIVEAM" name))
+  :all (lambda ()
+         (tell "RUN-ALL-TESTS" "FIVEAM" :summary nil))
+  :wrappers
+  (lambda ()
+    (let ((depth 0))
+      (setf *fiveam-values* '())
+      (list (cons (its "RUN" "FIVEAM")
+                  (lambda (run &rest arguments)
+                    (let ((results (unwind-protect (progn (incf depth) (apply run arguments))
+                                     (decf depth))))
+                      (when (zerop depth)
+                        (mapc #'take-fiveam-result (in-order-of-checks results)))
+                      results)))
+            (cons (its "PROCESS-FAILURE" "FIVEAM")
+                  (lambda (process form &optional control &rest arguments)
+                    (note-fiveam-values form control arguments)
+                    (apply process form control arguments)))
+            (cons (its "TEST-LAMBDA" "FIVEAM")
+                  (lambda (reader test)
+                    (let ((body (funcall reader test)))
+                      (if (plusp depth)
+                          (lambda ()
+                            (note-test "FiveAM" (ask "NAME" "FIVEAM" test))
+                            (call-noting-conditions
+                             body
+                             (lambda (condition) (kind-p condition "CHECK-FAILURE" "FIVEAM"))))
+                          body))))))))
+
+;;; RT: a test is a form and the values it must have. Errors are caught here and not by RT, which has
+;;; unwound when it tells of one.
+
+(defvar *rt-values* :none
+  "The values of the test that runs in a list, once it has returned them; RT does not keep them.")
+
+(defun call-rt-test (run entry arguments)
+  (let ((name (ask "NAME" "RT" entry))
+        (*rt-values* :none)
+        (error nil))
+    (note-test "RT" name)
+    (block testing
+      (progv (list (or (its "*CATCH-ERRORS*" "RT") '*rt-values*)) (list nil)
+        (handler-bind ((style-warning #'muffle-warning)
+                       (error (lambda (condition)
+                                (note-condition condition)
+                                (setf error condition)
+                                (return-from testing nil))))
+          (return-from call-rt-test
+            (prog1 (apply run entry arguments)
+              (if (ask "PEND" "RT" entry)
+                  (note-rt-failure entry name)
+                  (note-passed)))))))
+    (note-failure name :kind (if (known-rt-failure-p name) :known :error)
+                       :form (list (ask "FORM" "RT" entry))
+                       :expected (rt-values (ask "VALS" "RT" entry))
+                       :condition error)
+    nil))
+
+(defun known-rt-failure-p (name)
+  (member name (value-of "*EXPECTED-FAILURES*" "RT") :test #'equal))
+
+(defun rt-values (values)
+  (format nil "~{~a~^, ~}" (mapcar #'shown-in-result values)))
+
+(defun note-rt-failure (entry name)
+  (note-failure name :kind (if (known-rt-failure-p name) :known :failed)
+                     :form (list (ask "FORM" "RT" entry))
+                     :expected (rt-values (ask "VALS" "RT" entry))
+                     :actual (unless (eq *rt-values* :none)
+                               (rt-values (first *rt-values*)))))
+
+(define-framework "RT" "REGRESSION-TEST"
+  :names (lambda ()
+           (loop for entry in (rest (value-of "*ENTRIES*" "RT"))
+                 collect (ask "NAME" "RT" entry)))
+  :one (lambda (name) (tell "DO-TEST" "RT" name))
+  :all (lambda () (tell "DO-TESTS" "RT"))
+  :wrappers (lambda ()
+              (list (cons (its "DO-ENTRY" "RT")
+                          (lambda (run entry &rest arguments)
+                            (call-rt-test run entry arguments)))
+                    (cons (its "EQUALP-WITH-CASE" "RT")
+                          (lambda (compare actual expected)
+                            (when (eq *rt-values* :none)
+                              (setf *rt-values* (list actual)))
+                            (funcall compare actual expected))))))
+
+;;; Rove: each assertion is recorded when it is made, one that failed by an error where that was
+;;; signalled.
+
+(defun take-rove-assertion (result)
+  (let ((reason (ask "ASSERTION-REASON" "ROVE" result))
+        (name (or (first (ask "ASSERTION-LABELS" "ROVE" result)) "")))
+    (cond ((kind-p result "PASSED-ASSERTION" "ROVE") (note-passed))
+          ((kind-p result "PENDING-ASSERTION" "ROVE") (note-skipped))
+          ((typep reason 'condition)
+           (note-condition reason)
+           (note-failure name :kind :error :form (list (ask "ASSERTION-FORM" "ROVE" result))
+                              :condition reason))
+          (t
+           (note-failure name
+                         :form (list (ask "ASSERTION-FORM" "ROVE" result))
+                         :reason (ask "ASSERTION-DESCRIPTION" "ROVE" result)
+                         :actual (format nil "~{~a~^, ~}"
+                                         (loop for argument in (ask "ASSERTION-ARGS" "ROVE" result)
+                                               for value in (ask "ASSERTION-VALUES" "ROVE" result)
+                                               unless (constantp argument)
+                                                 collect (format nil "~a = ~a"
+                                                                 (shown-in-result argument)
+                                                                 (shown-in-result value)))))))))
+
+(define-framework "Rove" "ROVE"
+  :names (lambda ()
+           (loop for suite in (ask "ALL-SUITES" "ROVE/CORE/SUITE/PACKAGE")
+                 append (ask "SUITE-TESTS" "ROVE/CORE/SUITE/PACKAGE" suite)))
+  :one (lambda (name) (tell "RUN-TEST" "ROVE" name))
+  :wrappers
+  (lambda ()
+    (list (cons (its "RECORD" "ROVE/CORE/STATS")
+                (lambda (record stats result)
+                  (when (and stats (kind-p result "ASSERTION" "ROVE/CORE/RESULT"))
+                    (take-rove-assertion result))
+                  (funcall record stats result)))
+          (cons (its "CALL-WITH-TESTING-WITH-OPTIONS" "ROVE/CORE/TEST")
+                (lambda (call description name &rest more)
+                  ;; Only a test has a name; a part of one has a description.
+                  (when name
+                    (note-test "Rove" name))
+                  (apply call description name more))))))
+
+;;; Parachute: a test and each of its checks has a result object.
+
+(defun take-parachute-result (result)
+  (let ((status (ask "STATUS" "PARACHUTE" result))
+        (expression (ask "EXPRESSION" "PARACHUTE" result))
+        (value (ask "VALUE" "PARACHUTE" result)))
+    (case status
+      (:passed (note-passed))
+      (:skipped (note-skipped))
+      (:failed
+       (let ((error (and (typep value 'error)
+                         (assoc value (run-conditions *test-run*) :test #'eq))))
+         (if error
+             (note-failure (parachute-place result) :kind :error :form (list expression)
+                                                    :condition value)
+             (note-failure (parachute-place result)
+                           :form (list expression)
+                           :expected (when (kind-p result "COMPARISON-RESULT" "PARACHUTE")
+                                       (format nil "~a ~a"
+                                               (shown-in-result (ask "COMPARISON" "PARACHUTE" result))
+                                               (shown-in-result (ask "EXPECTED" "PARACHUTE" result))))
+                           :actual (when (kind-p result "VALUE-RESULT" "PARACHUTE")
+                                     (shown-in-result value))
+                           :reason (ask "DESCRIPTION" "PARACHUTE" result))))))))
+
+(defvar *parachute-places* '()
+  "(RESULT . NAME): the test a result belongs to.")
+
+(defun parachute-place (result)
+  (or (cdr (assoc result *parachute-places* :test #'eq)) ""))
+
+(defun walk-parachute-results (parent name visit)
+  "Call VISIT with each result below PARENT, once; results are both in their parent and in the report."
+  (declare (type function visit))
+  (let ((seen '()))
+    (labels ((walk (parent name)
+               (loop for result across (or (ask "RESULTS" "PARACHUTE" parent) #())
+                     do (let ((name (if (kind-p result "TEST-RESULT" "PARACHUTE")
+                                        (ask "NAME" "PARACHUTE" (ask "EXPRESSION" "PARACHUTE" result))
+                                        name)))
+                          (unless (or (eq result parent) (member result seen :test #'eq))
+                            (push result seen)
+                            (push (cons result name) *parachute-places*)
+                            (when (kind-p result "PARENT-RESULT" "PARACHUTE")
+                              (walk result name))
+                            (funcall visit result))))))
+      (walk parent name))))
+
+(defun take-parachute-report (report)
+  (setf *parachute-places* '())
+  (let ((noted (run-conditions *test-run*)))
+    (walk-parachute-results
+     report nil
+     (lambda (result)
+       (if (kind-p result "PARENT-RESULT" "PARACHUTE")
+           ;; It failed by itself if none of its parts did: an error outside every check.
+           (when (and (eq :failed (ask "STATUS" "PARACHUTE" result))
+                      (notany (lambda (part) (eq :failed (ask "STATUS" "PARACHUTE" part)))
+                              (ask "RESULTS" "PARACHUTE" result)))
+             (note-failure (parachute-place result)
+                           :kind (if noted :error :failed)
+                           :reason (ask "DESCRIPTION" "PARACHUTE" result)
+                           :condition (parachute-condition result noted)))
+           (take-parachute-result result))))))
+
+(defun parachute-condition (result conditions)
+  "Return the one of CONDITIONS that the description of RESULT tells of, or NIL."
+  (let ((description (ask "DESCRIPTION" "PARACHUTE" result)))
+    (and (stringp description)
+         (car (find-if (lambda (entry)
+                         (let ((message (getf (cdr entry) :message)))
+                           (and message (plusp (length message)) (search message description))))
+                       conditions)))))
+
+(define-framework "Parachute" "PARACHUTE"
+  :names (lambda ()
+           (loop for package in (ask "TEST-PACKAGES" "PARACHUTE")
+                 append (mapcar (lambda (test) (ask "NAME" "PARACHUTE" test))
+                                (ask "PACKAGE-TESTS" "PARACHUTE" package))))
+  :one (lambda (name)
+         (dolist (package (ask "TEST-PACKAGES" "PARACHUTE"))
+           (let ((test (find name (ask "PACKAGE-TESTS" "PARACHUTE" package)
+                             :key (lambda (test) (ask "NAME" "PARACHUTE" test)))))
+             (when test
+               (tell "TEST" "PARACHUTE" test)))))
+  :all (lambda ()
+         (dolist (package (ask "TEST-PACKAGES" "PARACHUTE"))
+           (tell "TEST" "PARACHUTE" package)))
+  :wrappers
+  (lambda ()
+    (let ((depth 0))
+      (list (cons (its "TEST" "PARACHUTE")
+                  (lambda (test &rest arguments)
+                    (let ((report (unwind-protect (progn (incf depth) (apply test arguments))
+                                    (decf depth))))
+                      (when (zerop depth)
+                        (take-parachute-report report))
+                      report)))
+            (cons (its "BODY" "PARACHUTE")
+                  (lambda (reader result)
+                    (let ((body (funcall reader result)))
+                      (if (and (functionp body) (kind-p result "VALUE-RESULT" "PARACHUTE"))
+                          (lambda () (call-noting-conditions body))
+                          body))))
+            (cons (its "TESTS" "PARACHUTE")
+                  (lambda (reader test)
+                    (let ((bodies (funcall reader test)))
+                      (when (plusp depth)
+                        (note-test "Parachute" (ask "NAME" "PARACHUTE" test)))
+                      (mapcar (lambda (body)
+                                (if (functionp body)
+                                    (lambda () (call-noting-conditions body))
+                                    body))
+                              bodies))))))))
+
+;;; lisp-unit2: it signals what happens.
+
+(defun note-lisp-unit-failure (name failure package)
+  (flet ((values-text (values)
+           (if (listp values)
+               (format nil "~{~a~^, ~}" (mapcar #'shown-in-result values))
+               (shown-in-result values))))
+    (note-failure name
+                  :form (list (ask "FORM" package failure))
+                  :expected (values-text (ask "EXPECTED" package failure))
+                  :actual (values-text (ask "ACTUAL" package failure)))))
+
+(defun call-lisp-unit2-test (name body)
+  (declare (type function body))
+  (note-test "lisp-unit2" name)
+  (handler-bind
+      ((condition
+         (lambda (condition)
+           (cond ((kind-p condition "ASSERTION-PASS" "LISP-UNIT2") (note-passed))
+                 ((kind-p condition "ASSERTION-FAIL" "LISP-UNIT2")
+                  (note-lisp-unit-failure name (ask "FAILURE" "LISP-UNIT2" condition) "LISP-UNIT2"))
+                 ((typep condition 'error)
+                  (note-condition condition)
+                  (note-failure name :kind :error :condition condition))))))
+    (funcall body)))
+
+(define-framework "lisp-unit2" "LISP-UNIT2"
+  :names (lambda ()
+           (mapcar (lambda (test) (ask "NAME" "LISP-UNIT2" test))
+                   (ask "LIST-TESTS" "LISP-UNIT2")))
+  :one (lambda (name) (tell "RUN-TESTS" "LISP-UNIT2" :tests (list name)))
+  :wrappers
+  (lambda ()
+    (list (cons (its "TEST-THUNK" "LISP-UNIT2")
+                (lambda (reader test)
+                  (let ((body (funcall reader test)))
+                    (lambda ()
+                      (call-lisp-unit2-test (ask "NAME" "LISP-UNIT2" test) body))))))))
+
+;;; lisp-unit: a test's result comes when it is over.
+
+(defun take-lisp-unit-result (result)
+  (let ((name (ask "NAME" "LISP-UNIT" result))
+        (error (ask "EXERR" "LISP-UNIT" result)))
+    (note-passed (or (ask "PASS" "LISP-UNIT" result) 0))
+    (dolist (failure (reverse (ask "FAIL" "LISP-UNIT" result)))
+      (note-lisp-unit-failure name failure "LISP-UNIT"))
+    (when error
+      (note-failure name :kind :error :condition error))))
+
+(define-framework "lisp-unit" "LISP-UNIT"
+  :names (lambda ()
+           (loop for package being the hash-keys of (value-of "*TEST-DB*" "LISP-UNIT")
+                 append (ask "LIST-TESTS" "LISP-UNIT" package)))
+  :one (lambda (name)
+         (tell "RUN-TESTS" "LISP-UNIT" (list name) (symbol-package name)))
+  :wrappers
+  (lambda ()
+    (list (cons (its "RUN-TEST-THUNK" "LISP-UNIT")
+                (lambda (run name &rest more)
+                  (note-test "lisp-unit" name)
+                  (let ((result (apply run name more)))
+                    (take-lisp-unit-result result)
+                    result)))
+          (cons (its "RUN-CODE" "LISP-UNIT")
+                (lambda (run code)
+                  (call-noting-conditions (lambda () (funcall run code))))))))

@@ -1,0 +1,273 @@
+;;;; Running the tests of a system: what ran and how it ended, as data. What each test framework has for
+;;;; that is in test-frameworks.lisp.
+
+(in-package #:cl-mcp-agent)
+
+(defconstant +failures-detailed+ 100)
+(defconstant +failures-named+ 1000)
+(defconstant +failure-text-limit+ 2000)
+
+(defstruct (test-run (:conc-name run-) (:copier nil))
+  "What is known of the tests so far."
+  (framework nil)                       ; the title of the one that has run tests
+  (tests 0)                             ; how many
+  (passed 0) (failed 0) (errors 0) (skipped 0) (known 0) ; checks, or tests where there is nothing smaller
+  (failures '())                        ; property lists, last first
+  (conditions '())                      ; (CONDITION . property list) of the unexpected ones
+  (stops 0)                             ; how many more of these may be reported for themselves
+  (stopped 0)                           ; how many were
+  (handlers (handlers-now))             ; those there were before any of the framework's
+  (verdict nil))                        ; what the system's own TEST-OP signalled about failures
+
+(defvar *test-run* nil
+  "The run of tests that goes on, or NIL.")
+
+(defun run-total (run)
+  (+ (run-tests run) (run-passed run) (run-failed run) (run-errors run) (run-skipped run)
+     (run-known run)))
+
+;;; What frameworks tell
+
+(defun shown-in-result (object)
+  "Return OBJECT, something of a test's, as text. Its printing may fail; no handler of a framework's hears."
+  (handler-case (with-agent-syntax (:length 50 :level 10)
+                  (item-text object +failure-text-limit+))
+    (error () "#<error printing it>")))
+
+(defun text-in-result (object)
+  (cond ((stringp object)
+         (subseq object 0 (min +failure-text-limit+ (length object))))
+        ((null object) nil)
+        (t (shown-in-result object))))
+
+(defun note-test (title name)
+  "A test NAME of the framework TITLE begins."
+  (let ((run *test-run*))
+    (setf (run-framework run) title)
+    (incf (run-tests run))
+    (setf *component* (format nil "running the test ~a" (shown-in-result name)))
+    (when *progress*
+      (send-progress (format nil "testing ~a" (shown-in-result name))))))
+
+(defun note-passed (&optional (count 1))
+  (incf (run-passed *test-run*) count))
+
+(defun note-skipped (&optional (count 1))
+  (incf (run-skipped *test-run*) count))
+
+(defun note-failure (name &key (kind :failed) reason form expected actual condition)
+  "A check of the test NAME failed. KIND is :FAILED, :ERROR for an unexpected CONDITION, or :KNOWN for a
+failure the suite expects. FORM is in a list, if it is known; EXPECTED and ACTUAL are texts or NIL."
+  (let ((run *test-run*))
+    (ecase kind
+      (:failed (incf (run-failed run)))
+      (:error (incf (run-errors run)))
+      (:known (incf (run-known run))))
+    (when (< (length (run-failures run)) +failures-named+)
+      (push (append (list :test (text-in-result (if (stringp name) name (shown-in-result name)))
+                          :kind kind)
+                    (when (< (length (run-failures run)) +failures-detailed+)
+                      (append (when form
+                                (list :form (shown-in-result (first form))))
+                              (list :expected expected
+                                    :actual actual
+                                    :reason (text-in-result reason))
+                              (when condition
+                                (condition-part condition)))))
+            (run-failures run)))))
+
+(defun condition-part (condition)
+  "Return what a failure says of CONDITION; its frames only if they were seen."
+  (or (cdr (assoc condition (run-conditions *test-run*) :test #'eq))
+      (handler-case
+          (with-agent-syntax (:length 20 :level 5)
+            (list :type (type-name-text (class-of condition))
+                  :message (message-text condition +warning-limit+)))
+        (error () '()))))
+
+(defun note-condition (condition)
+  "A test did not handle CONDITION, an error. Called where it was signalled: so it can be entered there.
+The first few are reported to the server, which makes a copy of the process; then the tests go on."
+  (let ((run *test-run*))
+    (unless (or (null run)
+                (typep condition 'storage-condition)
+                (assoc condition (run-conditions run) :test #'eq)
+                (>= (length (run-conditions run)) +failures-detailed+))
+      (let ((entering (plusp (run-stops run))))
+        (push (cons condition
+                    (append (condition-part condition)
+                            (list :frames
+                                  (handler-case
+                                      (with-agent-syntax (:length 10 :level 4)
+                                        (values (frame-texts (signalling-frame) condition :count 10)))
+                                    (error () '())))
+                            (when entering
+                              (list :stop (incf (run-stopped run))))))
+              (run-conditions run))
+        (when entering
+          (report-and-go-on condition (1- (run-stops run))))))))
+
+(defun report-and-go-on (condition stops)
+  "Report CONDITION; when the server says so, go on, with STOPS more to be reported. In a copy that goes on
+in any other way the rest of the tests just run."
+  (let ((run *test-run*))
+    (setf (run-stops run) 0)
+    ;; What is evaluated here is no part of the test: the framework's handlers have no say.
+    (call-with-handlers (run-handlers run)
+                        (lambda ()
+                          (restart-case (serve-error condition :error '(:goes-on t))
+                            (go-on (&optional told)
+                              :report "Go on with the other tests."
+                              (when told
+                                (setf (run-stops run) stops))))))))
+
+(defun call-noting-conditions (function &optional (ordinary (constantly nil)))
+  "Call FUNCTION, the body of a test. An error it does not handle is noted, unless ORDINARY is true of it."
+  (declare (type function function ordinary))
+  (handler-bind ((error (lambda (condition)
+                          (unless (funcall ordinary condition)
+                            (note-condition condition)))))
+    (funcall function)))
+
+;;; Which tests
+
+(defun test-systems-of (name)
+  "List the systems in which the tests of the system NAME are, itself left out."
+  (or (test-system-names (asdf:find-system name))
+      (loop for suffix in '("/tests" "/test" "-tests" "-test" ".tests" ".test")
+            for test-name = (concatenate 'string name suffix)
+            unless (absent-system-p test-name)
+              return (list test-name))))
+
+(defun load-for-testing (name)
+  "Load the system NAME and those that its tests are in; return the names of the latter."
+  (asdf:load-system name)
+  (let ((seen '()))
+    (labels ((walk (name)
+               (dolist (test-name (test-systems-of name))
+                 (unless (or (member test-name seen :test #'string=)
+                             (absent-system-p test-name))
+                   (push test-name seen)
+                   (asdf:load-system test-name)
+                   (when (< (length seen) 50)
+                     (walk test-name))))))
+      (walk name))
+    (nreverse seen)))
+
+(defun names-test-p (text name)
+  "True if someone who writes TEXT means the test NAME: with or without its package."
+  (let ((colon (position #\: text :from-end t)))
+    (cond ((symbolp name)
+           (if (and colon (plusp colon))
+               (let ((package (find-package (string-upcase (string-right-trim
+                                                            ":" (subseq text 0 (1+ colon)))))))
+                 (and package
+                      (eq package (symbol-package name))
+                      (string-equal (subseq text (1+ colon)) (symbol-name name))))
+               (string-equal (string-left-trim ":" text) (symbol-name name))))
+          ((stringp name) (string-equal text name))
+          (t (string-equal text (shown-in-result name))))))
+
+(defun find-tests (text frameworks)
+  "List (FRAMEWORK . NAME) for the tests that TEXT means."
+  (loop for framework in frameworks
+        append (loop for name in (framework-test-names framework)
+                     when (names-test-p text name)
+                       collect (cons framework name))))
+
+(defun near-tests (text frameworks)
+  (near-strings text (loop for framework in frameworks
+                           append (loop for name in (framework-test-names framework)
+                                        collect (if (symbolp name)
+                                                    (symbol-name name)
+                                                    (shown-in-result name))))))
+
+;;; The run
+
+(defun perform-test-operation (name)
+  "Test the system NAME as it says itself. An error that only says that tests failed is its verdict."
+  (let ((run *test-run*))
+    (block testing
+      (handler-bind ((error (lambda (condition)
+                              (when (and (plusp (+ (run-failed run) (run-errors run)))
+                                         (not (assoc condition (run-conditions run))))
+                                (setf (run-verdict run)
+                                      (getf (condition-part condition) :message))
+                                (return-from testing nil)))))
+        (asdf:test-system name)))))
+
+(defun run-system-tests (name frameworks)
+  "Test the system NAME; if it does not say how, run what FRAMEWORKS know. Returns true in that case."
+  (call-with-frameworks frameworks (lambda () (perform-test-operation name)))
+  (when (zerop (run-total *test-run*))
+    (let ((framework (find-if #'framework-test-names frameworks)))
+      (when framework
+        (call-with-frameworks (list framework) (lambda () (run-all-tests framework)))
+        t))))
+
+(defun run-chosen-tests (tests)
+  (loop for (framework . name) in tests
+        do (call-with-frameworks (list framework) (lambda () (run-one-test framework name)))))
+
+(defun run-counts (run)
+  (list :tests (run-tests run)
+        :passed (run-passed run) :failed (run-failed run) :errors (run-errors run)
+        :skipped (run-skipped run) :known (run-known run)))
+
+(defun test-run-parts (run name fallback)
+  (append (run-counts run)
+          (list :system name
+                :framework (run-framework run)
+                :fallback fallback
+                :stopped (run-stopped run)
+                :verdict (run-verdict run)
+                :failures (reverse (run-failures run)))))
+
+(defun no-test-text (text name frameworks)
+  (format nil "There is no test ~a~@[; the tests of ~a use no framework that is asked for or known here~].~
+               ~@[~%Did you mean ~{~a~^ or ~}?~]"
+          text (if frameworks nil name)
+          (let ((near (near-tests text frameworks)))
+            (subseq near 0 (min (length near) +names-offered+)))))
+
+(defun run-tests-of-system (name text title)
+  "Run the tests of the system NAME, or those that TEXT means, with the framework TITLE or whichever is
+there. Returns whether all that the framework knows was run because the system does not say."
+  (setf *current-form* (list `(asdf:test-system ,name)))
+  (load-for-testing name)
+  (let ((frameworks (frameworks-here title)))
+    (if text
+        (let ((tests (find-tests text frameworks)))
+          (unless tests
+            (throw 'no-such-test (no-test-text text name frameworks)))
+          (run-chosen-tests tests)
+          nil)
+        (run-system-tests name frameworks))))
+
+(define-operation :run-tests (arguments)
+  (let* ((name (meant-system-name (getf arguments :system)))
+         (*progress* t)
+         (*loaded* '())
+         (*component* nil)
+         (*test-run* nil)
+         (fallback nil))
+    (if (absent-system-p name)
+        (refuse-absent-system name)
+        (let ((outcome
+                (catch 'no-such-test
+                  (call-as-evaluation
+                   (lambda ()
+                     (call-quietly
+                      (lambda ()
+                        (evaluate-form-by
+                         (lambda ()
+                           (setf *test-run* (make-test-run :stops (getf arguments :count 0)))
+                           (setf fallback (run-tests-of-system name
+                                                               (getf arguments :test)
+                                                               (getf arguments :framework)))
+                           (run-counts *test-run*))))))
+                   arguments
+                   (lambda () (test-run-parts *test-run* name fallback))))))
+          (if (stringp outcome)
+              (list *id* :refused outcome :absent t)
+              outcome)))))

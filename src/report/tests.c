@@ -1,0 +1,134 @@
+/*
+ * What came of running tests: the counts first, then each failure.
+ */
+#include "report/report.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "report/section.h"
+
+#define FRAMES_SHOWN 3
+
+static uint64_t count_of(const struct sexp *reply, const char *key)
+{
+    int64_t n = sexp_integer(sexp_get(reply, 2, key), 0);
+    return n < 0 ? 0 : (uint64_t)n;
+}
+
+static bool has_text(const struct sexp *value)
+{
+    size_t len;
+    return sexp_string(value, &len) != NULL && len > 0;
+}
+
+/* "  label: text", the lines after the first behind the label. */
+static void add_field(struct strbuf *out, const char *label, const struct sexp *value)
+{
+    if (!has_text(value))
+        return;
+    size_t len;
+    const char *text = sexp_string(value, &len);
+    char indent[32];
+    snprintf(indent, sizeof indent, "%*s", (int)strlen(label) + 4, "");
+    strbuf_addf(out, "\n  %s: ", label);
+    size_t first = (const char *)memchr(text, '\n', len) == NULL ? len : (size_t)((const char *)memchr(text, '\n', len) - text);
+    strbuf_add(out, text, first);
+    if (first < len) {
+        strbuf_addc(out, '\n');
+        text_add_indented(out, text + first + 1, len - first - 1, indent);
+    }
+}
+
+static void add_failure(struct strbuf *out, const struct sexp *failure, size_t number, uint64_t stopped)
+{
+    const struct sexp *kind = sexp_get(failure, 0, "kind");
+    const char *word = sexp_is_symbol(kind, "error") ? "ERROR" : sexp_is_symbol(kind, "known") ? "FAILED, as expected" : "FAILED";
+    strbuf_addf(out, "\n\n%zu. %s: ", number, word);
+    section_add(out, sexp_get(failure, 0, "test"));
+    add_field(out, "form", sexp_get(failure, 0, "form"));
+    add_field(out, "expected", sexp_get(failure, 0, "expected"));
+    add_field(out, "actual", sexp_get(failure, 0, "actual"));
+    add_field(out, "reason", sexp_get(failure, 0, "reason"));
+    const struct sexp *type = sexp_get(failure, 0, "type");
+    if (has_text(type)) {
+        strbuf_adds(out, "\n  condition: ");
+        section_add(out, type);
+        struct strbuf indented;
+        size_t len;
+        const char *message = sexp_string(sexp_get(failure, 0, "message"), &len);
+        strbuf_init(&indented, 0);
+        if (message != NULL)
+            text_add_indented(&indented, message, len, "    ");
+        strbuf_addf(out, "\n%s", strbuf_string(&indented));
+        strbuf_fini(&indented);
+    }
+    const struct sexp *frames = sexp_get(failure, 0, "frames");
+    for (size_t i = 0; i < sexp_count(frames) && i < FRAMES_SHOWN; i++) {
+        strbuf_adds(out, "\n    ");
+        section_add_frame(out, i, sexp_nth(frames, i));
+    }
+    int64_t stop = sexp_integer(sexp_get(failure, 0, "stop"), 0);
+    if (stop > 0)
+        strbuf_addf(out, "\n  error %" PRIu64 " of the session: get-backtrace, evaluate-in-frame and invoke-restart take index %" PRIu64,
+                    stopped - (uint64_t)stop + 1, stopped - (uint64_t)stop + 1);
+}
+
+static void add_part(struct strbuf *out, const char *before, uint64_t n, const char *word)
+{
+    strbuf_adds(out, before);
+    text_add_grouped(out, n);
+    strbuf_addf(out, " %s", word);
+}
+
+static void add_counts(struct strbuf *out, const struct sexp *reply, bool is_failed)
+{
+    section_add(out, sexp_get(reply, 2, "system"));
+    strbuf_adds(out, is_failed ? ": FAILED. " : ": passed. ");
+    uint64_t tests = count_of(reply, "tests");
+    if (tests > 0) {
+        text_add_count(out, tests, "test");
+        strbuf_adds(out, ": ");
+    }
+    add_part(out, "", count_of(reply, "passed"), "passed");
+    add_part(out, ", ", count_of(reply, "failed"), "failed");
+    add_part(out, ", ", count_of(reply, "errors"), "with an unexpected error");
+    if (count_of(reply, "known") > 0)
+        add_part(out, ", ", count_of(reply, "known"), "failed as expected");
+    if (count_of(reply, "skipped") > 0)
+        add_part(out, ", ", count_of(reply, "skipped"), "skipped");
+    if (has_text(sexp_get(reply, 2, "framework"))) {
+        strbuf_adds(out, " (");
+        section_add(out, sexp_get(reply, 2, "framework"));
+        strbuf_adds(out, ").");
+    } else {
+        strbuf_addc(out, '.');
+    }
+}
+
+bool report_tests(struct strbuf *out, const struct sexp *reply)
+{
+    const struct sexp *failures = sexp_get(reply, 2, "failures");
+    const struct sexp *verdict = sexp_get(reply, 2, "verdict");
+    uint64_t failed = count_of(reply, "failed") + count_of(reply, "errors");
+    bool is_failed = failed > 0 || has_text(verdict);
+    bool has_run = failed + count_of(reply, "tests") + count_of(reply, "passed") + count_of(reply, "known") + count_of(reply, "skipped") > 0;
+    if (!has_run) {
+        section_add(out, sexp_get(reply, 2, "system"));
+        strbuf_adds(out, ": its test operation ended without an error.\n"
+                         "No test of a framework that is known here was seen, so nothing could be counted.");
+        return false;
+    }
+    add_counts(out, reply, is_failed);
+    if (!sexp_is_nil(sexp_get(reply, 2, "fallback")))
+        strbuf_adds(out, "\nThe system's test operation runs no tests: all that the framework knows in this session were run.");
+    if (has_text(verdict)) {
+        strbuf_adds(out, "\nThe system's test operation then signalled: ");
+        section_add(out, verdict);
+    }
+    for (size_t i = 0; i < sexp_count(failures); i++)
+        add_failure(out, sexp_nth(failures, i), i + 1, count_of(reply, "stopped"));
+    return is_failed;
+}

@@ -1,0 +1,21 @@
+/*
+ * A text under the limit of a reply.
+ */
+#include "tools/cut.h"
+
+#include "base/strbuf.h"
+#include "session/session.h"
+
+void cut_add(struct strbuf *out, struct session *session, const struct strbuf *text, size_t most)
+{
+    if (text->len <= most) {
+        strbuf_add(out, strbuf_string(text), text->len);
+        return;
+    }
+    struct capture c;
+    capture_init(&c);
+    capture_add(&c, text->bytes, text->len);
+    capture_show(&c, out, most, session_next_ref(session));
+    session_keep_output(session, &c);
+    capture_fini(&c);
+}

@@ -1,0 +1,15 @@
+/*
+ * Texts of tools that may be longer than a reply should be.
+ */
+#ifndef TOOLS_CUT_H
+#define TOOLS_CUT_H
+
+#include <stddef.h>
+
+struct session;
+struct strbuf;
+
+/* cut_add(out, session, text, most): append ${text}; if it has more than ${most} bytes its head and tail, and the rest is kept for get-output. */
+void cut_add(struct strbuf *out, struct session *session, const struct strbuf *text, size_t most);
+
+#endif

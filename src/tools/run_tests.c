@@ -1,0 +1,86 @@
+/*
+ * run-tests: the tests of a system, with the framework they are written in. The run goes on after unexpected errors; the first
+ * few are kept so that they can be entered.
+ */
+#include <string.h>
+
+#include "report/report.h"
+#include "tools/call.h"
+#include "tools/cut.h"
+
+/* Loading compiles, and suites are long: more time than an evaluation has, unless the caller says otherwise. */
+#define TEST_TIMEOUT_MS 300000
+/* Of the five errors of a session that can be entered, so many may be of one run. */
+#define ERRORS_ENTERABLE 3
+
+static void add_result(struct strbuf *out, const struct outcome *o, size_t most, void *arg)
+{
+    struct tool_call *call = arg;
+    struct strbuf text;
+    strbuf_init(&text, 0);
+    call->is_error = report_tests(&text, o->reply);
+    if (out->len > 0)
+        strbuf_adds(out, "\n\n");
+    cut_add(out, o->session, &text, most);
+    strbuf_fini(&text);
+}
+
+static void on_run(struct tool_call *call, const struct outcome *o)
+{
+    call->is_error = o->kind == OUTCOME_ERROR;
+    report_evaluation_with(&call->text, o, (size_t)limits_int(session_limits(o->session), LIMIT_MAX_OUTPUT), add_result, call);
+    call_finish(call);
+}
+
+static void run_tests(struct tool_call *call)
+{
+    struct session *s = call_session(call);
+    if (s == NULL)
+        return;
+    const char *system = call_string(call, "system", NULL);
+    const char *framework = call_string(call, "framework", NULL);
+    struct strbuf request, code;
+    strbuf_init(&request, 0);
+    sexp_write_symbol(&request, "run-tests");
+    call_write_string(call, &request, "system");
+    if (framework != NULL && strcmp(framework, "auto") != 0)
+        call_write_string(call, &request, "framework");
+    call_write_string(call, &request, "test");
+    sexp_write_symbol(&request, "count");
+    sexp_write_integer(&request, ERRORS_ENTERABLE);
+    strbuf_init(&code, 0);
+    strbuf_addf(&code, "(asdf:test-system \"%s\")", system);
+    int session_ms = limits_timeout_ms(session_limits(s));
+    struct operation_options options = {
+        .request = &request,
+        .what = system,
+        .timeout_ms = call_has(call, "timeout") ? (int)(call_number(call, "timeout", 0) * 1000) : session_ms > TEST_TIMEOUT_MS ? session_ms : TEST_TIMEOUT_MS,
+        .keeps_record = true,
+        .goes_on = true,
+        .code = code.bytes,
+        .code_len = code.len,
+    };
+    call_run(call, s, &options, on_run);
+    strbuf_fini(&request);
+    strbuf_fini(&code);
+}
+
+static const char *const frameworks[] = {"auto", "FiveAM", "Parachute", "Rove", "RT", "lisp-unit", "lisp-unit2", NULL};
+
+const struct tool tool_run_tests = {
+    .name = "run-tests",
+    .title = "Run tests",
+    .description = "Load a system and run its tests: counts, each failure with form, expected and actual value, condition. Unexpected errors can be entered.",
+    .toolset = TOOLSET_FULL,
+    .is_destructive = true,
+    .is_open_world = true,
+    .arguments =
+        {
+            {.name = "system", .type = ARGUMENT_STRING, .is_required = true, .description = "Name of the system."},
+            {.name = "test", .type = ARGUMENT_STRING, .description = "Only the test or suite of this name."},
+            {.name = "framework", .type = ARGUMENT_STRING, .choices = frameworks, .description = "The framework of the tests; default: whichever is loaded."},
+            TIMEOUT_ARGUMENT,
+            SESSION_ARGUMENT,
+        },
+    .run = run_tests,
+};
