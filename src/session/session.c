@@ -157,6 +157,18 @@ bool session_stop(struct session *s, struct strbuf *what)
     return true;
 }
 
+double session_running(const struct session *s, struct strbuf *what, size_t *waiting)
+{
+    struct list *node, *next;
+    *waiting = 0;
+    list_for_each (node, next, &s->queue)
+        *waiting += list_entry(node, struct operation, node) != s->current;
+    if (s->current == NULL || !s->current->has_code)
+        return -1;
+    strbuf_add(what, s->current->what.bytes, s->current->what.len);
+    return (double)(uv_now(s->host->loop) - s->started_at) / 1000.0;
+}
+
 const struct error_record *session_error(const struct session *s, size_t n)
 {
     return n < s->errors && n < HISTORY ? s->history[(s->errors - 1 - n) % HISTORY] : NULL;

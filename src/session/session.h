@@ -118,6 +118,15 @@ void session_cancel(struct operation *op);
  */
 bool session_stop(struct session *s, struct strbuf *what);
 
+/*
+ * session_running(s, what, waiting): for how many seconds the evaluation that runs now has been running; negative if none does. Looks
+ * into the image, which are soon over, do not count.
+ *
+ * what        out, appended: what is running, at most 200 bytes
+ * waiting     out: how many operations wait behind it, or for their turn
+ */
+double session_running(const struct session *s, struct strbuf *what, size_t *waiting);
+
 /* session_reset(s, done, arg): when its turn in the queue comes, end the process and start another: nothing at all is left, limits excepted. Done as for session_run(), with OUTCOME_OK and no reply. */
 struct operation *session_reset(struct session *s, operation_done *done, void *arg);
 

@@ -173,22 +173,46 @@ static void add_checkpoints(struct strbuf *out, const struct session *s)
         strbuf_addf(out, "; the last one could not be made: %s", session_why_no_checkpoint(s));
 }
 
-static void on_info(struct tool_call *call, const struct outcome *o)
+/* "running for 12 s: (loop)", and how many wait behind it. False when nothing runs. */
+static bool add_running(struct strbuf *out, const struct session *s)
+{
+    struct strbuf what;
+    size_t waiting;
+    strbuf_init(&what, 0);
+    double elapsed_s = session_running(s, &what, &waiting);
+    if (elapsed_s >= 0) {
+        strbuf_addf(out, "running for %.0f s: %.*s", elapsed_s, (int)strcspn(strbuf_string(&what), "\n"), strbuf_string(&what));
+        if (strchr(strbuf_string(&what), '\n') != NULL)
+            strbuf_adds(out, " ...");
+        if (waiting > 0) {
+            strbuf_adds(out, "; behind it ");
+            text_add_count(out, waiting, "call");
+            strbuf_adds(out, waiting == 1 ? " waits" : " wait");
+        }
+    }
+    strbuf_fini(&what);
+    return elapsed_s >= 0;
+}
+
+/* What the Lisp says of itself; NULL: it was not asked. */
+static void add_info(struct tool_call *call, struct session *s, const struct sexp *reply)
 {
     struct strbuf *out = &call->text;
-    struct session *s = o->session;
-    strbuf_addf(out, "Session: %s\nLisp: %s\nPackage: %s\nProcess: %d\nAge: %.0f s\nEvaluations: %llu\nErrors: %zu%s", session_name(s),
+    strbuf_addf(out, "Session: %s\nState: ", session_name(s));
+    if (!add_running(out, s))
+        strbuf_adds(out, reply != NULL ? "idle" : activity(s));
+    strbuf_addf(out, "\nLisp: %s\nPackage: %s\nProcess: %d\nAge: %.0f s\nEvaluations: %llu\nErrors: %zu%s",
                 zygote_lisp(call->toolbox->zygote), session_package(s), (int)session_pid(s), session_age_s(s),
                 (unsigned long long)session_evaluations(s), session_error_count(s), session_last_error(s) != NULL ? " (the last one is current: describe-last-error)" : "");
     add_checkpoints(out, s);
-    if (o->kind == OUTCOME_OK) {
+    if (reply != NULL) {
         strbuf_adds(out, "\nHeap: ");
-        text_add_grouped(out, (uint64_t)sexp_integer(sexp_get(o->reply, 2, "heap-bytes"), 0));
+        text_add_grouped(out, (uint64_t)sexp_integer(sexp_get(reply, 2, "heap-bytes"), 0));
         strbuf_adds(out, " bytes used of ");
-        text_add_grouped(out, (uint64_t)sexp_integer(sexp_get(o->reply, 2, "heap-limit-bytes"), 0));
-        add_list(out, "Threads", sexp_get(o->reply, 2, "threads"));
-        add_list(out, "Systems", sexp_get(o->reply, 2, "systems"));
-        add_list(out, "The implementation can", sexp_get(o->reply, 2, "features"));
+        text_add_grouped(out, (uint64_t)sexp_integer(sexp_get(reply, 2, "heap-limit-bytes"), 0));
+        add_list(out, "Threads", sexp_get(reply, 2, "threads"));
+        add_list(out, "Systems", sexp_get(reply, 2, "systems"));
+        add_list(out, "The implementation can", sexp_get(reply, 2, "features"));
     }
     strbuf_adds(out, "\nLimits:");
     for (size_t i = 0; i < LIMIT_COUNT; i++) {
@@ -198,13 +222,25 @@ static void on_info(struct tool_call *call, const struct outcome *o)
     call_finish(call);
 }
 
+static void on_info(struct tool_call *call, const struct outcome *o)
+{
+    add_info(call, o->session, o->kind == OUTCOME_OK ? o->reply : NULL);
+}
+
 static void session_info(struct tool_call *call)
 {
     struct session *s = call_session(call);
     if (s == NULL)
         return;
     struct strbuf request;
+    size_t waiting;
     strbuf_init(&request, 0);
+    if (session_running(s, &request, &waiting) >= 0) {
+        /* Whoever asks while something runs wants to know what. */
+        add_info(call, s, NULL);
+        strbuf_fini(&request);
+        return;
+    }
     sexp_write_symbol(&request, "session-info");
     call_run(call, s, &(struct operation_options){.request = &request, .what = "session-info", .timeout_ms = LOOK_UP_MS}, on_info);
     strbuf_fini(&request);

@@ -101,6 +101,18 @@ class Looking(mcp.TestCase):
                 self.assertIn("project", reply.text)
         self.assertValue(self.s.evaluate("1", session="project"), "1")
 
+    def test_session_info_answers_while_something_runs_and_says_what(self):
+        self.s.evaluate("1")
+        running = self.s.start_call("evaluate-lisp", code="(progn\n  (loop))", timeout=60)
+        waiting = self.s.start_call("evaluate-lisp", code="2")
+        text = self.s.call("session-info").text
+        self.assertRegex(text, r"(?m)^State: running for \d+ s: \(progn \.\.\.; behind it 1 call waits$")
+        self.assertFalse(running.is_answered)
+        self.s.call("cancel-evaluation")
+        self.assertTrue(running.reply().is_error)
+        self.assertFalse(waiting.reply().is_error)
+        self.assertRegex(self.s.call("session-info").text, r"(?m)^State: idle$")
+
     def test_looking_makes_no_session(self):
         before = self.s.call("list-sessions").text
         self.s.call("describe-last-error", session="never-made")
