@@ -159,14 +159,20 @@ bool session_stop(struct session *s, struct strbuf *what)
 
 double session_running(const struct session *s, struct strbuf *what, size_t *waiting)
 {
+    const struct operation *op = s->current;
     struct list *node, *next;
     *waiting = 0;
-    list_for_each (node, next, &s->queue)
-        *waiting += list_entry(node, struct operation, node) != s->current;
-    if (s->current == NULL || !s->current->has_code)
+    list_for_each (node, next, &s->queue) {
+        const struct operation *queued = list_entry(node, struct operation, node);
+        /* While the process is being copied, the next one is as good as running. */
+        if (op == NULL)
+            op = queued;
+        *waiting += queued != op;
+    }
+    if (op == NULL || !op->has_code)
         return -1;
-    strbuf_add(what, s->current->what.bytes, s->current->what.len);
-    return (double)(uv_now(s->host->loop) - s->started_at) / 1000.0;
+    strbuf_add(what, op->what.bytes, op->what.len);
+    return op == s->current ? (double)(uv_now(s->host->loop) - s->started_at) / 1000.0 : 0;
 }
 
 const struct error_record *session_error(const struct session *s, size_t n)
