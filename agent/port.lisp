@@ -401,11 +401,6 @@ gets the function and its arguments.")
   (declare (ignore symbol))
   nil)
 
-(define-port-operation definition-source (object)
-  "Return where OBJECT, a function or a class, is defined as file:line or a file, or NIL."
-  (declare (ignore object))
-  nil)
-
 (define-port-operation direct-slot-names (class)
   "List the names of the direct slots of CLASS."
   (declare (ignore class))
@@ -466,3 +461,91 @@ gets the function and its arguments.")
 specializers; NIL for a method that only reads or writes a slot."
   (declare (ignore method))
   nil)
+
+(define-port-operation call-with-origin (origin function)
+  "Call FUNCTION so that PLACE-OF what it defines is ORIGIN, a property list, unless it comes from a file."
+  (declare (ignore origin))
+  (funcall function))
+
+(define-port-operation place-of (object)
+  "Return where OBJECT, a function, a method, a class or a package, is defined, as a property list:
+:EVALUATION and perhaps :START and :END, as CALL-WITH-ORIGIN got them; or :FILE, a namestring, perhaps with
+:POSITION, that of the toplevel form in octets, and :CREATED, the file's date when it was read; or NIL."
+  (declare (ignore object))
+  '())
+
+(define-port-operation definitions-named (name)
+  "List what NAME, a symbol or (SETF symbol), is defined as: (KIND OBJECT PLACE), KIND being a keyword such as
+:FUNCTION, and OBJECT what is defined, or NIL where that is no object."
+  (declare (ignore name))
+  '())
+
+(define-port-operation file-text (namestring position limit)
+  "Return the text of a file from POSITION, in octets, on, at most LIMIT characters of it; NIL if it cannot
+be read. The second value is the date of the file, the third its name as the system writes it."
+  (declare (ignore namestring position limit))
+  nil)
+
+(define-port-operation line-of-place (place)
+  "Return the line at which the definition at PLACE begins, or NIL."
+  (declare (ignore place))
+  nil)
+
+(define-port-operation map-references (function kind name)
+  "Call FUNCTION with the function, the macro function or the method, its name, and how often it refers to NAME.
+KIND is :CALLS, :REFERENCES, :BINDS, :SETS or :MACROEXPANDS. Functions of the Lisp itself are left out.")
+
+(define-port-operation references-from (function)
+  "List what FUNCTION, a function or a method, refers to: (KIND NAME COUNT)."
+  (declare (ignore function))
+  '())
+
+(define-port-operation own-package-p (package)
+  "True if PACKAGE is one of the Lisp's own."
+  (eq package (find-package "COMMON-LISP")))
+
+(define-port-operation expand-everywhere (form)
+  "Return FORM with all macros expanded, those in its parts too.")
+
+(define-port-operation method-signature (method)
+  "Return the name of the function METHOD belongs to, its qualifiers, its specializers as names or (EQL object),
+its lambda list, and what it does by itself: :READS or :WRITES a slot, or NIL."
+  (declare (ignore method))
+  nil)
+
+(define-port-operation specializer-fits-p (method number object)
+  "True if OBJECT fits the specializer of the required argument NUMBER, from 0, of METHOD."
+  (declare (ignore method number object))
+  t)
+
+(define-port-operation effective-order (function methods)
+  "Return the name of the method combination of FUNCTION, and how it arranges METHODS, the applicable ones in
+order of precedence: a list of (METHOD ROLE), in the order in which they run, ROLE being :AROUND, :BEFORE,
+:PRIMARY, :NEXT, :AFTER, :COMBINED or :UNUSED; third, the form that calls them where they are arranged in no such way."
+  (declare (ignore function))
+  (values 'standard (loop for method in methods collect (list method :primary)) nil))
+
+(define-port-operation class-precedence (class)
+  "Return the precedence list of CLASS, or NIL if it cannot be computed; second, whether it is final."
+  (values (class-ancestors class) t))
+
+(define-port-operation direct-slots (class)
+  "List the direct slots of CLASS as property lists: :NAME :INITARGS :INITFORM, a list of the form, or NIL,
+:READERS :WRITERS :TYPE :ALLOCATION :DOCUMENTATION."
+  (declare (ignore class))
+  '())
+
+(define-port-operation direct-default-initargs (class)
+  "List the default initargs that CLASS itself gives, as (INITARG FORM)."
+  (declare (ignore class))
+  '())
+
+(define-port-operation method-code (method)
+  "Return the function that METHOD runs, which DISASSEMBLE takes, or NIL."
+  (declare (ignore method))
+  nil)
+
+(define-port-operation all-methods-on-class (class)
+  "List the methods that specialize on CLASS, or on one object of it."
+  (declare (ignore class))
+  '())

@@ -26,7 +26,10 @@
     :time :runs :inspect :handle :handle-number :set
     :trace :tally :action :functions
     :describe-system :system-dependencies :find-system-file :list-systems :transitive :pattern
-    :run-tests :framework :test))
+    :run-tests :framework :test
+    :evaluation :find-symbols :external :limit :complete-symbol :find-definition
+    :find-references :kind :list-callees :class-info :class :find-methods :function :inherited
+    :disassemble :macroexpand :depth :explain-dispatch))
 
 (declaim (type simple-vector *keyword-table*))
 (defvar *keyword-table* (make-array 256 :initial-element '()))

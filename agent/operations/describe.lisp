@@ -38,7 +38,18 @@
                 (if (eq :external (nth-value 1 (find-symbol (symbol-name symbol) package)))
                     "exported"
                     "not exported"))
-        (format stream "~s is an uninterned symbol.~%" symbol))))
+        (format stream "~s is an uninterned symbol.~%" symbol))
+    (let ((others (remove package (exporting-packages symbol))))
+      (when others
+        (format stream "It is exported from ~{~a~^, ~} too.~%"
+                (sort (mapcar #'package-name others) #'string<))))))
+
+(defun exporting-packages (symbol)
+  "List the packages that export SYMBOL."
+  (loop for package in (list-all-packages)
+        when (multiple-value-bind (other status) (find-symbol (symbol-name symbol) package)
+               (and (eq status :external) (eq other symbol)))
+          collect package))
 
 (defun put-documentation (text stream)
   (when text
@@ -48,10 +59,20 @@
             while line
             do (format stream "    ~a~%" line)))))
 
-(defun put-source (function stream)
-  (let ((source (ignore-errors (definition-source function))))
-    (when source
-      (format stream "  Source: ~a~%" source))))
+(defun put-place (place name kind stream)
+  "Say where NAME is defined as KIND, which is at PLACE."
+  (let ((place (with-line place name kind)))
+    (cond ((getf place :evaluation)
+           (format stream "  Source: this session, evaluation ~d~%" (getf place :evaluation)))
+          ((getf place :file)
+           (format stream "  Source: ~a~@[:~d~]~%" (getf place :file) (getf place :line))))))
+
+(defun put-place-as (symbol kinds stream)
+  "Say where SYMBOL is defined as the first of KINDS that it is."
+  (let ((definition (find-if (lambda (definition) (member (first definition) kinds))
+                             (definitions-named symbol))))
+    (when definition
+      (put-place (third definition) symbol (first definition) stream))))
 
 (defun describe-function (name stream)
   (let* ((macro (and (symbolp name) (macro-function name)))
@@ -81,7 +102,13 @@
                 do (format stream "    ~a ~a~%" name lambda-list))))
       (put-documentation (documentation name 'function) stream)
       (unless special
-        (put-source function stream)))))
+        (put-place (place-of function) name
+                   (cond (macro :macro)
+                         ((typep function 'generic-function) :generic-function)
+                         (t :function))
+                   stream)))
+    (when (compiler-macro-function name)
+      (format stream "  It has a compiler macro.~%"))))
 
 (defun describe-variable (symbol stream)
   (let ((kind (variable-kind symbol)))
@@ -99,7 +126,8 @@
       (let ((type (ignore-errors (variable-type symbol))))
         (when (and type (not (eq type t)))
           (format stream "  Declared type: ~a~%" (item-text type 300))))
-      (put-documentation (documentation symbol 'variable) stream))))
+      (put-documentation (documentation symbol 'variable) stream)
+      (put-place-as symbol '(:variable :constant :symbol-macro) stream))))
 
 (defun describe-class-named (symbol stream)
   (let ((class (find-class symbol nil)))
@@ -118,7 +146,7 @@
                 (if (> (length subclasses) 20) (subseq subclasses 0 20) subclasses)
                 slots))
       (put-documentation (documentation symbol 'type) stream)
-      (put-source class stream))))
+      (put-place-as symbol '(:class :structure :condition) stream))))
 
 (defun describe-package-named (name stream)
   (let ((package (find-package name)))
@@ -131,7 +159,8 @@
               (let ((count 0))
                 (do-external-symbols (symbol package count)
                   (incf count))))
-      (put-documentation (documentation package t) stream))))
+      (put-documentation (documentation package t) stream)
+      (put-place (place-of package) (make-symbol (package-name package)) :package stream))))
 
 (defun package-text (package)
   (with-output-to-string (stream)
@@ -149,27 +178,43 @@
     (let ((type (type-definition symbol)))
       (when type
         (format stream "~%~s names a type~%  ~a~%" symbol type)
-        (put-documentation (documentation symbol 'type) stream)))
+        (put-documentation (documentation symbol 'type) stream)
+        (put-place-as symbol '(:type) stream)))
     (describe-package-named (symbol-name symbol) stream)
-    (let ((setf-text (documentation symbol 'setf)))
-      (when setf-text
-        (format stream "~%SETF of ~s~%" symbol)
-        (put-documentation setf-text stream)))))
+    (let ((setf-text (documentation symbol 'setf))
+          (expander (find :setf-expander (definitions-named symbol) :key #'first)))
+      (when (or setf-text expander)
+        (format stream "~%SETF of ~s has an expansion of its own~%" symbol)
+        (put-documentation setf-text stream)
+        (put-place (third expander) symbol :setf-expander stream)))
+    (let ((combination (find :method-combination (definitions-named symbol) :key #'first)))
+      (when combination
+        (format stream "~%~s names a method combination~%" symbol)
+        (put-documentation (documentation symbol 'method-combination) stream)
+        (put-place (third combination) symbol :method-combination stream)))))
+
+(defun symbols-meant (name package)
+  "List the symbols someone may have meant who wrote NAME, and perhaps PACKAGE: those called so elsewhere, those
+with names near it there or here, those with names near it that libraries export."
+  (or (append (near-symbols name #'symbol-meanings)
+              (and package (near-exports name package)))
+      (loop for package in (list-all-packages)
+            unless (own-package-p package)
+              append (near-exports name package))))
 
 (defun elsewhere-text (name)
   "Say where a symbol called like NAME, which is not there, can be found."
   (multiple-value-bind (package-name symbol-name) (split-name name)
-    (let* ((package-missing (and package-name (null (find-package package-name))))
-           (symbols (near-symbols symbol-name #'symbol-meanings)))
+    (let* ((package (and package-name (find-package package-name)))
+           (package-missing (and package-name (null package))))
       (format nil "~a~@[~%~a~]~@[~%~a~]"
               (if package-missing
                   (format nil "There is no package ~a." package-name)
                   (format nil "There is no symbol ~a in the package ~a." symbol-name
-                          (if package-name
-                              (package-name (find-package package-name))
-                              (session-package-name))))
+                          (if package (package-name package) (session-package-name))))
               (and package-missing (offer-packages package-name))
-              (offer-symbols symbols)))))
+              (offer-symbols (remove-duplicates (symbols-meant symbol-name package)
+                                                :from-end t))))))
 
 (define-operation :describe-symbol (arguments)
   (let* ((name (getf arguments :name))

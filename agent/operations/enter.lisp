@@ -89,8 +89,8 @@ that is thrown away."
         ;; leads to replies to this request from where the evaluation began.
         (call-as-evaluation
          (lambda ()
-           (loop for (text package) in (getf arguments :definitions)
-                 do (evaluate-again text package))
+           (loop for (text package evaluation) in (getf arguments :definitions)
+                 do (evaluate-again text package evaluation))
            (when code
              (evaluate-text code))
            (let ((values (and value (evaluate-text value))))

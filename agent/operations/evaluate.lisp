@@ -14,6 +14,15 @@
   "The clock readings when the evaluation began, if its time is asked for.")
 (defconstant +warnings-kept+ 500)
 
+(defvar *evaluation* nil
+  "The number under which the server keeps the text that is evaluated, or NIL if it does not.")
+
+(defun origin (&optional start end)
+  "Return what is noted with definitions made now: which evaluation this is, and which characters of it."
+  (cond ((null *evaluation*) '())
+        (start (list :evaluation *evaluation* :start start :end end))
+        (t (list :evaluation *evaluation*))))
+
 (defun note-warning (condition)
   (when (< (length (the list *warnings*)) +warnings-kept+)
     (push (let ((*capture* (make-capture)))
@@ -192,21 +201,24 @@
       (retry ()
         :report "Evaluate the form again."))))
 
-(defun evaluate-text (text &optional (evaluate #'evaluate-with-retry))
+(defun evaluate-text (text &key (evaluate #'evaluate-with-retry) is-whole)
   "Read and evaluate the forms in TEXT; return the values of the last. EVALUATE is called with each
-form and returns a list of its values."
+form and returns a list of its values. IS-WHOLE is true if the server keeps this very text for the
+evaluation."
   (declare (type simple-string text) (type function evaluate))
   (let ((values '()))
     (let ((stream (make-string-input-stream text)))
       (loop
-        (let ((form (let ((*source* (list text stream (file-position stream)))
-                          (*current-form* nil))
-                      (read-form stream))))
+        (let* ((start (file-position stream))
+               (form (let ((*source* (list text stream start))
+                           (*current-form* nil))
+                       (read-form stream)))
+               (origin (if is-whole (origin start (file-position stream)) (origin))))
           (when (eq form stream)
             (return))
           (setf *current-form* (list form)
                 - form)
-          (setf values (funcall evaluate form))
+          (setf values (call-with-origin origin (lambda () (funcall evaluate form))))
           (setf /// //
                 // /
                 / values
@@ -250,6 +262,7 @@ added to the reply."
          (*warnings* '())
          (*printed-values* :none)
          (*cuts* '())
+         (*evaluation* (getf arguments :evaluation))
          (*readings* (if (getf arguments :capture-time)
                          (multiple-value-list (clock-readings))
                          nil))
@@ -280,6 +293,6 @@ added to the reply."
 (define-operation :evaluate (arguments)
   (let ((text (getf arguments :code)))
     (flet ((evaluate ()
-             (evaluate-text text)))
+             (evaluate-text text :is-whole t)))
       (declare (dynamic-extent #'evaluate))
       (call-as-evaluation #'evaluate arguments))))

@@ -36,10 +36,11 @@ Returns the values of the last form in the last run."
                (funcall note totals))))
       (run (lambda (totals)
              (setf values
-                   (evaluate-text text (lambda (form)
-                                         (let ((function (measurable-function form)))
-                                           (push (cons form function) steps)
-                                           (call-measured function totals)))))))
+                   (evaluate-text text
+                                  :evaluate (lambda (form)
+                                              (let ((function (measurable-function form)))
+                                                (push (cons form function) steps)
+                                                (call-measured function totals)))))))
       (setf steps (nreverse steps))
       (loop repeat (1- runs)
             do (run (lambda (totals)

@@ -37,25 +37,28 @@ little else."
                       while (consp rest)
                       thereis (defining-form-p (first rest) (1+ depth)))))))
 
-(defun evaluate-again (text package-name)
-  "Evaluate those forms of TEXT that define something. Returns how many that were, and how many of
-them failed."
+(defun evaluate-again (text package-name evaluation)
+  "Evaluate those forms of TEXT, that of the evaluation with the number EVALUATION, that define something.
+Returns how many that were, and how many of them failed."
   (let* ((nowhere (make-broadcast-stream))
          (*standard-output* nowhere)
          (*error-output* nowhere)
          (*trace-output* nowhere)
          (stream (make-string-input-stream text))
+         (*evaluation* evaluation)
          (evaluated 0)
          (failed 0))
     (let ((package (and package-name (find-package package-name))))
       (when package
         (setf *package* package)))
     (handler-case
-        (loop for form = (read stream nil stream)
+        (loop for start = (file-position stream)
+              for form = (read stream nil stream)
               until (eq form stream)
               do (when (defining-form-p form)
                    (handler-case (handler-bind ((warning #'muffle-warning))
-                                   (eval form)
+                                   (call-with-origin (origin start (file-position stream))
+                                                     (lambda () (eval form)))
                                    (incf evaluated))
                      (serious-condition () (incf failed)))))
       ;; What cannot be read could not be read the first time either.
@@ -67,5 +70,6 @@ them failed."
   (call-in-unit
    (lambda ()
      (multiple-value-bind (evaluated failed)
-         (evaluate-again (getf arguments :code) (getf arguments :package))
+         (evaluate-again (getf arguments :code) (getf arguments :package)
+                         (getf arguments :evaluation))
        (list *id* :ok :evaluated evaluated :failed failed :package (session-package-name))))))

@@ -42,7 +42,8 @@
 (defmethod asdf:perform :around ((operation asdf:compile-op) (component asdf:cl-source-file))
   (let ((*component* nil))
     (note-component "compiling" component)
-    (call-noting-packages #'call-next-method)))
+    ;; What is compiled into a file is loaded by other sessions too.
+    (call-with-origin '() (lambda () (call-noting-packages #'call-next-method)))))
 
 (defmethod asdf:perform :around ((operation asdf:load-op) (component asdf:cl-source-file))
   (let ((*component* nil))

@@ -1295,16 +1295,6 @@ PLACES are the last positions asked for with their lines."
     (let ((arguments (ignore-errors (sb-introspect:deftype-lambda-list symbol))))
       (format nil "Arguments: ~:[()~;~:*~a~]" arguments))))
 
-(implement definition-source (object)
-  (let* ((source (sb-introspect:find-definition-source object))
-         (path (sb-introspect:definition-source-pathname source))
-         (namestring (and path (namestring path))))
-    (cond ((null namestring) nil)
-          ((eql 0 (search "SYS:" namestring)) namestring)
-          (t (source-text namestring
-                          (sb-introspect:definition-source-character-offset source)
-                          (sb-introspect:definition-source-file-write-date source))))))
-
 (implement direct-slot-names (class)
   (mapcar #'sb-mop:slot-definition-name (sb-mop:class-direct-slots class)))
 
@@ -1543,5 +1533,3 @@ where that was compressed the spaces it was read into."
   (loop for (start . end) in (image-ranges)
         do (loop for from from start below end by +gathered-at-once+
                  do (gather-range from (min end (+ from +gathered-at-once+))))))
-
-(define-missing-operations)

@@ -287,7 +287,16 @@ void session_run_current(struct session *s)
     if (op->keeps_record && s->visitor == NULL)
         checkpoints_drop_after(&s->checkpoints, s->at);
     session_enter_state(s, SESSION_RUNNING, s->running_timeout_ms);
-    worker_call(runner(s), &op->request, NULL, 0);
+    struct strbuf request;
+    strbuf_init(&request, 0);
+    strbuf_add(&request, op->request.bytes, op->request.len);
+    if (op->has_code) {
+        /* What it defines is noted with the number that the journal gives it. */
+        sexp_write_symbol(&request, "evaluation");
+        sexp_write_integer(&request, (int64_t)s->evaluations + 1);
+    }
+    worker_call(runner(s), &request, NULL, 0);
+    strbuf_fini(&request);
 }
 
 void session_clear(struct session *s)

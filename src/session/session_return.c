@@ -221,6 +221,8 @@ void session_returned(struct session *s)
         sexp_write_string(&request, entry->code, entry->code_len);
         sexp_write_symbol(&request, "package");
         sexp_write_string(&request, entry->package, strlen(entry->package));
+        sexp_write_symbol(&request, "evaluation");
+        sexp_write_integer(&request, (int64_t)entry->evaluation);
         session_enter_state(s, SESSION_REPLAYING, REPLAY_MS);
         worker_call(s->worker, &request, NULL, 0);
         strbuf_fini(&request);

@@ -71,6 +71,7 @@ static size_t add_definitions(struct strbuf *request, const struct session *s, u
         sexp_write_open(request);
         sexp_write_string(request, entry->code, entry->code_len);
         sexp_write_string(request, entry->package, strlen(entry->package));
+        sexp_write_integer(request, (int64_t)entry->evaluation);
         sexp_write_close(request);
     }
     sexp_write_close(request);

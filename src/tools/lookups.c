@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "report/report.h"
-#include "tools/call.h"
+#include "tools/look_up.h"
 
 static void on_definitions(struct tool_call *call, const struct outcome *o)
 {
@@ -26,7 +26,7 @@ static void list_definitions(struct tool_call *call)
     sexp_write_symbol(&request, "list-definitions");
     sexp_write_symbol(&request, "type");
     sexp_write_string(&request, type == NULL ? "all" : type, type == NULL ? 3 : len);
-    call_run(call, s, &(struct operation_options){.request = &request, .what = "list-definitions", .timeout_ms = LOOK_UP_MS}, on_definitions);
+    look_up(call, s, &request, on_definitions);
     strbuf_fini(&request);
 }
 
@@ -50,7 +50,7 @@ static void describe_symbol(struct tool_call *call)
     sexp_write_symbol(&request, "describe-symbol");
     call_write_string(call, &request, "name");
     call_write_string(call, &request, "package");
-    call_run(call, s, &(struct operation_options){.request = &request, .what = "describe-symbol", .timeout_ms = LOOK_UP_MS}, on_text);
+    look_up(call, s, &request, on_text);
     strbuf_fini(&request);
 }
 

@@ -1,0 +1,162 @@
+;;;; Classes and methods: what a class is made of, and which methods there are.
+
+(in-package #:cl-mcp-agent)
+
+(defconstant +form-characters+ 300)
+
+(defun class-name-text (class)
+  (let ((name (class-name class)))
+    (if (symbolp name) (name-text name) (item-text name 100))))
+
+(defun class-names-text (classes)
+  (mapcar #'class-name-text classes))
+
+(defun slot-entry (slot origin)
+  "Return SLOT, as DIRECT-SLOTS lists them, of the class ORIGIN, for the wire."
+  (flet ((names (key)
+           (mapcar #'name-text (getf slot key))))
+    (list* (name-text (getf slot :name))
+           :origin (class-name-text origin)
+           :initargs (names :initargs)
+           :initform (if (getf slot :initform)
+                         (item-text (first (getf slot :initform)) +form-characters+)
+                         nil)
+           :readers (names :readers)
+           :writers (names :writers)
+           :type (if (eq t (getf slot :type)) nil (item-text (getf slot :type) +form-characters+))
+           :allocation (if (eq :instance (getf slot :allocation))
+                           nil
+                           (item-text (getf slot :allocation) 60))
+           (if (stringp (getf slot :documentation))
+               (list :documentation (item-text (getf slot :documentation) 1000 :escape nil))
+               '()))))
+
+(defun inherited-slots (class)
+  "List for the wire the slots of CLASS and of the classes it inherits from: a name, and an entry for each
+class that has a slot of that name, the most specific first. They are one slot of the class."
+  (let ((slots '()))
+    (dolist (ancestor (or (class-precedence class) (list class)))
+      (dolist (slot (direct-slots ancestor))
+        (let ((entry (assoc (getf slot :name) slots :test #'eq)))
+          (if entry
+              (push (slot-entry slot ancestor) (cdr entry))
+              (setf slots (append slots
+                                  (list (list (getf slot :name) (slot-entry slot ancestor)))))))))
+    (loop for (name . entries) in slots
+          collect (cons (name-text name) (reverse entries)))))
+
+(defun class-kind-text (class)
+  (cond ((typep class 'structure-class) "structure")
+        ((subtypep class 'condition) "condition")
+        ((typep class 'built-in-class) "built-in class")
+        (t "class")))
+
+(define-operation :class-info (arguments)
+  (call-with-named-symbol
+   arguments :class
+   (lambda (symbol)
+     (let ((class (find-class symbol nil)))
+       (if (null class)
+           (absent-reply
+            (format nil "~a is not the name of a class.~@[ It is the name of ~{~a~^, ~}.~]~@[~%~a~]"
+                    (name-text symbol)
+                    (loop for meaning in (symbol-meanings symbol) collect (format nil "a ~a" meaning))
+                    (offer-symbols (remove symbol (near-symbols (symbol-name symbol)
+                                                                (lambda (symbol)
+                                                                  (find-class symbol nil)))))))
+           (class-reply class arguments))))))
+
+(defun class-reply (class arguments)
+  (multiple-value-bind (precedence final) (class-precedence class)
+    (let ((slots (inherited-slots class))
+          (subclasses (direct-subclass-names class))
+          (documentation (documentation class t)))
+      (list* *id* :ok
+             :name (class-name-text class)
+             :kind (class-kind-text class)
+             :metaclass (class-name-text (class-of class))
+             :supers (mapcar #'name-text (direct-superclass-names class))
+             :subclasses (mapcar #'name-text
+                                 (subseq subclasses 0 (min 50 (length subclasses))))
+             :subclass-count (length subclasses)
+             :precedence (class-names-text precedence)
+             :final (and final t)
+             :slots (part-of-list slots arguments)
+             :total (length slots)
+             :initargs (loop for ancestor in (or precedence (list class))
+                             append (loop for (initarg form) in (direct-default-initargs ancestor)
+                                          collect (list (name-text initarg)
+                                                        (item-text form +form-characters+)
+                                                        (class-name-text ancestor))))
+             :methods (length (all-methods-on-class class))
+             :place (with-line (place-of class) (class-name class)
+                               (cond ((typep class 'structure-class) :structure)
+                                     ((subtypep class 'condition) :condition)
+                                     (t :class)))
+             (if (stringp documentation)
+                 (list :documentation (item-text documentation 4000 :escape nil))
+                 '())))))
+
+;;; Methods
+
+(defun method-entry-with-place (method)
+  "Return METHOD for the wire: its title, its lambda list, what it does to a slot, where it is."
+  (multiple-value-bind (name qualifiers specializers lambda-list slot) (method-signature method)
+    (declare (ignore name qualifiers specializers))
+    (list* (method-text method)
+           (let ((*print-gensym* nil))
+             (if lambda-list (item-text (without-packages lambda-list) 200) "()"))
+           :slot (case slot
+                   (:reads "reads a slot")
+                   (:writes "writes a slot")
+                   (t nil))
+           (place-part (place-of method)))))
+
+(defun methods-in-order (methods)
+  (mapcar #'cdr (sort (mapcar (lambda (method) (cons (method-text method) method)) methods)
+                      #'string< :key #'car)))
+
+(defun methods-reply (subject methods arguments &rest more)
+  (list* *id* :ok
+         :name subject
+         :total (length methods)
+         :methods (mapcar #'method-entry-with-place
+                          (part-of-list (methods-in-order methods) arguments))
+         more))
+
+(defun inherited-methods (class)
+  "List the methods on the ancestors of CLASS, but for those on every object."
+  (let ((found '()))
+    (dolist (ancestor (rest (class-precedence class)))
+      (unless (or (eq ancestor (find-class t))
+                  (let ((package (and (symbolp (class-name ancestor))
+                                      (symbol-package (class-name ancestor)))))
+                    (and package (own-package-p package))))
+        (setf found (union found (all-methods-on-class ancestor)))))
+    found))
+
+(define-operation :find-methods (arguments)
+  (if (getf arguments :class)
+      (call-with-named-symbol
+       arguments :class
+       (lambda (symbol)
+         (let ((class (find-class symbol nil)))
+           (if (null class)
+               (nothing-reply symbol "the name of a class")
+               (methods-reply (name-text symbol)
+                              (union (all-methods-on-class class)
+                                     (if (getf arguments :inherited) (inherited-methods class) '()))
+                              arguments)))))
+      (call-with-named-symbol
+       (append (list :name (getf arguments :function)) arguments) :function
+       (lambda (symbol)
+         (let* ((name (if (setf-name-p (getf arguments :function)) `(setf ,symbol) symbol))
+                (function (and (fboundp name)
+                               (not (and (symbolp name)
+                                         (or (macro-function name) (special-operator-p name))))
+                               (fdefinition name))))
+           (if (typep function 'generic-function)
+               (methods-reply (name-text name) (methods-of-function function) arguments
+                              :arguments (lambda-list-text function)
+                              :combination (name-text (effective-order function '())))
+               (nothing-reply symbol "a generic function")))))))

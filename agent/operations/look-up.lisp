@@ -1,0 +1,73 @@
+;;;; What look-ups share: the name that is asked for, the answer when there is none, places on the wire,
+;;;; a part of a long list.
+
+(in-package #:cl-mcp-agent)
+
+(defun absent-reply (text)
+  "Return the reply that says that what was asked for is not there, which is no failure."
+  (list *id* :refused text :absent t))
+
+(defun call-in-named-package (arguments function)
+  "Call FUNCTION with the package that ARGUMENTS name, or the session's, under the agent's syntax in it.
+FUNCTION returns the reply. A package that does not exist is answered with near names."
+  (declare (type function function))
+  (let* ((name (getf arguments :package))
+         (package (if name
+                      (or (find-package name) (find-package (string-upcase name)))
+                      (session-package))))
+    (if package
+        (with-agent-syntax (:package package :length 50 :level 6)
+          (funcall function package))
+        (with-agent-syntax ()
+          (absent-reply (format nil "There is no package ~a.~@[~%~a~]" name
+                                (offer-packages name)))))))
+
+(defun setf-name-p (name)
+  "True if NAME is (SETF SOMETHING) and not a symbol."
+  (let ((name (string-trim '(#\space #\newline #\tab #\' #\#) name)))
+    (and (> (length name) 7) (string-equal "(setf " name :end2 6))))
+
+(defun call-with-named-symbol (arguments key function)
+  "Call FUNCTION with the symbol that the argument KEY names; FUNCTION returns the reply. A symbol that does
+not exist is not made: it is answered with near names."
+  (declare (type function function))
+  (call-in-named-package
+   arguments
+   (lambda (package)
+     (let ((name (getf arguments key)))
+       (multiple-value-bind (symbol found) (find-named-symbol name package)
+         (if found
+             (funcall function symbol)
+             (absent-reply (elsewhere-text name))))))))
+
+(defun nothing-reply (symbol what)
+  "Return the reply that SYMBOL is there, but is not WHAT, with names near it that may be meant."
+  (absent-reply
+   (format nil "~a is not ~a.~@[ It is the name of ~{~a~^, ~}.~]~@[~%~a~]" (symbol-text symbol) what
+           (loop for meaning in (symbol-meanings symbol)
+                 collect (format nil "a ~a" meaning))
+           (offer-symbols (remove symbol (near-symbols (symbol-name symbol) #'symbol-meanings))))))
+
+(defun part-of-list (list arguments)
+  "Return the part of LIST that the arguments :FROM and :LIMIT mean."
+  (let* ((from (max 0 (getf arguments :from 0)))
+         (limit (max 1 (getf arguments :limit 100)))
+         (rest (nthcdr from list)))
+    (loop for element in rest
+          repeat limit
+          collect element)))
+
+(defun place-part (place)
+  "Return PLACE, as PLACE-OF returns it, for the wire: as it is in the session, :FILE and :LINE for a file."
+  (cond ((getf place :evaluation) place)
+        ((getf place :file)
+         (let ((line (line-of-place place)))
+           (list* :file (getf place :file) (if line (list :line line) '()))))
+        (t '())))
+
+(defun method-text (method)
+  "Return the name, the qualifiers and the specializers of METHOD as text."
+  (multiple-value-bind (name qualifiers specializers) (method-signature method)
+    (format nil "~a~{ ~a~} ~a" (name-text name)
+            (mapcar #'name-text qualifiers)
+            (if specializers (item-text specializers 300) "()"))))

@@ -1,0 +1,179 @@
+;;;; Cross-references: who refers to a name, and what a function refers to.
+
+(in-package #:cl-mcp-agent)
+
+(defun function-called (symbol arguments)
+  "Return SYMBOL, or (SETF SYMBOL) if the argument :NAME is that."
+  (if (setf-name-p (getf arguments :name))
+      `(setf ,symbol)
+      symbol))
+
+(defun referrer-text (object name)
+  "Return the name of OBJECT, a method or a function called NAME, as a reader would call it."
+  (cond ((typep object 'method)
+         (concatenate 'string "method " (method-text object)))
+        ((and (consp name) (symbolp (first name))
+              (member (symbol-name (first name)) '("MACRO-FUNCTION" "COMPILER-MACRO")
+                      :test #'string=))
+         (format nil "~:[compiler macro~;macro~] ~a" (eq (first name) 'macro-function)
+                 (name-text (second name))))
+        (t (name-text name))))
+
+(defun referrers (kind name)
+  "List (TEXT COUNT PLACE) for what refers to NAME."
+  (let ((found '()))
+    (map-references (lambda (object name count)
+                      (push (list (referrer-text object name) count (place-of object)) found))
+                    kind name)
+    found))
+
+(defun specializing-methods (symbol)
+  "List (TEXT 1 PLACE) for the methods that specialize on the class SYMBOL names."
+  (let ((class (find-class symbol nil)))
+    (loop for method in (and class (all-methods-on-class class))
+          collect (list (referrer-text method nil) 1 (place-of method)))))
+
+(defun place-order (referrer)
+  "Return a number that is lower the nearer the place of REFERRER is: the session, other code, the Lisp."
+  (let* ((place (third referrer))
+         (file (getf place :file)))
+    (cond ((getf place :evaluation) 0)
+          ((and file (eql 0 (search "SYS:" file))) 2)
+          (t 1))))
+
+(defun fold-referrers (referrers)
+  "Put REFERRERS in order, and make one of those that look the same at the same place."
+  (let ((folded '()))
+    (dolist (referrer (sort (copy-list referrers)
+                            (lambda (one two)
+                              (let ((a (place-order one)) (b (place-order two)))
+                                (if (= a b)
+                                    (string< (first one) (first two))
+                                    (< a b)))))
+                      (nreverse folded))
+      (let ((last (first folded)))
+        (if (and last
+                 (string= (first referrer) (first last))
+                 (equal (third referrer) (third last)))
+            (incf (second last) (second referrer))
+            (push (copy-list referrer) folded))))))
+
+(define-operation :find-references (arguments)
+  (call-with-named-symbol
+   arguments :name
+   (lambda (symbol)
+     (let* ((kind (intern-keyword (getf arguments :kind)))
+            (name (function-called symbol arguments))
+            (found (fold-referrers (if (eq kind :specializes)
+                                       (specializing-methods symbol)
+                                       (referrers kind name)))))
+       (list *id* :ok
+             :name (name-text name)
+             :meanings (if (symbolp name)
+                           (meanings symbol)
+                           (if (fboundp name) '(:function) '()))
+             :own (and (symbol-package symbol) (own-package-p (symbol-package symbol)) t)
+             :near (or (and (null found) (null (meanings symbol)) (not (fboundp name))
+                            (offer-symbols (remove symbol (near-symbols (symbol-name symbol)
+                                                                        #'symbol-meanings))))
+                       '())
+             :total (length found)
+             :count (reduce #'+ found :key #'second)
+             :references (loop for (text count place) in (part-of-list found arguments)
+                               collect (list* text count (place-part place))))))))
+
+(defun callee-entry (name count)
+  "Return NAME, which is called COUNT times, for the wire, with what it is and where it is defined."
+  (let* ((defined (and (or (symbolp name) (consp name)) (ignore-errors (fboundp name))))
+         (object (and defined
+                      (not (and (symbolp name) (special-operator-p name)))
+                      (or (and (symbolp name) (macro-function name)) (fdefinition name))))
+         (package (let ((symbol (if (consp name) (second name) name)))
+                    (and (symbolp symbol) (symbol-package symbol)))))
+    (list* (name-text name) count
+           :undefined (not defined)
+           :own (and package (own-package-p package) t)
+           (and object
+                (not (and package (own-package-p package)))
+                (place-part (place-of object))))))
+
+(defun callees-of (objects kind arguments)
+  "List the names OBJECTS refer to by KIND, folded, for the wire; second, how many there are."
+  (let ((found '()))
+    (dolist (object objects)
+      (loop for (other name count) in (references-from object)
+            when (eq kind other)
+              do (let ((entry (assoc name found :test #'equal)))
+                   (if entry
+                       (incf (cdr entry) count)
+                       (push (cons name count) found)))))
+    (let ((sorted (sort (mapcar (lambda (entry) (cons (name-text (car entry)) entry)) found)
+                        #'string< :key #'first)))
+      (values (loop for (nil name . count) in (part-of-list sorted arguments)
+                    collect (callee-entry name count))
+              (length found)))))
+
+(define-operation :list-callees (arguments)
+  (call-with-named-symbol
+   arguments :name
+   (lambda (symbol)
+     (let* ((name (function-called symbol arguments))
+            (macro (and (symbolp name) (macro-function name)))
+            (function (or macro
+                          (and (fboundp name)
+                               (not (and (symbolp name) (special-operator-p name)))
+                               (fdefinition name)))))
+       (if (null function)
+           (nothing-reply symbol "a function")
+           (let ((objects (if (typep function 'generic-function)
+                              (methods-of-function function)
+                              (list function))))
+             (multiple-value-bind (calls total) (callees-of objects :calls arguments)
+               (list *id* :ok
+                     :name (name-text name)
+                     :kind (cond (macro "macro")
+                                 ((typep function 'generic-function) "generic function")
+                                 (t "function"))
+                     :methods (length objects)
+                     :calls calls
+                     :total total
+                     :macroexpands (callees-of objects :macroexpands arguments)
+                     :references (callees-of objects :references arguments)))))))))
+
+;;; The listing
+
+(defconstant +listing-characters+ 2000000)
+
+(defun listing (functions)
+  "Return the disassembly of FUNCTIONS, and whether it was cut."
+  (multiple-value-bind (text count)
+      (guarded (stream +listing-characters+)
+        (let ((*standard-output* stream))
+          (dolist (function functions)
+            (disassemble function))))
+    (values text (> count (length text)))))
+
+(define-operation :disassemble (arguments)
+  (call-with-named-symbol
+   arguments :name
+   (lambda (symbol)
+     (let* ((name (function-called symbol arguments))
+            (macro (and (symbolp name) (macro-function name)))
+            (function (or macro
+                          (and (fboundp name)
+                               (not (and (symbolp name) (special-operator-p name)))
+                               (fdefinition name)))))
+       (cond ((null function)
+              (nothing-reply symbol "a function"))
+             (t
+              (let ((methods (and (typep function 'generic-function)
+                                  (methods-of-function function))))
+                (multiple-value-bind (text cut)
+                    (listing (if methods
+                                 (remove nil (mapcar #'method-code methods))
+                                 (list function)))
+                  (list *id* :ok
+                        :name (name-text name)
+                        :methods (mapcar #'method-text methods)
+                        :text text
+                        :cut cut)))))))))

@@ -1,0 +1,261 @@
+;;;; Searching for symbols: by a part of the name, and completing what someone has begun to write.
+
+(in-package #:cl-mcp-agent)
+
+(defun meanings (symbol)
+  "List as keywords what SYMBOL names."
+  (append
+   (cond ((special-operator-p symbol) '(:special-operator))
+         ((macro-function symbol) '(:macro))
+         ((not (fboundp symbol)) '())
+         ((typep (fdefinition symbol) 'generic-function) '(:generic-function))
+         (t '(:function)))
+   (case (variable-kind symbol)
+     (:constant '(:constant))
+     (:symbol-macro '(:symbol-macro))
+     ((nil) (if (and (boundp symbol) (not (keywordp symbol))) '(:variable) '()))
+     (t '(:variable)))
+   (let ((class (find-class symbol nil)))
+     (cond ((null class) '())
+           ((typep class 'structure-class) '(:structure))
+           ((subtypep class 'condition) '(:condition))
+           (t '(:class))))
+   (if (type-definition symbol) '(:type) '())))
+
+(defun of-type-p (symbol type)
+  "True if SYMBOL names something of TYPE, which is one of MEANINGS, or a wider word: a generic function is
+a function, and structures and conditions are classes."
+  (intersection (meanings symbol)
+                (case type
+                  (:function '(:function :generic-function))
+                  (:class '(:class :structure :condition))
+                  (:variable '(:variable :constant))
+                  (t (list type)))))
+
+(defun contains-p (name part)
+  "True if the simple string PART is in the simple string NAME; PART has no upper case letters."
+  (declare (type (simple-array character (*)) part) (type simple-string name)
+           (optimize (speed 2) (safety 1)))
+  (let ((m (length part))
+        (n (length name)))
+    (or (zerop m)
+        (let ((first (schar part 0)))
+          (macrolet ((look ()
+                       `(loop for start of-type fixnum from 0 to (- n m)
+                              thereis (and (char= first (char-downcase (schar name start)))
+                                           (loop for index of-type fixnum from 1 below m
+                                                 always (char= (schar part index)
+                                                               (char-downcase
+                                                                (schar name (+ start index)))))))))
+            (if (typep name '(simple-array character (*)))
+                (look)
+                (look)))))))
+
+(defun words (text)
+  "List the words of TEXT, separated by blanks, in lower case."
+  (let ((text (common-string (string-downcase text))))
+    (loop with start = 0
+          for end = (position #\space text :start start)
+          for word = (common-string (subseq text start end))
+          when (plusp (length word))
+            collect word
+          while end
+          do (setf start (1+ end)))))
+
+(defun external-p (symbol)
+  (let ((package (symbol-package symbol)))
+    (and package
+         (eq :external (nth-value 1 (find-symbol (symbol-name symbol) package))))))
+
+(defun symbol-key (symbol)
+  (concatenate 'string (package-name (symbol-package symbol)) "::" (symbol-name symbol)))
+
+(defun symbol-entry (symbol)
+  "Return SYMBOL for the wire: its package, its name, whether it is exported, what it names."
+  (list (package-name (symbol-package symbol)) (symbol-name symbol)
+        (and (external-p symbol) t)
+        (meanings symbol)))
+
+(defun matching-symbols (words packages external type)
+  "List the symbols of PACKAGES with all of WORDS in their names, and how many internal ones of the Lisp's
+own were left out, which nobody asked for."
+  (let ((found '())
+        (left-out 0)
+        (all (rest packages)))
+    (dolist (package packages)
+      (let ((own (and all (own-package-p package))))
+        (do-symbols (symbol package)
+          ;; Asked for one package, what it has from others counts, but not what it merely uses.
+          (when (and (if all
+                         (eq (symbol-package symbol) package)
+                         (and (symbol-package symbol)
+                              (not (eq :inherited
+                                       (nth-value 1 (find-symbol (symbol-name symbol) package))))))
+                     (loop for word in words
+                           always (contains-p (symbol-name symbol) word))
+                     (or (not external)
+                         (eq :external (nth-value 1 (find-symbol (symbol-name symbol) package))))
+                     (or (null type) (of-type-p symbol type)))
+            (cond ((agent-symbol-p symbol))
+                  ((and own (not (external-p symbol)))
+                   (incf left-out))
+                  (t
+                   (push symbol found)))))))
+    (values (remove-duplicates-sorted (sort (mapcar (lambda (symbol) (cons (symbol-key symbol) symbol))
+                                                    found)
+                                            #'string< :key #'car))
+            left-out)))
+
+(defun remove-duplicates-sorted (entries)
+  "List the symbols of ENTRIES, (KEY . SYMBOL) in order of their keys, each once."
+  (loop for ((nil . symbol) . more) on entries
+        unless (and more (eq symbol (cdr (first more))))
+          collect symbol))
+
+(define-operation :find-symbols (arguments)
+  (let* ((words (words (getf arguments :pattern)))
+         (type (getf arguments :type)))
+    (call-in-named-package
+     arguments
+     (lambda (package)
+       (multiple-value-bind (symbols left-out)
+           (matching-symbols words
+                             (if (getf arguments :package) (list package) (list-all-packages))
+                             (getf arguments :external)
+                             (and type (intern-keyword type)))
+         (list *id* :ok
+               :total (length symbols)
+               :left-out left-out
+               :symbols (mapcar #'symbol-entry (part-of-list symbols arguments))))))))
+
+(defun intern-keyword (name)
+  "Return the keyword called NAME, if there is one; nothing is interned."
+  (or (find-symbol (string-upcase name) "KEYWORD") :unknown))
+
+;;; Completion
+
+(defconstant +completions+ 2000)
+
+(defun prefix-p (part name)
+  (declare (type simple-string part name))
+  (and (<= (length part) (length name))
+       (string-equal part name :end2 (length part))))
+
+(defun parts (name)
+  "List the parts of NAME between hyphens."
+  (loop with start = 0
+        for end = (position #\- name :start start)
+        collect (subseq name start end)
+        while end
+        do (setf start (1+ end))))
+
+(defun begins-parts-p (parts name)
+  "True if PARTS begin parts of NAME, in order, the first the first: m-v-b is multiple-value-bind."
+  (let ((others (parts name)))
+    (and (prefix-p (first parts) (first others))
+         (loop for part in (rest parts)
+               always (setf others (member-if (lambda (other) (prefix-p part other))
+                                              (rest others)))))))
+
+(defun subsequence-p (letters name)
+  "True if LETTERS are in NAME in their order."
+  (declare (type simple-string letters name))
+  (let ((next 0))
+    (declare (type fixnum next))
+    (loop for character across name
+          when (and (< next (length letters)) (char-equal character (schar letters next)))
+            do (incf next))
+    (= next (length letters))))
+
+(defun completion-rank (text parts name)
+  "Return how well NAME completes TEXT, of which PARTS are the parts: less is better, NIL is not at all."
+  (cond ((prefix-p text name) 0)
+        ((begins-parts-p parts name) 1)
+        ((search text name :test #'char-equal) 2)
+        ((and (> (length text) 2) (subsequence-p text name)) 3)
+        (t nil)))
+
+(defun completions (text package externals-only)
+  "List (RANK . SYMBOL) for the symbols of PACKAGE that complete TEXT."
+  (let ((found '())
+        (count 0)
+        (parts (parts text)))
+    (flet ((note (symbol)
+             (let ((rank (and (not (agent-symbol-p symbol))
+                              (completion-rank text parts (symbol-name symbol)))))
+               ;; What names nothing is a guess more.
+               (when (and rank (or (< rank 3) (meanings symbol)) (< count +completions+))
+                 (incf count)
+                 (push (cons (+ (* 2 rank) (if (or (keywordp symbol) (meanings symbol)) 0 1)) symbol)
+                       found)))))
+      (if externals-only
+          (do-external-symbols (symbol package)
+            (note symbol))
+          (do-symbols (symbol package)
+            (note symbol))))
+    ;; Letters in order are a last resort.
+    (let ((better (remove-if (lambda (entry) (>= (car entry) 6)) found)))
+      (remove-duplicates (or better found) :key #'cdr))))
+
+(defun better-completion-p (one two)
+  (let ((name (symbol-name (cdr one)))
+        (other (symbol-name (cdr two))))
+    (cond ((/= (car one) (car two)) (< (car one) (car two)))
+          ((/= (length name) (length other)) (< (length name) (length other)))
+          (t (string< name other)))))
+
+(defun package-completions (text)
+  (sort (loop for name in (package-names)
+              when (and (prefix-p text name)
+                        (not (string= name "CL-MCP-AGENT")))
+                collect name)
+        #'string<))
+
+(defun split-prefix (text)
+  "Return the package's name or NIL, the rest, and whether internal symbols are meant, of a name begun."
+  (let ((colon (position #\: text)))
+    (cond ((null colon) (values nil text t))
+          ((zerop colon) (values "KEYWORD" (subseq text 1) t))
+          ((and (< (1+ colon) (length text)) (char= #\: (char text (1+ colon))))
+           (values (subseq text 0 colon) (subseq text (+ 2 colon)) t))
+          (t (values (subseq text 0 colon) (subseq text (1+ colon)) nil)))))
+
+(define-operation :complete-symbol (arguments)
+  (call-in-named-package
+   arguments
+   (lambda (package)
+     (multiple-value-bind (package-name text internal) (split-prefix (getf arguments :pattern))
+       (let ((named (if package-name
+                        (or (find-package package-name) (find-package (string-upcase package-name)))
+                        package)))
+         (if (null named)
+             (absent-reply (format nil "There is no package ~a.~@[~%~a~]" package-name
+                                   (offer-packages package-name)))
+             (let* ((text (common-string text))
+                    (found (sort (completions text named (not internal)) #'better-completion-p)))
+               (list *id* :ok
+                     :total (length found)
+                     :package (if package-name (package-name named) nil)
+                     :symbols (mapcar (lambda (entry) (symbol-entry-here (cdr entry) named))
+                                      (part-of-list found arguments))
+                     :packages (if package-name '() (package-completions text))
+                     :elsewhere (if (or package-name (and found (< (car (first found)) 6)))
+                                    '()
+                                    (exported-completions text))))))))))
+
+(defun symbol-entry-here (symbol package)
+  (list (package-name package) (symbol-name symbol)
+        (and (eq :external (nth-value 1 (find-symbol (symbol-name symbol) package))) t)
+        (meanings symbol)))
+
+(defun exported-completions (text)
+  "List the symbols that begin like TEXT and that packages beside the Lisp's own export."
+  (let ((found '()))
+    (dolist (package (list-all-packages))
+      (unless (or (own-package-p package) (eq package #.(find-package "CL-MCP-AGENT")))
+        (do-external-symbols (symbol package)
+          (when (and (prefix-p text (symbol-name symbol)) (eq package (symbol-package symbol)))
+            (push symbol found)))))
+    (loop for symbol in (sort found #'string< :key #'symbol-name)
+          repeat 20
+          collect (symbol-entry symbol))))

@@ -1,0 +1,242 @@
+;;;; Definitions with their text: where each definition of a name is, and, when it is in a file, what
+;;;; stands there. The text of what the session evaluated itself is the server's to add.
+
+(in-package #:cl-mcp-agent)
+
+(defconstant +definition-characters+ 32768
+  "So much of the text of one definition is sent.")
+(defconstant +file-characters+ (* 4 1024 1024)
+  "So much of a file is searched for a definition whose place in it is not known.")
+(defconstant +reply-text-characters+ 400000)
+
+;;; Cutting a form out of text. It is read to find its end, in the standard syntax and without making
+;;; anything; where that fails, it ends before the next line that begins with a parenthesis.
+
+(defun code-start (text)
+  "Return where the first form of TEXT begins, after blanks and comments, or NIL."
+  (let ((at 0)
+        (end (length text)))
+    (declare (type index at end))
+    (flet ((skip-to (mark)
+             (let ((found (search mark text :start2 at)))
+               (setf at (if found (+ found (length mark)) end)))))
+      (loop
+        (setf at (or (position-if-not (lambda (character)
+                                        (member character '(#\space #\newline #\tab #\return #\page)))
+                                      text :start at)
+                     (return nil)))
+        (cond ((char= #\; (char text at)) (skip-to (string #\newline)))
+              ((and (char= #\# (char text at)) (< (1+ at) end) (char= #\| (char text (1+ at))))
+               (skip-to "|#"))
+              (t (return at)))
+        (when (>= at end)
+          (return nil))))))
+
+(defun form-end (text start)
+  "Return where the form that begins at START ends; second, whether that was found."
+  (let ((end (handler-case
+                 (let ((*read-suppress* t)
+                       (*readtable* *standard-readtable*))
+                   (nth-value 1 (read-from-string text t nil :start start :preserve-whitespace t)))
+               (error () nil))))
+    (if end
+        (values end t)
+        (let ((next (search (format nil "~%(") text :start2 start)))
+          (values (or next (length text)) (and next t))))))
+
+(defun form-text-at (text start)
+  "Return the form that begins at START of TEXT, and whether its end is there."
+  (multiple-value-bind (end found) (form-end text start)
+    (let ((limit (min end (+ start +definition-characters+))))
+      (values (string-right-trim '(#\space #\newline #\tab #\return) (subseq text start limit))
+              (and found (= limit end))))))
+
+;;; Finding a definition in a file by its name
+
+(defparameter *defining-words*
+  '((:function "DEFUN" "DEFGENERIC") (:generic-function "DEFGENERIC") (:method "DEFMETHOD")
+    (:macro "DEFMACRO") (:compiler-macro "DEFINE-COMPILER-MACRO") (:class "DEFCLASS")
+    (:structure "DEFSTRUCT") (:condition "DEFINE-CONDITION") (:type "DEFTYPE")
+    (:variable "DEFVAR" "DEFPARAMETER") (:constant "DEFCONSTANT" "DEFINE-CONSTANT")
+    (:symbol-macro "DEFINE-SYMBOL-MACRO") (:setf-expander "DEFINE-SETF-EXPANDER" "DEFSETF")
+    (:method-combination "DEFINE-METHOD-COMBINATION") (:package "DEFPACKAGE" "DEFINE-PACKAGE"))
+  "What a definition of each kind begins with; a macro of the user's may begin otherwise.")
+
+(defun token-at (text start)
+  "Return the token of TEXT that begins at START or after blanks, and where it ends."
+  (let* ((start (or (position-if-not (lambda (character) (member character '(#\space #\tab #\newline)))
+                                     text :start start)
+                    (length text)))
+         (end (or (position-if (lambda (character)
+                                 (member character '(#\space #\tab #\newline #\( #\) #\;)))
+                               text :start start)
+                  (length text))))
+    (values (subseq text start end) end)))
+
+(defun plain-token (token)
+  "Return TOKEN without a package and what may stand before a name."
+  (let ((name (string-left-trim "#'" (string-trim "\"" token))))
+    (subseq name (let ((colon (position #\: name :from-end t)))
+                   (if colon (1+ colon) 0)))))
+
+(defun defined-at (text start)
+  "Return the first word of the toplevel form of TEXT at START, and the name after it."
+  (multiple-value-bind (word end) (token-at text (1+ start))
+    (let ((after (position-if-not (lambda (character) (member character '(#\space #\tab #\newline)))
+                                  text :start (min end (length text)))))
+      (when (and after (< (- after end) 200))
+        (when (char= #\( (char text after))
+          (multiple-value-bind (inner end) (token-at text (1+ after))
+            (if (string-equal inner "setf")
+                (return-from defined-at
+                  (values word (list :setf (plain-token (token-at text end)))))
+                (return-from defined-at (values word (plain-token inner))))))
+        (values word (plain-token (token-at text after)))))))
+
+(defun find-by-name (text name kind)
+  "Return the positions in TEXT of the toplevel forms that seem to define NAME as KIND."
+  (let ((wanted (if (consp name) (list :setf (symbol-name (second name))) (symbol-name name)))
+        (words (rest (assoc kind *defining-words*)))
+        (sure '())
+        (likely '()))
+    (loop for start = (if (and (plusp (length text)) (char= #\( (char text 0)))
+                          0
+                          (search (format nil "~%(") text))
+            then (search (format nil "~%(") text :start2 (1+ start))
+          while start
+          do (let ((start (if (char= #\( (char text start)) start (1+ start))))
+               (multiple-value-bind (word other) (defined-at text start)
+                 (when (and word (equalp wanted other))
+                   (cond ((member (plain-token word) words :test #'string-equal)
+                          (push start sure))
+                         ((search "DEF" word :test #'char-equal)
+                          (push start likely)))))))
+    (nreverse (or sure likely))))
+
+(defun line-number (text position)
+  (1+ (count #\newline text :end position)))
+
+(defun text-by-name (place name kind)
+  "Look for the definition of NAME in the file of PLACE. Returns what FILE-DEFINITION does."
+  (multiple-value-bind (text written native) (file-text (getf place :file) 0 +file-characters+)
+    (declare (ignore written))
+    (let ((found (and text (find-by-name text name kind))))
+      (when found
+        (multiple-value-bind (form complete) (form-text-at text (first found))
+          (list :file native
+                :line (line-number text (first found))
+                :text form
+                :cut (not complete)
+                :lines (loop for other in (rest found)
+                             repeat 20
+                             collect (line-number text other))))))))
+
+(defun file-definition (place name kind)
+  "Return the definition of NAME as KIND, which is at PLACE in a file, as a property list: :FILE :LINE :TEXT;
+:CUT when more follows; :LINES of other forms that seem to define it; :CHANGED when the file is newer than what
+was loaded; :MISSING when it cannot be read."
+  (let ((position (getf place :position)))
+    (multiple-value-bind (text written native)
+        (file-text (getf place :file) (or position 0) (* 2 +definition-characters+))
+      (let* ((changed (and text (getf place :created) (> written (getf place :created))))
+             (start (and text position (not changed) (code-start text))))
+        (cond ((null text)
+               (list :file (getf place :file) :missing t))
+              ((and start (find (char text start) "(#"))
+               (multiple-value-bind (form complete) (form-text-at text start)
+                 (list :file native :line (line-of-place place) :text form :cut (not complete))))
+              (t
+               (append (or (text-by-name place name kind) (list :file native))
+                       (if changed (list :changed t) '()))))))))
+
+(defun with-line (place name kind)
+  "Return PLACE, where NAME is defined as KIND, for the wire; in a file the line is looked for by the name if
+it is not known."
+  (let ((part (place-part place)))
+    (if (and (getf part :file) (null (getf part :line)) (null (getf place :position)))
+        (let ((found (text-by-name place name kind)))
+          (if found
+              (list :file (getf found :file) :line (getf found :line))
+              part))
+        part)))
+
+;;; The operation
+
+(defun definition-title (kind name object)
+  (cond ((eq kind :method) (method-text object))
+        ((eq kind :package) (package-name object))
+        (t (name-text name))))
+
+(defun of-definition-type-p (kind name type)
+  (case type
+    ((nil) t)
+    (:setf-function (and (consp name) (member kind '(:function :generic-function :method))))
+    (:function (member kind '(:function :generic-function)))
+    (:class (member kind '(:class :structure :condition)))
+    (:variable (member kind '(:variable :constant)))
+    (t (eq kind type))))
+
+(defun all-definitions (symbol setf type)
+  "List (KIND NAME OBJECT PLACE) for what SYMBOL is defined as; SETF: only (SETF SYMBOL)."
+  (loop for name in (if setf
+                        (list `(setf ,symbol))
+                        (list symbol `(setf ,symbol)))
+        append (loop for (kind object place) in (definitions-named name)
+                     when (of-definition-type-p kind name type)
+                       collect (list kind name object place))))
+
+(defun defining-form (kind name object)
+  "Return the name and the kind of what the form defines that defines OBJECT: the methods of a slot are defined
+by that of the class."
+  (multiple-value-bind (function qualifiers specializers lambda-list slot)
+      (if (eq kind :method) (method-signature object) nil)
+    (declare (ignore function qualifiers lambda-list))
+    (case slot
+      (:reads (values (first specializers) :class))
+      (:writes (values (second specializers) :class))
+      (t (values name kind)))))
+
+(defun definition-entries (definitions)
+  (let ((left +reply-text-characters+))
+    (loop for (kind name object place) in definitions
+          collect (let ((entry (list* :kind (symbol-name kind)
+                                      :name (definition-title kind name object)
+                                      (cond ((getf place :evaluation) place)
+                                            ((null (getf place :file)) '())
+                                            ((minusp left) (place-part place))
+                                            (t (multiple-value-call #'file-definition place
+                                                 (defining-form kind name object)))))))
+                    (decf left (length (getf entry :text "")))
+                    entry))))
+
+(defun package-definition (name)
+  "List the definition of the package called NAME, which no symbol is called, or NIL."
+  (let ((package (find-package (nth-value 1 (split-name name)))))
+    (and package
+         (list (list :package (make-symbol (package-name package)) package (place-of package))))))
+
+(define-operation :find-definition (arguments)
+  (let* ((name (getf arguments :name))
+         (type (and (getf arguments :type) (intern-keyword (getf arguments :type)))))
+    (flet ((answer (title definitions)
+             (list *id* :ok
+                   :name title
+                   :total (length definitions)
+                   :definitions (definition-entries (part-of-list definitions arguments)))))
+      (call-in-named-package
+       arguments
+       (lambda (package)
+         (multiple-value-bind (symbol found) (find-named-symbol name package)
+           (let ((definitions (if found
+                                  (all-definitions symbol (setf-name-p name) type)
+                                  (and (of-definition-type-p :package nil type)
+                                       (package-definition name)))))
+             (cond (definitions
+                    (answer (if found (name-text symbol) name) definitions))
+                   ((and found (all-definitions symbol nil nil))
+                    (absent-reply
+                     (format nil "~a is defined, but not as a ~(~a~): it is a ~{~(~a~)~^, a ~}."
+                             (name-text symbol) (getf arguments :type "setf-function")
+                             (remove-duplicates (mapcar #'first (all-definitions symbol nil nil))))))
+                   (found (nothing-reply symbol "defined"))
+                   (t (absent-reply (elsewhere-text name)))))))))))

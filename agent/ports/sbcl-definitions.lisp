@@ -1,0 +1,395 @@
+;;;; The agent's port to SBCL, continued: what SBCL knows of definitions. Where each is, who refers to
+;;;; what, what classes and generic functions are made of. Nothing here changes anything.
+
+(in-package #:cl-mcp-agent)
+
+;;; Where something is defined. SBCL keeps with each definition the property list that was in effect
+;;; when it was compiled; ours says which request that was and which of its characters.
+
+(implement call-with-origin (origin function)
+  (declare (type function function))
+  (let ((sb-c::*source-plist* origin))
+    (funcall function)))
+
+(defun place-of-source (source)
+  "Return SOURCE, a definition source of SB-INTROSPECT or NIL, as PLACE-OF does. A file counts more than the
+request it was loaded by."
+  (let* ((path (and source (sb-introspect:definition-source-pathname source)))
+         (plist (and source (sb-introspect:definition-source-plist source)))
+         (evaluation (and (consp plist) (ignore-errors (getf plist :evaluation)))))
+    (cond (path
+           (list :file (namestring path)
+                 :position (sb-introspect:definition-source-character-offset source)
+                 :created (sb-introspect:definition-source-file-write-date source)))
+          ((integerp evaluation)
+           (list :evaluation evaluation :start (getf plist :start) :end (getf plist :end)))
+          (t '()))))
+
+(defun function-place (function)
+  "Return the place of FUNCTION, compiled, as the compiler knows it; NIL if it does not."
+  (handler-case
+      (place-of-source (sb-introspect::find-function-definition-source function))
+    (error () '())))
+
+(defun place-with-position (place functions)
+  "Return PLACE, and where it has no position that of the first of FUNCTIONS from the same file: SBCL keeps
+positions with code only, and what is not code has code in it."
+  (if (and (getf place :file) (null (getf place :position)))
+      (or (loop for function in functions
+                for other = (and (functionp function)
+                                 (not (typep function 'generic-function))
+                                 (function-place function))
+                when (and (equal (getf other :file) (getf place :file)) (getf other :position))
+                  return other)
+          place)
+      place))
+
+(defun functions-of-class (class)
+  "List functions that the definition of CLASS has in it."
+  (typecase class
+    (structure-class
+     (let ((description (ignore-errors
+                         (sb-kernel::find-defstruct-description (class-name class) nil))))
+       (when description
+         (loop for name in (append (mapcar (lambda (entry) (if (consp entry) (first entry) entry))
+                                           (sb-kernel::dd-constructors description))
+                                   (list (sb-kernel::dd-predicate-name description)
+                                         (sb-kernel::dd-copier-name description)))
+               when (and name (symbolp name) (fboundp name))
+                 collect (fdefinition name)))))
+    (t
+     (remove nil (mapcar #'sb-mop:slot-definition-initfunction
+                         (ignore-errors (sb-mop:class-direct-slots class)))))))
+
+(implement place-of (object)
+  (let ((place (handler-case (place-of-source (sb-introspect:find-definition-source object))
+                 (error () '()))))
+    (typecase object
+      (method (place-with-position
+               place (list (ignore-errors (sb-pcl::safe-method-fast-function object)))))
+      (class (place-with-position place (functions-of-class object)))
+      (t place))))
+
+(defun named-place (name kind)
+  (handler-case
+      (place-of-source
+       (first (sb-introspect:find-definition-sources-by-name name kind)))
+    (error () '())))
+
+(defun function-definitions (name)
+  "List the definitions of the function called NAME, as DEFINITIONS-NAMED does."
+  (let* ((macro (and (symbolp name) (macro-function name)))
+         (special (and (symbolp name) (special-operator-p name)))
+         (function (and (fboundp name) (not macro) (not special) (fdefinition name)))
+         (compiler-macro (compiler-macro-function name)))
+    (append
+     (cond (special (list (list :special-operator nil '())))
+           (macro (list (list :macro macro (place-of macro))))
+           ((typep function 'generic-function)
+            (cons (list :generic-function function (place-of function))
+                  (loop for method in (sb-mop:generic-function-methods function)
+                        collect (list :method method (place-of method)))))
+           (function (list (list :function function (place-of function)))))
+     (when compiler-macro
+       (list (list :compiler-macro compiler-macro (place-of compiler-macro)))))))
+
+(defun class-kind (class)
+  (cond ((typep class 'structure-class) :structure)
+        ((typep class 'sb-pcl::condition-class) :condition)
+        (t :class)))
+
+(defun other-definitions (symbol)
+  "List what SYMBOL is defined as beside a function, as DEFINITIONS-NAMED does."
+  (let ((class (find-class symbol nil))
+        (kind (variable-kind symbol))
+        (package (find-package (symbol-name symbol))))
+    (append
+     (case kind
+       ((:special :global :alien) (list (list :variable nil (named-place symbol :variable))))
+       (:constant (list (list :constant nil (named-place symbol :constant))))
+       (:symbol-macro (list (list :symbol-macro nil (named-place symbol :symbol-macro)))))
+     (cond ((and class (eq (class-name class) symbol))
+            (list (list (class-kind class) class (place-of class))))
+           ((eq :defined (sb-int:info :type :kind symbol))
+            (list (list :type nil (named-place symbol :type))))
+           ((sb-int:info :typed-structure :info symbol)
+            (list (list :structure nil (named-place symbol :structure)))))
+     (when (sb-int:info :setf :expander symbol)
+       (list (list :setf-expander nil (named-place symbol :setf-expander))))
+     (when (gethash symbol sb-pcl::**method-combinations**)
+       (list (list :method-combination nil (named-place symbol :method-combination))))
+     (when package
+       (list (list :package package (place-of package)))))))
+
+(implement definitions-named (name)
+  (if (symbolp name)
+      (append (function-definitions name) (other-definitions name))
+      (function-definitions name)))
+
+(implement file-text (namestring position limit)
+  (sb-sys:without-interrupts
+    (let ((file (ignore-errors (source-file namestring))))
+      (when (and file (renew-source-file file) (<= 0 position (source-file-size file)))
+        (with-open-file (stream (sb-ext:parse-native-namestring (source-file-native file))
+                                :external-format '(:utf-8 :replacement #\ufffd)
+                                :if-does-not-exist nil)
+          (when (and stream (file-position stream position))
+            (let* ((text (make-string (min limit (source-file-size file))))
+                   (end (read-sequence text stream)))
+              (values (subseq text 0 end)
+                      (+ (source-file-written file) sb-impl::unix-to-universal-time)
+                      (source-file-native file)))))))))
+
+(implement line-of-place (place)
+  (let ((namestring (getf place :file))
+        (position (getf place :position)))
+    (when (and namestring position (main-thread-p))
+      (sb-sys:without-interrupts
+        (let ((file (ignore-errors (source-file namestring))))
+          (and file
+               (renew-source-file file)
+               (<= position (source-file-size file))
+               (or (null (getf place :created))
+                   (<= (+ (source-file-written file) sb-impl::unix-to-universal-time)
+                       (getf place :created)))
+               (line-at file position)))))))
+
+;;; Who refers to what. SBCL keeps with each function what it refers to; there is no index. So the
+;;; functions are looked through, but for SBCL's own, which are ten times as many.
+
+(implement own-package-p (package)
+  (let ((name (package-name package)))
+    (or (null name)
+        (string= name "COMMON-LISP")
+        (string= name "KEYWORD")
+        (and (> (length name) 3) (string= "SB-" name :end2 3)))))
+
+(defun own-method-p (method)
+  "True if METHOD comes with SBCL."
+  (let ((location (ignore-errors (sb-pcl::definition-source method))))
+    (and location
+         (let ((name (sb-c:definition-source-location-namestring location)))
+           (and name (eql 0 (search "SYS:" name)))))))
+
+(sb-ext:defglobal *own-generic-functions* '())
+
+(defun own-generic-functions ()
+  "List the generic functions of SBCL's public packages: user code may have methods on them."
+  (or *own-generic-functions*
+      (setf *own-generic-functions*
+            (let ((found '()))
+              (dolist (package '("COMMON-LISP" "SB-MOP" "SB-GRAY" "SB-EXT") found)
+                (do-external-symbols (symbol package)
+                  (loop for name in (list symbol `(setf ,symbol))
+                        when (and (fboundp name)
+                                  (not (and (symbolp name) (macro-function name)))
+                                  (typep (fdefinition name) 'generic-function))
+                          do (pushnew (fdefinition name) found :test #'eq))))))))
+
+(defun map-users-functions (note)
+  "Call NOTE with each function, macro function and method that is not SBCL's own or the agent's, and the
+compiled code of it."
+  (declare (type function note))
+  (labels ((note-methods (function)
+             (dolist (method (sb-mop:generic-function-methods function))
+               (unless (own-method-p method)
+                 (let ((code (ignore-errors (sb-pcl::safe-method-fast-function method))))
+                   (when code
+                     (funcall note method code))))))
+           (note-function (function)
+             (cond ((typep function 'generic-function) (note-methods function))
+                   (function (funcall note function function))))
+           (note-name (name)
+             (let ((definition (sb-int:find-fdefn name)))
+               (when definition
+                 (note-function (sb-kernel::fdefn-fun definition))))))
+    (dolist (package (list-all-packages))
+      (unless (or (own-package-p package) (eq package #.(find-package "CL-MCP-AGENT")))
+        (do-symbols (symbol package)
+          (when (eq (symbol-package symbol) package)
+            (let ((macro (macro-function symbol)))
+              (cond (macro (note-function macro))
+                    ((fboundp symbol) (note-name symbol))))
+            (when (fboundp `(setf ,symbol))
+              (note-name `(setf ,symbol)))
+            (let ((expander (compiler-macro-function symbol)))
+              (when expander
+                (note-function expander)))))))
+    (mapc #'note-methods (own-generic-functions))))
+
+(defun references-of-code (code)
+  "Return what SBCL has kept of what CODE refers to, or NIL."
+  (let ((function (sb-kernel::%fun-fun code)))
+    (and (typep function 'sb-kernel:simple-fun)
+         (sb-kernel::%simple-fun-xrefs function))))
+
+(defun perhaps-refers-p (references name common)
+  "False if REFERENCES certainly do not have NAME, which is COMMON if the names of SBCL's own table have it."
+  (declare (type simple-vector references) (optimize speed))
+  (or common
+      (if (symbolp name)
+          (find name references :test #'eq)
+          (find name references :test #'equal))))
+
+(implement map-references (function kind name)
+  (declare (type function function))
+  (let ((common (gethash name sb-c::**most-common-xref-names-by-name**)))
+    (map-users-functions
+     (lambda (object code)
+       (let ((references (references-of-code code)))
+         (when (and references (perhaps-refers-p references name common))
+           (let ((count 0))
+             (sb-c::map-packed-xref-data
+              (lambda (other-kind other-name form)
+                (declare (ignore form))
+                (when (and (eq kind other-kind) (equal name other-name))
+                  (incf count)))
+              references)
+             (when (plusp count)
+               (funcall function object
+                        (if (typep object 'method) nil (sb-kernel::%fun-name code))
+                        count)))))))))
+
+(implement references-from (function)
+  (let* ((code (if (typep function 'method)
+                   (ignore-errors (sb-pcl::safe-method-fast-function function))
+                   function))
+         (references (and code (references-of-code code)))
+         (found '()))
+    (flet ((note (kind name)
+             (let ((entry (find-if (lambda (entry)
+                                     (and (eq kind (first entry)) (equal name (second entry))))
+                                   found)))
+               (if entry
+                   (incf (third entry))
+                   (push (list kind name 1) found)))))
+      (when references
+        (sb-c::map-packed-xref-data (lambda (kind name form)
+                                     (declare (ignore form))
+                                     (when (visible-name-p name)
+                                       (note kind name)))
+                                   references))
+      (nreverse found))))
+
+;;; Expanding
+
+(implement expand-everywhere (form)
+  (sb-walker:macroexpand-all form))
+
+;;; Generic functions
+
+(defun specializer-name (specializer)
+  (typecase specializer
+    (sb-mop:eql-specializer `(eql ,(sb-mop:eql-specializer-object specializer)))
+    (class (class-name specializer))
+    (t specializer)))
+
+(implement method-signature (method)
+  (let ((function (sb-mop:method-generic-function method)))
+    (values (and function (sb-mop:generic-function-name function))
+            (method-qualifiers method)
+            (mapcar #'specializer-name (sb-mop:method-specializers method))
+            (sb-mop:method-lambda-list method)
+            (typecase method
+              (sb-mop:standard-reader-method :reads)
+              (sb-mop:standard-writer-method :writes)
+              (t nil)))))
+
+(implement specializer-fits-p (method number object)
+  (let ((specializer (nth number (sb-mop:method-specializers method))))
+    (typecase specializer
+      (sb-mop:eql-specializer (eql object (sb-mop:eql-specializer-object specializer)))
+      (class (typep object specializer))
+      (t t))))
+
+(defun standard-order (methods)
+  "Arrange METHODS as the standard method combination does."
+  (flet ((those (qualifier)
+           (remove-if-not (lambda (method) (equal (method-qualifiers method) (list qualifier)))
+                          methods)))
+    (let ((primary (remove-if #'method-qualifiers methods)))
+      (flet ((marked (methods role)
+               (mapcar (lambda (method) (list method role)) methods)))
+        (append (marked (those :around) :around)
+                (marked (those :before) :before)
+                (marked (and primary (list (first primary))) :primary)
+                (marked (rest primary) :next)
+                (marked (reverse (those :after)) :after))))))
+
+(defun short-order (name options methods)
+  "Arrange METHODS as a method combination of the short form of DEFINE-METHOD-COMBINATION does."
+  (let* ((around (remove-if-not (lambda (method) (equal (method-qualifiers method) '(:around)))
+                                methods))
+         (combined (remove-if-not (lambda (method) (equal (method-qualifiers method) (list name)))
+                                  methods)))
+    (when (member :most-specific-last options)
+      (setf combined (reverse combined)))
+    (append (mapcar (lambda (method) (list method :around)) around)
+            (mapcar (lambda (method) (list method :combined)) combined)
+            (loop for method in methods
+                  unless (or (member method around) (member method combined))
+                    collect (list method :unused)))))
+
+(implement effective-order (function methods)
+  (let* ((combination (sb-mop:generic-function-method-combination function))
+         (name (sb-pcl::method-combination-type-name combination)))
+    (typecase combination
+      (sb-pcl::standard-method-combination
+       (cond ((typep combination 'sb-pcl::short-method-combination)
+              (values name
+                      (short-order name (sb-pcl::method-combination-options combination) methods)
+                      nil))
+             ((typep combination 'sb-pcl::long-method-combination)
+              (values name
+                      (mapcar (lambda (method) (list method :combined)) methods)
+                      (list (sb-mop:compute-effective-method function combination methods))))
+             (t
+              (values name (standard-order methods) nil))))
+      (t
+       (values name (mapcar (lambda (method) (list method :combined)) methods) nil)))))
+
+(implement method-code (method)
+  (ignore-errors (sb-pcl::safe-method-fast-function method)))
+
+(implement all-methods-on-class (class)
+  (remove-duplicates
+   (append (sb-mop:specializer-direct-methods class)
+           (let ((found '()))
+             (sb-pcl::map-specializers
+              (lambda (specializer)
+                (when (and (typep specializer 'sb-mop:eql-specializer)
+                           (eq (class-of (sb-mop:eql-specializer-object specializer)) class))
+                  (setf found (append (sb-mop:specializer-direct-methods specializer) found)))))
+             found))))
+
+;;; Classes
+
+(implement class-precedence (class)
+  (if (sb-mop:class-finalized-p class)
+      (values (sb-mop:class-precedence-list class) t)
+      ;; Computing it, unlike asking for it, leaves the class as it is.
+      (values (ignore-errors (sb-mop:compute-class-precedence-list class)) nil)))
+
+(implement direct-slots (class)
+  (loop for slot in (sb-mop:class-direct-slots class)
+        collect (list :name (sb-mop:slot-definition-name slot)
+                      :initargs (sb-mop:slot-definition-initargs slot)
+                      :initform (if (sb-mop:slot-definition-initfunction slot)
+                                    (list (sb-mop:slot-definition-initform slot))
+                                    '())
+                      :readers (if (typep slot 'sb-pcl::structure-direct-slot-definition)
+                                   (remove nil (list (sb-pcl::slot-definition-defstruct-accessor-symbol
+                                                      slot)))
+                                   (sb-mop:slot-definition-readers slot))
+                      :writers (sb-mop:slot-definition-writers slot)
+                      :type (sb-mop:slot-definition-type slot)
+                      :allocation (sb-mop:slot-definition-allocation slot)
+                      :documentation (if (typep slot 'sb-mop:standard-direct-slot-definition)
+                                         (documentation slot t)
+                                         nil))))
+
+(implement direct-default-initargs (class)
+  (loop for (initarg form) in (ignore-errors (sb-mop:class-direct-default-initargs class))
+        collect (list initarg form)))
+
+(define-missing-operations)

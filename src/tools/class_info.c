@@ -1,0 +1,238 @@
+/*
+ * class-info and find-methods: what a class is made of, and which methods there are.
+ */
+#include <string.h>
+
+#include "base/text.h"
+#include "tools/look_up.h"
+
+static void add_line(struct strbuf *out, const char *heading, const struct sexp *names)
+{
+    strbuf_addf(out, "\n%s: ", heading);
+    if (sexp_count(names) == 0)
+        strbuf_adds(out, "(none)");
+    look_up_add_list(out, names, " ");
+}
+
+/* "initarg :X, initform 1": the options of a slot in one class. */
+static void add_options(struct strbuf *out, const struct sexp *slot)
+{
+    static const struct {
+        const char *key, *label;
+        bool is_list;
+    } options[] = {
+        {"initargs", "initarg ", true}, {"initform", "initform ", false}, {"readers", "reader ", true}, {"writers", "writer ", true}, {"type", "type ", false}, {"allocation", "allocation ", false},
+    };
+    bool is_first = true;
+    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
+        const struct sexp *value = sexp_get(slot, 1, options[i].key);
+        if (sexp_is_nil(value))
+            continue;
+        strbuf_adds(out, is_first ? "" : ", ");
+        strbuf_adds(out, options[i].label);
+        if (options[i].is_list)
+            look_up_add_list(out, value, " ");
+        else
+            look_up_add(out, value);
+        is_first = false;
+    }
+    if (is_first)
+        strbuf_adds(out, "no options");
+    size_t len;
+    const char *documentation = sexp_string(sexp_get(slot, 1, "documentation"), &len);
+    if (documentation != NULL) {
+        strbuf_addc(out, '\n');
+        text_add_indented(out, documentation, len, "      ");
+    }
+}
+
+/* (NAME SLOT ...): the slot in each class that has one of the name, the most specific first. */
+static void add_slot(struct strbuf *out, const struct sexp *slot, const char *class, size_t class_len)
+{
+    strbuf_adds(out, "\n  ");
+    look_up_add(out, sexp_nth(slot, 0));
+    for (size_t i = 1; i < sexp_count(slot); i++) {
+        size_t len;
+        const char *origin = sexp_string(sexp_get(sexp_nth(slot, i), 1, "origin"), &len);
+        bool is_own = origin != NULL && class != NULL && len == class_len && memcmp(origin, class, len) == 0;
+        strbuf_adds(out, "\n    ");
+        if (!is_own)
+            strbuf_addf(out, "from %s: ", origin == NULL ? "?" : origin);
+        add_options(out, sexp_nth(slot, i));
+    }
+}
+
+static void on_class(struct tool_call *call, const struct outcome *o)
+{
+    if (call_report_failed_look(call, o))
+        return;
+    const struct sexp *r = o->reply;
+    struct strbuf *out = &call->text;
+    size_t len, documentation_len;
+    const char *name = sexp_string(sexp_get(r, 2, "name"), &len);
+    const char *documentation = sexp_string(sexp_get(r, 2, "documentation"), &documentation_len);
+    look_up_add(out, sexp_get(r, 2, "name"));
+    strbuf_adds(out, " is a ");
+    look_up_add(out, sexp_get(r, 2, "kind"));
+    look_up_add_place(out, sexp_get(r, 2, "place"), 0);
+    strbuf_addc(out, '.');
+    if (documentation != NULL) {
+        strbuf_addc(out, '\n');
+        text_add_indented(out, documentation, documentation_len, "  ");
+    }
+    strbuf_adds(out, "\nMetaclass: ");
+    look_up_add(out, sexp_get(r, 2, "metaclass"));
+    add_line(out, "Direct superclasses", sexp_get(r, 2, "supers"));
+    add_line(out, "Direct subclasses", sexp_get(r, 2, "subclasses"));
+    size_t subclasses = (size_t)sexp_integer(sexp_get(r, 2, "subclass-count"), 0);
+    if (subclasses > sexp_count(sexp_get(r, 2, "subclasses")))
+        strbuf_addf(out, " … %zu in all", subclasses);
+    if (sexp_count(sexp_get(r, 2, "precedence")) == 0)
+        strbuf_adds(out, "\nPrecedence list: (not known: a superclass is not defined yet)");
+    else
+        add_line(out, "Precedence list", sexp_get(r, 2, "precedence"));
+    if (sexp_is_nil(sexp_get(r, 2, "final")))
+        strbuf_adds(out, "\nThe class is not finalized yet; its first instance finalizes it.");
+    const struct sexp *slots = sexp_get(r, 2, "slots");
+    size_t total = (size_t)sexp_integer(sexp_get(r, 2, "total"), 0);
+    strbuf_addf(out, "\nSlots (%zu):", total);
+    for (size_t i = 0; i < sexp_count(slots); i++)
+        add_slot(out, sexp_nth(slots, i), name, len);
+    if (total > 0)
+        look_up_add_rest(call, sexp_count(slots), total);
+    const struct sexp *initargs = sexp_get(r, 2, "initargs");
+    for (size_t i = 0; i < sexp_count(initargs); i++) {
+        const struct sexp *initarg = sexp_nth(initargs, i);
+        strbuf_adds(out, i == 0 ? "\nDefault initargs: " : ", ");
+        look_up_add(out, sexp_nth(initarg, 0));
+        strbuf_addc(out, ' ');
+        look_up_add(out, sexp_nth(initarg, 1));
+        strbuf_adds(out, " (");
+        look_up_add(out, sexp_nth(initarg, 2));
+        strbuf_addc(out, ')');
+    }
+    strbuf_adds(out, "\nMethods that specialize on it: ");
+    text_add_grouped(out, (uint64_t)sexp_integer(sexp_get(r, 2, "methods"), 0));
+    call_finish(call);
+}
+
+static void class_info(struct tool_call *call)
+{
+    struct session *s = call_session(call);
+    if (s == NULL)
+        return;
+    struct strbuf request;
+    strbuf_init(&request, 0);
+    sexp_write_symbol(&request, "class-info");
+    call_write_string(call, &request, "class");
+    call_write_string(call, &request, "package");
+    look_up_write_range(call, &request, LOOK_UP_LIMIT);
+    look_up(call, s, &request, on_class);
+    strbuf_fini(&request);
+}
+
+static void on_methods(struct tool_call *call, const struct outcome *o)
+{
+    if (call_report_failed_look(call, o))
+        return;
+    const struct sexp *methods = sexp_get(o->reply, 2, "methods");
+    size_t total = (size_t)sexp_integer(sexp_get(o->reply, 2, "total"), 0);
+    bool is_class = call_has(call, "class");
+    if (total == 0) {
+        strbuf_adds(&call->text, "No methods ");
+        strbuf_adds(&call->text, is_class ? "specialize on " : "of ");
+        look_up_add(&call->text, sexp_get(o->reply, 2, "name"));
+        strbuf_addc(&call->text, '.');
+    } else {
+        text_add_count(&call->text, total, "method");
+        strbuf_adds(&call->text, is_class ? " on " : " of ");
+        look_up_add(&call->text, sexp_get(o->reply, 2, "name"));
+        if (!is_class) {
+            strbuf_addc(&call->text, ' ');
+            look_up_add(&call->text, sexp_get(o->reply, 2, "arguments"));
+            strbuf_adds(&call->text, ", method combination ");
+            look_up_add(&call->text, sexp_get(o->reply, 2, "combination"));
+        }
+        strbuf_addc(&call->text, ':');
+    }
+    for (size_t i = 0; i < sexp_count(methods); i++) {
+        const struct sexp *method = sexp_nth(methods, i);
+        strbuf_adds(&call->text, "\n  ");
+        look_up_add(&call->text, sexp_nth(method, 0));
+        if (!sexp_is_nil(sexp_get(method, 2, "slot"))) {
+            strbuf_adds(&call->text, ", ");
+            look_up_add(&call->text, sexp_get(method, 2, "slot"));
+        } else {
+            strbuf_adds(&call->text, ", arguments ");
+            look_up_add(&call->text, sexp_nth(method, 1));
+        }
+        look_up_add_place(&call->text, method, 2);
+    }
+    if (total > 0)
+        look_up_add_rest(call, sexp_count(methods), total);
+    call_finish(call);
+}
+
+static void find_methods(struct tool_call *call)
+{
+    if (call_has(call, "class") == call_has(call, "generic-function")) {
+        call_answer(call, true, "Give either class or generic-function.");
+        return;
+    }
+    struct session *s = call_session(call);
+    if (s == NULL)
+        return;
+    size_t len;
+    const char *function = call_string(call, "generic-function", &len);
+    struct strbuf request;
+    strbuf_init(&request, 0);
+    sexp_write_symbol(&request, "find-methods");
+    call_write_string(call, &request, "class");
+    if (function != NULL) {
+        sexp_write_symbol(&request, "function");
+        sexp_write_string(&request, function, len);
+    }
+    call_write_string(call, &request, "package");
+    look_up_write_flag(call, &request, "include-inherited", "inherited");
+    look_up_write_range(call, &request, LOOK_UP_LIMIT);
+    look_up(call, s, &request, on_methods);
+    strbuf_fini(&request);
+}
+
+const struct tool tool_class_info = {
+    .name = "class-info",
+    .title = "What a class is made of",
+    .description = "Metaclass, superclasses, subclasses, precedence list and slots with all their options of a class, structure or condition.",
+    .toolset = TOOLSET_FULL,
+    .is_read_only = true,
+    .is_idempotent = true,
+    .arguments =
+        {
+            {.name = "class", .type = ARGUMENT_STRING, .is_required = true, .description = "Name of the class, with or without package prefix."},
+            PACKAGE_ARGUMENT,
+            LIMIT_ARGUMENT,
+            FROM_ARGUMENT,
+            SESSION_ARGUMENT,
+        },
+    .run = class_info,
+};
+
+const struct tool tool_find_methods = {
+    .name = "find-methods",
+    .title = "Find methods",
+    .description = "The methods of a generic function, or those that specialize on a class, with qualifiers, specializers and source.",
+    .toolset = TOOLSET_FULL,
+    .is_read_only = true,
+    .is_idempotent = true,
+    .arguments =
+        {
+            {.name = "class", .type = ARGUMENT_STRING, .description = "Name of the class; or give generic-function."},
+            {.name = "generic-function", .type = ARGUMENT_STRING, .description = "Name of the function, or (setf name)."},
+            PACKAGE_ARGUMENT,
+            {.name = "include-inherited", .type = ARGUMENT_BOOLEAN, .description = "For a class: those on its superclasses too."},
+            LIMIT_ARGUMENT,
+            FROM_ARGUMENT,
+            SESSION_ARGUMENT,
+        },
+    .run = find_methods,
+};

@@ -1,0 +1,229 @@
+/*
+ * who-calls and its like, and list-callees: who refers to a name, and what a function refers to.
+ */
+#include <string.h>
+
+#include "base/text.h"
+#include "tools/look_up.h"
+
+/* One row for each tool that asks who. */
+static const struct relation {
+    const char *tool, *kind; /* of the agent's operation find-references */
+    const char *who;         /* one of those found */
+    const char *of;          /* before the name */
+    const char *none;        /* when nothing is found, after the name */
+    const char *recorded;    /* what of it the Lisp knows */
+} relations[] = {
+    {"who-calls", "calls", "caller", "of", "Calls of %s are not recorded anywhere.",
+     "Recorded are calls by name, also of inlined functions and as #'%s, in functions, methods and macros; not those in forms that were evaluated and defined nothing, nor by "
+     "a name that is put together while the program runs, nor in the Lisp itself."},
+    {"who-references", "references", "reader", "of", "Nothing is recorded to read %s.",
+     "Recorded are reads of special and global variables and constants in functions, methods and macros; not those in forms that were evaluated and defined nothing, nor in the Lisp itself. A constant whose "
+     "value is a number or a character may have been put in its place."},
+    {"who-binds", "binds", "binder", "of", "Nothing is recorded to bind %s.",
+     "Recorded are bindings of special variables in functions, methods and macros; not those in forms that were evaluated and defined nothing, nor in the Lisp itself."},
+    {"who-sets", "sets", "setter", "of", "Nothing is recorded to set %s.",
+     "Recorded are assignments of special and global variables in functions, methods and macros; not those in forms that were evaluated and defined nothing, nor in the Lisp itself."},
+    {"who-macroexpands", "macroexpands", "user", "of the macro", "Nothing is recorded to use the macro %s.",
+     "Recorded are uses in functions, methods and macros; not those in forms that were evaluated and defined nothing, nor in the Lisp itself, nor the defining macros of the top level such as DEFUN."},
+    {"who-specializes", "specializes", "method", "on", "No method specializes on %s or on one of its objects.", ""},
+};
+
+static const struct relation *relation_of(const struct tool_call *call)
+{
+    for (size_t i = 0; i < sizeof relations / sizeof relations[0]; i++)
+        if (strcmp(relations[i].tool, call->tool->name) == 0)
+            return &relations[i];
+    return &relations[0];
+}
+
+static bool has_meaning(const struct sexp *reply, const char *word)
+{
+    const struct sexp *meanings = sexp_get(reply, 2, "meanings");
+    for (size_t i = 0; i < sexp_count(meanings); i++)
+        if (sexp_is_symbol(sexp_nth(meanings, i), word))
+            return true;
+    return false;
+}
+
+static bool is_class(const struct sexp *reply)
+{
+    return has_meaning(reply, "class") || has_meaning(reply, "structure") || has_meaning(reply, "condition");
+}
+
+/* What was asked of the name does not fit what it is. NULL: it does. */
+static const char *mismatch(const struct relation *r, const struct sexp *reply)
+{
+    bool is_macro = has_meaning(reply, "macro");
+    if (strcmp(r->kind, "calls") == 0)
+        return is_macro ? "It is a macro: who-macroexpands says who uses it." : has_meaning(reply, "special-operator") ? "It is a special operator, which is not recorded." : NULL;
+    if (strcmp(r->kind, "macroexpands") == 0)
+        return is_macro ? NULL : "It is not a macro.";
+    if (strcmp(r->kind, "specializes") == 0)
+        return is_class(reply) ? NULL : "It is not the name of a class.";
+    return has_meaning(reply, "variable") || has_meaning(reply, "constant") ? NULL : "It is not a special variable or a constant; references to local variables are not recorded.";
+}
+
+static void add_nothing(struct strbuf *out, const struct relation *r, const struct sexp *reply)
+{
+    const char *name = sexp_string(sexp_get(reply, 2, "name"), NULL);
+    const char *why = mismatch(r, reply);
+    if (name == NULL)
+        return;
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+    strbuf_addf(out, r->none, name);
+    if (why != NULL || r->recorded[0] != '\0')
+        strbuf_addc(out, '\n');
+    if (why != NULL)
+        strbuf_adds(out, why);
+    else
+        strbuf_addf(out, r->recorded, name);
+#pragma GCC diagnostic pop
+    if (sexp_string(sexp_get(reply, 2, "near"), NULL) != NULL)
+        strbuf_addc(out, '\n');
+    look_up_add(out, sexp_get(reply, 2, "near"));
+}
+
+static void on_references(struct tool_call *call, const struct outcome *o)
+{
+    if (call_report_failed_look(call, o))
+        return;
+    const struct relation *r = relation_of(call);
+    const struct sexp *found = sexp_get(o->reply, 2, "references");
+    size_t total = (size_t)sexp_integer(sexp_get(o->reply, 2, "total"), 0);
+    size_t count = (size_t)sexp_integer(sexp_get(o->reply, 2, "count"), 0);
+    if (total == 0) {
+        add_nothing(&call->text, r, o->reply);
+        call_finish(call);
+        return;
+    }
+    text_add_count(&call->text, total, r->who);
+    strbuf_addf(&call->text, " %s ", r->of);
+    look_up_add(&call->text, sexp_get(o->reply, 2, "name"));
+    if (count > total)
+        strbuf_addf(&call->text, ", at %zu places", count);
+    strbuf_addc(&call->text, ':');
+    for (size_t i = 0; i < sexp_count(found); i++) {
+        const struct sexp *entry = sexp_nth(found, i);
+        int64_t times = sexp_integer(sexp_nth(entry, 1), 1);
+        strbuf_adds(&call->text, "\n  ");
+        look_up_add(&call->text, sexp_nth(entry, 0));
+        if (times > 1)
+            strbuf_addf(&call->text, " (%lld times)", (long long)times);
+        look_up_add_place(&call->text, entry, 2);
+    }
+    look_up_add_rest(call, sexp_count(found), total);
+    if (!sexp_is_nil(sexp_get(o->reply, 2, "own")) && strcmp(r->kind, "specializes") != 0)
+        strbuf_adds(&call->text, "\nFunctions of the Lisp itself are left out.");
+    call_finish(call);
+}
+
+static void who(struct tool_call *call)
+{
+    struct session *s = call_session(call);
+    if (s == NULL)
+        return;
+    const struct relation *r = relation_of(call);
+    struct strbuf request;
+    strbuf_init(&request, 0);
+    sexp_write_symbol(&request, "find-references");
+    sexp_write_symbol(&request, "kind");
+    sexp_write_string(&request, r->kind, strlen(r->kind));
+    call_write_string(call, &request, "name");
+    call_write_string(call, &request, "package");
+    look_up_write_range(call, &request, LOOK_UP_LIMIT);
+    look_up(call, s, &request, on_references);
+    strbuf_fini(&request);
+}
+
+/* "WHEN (2 times), LOOP"; nothing for none. */
+static void add_names(struct strbuf *out, const char *heading, const struct sexp *entries)
+{
+    if (sexp_count(entries) == 0)
+        return;
+    strbuf_addf(out, "\n%s: ", heading);
+    for (size_t i = 0; i < sexp_count(entries); i++) {
+        const struct sexp *entry = sexp_nth(entries, i);
+        if (i > 0)
+            strbuf_adds(out, ", ");
+        look_up_add(out, sexp_nth(entry, 0));
+        if (sexp_integer(sexp_nth(entry, 1), 1) > 1)
+            strbuf_addf(out, " (%lld times)", (long long)sexp_integer(sexp_nth(entry, 1), 1));
+    }
+}
+
+static void on_callees(struct tool_call *call, const struct outcome *o)
+{
+    if (call_report_failed_look(call, o))
+        return;
+    const struct sexp *calls = sexp_get(o->reply, 2, "calls");
+    size_t total = (size_t)sexp_integer(sexp_get(o->reply, 2, "total"), 0);
+    int64_t methods = sexp_integer(sexp_get(o->reply, 2, "methods"), 1);
+    const char *kind = sexp_string(sexp_get(o->reply, 2, "kind"), NULL);
+    strbuf_addf(&call->text, "The %s ", kind == NULL ? "function" : kind);
+    look_up_add(&call->text, sexp_get(o->reply, 2, "name"));
+    if (kind != NULL && strcmp(kind, "generic function") == 0) {
+        strbuf_adds(&call->text, " (");
+        text_add_count(&call->text, (uint64_t)methods, "method");
+        strbuf_addc(&call->text, ')');
+    }
+    if (total == 0) {
+        strbuf_adds(&call->text, " calls nothing by name, as far as is recorded. What is open-coded may not be.");
+    } else {
+        strbuf_adds(&call->text, " calls ");
+        text_add_count(&call->text, total, "function");
+        strbuf_addc(&call->text, ':');
+    }
+    for (size_t i = 0; i < sexp_count(calls); i++) {
+        const struct sexp *entry = sexp_nth(calls, i);
+        int64_t times = sexp_integer(sexp_nth(entry, 1), 1);
+        strbuf_adds(&call->text, "\n  ");
+        look_up_add(&call->text, sexp_nth(entry, 0));
+        if (times > 1)
+            strbuf_addf(&call->text, " (%lld times)", (long long)times);
+        if (!sexp_is_nil(sexp_get(entry, 2, "undefined")))
+            strbuf_adds(&call->text, " [undefined]");
+        look_up_add_place(&call->text, entry, 2);
+    }
+    if (total > 0)
+        look_up_add_rest(call, sexp_count(calls), total);
+    add_names(&call->text, "Macros", sexp_get(o->reply, 2, "macroexpands"));
+    add_names(&call->text, "Variables and constants", sexp_get(o->reply, 2, "references"));
+    call_finish(call);
+}
+
+static void list_callees(struct tool_call *call)
+{
+    struct session *s = call_session(call);
+    if (s == NULL)
+        return;
+    struct strbuf request;
+    strbuf_init(&request, 0);
+    sexp_write_symbol(&request, "list-callees");
+    call_write_string(call, &request, "name");
+    call_write_string(call, &request, "package");
+    look_up_write_range(call, &request, LOOK_UP_LIMIT);
+    look_up(call, s, &request, on_callees);
+    strbuf_fini(&request);
+}
+
+#define CROSS_REFERENCE(symbol, its_name, its_title, its_description, its_run)                                 \
+    const struct tool symbol = {                                                                               \
+        .name = its_name,                                                                                      \
+        .title = its_title,                                                                                    \
+        .description = its_description,                                                                        \
+        .toolset = TOOLSET_FULL,                                                                               \
+        .is_read_only = true,                                                                                  \
+        .is_idempotent = true,                                                                                 \
+        .arguments = {NAME_ARGUMENT, PACKAGE_ARGUMENT, LIMIT_ARGUMENT, FROM_ARGUMENT, SESSION_ARGUMENT},      \
+        .run = its_run,                                                                                        \
+    }
+
+CROSS_REFERENCE(tool_who_calls, "who-calls", "Who calls a function", "Functions, methods and macros that call a function, each with its source.", who);
+CROSS_REFERENCE(tool_who_references, "who-references", "Who reads a variable", "Functions, methods and macros that read a special variable or a constant, each with its source.", who);
+CROSS_REFERENCE(tool_who_binds, "who-binds", "Who binds a variable", "Functions, methods and macros that bind a special variable, each with its source.", who);
+CROSS_REFERENCE(tool_who_sets, "who-sets", "Who sets a variable", "Functions, methods and macros that set a special variable, each with its source.", who);
+CROSS_REFERENCE(tool_who_macroexpands, "who-macroexpands", "Who uses a macro", "Functions, methods and macros in which a macro is used, each with its source.", who);
+CROSS_REFERENCE(tool_who_specializes, "who-specializes", "Who specializes on a class", "Methods that specialize on a class or on one of its objects, each with its source.", who);
+CROSS_REFERENCE(tool_list_callees, "list-callees", "What a function calls", "Functions that a function, its methods or a macro calls, and which macros, variables and constants are used in it.", list_callees);

@@ -1,0 +1,153 @@
+/*
+ * explain-dispatch: which methods a call would run, in which order, or why none would. Its arguments are evaluated, in a copy that
+ * is thrown away.
+ */
+#include <string.h>
+
+#include "base/text.h"
+#include "tools/look_up.h"
+
+static void add_arguments(struct strbuf *out, const struct sexp *arguments)
+{
+    for (size_t i = 0; i < sexp_count(arguments); i++) {
+        const struct sexp *argument = sexp_nth(arguments, i);
+        strbuf_adds(out, "\n  ");
+        look_up_add(out, sexp_nth(argument, 0));
+        strbuf_adds(out, " = ");
+        look_up_add(out, sexp_nth(argument, 2));
+        strbuf_adds(out, " (");
+        look_up_add(out, sexp_nth(argument, 1));
+        strbuf_addc(out, ')');
+    }
+}
+
+/* What a method's place in the order means. */
+static const char *role_text(const char *role, bool has_around)
+{
+    static const struct {
+        const char *role, *text, *under_around;
+    } roles[] = {
+        {"AROUND", "around the rest; the rest runs if it calls CALL-NEXT-METHOD", NULL},
+        {"BEFORE", "before", NULL},
+        {"PRIMARY", "primary; its values are those of the call", "primary; its values go to the method around it"},
+        {"NEXT", "next method; runs if the one before it calls CALL-NEXT-METHOD", NULL},
+        {"AFTER", "after", NULL},
+        {"COMBINED", "its value is combined with the others", NULL},
+        {"UNUSED", "not used by this method combination", NULL},
+    };
+    for (size_t i = 0; i < sizeof roles / sizeof roles[0]; i++)
+        if (role != NULL && strcmp(roles[i].role, role) == 0)
+            return has_around && roles[i].under_around != NULL ? roles[i].under_around : roles[i].text;
+    return "";
+}
+
+static void add_order(struct strbuf *out, const struct sexp *order)
+{
+    bool has_around = false;
+    for (size_t i = 0; i < sexp_count(order); i++) {
+        const struct sexp *method = sexp_nth(order, i);
+        const char *role = sexp_string(sexp_get(method, 1, "role"), NULL);
+        strbuf_addf(out, "\n%zu. ", i + 1);
+        look_up_add(out, sexp_nth(method, 0));
+        strbuf_addf(out, ": %s;", role_text(role, has_around));
+        look_up_add_place(out, method, 1);
+        if (out->bytes[out->len - 1] == ';')
+            out->bytes[--out->len] = '\0';
+        has_around = has_around || (role != NULL && strcmp(role, "AROUND") == 0);
+    }
+}
+
+/* Each method and the arguments that do not fit it. */
+static void add_misfits(struct strbuf *out, const struct sexp *methods, const struct sexp *arguments)
+{
+    for (size_t i = 0; i < sexp_count(methods); i++) {
+        const struct sexp *method = sexp_nth(methods, i);
+        const struct sexp *numbers = sexp_get(method, 1, "misfits");
+        strbuf_adds(out, "\n- ");
+        look_up_add(out, sexp_nth(method, 0));
+        for (size_t k = 0; k < sexp_count(numbers); k++) {
+            const struct sexp *argument = sexp_nth(arguments, (size_t)sexp_integer(sexp_nth(numbers, k), 0));
+            strbuf_adds(out, k == 0 ? ": does not fit " : ", ");
+            look_up_add(out, sexp_nth(argument, 0));
+        }
+        if (sexp_count(numbers) > 0)
+            strbuf_addc(out, ';');
+        look_up_add_place(out, method, 1);
+        if (out->bytes[out->len - 1] == ';')
+            out->bytes[--out->len] = '\0';
+    }
+}
+
+static void on_explained(struct tool_call *call, const struct outcome *o)
+{
+    if (call_report_failed_look(call, o))
+        return;
+    struct strbuf *out = &call->text;
+    const struct sexp *arguments = sexp_get(o->reply, 2, "arguments");
+    const struct sexp *order = sexp_get(o->reply, 2, "order");
+    const struct sexp *misfits = sexp_get(o->reply, 2, "misfits");
+    size_t methods = (size_t)sexp_integer(sexp_get(o->reply, 2, "methods"), 0);
+    look_up_add(out, sexp_get(o->reply, 2, "name"));
+    if (sexp_get(o->reply, 2, "function") != NULL) {
+        strbuf_adds(out, " is an ordinary function ");
+        look_up_add(out, sexp_get(o->reply, 2, "function"));
+        look_up_add_place(out, sexp_get(o->reply, 2, "place"), 0);
+        call_answer(call, false, ": every call runs it.");
+        return;
+    }
+    strbuf_adds(out, " is a generic function with ");
+    text_add_count(out, methods, "method");
+    strbuf_adds(out, ", called with:");
+    add_arguments(out, arguments);
+    if (sexp_count(order) > 0) {
+        strbuf_addf(out, "\nMethod combination ");
+        look_up_add(out, sexp_get(o->reply, 2, "combination"));
+        strbuf_addf(out, ". %s:", sexp_count(order) == 1 ? "One method applies" : "These apply and run in this order");
+        add_order(out, order);
+        if (sexp_string(sexp_get(o->reply, 2, "form"), NULL) != NULL) {
+            strbuf_adds(out, "\nThe method combination calls them by this form:\n");
+            look_up_add(out, sexp_get(o->reply, 2, "form"));
+        }
+    } else if (methods == 0) {
+        strbuf_adds(out, "\nIt has no methods: NO-APPLICABLE-METHOD would be called.");
+    } else {
+        strbuf_adds(out, "\nNo method applies: NO-APPLICABLE-METHOD would be called. There are:");
+        add_misfits(out, misfits, arguments);
+        if (sexp_count(misfits) < methods)
+            strbuf_addf(out, "\n… %zu more; find-methods shows them", methods - sexp_count(misfits));
+    }
+    call_finish(call);
+}
+
+static void run(struct tool_call *call)
+{
+    struct session *s = call_session(call);
+    if (s == NULL)
+        return;
+    size_t len;
+    const char *form = call_string(call, "form", &len);
+    struct strbuf request;
+    strbuf_init(&request, 0);
+    sexp_write_symbol(&request, "explain-dispatch");
+    sexp_write_symbol(&request, "code");
+    sexp_write_string(&request, form, len);
+    call_write_string(call, &request, "package");
+    call_enter(call, s, &(struct operation_options){.request = &request, .what = form}, 0, false, on_explained);
+    strbuf_fini(&request);
+}
+
+const struct tool tool_explain_dispatch = {
+    .name = "explain-dispatch",
+    .title = "Explain a call's dispatch",
+    .description = "Which methods a call would run and in which order, or why none applies. Its arguments are evaluated, in a copy, so that nothing changes.",
+    .toolset = TOOLSET_FULL,
+    .is_read_only = true,
+    .is_idempotent = true,
+    .arguments =
+        {
+            {.name = "form", .type = ARGUMENT_STRING, .is_required = true, .description = "The call, for example (area (make-circle 1))."},
+            {.name = "package", .type = ARGUMENT_STRING, .description = "Package to read it in."},
+            SESSION_ARGUMENT,
+        },
+    .run = run,
+};

@@ -1,0 +1,187 @@
+/*
+ * find-definition: the source text of every definition of a name. What comes from a file the Lisp sends; what the session has
+ * evaluated is in its journal, and the Lisp says which part of which evaluation it was.
+ */
+#include <ctype.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "base/utf8.h"
+#include "session/journal.h"
+#include "tools/look_up.h"
+
+#define DEFINITIONS_SHOWN 20
+
+static const struct journal_entry *find_entry(const struct journal *journal, int64_t evaluation)
+{
+    for (size_t i = journal->count; i > 0; i--)
+        if (journal_at(journal, i - 1)->evaluation == (uint64_t)evaluation)
+            return journal_at(journal, i - 1);
+    return NULL;
+}
+
+/* The byte at which character number ${n} begins. */
+static size_t byte_of(const char *text, size_t len, int64_t n)
+{
+    size_t at = 0;
+    for (; at < len && n > 0; n--) {
+        do
+            at++;
+        while (at < len && ((unsigned char)text[at] & 0xC0) == 0x80);
+    }
+    return at;
+}
+
+static bool is_blank(char c)
+{
+    return isspace((unsigned char)c) != 0;
+}
+
+static void add_evaluated(struct tool_call *call, struct session *s, const struct sexp *definition, int64_t evaluation)
+{
+    const struct journal_entry *entry = find_entry(session_journal(s), evaluation);
+    if (entry == NULL) {
+        strbuf_adds(&call->text, "(the text of that evaluation is no longer kept)");
+        return;
+    }
+    size_t start = byte_of(entry->code, entry->code_len, sexp_integer(sexp_get(definition, 0, "start"), 0));
+    size_t end = byte_of(entry->code, entry->code_len, sexp_integer(sexp_get(definition, 0, "end"), INT64_MAX));
+    while (start < end && is_blank(entry->code[start]))
+        start++;
+    while (end > start && is_blank(entry->code[end - 1]))
+        end--;
+    look_up_add_text(call, s, entry->code + start, end > start ? end - start : 0);
+}
+
+/* The implementation's own sources are named by a logical pathname, and seldom installed. */
+static bool is_of_the_lisp(const char *file)
+{
+    return strncmp(file, "SYS:", 4) == 0;
+}
+
+static void add_from_file(struct tool_call *call, struct session *s, const struct sexp *definition)
+{
+    const char *file = sexp_string(sexp_get(definition, 0, "file"), NULL);
+    size_t len;
+    const char *text = sexp_string(sexp_get(definition, 0, "text"), &len);
+    const struct sexp *lines = sexp_get(definition, 0, "lines");
+    if (!sexp_is_nil(sexp_get(definition, 0, "missing")))
+        strbuf_adds(&call->text, is_of_the_lisp(file) ? "(part of the Lisp itself, whose sources are not installed here)" : "(the file cannot be read)");
+    else if (!sexp_is_nil(sexp_get(definition, 0, "changed")) && text == NULL)
+        strbuf_adds(&call->text, "(the file was changed after it was loaded, and has no such definition any more)");
+    else if (text == NULL)
+        strbuf_adds(&call->text, "(where in the file is not known: it may be written by a macro)");
+    else {
+        if (!sexp_is_nil(sexp_get(definition, 0, "changed")))
+            strbuf_adds(&call->text, "(the file was changed after it was loaded; this stands there now)\n");
+        look_up_add_text(call, s, text, len);
+        if (!sexp_is_nil(sexp_get(definition, 0, "cut")))
+            strbuf_adds(&call->text, "\n[… the file has the rest …]");
+    }
+    for (size_t i = 0; i < sexp_count(lines); i++)
+        strbuf_addf(&call->text, "%s%lld", i == 0 ? "\n(another form for it may be the one that was loaded, at line " : ", ", (long long)sexp_integer(sexp_nth(lines, i), 0));
+    if (sexp_count(lines) > 0)
+        strbuf_addc(&call->text, ')');
+}
+
+static bool is_same(const struct sexp *a, const struct sexp *b, const char *key)
+{
+    const struct sexp *one = sexp_get(a, 0, key), *two = sexp_get(b, 0, key);
+    const char *text = sexp_string(one, NULL), *other = sexp_string(two, NULL);
+    if (text != NULL || other != NULL)
+        return text != NULL && other != NULL && strcmp(text, other) == 0;
+    return sexp_integer(one, -1) == sexp_integer(two, -1);
+}
+
+/* Accessors and their methods are defined by the form of their class: the text of a form is shown once. */
+static bool is_shown(const struct sexp *definitions, size_t n)
+{
+    const struct sexp *definition = sexp_nth(definitions, n);
+    if (sexp_get(definition, 0, "evaluation") == NULL && sexp_get(definition, 0, "line") == NULL)
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        const struct sexp *other = sexp_nth(definitions, i);
+        if (is_same(definition, other, "evaluation") && is_same(definition, other, "start") && is_same(definition, other, "file") && is_same(definition, other, "line"))
+            return true;
+    }
+    return false;
+}
+
+static void add_definition(struct tool_call *call, struct session *s, const struct sexp *definitions, size_t n)
+{
+    const struct sexp *definition = sexp_nth(definitions, n);
+    int64_t evaluation = sexp_integer(sexp_get(definition, 0, "evaluation"), 0);
+    const char *kind = sexp_string(sexp_get(definition, 0, "kind"), NULL);
+    strbuf_adds(&call->text, "\n\n[");
+    look_up_add(&call->text, sexp_get(definition, 0, "kind"));
+    strbuf_adds(&call->text, "] ");
+    look_up_add(&call->text, sexp_get(definition, 0, "name"));
+    look_up_add_place(&call->text, definition, 0);
+    strbuf_addc(&call->text, '\n');
+    if (is_shown(definitions, n))
+        strbuf_adds(&call->text, "(a form shown above)");
+    else if (evaluation > 0)
+        add_evaluated(call, s, definition, evaluation);
+    else if (sexp_get(definition, 0, "file") != NULL)
+        add_from_file(call, s, definition);
+    else if (kind != NULL && strcmp(kind, "GENERIC-FUNCTION") == 0)
+        strbuf_adds(&call->text, "(no form of its own: its first method made it)");
+    else
+        strbuf_adds(&call->text, "(where it was defined is not recorded)");
+}
+
+static void on_definitions(struct tool_call *call, const struct outcome *o)
+{
+    if (call_report_failed_look(call, o))
+        return;
+    const struct sexp *definitions = sexp_get(o->reply, 2, "definitions");
+    size_t total = (size_t)sexp_integer(sexp_get(o->reply, 2, "total"), 0);
+    look_up_add(&call->text, sexp_get(o->reply, 2, "name"));
+    strbuf_adds(&call->text, " has ");
+    text_add_count(&call->text, total, "definition");
+    strbuf_addc(&call->text, ':');
+    for (size_t i = 0; i < sexp_count(definitions); i++)
+        add_definition(call, o->session, definitions, i);
+    look_up_add_rest(call, sexp_count(definitions), total);
+    call_finish(call);
+}
+
+static void run(struct tool_call *call)
+{
+    struct session *s = call_session(call);
+    if (s == NULL)
+        return;
+    struct strbuf request;
+    strbuf_init(&request, 0);
+    sexp_write_symbol(&request, "find-definition");
+    call_write_string(call, &request, "name");
+    call_write_string(call, &request, "package");
+    const char *type = call_string(call, "type", NULL);
+    if (type != NULL && strcmp(type, "all") != 0)
+        call_write_string(call, &request, "type");
+    look_up_write_range(call, &request, DEFINITIONS_SHOWN);
+    look_up(call, s, &request, on_definitions);
+    strbuf_fini(&request);
+}
+
+static const char *const types[] = {"all", "function", "setf-function", "generic-function", "method", "macro", "compiler-macro", "variable", "constant", "symbol-macro",
+                                    "class", "structure", "condition", "type", "setf-expander", "method-combination", "package", NULL};
+
+const struct tool tool_find_definition = {
+    .name = "find-definition",
+    .title = "Find the definition",
+    .description = "The source text of a name's definitions, of the session's own too, with file and line.",
+    .toolset = TOOLSET_FULL,
+    .is_read_only = true,
+    .is_idempotent = true,
+    .arguments =
+        {
+            {.name = "name", .type = ARGUMENT_STRING, .is_required = true, .description = "Symbol name, with or without package prefix, or (setf name)."},
+            PACKAGE_ARGUMENT,
+            {.name = "type", .type = ARGUMENT_STRING, .choices = types, .description = "Only definitions of this type; default: all."},
+            LIMIT_ARGUMENT,
+            FROM_ARGUMENT,
+            SESSION_ARGUMENT,
+        },
+    .run = run,
+};

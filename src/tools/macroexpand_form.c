@@ -1,0 +1,75 @@
+/*
+ * macroexpand-form: what a macro makes of a form. Expanders are the user's code, so it runs in a copy that is thrown away.
+ */
+#include <string.h>
+
+#include "tools/look_up.h"
+
+/* ((TEXT . plist) ...): one expansion for each form. */
+static void add_expansion(struct tool_call *call, struct session *s, const struct sexp *expansion)
+{
+    size_t len;
+    const char *text = sexp_string(sexp_nth(expansion, 0), &len);
+    const struct sexp *operator= sexp_get(expansion, 1, "operator");
+    bool is_same = !sexp_is_nil(sexp_get(expansion, 1, "same"));
+    look_up_add_text(call, s, text == NULL ? "" : text, len);
+    if (!sexp_is_nil(sexp_get(expansion, 1, "cut")))
+        strbuf_adds(&call->text, "\n[… printing was stopped here …]");
+    if (sexp_string(operator, NULL) != NULL && is_same) {
+        strbuf_adds(&call->text, "\n; not expanded: ");
+        look_up_add(&call->text, operator);
+    }
+}
+
+static void on_expanded(struct tool_call *call, const struct outcome *o)
+{
+    if (call_report_failed_look(call, o))
+        return;
+    const struct sexp *expansions = sexp_get(o->reply, 2, "expansions");
+    for (size_t i = 0; i < sexp_count(expansions); i++) {
+        if (i > 0)
+            strbuf_adds(&call->text, "\n\n");
+        add_expansion(call, o->session, sexp_nth(expansions, i));
+    }
+    if (sexp_count(expansions) == 0)
+        strbuf_adds(&call->text, "There is no form in this text.");
+    call_finish(call);
+}
+
+static void run(struct tool_call *call)
+{
+    struct session *s = call_session(call);
+    if (s == NULL)
+        return;
+    size_t len;
+    const char *form = call_string(call, "form", &len);
+    const char *depth = call_boolean(call, "all") ? "everywhere" : call_boolean(call, "full") ? "top" : "one";
+    struct strbuf request;
+    strbuf_init(&request, 0);
+    sexp_write_symbol(&request, "macroexpand");
+    sexp_write_symbol(&request, "code");
+    sexp_write_string(&request, form, len);
+    call_write_string(call, &request, "package");
+    sexp_write_symbol(&request, "depth");
+    sexp_write_string(&request, depth, strlen(depth));
+    call_enter(call, s, &(struct operation_options){.request = &request, .what = form}, 0, false, on_expanded);
+    strbuf_fini(&request);
+}
+
+const struct tool tool_macroexpand_form = {
+    .name = "macroexpand-form",
+    .title = "Expand a macro",
+    .description = "What a macro makes of a form: one step, all steps at the top, or everywhere in it. Nothing is changed.",
+    .toolset = TOOLSET_FULL,
+    .is_read_only = true,
+    .is_idempotent = true,
+    .arguments =
+        {
+            {.name = "form", .type = ARGUMENT_STRING, .is_required = true, .description = "The form."},
+            {.name = "full", .type = ARGUMENT_BOOLEAN, .description = "Until the form is no macro's any more."},
+            {.name = "all", .type = ARGUMENT_BOOLEAN, .description = "The forms in it too."},
+            {.name = "package", .type = ARGUMENT_STRING, .description = "Package to read it in."},
+            SESSION_ARGUMENT,
+        },
+    .run = run,
+};

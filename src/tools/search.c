@@ -1,0 +1,217 @@
+/*
+ * apropos-search and complete-symbol: find a symbol by a part of its name.
+ */
+#include <ctype.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "tools/look_up.h"
+
+#define COMPLETIONS_SHOWN 50
+
+/* A name that a reader would not take as it stands is in bars. */
+static bool is_plain(const char *name, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        if (islower((unsigned char)name[i]) || strchr(" \t\n()\"';`,:|\\", name[i]) != NULL)
+            return false;
+    return len > 0;
+}
+
+static void add_name(struct strbuf *out, const struct sexp *value, bool lower)
+{
+    size_t len;
+    const char *name = sexp_string(value, &len);
+    if (name == NULL)
+        return;
+    bool plain = is_plain(name, len);
+    if (!plain)
+        strbuf_addc(out, '|');
+    for (size_t i = 0; i < len; i++)
+        strbuf_addc(out, plain && lower ? (char)tolower((unsigned char)name[i]) : name[i]);
+    if (!plain)
+        strbuf_addc(out, '|');
+}
+
+/* ` [MACRO]`, after a symbol entry (PACKAGE NAME EXPORTED MEANINGS). */
+static void add_meanings(struct strbuf *out, const struct sexp *symbol)
+{
+    strbuf_adds(out, " [");
+    if (sexp_count(sexp_nth(symbol, 3)) == 0)
+        strbuf_adds(out, "SYMBOL");
+    look_up_add_words(out, sexp_nth(symbol, 3));
+    strbuf_addc(out, ']');
+}
+
+static void on_found(struct tool_call *call, const struct outcome *o)
+{
+    if (call_report_failed_look(call, o))
+        return;
+    const struct sexp *symbols = sexp_get(o->reply, 2, "symbols");
+    size_t total = (size_t)sexp_integer(sexp_get(o->reply, 2, "total"), 0);
+    int64_t left_out = sexp_integer(sexp_get(o->reply, 2, "left-out"), 0);
+    const char *pattern = call_string(call, "pattern", NULL);
+    if (total == 0)
+        strbuf_addf(&call->text, "No symbols found matching '%s'.", pattern);
+    else {
+        strbuf_addf(&call->text, "Found ");
+        text_add_count(&call->text, total, "symbol");
+        strbuf_addf(&call->text, " matching '%s':", pattern);
+    }
+    for (size_t i = 0; i < sexp_count(symbols); i++) {
+        const struct sexp *symbol = sexp_nth(symbols, i);
+        strbuf_adds(&call->text, "\n  ");
+        look_up_add(&call->text, sexp_nth(symbol, 0));
+        strbuf_adds(&call->text, "::");
+        add_name(&call->text, sexp_nth(symbol, 1), false);
+        add_meanings(&call->text, symbol);
+        if (!sexp_is_nil(sexp_nth(symbol, 2)))
+            strbuf_adds(&call->text, " exported");
+    }
+    if (total > 0)
+        look_up_add_rest(call, sexp_count(symbols), total);
+    if (left_out > 0) {
+        strbuf_adds(&call->text, "\nNot shown: ");
+        text_add_count(&call->text, (uint64_t)left_out, "internal symbol");
+        strbuf_adds(&call->text, " of the Lisp's own packages; package shows those of one.");
+    }
+    call_finish(call);
+}
+
+static void apropos_search(struct tool_call *call)
+{
+    struct session *s = call_session(call);
+    if (s == NULL)
+        return;
+    struct strbuf request;
+    strbuf_init(&request, 0);
+    sexp_write_symbol(&request, "find-symbols");
+    call_write_string(call, &request, "pattern");
+    call_write_string(call, &request, "package");
+    const char *type = call_string(call, "type", NULL);
+    if (type != NULL && strcmp(type, "all") != 0)
+        call_write_string(call, &request, "type");
+    look_up_write_flag(call, &request, "external-only", "external");
+    look_up_write_range(call, &request, LOOK_UP_LIMIT);
+    look_up(call, s, &request, on_found);
+    strbuf_fini(&request);
+}
+
+/* Completions are written as the prefix is: in lower case unless it is in upper case. */
+static bool is_lower(const char *prefix)
+{
+    for (const char *p = prefix; *p != '\0'; p++)
+        if (isupper((unsigned char)*p))
+            return false;
+    return true;
+}
+
+static void add_completions(struct strbuf *out, const struct sexp *symbols, const char *prefix, bool with_package)
+{
+    const char *colon = strchr(prefix, ':');
+    for (size_t i = 0; i < sexp_count(symbols); i++) {
+        const struct sexp *symbol = sexp_nth(symbols, i);
+        bool is_exported = !sexp_is_nil(sexp_nth(symbol, 2));
+        strbuf_adds(out, "\n  ");
+        if (with_package)
+            add_name(out, sexp_nth(symbol, 0), is_lower(prefix));
+        else if (colon != NULL)
+            strbuf_add(out, prefix, (size_t)(colon - prefix));
+        if (with_package || colon != NULL)
+            strbuf_adds(out, is_exported || (colon != NULL && colon == prefix) ? ":" : "::");
+        add_name(out, sexp_nth(symbol, 1), is_lower(prefix));
+        if (colon == NULL || colon != prefix)
+            add_meanings(out, symbol);
+    }
+}
+
+static void on_completed(struct tool_call *call, const struct outcome *o)
+{
+    if (call_report_failed_look(call, o))
+        return;
+    const struct sexp *symbols = sexp_get(o->reply, 2, "symbols");
+    const struct sexp *elsewhere = sexp_get(o->reply, 2, "elsewhere");
+    const struct sexp *packages = sexp_get(o->reply, 2, "packages");
+    size_t total = (size_t)sexp_integer(sexp_get(o->reply, 2, "total"), 0);
+    const char *prefix = call_string(call, "prefix", NULL);
+    if (total == 0)
+        strbuf_addf(&call->text, "No completions of '%s'.", prefix);
+    else {
+        text_add_count(&call->text, total, "completion");
+        strbuf_addf(&call->text, " of '%s'%s:", prefix, sexp_count(elsewhere) > 0 ? "" : ", best first");
+    }
+    if (sexp_count(elsewhere) > 0)
+        strbuf_adds(&call->text, "\nExported by other packages:");
+    add_completions(&call->text, elsewhere, prefix, true);
+    if (total > 0 && sexp_count(elsewhere) > 0)
+        strbuf_adds(&call->text, "\nHere, with these letters in their order:");
+    add_completions(&call->text, symbols, prefix, false);
+    if (total > 0)
+        look_up_add_rest(call, sexp_count(symbols), total);
+    if (sexp_count(packages) > 0)
+        strbuf_adds(&call->text, "\nPackages:");
+    for (size_t i = 0; i < sexp_count(packages) && i < 20; i++) {
+        strbuf_adds(&call->text, "\n  ");
+        add_name(&call->text, sexp_nth(packages, i), is_lower(prefix));
+        strbuf_addc(&call->text, ':');
+    }
+    call_finish(call);
+}
+
+static void complete_symbol(struct tool_call *call)
+{
+    struct session *s = call_session(call);
+    if (s == NULL)
+        return;
+    size_t len;
+    const char *prefix = call_string(call, "prefix", &len);
+    struct strbuf request;
+    strbuf_init(&request, 0);
+    sexp_write_symbol(&request, "complete-symbol");
+    sexp_write_symbol(&request, "pattern");
+    sexp_write_string(&request, prefix, len);
+    call_write_string(call, &request, "package");
+    look_up_write_range(call, &request, COMPLETIONS_SHOWN);
+    look_up(call, s, &request, on_completed);
+    strbuf_fini(&request);
+}
+
+static const char *const symbol_types[] = {"all", "function", "generic-function", "macro", "special-operator", "variable", "constant", "symbol-macro", "class", "structure", "condition", "type", NULL};
+
+const struct tool tool_apropos_search = {
+    .name = "apropos-search",
+    .title = "Search for symbols",
+    .description = "Symbols with a text in their name, with package and what they name. Several words: all of them.",
+    .toolset = TOOLSET_FULL,
+    .is_read_only = true,
+    .is_idempotent = true,
+    .arguments =
+        {
+            {.name = "pattern", .type = ARGUMENT_STRING, .is_required = true, .description = "Part of the name; case does not count."},
+            {.name = "package", .type = ARGUMENT_STRING, .description = "Only symbols that are in this package; default: all."},
+            {.name = "type", .type = ARGUMENT_STRING, .choices = symbol_types, .description = "Only symbols that name one."},
+            {.name = "external-only", .type = ARGUMENT_BOOLEAN, .description = "Only exported ones."},
+            LIMIT_ARGUMENT,
+            FROM_ARGUMENT,
+            SESSION_ARGUMENT,
+        },
+    .run = apropos_search,
+};
+
+const struct tool tool_complete_symbol = {
+    .name = "complete-symbol",
+    .title = "Complete a symbol",
+    .description = "Names that complete a beginning, parts of one (m-v-b), or letters in order.",
+    .toolset = TOOLSET_FULL,
+    .is_read_only = true,
+    .is_idempotent = true,
+    .arguments =
+        {
+            {.name = "prefix", .type = ARGUMENT_STRING, .is_required = true, .description = "What was written so far, with or without package prefix."},
+            PACKAGE_ARGUMENT,
+            LIMIT_ARGUMENT,
+            FROM_ARGUMENT,
+            SESSION_ARGUMENT,
+        },
+    .run = complete_symbol,
+};
