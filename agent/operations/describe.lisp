@@ -61,11 +61,9 @@
 
 (defun put-place (place name kind stream)
   "Say where NAME is defined as KIND, which is at PLACE."
-  (let ((place (with-line place name kind)))
-    (cond ((getf place :evaluation)
-           (format stream "  Source: this session, evaluation ~d~%" (getf place :evaluation)))
-          ((getf place :file)
-           (format stream "  Source: ~a~@[:~d~]~%" (getf place :file) (getf place :line))))))
+  (let ((text (place-text (with-line place name kind))))
+    (when text
+      (format stream "  Source: ~a~%" text))))
 
 (defun put-place-as (symbol kinds stream)
   "Say where SYMBOL is defined as the first of KINDS that it is."

@@ -65,6 +65,18 @@ not exist is not made: it is answered with near names."
            (list* :file (getf place :file) (if line (list :line line) '()))))
         (t '())))
 
+(defun place-text (part)
+  "Return PART, a place as PLACE-PART returns it, in words, or NIL."
+  (cond ((getf part :evaluation)
+         (format nil "this session, evaluation ~d" (getf part :evaluation)))
+        ((getf part :file)
+         (format nil "~a~@[:~d~]" (getf part :file) (getf part :line)))
+        (t nil)))
+
+(defun source-text-of (object)
+  "Return in words where OBJECT, a function, a method or a class, is defined, or NIL."
+  (place-text (place-part (place-of object))))
+
 (defun method-text (method)
   "Return the name, the qualifiers and the specializers of METHOD as text."
   (multiple-value-bind (name qualifiers specializers) (method-signature method)

@@ -375,7 +375,7 @@ No symbol is made."
   :facts (facts ("Arguments" (lambda-list-text function))
                 ("Methods" (format nil "~:d" (length (methods-of-function function))))
                 ("Documentation" (documentation function t))
-                ("Source" (definition-source function)))
+                ("Source" (source-text-of function)))
   :fixed (loop for method in (methods-of-function function)
                for number from 0
                collect (let ((method method))
@@ -385,7 +385,7 @@ No symbol is made."
   :facts (facts ("Name" (function-name-text function))
                 ("Arguments" (lambda-list-text function))
                 ("Documentation" (documentation function t))
-                ("Source" (definition-source function))
+                ("Source" (source-text-of function))
                 ("Closes over" (let ((values (closed-over-values function)))
                                  (and values (format nil "~:d value~:p, which ~:*~[~;is its part~:;~
                                                           are its parts~]"
@@ -402,7 +402,7 @@ No symbol is made."
                            (and names (format nil "~{~a~^, ~}"
                                               (mapcar #'symbol-text (some-of names 0 50))))))
                 ("Documentation" (documentation class t))
-                ("Source" (definition-source class)))
+                ("Source" (source-text-of class)))
   :fixed (list (part "DIRECT-SUPERCLASSES" (direct-superclasses class))
                (part "DIRECT-SUBCLASSES" (direct-subclasses class))
                (part "PRECEDENCE-LIST" (class-ancestors class))

@@ -15,9 +15,6 @@
        (null *guard*)
        (or *evaluating* (not (main-thread-p)))))
 
-(defun setf-name-p (text)
-  (and (> (length text) 7) (string-equal "(setf " text :end2 6)))
-
 (defun function-name-problem (name)
   "Return why the function NAME cannot be watched, as a sentence, or NIL."
   (let ((symbol (if (consp name) (second name) name)))
