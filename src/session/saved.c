@@ -3,6 +3,7 @@
  */
 #include "session/saved.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
@@ -20,6 +21,7 @@
 #include "session/journal.h"
 
 #define FORMAT "cl-mcp-server session 1"
+#define OLD_ATTEMPT_S 3600 /* nobody saves for that long */
 #define HASHED ((size_t)64 << 10) /* bytes at each end of the image */
 
 struct saved_store {
@@ -162,7 +164,7 @@ static bool write_description(struct commit *c, struct err *err)
 {
     struct strbuf b;
     strbuf_init(&b, 0);
-    strbuf_addf(&b, "%s.new", c->description);
+    strbuf_addf(&b, "%s.json", c->image); /* a name that no other server uses, the one of before included, should it still be ending */
     const char *temporary = strbuf_string(&b);
     bool ok = json_dump_file(c->content, temporary, JSON_INDENT(1)) == 0 || err_set_errno(err, ERR_SYSTEM, errno, "cannot write %s", temporary);
     ok = ok && sync_path(temporary, O_RDONLY, err);
@@ -172,6 +174,38 @@ static bool write_description(struct commit *c, struct err *err)
         unlink(temporary);
     strbuf_fini(&b);
     return ok;
+}
+
+/* "NAME-" and three numbers, as saved_prepare() makes them, ".core" or ".core.json". */
+static bool is_attempt(const char *file, const char *session)
+{
+    size_t len = strlen(session);
+    if (strncmp(file, session, len) != 0)
+        return false;
+    const char *p = file + len;
+    for (int i = 0; i < 3; i++) {
+        size_t digits = *p == '-' ? strspn(p + 1, "0123456789") : 0;
+        if (digits == 0)
+            return false;
+        p += 1 + digits;
+    }
+    return strcmp(p, ".core") == 0 || strcmp(p, ".core.json") == 0;
+}
+
+/* What a server that was killed while it saved has left behind. Another server may be at it now, so only what is old goes. */
+static void drop_attempts(const struct commit *c, const char *directory, const char *session)
+{
+    DIR *entries = opendir(directory);
+    if (entries == NULL)
+        return;
+    time_t now = time(NULL);
+    for (struct dirent *e; (e = readdir(entries)) != NULL;) {
+        struct stat st;
+        if (is_attempt(e->d_name, session) && strcmp(e->d_name, strrchr(c->image, '/') + 1) != 0 &&
+            fstatat(dirfd(entries), e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && now - st.st_mtime > OLD_ATTEMPT_S)
+            unlinkat(dirfd(entries), e->d_name, 0);
+    }
+    closedir(entries);
 }
 
 static void commit_work(uv_work_t *work)
@@ -188,6 +222,8 @@ static void commit_work(uv_work_t *work)
             unlink(old);
         free(old);
         *strrchr(c->description, '/') = '\0';
+        if (c->ok)
+            drop_attempts(c, c->description, json_string_value(json_object_get(c->content, "name")));
         if (c->ok)
             sync_path(c->description, O_RDONLY | O_DIRECTORY, &c->err); /* the rename itself; not every file system can */
     }

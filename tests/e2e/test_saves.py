@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import time
 
 import mcp
 
@@ -561,6 +562,23 @@ class WhenTheServerIsKilled(Saves):
         self.assertEqual(n, saved, "the last one was described before the server was killed")
         self.save(client)
         self.assertIn(self.description()["image"], self.images())
+
+    def test_what_a_killed_server_left_goes_with_a_later_save(self):
+        client = self.server()
+        client.evaluate("(defvar *n* 1)")
+        left = {"default-1-2-3.core": 7200, "default-1-2-4.core.json": 7200}
+        kept = {"default-1-2-5.core": 0, "default-1-2.core": 7200, "other-1-2-3.core": 7200, "default-1-2-3.core.txt": 7200}
+        now = time.time()
+        for name, age in {**left, **kept}.items():
+            path = os.path.join(self.state, name)
+            open(path, "w").close()
+            os.utime(path, (now - age, now - age))
+        self.save(client)
+        names = os.listdir(self.state)
+        self.assertEqual([], [name for name in left if name in names])
+        self.assertEqual([], [name for name in kept if name not in names])
+        self.restore(client)
+        self.assertValue(client.evaluate("*n*"), "1")
 
     def test_a_copy_that_is_killed_is_an_error_and_the_save_before_is_whole(self):
         self.s.evaluate("(defvar *n* 1)")
