@@ -222,9 +222,13 @@ On the way to the top level there is no serving: the report goes there, and the 
         (progn
           (close-descriptors descriptors)
           (list id :refused "Other threads run in this session, so it cannot be copied."))
-        (let ((process (progn
+        (let* ((before (progn
                          (gather-memory-once)
-                         (call-atomically #'clone-process))))
+                         ;; Inside an error the stack belongs to the user's code.
+                         (unless *error-condition*
+                           (gather-again))
+                         (clock-readings)))
+               (process (call-atomically #'clone-process)))
           (cond ((null process)
                  (close-descriptors descriptors)
                  (list id :refused "The kernel made no copy of the process."))
@@ -233,7 +237,7 @@ On the way to the top level there is no serving: the report goes there, and the 
                  nil)
                 (t
                  (close-descriptors descriptors)
-                 (list id :ok :pid process)))))))
+                 (list id :ok :pid process :took (- (clock-readings) before))))))))
 
 (defun become-copy (descriptors)
   "Make this process, a fresh copy, one that serves a channel of its own."

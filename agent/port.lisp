@@ -296,6 +296,10 @@ Returns how many were walked and whether the end was reached.")
 first copy."
   (values))
 
+(define-port-operation gather-again ()
+  "The same before a later copy, for what has been allocated since, if that is worth its time."
+  (values))
+
 (define-port-operation unbound-marker ()
   "Return an object that prints as an unavailable value."
   :unavailable)

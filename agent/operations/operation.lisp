@@ -42,11 +42,6 @@ returns the whole reply. It runs so that interrupts and the debugger are looked 
 (defvar *memory-gathered* nil
   "True once the memory of this process, or of the one it is a copy of, was made cheap to copy.")
 
-(defun gather-memory-once ()
-  (unless *memory-gathered*
-    (setf *memory-gathered* t)
-    (gather-memory)))
-
 (defvar *server-process* nil
   "The process id of the server, once it has told it.")
 

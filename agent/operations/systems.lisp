@@ -124,6 +124,16 @@
 
 ;;; The zygote
 
+(defun gather-memory-once ()
+  (unless *memory-gathered*
+    (setf *memory-gathered* t)
+    ;; What every call writes to is new, and so lies together and apart from the image, most of whose
+    ;; pages then are never written.
+    (setf *input* (copy-seq *input*)
+          *output-octets* (copy-seq *output-octets*)
+          *capture* (make-capture))
+    (gather-memory)))
+
 (define-operation :configure (arguments)
   (setf *server-process* (getf arguments :server-pid))
   (let ((directory (getf arguments :directory)))

@@ -150,7 +150,8 @@ void session_keep_state(struct session *s)
 {
     session_enter_state(s, SESSION_IDLE, 0);
     if (limits_int(&s->limits, LIMIT_CHECKPOINTS) > 0 && worker_is_alive(s->worker)) {
-        if (session_checkpoints_when_idle(s)) {
+        double since_ms = (double)(uv_hrtime() - s->forked_at) / 1e6;
+        if (session_checkpoints_when_idle(s) && since_ms < COSTLY_SHARE * s->fork_ms) {
             s->owes_checkpoint = true;
             session_enter_state(s, SESSION_IDLE, IDLE_MS);
         } else {
@@ -182,10 +183,12 @@ static void drop_namesakes(struct session *s, const struct checkpoint *keep)
 void session_action_kept(struct session *s, struct event *e)
 {
     bool ok = session_is_reply(e->document, "ok");
-    double ms = (double)(uv_hrtime() - s->forked_at) / 1e6;
-    /* The lesser of the last two, nothing after the first: one that the scheduler held up, or that had to gather a restored image, says nothing about the next. */
-    s->fork_ms = s->last_fork_ms < ms ? s->last_fork_ms : ms;
-    s->last_fork_ms = ms;
+    double ms = (double)sexp_integer(sexp_get(sexp_root(e->document), 2, "took"), -1) / 1e3;
+    if (ms >= 0) {
+        /* The lesser of the last two: one that the scheduler held up says nothing about the next. */
+        s->fork_ms = s->last_fork_ms < ms ? s->last_fork_ms : ms;
+        s->last_fork_ms = ms;
+    }
     struct checkpoint *cp = s->making;
     s->making = NULL;
     free(s->why_no_checkpoint);

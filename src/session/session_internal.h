@@ -22,7 +22,8 @@
 #define HISTORY 32 /* errors kept */
 #define KEPT 16    /* outputs kept for get-output */
 #define MOST_TOOLS_TEXT ((size_t)1 << 20) /* what is longer is no list of tools */
-#define COSTLY_MS 20.0 /* a checkpoint that takes longer than this is made only when the session is idle */
+#define COSTLY_MS 20.0 /* a checkpoint that takes longer than this is not made after each evaluation, */
+#define COSTLY_SHARE 20 /* but when the session has been idle, or this many times that long after the last one */
 
 enum operation_kind {
     OPERATION_RUN,        /* in the session's process */
@@ -96,7 +97,7 @@ struct session {
     struct checkpoint *source;    /* borrowed: what is being returned to, in PROVING */
     struct checkpoint *making;    /* borrowed: what is being made, in CHECKPOINTING */
     uint64_t forked_at;           /* loop time in ns of the last fork request */
-    double fork_ms, last_fork_ms; /* what it costs, and what the last one cost */
+    double fork_ms, last_fork_ms; /* what copying the process costs, and what it cost the last time */
     bool owes_checkpoint;         /* the one after the last evaluation was put off */
     char *why_no_checkpoint;      /* NULL, or why the last one could not be made */
 

@@ -168,7 +168,7 @@ static void add_checkpoints(struct strbuf *out, const struct session *s)
     if (session_checkpoint_cost_ms(s) > 0)
         strbuf_addf(out, ", %.1f ms each", session_checkpoint_cost_ms(s));
     if (session_checkpoints_when_idle(s))
-        strbuf_adds(out, "; so dear that they are made when the session has been idle for a second");
+        strbuf_adds(out, "; so dear that they may take a twentieth of the time only, or wait until the session has been idle for a second");
     if (session_why_no_checkpoint(s) != NULL)
         strbuf_addf(out, "; the last one could not be made: %s", session_why_no_checkpoint(s));
 }
