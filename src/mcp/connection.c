@@ -19,6 +19,7 @@
 #include "base/check.h"
 #include "base/memory.h"
 #include "mcp/connection_internal.h"
+#include "mcp/request_headers.h"
 
 /* A buffer that one large message has made larger than this is given back. */
 #define KEPT_CAPACITY (1u << 20)
@@ -30,7 +31,6 @@
 /* A progress notification goes out again and again, so it does not carry a token of any length. */
 #define LONGEST_PROGRESS_TOKEN 4096
 
-#define META_VERSION "io.modelcontextprotocol/protocolVersion"
 #define META_CAPABILITIES "io.modelcontextprotocol/clientCapabilities"
 #define META_LOG_LEVEL "io.modelcontextprotocol/logLevel"
 
@@ -70,6 +70,11 @@ struct connection *connection_new(const struct connection_options *options)
 bool connection_is_idle(const struct connection *c)
 {
     return list_is_empty(&c->requests);
+}
+
+const struct revision *connection_revision(const struct connection *c)
+{
+    return c->negotiated;
 }
 
 static void send_text(struct connection *c, struct transport_origin *origin, enum transport_kind kind,
@@ -300,7 +305,8 @@ void request_progress(struct request *r, double elapsed_s, const char *message)
     send_out(c, r->origin, TRANSPORT_NOTIFICATION, 0);
 }
 
-static struct request *find_request(struct connection *c, struct jsonrpc_slice id)
+static struct request *find_request(struct connection *c, const struct transport_origin *origin,
+                                    struct jsonrpc_slice id)
 {
     struct list *bucket = bucket_of(c, id), *node, *following;
     struct request *r;
@@ -308,7 +314,8 @@ static struct request *find_request(struct connection *c, struct jsonrpc_slice i
     list_for_each(node, following, bucket)
     {
         r = list_entry(node, struct request, same_id);
-        if (r->id.len == id.len && memcmp(r->id.bytes, id.bytes, id.len) == 0)
+        if (r->id.len == id.len && memcmp(r->id.bytes, id.bytes, id.len) == 0 &&
+            (!c->options.is_stateless || r->origin == origin))
             return r;
     }
     return NULL;
@@ -326,7 +333,8 @@ static void request_cancel(struct request *r)
 
 void connection_cancel(struct connection *c, struct jsonrpc_slice id)
 {
-    struct request *r = id.bytes ? find_request(c, id) : NULL;
+    /* Where there is no state, closing the stream is how to cancel. */
+    struct request *r = id.bytes && !c->options.is_stateless ? find_request(c, NULL, id) : NULL;
 
     if (r)
         request_cancel(r);
@@ -453,17 +461,29 @@ static void handle_request(const struct arrival *a, const struct jsonrpc_message
     const json_t *meta = json_object_get(m->params, "_meta");
     const struct method *method = method_find(m->method.bytes, m->method.len);
     const struct revision *revision = c->negotiated;
+    const struct transport_headers *headers = a->origin ? a->origin->headers : NULL;
+    const char *reason;
     enum json_token_kind token = a->tokens->progress_token.kind;
 
-    if (find_request(c, m->id)) {
+    if (find_request(c, a->origin, m->id)) {
         refuse_arrival(a, JSONRPC_INVALID_REQUEST,
                        "Invalid Request: another request with this id is under way");
         return;
     }
-    if (json_object_get(meta, META_VERSION)) {
+    if (json_object_get(meta, META_VERSION) || request_headers_are_modern(headers)) {
+        reason = request_headers_refuse_version(headers, meta, m->method);
+        if (reason) {
+            refuse_arrival(a, JSONRPC_HEADER_MISMATCH, "Header mismatch: %s", reason);
+            return;
+        }
         revision = modern_revision(a, meta);
         if (!revision)
             return;
+        reason = request_headers_refuse_request(headers, m->method, method, m->params);
+        if (reason) {
+            refuse_arrival(a, JSONRPC_HEADER_MISMATCH, "Header mismatch: %s", reason);
+            return;
+        }
     } else if (!revision) {
         /* Before the handshake the newest of the old revisions stands in: only its shape of errors is needed.
          */
@@ -616,7 +636,7 @@ void connection_message(struct connection *c, struct transport_origin *origin, c
     CHECK(!c->is_handling);
     c->is_handling = true;
     if (origin) {
-        *origin = (struct transport_origin){.is_handling = true};
+        *origin = (struct transport_origin){.headers = origin->headers, .is_handling = true};
         list_init(&origin->requests);
     }
     handle(c, origin, bytes, len);

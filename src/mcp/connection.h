@@ -11,12 +11,15 @@
 
 struct toolbox;
 struct connection;
+struct revision;
 
 struct connection_options {
     struct toolbox *toolbox;     /* borrowed, outlives the connection */
     const char *listing;         /* borrowed; as registry_listing() takes it, already checked */
     bool wants_structured;       /* --structured */
     const char *default_session; /* borrowed */
+    bool initializes_once;       /* a second initialize is refused */
+    bool is_stateless;           /* many clients send through it: ids need be unique among those of one origin only */
     transport_send *send;
     /* each request that came with ${origin} has been answered or given up; it is not mentioned again; NULL when
        there are no origins. Called at the end of connection_message(), or from the loop. The connection must not
@@ -37,7 +40,7 @@ void connection_free(struct connection *c);
  * connection_message(c, origin, bytes, len):
  * Handle one message. Any bytes at all are fine. Each request in it is answered exactly once, now or later, by send.
  *
- * origin      borrowed until on_over() or connection_abandon(), need not be initialised; NULL: the transport has none
+ * origin      borrowed until on_over() or connection_abandon(), its headers are set; NULL: the transport has none
  * bytes       borrowed; may be changed in place
  */
 void connection_message(struct connection *c, struct transport_origin *origin, char *bytes, size_t len);
@@ -45,6 +48,9 @@ void connection_message(struct connection *c, struct transport_origin *origin, c
 /* connection_abandon(c, origin): give up the requests that came with it, without answers. No on_over()
  * follows. Not from inside connection_message(). */
 void connection_abandon(struct connection *c, struct transport_origin *origin);
+
+/* connection_revision(c): what the last initialize has agreed on; NULL before it. */
+const struct revision *connection_revision(const struct connection *c);
 
 /* connection_oversized(c): the transport dropped a message of more than TRANSPORT_MAX_MESSAGE bytes; answered with an error, id null. */
 void connection_oversized(struct connection *c);

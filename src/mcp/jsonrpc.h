@@ -11,13 +11,15 @@
 #include "base/strbuf.h"
 #include "mcp/json_text.h"
 
-/* Why a request is refused; the last one is MCP's, since 2026-07-28. */
+/* Why a request is refused; the last ones are MCP's, since 2026-07-28. */
 enum jsonrpc_code {
     JSONRPC_PARSE_ERROR = -32700,
     JSONRPC_INVALID_REQUEST = -32600,
     JSONRPC_METHOD_NOT_FOUND = -32601,
     JSONRPC_INVALID_PARAMS = -32602,
     JSONRPC_INTERNAL_ERROR = -32603,
+    JSONRPC_HEADER_MISMATCH = -32020,
+    JSONRPC_MISSING_CAPABILITY = -32021,
     JSONRPC_UNSUPPORTED_VERSION = -32022
 };
 

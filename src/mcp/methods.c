@@ -34,7 +34,7 @@ static void add_instructions(struct strbuf *out)
     json_text_add_string(out, instructions, sizeof instructions - 1);
 }
 
-/* A second one is a fresh handshake; what is under way goes on. */
+/* Where a second one is allowed it is a fresh handshake; what is under way goes on. */
 static void initialize(struct request *r, const json_t *params)
 {
     static const char *const objects[] = {"capabilities", "clientInfo"};
@@ -43,6 +43,10 @@ static void initialize(struct request *r, const json_t *params)
     struct strbuf *out;
     size_t i;
 
+    if (r->connection->negotiated && r->connection->options.initializes_once) {
+        request_fail(r, JSONRPC_INVALID_REQUEST, "Invalid Request: this session is initialized already");
+        return;
+    }
     if (!json_is_string(version)) {
         request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: protocolVersion must be a string");
         return;
@@ -138,6 +142,7 @@ static const struct method methods[] = {
         .is_modern = true,
         .needs_handshake = true,
         .allows_batch = true,
+        .named_by = "name",
         .ttl_ms = -1,
         .run = methods_tools_call,
     },

@@ -19,6 +19,7 @@ struct method {
     bool is_modern;       /* exists since 2026-07-28 */
     bool needs_handshake; /* legacy: not before initialize */
     bool allows_batch;    /* may be an element of a batch */
+    const char *named_by; /* the member of params that the header Mcp-Name repeats; NULL: none */
     int ttl_ms;     /* modern: how long the result may be cached; -1: the result has no such member */
     bool is_public; /* modern: and that by anybody, because it is the same for everybody */
 

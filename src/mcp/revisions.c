@@ -17,6 +17,7 @@ static const struct revision revisions[] = {
     },
     {
         .name = "2025-11-25",
+        .has_priming_event = true,
         .has_progress_message = true,
         .has_structured = true,
         .has_object_structured_only = true,

@@ -17,6 +17,7 @@ struct revision {
     bool has_progress_message;        /* notifications/progress may carry a message */
     bool has_structured;              /* results may carry structuredContent */
     bool has_object_structured_only;  /* and it must be an object */
+    bool has_priming_event;           /* over HTTP: a stream may begin with an event without data */
     bool argument_errors_are_results; /* a tool's arguments that violate its schema: isError, not -32602 */
 };
 

@@ -14,12 +14,22 @@
  * connection_oversized(). */
 #define TRANSPORT_MAX_MESSAGE (64u << 20)
 
+/* What a transport says of a message beside it: since 2026-07-28 HTTP repeats some of it in headers, which must
+ * agree. NULL: not said. */
+struct transport_headers {
+    const char *version; /* MCP-Protocol-Version */
+    const char *method;  /* Mcp-Method */
+    const char *name;    /* Mcp-Name, encoded as it came */
+    bool is_ambiguous;   /* one of them came more than once */
+};
+
 /*
  * Where a message came from, for a transport on which answers go back the way of their request (HTTP: one
- * POST). The transport keeps it from connection_message() until on_over() or connection_abandon(); only the
- * connection looks inside.
+ * POST). The transport keeps it from connection_message() until on_over() or connection_abandon(), and sets
+ * nothing but the headers.
  */
 struct transport_origin {
+    const struct transport_headers *headers; /* set by the transport, read by connection_message() only; may be NULL */
     struct list requests; /* under way that came with it */
     bool is_handling;     /* connection_message() with it is on the stack */
     bool is_abandoned;    /* nobody waits for answers */

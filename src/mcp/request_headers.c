@@ -1,0 +1,121 @@
+/*
+ * Responsible for comparing a request with its headers. What is not plain text comes in base64, which is read
+ * strictly: one way to write each value.
+ */
+#include "mcp/request_headers.h"
+
+#include <string.h>
+
+#include "mcp/methods.h"
+#include "mcp/revisions.h"
+#include "mcp/transport.h"
+
+#define MARK "=?base64?"
+#define MARK_END "?="
+
+bool request_headers_are_modern(const struct transport_headers *headers)
+{
+    const struct revision *revision;
+
+    if (!headers || !headers->version)
+        return false;
+    revision = revisions_find(headers->version, strlen(headers->version));
+    return !revision || revision->is_modern;
+}
+
+const char *request_headers_refuse_version(const struct transport_headers *headers, const json_t *meta,
+                                           struct jsonrpc_slice method)
+{
+    const json_t *version = json_object_get(meta, META_VERSION);
+
+    if (!headers)
+        return NULL;
+    if (headers->is_ambiguous)
+        return "MCP-Protocol-Version, Mcp-Method and Mcp-Name may come once each";
+    if (!version && method.len == strlen("initialize") && memcmp(method.bytes, "initialize", method.len) == 0)
+        return "MCP-Protocol-Version names a revision that has no initialize";
+    if (!json_is_string(version))
+        return NULL;
+    if (!headers->version)
+        return "MCP-Protocol-Version is missing";
+    if (strlen(headers->version) != json_string_length(version) ||
+        memcmp(headers->version, json_string_value(version), json_string_length(version)) != 0)
+        return "MCP-Protocol-Version is not the protocolVersion in _meta";
+    return NULL;
+}
+
+const char *request_headers_refuse_request(const struct transport_headers *headers, struct jsonrpc_slice name,
+                                           const struct method *method, const json_t *params)
+{
+    const json_t *named;
+
+    if (!headers)
+        return NULL;
+    if (!headers->method)
+        return "Mcp-Method is missing";
+    if (strlen(headers->method) != name.len || memcmp(headers->method, name.bytes, name.len) != 0)
+        return "Mcp-Method is not the method";
+    if (!method || !method->named_by)
+        return NULL;
+    named = json_object_get(params, method->named_by);
+    if (!json_is_string(named))
+        return NULL;
+    if (!headers->name)
+        return "Mcp-Name is missing";
+    if (!request_header_says(headers->name, json_string_value(named), json_string_length(named)))
+        return "Mcp-Name is not what the request names";
+    return NULL;
+}
+
+/* The six bits that a character of base64 stands for; -1: none. */
+static int sextet(char c)
+{
+    if (c >= 'A' && c <= 'Z')
+        return c - 'A';
+    if (c >= 'a' && c <= 'z')
+        return c - 'a' + 26;
+    if (c >= '0' && c <= '9')
+        return c - '0' + 52;
+    return c == '+' ? 62 : c == '/' ? 63 : -1;
+}
+
+/* Decoded while it is compared, so that nothing need be kept however long it is. */
+static bool base64_says(const char *text, size_t text_len, const char *value, size_t len)
+{
+    size_t at, done = 0, padding = 0, i, bytes;
+    unsigned group;
+    int bits;
+
+    if (text_len % 4 != 0)
+        return false;
+    if (text_len > 0 && text[text_len - 1] == '=')
+        padding = text[text_len - 2] == '=' ? 2 : 1;
+    for (at = 0; at < text_len; at += 4) {
+        bytes = at + 4 == text_len ? 3 - padding : 3;
+        group = 0;
+        for (i = 0; i < 4; i++) {
+            bits = i > bytes ? 0 : sextet(text[at + i]);
+            if (bits < 0)
+                return false;
+            group = group << 6 | (unsigned)bits;
+        }
+        /* Bits behind the last byte would be a second way to write it. */
+        if ((group & ((1u << (8 * (3 - bytes))) - 1)) != 0)
+            return false;
+        for (i = 0; i < bytes; i++, done++) {
+            if (done >= len || (unsigned char)value[done] != ((group >> (16 - 8 * i)) & 255))
+                return false;
+        }
+    }
+    return done == len;
+}
+
+bool request_header_says(const char *header, const char *value, size_t len)
+{
+    size_t header_len = strlen(header), mark = strlen(MARK), end = strlen(MARK_END);
+
+    if (header_len >= mark + end && memcmp(header, MARK, mark) == 0 &&
+        memcmp(header + header_len - end, MARK_END, end) == 0)
+        return base64_says(header + mark, header_len - mark - end, value, len);
+    return header_len == len && memcmp(header, value, len) == 0;
+}
