@@ -1,5 +1,6 @@
 /*
- * Options, wiring, exit status. Everything lives from here: the loop, the children, the sessions, the one client on stdio.
+ * Options, wiring, exit status. Everything lives from here: the loop, the children, the sessions, the client on stdio, the server for
+ * clients over HTTP.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,6 +15,7 @@
 #include "base/check.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "http/server.h"
 #include "lisp/core.h"
 #include "lisp/zygote.h"
 #include "mcp/connection.h"
@@ -21,11 +23,8 @@
 #include "options.h"
 #include "proc/child.h"
 #include "proc/guardian.h"
-#include "session/saved.h"
-#include "session/session.h"
 #include "session/session_host.h"
-#include "session/sessions.h"
-#include "tools/toolbox.h"
+#include "toolboxes.h"
 
 struct server {
     uv_loop_t *loop;
@@ -33,14 +32,13 @@ struct server {
     struct guardian *guardian;
     struct zygote *zygote;
     struct session_host *host;
-    struct toolbox toolbox;
-    struct connection *connection;
-    struct transport_stdio *transport;
-    struct saved_store *store;
-    uv_signal_t signals[2];
+    struct toolboxes *toolboxes;
+    struct connection *connection;     /* NULL: standard input and output are nobody's */
+    struct transport_stdio *transport; /* the same */
+    struct http_server *http;          /* NULL: no HTTP */
+    uv_signal_t signals[3];
     bool is_input_over;
     bool is_ending;
-    size_t saves; /* under way, at the end of a persistent server */
 };
 
 static void on_message(void *arg, char *bytes, size_t len)
@@ -58,35 +56,31 @@ static void on_send(void *arg, const struct transport_message *message)
     transport_stdio_send(((struct server *)arg)->transport, message->bytes, message->len);
 }
 
-static void on_saved(void *arg, const struct outcome *outcome)
+static void on_saved(void *arg)
 {
-    struct server *server = arg;
-    if (outcome->kind != OUTCOME_OK)
-        log_error("%s", outcome->why);
-    if (--server->saves == 0)
-        uv_stop(server->loop);
+    uv_stop(((struct server *)arg)->loop);
 }
 
-/* A persistent server saves what has been evaluated first. Said twice, it ends at once. */
+static void on_http_closed(void *arg)
+{
+    struct server *server = arg;
+    server->http = NULL;
+    toolboxes_save(server->toolboxes, on_saved, server);
+}
+
+/* What is under way over HTTP ends, what should be saved is. Said twice, the end is at once. */
 static void finish(struct server *server)
 {
-    if (server->toolbox.is_persistent && !server->is_ending) {
-        for (struct session *s = sessions_first(server->toolbox.sessions); s != NULL; s = sessions_next(s)) {
-            if (session_is_unrestored(s))
-                log_error("session %s is not saved: the save of that name could not be restored and stays as it is", session_name(s));
-            else if (session_evaluations(s) > 0 && ++server->saves > 0)
-                session_save(s, on_saved, server);
-        }
-    }
+    if (server->is_ending)
+        return;
     server->is_ending = true;
-    if (server->saves == 0)
-        uv_stop(server->loop);
+    http_server_close(server->http, on_http_closed, server);
 }
 
 /* What has been read is answered before we go; every call has a time limit, so this ends. */
 static void stop_if_done(struct server *server)
 {
-    if (server->is_input_over && !server->is_ending && connection_is_idle(server->connection))
+    if (server->is_input_over && connection_is_idle(server->connection))
         finish(server);
 }
 
@@ -111,13 +105,16 @@ static void on_broken(void *arg)
 {
     struct server *server = arg;
     log_info("standard output is closed");
-    if (!server->is_ending)
-        finish(server);
+    finish(server);
 }
 
 static void on_signal(uv_signal_t *handle, int signal)
 {
     struct server *server = handle->data;
+    if (signal == SIGHUP) {
+        http_server_reload(server->http);
+        return;
+    }
     log_info("signal %d: ending", signal);
     if (server->is_ending)
         uv_stop(server->loop);
@@ -140,23 +137,14 @@ static void open_standard_descriptors(void)
         close(fd);
 }
 
-static bool begin(struct server *server, const struct options *options, const struct zygote_options *zygote_options, struct err *err)
+static bool begin_stdio(struct server *server, const struct options *options, struct err *err)
 {
-    server->zygote = zygote_new(server->loop, server->children, zygote_options);
-    server->store = options->state_directory == NULL ? NULL : saved_store_new(options->state_directory, server->loop);
-    server->host = session_host_new(&(struct session_host_options){.loop = server->loop, .zygote = server->zygote, .limits = &options->limits});
-    server->toolbox = (struct toolbox){
-        .sessions = sessions_new(server->host, &(struct sessions_options){.store = server->store}),
-        .zygote = server->zygote,
-        .store = server->store,
-        .is_persistent = options->is_persistent && server->store != NULL,
-    };
     struct transport_stdio_events events = {.on_message = on_message, .on_oversized = on_oversized, .on_end = on_end, .on_broken = on_broken, .arg = server};
     server->transport = transport_stdio_new(server->loop, &events, err);
     if (server->transport == NULL)
         return false;
     struct connection_options connection_options = {
-        .toolbox = &server->toolbox,
+        .toolbox = toolboxes_get(server->toolboxes, ""),
         .listing = options->listing,
         .wants_structured = options->wants_structured,
         .default_session = "default",
@@ -166,8 +154,53 @@ static bool begin(struct server *server, const struct options *options, const st
         .arg = server,
     };
     server->connection = connection_new(&connection_options);
-    static const int numbers[] = {SIGTERM, SIGINT};
-    for (size_t i = 0; i < 2; i++) {
+    return true;
+}
+
+static struct toolbox *toolbox_of(void *arg, const char *principal)
+{
+    return toolboxes_get(((struct server *)arg)->toolboxes, principal);
+}
+
+static bool begin_http(struct server *server, const struct options *options, struct err *err)
+{
+    const struct http_server_options http_options = {
+        .loop = server->loop,
+        .addresses = options->http_addresses,
+        .allowed_hosts = options->allowed_hosts,
+        .allowed_origins = options->allowed_origins,
+        .cors_origins = options->cors_origins,
+        .token_file = options->token_file,
+        .tls_certificate_file = options->tls_certificate,
+        .tls_key_file = options->tls_key,
+        .listing = options->listing,
+        .wants_structured = options->wants_structured,
+        .toolbox = toolbox_of,
+        .on_handshake = on_handshake,
+        .arg = server,
+    };
+    server->http = http_server_new(&http_options, err);
+    return server->http != NULL;
+}
+
+static bool begin(struct server *server, const struct options *options, const struct zygote_options *zygote_options, struct err *err)
+{
+    server->zygote = zygote_new(server->loop, server->children, zygote_options);
+    server->host = session_host_new(&(struct session_host_options){.loop = server->loop, .zygote = server->zygote, .limits = &options->limits});
+    server->toolboxes = toolboxes_new(&(struct toolboxes_options){
+        .loop = server->loop,
+        .host = server->host,
+        .zygote = server->zygote,
+        .state_directory = options->state_directory,
+        .is_persistent = options->is_persistent,
+    });
+    bool has_http = options->http_addresses[0] != NULL;
+    if (has_http && !begin_http(server, options, err))
+        return false;
+    if ((options->wants_stdio || !has_http) && !begin_stdio(server, options, err))
+        return false;
+    const int numbers[] = {SIGTERM, SIGINT, SIGHUP};
+    for (size_t i = 0; i < (has_http ? 3 : 2); i++) {
         uv_signal_init(server->loop, &server->signals[i]);
         server->signals[i].data = server;
         uv_signal_start(&server->signals[i], on_signal, numbers[i]);
@@ -177,18 +210,21 @@ static bool begin(struct server *server, const struct options *options, const st
 
 static void end(struct server *server)
 {
+    if (server->http != NULL) {
+        http_server_close(server->http, on_transport_closed, server->loop);
+        uv_run(server->loop, UV_RUN_DEFAULT);
+    }
     if (server->transport != NULL) {
         transport_stdio_close(server->transport, on_transport_closed, server->loop);
         uv_run(server->loop, UV_RUN_DEFAULT);
     }
     connection_free(server->connection);
-    sessions_free(server->toolbox.sessions);
+    toolboxes_free(server->toolboxes);
     session_host_free(server->host);
-    saved_store_free(server->store);
     zygote_free(server->zygote);
     guardian_free(server->guardian);
     children_free(server->children);
-    for (size_t i = 0; i < 2; i++)
+    for (size_t i = 0; i < 3; i++)
         if (server->signals[i].data != NULL)
             uv_close((uv_handle_t *)&server->signals[i], NULL);
     uv_run(server->loop, UV_RUN_DEFAULT);

@@ -16,13 +16,20 @@
 #include "base/memory.h"
 #include "tools/registry.h"
 
-enum option_key { KEY_STDIO = 1, KEY_LISP, KEY_USERINIT, KEY_NO_USERINIT, KEY_LOAD, KEY_PRELOAD, KEY_DIRECTORY, KEY_TOOLS, KEY_STRUCTURED, KEY_LOG_LEVEL, KEY_STATE_DIR, KEY_PERSIST, KEY_CHECKPOINTS, KEY_BUILD_CORE, KEY_HELP, KEY_VERSION, KEY_LIMITS = 1000 };
+enum option_key { KEY_STDIO = 1, KEY_HTTP, KEY_TOKEN_FILE, KEY_ALLOW_HOST, KEY_ALLOW_ORIGIN, KEY_CORS_ORIGIN, KEY_TLS_CERT, KEY_TLS_KEY, KEY_LISP, KEY_USERINIT, KEY_NO_USERINIT, KEY_LOAD, KEY_PRELOAD, KEY_DIRECTORY, KEY_TOOLS, KEY_STRUCTURED, KEY_LOG_LEVEL, KEY_STATE_DIR, KEY_PERSIST, KEY_CHECKPOINTS, KEY_BUILD_CORE, KEY_HELP, KEY_VERSION, KEY_LIMITS = 1000 };
 
 static const struct {
     enum option_key key;
     const char *name, *argument, *help;
 } table[] = {
-    {KEY_STDIO, "stdio", NULL, "Serve MCP on standard input and output (the default)"},
+    {KEY_STDIO, "stdio", NULL, "Serve MCP on standard input and output (the default without --http)"},
+    {KEY_HTTP, "http", "WHERE", "Serve MCP over HTTP at ADDRESS:PORT or unix:PATH; can be repeated; with --stdio beside it"},
+    {KEY_TOKEN_FILE, "token-file", "FILE", "Let in who has a bearer token: lines NAME:TOKEN; each name has its own sessions"},
+    {KEY_ALLOW_HOST, "allow-host", "HOST", "Serve requests for this Host, too; can be repeated"},
+    {KEY_ALLOW_ORIGIN, "allow-origin", "ORIGIN", "Serve requests from pages of this origin; can be repeated"},
+    {KEY_CORS_ORIGIN, "cors-origin", "ORIGIN", "The same, and let such pages read the answers; can be repeated"},
+    {KEY_TLS_CERT, "tls-cert", "FILE", "Serve HTTPS with this certificate (PEM)"},
+    {KEY_TLS_KEY, "tls-key", "FILE", "The key of the certificate (PEM)"},
     {KEY_LISP, "lisp", "PROGRAM", "The SBCL to use; default: sbcl"},
     {KEY_USERINIT, "userinit", "FILE", "Init file to load; default: ~/.sbclrc if it is there"},
     {KEY_NO_USERINIT, "no-userinit", NULL, "Load no init file"},
@@ -104,6 +111,24 @@ static bool take(struct options *o, int key, const char *argument, bool *is_init
     int level;
     switch (key) {
     case KEY_STDIO:
+        o->wants_stdio = true;
+        return true;
+    case KEY_HTTP:
+        return add(o->http_addresses, argument, "http");
+    case KEY_TOKEN_FILE:
+        o->token_file = argument;
+        return true;
+    case KEY_ALLOW_HOST:
+        return add(o->allowed_hosts, argument, "allow-host");
+    case KEY_ALLOW_ORIGIN:
+        return add(o->allowed_origins, argument, "allow-origin");
+    case KEY_CORS_ORIGIN:
+        return add(o->cors_origins, argument, "cors-origin");
+    case KEY_TLS_CERT:
+        o->tls_certificate = argument;
+        return true;
+    case KEY_TLS_KEY:
+        o->tls_key = argument;
         return true;
     case KEY_LISP:
         o->lisp = argument;

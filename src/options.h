@@ -17,6 +17,14 @@ struct options {
     const char *preloads[OPTIONS_MOST_REPEATED + 1];
     const char *directory;
     const char *listing;
+    bool wants_stdio; /* said, which matters beside HTTP only */
+    const char *http_addresses[OPTIONS_MOST_REPEATED + 1]; /* none: no HTTP */
+    const char *allowed_hosts[OPTIONS_MOST_REPEATED + 1];
+    const char *allowed_origins[OPTIONS_MOST_REPEATED + 1];
+    const char *cors_origins[OPTIONS_MOST_REPEATED + 1];
+    const char *token_file;
+    const char *tls_certificate;
+    const char *tls_key;
     const char *build_core; /* path; NULL: serve */
     bool wants_structured;
     char *state_directory; /* NULL when there is no home */

@@ -1,0 +1,197 @@
+/*
+ * Responsible for running the library from the loop, and for the link of each of its connections.
+ */
+#include "http/daemon.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/check.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "http/limits.h"
+#include "http/link.h"
+
+struct daemon {
+    struct daemon_options options;
+    struct listener listener;
+    struct MHD_Daemon *library;
+    uv_poll_t poll;
+    uv_timer_t timer;
+    unsigned open_handles;
+    unsigned connections;
+    bool is_running, must_run_again;
+};
+
+void *daemon_arg(const struct daemon *d)
+{
+    return d->options.arg;
+}
+
+const struct mhd *daemon_mhd(const struct daemon *d)
+{
+    return d->options.mhd;
+}
+
+const struct listener *daemon_listener(const struct daemon *d)
+{
+    return &d->listener;
+}
+
+bool daemon_is_tls(const struct daemon *d)
+{
+    return d->options.certificate != NULL;
+}
+
+unsigned daemon_connections(const struct daemon *d)
+{
+    return d->connections;
+}
+
+struct link *daemon_link(const struct daemon *d, struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *info = d->options.mhd->get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    return info->socket_context;
+}
+
+static void on_connection(void *arg, struct MHD_Connection *connection, void **context, enum MHD_ConnectionNotificationCode code)
+{
+    struct daemon *d = arg;
+    if (code == MHD_CONNECTION_NOTIFY_STARTED) {
+        const union MHD_ConnectionInfo *info = d->options.mhd->get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+        struct link *l = link_new(d->options.loop, info->connect_fd);
+        link_expect(l, HTTP_HEADERS_MS);
+        *context = l;
+        d->connections++;
+    } else {
+        link_free(*context);
+        *context = NULL;
+        d->connections--;
+    }
+}
+
+static void on_library_says(void *arg, const char *format, va_list arguments)
+{
+    char text[500];
+    (void)arg;
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+    vsnprintf(text, sizeof text, format, arguments);
+#pragma GCC diagnostic pop
+    log_debug("http: %s", text);
+}
+
+static void on_timer(uv_timer_t *timer)
+{
+    daemon_run(timer->data);
+}
+
+static void set_timer(struct daemon *d)
+{
+    MHD_UNSIGNED_LONG_LONG ms;
+    if (d->must_run_again)
+        uv_timer_start(&d->timer, on_timer, 0, 0);
+    else if (d->options.mhd->get_timeout(d->library, &ms) == MHD_YES)
+        uv_timer_start(&d->timer, on_timer, ms, 0);
+    else
+        uv_timer_stop(&d->timer);
+}
+
+void daemon_run(struct daemon *d)
+{
+    CHECK(!d->is_running);
+    d->is_running = true;
+    d->must_run_again = false;
+    d->options.mhd->run(d->library);
+    d->is_running = false;
+    set_timer(d);
+}
+
+void daemon_wake(struct daemon *d)
+{
+    if (d->is_running)
+        d->must_run_again = true;
+    else
+        uv_timer_start(&d->timer, on_timer, 0, 0);
+}
+
+static void on_poll(uv_poll_t *poll, int status, int events)
+{
+    (void)status;
+    (void)events;
+    daemon_run(poll->data);
+}
+
+static struct MHD_Daemon *start(struct daemon *d)
+{
+    const struct daemon_options *o = &d->options;
+    unsigned flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG | (o->certificate != NULL ? MHD_USE_TLS : 0);
+    struct MHD_OptionItem tls[] = {
+        {MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)(uintptr_t)o->certificate},
+        {MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)(uintptr_t)o->key},
+        {MHD_OPTION_END, 0, NULL},
+    };
+    return o->mhd->start_daemon(flags, 0, NULL, NULL, o->handle, d,
+                                MHD_OPTION_EXTERNAL_LOGGER, on_library_says, NULL,
+                                MHD_OPTION_LISTEN_SOCKET, d->listener.descriptor,
+                                MHD_OPTION_NOTIFY_COMPLETED, o->on_completed, d,
+                                MHD_OPTION_NOTIFY_CONNECTION, on_connection, d,
+                                MHD_OPTION_CONNECTION_LIMIT, (unsigned)HTTP_MOST_CONNECTIONS + HTTP_SPARE_CONNECTIONS,
+                                MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HTTP_CONNECTION_BYTES,
+                                MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)HTTP_STILL_S,
+                                MHD_OPTION_STRICT_FOR_CLIENT, 1,
+                                o->certificate != NULL ? MHD_OPTION_ARRAY : MHD_OPTION_END, tls,
+                                MHD_OPTION_END);
+}
+
+struct daemon *daemon_new(struct listener *listener, const struct daemon_options *options, struct err *err)
+{
+    struct daemon *d = xcalloc(1, sizeof *d);
+    d->options = *options;
+    d->listener = *listener;
+    *listener = (struct listener){.descriptor = -1};
+    d->library = start(d);
+    if (d->library == NULL) {
+        err_set(err, ERR_START, "cannot serve HTTP on %s%s", d->listener.name, options->certificate != NULL ? ": wrong certificate or key?" : "");
+        listener_close(&d->listener);
+        free(d);
+        return NULL;
+    }
+    const union MHD_DaemonInfo *info = options->mhd->get_daemon_info(d->library, MHD_DAEMON_INFO_EPOLL_FD);
+    CHECK(uv_poll_init(options->loop, &d->poll, info->epoll_fd) == 0);
+    uv_timer_init(options->loop, &d->timer);
+    d->poll.data = d->timer.data = d;
+    d->open_handles = 2;
+    uv_poll_start(&d->poll, UV_READABLE, on_poll);
+    set_timer(d);
+    /* The listening socket is watched from the library's first turn on. */
+    daemon_wake(d);
+    return d;
+}
+
+void daemon_quiesce(struct daemon *d)
+{
+    int descriptor = d->options.mhd->quiesce_daemon(d->library);
+    if (descriptor >= 0)
+        listener_close(&d->listener);
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+    struct daemon *d = handle->data;
+    if (--d->open_handles == 0)
+        free(d);
+}
+
+void daemon_free(struct daemon *d)
+{
+    if (d == NULL)
+        return;
+    uv_poll_stop(&d->poll);
+    bool is_quiesced = d->listener.descriptor < 0;
+    d->options.mhd->stop_daemon(d->library);
+    if (!is_quiesced)
+        listener_released(&d->listener);
+    uv_close((uv_handle_t *)&d->poll, on_closed);
+    uv_close((uv_handle_t *)&d->timer, on_closed);
+}

@@ -1,0 +1,30 @@
+/*
+ * The newest events of a session's streams, for a client that lost its connection and asks for what came after the last event
+ * it has seen. Bounded in number and bytes; the newest one is kept however large it is.
+ */
+#ifndef HTTP_EVENT_LOG_H
+#define HTTP_EVENT_LOG_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/list.h"
+
+struct event_log {
+    struct list events; /* the oldest first */
+    size_t count, bytes;
+    size_t most_count, most_bytes;
+};
+
+/* event_log_init(log, most_count, most_bytes), event_log_fini(log): on the caller's memory. */
+void event_log_init(struct event_log *log, size_t most_count, size_t most_bytes);
+void event_log_fini(struct event_log *log);
+
+/* event_log_add(log, stream, sequence, bytes, len): keep a copy, drop the oldest. */
+void event_log_add(struct event_log *log, uint64_t stream, uint64_t sequence, const char *bytes, size_t len);
+
+/* event_log_replay(log, stream, after, each, arg): those of that stream with a larger sequence number, in order. */
+void event_log_replay(const struct event_log *log, uint64_t stream, uint64_t after,
+                      void (*each)(void *arg, uint64_t sequence, const char *bytes, size_t len), void *arg);
+
+#endif

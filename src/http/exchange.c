@@ -1,0 +1,353 @@
+/*
+ * Responsible for taking a request's body in, for waiting without a thread, and for getting the response out.
+ *
+ * While it waits the connection is suspended: the library does not look at it, so the link watches for the client's end.
+ * Whatever happens then is said by resuming it: the library calls the handler again, which does what the state says.
+ */
+#include "http/exchange.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "http/daemon.h"
+#include "http/limits.h"
+#include "http/link.h"
+#include "mcp/jsonrpc.h"
+#include "mcp/transport.h"
+
+#define BLOCK_BYTES 8192
+
+static struct exchange_events *events_of(const struct exchange *e)
+{
+    return daemon_arg(e->daemon);
+}
+
+struct trimmed {
+    struct trimmed *next;
+    char text[];
+};
+
+/* The library leaves blanks at the end, which are no part of a value. */
+const char *exchange_header(struct exchange *e, const char *name)
+{
+    const char *value = daemon_mhd(e->daemon)->lookup_connection_value(e->connection, MHD_HEADER_KIND, name);
+    size_t len = value == NULL ? 0 : strlen(value), whole = len;
+    while (len > 0 && (value[len - 1] == ' ' || value[len - 1] == '\t'))
+        len--;
+    if (len == whole)
+        return value;
+    struct trimmed *copy = xmalloc(sizeof *copy + len + 1);
+    memcpy(copy->text, value, len);
+    copy->text[len] = '\0';
+    copy->next = e->trimmed;
+    e->trimmed = copy;
+    return copy->text;
+}
+
+struct counted {
+    const char *name;
+    size_t count;
+};
+
+static enum MHD_Result count_header(void *arg, enum MHD_ValueKind kind, const char *name, const char *value)
+{
+    struct counted *counted = arg;
+    (void)kind;
+    (void)value;
+    if (strcasecmp(name, counted->name) == 0)
+        counted->count++;
+    return MHD_YES;
+}
+
+size_t exchange_header_count(const struct exchange *e, const char *name)
+{
+    struct counted counted = {name, 0};
+    daemon_mhd(e->daemon)->get_connection_values(e->connection, MHD_HEADER_KIND, count_header, &counted);
+    return counted.count;
+}
+
+static void on_link_gone(void *arg)
+{
+    struct exchange *e = arg;
+    if (e->state == EXCHANGE_WAITING)
+        events_of(e)->on_gone(events_of(e)->arg, e);
+    else
+        exchange_drop(e);
+}
+
+static void suspend(struct exchange *e)
+{
+    e->is_suspended = true;
+    daemon_mhd(e->daemon)->suspend_connection(e->connection);
+    link_watch(e->link, on_link_gone, e);
+}
+
+static void resume(struct exchange *e)
+{
+    if (!e->is_suspended)
+        return;
+    e->is_suspended = false;
+    link_unwatch(e->link);
+    daemon_mhd(e->daemon)->resume_connection(e->connection);
+    daemon_wake(e->daemon);
+}
+
+void exchange_refuse(struct exchange *e, const struct http_reply *reply)
+{
+    e->refusal = *reply;
+    strbuf_clear(&e->answer);
+    if (reply->code != 0)
+        jsonrpc_add_error(&e->answer, (struct jsonrpc_slice){NULL, 0}, reply->code, reply->message, NULL);
+    e->status = reply->status;
+    e->state = EXCHANGE_ANSWERED;
+    resume(e);
+}
+
+void exchange_answer(struct exchange *e, unsigned status, const char *bytes, size_t len)
+{
+    strbuf_clear(&e->answer);
+    strbuf_add(&e->answer, bytes, len);
+    e->status = status;
+    e->state = EXCHANGE_ANSWERED;
+    resume(e);
+}
+
+static void on_readable(void *arg)
+{
+    resume(arg);
+}
+
+static void on_overrun(void *arg)
+{
+    struct exchange *e = arg;
+    e->stream = NULL;
+    exchange_drop(e);
+}
+
+void exchange_stream(struct exchange *e, struct stream *stream)
+{
+    e->stream = stream;
+    e->reader = (struct stream_reader){.on_readable = on_readable, .on_overrun = on_overrun, .arg = e};
+    e->status = MHD_HTTP_OK;
+    e->state = EXCHANGE_STREAMING;
+    stream_attach(stream, &e->reader);
+    resume(e);
+}
+
+void exchange_drop(struct exchange *e)
+{
+    e->state = EXCHANGE_LOST;
+    resume(e);
+}
+
+static void add_header(const struct exchange *e, struct MHD_Response *response, const char *name, const char *value)
+{
+    daemon_mhd(e->daemon)->add_response_header(response, name, value);
+}
+
+static void add_common_headers(const struct exchange *e, struct MHD_Response *response)
+{
+    if (e->session_id[0] != '\0')
+        add_header(e, response, "Mcp-Session-Id", e->session_id);
+    if (e->cors_origin != NULL) {
+        add_header(e, response, "Access-Control-Allow-Origin", e->cors_origin);
+        add_header(e, response, "Access-Control-Expose-Headers", "Mcp-Session-Id, WWW-Authenticate");
+        add_header(e, response, "Vary", "Origin");
+    }
+    if (e->refusal.header != NULL)
+        add_header(e, response, e->refusal.header, e->refusal.value);
+}
+
+static enum MHD_Result queue(struct exchange *e, struct MHD_Response *response)
+{
+    if (response == NULL)
+        return MHD_NO;
+    add_common_headers(e, response);
+    enum MHD_Result result = daemon_mhd(e->daemon)->queue_response(e->connection, e->status, response);
+    daemon_mhd(e->daemon)->destroy_response(response);
+    return result;
+}
+
+static enum MHD_Result queue_answer(struct exchange *e)
+{
+    size_t len;
+    char *bytes = strbuf_steal(&e->answer, &len);
+    struct MHD_Response *response = daemon_mhd(e->daemon)->create_response_from_buffer(len, bytes, MHD_RESPMEM_MUST_FREE);
+    if (response == NULL)
+        free(bytes);
+    else if (len > 0)
+        add_header(e, response, "Content-Type", "application/json");
+    if (response != NULL && e->method == EXCHANGE_OPTIONS && e->cors_origin != NULL) {
+        add_header(e, response, "Access-Control-Allow-Methods", "GET, POST, DELETE");
+        add_header(e, response, "Access-Control-Allow-Headers", events_of(e)->cors_headers);
+        add_header(e, response, "Access-Control-Max-Age", "600");
+    }
+    return queue(e, response);
+}
+
+static ssize_t read_stream(void *arg, uint64_t position, char *bytes, size_t len)
+{
+    struct exchange *e = arg;
+    (void)position;
+    if (e->state == EXCHANGE_LOST || e->stream == NULL)
+        return MHD_CONTENT_READER_END_WITH_ERROR;
+    ssize_t n = stream_take(e->stream, bytes, len);
+    if (n < 0)
+        return MHD_CONTENT_READER_END_OF_STREAM;
+    if (n == 0)
+        suspend(e);
+    return n;
+}
+
+static enum MHD_Result queue_stream(struct exchange *e)
+{
+    struct MHD_Response *response =
+        daemon_mhd(e->daemon)->create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK_BYTES, read_stream, e, NULL);
+    if (response != NULL) {
+        add_header(e, response, "Content-Type", "text/event-stream");
+        add_header(e, response, "Cache-Control", "no-cache");
+        add_header(e, response, "X-Accel-Buffering", "no");
+    }
+    return queue(e, response);
+}
+
+/* What the state says; called from inside the handler, when nothing more is to be read. */
+static enum MHD_Result go_on(struct exchange *e)
+{
+    link_expect(e->link, 0);
+    switch (e->state) {
+    case EXCHANGE_READING:
+        e->state = EXCHANGE_WAITING;
+        events_of(e)->on_request(events_of(e)->arg, e);
+        strbuf_fini(&e->body);
+        *events_of(e)->body_bytes -= e->accounted;
+        e->accounted = 0;
+        return go_on(e);
+    case EXCHANGE_WAITING:
+        suspend(e);
+        return MHD_YES;
+    case EXCHANGE_ANSWERED:
+        return queue_answer(e);
+    case EXCHANGE_STREAMING:
+        return queue_stream(e);
+    case EXCHANGE_LOST:
+        break;
+    }
+    return MHD_NO;
+}
+
+static struct exchange *begin(struct daemon *d, struct MHD_Connection *connection, const char *url, const char *method)
+{
+    static const struct {
+        const char *name;
+        enum exchange_method method;
+    } methods[] = {{"POST", EXCHANGE_POST}, {"GET", EXCHANGE_GET}, {"DELETE", EXCHANGE_DELETE}, {"OPTIONS", EXCHANGE_OPTIONS}};
+    struct exchange *e = xcalloc(1, sizeof *e);
+    e->daemon = d;
+    e->connection = connection;
+    e->link = daemon_link(d, connection);
+    e->path = url;
+    e->method = EXCHANGE_OTHER;
+    for (size_t i = 0; i < sizeof methods / sizeof methods[0]; i++)
+        if (strcmp(method, methods[i].name) == 0)
+            e->method = methods[i].method;
+    list_init(&e->node);
+    list_append(events_of(e)->exchanges, &e->node);
+    strbuf_init(&e->body, TRANSPORT_MAX_MESSAGE);
+    strbuf_init(&e->answer, 0);
+    return e;
+}
+
+/* A response that is queued before the body was read makes the library close the connection, and what then still comes from
+ * the client may destroy the answer on its way. So a body of a common size is read first. */
+static enum MHD_Result refuse_headers(struct exchange *e)
+{
+    const char *length = exchange_header(e, "Content-Length");
+    bool is_small = length == NULL || (strlen(length) <= 9 && strtoul(length, NULL, 10) <= HTTP_DRAINED_BYTES);
+    if (is_small && exchange_header(e, "Transfer-Encoding") == NULL && exchange_header(e, "Expect") == NULL)
+        return MHD_YES;
+    return queue_answer(e);
+}
+
+static enum MHD_Result take_headers(struct exchange *e)
+{
+    e->is_begun = true;
+    const char *length = exchange_header(e, "Content-Length");
+    uint64_t bytes = length == NULL || strlen(length) > 9 ? TRANSPORT_MAX_MESSAGE : strtoul(length, NULL, 10);
+    link_expect(e->link, HTTP_BODY_MS + bytes / (HTTP_BODY_BYTES_A_SECOND / 1000));
+    events_of(e)->on_headers(events_of(e)->arg, e);
+    return e->state == EXCHANGE_READING ? MHD_YES : refuse_headers(e);
+}
+
+static enum MHD_Result take_body(struct exchange *e, const char *bytes, size_t *len)
+{
+    size_t *total = events_of(e)->body_bytes;
+    if (e->state == EXCHANGE_READING && *total + *len > HTTP_MOST_BODY_BYTES) {
+        exchange_refuse(e, &(struct http_reply){.status = 503, .code = JSONRPC_INTERNAL_ERROR, .header = "Retry-After", .value = "1",
+                                                .message = "Too many large requests at once: try again later"});
+    } else if (e->state == EXCHANGE_READING && !strbuf_add(&e->body, bytes, *len)) {
+        exchange_refuse(e, &(struct http_reply){.status = 413, .code = JSONRPC_INVALID_REQUEST,
+                                                .message = "Invalid Request: a message may have at most 67108864 bytes"});
+    }
+    if (e->state == EXCHANGE_READING) {
+        e->accounted += *len;
+        *total += *len;
+    } else {
+        e->drained += *len;
+        if (e->drained > HTTP_DRAINED_BYTES)
+            return MHD_NO;
+    }
+    *len = 0;
+    return MHD_YES;
+}
+
+static enum MHD_Result handle(void *arg, struct MHD_Connection *connection, const char *url, const char *method, const char *version,
+                              const char *bytes, size_t *len, void **context)
+{
+    (void)version;
+    struct exchange *e = *context;
+    if (e == NULL) {
+        *context = e = begin(arg, connection, url, method);
+        return take_headers(e);
+    }
+    return *len > 0 ? take_body(e, bytes, len) : go_on(e);
+}
+
+static void on_completed(void *arg, struct MHD_Connection *connection, void **context, enum MHD_RequestTerminationCode code)
+{
+    struct daemon *d = arg;
+    struct exchange *e = *context;
+    (void)connection;
+    (void)code;
+    if (e == NULL)
+        return;
+    struct exchange_events *events = daemon_arg(d);
+    *context = NULL;
+    link_unwatch(e->link);
+    link_expect(e->link, HTTP_HEADERS_MS);
+    if (e->stream != NULL)
+        stream_detach(e->stream);
+    e->stream = NULL;
+    events->on_end(events->arg, e);
+    *events->body_bytes -= e->accounted;
+    list_remove(&e->node);
+    strbuf_fini(&e->body);
+    strbuf_fini(&e->answer);
+    while (e->trimmed != NULL) {
+        struct trimmed *next = e->trimmed->next;
+        free(e->trimmed);
+        e->trimmed = next;
+    }
+    free(e);
+}
+
+MHD_AccessHandlerCallback exchange_handler(void)
+{
+    return handle;
+}
+
+MHD_RequestCompletedCallback exchange_completer(void)
+{
+    return on_completed;
+}

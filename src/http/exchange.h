@@ -1,0 +1,103 @@
+/*
+ * One HTTP request and its response: the mechanics. What a request means is told by whoever serves it (see server.c), through
+ * exchange_answer() or exchange_stream(), now or later.
+ *
+ * States      reading -> waiting -> answered or streaming -> gone; refused on the way
+ */
+#ifndef HTTP_EXCHANGE_H
+#define HTTP_EXCHANGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/list.h"
+#include "base/strbuf.h"
+#include "http/mhd.h"
+#include "http/stream.h"
+
+struct daemon;
+struct link;
+struct post;
+struct principal;
+struct trimmed;
+
+enum exchange_state {
+    EXCHANGE_READING,
+    EXCHANGE_WAITING,
+    EXCHANGE_ANSWERED,
+    EXCHANGE_STREAMING,
+    EXCHANGE_LOST /* to be closed without more */
+};
+
+enum exchange_method { EXCHANGE_POST, EXCHANGE_GET, EXCHANGE_DELETE, EXCHANGE_OPTIONS, EXCHANGE_OTHER };
+
+/* An answer that needs no more than this; made by the checks as well. */
+struct http_reply {
+    unsigned status;
+    int code;                  /* of the JSON-RPC error in the body; 0: no body */
+    const char *message;       /* of it; borrowed, lives on */
+    const char *header, *value; /* one more header; NULL: none */
+};
+
+struct exchange {
+    struct list node; /* in the server's */
+    struct daemon *daemon;
+    struct MHD_Connection *connection;
+    struct link *link;
+    enum exchange_state state;
+    enum exchange_method method;
+    bool is_suspended, is_begun; /* is_begun: its headers were looked at */
+    bool takes_json, takes_events, is_modern;
+    const char *path;
+    struct http_reply refusal; /* status 0: none so far */
+    struct principal *principal;  /* whose it is */
+    const char *cors_origin;      /* to be allowed to read the answer; NULL: none */
+    struct trimmed *trimmed; /* copies of headers' values */
+    struct strbuf body;
+    size_t drained, accounted;
+    unsigned status;
+    struct strbuf answer;
+    char session_id[72]; /* to be given to the client; "" for none */
+    struct post *post;   /* the message it brought, until that is over */
+    struct stream *stream;
+    struct stream_reader reader;
+};
+
+/* What serving needs to know; given to exchange_handle() by the daemon's argument. */
+struct exchange_events {
+    /* the headers are there: fill in ${refusal} or let it pass */
+    void (*on_headers)(void *arg, struct exchange *e);
+    /* the whole request is there and was not refused: answer or stream, now or later */
+    void (*on_request)(void *arg, struct exchange *e);
+    /* the client is gone before the answer, or while it was streamed; for a POST that waits: it may be half of the connection only */
+    void (*on_gone)(void *arg, struct exchange *e);
+    /* it is freed after this */
+    void (*on_end)(void *arg, struct exchange *e);
+    struct list *exchanges;  /* where they are kept */
+    size_t *body_bytes;      /* that all bodies occupy */
+    const char *cors_headers; /* for answers that a page may read */
+    void *arg;
+};
+
+/* exchange_handle(), exchange_completed(): the library's callbacks; daemon_arg() is a struct exchange_events. */
+MHD_AccessHandlerCallback exchange_handler(void);
+MHD_RequestCompletedCallback exchange_completer(void);
+
+/* exchange_header(e, name): without blanks around it; borrowed until the exchange ends; NULL if it did not come. exchange_header_count(e, name). */
+const char *exchange_header(struct exchange *e, const char *name);
+size_t exchange_header_count(const struct exchange *e, const char *name);
+
+/* exchange_refuse(e, reply): the answer, whatever the state up to EXCHANGE_WAITING. */
+void exchange_refuse(struct exchange *e, const struct http_reply *reply);
+
+/* exchange_answer(e, status, bytes, len): with a body of JSON; len 0: without. */
+void exchange_answer(struct exchange *e, unsigned status, const char *bytes, size_t len);
+
+/* exchange_stream(e, stream): the answer is this stream, as far as it goes. */
+void exchange_stream(struct exchange *e, struct stream *stream);
+
+/* exchange_drop(e): close the connection. */
+void exchange_drop(struct exchange *e);
+
+#endif

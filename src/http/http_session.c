@@ -1,0 +1,158 @@
+/*
+ * Responsible for sessions by Mcp-Session-Id: their ids, their streams, and how many there may be.
+ */
+#include "http/http_session.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uv.h>
+
+#include "base/memory.h"
+#include "http/limits.h"
+#include "http/principals.h"
+#include "http/stream.h"
+#include "mcp/connection.h"
+#include "session/sessions.h"
+#include "tools/toolbox.h"
+
+static bool make_id(char *id)
+{
+    unsigned char random[HTTP_SESSION_ID_BYTES / 2];
+    if (uv_random(NULL, NULL, random, sizeof random, 0, NULL) != 0)
+        return false;
+    for (size_t i = 0; i < sizeof random; i++)
+        snprintf(id + 2 * i, 3, "%02x", random[i]);
+    return true;
+}
+
+struct http_session *http_session_new(struct principal *principal, const struct connection_options *options)
+{
+    struct http_session *s = xcalloc(1, sizeof *s);
+    if (!make_id(s->id)) {
+        free(s);
+        return NULL;
+    }
+    s->principal = principal;
+    list_init(&s->node);
+    list_init(&s->streams);
+    list_init(&s->posts);
+    event_log_init(&s->log, HTTP_MOST_EVENTS, HTTP_MOST_EVENT_BYTES);
+    s->unasked = stream_new(&s->log, 0);
+    /* The id is a secret, so the name is made of a part of it that does not give the rest away. */
+    snprintf(s->lisp_session, sizeof s->lisp_session, "http-%.8s", s->id);
+    struct connection_options own = *options;
+    own.default_session = s->lisp_session;
+    own.initializes_once = true;
+    own.arg = s;
+    s->connection = connection_new(&own);
+    return s;
+}
+
+bool http_session_is_idle(const struct http_session *s)
+{
+    return list_is_empty(&s->posts) && s->unasked->reader == NULL;
+}
+
+void http_session_close_lisp(struct http_session *s)
+{
+    struct session *lisp = sessions_find(s->principal->toolbox->sessions, s->lisp_session);
+    if (lisp != NULL)
+        sessions_close_later(lisp);
+}
+
+static void end_unused(struct http_session *s)
+{
+    http_session_close_lisp(s);
+    http_session_free(s);
+}
+
+static void make_room(struct principal *principal, uint64_t now_ms)
+{
+    struct http_session *longest = NULL;
+    for (struct list *node = principal->sessions.next; node != &principal->sessions; node = node->next) {
+        struct http_session *s = list_entry(node, struct http_session, node);
+        if (http_session_is_idle(s) && (longest == NULL || s->used_ms < longest->used_ms))
+            longest = s;
+    }
+    if (longest != NULL && now_ms - longest->used_ms > HTTP_SESSION_MAKES_ROOM_MS)
+        end_unused(longest);
+}
+
+void http_session_expire(struct principal *principal, uint64_t now_ms)
+{
+    struct list *node, *following;
+    list_for_each(node, following, &principal->sessions)
+    {
+        struct http_session *s = list_entry(node, struct http_session, node);
+        if (http_session_is_idle(s) && now_ms - s->used_ms > HTTP_SESSION_IDLE_MS)
+            end_unused(s);
+    }
+}
+
+bool http_session_publish(struct http_session *s, uint64_t now_ms)
+{
+    if (s->principal->session_count >= HTTP_MOST_SESSIONS)
+        make_room(s->principal, now_ms);
+    if (s->principal->session_count >= HTTP_MOST_SESSIONS)
+        return false;
+    list_append(&s->principal->sessions, &s->node);
+    s->principal->session_count++;
+    s->used_ms = now_ms;
+    return true;
+}
+
+struct http_session *http_session_find(const struct principal *principal, const char *id)
+{
+    for (const struct list *node = principal->sessions.next; node != &principal->sessions; node = node->next) {
+        struct http_session *s = list_entry(node, struct http_session, node);
+        if (strcmp(s->id, id) == 0)
+            return s;
+    }
+    return NULL;
+}
+
+struct stream *http_session_open_stream(struct http_session *s)
+{
+    struct stream *stream = stream_new(&s->log, ++s->last_stream);
+    list_append(&s->streams, &stream->node);
+    return stream;
+}
+
+struct stream *http_session_stream(struct http_session *s, uint64_t id, bool *is_over)
+{
+    *is_over = false;
+    if (id == 0)
+        return s->unasked;
+    if (id > s->last_stream)
+        return NULL;
+    for (struct list *node = s->streams.next; node != &s->streams; node = node->next) {
+        struct stream *stream = list_entry(node, struct stream, node);
+        if (stream->id == id)
+            return stream;
+    }
+    *is_over = true;
+    return stream_new(&s->log, id);
+}
+
+/* A reader outlives the log: what it has not read yet is its stream's own. */
+static void end_stream(struct stream *stream)
+{
+    stream->log = NULL;
+    stream_end(stream);
+}
+
+void http_session_free(struct http_session *s)
+{
+    if (s == NULL)
+        return;
+    if (!list_is_empty(&s->node))
+        s->principal->session_count--;
+    list_remove(&s->node);
+    connection_free(s->connection);
+    while (!list_is_empty(&s->streams))
+        end_stream(list_entry(s->streams.next, struct stream, node));
+    end_stream(s->unasked);
+    event_log_fini(&s->log);
+    free(s);
+}

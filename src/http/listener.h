@@ -1,0 +1,33 @@
+/*
+ * Where we listen: an address and a port, or a socket in the file system. Knows nothing of HTTP.
+ */
+#ifndef HTTP_LISTENER_H
+#define HTTP_LISTENER_H
+
+#include <stdbool.h>
+
+#include "base/errors.h"
+
+struct listener {
+    int descriptor;     /* -1: none */
+    bool is_unix;       /* only who may open the file can connect */
+    bool is_loopback;   /* only this machine can connect */
+    char name[160];     /* for people: "127.0.0.1:8080", "unix:/run/lisp.sock" */
+    char unix_path[108]; /* removed at the end; "" for none */
+    unsigned long long inode; /* of it, so that nobody else's is removed */
+};
+
+/*
+ * listener_open(l, address, err):
+ * Bind and listen. The file of a socket is its owner's alone (mode 0600); one that nobody listens on any more is replaced.
+ *
+ * address     "ADDRESS:PORT", "[ADDRESS]:PORT", "PORT" (on 127.0.0.1) or "unix:PATH"; port 0 lets the system choose
+ * Errors      ERR_INVALID, ERR_START
+ */
+bool listener_open(struct listener *l, const char *address, struct err *err);
+
+/* listener_close(l): harmless when nothing is open. listener_released(l): the descriptor was closed by somebody else. */
+void listener_close(struct listener *l);
+void listener_released(struct listener *l);
+
+#endif

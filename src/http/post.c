@@ -1,0 +1,215 @@
+/*
+ * Responsible for what becomes of a message: the status of its answer, and whether it is a stream.
+ */
+#include "http/post.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <uv.h>
+
+#include "base/check.h"
+#include "base/memory.h"
+#include "base/strbuf.h"
+#include "http/exchange.h"
+#include "http/http_session.h"
+#include "http/stream.h"
+#include "mcp/connection.h"
+#include "mcp/jsonrpc.h"
+#include "mcp/revisions.h"
+
+struct post {
+    struct list node; /* in its session's */
+    struct transport_origin origin;
+    struct connection *connection;
+    struct http_session *session; /* NULL: 2026-07-28 */
+    struct exchange *exchange;    /* NULL: the client is gone, or reads the stream */
+    struct stream *stream;        /* NULL: none yet */
+    struct strbuf answer;
+    enum transport_kind kind;
+    int code;
+    bool is_delivering, has_answer, is_newcomer;
+};
+
+static struct post *post_of(struct transport_origin *origin)
+{
+    return list_entry(origin, struct post, origin);
+}
+
+static void post_free(struct post *p)
+{
+    if (p->exchange != NULL)
+        p->exchange->post = NULL;
+    list_remove(&p->node);
+    strbuf_fini(&p->answer);
+    free(p);
+}
+
+/* Source      MCP 2026-07-28 and 2025-11-25, transports; where they are silent, what the official servers do */
+static unsigned status_of(const struct post *p)
+{
+    if (p->kind == TRANSPORT_RESULT)
+        return MHD_HTTP_OK;
+    switch (p->code) {
+    case JSONRPC_PARSE_ERROR:
+    case JSONRPC_INVALID_REQUEST:
+    case JSONRPC_HEADER_MISMATCH:
+    case JSONRPC_MISSING_CAPABILITY:
+    case JSONRPC_UNSUPPORTED_VERSION:
+        return MHD_HTTP_BAD_REQUEST;
+    case JSONRPC_METHOD_NOT_FOUND:
+        if (p->session == NULL)
+            return MHD_HTTP_NOT_FOUND;
+        break;
+    case JSONRPC_INVALID_PARAMS:
+        if (p->session == NULL && p->kind == TRANSPORT_REFUSAL)
+            return MHD_HTTP_BAD_REQUEST;
+        break;
+    default:
+        break;
+    }
+    return p->is_newcomer ? MHD_HTTP_BAD_REQUEST : MHD_HTTP_OK;
+}
+
+static void begin_stream(struct post *p)
+{
+    struct exchange *e = p->exchange;
+    p->stream = p->session == NULL ? stream_new(NULL, 0) : http_session_open_stream(p->session);
+    exchange_stream(e, p->stream);
+    if (p->session == NULL)
+        return;
+    const struct revision *revision = connection_revision(p->connection);
+    if (revision != NULL && revision->has_priming_event)
+        stream_prime(p->stream);
+    /* From here on the stream is all that it needs. */
+    p->exchange = NULL;
+    e->post = NULL;
+}
+
+void post_on_send(void *arg, const struct transport_message *message)
+{
+    struct http_session *session = arg;
+    if (message->origin == NULL) {
+        if (session != NULL)
+            stream_send(session->unasked, message->bytes, message->len);
+        return;
+    }
+    struct post *p = post_of(message->origin);
+    bool is_answer = message->kind != TRANSPORT_NOTIFICATION;
+    if (p->stream == NULL && p->exchange != NULL && p->exchange->takes_events && !is_answer)
+        begin_stream(p);
+    if (p->stream != NULL) {
+        stream_send(p->stream, message->bytes, message->len);
+    } else if (is_answer) {
+        strbuf_clear(&p->answer);
+        strbuf_add(&p->answer, message->bytes, message->len);
+        p->kind = message->kind;
+        p->code = message->code;
+    }
+    p->has_answer = p->has_answer || is_answer;
+}
+
+/* The handshake is done: from now on the session goes by its id. */
+static bool publish(struct post *p)
+{
+    struct exchange *e = p->exchange;
+    if (!p->is_newcomer || connection_revision(p->connection) == NULL || e == NULL)
+        return true;
+    if (!http_session_publish(p->session, uv_hrtime() / 1000000)) {
+        exchange_refuse(e, &(struct http_reply){.status = MHD_HTTP_SERVICE_UNAVAILABLE, .code = JSONRPC_INTERNAL_ERROR,
+                                                .message = "Too many sessions: DELETE some", .header = "Retry-After", .value = "60"});
+        return false;
+    }
+    memcpy(e->session_id, p->session->id, sizeof p->session->id);
+    return true;
+}
+
+static void answer(struct post *p)
+{
+    unsigned status = p->has_answer ? status_of(p) : MHD_HTTP_ACCEPTED;
+    if (p->has_answer && status == MHD_HTTP_OK && !p->exchange->takes_json) {
+        begin_stream(p);
+        stream_send(p->stream, p->answer.bytes, p->answer.len);
+    } else if (!p->has_answer && !p->is_delivering && p->exchange->takes_events) {
+        /* Cancelled by another message: there is nothing to say, and this is how to say nothing. */
+        begin_stream(p);
+    } else {
+        exchange_answer(p->exchange, status, p->answer.bytes, p->answer.len);
+    }
+}
+
+void post_on_over(void *arg, struct transport_origin *origin)
+{
+    (void)arg;
+    struct post *p = post_of(origin);
+    if (publish(p)) {
+        if (p->stream == NULL && p->exchange != NULL)
+            answer(p);
+        if (p->stream != NULL)
+            stream_end(p->stream);
+    }
+    /* A message that is over at once is freed by who delivers it. */
+    if (p->is_delivering)
+        p->connection = NULL;
+    else
+        post_free(p);
+}
+
+void post_deliver(struct exchange *e, struct connection *connection, struct http_session *session)
+{
+    struct post *p = xcalloc(1, sizeof *p);
+    const struct transport_headers headers = {
+        .version = exchange_header(e, "MCP-Protocol-Version"),
+        .method = exchange_header(e, "Mcp-Method"),
+        .name = exchange_header(e, "Mcp-Name"),
+        .is_ambiguous = exchange_header_count(e, "MCP-Protocol-Version") > 1 || exchange_header_count(e, "Mcp-Method") > 1 ||
+                        exchange_header_count(e, "Mcp-Name") > 1,
+    };
+    p->connection = connection;
+    p->session = session;
+    p->is_newcomer = session != NULL && list_is_empty(&session->node);
+    p->exchange = e;
+    p->origin.headers = &headers;
+    list_init(&p->node);
+    if (session != NULL)
+        list_append(&session->posts, &p->node);
+    strbuf_init(&p->answer, 0);
+    e->post = p;
+    p->is_delivering = true;
+    connection_message(connection, &p->origin, e->body.len > 0 ? e->body.bytes : (char[]){0}, e->body.len);
+    p->is_delivering = false;
+    p->origin.headers = NULL;
+    if (p->connection == NULL)
+        post_free(p);
+}
+
+void post_lost(struct exchange *e)
+{
+    struct post *p = e->post;
+    if (p == NULL)
+        return;
+    if (p->session != NULL) {
+        p->exchange = NULL;
+        e->post = NULL;
+        return;
+    }
+    CHECK(!p->is_delivering);
+    connection_abandon(p->connection, &p->origin);
+    if (p->stream != NULL)
+        stream_end(p->stream);
+    post_free(p);
+}
+
+void post_end_all(struct http_session *session, unsigned status, const char *message)
+{
+    struct list *node, *following;
+    list_for_each(node, following, &session->posts)
+    {
+        struct post *p = list_entry(node, struct post, node);
+        connection_abandon(p->connection, &p->origin);
+        if (p->exchange != NULL)
+            exchange_refuse(p->exchange, &(struct http_reply){.status = status, .code = JSONRPC_INVALID_REQUEST, .message = message});
+        if (p->stream != NULL)
+            stream_end(p->stream);
+        post_free(p);
+    }
+}

@@ -1,0 +1,435 @@
+/*
+ * Responsible for what a request means: which connection a POST belongs to, the stream behind a GET, the end of a session; and
+ * for the beginning and the end of it all.
+ */
+#include "http/server.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "http/checks.h"
+#include "http/daemon.h"
+#include "http/exchange.h"
+#include "http/header_values.h"
+#include "http/http_session.h"
+#include "http/limits.h"
+#include "http/listener.h"
+#include "http/post.h"
+#include "http/principals.h"
+#include "mcp/connection.h"
+#include "mcp/jsonrpc.h"
+
+#define MOST_LISTENERS 16
+#define LARGEST_PEM (1u << 20)
+
+struct http_server {
+    struct http_server_options options;
+    struct mhd mhd;
+    struct principals principals;
+    struct check_rules rules;
+    struct exchange_events events;
+    struct list exchanges;
+    size_t body_bytes;
+    char *certificate, *key; /* NULL: no TLS */
+    struct daemon *daemons[MOST_LISTENERS];
+    size_t daemon_count;
+    uv_timer_t tick;    /* keep-alives, sessions that nobody uses */
+    uv_timer_t closing; /* the most that the end waits */
+    unsigned open_handles;
+    uint64_t closes_at_ms; /* at the latest, once it is ending */
+    bool is_ended;
+    void (*on_closed)(void *arg);
+    void *on_closed_arg;
+};
+
+static struct connection_options connection_options(struct http_server *s, struct principal *principal)
+{
+    if (principal->toolbox == NULL)
+        principal->toolbox = s->options.toolbox(s->options.arg, principal->name);
+    return (struct connection_options){
+        .toolbox = principal->toolbox,
+        .listing = s->options.listing,
+        .wants_structured = s->options.wants_structured,
+        .default_session = "default",
+        .send = post_on_send,
+        .on_over = post_on_over,
+    };
+}
+
+static struct connection *stateless(struct http_server *s, struct principal *principal)
+{
+    if (principal->stateless == NULL) {
+        struct connection_options options = connection_options(s, principal);
+        options.is_stateless = true;
+        principal->stateless = connection_new(&options);
+    }
+    return principal->stateless;
+}
+
+static void refuse(struct exchange *e, unsigned status, const char *message)
+{
+    exchange_refuse(e, &(struct http_reply){.status = status, .code = JSONRPC_INVALID_REQUEST, .message = message});
+}
+
+static struct http_session *session_of(struct exchange *e)
+{
+    const char *id = exchange_header(e, "Mcp-Session-Id");
+    struct http_session *session = id == NULL || e->is_modern || e->principal == NULL ? NULL : http_session_find(e->principal, id);
+    if (session != NULL)
+        session->used_ms = uv_hrtime() / 1000000;
+    return session;
+}
+
+static void take_post(struct http_server *s, struct exchange *e)
+{
+    /* A Lisp that is needed soon is started now, whatever era the request is of. */
+    if (s->options.on_handshake != NULL)
+        s->options.on_handshake(s->options.arg);
+    if (e->is_modern) {
+        post_deliver(e, stateless(s, e->principal), NULL);
+        return;
+    }
+    struct http_session *session = session_of(e);
+    if (session != NULL) {
+        post_deliver(e, session->connection, session);
+        return;
+    }
+    if (exchange_header(e, "Mcp-Session-Id") != NULL) {
+        refuse(e, MHD_HTTP_NOT_FOUND, "there is no such session any more: initialize another");
+        return;
+    }
+    struct connection_options options = connection_options(s, e->principal);
+    session = http_session_new(e->principal, &options);
+    if (session == NULL) {
+        refuse(e, MHD_HTTP_INTERNAL_SERVER_ERROR, "the system has no random numbers");
+        return;
+    }
+    post_deliver(e, session->connection, session);
+    if (list_is_empty(&session->node))
+        http_session_free(session);
+}
+
+static void take_get(struct exchange *e)
+{
+    struct http_session *session = session_of(e);
+    const char *last = exchange_header(e, "Last-Event-ID");
+    uint64_t id = 0, after = 0;
+    if (session == NULL) {
+        refuse(e, MHD_HTTP_NOT_FOUND, "there is no such session any more: initialize another");
+        return;
+    }
+    if (last != NULL && !event_id_parse(last, &id, &after)) {
+        refuse(e, MHD_HTTP_BAD_REQUEST, "Last-Event-ID is none of ours");
+        return;
+    }
+    bool is_over;
+    struct stream *stream = http_session_stream(session, id, &is_over);
+    if (stream == NULL) {
+        refuse(e, MHD_HTTP_BAD_REQUEST, "Last-Event-ID is of no stream of this session");
+        return;
+    }
+    exchange_stream(e, stream);
+    if (last != NULL)
+        stream_replay(stream, after);
+    if (is_over)
+        stream_end(stream);
+    else
+        stream_keep_alive(stream);
+}
+
+static void take_delete(struct exchange *e)
+{
+    struct http_session *session = session_of(e);
+    if (session != NULL) {
+        post_end_all(session, MHD_HTTP_NOT_FOUND, "the session was ended");
+        http_session_close_lisp(session);
+        http_session_free(session);
+        exchange_answer(e, MHD_HTTP_OK, NULL, 0);
+    } else {
+        refuse(e, MHD_HTTP_NOT_FOUND, "there is no such session any more");
+    }
+}
+
+static void on_headers(void *arg, struct exchange *e)
+{
+    checks_run(&((struct http_server *)arg)->rules, e);
+}
+
+static void on_request(void *arg, struct exchange *e)
+{
+    struct http_server *s = arg;
+    switch (e->method) {
+    case EXCHANGE_POST:
+        take_post(s, e);
+        break;
+    case EXCHANGE_GET:
+        take_get(e);
+        break;
+    case EXCHANGE_DELETE:
+        take_delete(e);
+        break;
+    case EXCHANGE_OPTIONS:
+        exchange_answer(e, MHD_HTTP_NO_CONTENT, NULL, 0);
+        break;
+    case EXCHANGE_OTHER:
+        refuse(e, MHD_HTTP_METHOD_NOT_ALLOWED, "this method is not served here");
+        break;
+    }
+}
+
+/* A client of the older revisions may have closed its half only, and goes on to wait. */
+static void on_gone(void *arg, struct exchange *e)
+{
+    (void)arg;
+    if (!e->is_modern)
+        return;
+    post_lost(e);
+    exchange_drop(e);
+}
+
+static void on_end(void *arg, struct exchange *e);
+
+static void on_tick(uv_timer_t *timer)
+{
+    struct http_server *s = timer->data;
+    struct list *node, *following;
+    list_for_each(node, following, &s->exchanges)
+    {
+        struct exchange *e = list_entry(node, struct exchange, node);
+        if (e->stream != NULL)
+            stream_keep_alive(e->stream);
+    }
+    list_for_each(node, following, &s->principals.all)
+        http_session_expire(list_entry(node, struct principal, node), uv_hrtime() / 1000000);
+}
+
+static bool read_pem(const char *path, char **text, struct err *err)
+{
+    struct strbuf contents;
+    FILE *file = fopen(path, "re");
+    if (file == NULL)
+        return err_set(err, ERR_INVALID, "%s: %s", path, strerror(errno));
+    strbuf_init(&contents, LARGEST_PEM);
+    char block[4096];
+    size_t n;
+    while ((n = fread(block, 1, sizeof block, file)) > 0 && strbuf_add(&contents, block, n))
+        ;
+    bool is_read = !ferror(file) && !contents.is_overflown && contents.len > 0;
+    fclose(file);
+    if (!is_read)
+        err_set(err, ERR_INVALID, "%s cannot be read, or is empty, or has more than %u bytes", path, LARGEST_PEM);
+    else
+        *text = strbuf_steal(&contents, &n);
+    strbuf_fini(&contents);
+    return is_read;
+}
+
+static bool listen_on(struct http_server *s, const char *address, struct err *err)
+{
+    struct listener listener;
+    if (s->daemon_count == MOST_LISTENERS)
+        return err_set(err, ERR_INVALID, "at most %d places to listen", MOST_LISTENERS);
+    if (!listener_open(&listener, address, err))
+        return false;
+    if (!listener.is_loopback && s->options.token_file == NULL) {
+        err_set(err, ERR_INVALID, "others could reach %s, and evaluate what they like: it needs --token-file", listener.name);
+        listener_close(&listener);
+        return false;
+    }
+    const struct daemon_options options = {
+        .loop = s->options.loop,
+        .mhd = &s->mhd,
+        .certificate = s->certificate,
+        .key = s->key,
+        .handle = exchange_handler(),
+        .on_completed = exchange_completer(),
+        .arg = &s->events,
+    };
+    struct daemon *daemon = daemon_new(&listener, &options, err);
+    if (daemon == NULL)
+        return false;
+    s->daemons[s->daemon_count++] = daemon;
+    const char *name = daemon_listener(daemon)->name;
+    if (daemon_listener(daemon)->is_unix)
+        log_info("listening on %s", name);
+    else
+        log_info("listening on %s://%s/mcp", s->certificate != NULL ? "https" : "http", name);
+    return true;
+}
+
+static bool start(struct http_server *s, struct err *err)
+{
+    const struct http_server_options *o = &s->options;
+    if (!mhd_load(&s->mhd, err))
+        return false;
+    if ((o->tls_certificate_file == NULL) != (o->tls_key_file == NULL))
+        return err_set(err, ERR_INVALID, "--tls-cert and --tls-key go together");
+    if (o->tls_certificate_file != NULL && s->mhd.is_feature_supported(MHD_FEATURE_TLS) != MHD_YES)
+        return err_set(err, ERR_START, "this libmicrohttpd was built without TLS");
+    if (o->tls_certificate_file != NULL && (!read_pem(o->tls_certificate_file, &s->certificate, err) || !read_pem(o->tls_key_file, &s->key, err)))
+        return false;
+    if (!principals_init(&s->principals, o->token_file, err))
+        return false;
+    for (size_t i = 0; o->addresses[i] != NULL; i++)
+        if (!listen_on(s, o->addresses[i], err))
+            return false;
+    return true;
+}
+
+static void on_handle_closed(uv_handle_t *handle)
+{
+    struct http_server *s = handle->data;
+    if (--s->open_handles > 0)
+        return;
+    void (*done)(void *arg) = s->on_closed;
+    void *arg = s->on_closed_arg;
+    /* The daemons' own handles were closed before these, so nothing of the library is in use. */
+    mhd_unload(&s->mhd);
+    free(s->certificate);
+    if (s->key != NULL)
+        explicit_bzero(s->key, strlen(s->key));
+    free(s->key);
+    free(s);
+    if (done != NULL)
+        done(arg);
+}
+
+static void free_all(struct http_server *s)
+{
+    struct list *node, *following;
+    for (size_t i = 0; i < s->daemon_count; i++)
+        daemon_free(s->daemons[i]);
+    list_for_each(node, following, &s->principals.all)
+    {
+        struct principal *principal = list_entry(node, struct principal, node);
+        while (!list_is_empty(&principal->sessions))
+            http_session_free(list_entry(principal->sessions.next, struct http_session, node));
+        connection_free(principal->stateless);
+    }
+    principals_fini(&s->principals);
+    uv_close((uv_handle_t *)&s->tick, on_handle_closed);
+    uv_close((uv_handle_t *)&s->closing, on_handle_closed);
+}
+
+struct http_server *http_server_new(const struct http_server_options *options, struct err *err)
+{
+    static const char cors_headers[] = "Authorization, Content-Type, Accept, Mcp-Session-Id, Last-Event-ID, MCP-Protocol-Version, Mcp-Method, Mcp-Name";
+    struct http_server *s = xcalloc(1, sizeof *s);
+    s->options = *options;
+    list_init(&s->exchanges);
+    list_init(&s->principals.all);
+    s->rules = (struct check_rules){
+        .allowed_hosts = options->allowed_hosts,
+        .allowed_origins = options->allowed_origins,
+        .cors_origins = options->cors_origins,
+        .principals = &s->principals,
+    };
+    s->events = (struct exchange_events){
+        .on_headers = on_headers,
+        .on_request = on_request,
+        .on_gone = on_gone,
+        .on_end = on_end,
+        .exchanges = &s->exchanges,
+        .body_bytes = &s->body_bytes,
+        .cors_headers = cors_headers,
+        .arg = s,
+    };
+    uv_timer_init(options->loop, &s->tick);
+    uv_timer_init(options->loop, &s->closing);
+    s->tick.data = s->closing.data = s;
+    s->open_handles = 2;
+    if (!start(s, err)) {
+        free_all(s);
+        return NULL;
+    }
+    uv_timer_start(&s->tick, on_tick, HTTP_KEEP_ALIVE_MS, HTTP_KEEP_ALIVE_MS);
+    return s;
+}
+
+void http_server_reload(struct http_server *s)
+{
+    struct err err;
+    if (s == NULL || s->options.token_file == NULL)
+        return;
+    if (principals_reload(&s->principals, &err))
+        log_info("the tokens were read again");
+    else
+        log_error("the tokens stay as they were: %s", err.message);
+}
+
+static void finish(struct http_server *s)
+{
+    struct list *node, *following;
+    s->is_ended = true;
+    uv_timer_stop(&s->closing);
+    /* The library cannot be stopped while a connection is suspended. */
+    list_for_each(node, following, &s->exchanges)
+        exchange_drop(list_entry(node, struct exchange, node));
+    for (size_t i = 0; i < s->daemon_count; i++)
+        daemon_run(s->daemons[i]);
+    free_all(s);
+}
+
+static void on_closing(uv_timer_t *timer)
+{
+    struct http_server *s = timer->data;
+    uint64_t now_ms = uv_hrtime() / 1000000;
+    if (list_is_empty(&s->exchanges) || now_ms >= s->closes_at_ms)
+        finish(s);
+    else
+        uv_timer_start(&s->closing, on_closing, s->closes_at_ms - now_ms, 0);
+}
+
+static void on_end(void *arg, struct exchange *e)
+{
+    struct http_server *s = arg;
+    post_lost(e);
+    session_of(e);
+    if (s->rules.is_ending && !s->is_ended)
+        uv_timer_start(&s->closing, on_closing, 0, 0);
+}
+
+static void end_exchange(struct exchange *e)
+{
+    bool is_waiting = e->state == EXCHANGE_WAITING;
+    post_lost(e);
+    if (is_waiting)
+        refuse(e, MHD_HTTP_SERVICE_UNAVAILABLE, "the server is ending");
+}
+
+void http_server_close(struct http_server *s, void (*done)(void *arg), void *arg)
+{
+    struct list *node, *following;
+    if (s == NULL) {
+        done(arg);
+        return;
+    }
+    s->on_closed = done;
+    s->on_closed_arg = arg;
+    if (s->rules.is_ending) {
+        s->closes_at_ms = 0;
+        if (!s->is_ended)
+            uv_timer_start(&s->closing, on_closing, 0, 0);
+        return;
+    }
+    s->rules.is_ending = true;
+    s->closes_at_ms = uv_hrtime() / 1000000 + HTTP_CLOSE_MS;
+    for (size_t i = 0; i < s->daemon_count; i++)
+        daemon_quiesce(s->daemons[i]);
+    list_for_each(node, following, &s->principals.all)
+    {
+        struct principal *principal = list_entry(node, struct principal, node);
+        while (!list_is_empty(&principal->sessions)) {
+            struct http_session *session = list_entry(principal->sessions.next, struct http_session, node);
+            post_end_all(session, MHD_HTTP_SERVICE_UNAVAILABLE, "the server is ending");
+            http_session_free(session);
+        }
+    }
+    list_for_each(node, following, &s->exchanges)
+        end_exchange(list_entry(node, struct exchange, node));
+    uv_timer_start(&s->closing, on_closing, 0, 0);
+}

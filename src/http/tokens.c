@@ -1,0 +1,147 @@
+/*
+ * Responsible for the token file, and for comparing without saying how much was right.
+ */
+#include "http/tokens.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "base/strbuf.h"
+
+#define LARGEST_FILE (1u << 20)
+
+static const char name_characters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
+static const char token_characters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~+/=";
+
+static size_t span(const char *at, size_t len, const char *characters)
+{
+    size_t n = 0;
+    while (n < len && at[n] != '\0' && strchr(characters, at[n]) != NULL)
+        n++;
+    return n;
+}
+
+static bool parse_line(struct tokens *t, const char *line, size_t len, size_t number, struct err *err)
+{
+    const char *colon = memchr(line, ':', len), *secret = colon == NULL ? line : colon + 1, *name = "default";
+    size_t name_len = strlen(name), secret_len = (size_t)(line + len - secret);
+    if (colon != NULL) {
+        name = line;
+        name_len = (size_t)(colon - line);
+    }
+    if (name_len == 0 || name_len > 64 || span(name, name_len, name_characters) != name_len || name[0] == '.')
+        return err_set(err, ERR_INVALID, "line %zu: a name has 1 to 64 characters from A-Z a-z 0-9 . _ and -, the first of them no dot", number);
+    if (secret_len < TOKEN_LEAST_BYTES || secret_len >= TOKEN_MOST_BYTES || span(secret, secret_len, token_characters) != secret_len)
+        return err_set(err, ERR_INVALID, "line %zu: a token has %d to %d characters from A-Z a-z 0-9 - . _ ~ + / =", number,
+                       TOKEN_LEAST_BYTES, TOKEN_MOST_BYTES - 1);
+    if (t->count == TOKENS_MOST)
+        return err_set(err, ERR_INVALID, "line %zu: at most %d tokens", number, TOKENS_MOST);
+    struct token token = {{0}, {0}};
+    memcpy(token.name, name, name_len);
+    memcpy(token.secret, secret, secret_len);
+    const struct token *same = tokens_find(t, token.secret);
+    if (same != NULL && strcmp(same->name, token.name) != 0)
+        return err_set(err, ERR_INVALID, "line %zu: this token is another principal's already", number);
+    t->items = xrealloc(t->items, (t->count + 1) * sizeof token);
+    t->items[t->count++] = token;
+    return true;
+}
+
+bool tokens_parse(struct tokens *t, const char *text, size_t len, struct err *err)
+{
+    size_t number = 0;
+    *t = (struct tokens){0};
+    while (len > 0) {
+        const char *newline = memchr(text, '\n', len);
+        size_t whole = newline == NULL ? len : (size_t)(newline - text), own = whole;
+        number++;
+        while (own > 0 && strchr(" \t\r", text[own - 1]) != NULL)
+            own--;
+        if (own > 0 && text[0] != '#' && !parse_line(t, text, own, number, err)) {
+            tokens_fini(t);
+            return false;
+        }
+        whole += newline != NULL;
+        text += whole;
+        len -= whole;
+    }
+    if (t->count == 0)
+        return err_set(err, ERR_INVALID, "there is no token in it");
+    return true;
+}
+
+static bool read_all(int descriptor, struct strbuf *out)
+{
+    while (true) {
+        char *room = strbuf_reserve(out, 4096);
+        if (room == NULL)
+            return false;
+        ssize_t n = read(descriptor, room, 4096);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return n == 0;
+        strbuf_added(out, (size_t)n);
+    }
+}
+
+bool tokens_read(struct tokens *t, const char *path, struct err *err)
+{
+    struct stat status;
+    struct strbuf text;
+    *t = (struct tokens){0};
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (descriptor < 0 || fstat(descriptor, &status) != 0) {
+        err_set(err, ERR_INVALID, "%s: %s", path, strerror(errno));
+        if (descriptor >= 0)
+            close(descriptor);
+        return false;
+    }
+    strbuf_init(&text, LARGEST_FILE);
+    struct err why = {0};
+    bool is_read = false;
+    if (!S_ISREG(status.st_mode))
+        err_set(&why, ERR_INVALID, "it is no file");
+    else if ((status.st_mode & 077) != 0)
+        err_set(&why, ERR_INVALID, "others than its owner may use it; chmod 600 it");
+    else if (status.st_uid != geteuid() && status.st_uid != 0)
+        err_set(&why, ERR_INVALID, "it belongs to another user");
+    else if (!read_all(descriptor, &text))
+        err_set(&why, ERR_INVALID, "it cannot be read, or has more than %u bytes", LARGEST_FILE);
+    else
+        is_read = tokens_parse(t, strbuf_string(&text), text.len, &why);
+    close(descriptor);
+    if (text.bytes != NULL)
+        explicit_bzero(text.bytes, text.capacity);
+    strbuf_fini(&text);
+    return is_read || err_set(err, ERR_INVALID, "%s: %s", path, why.message);
+}
+
+void tokens_fini(struct tokens *t)
+{
+    if (t->items != NULL)
+        explicit_bzero(t->items, t->count * sizeof t->items[0]);
+    free(t->items);
+    *t = (struct tokens){0};
+}
+
+const struct token *tokens_find(const struct tokens *t, const char *given)
+{
+    char padded[TOKEN_MOST_BYTES] = {0};
+    size_t len = strnlen(given, TOKEN_MOST_BYTES), found = t->count;
+    bool fits = len < TOKEN_MOST_BYTES && len > 0;
+    memcpy(padded, given, fits ? len : 0);
+    for (size_t i = 0; i < t->count; i++) {
+        volatile unsigned char difference = 0;
+        for (size_t j = 0; j < TOKEN_MOST_BYTES; j++)
+            difference = (unsigned char)(difference | (padded[j] ^ t->items[i].secret[j]));
+        found = difference == 0 ? i : found;
+    }
+    explicit_bzero(padded, sizeof padded);
+    return fits && found < t->count ? &t->items[found] : NULL;
+}

@@ -1,0 +1,128 @@
+/*
+ * Responsible for making toolboxes and for saving what is in them at the end.
+ */
+#include "toolboxes.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/list.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "session/saved.h"
+#include "session/session.h"
+#include "session/sessions.h"
+#include "tools/toolbox.h"
+
+struct owned {
+    struct list node;
+    char *owner;
+    struct saved_store *store;
+    struct toolbox toolbox;
+};
+
+struct toolboxes {
+    struct toolboxes_options options;
+    struct list all;
+    size_t saves; /* under way, and one while they are being started */
+    void (*on_saved)(void *arg);
+    void *arg;
+};
+
+struct toolboxes *toolboxes_new(const struct toolboxes_options *options)
+{
+    struct toolboxes *t = xcalloc(1, sizeof *t);
+    t->options = *options;
+    list_init(&t->all);
+    return t;
+}
+
+static void owned_free(struct owned *o)
+{
+    list_remove(&o->node);
+    sessions_free(o->toolbox.sessions);
+    saved_store_free(o->store);
+    free(o->owner);
+    free(o);
+}
+
+void toolboxes_free(struct toolboxes *t)
+{
+    if (t == NULL)
+        return;
+    while (!list_is_empty(&t->all))
+        owned_free(list_entry(t->all.next, struct owned, node));
+    free(t);
+}
+
+static struct saved_store *open_store(const struct toolboxes_options *options, const char *owner)
+{
+    char directory[PATH_MAX];
+    if (options->state_directory == NULL)
+        return NULL;
+    if (owner[0] == '\0')
+        return saved_store_new(options->state_directory, options->loop);
+    snprintf(directory, sizeof directory, "%.3900s/principals/%s", options->state_directory, owner);
+    return saved_store_new(directory, options->loop);
+}
+
+struct toolbox *toolboxes_get(struct toolboxes *t, const char *owner)
+{
+    struct list *node, *following;
+    list_for_each(node, following, &t->all)
+    {
+        struct owned *o = list_entry(node, struct owned, node);
+        if (strcmp(o->owner, owner) == 0)
+            return &o->toolbox;
+    }
+    struct owned *made = xcalloc(1, sizeof *made);
+    made->owner = xstrdup(owner);
+    made->store = open_store(&t->options, owner);
+    made->toolbox = (struct toolbox){
+        .sessions = sessions_new(t->options.host, &(struct sessions_options){.owner = owner[0] == '\0' ? NULL : owner, .store = made->store}),
+        .zygote = t->options.zygote,
+        .store = made->store,
+        .is_persistent = t->options.is_persistent && made->store != NULL,
+    };
+    list_init(&made->node);
+    list_append(&t->all, &made->node);
+    return &made->toolbox;
+}
+
+static void one_less(struct toolboxes *t)
+{
+    if (--t->saves == 0)
+        t->on_saved(t->arg);
+}
+
+static void on_saved(void *arg, const struct outcome *outcome)
+{
+    if (outcome->kind != OUTCOME_OK)
+        log_error("%s", outcome->why);
+    one_less(arg);
+}
+
+void toolboxes_save(struct toolboxes *t, void (*done)(void *arg), void *arg)
+{
+    struct list *node, *following;
+    t->on_saved = done;
+    t->arg = arg;
+    t->saves = 1;
+    list_for_each(node, following, &t->all)
+    {
+        struct owned *o = list_entry(node, struct owned, node);
+        if (!o->toolbox.is_persistent)
+            continue;
+        for (struct session *s = sessions_first(o->toolbox.sessions); s != NULL; s = sessions_next(s)) {
+            if (session_is_unrestored(s)) {
+                log_error("session %s is not saved: the save of that name could not be restored and stays as it is", session_name(s));
+            } else if (session_evaluations(s) > 0) {
+                t->saves++;
+                session_save(s, on_saved, t);
+            }
+        }
+    }
+    one_less(t);
+}

@@ -1,0 +1,36 @@
+/*
+ * The toolbox of each owner of sessions: of whoever speaks on standard input and output, and of each principal over HTTP. Each
+ * has its own sessions, and its own directory for their saves.
+ */
+#ifndef TOOLBOXES_H
+#define TOOLBOXES_H
+
+#include <stdbool.h>
+#include <uv.h>
+
+struct session_host;
+struct toolbox;
+struct toolboxes;
+struct zygote;
+
+struct toolboxes_options {
+    uv_loop_t *loop;
+    struct session_host *host;   /* borrowed, like the next ones; they outlive the toolboxes */
+    struct zygote *zygote;
+    const char *state_directory; /* NULL: nothing can be saved */
+    bool is_persistent;
+};
+
+struct toolboxes *toolboxes_new(const struct toolboxes_options *options);
+
+/* toolboxes_free(t): closes all sessions. */
+void toolboxes_free(struct toolboxes *t);
+
+/* toolboxes_get(t, owner): made when it is first asked for; "" is nobody in particular. */
+struct toolbox *toolboxes_get(struct toolboxes *t, const char *owner);
+
+/* toolboxes_save(t, done, arg): save every session in which something was evaluated, if they are persistent. ${done} is called
+ * once, perhaps at once. */
+void toolboxes_save(struct toolboxes *t, void (*done)(void *arg), void *arg);
+
+#endif

@@ -1,0 +1,243 @@
+/*
+ * The values of HTTP headers, the token file, and the log of events.
+ */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/strbuf.h"
+#include "http/event_log.h"
+#include "http/header_values.h"
+#include "http/tokens.h"
+
+static void media_types(void **state)
+{
+    (void)state;
+    assert_true(media_type_is("application/json", "application/json"));
+    assert_true(media_type_is(" Application/JSON ; charset=utf-8", "application/json"));
+    assert_false(media_type_is("application/json5", "application/json"));
+    assert_false(media_type_is("application/json, text/plain", "application/json"));
+    assert_false(media_type_is("", "application/json"));
+    assert_false(media_type_is(";", "application/json"));
+}
+
+static void accept_lists(void **state)
+{
+    static const char *const yes[] = {"text/event-stream", "*/*", "text/*", "application/json, TEXT/event-stream;q=0.1", "a,b,,text/*;q=1", "text/event-stream;q=0.05"};
+    static const char *const no[] = {"", ",", "text", "text/event-streams", "text/event-stream;q=0", "*/*;q=0.000", "application/*", "text/*/x", ";;;", "text /*", "*/json"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof yes / sizeof *yes; i++)
+        if (!accept_admits(yes[i], "text/event-stream"))
+            fail_msg("%s", yes[i]);
+    for (size_t i = 0; i < sizeof no / sizeof *no; i++)
+        if (accept_admits(no[i], "text/event-stream"))
+            fail_msg("%s", no[i]);
+}
+
+static void hosts_are_taken_apart(void **state)
+{
+    static const char *const no[] = {"", " ", ":", ":80", "a b", "a:b", "a:80:80", "a:123456", "[::1", "[]", "[::1]x", "[x]", "::1", "a/b", "user@host", "a\x01", "localhost.:80\t:1"};
+    struct header_part host, port;
+
+    (void)state;
+    assert_true(host_split("localhost:8080", &host, &port));
+    assert_true(part_is(host, "LOCALHOST") && part_is(port, "8080"));
+    assert_true(host_split(" 127.0.0.1 ", &host, &port));
+    assert_true(part_is(host, "127.0.0.1") && port.len == 0);
+    assert_true(host_split("[::1]:80", &host, &port));
+    assert_true(part_is(host, "::1") && part_is(port, "80"));
+    for (size_t i = 0; i < sizeof no / sizeof *no; i++)
+        if (host_split(no[i], &host, &port))
+            fail_msg("%s", no[i]);
+}
+
+static bool is_loopback(const char *value)
+{
+    struct header_part host, port;
+    return host_split(value, &host, &port) && host_is_loopback(host);
+}
+
+static void hosts_of_this_machine(void **state)
+{
+    static const char *const yes[] = {"localhost", "LocalHost:1", "127.0.0.1", "127.1.2.3:80", "[::1]", "[0:0:0:0:0:0:0:1]:9"};
+    static const char *const no[] = {"localhost.evil.example", "localhost.", "127.0.0.1.evil.example", "127.1", "0x7f.1", "0.0.0.0", "10.0.0.1", "[::2]", "[::]", "2130706433", "evil"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof yes / sizeof *yes; i++)
+        if (!is_loopback(yes[i]))
+            fail_msg("%s", yes[i]);
+    for (size_t i = 0; i < sizeof no / sizeof *no; i++)
+        if (is_loopback(no[i]))
+            fail_msg("%s", no[i]);
+}
+
+static void origins_of_this_machine(void **state)
+{
+    static const char *const yes[] = {"http://localhost", "https://127.0.0.1:8443", "HTTP://[::1]:3000"};
+    static const char *const no[] = {"null", "", "localhost", "http://", "http:// localhost", "ftp://localhost", "http://localhost@evil.example", "http://localhost.evil.example", "http://localhost/x", "file://", "http://evil.example:80"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof yes / sizeof *yes; i++)
+        if (!origin_is_loopback(yes[i]))
+            fail_msg("%s", yes[i]);
+    for (size_t i = 0; i < sizeof no / sizeof *no; i++)
+        if (origin_is_loopback(no[i]))
+            fail_msg("%s", no[i]);
+}
+
+static void bearer_tokens(void **state)
+{
+    (void)state;
+    assert_string_equal(bearer_token("Bearer abc"), "abc");
+    assert_string_equal(bearer_token("bearer \t abc"), "abc");
+    assert_string_equal(bearer_token("Bearer "), "");
+    assert_null(bearer_token("Bearer"));
+    assert_null(bearer_token("Bearerabc"));
+    assert_null(bearer_token("Basic abc"));
+    assert_null(bearer_token(""));
+}
+
+static void event_ids(void **state)
+{
+    static const char *const no[] = {"", "-", "1", "1-", "-1", "1-2-3", "1-2 ", " 1-2", "+1-2", "1--2", "a-1", "1-a", "1234567890123456789-1"};
+    uint64_t stream, sequence;
+
+    (void)state;
+    assert_true(event_id_parse("0-0", &stream, &sequence));
+    assert_true(stream == 0 && sequence == 0);
+    assert_true(event_id_parse("123456789012345678-17", &stream, &sequence));
+    assert_true(stream == 123456789012345678u && sequence == 17);
+    for (size_t i = 0; i < sizeof no / sizeof *no; i++)
+        if (event_id_parse(no[i], &stream, &sequence))
+            fail_msg("%s", no[i]);
+}
+
+#define SECRET_A "0123456789abcdef"
+#define SECRET_B "fedcba9876543210"
+
+static void token_files_are_taken_apart(void **state)
+{
+    static const char text[] = "# who\n\nada:" SECRET_A "\r\n" SECRET_B "\nada:AAAAAAAAAAAAAAAA~+/=  ";
+    struct tokens t;
+    struct err err;
+
+    (void)state;
+    assert_true(tokens_parse(&t, text, sizeof text - 1, &err));
+    assert_int_equal(t.count, 3);
+    assert_string_equal(tokens_find(&t, SECRET_A)->name, "ada");
+    assert_string_equal(tokens_find(&t, SECRET_B)->name, "default");
+    assert_string_equal(tokens_find(&t, "AAAAAAAAAAAAAAAA~+/=")->name, "ada");
+    assert_null(tokens_find(&t, "0123456789abcde"));
+    assert_null(tokens_find(&t, SECRET_A "0"));
+    assert_null(tokens_find(&t, ""));
+    assert_null(tokens_find(&t, "fedcba9876543211"));
+    tokens_fini(&t);
+}
+
+static void token_files_that_are_wrong(void **state)
+{
+    static const char *const no[] = {"", "# nothing\n", "short", ":" SECRET_A, "a b:" SECRET_A, ".x:" SECRET_A, "../x:" SECRET_A, "x:" SECRET_A " y",
+                                     "x:" SECRET_A ":y", "a:" SECRET_A "\nb:" SECRET_A, " " SECRET_A, "x:0123456789abcde\x01"};
+    char large[400];
+    struct tokens t;
+    struct err err;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof no / sizeof *no; i++) {
+        if (tokens_parse(&t, no[i], strlen(no[i]), &err))
+            fail_msg("%s", no[i]);
+        assert_null(strstr(err.message, "0123456789"));
+        assert_null(t.items);
+    }
+    assert_false(tokens_parse(&t, "0123456789\0abcdef", 17, &err));
+    memset(large, 'a', sizeof large);
+    assert_true(tokens_parse(&t, large, TOKEN_MOST_BYTES - 1, &err));
+    tokens_fini(&t);
+    assert_false(tokens_parse(&t, large, TOKEN_MOST_BYTES, &err));
+}
+
+static void a_token_file_is_its_owners_alone(void **state)
+{
+    char path[] = "/tmp/cl-mcp-test-tokens-XXXXXX";
+    int fd = mkstemp(path);
+    struct tokens t;
+    struct err err;
+
+    (void)state;
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, SECRET_A "\n", 17), 17);
+    close(fd);
+    assert_true(tokens_read(&t, path, &err));
+    tokens_fini(&t);
+    assert_int_equal(chmod(path, 0640), 0);
+    assert_false(tokens_read(&t, path, &err));
+    assert_non_null(strstr(err.message, "chmod 600"));
+    assert_int_equal(chmod(path, 0602), 0);
+    assert_false(tokens_read(&t, path, &err));
+    unlink(path);
+    assert_false(tokens_read(&t, path, &err));
+    assert_false(tokens_read(&t, "/tmp", &err));
+    assert_false(tokens_read(&t, "/dev/null", &err));
+}
+
+static void add_sequence(void *arg, uint64_t sequence, const char *bytes, size_t len)
+{
+    strbuf_addf(arg, "%d:%.*s ", (int)sequence, (int)len, bytes);
+}
+
+static void events_are_kept_and_forgotten(void **state)
+{
+    struct event_log log;
+    struct strbuf out;
+
+    (void)state;
+    strbuf_init(&out, 0);
+    event_log_init(&log, 3, 10);
+    event_log_add(&log, 1, 1, "a", 1);
+    event_log_add(&log, 2, 1, "b", 1);
+    event_log_add(&log, 1, 2, "c", 1);
+    event_log_replay(&log, 1, 0, add_sequence, &out);
+    assert_string_equal(strbuf_string(&out), "1:a 2:c ");
+    strbuf_clear(&out);
+    event_log_replay(&log, 1, 1, add_sequence, &out);
+    assert_string_equal(strbuf_string(&out), "2:c ");
+    event_log_add(&log, 1, 3, "d", 1);
+    assert_int_equal(log.count, 3);
+    strbuf_clear(&out);
+    event_log_replay(&log, 1, 0, add_sequence, &out);
+    assert_string_equal(strbuf_string(&out), "2:c 3:d ");
+    event_log_add(&log, 1, 4, "0123456789012345", 16);
+    assert_int_equal(log.count, 1);
+    assert_int_equal(log.bytes, 16);
+    event_log_fini(&log);
+    assert_int_equal(log.bytes, 0);
+    strbuf_fini(&out);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(media_types),
+        cmocka_unit_test(accept_lists),
+        cmocka_unit_test(hosts_are_taken_apart),
+        cmocka_unit_test(hosts_of_this_machine),
+        cmocka_unit_test(origins_of_this_machine),
+        cmocka_unit_test(bearer_tokens),
+        cmocka_unit_test(event_ids),
+        cmocka_unit_test(token_files_are_taken_apart),
+        cmocka_unit_test(token_files_that_are_wrong),
+        cmocka_unit_test(a_token_file_is_its_owners_alone),
+        cmocka_unit_test(events_are_kept_and_forgotten),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
