@@ -1271,7 +1271,7 @@ static void every_truncation_and_every_changed_byte_gets_at_most_one_answer(void
 
 static void messages_go_back_the_way_they_came(void **state)
 {
-    struct transport_origin first, second, third;
+    struct transport_origin first = {0}, second = {0}, third = {0};
     struct client client;
 
     (void)state;
@@ -1305,7 +1305,7 @@ static void messages_go_back_the_way_they_came(void **state)
 
 static void errors_say_whether_a_method_has_run(void **state)
 {
-    struct transport_origin origin;
+    struct transport_origin origin = {0};
     struct client client;
 
     (void)state;
@@ -1328,7 +1328,7 @@ static void errors_say_whether_a_method_has_run(void **state)
 
 static void a_cancelled_request_is_over_without_an_answer(void **state)
 {
-    struct transport_origin first, second;
+    struct transport_origin first = {0}, second = {0};
     struct client client;
 
     (void)state;
@@ -1348,7 +1348,7 @@ static void a_cancelled_request_is_over_without_an_answer(void **state)
 
 static void an_origin_that_is_abandoned_is_not_answered(void **state)
 {
-    struct transport_origin first, second;
+    struct transport_origin first = {0}, second = {0};
     struct client client;
 
     (void)state;
@@ -1377,7 +1377,7 @@ static void an_origin_that_is_abandoned_is_not_answered(void **state)
 
 static void a_batch_goes_back_the_way_it_came(void **state)
 {
-    struct transport_origin first;
+    struct transport_origin first = {0};
     struct client client;
 
     (void)state;
