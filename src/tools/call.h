@@ -99,12 +99,12 @@ bool call_report_failed_look(struct tool_call *call, const struct outcome *outco
 /* The argument that every tool has that looks at or runs Lisp. */
 #define SESSION_ARGUMENT                                                                                       \
     {                                                                                                          \
-        .name = "session", .type = ARGUMENT_STRING, .description = "Session to use; default: \"default\"."     \
+        .name = "session", .type = ARGUMENT_STRING, .description = "Session to use."                        \
     }
 #define TIMEOUT_ARGUMENT                                                                                       \
     {                                                                                                          \
         .name = "timeout", .type = ARGUMENT_NUMBER, .minimum = 0.05, .maximum = 86400,                         \
-        .description = "Time limit in seconds for this call; default: the session's."                          \
+        .description = "Time limit in seconds."                                                                \
     }
 
 #endif
