@@ -2,7 +2,8 @@
 
 (defsystem "agent"
   :description "The half of cl-mcp-server that lives in the Lisp image."
-  :depends-on ((:feature :sbcl "sb-introspect") (:feature :sbcl "sb-posix"))
+  :depends-on ((:feature :sbcl "sb-introspect") (:feature :sbcl "sb-posix")
+               (:feature :sbcl "sb-sprof"))
   :serial t
   :components ((:file "package")
                (:file "port")
@@ -37,6 +38,8 @@
                (:file "operations/watch")
                (:file "operations/trace")
                (:file "operations/tally")
+               (:file "operations/sample")
+               (:file "operations/memory")
                (:file "operations/save")
                (:file "operations/tools")
                (:file "main")))

@@ -50,6 +50,8 @@ Cleanup forms that fail or loop are not served in: the next request finds the to
 (defun serve-error (condition kind &optional more)
   "Report CONDITION, and MORE, to the request that runs and serve inside its context. Never returns.
 On the way to the top level there is no serving: the report goes there, and the rest is unwound."
+  (when *before-report*
+    (funcall (the function *before-report*)))
   (let ((frame (signalling-frame))
         (id *id*)
         ;; Where the stack ended, there is room for the agent's printing but not for any.

@@ -363,6 +363,45 @@ symbol, says whose wrapper it is. It stays when the function is defined anew.")
     (declare (ignore run gc))
     (values (* 1000 real) octets)))
 
+;;; Memory
+
+(define-port-operation collect-garbage ()
+  "Collect all garbage there is."
+  (values))
+
+(define-port-operation generation-readings ()
+  "List (NAME OCTETS) for the generations of the heap that are not empty, the youngest first; the last is
+what the Lisp was started with."
+  '())
+
+(define-port-operation count-heap (image time-us)
+  "List (NAME OCTETS COUNT) for the types of the objects in the heap, dead ones included that were not
+collected; NAME is a symbol, or NIL for what is no object of a type. What the Lisp was started with is
+left out unless IMAGE is true. Second, whether all was seen in TIME-US microseconds."
+  (values '() t))
+
+;;; Sampling
+
+(define-port-operation start-sampling (mode interval-us max-samples)
+  "Begin to sample stacks: each INTERVAL-US microseconds of processor time or, in MODE \"time\", of real
+time; in MODE \"alloc\" whenever a region of the heap is used up. At most MAX-SAMPLES are taken.
+No thread is made, so that the process can be copied meanwhile. Signals an error if it cannot.")
+
+(define-port-operation stop-sampling ()
+  "End sampling; does nothing if there is none. The samples stay.")
+
+(define-port-operation map-samples (function mode)
+  "Call FUNCTION with each sample that was taken: a list of names from the innermost function, symbols or
+lists or, of foreign functions, strings, with :MORE where some are missing; and whether it is of the
+thread that serves. In MODE \"alloc\" the frames of the allocator are left out.")
+
+(define-port-operation forget-samples ()
+  "End sampling and forget the samples.")
+
+(define-port-operation sampling-p ()
+  "True if stacks are sampled, for whomever."
+  nil)
+
 ;;; Looking
 
 (define-port-operation call-with-default-policy (function)

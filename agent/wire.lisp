@@ -29,7 +29,8 @@
     :run-tests :framework :test
     :evaluation :find-symbols :external :limit :complete-symbol :find-definition
     :find-references :kind :list-callees :class-info :class :find-methods :function :inherited
-    :disassemble :macroexpand :depth :explain-dispatch))
+    :disassemble :macroexpand :depth :explain-dispatch
+    :profile :mode :graph :max-samples :interval-us :memory :collect :types :image))
 
 (declaim (type simple-vector *keyword-table*))
 (defvar *keyword-table* (make-array 256 :initial-element '()))

@@ -41,18 +41,24 @@
            collect (list (symbol-name class)
                          (concatenate 'string "undefined " kind ": " (name-text name))))))
 
+(defvar *timing* nil
+  "What the evaluation took, as the clock readings, once it is over.")
+
+(defun time-taken ()
+  (mapcar (lambda (now before) (max 0 (- now before)))
+          (multiple-value-list (clock-readings)) *readings*))
+
 (defun timing-part ()
+  "Return what the reply says of the time: until now, if the evaluation failed; it may go on."
   (when *readings*
-    (list :timing (mapcar (lambda (reading) (max 0 reading)) *readings*))))
+    (list :timing (or *timing* (time-taken)))))
 
 (defun report-parts ()
   "Return what the report of an error says of the request itself."
   (append (list :package (session-package-name))
           (unless (eq *printed-values* :none)
             (list :values (reverse *printed-values*)))
-          (when *readings*
-            (setf *readings* (mapcar #'- (multiple-value-list (clock-readings)) *readings*))
-            (timing-part))
+          (timing-part)
           (inbox-part)))
 
 ;;; What failed outside any request
@@ -266,6 +272,7 @@ added to the reply."
          (*readings* (if (getf arguments :capture-time)
                          (multiple-value-list (clock-readings))
                          nil))
+         (*timing* nil)
          (max-characters (or (getf arguments :max-chars) +default-characters+))
          (length (getf arguments :print-length))
          (level (getf arguments :print-level))
@@ -280,7 +287,7 @@ added to the reply."
                                  (funcall function))
                                (funcall function))))
                (when *readings*
-                 (setf *readings* (mapcar #'- (multiple-value-list (clock-readings)) *readings*)))
+                 (setf *timing* (time-taken)))
                (print-values values max-characters length level)
                (append (evaluation-reply) (funcall (the function more)))))))
       (abort ()

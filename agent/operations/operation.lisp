@@ -31,6 +31,9 @@ returns the whole reply. It runs so that interrupts and the debugger are looked 
 (defvar *error-frame* nil
   "The frame that signalled *ERROR-CONDITION*.")
 
+(defvar *before-report* nil
+  "A function that is called before an error or an interrupt is reported, or NIL.")
+
 (defvar *own-restarts* '()
   "The restarts of the agent that abort; a report shows them as one.")
 (defvar *last-frames* '()

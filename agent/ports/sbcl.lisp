@@ -6,6 +6,7 @@
 (eval-when (:compile-toplevel :load-toplevel :execute)
   (require :sb-posix)
   (require :sb-introspect)
+  (require :sb-sprof)
   (require :asdf)
   (setf sb-ext:*evaluator-mode* :compile))
 
@@ -23,6 +24,7 @@
 (defconstant +interrupted-call+ 4)
 (defconstant +try-again+ 11)
 (defconstant +channel+ 3)
+(defconstant +gettid+ #+x86-64 186 #-x86-64 178)
 
 (implement process-id ()
   (c-call "getpid" sb-alien:int))
@@ -152,7 +154,7 @@
 Only the kernel can change it in a copy (CLONE_CHILD_SETTID), and what the C library does not know
 it cannot signal: INTERRUPT-THREAD of the main thread would fail in copies."
   (let* ((self (c-call "pthread_self" sb-alien:unsigned-long))
-         (id (c-call "syscall" sb-alien:long sb-alien:long #+x86-64 186 #-x86-64 178)))
+         (id (c-call "syscall" sb-alien:long sb-alien:long +gettid+)))
     (or (loop for offset from 512 below 1024 by 4
               when (= id (sb-sys:sap-ref-32 (sb-sys:int-sap self) offset))
                 return (+ self offset))
@@ -1243,6 +1245,174 @@ PLACES are the last positions asked for with their lines."
     (values (+ (* 1000000000 seconds) nanoseconds)
             (the (unsigned-byte 62) (sb-ext:get-bytes-consed)))))
 
+;;; Memory
+
+(implement collect-garbage ()
+  (sb-ext:gc :full t))
+
+(implement generation-readings ()
+  (append (loop for generation from 0 below sb-vm:+pseudo-static-generation+
+                for octets = (sb-ext:generation-bytes-allocated generation)
+                when (plusp octets)
+                  collect (list (format nil "generation ~d" generation) octets))
+          (list (list "from the start"
+                      (sb-ext:generation-bytes-allocated sb-vm:+pseudo-static-generation+)))))
+
+;;; Objects are counted by their layout: to ask for their class might run code of the user's, and nothing
+;;; else can run while the heap is walked.
+(defmacro object-layout (object)
+  (list (or (find-symbol "WRAPPER-OF" "SB-KERNEL") (find-symbol "LAYOUT-OF" "SB-KERNEL")) object))
+
+(defmacro layout-classoid (layout)
+  (list (or (find-symbol "WRAPPER-CLASSOID" "SB-KERNEL") (find-symbol "LAYOUT-CLASSOID" "SB-KERNEL"))
+        layout))
+
+(defun type-of-layout (layout)
+  (let ((name (sb-kernel:classoid-name (layout-classoid layout))))
+    (if (or (not (symbolp name)) (eq name 'sb-kernel::random-class)) nil name)))
+
+(implement count-heap (image time-us)
+  (let ((counts (make-hash-table :test #'eq))
+        (types (make-hash-table :test #'eq))
+        (end (+ (clock-readings) time-us))
+        (seen 0)
+        (complete t))
+    (declare (type fixnum seen end))
+    (sb-vm:map-allocated-objects
+     (lambda (object widetag size)
+       (declare (ignore widetag) (type fixnum size))
+       (when (and (zerop (logand (incf seen) 4095)) (> (the fixnum (clock-readings)) end))
+         (setf complete nil))
+       (when (and complete
+                  (or image (< (the fixnum (sb-kernel:generation-of object))
+                               sb-vm:+pseudo-static-generation+)))
+         (let* ((layout (object-layout object))
+                (count (or (gethash layout counts)
+                           (setf (gethash layout counts) (cons 0 0)))))
+           (incf (the fixnum (car count)) size)
+           (incf (the fixnum (cdr count))))))
+     :dynamic)
+    ;; A class that was defined anew has several layouts.
+    (maphash (lambda (layout count)
+               (let* ((name (type-of-layout layout))
+                      (entry (or (gethash name types)
+                                 (setf (gethash name types) (list name 0 0)))))
+                 (incf (second entry) (car count))
+                 (incf (third entry) (cdr count))))
+             counts)
+    (values (loop for entry being the hash-values of types
+                  collect entry)
+            complete)))
+
+;;; Sampling is SB-SPROF's, but for its timer for real time: that is a thread, and a process with threads
+;;; cannot be copied. A timer of the kernel sends the same signal; a copy does not inherit it.
+
+(defconstant +timer-create+ #+x86-64 222 #-x86-64 107)
+(defconstant +timer-settime+ #+x86-64 223 #-x86-64 110)
+(defconstant +timer-delete+ #+x86-64 226 #-x86-64 111)
+(defconstant +no-timer+ -1)
+
+(sb-ext:defglobal *timer* +no-timer+)
+
+(defun start-timer (interval-us)
+  "Have the kernel send SIGPROF to this thread each INTERVAL-US microseconds."
+  (let ((memory (make-array 128 :element-type '(unsigned-byte 8) :initial-element 0)))
+    (sb-sys:with-pinned-objects (memory)
+      (let* ((event (sb-sys:vector-sap memory))
+             (id (sb-sys:sap+ event 64))
+             (times (sb-sys:sap+ event 72)))
+        ;; sigev_signo, sigev_notify: SIGEV_THREAD_ID, and the thread.
+        (setf (sb-sys:sap-ref-32 event 8) sb-unix:sigprof
+              (sb-sys:sap-ref-32 event 12) 4
+              (sb-sys:sap-ref-32 event 16) (c-call "syscall" sb-alien:long
+                                                   sb-alien:long +gettid+))
+        ;; 1 is CLOCK_MONOTONIC.
+        (when (minusp (c-call "syscall" sb-alien:long sb-alien:long +timer-create+
+                              sb-alien:long 1 sb-sys:system-area-pointer event
+                              sb-sys:system-area-pointer id))
+          (error "The kernel has no timer for the profiler."))
+        (setf *timer* (sb-sys:sap-ref-32 id 0))
+        (multiple-value-bind (seconds microseconds) (floor interval-us 1000000)
+          (loop for offset in '(0 16)
+                do (setf (sb-sys:sap-ref-64 times offset) seconds
+                         (sb-sys:sap-ref-64 times (+ offset 8)) (* 1000 microseconds))))
+        (c-call "syscall" sb-alien:long sb-alien:long +timer-settime+
+                sb-alien:long *timer* sb-alien:long 0
+                sb-sys:system-area-pointer times sb-alien:unsigned-long 0)))))
+
+(defun stop-timer ()
+  (unless (= *timer* +no-timer+)
+    ;; In a copy there is none of that id, which does no harm.
+    (c-call "syscall" sb-alien:long sb-alien:long +timer-delete+
+            sb-alien:long (shiftf *timer* +no-timer+))))
+
+(implement sampling-p ()
+  (and sb-sprof::*profiling* t))
+
+(implement start-sampling (mode interval-us max-samples)
+  (let ((by-time (string= mode "time")))
+    (sb-sprof:start-profiling :mode (if (string= mode "alloc") :alloc :cpu)
+                              :max-samples max-samples
+                              ;; That of processor time is to ring never if not wanted.
+                              :sample-interval (if by-time 1000000 (/ interval-us 1000000)))
+    (when by-time
+      (start-timer interval-us))))
+
+(implement stop-sampling ()
+  (stop-timer)
+  (sb-sprof:stop-profiling))
+
+(implement forget-samples ()
+  (stop-timer)
+  (sb-sprof:reset)
+  ;; Set while samples refer to code, which must then not move away.
+  (setf (sb-alien:extern-alien "sb_sprof_enabled" sb-alien:int) 0))
+
+(defun learn-assembler-routines ()
+  "Have the table of the assembler's routines made, which SB-SPROF and DISASSEMBLE use. Making it ends in
+an error, as MAKE-ROOM-FOR-CONTEXTS has put closures in the place of two functions that are linked
+statically, but all routines are in it by then, and it is made once in a process."
+  (handler-case (sb-disassem::find-assembler-routine 0)
+    (error () nil)))
+
+(defun sampled-frame-name (info)
+  (typecase info
+    (sb-di:debug-fun (sb-di:debug-fun-name info))
+    ((or string symbol) info)
+    (t nil)))
+
+(defun thread-start-name-p (name)
+  (or (eq name 'sb-thread::run)
+      (and (consp name) (eq 'sb-thread::run (second (member :in name))))))
+
+(implement map-samples (function mode)
+  (declare (type function function))
+  (let ((samples sb-sprof::*samples*)
+        (allocating (string= mode "alloc"))
+        (names (make-hash-table :test #'eq)))
+    (when samples
+      (setf (sb-sprof::samples-vector samples) (sb-sprof::convert-raw-data))
+      (sb-sprof:map-traces
+       (lambda (thread trace)
+         (let ((stack '()))
+           ;; From the outermost.
+           (sb-sprof::map-trace-pc-locs
+            (lambda (info place)
+              (declare (ignore place))
+              (let ((name (multiple-value-bind (known found) (gethash info names)
+                            (if found known
+                                (setf (gethash info names) (sampled-frame-name info))))))
+                (cond ((eq name 'sb-sprof::unavailable-frames) (push :more stack))
+                      ((null name))
+                      ;; What lies below is how a thread begins.
+                      ((thread-start-name-p name) (setf stack '()))
+                      ;; The allocator is reached by a routine in assembler or from foreign code.
+                      ((and allocating (not (typep info 'sb-di:debug-fun))))
+                      (t (push name stack)))))
+            trace)
+           (funcall function stack (eq thread (sb-thread:main-thread)))))
+       samples))))
+
 ;;; Looking
 
 (defvar *default-policy* sb-c::*policy*)
@@ -1373,6 +1543,7 @@ PLACES are the last positions asked for with their lines."
     (revive-output *error-output-stream*))
   (setf *descriptors* '()
         *kept-descriptors* '(-1 -1))
+  (learn-assembler-routines)
   ;; F_SETFD, FD_CLOEXEC.
   (c-call "fcntl" sb-alien:int sb-alien:int +channel+ sb-alien:int 2 sb-alien:int 1))
 

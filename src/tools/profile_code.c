@@ -1,0 +1,189 @@
+/*
+ * profile-code and allocation-profile: where an evaluation spends its time, or allocates, by samples of its stack.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "report/section.h"
+#include "tools/call.h"
+
+#define SAMPLES 10000
+#define MOST_SAMPLES 200000
+#define INTERVAL_S 0.01
+#define FLAT_SHOWN 30
+#define GRAPH_SHOWN 20
+
+/* "  12   34.5 %" */
+static void add_share(struct strbuf *out, int64_t n, int64_t all)
+{
+    strbuf_addf(out, "%9" PRId64 " %5.1f %%", n, all > 0 ? 100.0 * (double)n / (double)all : 0.0);
+}
+
+static void add_neighbours(struct strbuf *out, const char *heading, const struct sexp *neighbours)
+{
+    for (size_t i = 0; i < sexp_count(neighbours); i++) {
+        const struct sexp *neighbour = sexp_nth(neighbours, i);
+        strbuf_adds(out, i == 0 ? heading : ", ");
+        section_add(out, sexp_nth(neighbour, 0));
+        strbuf_addf(out, " %" PRId64, sexp_integer(sexp_nth(neighbour, 1), 0));
+    }
+    if (sexp_count(neighbours) > 0)
+        strbuf_addc(out, '\n');
+}
+
+/* (NAME SELF TOTAL CALLERS CALLEES) */
+static void add_functions(struct strbuf *out, const struct sexp *reply, int64_t samples, bool is_graph)
+{
+    const struct sexp *functions = sexp_get(reply, 2, "functions");
+    size_t most = is_graph ? GRAPH_SHOWN : FLAT_SHOWN, count = sexp_count(functions);
+    strbuf_addf(out, "%17s %17s  %s\n", "self", "total", "function");
+    for (size_t i = 0; i < count && i < most; i++) {
+        const struct sexp *f = sexp_nth(functions, i);
+        add_share(out, sexp_integer(sexp_nth(f, 1), 0), samples);
+        strbuf_addc(out, ' ');
+        add_share(out, sexp_integer(sexp_nth(f, 2), 0), samples);
+        strbuf_adds(out, "  ");
+        section_add(out, sexp_nth(f, 0));
+        strbuf_addc(out, '\n');
+        add_neighbours(out, "                                       called by: ", sexp_nth(f, 3));
+        add_neighbours(out, "                                       calls: ", sexp_nth(f, 4));
+    }
+    int64_t found = sexp_integer(sexp_get(reply, 2, "found"), 0);
+    if (found > (int64_t)most) {
+        text_add_count(out, (uint64_t)found - most, "more function");
+        strbuf_adds(out, " left out.\n");
+    }
+}
+
+/* (REAL-US RUN-US GC-US BYTES) */
+static void add_cost(struct strbuf *out, const struct sexp *took)
+{
+    strbuf_addf(out, "It took %.1f ms of real time, %.1f ms of processor time, %.1f ms of them in garbage collections, and ",
+                (double)sexp_integer(sexp_nth(took, 0), 0) / 1000, (double)sexp_integer(sexp_nth(took, 1), 0) / 1000,
+                (double)sexp_integer(sexp_nth(took, 2), 0) / 1000);
+    int64_t bytes = sexp_integer(sexp_nth(took, 3), 0);
+    text_add_grouped(out, bytes < 0 ? 0 : (uint64_t)bytes);
+    strbuf_adds(out, " bytes.\n");
+}
+
+static void add_profile(struct strbuf *out, const struct outcome *o, size_t max_output, void *arg)
+{
+    struct tool_call *call = arg;
+    const char *mode = call_string(call, "mode", NULL), *type = call_string(call, "report-type", NULL);
+    bool is_alloc = strcmp(call->tool->name, "allocation-profile") == 0 || (mode != NULL && strcmp(mode, "alloc") == 0);
+    bool is_time = mode != NULL && strcmp(mode, "time") == 0;
+    int64_t samples = sexp_integer(sexp_get(o->reply, 2, "samples"), 0);
+    section_begin(out, NULL);
+    strbuf_adds(out, "Profile: ");
+    text_add_count(out, (uint64_t)(samples < 0 ? 0 : samples), "sample");
+    if (is_alloc)
+        strbuf_adds(out, ", one whenever about 32 kB had been allocated");
+    else
+        strbuf_addf(out, ", one each %g ms of %s time", call_number(call, "sample-interval", INTERVAL_S) * 1000, is_time ? "real" : "processor");
+    strbuf_adds(out, ".\n");
+    add_cost(out, sexp_get(o->reply, 2, "took"));
+    if (samples > 0)
+        add_functions(out, o->reply, samples, type != NULL && strcmp(type, "graph") == 0);
+    else
+        strbuf_addf(out, "It %s; nothing was seen.\n", is_alloc ? "allocated too little" : "was over too soon");
+    section_end(out);
+    section_begin(out, "Result:");
+    report_values(out, o, max_output);
+}
+
+static void on_profiled(struct tool_call *call, const struct outcome *o)
+{
+    call_report_with(call, o, add_profile);
+}
+
+static void start(struct tool_call *call, const char *mode)
+{
+    struct session *s = call_session(call);
+    if (s == NULL)
+        return;
+    size_t len;
+    const char *code = call_string(call, "code", &len), *type = call_string(call, "report-type", NULL);
+    struct strbuf request;
+    strbuf_init(&request, 0);
+    sexp_write_symbol(&request, "profile");
+    call_write_string(call, &request, "code");
+    call_write_string(call, &request, "package");
+    sexp_write_symbol(&request, "mode");
+    sexp_write_string(&request, mode, strlen(mode));
+    sexp_write_symbol(&request, "graph");
+    sexp_write_boolean(&request, type != NULL && strcmp(type, "graph") == 0);
+    sexp_write_symbol(&request, "max-samples");
+    sexp_write_integer(&request, (int64_t)call_number(call, "max-samples", SAMPLES));
+    sexp_write_symbol(&request, "interval-us");
+    sexp_write_integer(&request, (int64_t)(call_number(call, "sample-interval", INTERVAL_S) * 1e6));
+    sexp_write_symbol(&request, "max-chars");
+    sexp_write_integer(&request, MOST_VALUE_CHARACTERS);
+    call_evaluate(call, s, &request, code, len, on_profiled);
+    strbuf_fini(&request);
+}
+
+static void profile_code(struct tool_call *call)
+{
+    const char *mode = call_string(call, "mode", NULL);
+    start(call, mode == NULL ? "cpu" : mode);
+}
+
+static void allocation_profile(struct tool_call *call)
+{
+    start(call, "alloc");
+}
+
+static const char *const modes[] = {"cpu", "time", "alloc", NULL};
+static const char *const report_types[] = {"flat", "graph", NULL};
+
+#define MAX_SAMPLES_ARGUMENT                                                                                   \
+    {                                                                                                          \
+        .name = "max-samples", .type = ARGUMENT_INTEGER, .minimum = 1, .maximum = MOST_SAMPLES,                \
+        .description = "No more samples than this are taken; default: 10000."                                 \
+    }
+#define REPORT_TYPE_ARGUMENT                                                                                   \
+    {                                                                                                          \
+        .name = "report-type", .type = ARGUMENT_STRING, .choices = report_types,                               \
+        .description = "graph adds who called each function and what it called; default: flat."                \
+    }
+
+const struct tool tool_profile_code = {
+    .name = "profile-code",
+    .title = "Profile an evaluation",
+    .description = "Evaluate forms and say in which functions they spend their time, by samples of the stack.",
+    .toolset = TOOLSET_FULL,
+    .is_destructive = true,
+    .is_open_world = true,
+    .arguments =
+        {
+            {.name = "code", .type = ARGUMENT_STRING, .is_required = true, .description = "One or more forms."},
+            {.name = "package", .type = ARGUMENT_STRING, .description = "Package for this call only."},
+            {.name = "mode", .type = ARGUMENT_STRING, .choices = modes, .description = "Sample by processor time, by real time (sees waiting), or by allocation; default: cpu."},
+            MAX_SAMPLES_ARGUMENT,
+            {.name = "sample-interval", .type = ARGUMENT_NUMBER, .minimum = 0.0005, .maximum = 10, .description = "Seconds between two samples; default: 0.01."},
+            REPORT_TYPE_ARGUMENT,
+            TIMEOUT_ARGUMENT,
+            SESSION_ARGUMENT,
+        },
+    .run = profile_code,
+};
+
+const struct tool tool_allocation_profile = {
+    .name = "allocation-profile",
+    .title = "Profile allocation",
+    .description = "Evaluate forms and say which functions allocate, by samples of the stack, and how much is allocated in all.",
+    .toolset = TOOLSET_FULL,
+    .is_destructive = true,
+    .is_open_world = true,
+    .arguments =
+        {
+            {.name = "code", .type = ARGUMENT_STRING, .is_required = true, .description = "One or more forms."},
+            {.name = "package", .type = ARGUMENT_STRING, .description = "Package for this call only."},
+            MAX_SAMPLES_ARGUMENT,
+            REPORT_TYPE_ARGUMENT,
+            TIMEOUT_ARGUMENT,
+            SESSION_ARGUMENT,
+        },
+    .run = allocation_profile,
+};
