@@ -1,6 +1,10 @@
 /*
- * Starting, signalling and reaping child processes. One SIGCHLD handler reaps everything with waitpid(-1) and then tells the
- * owners: reap all first, then call back, since a callback may change the list.
+ * Starting, signalling and reaping child processes. One SIGCHLD handler reaps and then tells the owners: reap first, then call
+ * back, since a callback may change the lists.
+ *
+ * waitpid(-1) costs the kernel a walk over all our children, a millisecond when they are ten thousand, and after almost every
+ * evaluation a copy is ended. So those that we have killed are waited for by their numbers, and the walk, for those that end
+ * by themselves, is taken at once only while it is cheap, else so seldom that it takes a twentieth of the time.
  */
 #include "proc/child.h"
 
@@ -15,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/check.h"
+#include "base/hash_table.h"
 #include "base/list.h"
 #include "base/log.h"
 #include "base/memory.h"
@@ -22,6 +27,11 @@
 
 /* A copy can end before its maker has told us its pid; that many such ends are remembered. */
 #define EARLY_ENDS 256
+
+#define MOST_PROBED 64          /* of those that are dying, at one go */
+#define CHEAP_WALK_NS 50000     /* a walk that takes no longer is taken at once */
+#define LONGEST_WALK_NS 5000000 /* then the loop goes on */
+#define WALK_SHARE 20           /* of the time is spent elsewhere for each part that is spent walking */
 
 struct early_end {
     pid_t pid;
@@ -32,21 +42,27 @@ struct children {
     uv_loop_t *loop;
     uv_signal_t *sigchld; /* own allocation: libuv frees handles later than we may free ourselves */
     uv_async_t *wake;     /* for ends that were known before the child was adopted */
-    struct list all;      /* of struct child */
+    struct list running;      /* of struct child */
+    struct list dying;        /* of struct child: sent SIGKILL, not reaped; some have been freed by their owners */
+    struct list ended;        /* of struct child: reaped, and their owners are to be told */
+    struct list told;         /* of struct child: their owners know */
+    struct hash_table by_pid; /* those that run or are dying */
+    uv_timer_t *walk;         /* the walk over all children that was put off */
+    uint64_t walk_ns;         /* what the last one took */
     struct early_end early[EARLY_ENDS];
     size_t early_next;
     struct rlimit files; /* as we were started; ours is raised, since every session takes several descriptors */
 };
 
 struct child {
-    struct list node;
+    struct list node; /* in one of the four lists of ${owner} */
+    struct hash_node by_pid;
     struct children *owner;
     pid_t pid;
     bool has_exited;
     bool is_killed; /* SIGKILL was sent */
-    bool is_told;
     int status;
-    child_on_exit *on_exit;
+    child_on_exit *on_exit; /* NULL: its owner has freed it; it goes when it has been reaped */
     void *arg;
 };
 
@@ -62,14 +78,39 @@ static struct child_end end_of_status(int status)
 
 static struct child *find(struct children *c, pid_t pid)
 {
-    struct list *node, *next;
-    list_for_each(node, next, &c->all)
-    {
-        struct child *child = list_entry(node, struct child, node);
-        if (child->pid == pid && !child->has_exited)
-            return child;
+    struct hash_node *node = hash_table_first(&c->by_pid, hash_number((uint64_t)pid));
+    while (node != NULL && hash_table_entry(node, struct child, by_pid)->pid != pid)
+        node = hash_table_next(node);
+    return node == NULL ? NULL : hash_table_entry(node, struct child, by_pid);
+}
+
+static void move(struct child *child, struct list *to)
+{
+    list_remove(&child->node);
+    list_append(to, &child->node);
+}
+
+static void has_ended(struct child *child, int status)
+{
+    if (child->on_exit == NULL) {
+        list_remove(&child->node);
+        free(child);
+        return;
     }
-    return NULL;
+    child->has_exited = true;
+    child->status = status;
+    move(child, &child->owner->ended);
+}
+
+/* One owner at a time, the first of the list each time: on_exit may free any child, its own included. */
+static void tell_owners(struct children *c)
+{
+    while (!list_is_empty(&c->ended)) {
+        struct child *child = list_entry(c->ended.next, struct child, node);
+        struct child_end end = end_of_status(child->status);
+        move(child, &c->told);
+        child->on_exit(child->arg, &end);
+    }
 }
 
 static void remember(struct children *c, pid_t pid, int status)
@@ -78,50 +119,70 @@ static void remember(struct children *c, pid_t pid, int status)
     c->early_next = (c->early_next + 1) % EARLY_ENDS;
 }
 
-/* One owner at a time, from the start each time: on_exit may free any child, its own included. */
-static void tell_owners(struct children *c)
+static void was_reaped(struct children *c, pid_t pid, int status)
 {
-    for (;;) {
-        struct list *node, *next;
-        struct child *ended = NULL;
-        list_for_each(node, next, &c->all)
-        {
-            struct child *child = list_entry(node, struct child, node);
-            if (child->has_exited && !child->is_told) {
-                ended = child;
-                break;
-            }
-        }
-        if (ended == NULL)
+    struct child *child = find(c, pid);
+    if (child == NULL) {
+        remember(c, pid, status);
+        return;
+    }
+    hash_table_remove(&c->by_pid, &child->by_pid);
+    has_ended(child, status);
+}
+
+/* Those that we killed, by their numbers, as far as they are few. */
+static void probe_dying(struct children *c)
+{
+    struct list *node, *next;
+    int probed = 0, status;
+    list_for_each(node, next, &c->dying)
+    {
+        if (probed++ == MOST_PROBED)
             return;
-        ended->is_told = true;
-        struct child_end end = end_of_status(ended->status);
-        ended->on_exit(ended->arg, &end);
+        pid_t pid = list_entry(node, struct child, node)->pid;
+        if (waitpid(pid, &status, WNOHANG) == pid)
+            was_reaped(c, pid, status);
     }
 }
 
-static void reap(struct children *c)
+static void on_walk(uv_timer_t *timer);
+
+static void walk_later(struct children *c)
 {
+    if (!uv_is_active((uv_handle_t *)c->walk))
+        uv_timer_start(c->walk, on_walk, c->walk_ns * WALK_SHARE / 1000000 + 1, 0);
+}
+
+static void walk(struct children *c)
+{
+    uint64_t start = uv_hrtime(), taken = 0;
     int status;
     pid_t pid;
-    bool any = false;
-    while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
-        struct child *child = find(c, pid);
-        if (child == NULL) {
-            remember(c, pid, status);
-            continue;
-        }
-        child->has_exited = any = true;
-        child->status = status;
+    while (taken < LONGEST_WALK_NS && (pid = waitpid(-1, &status, WNOHANG)) > 0) {
+        was_reaped(c, pid, status);
+        taken = uv_hrtime() - start;
     }
-    if (any)
-        tell_owners(c);
+    c->walk_ns = uv_hrtime() - start;
+    if (taken >= LONGEST_WALK_NS)
+        walk_later(c);
+}
+
+static void on_walk(uv_timer_t *timer)
+{
+    walk(timer->data);
+    tell_owners(timer->data);
 }
 
 static void on_sigchld(uv_signal_t *handle, int signal)
 {
+    struct children *c = handle->data;
     (void)signal;
-    reap(handle->data);
+    probe_dying(c);
+    if (c->walk_ns <= CHEAP_WALK_NS)
+        walk(c);
+    else
+        walk_later(c);
+    tell_owners(c);
 }
 
 static void on_wake(uv_async_t *handle)
@@ -144,14 +205,21 @@ struct children *children_new(uv_loop_t *loop, struct err *err)
     getrlimit(RLIMIT_NOFILE, &c->files);
     setrlimit(RLIMIT_NOFILE, &(struct rlimit){.rlim_cur = c->files.rlim_max, .rlim_max = c->files.rlim_max});
     c->loop = loop;
-    list_init(&c->all);
+    list_init(&c->running);
+    list_init(&c->dying);
+    list_init(&c->ended);
+    list_init(&c->told);
+    hash_table_init(&c->by_pid);
     c->sigchld = xcalloc(1, sizeof *c->sigchld);
     c->wake = xcalloc(1, sizeof *c->wake);
     CHECK(uv_signal_init(loop, c->sigchld) == 0);
     CHECK(uv_async_init(loop, c->wake, on_wake) == 0);
-    c->sigchld->data = c->wake->data = c;
+    c->walk = xcalloc(1, sizeof *c->walk);
+    CHECK(uv_timer_init(loop, c->walk) == 0);
+    c->sigchld->data = c->wake->data = c->walk->data = c;
     CHECK(uv_signal_start(c->sigchld, on_sigchld, SIGCHLD) == 0);
-    /* Neither may keep the loop alive. */
+    /* None may keep the loop alive. */
+    uv_unref((uv_handle_t *)c->walk);
     uv_unref((uv_handle_t *)c->sigchld);
     uv_unref((uv_handle_t *)c->wake);
     return c;
@@ -181,16 +249,23 @@ void children_free(struct children *c)
     if (c == NULL)
         return;
     kill_everyone();
-    struct list *node, *next;
-    list_for_each(node, next, &c->all)
-    {
-        struct child *child = list_entry(node, struct child, node);
-        child->has_exited = true;
-        child->owner = NULL;
-        list_remove(node);
+    while (!list_is_empty(&c->dying)) {
+        struct child *child = list_entry(c->dying.next, struct child, node);
+        hash_table_remove(&c->by_pid, &child->by_pid);
+        has_ended(child, SIGKILL);
     }
+    struct list *lists[] = {&c->running, &c->ended, &c->told};
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
+        while (!list_is_empty(lists[i])) {
+            struct child *child = list_entry(lists[i]->next, struct child, node);
+            child->has_exited = true;
+            child->owner = NULL;
+            list_remove(&child->node);
+        }
+    hash_table_fini(&c->by_pid);
     uv_close((uv_handle_t *)c->sigchld, free_handle);
     uv_close((uv_handle_t *)c->wake, free_handle);
+    uv_close((uv_handle_t *)c->walk, free_handle);
     free(c);
 }
 
@@ -201,7 +276,8 @@ static struct child *new_child(struct children *c, pid_t pid, child_on_exit *on_
     child->pid = pid;
     child->on_exit = on_exit;
     child->arg = arg;
-    list_append(&c->all, &child->node);
+    list_init(&child->node);
+    list_append(&c->running, &child->node);
     return child;
 }
 
@@ -307,7 +383,9 @@ struct child *child_spawn(struct children *c, const struct child_spec *spec, chi
         err_set_errno(err, failure == ENOENT ? ERR_NOT_FOUND : ERR_START, failure, "cannot run %s", spec->argv[0]);
         return NULL;
     }
-    return new_child(c, pid, on_exit, arg);
+    struct child *child = new_child(c, pid, on_exit, arg);
+    hash_table_add(&c->by_pid, &child->by_pid, hash_number((uint64_t)pid));
+    return child;
 }
 
 /* The last end that was remembered under this number, forgotten now; valid until the next one is remembered. NULL: there is none. */
@@ -334,9 +412,10 @@ struct child *child_adopt(struct children *c, pid_t pid, child_on_exit *on_exit,
     if (!is_there && end == NULL)
         return NULL;
     struct child *child = new_child(c, pid, on_exit, arg);
-    if (!is_there) {
-        child->has_exited = true;
-        child->status = end->status;
+    if (is_there) {
+        hash_table_add(&c->by_pid, &child->by_pid, hash_number((uint64_t)pid));
+    } else {
+        has_ended(child, end->status);
         uv_async_send(c->wake);
     }
     return child;
@@ -346,8 +425,12 @@ void child_free(struct child *child)
 {
     if (child == NULL)
         return;
-    if (!child->has_exited && !child->is_killed)
-        child_kill_tree(child);
+    if (!child->has_exited) {
+        if (!child->is_killed)
+            child_kill_tree(child);
+        child->on_exit = NULL; /* the rest when it has been reaped */
+        return;
+    }
     list_remove(&child->node);
     free(child);
 }
@@ -362,11 +445,20 @@ bool child_has_exited(const struct child *child)
     return child->has_exited;
 }
 
+static void was_killed(struct child *child)
+{
+    if (!child->is_killed)
+        move(child, &child->owner->dying);
+    child->is_killed = true;
+}
+
 void child_signal(struct child *child, int signal)
 {
-    if (!child->has_exited)
-        kill(child->pid, signal);
-    child->is_killed = child->is_killed || signal == SIGKILL;
+    if (child->has_exited)
+        return;
+    kill(child->pid, signal);
+    if (signal == SIGKILL)
+        was_killed(child);
 }
 
 void child_interrupt(struct child *child, int token)
@@ -382,4 +474,5 @@ void child_kill_tree(struct child *child)
     kill(child->pid, SIGSTOP);
     tree_kill_descendants(child->pid);
     kill(child->pid, SIGKILL);
+    was_killed(child);
 }

@@ -440,6 +440,43 @@ static void many_children_end_at_once_and_each_is_told_once(void **state)
     }
 }
 
+static bool has_no_child(void *arg)
+{
+    pid_t any;
+    (void)arg;
+    return tree_children(getpid(), &any, 1) == 0;
+}
+
+/* More than are probed by their numbers; those that were freed are reaped like the others, and nobody is told of them. */
+static void many_children_are_killed_at_once_and_all_are_reaped(void **state)
+{
+    enum { COUNT = 150 };
+    struct fixture *f = *state;
+    static struct fixture each[COUNT];
+    memset(each, 0, sizeof each);
+    const char *argv[] = {helper_path("helper"), "hang", NULL};
+    for (int i = 0; i < COUNT; i++) {
+        struct child_spec spec = {.argv = argv, .descriptors = {-1, -1, -1, -1}};
+        struct err err;
+        each[i].child = child_spawn(f->children, &spec, on_exit_of_child, &each[i], &err);
+        assert_non_null(each[i].child);
+    }
+    for (int i = 0; i < COUNT; i++) {
+        child_signal(each[i].child, SIGKILL);
+        if (i % 2 == 0) {
+            child_free(each[i].child);
+            each[i].child = NULL;
+        }
+    }
+    assert_true(run_until(&f->loop, has_no_child, NULL, LIMIT_MS));
+    for (int i = 0; i < COUNT; i++) {
+        if (i % 2 == 1)
+            assert_true(run_until(&f->loop, is_set, &each[i].has_ended, LIMIT_MS));
+        assert_int_equal(each[i].ends, i % 2);
+        child_free(each[i].child);
+    }
+}
+
 struct pair {
     struct child *children[2];
     int ends;
@@ -763,6 +800,7 @@ int main(void)
         TEST(a_signal_to_a_child_that_has_ended_is_harmless),
         TEST(an_interrupt_carries_its_token),
         TEST(many_children_end_at_once_and_each_is_told_once),
+        TEST(many_children_are_killed_at_once_and_all_are_reaped),
         TEST(a_callback_may_free_any_child_and_the_freed_one_is_not_told),
         TEST(a_copy_made_by_a_child_is_adopted_and_its_end_is_told),
         TEST(a_copy_that_ended_before_it_was_adopted_is_told_from_the_loop),
