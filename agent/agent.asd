@@ -20,6 +20,7 @@
                (:file "operations/describe-systems")
                (:file "operations/tests")
                (:file "operations/test-frameworks")
+               (:file "operations/quicklisp")
                (:file "operations/definitions")
                (:file "operations/describe")
                (:file "operations/look-up")

@@ -183,8 +183,8 @@ Replaces streams that were closed, and variables that were set to others.")
   "Call FUNCTION as one compilation unit. Undefined names are noted, nothing is printed.")
 
 (define-port-operation undefined-names ()
-  "List what the running compilation unit met undefined as (CLASS NAME KIND FORM), FORM being where it
-was met first, or NIL.")
+  "List what the running compilation unit met undefined as (CLASS NAME KIND FORM PLACE). FORM is where it
+was met first, or NIL; PLACE is the file and line of the top-level form that holds it, or NIL.")
 
 (define-port-operation call-recording-warnings (function note)
   "Call FUNCTION; each warning that no handler of the user's wanted reaches NOTE and is muffled.
@@ -208,6 +208,11 @@ NIL if it is none of its streams."
 (define-port-operation form-being-compiled ()
   "Return the part of the source the compiler is at in a list, or NIL."
   '())
+
+(define-port-operation place-being-compiled (condition)
+  "Return as file:line where CONDITION, signalled by the compiler or the reader of a file, is, or NIL."
+  (declare (ignore condition))
+  nil)
 
 (define-port-operation call-with-debugger (function debugger)
   "Call FUNCTION; DEBUGGER gets each condition that would enter the debugger."

@@ -26,7 +26,7 @@
     :time :runs :inspect :handle :handle-number :set
     :trace :tally :action :functions
     :describe-system :system-dependencies :find-system-file :list-systems :transitive :pattern
-    :run-tests :framework :test
+    :run-tests :framework :test :quickload :quicklisp-search :verbose
     :evaluation :find-symbols :external :limit :complete-symbol :find-definition
     :find-references :kind :list-callees :class-info :class :find-methods :function :inherited
     :disassemble :macroexpand :depth :explain-dispatch

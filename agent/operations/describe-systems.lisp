@@ -13,9 +13,6 @@
         ((pathnamep object) (namestring object))
         (t (item-text object limit))))
 
-(defun native-name (path)
-  (and path (uiop:native-namestring path)))
-
 (defun designated-system (name)
   "Return the system NAME, or NIL. A definition that cannot be loaded signals what is wrong with it."
   (asdf:find-system name nil))

@@ -24,10 +24,27 @@
         (t (list :evaluation *evaluation*))))
 
 (defun note-warning (condition)
-  (when (< (length (the list *warnings*)) +warnings-kept+)
+  (when (and (< (length (the list *warnings*)) +warnings-kept+)
+             (not (typep condition 'uiop:compile-warned-warning))) ; ASDF repeats what the compiler said
     (push (let ((*capture* (make-capture)))
-            (list* condition (warning-entry condition)))
+            (list* condition (append (warning-entry condition)
+                                     (when *component*
+                                       (place-entry condition)))))
           *warnings*)))
+
+(defun place-entry (condition)
+  "Return where in a file CONDITION, a warning or error of the compiler, is, and the form there; or NIL."
+  (handler-case
+      (let ((place (place-being-compiled condition)))
+        (if place
+            (let ((form (form-being-compiled)))
+              (list place (if form
+                              (with-agent-syntax (:length 10 :level 5)
+                                (form-text (first form)))
+                              nil)))
+            (and *load-truename*
+                 (list (uiop:native-namestring *load-truename*) nil))))
+    (error () nil)))
 
 (defun warning-entries (condition)
   "List the warnings of this request for the reply, without CONDITION, which is reported itself."
@@ -35,11 +52,12 @@
    (loop for (warning . entry) in (reverse *warnings*)
          unless (and warning (eq warning condition))
            collect entry)
-   (loop for (class name kind) in (undefined-names)
+   (loop for (class name kind nil place) in (undefined-names)
          unless (and (typep condition 'cell-error)
                      (equal name (cell-error-name condition)))
-           collect (list (symbol-name class)
-                         (concatenate 'string "undefined " kind ": " (name-text name))))))
+           collect (list* (symbol-name class)
+                          (concatenate 'string "undefined " kind ": " (name-text name))
+                          (if place (list place nil) '())))))
 
 (defvar *timing* nil
   "What the evaluation took, as the clock readings, once it is over.")

@@ -8,6 +8,9 @@
 
 (defconstant +directories-searched+ 2000)
 
+(defun native-name (path)
+  (and path (uiop:native-namestring path)))
+
 ;;; Below the directory
 
 (defun searched-directory-p (directory)

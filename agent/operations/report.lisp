@@ -243,7 +243,7 @@ user's to change."
                  :hint (cond ((eq kind :reader) (reader-hint condition))
                              ((storage-hint condition))
                              ((name-hint condition))
-                             (*component* (format nil "This happened ~a." *component*)))
+                             (*component* (component-hint condition)))
                  :warnings (warning-entries condition)
                  (report-parts)))))))
 

@@ -72,11 +72,22 @@
            (setf *current-form* (list `(asdf:load-system ,name ,@(if force '(:force t) '()))))
            (call-quietly (lambda () (evaluate-with-retry (first *current-form*)))))
          arguments
-         (lambda ()
-           (list :loaded (reverse *loaded*)
-                 :already (and (null *loaded*)
-                               (member name before :test #'string-equal)
-                               t)))))))
+         (lambda () (loaded-part name before))))))
+
+(defun loaded-part (name before)
+  "Return what the reply says of the system NAME, now loaded, when the systems BEFORE were there before."
+  (let ((file (definition-file name)))
+    (list :name name
+          :loaded (reverse *loaded*)
+          :file (native-name file)
+          :place (place-of-file file)
+          :already (and (null *loaded*)
+                        (member name before :test #'string-equal)
+                        t))))
+
+(defun definition-file (name)
+  (let ((system (asdf:registered-system name)))
+    (and system (ignore-errors (asdf:system-source-file system)))))
 
 (defun call-quietly (function)
   "Call FUNCTION so that files are compiled and loaded without chatter, with Lisp's own policy."
@@ -92,6 +103,23 @@
   (let ((file (asdf:apply-output-translations (compile-file-pathname path))))
     (ensure-directories-exist file)
     file))
+
+(defconstant +faults-shown+ 3)
+
+(defun component-hint (condition)
+  "Return a sentence about the file at which CONDITION happened; if it only says that the file does not
+compile, what the compiler found there."
+  (format nil "This happened ~a.~{~%~a~}" *component*
+          (when (typep condition 'uiop:compile-file-error)
+            (loop for (nil type message place form) in (reverse *warnings*)
+                  when (and place
+                            (string/= type "STYLE-WARNING")
+                            (search (subseq place 0 (or (position #\: place :from-end t)
+                                                        (length place)))
+                                    *component*))
+                    collect (format nil "~a: ~a: ~a~@[~%  in ~a~]" place type message form)
+                      into faults
+                  finally (return (subseq faults 0 (min (length faults) +faults-shown+)))))))
 
 (defun load-one-file (path compile)
   (let ((*component* (format nil "loading ~a" path)))

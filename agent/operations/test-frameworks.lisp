@@ -223,7 +223,7 @@ compared with."
 
 (defun take-rove-assertion (result)
   (let ((reason (ask "ASSERTION-REASON" "ROVE" result))
-        (name (or (first (ask "ASSERTION-LABELS" "ROVE" result)) "")))
+        (name (run-current *test-run*)))
     (cond ((kind-p result "PASSED-ASSERTION" "ROVE") (note-passed))
           ((kind-p result "PENDING-ASSERTION" "ROVE") (note-skipped))
           ((typep reason 'condition)
@@ -237,7 +237,7 @@ compared with."
                          :actual (format nil "~{~a~^, ~}"
                                          (loop for argument in (ask "ASSERTION-ARGS" "ROVE" result)
                                                for value in (ask "ASSERTION-VALUES" "ROVE" result)
-                                               unless (constantp argument)
+                                               unless (and (atom argument) (constantp argument))
                                                  collect (format nil "~a = ~a"
                                                                  (shown-in-result argument)
                                                                  (shown-in-result value)))))))))

@@ -10,6 +10,7 @@
 (defstruct (test-run (:conc-name run-) (:copier nil))
   "What is known of the tests so far."
   (framework nil)                       ; the title of the one that has run tests
+  (current "")                          ; the name of the test that runs
   (tests 0)                             ; how many
   (passed 0) (failed 0) (errors 0) (skipped 0) (known 0) ; checks, or tests where there is nothing smaller
   (failures '())                        ; property lists, last first
@@ -44,6 +45,7 @@
   "A test NAME of the framework TITLE begins."
   (let ((run *test-run*))
     (setf (run-framework run) title)
+    (setf (run-current run) name)
     (incf (run-tests run))
     (setf *component* (format nil "running the test ~a" (shown-in-result name)))
     (when *progress*

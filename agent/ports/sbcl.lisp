@@ -598,7 +598,27 @@ it cannot signal: INTERRUPT-THREAD of the main thread would fail in copies."
                         (string-downcase kind)
                         (let ((context (first (sb-c::undefined-warning-warnings warning))))
                           (and (typep context 'sb-c::compiler-error-context)
-                               (sb-c::compiler-error-context-original-form context))))))
+                               (sb-c::compiler-error-context-original-form context)))
+                        (place-of-context (first (sb-c::undefined-warning-warnings warning))))))
+
+(defun place-of-context (context)
+  "Return as file:line the top-level form that CONTEXT, where the compiler was, is in, or NIL."
+  (let ((file (and (typep context 'sb-c::compiler-error-context)
+                   (sb-c::compiler-error-context-file-name context))))
+    (and (typep file '(or string pathname))
+         (let ((position (sb-c::compiler-error-context-file-position context)))
+           (source-text (namestring file) (and (integerp position) position) nil)))))
+
+(implement place-being-compiled (condition)
+  (let ((stream (and (typep condition 'stream-error) (stream-error-stream condition))))
+    (cond ((typep stream 'sb-impl::form-tracking-stream)
+           (let ((file (ignore-errors (namestring (pathname stream)))))
+             ;; What is not finished began somewhere else than it ended.
+             (multiple-value-bind (position start) (reading-position stream)
+               (and file
+                    (source-text file (if (typep condition 'end-of-file) start position) nil)))))
+          (t
+           (place-of-context (ignore-errors (sb-c::find-error-context nil)))))))
 
 (defvar *compiler-errors* '()
   "The newest errors the compiler found in code of the user's: (MESSAGE CONDITION FRAMES).

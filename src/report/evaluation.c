@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "lisp/worker.h"
 #include "report/section.h"
+#include "report/warnings.h"
 
 static void add_capture(struct strbuf *out, const char *heading, struct session *s, struct capture *c, size_t most)
 {
@@ -16,27 +17,6 @@ static void add_capture(struct strbuf *out, const char *heading, struct session 
     section_begin(out, heading);
     if (capture_show(c, out, most, session_next_ref(s)))
         session_keep_output(s, c);
-    section_end(out);
-}
-
-static void add_warnings(struct strbuf *out, const struct sexp *warnings, size_t most)
-{
-    if (sexp_count(warnings) == 0)
-        return;
-    section_begin(out, "[warnings]");
-    size_t start = out->len;
-    for (size_t i = 0; i < sexp_count(warnings); i++) {
-        if (out->len - start > 4 * most) {
-            strbuf_adds(out, "[… ");
-            text_add_count(out, sexp_count(warnings) - i, "more warning");
-            strbuf_adds(out, " left out …]");
-            break;
-        }
-        section_add(out, sexp_nth(sexp_nth(warnings, i), 0));
-        strbuf_adds(out, ": ");
-        section_add(out, sexp_nth(sexp_nth(warnings, i), 1));
-        strbuf_addc(out, '\n');
-    }
     section_end(out);
 }
 
@@ -163,7 +143,7 @@ void report_evaluation_with(struct strbuf *out, const struct outcome *o, size_t 
     capture_fini(session_between(o->session));
     add_capture(out, "[stdout]", o->session, o->output[WORKER_STDOUT], max_output);
     add_capture(out, "[stderr]", o->session, o->output[WORKER_STDERR], max_output);
-    add_warnings(out, sexp_get(reply, 2, "warnings"), max_output);
+    warnings_add(out, o->session, sexp_get(reply, 2, "warnings"), max_output);
     if (o->kind == OUTCOME_ERROR)
         report_condition(out, o->error);
     else

@@ -1,9 +1,10 @@
 /*
- * load-system and load-file.
+ * load-system, quickload and load-file.
  */
 #include <string.h>
 
 #include "tools/call.h"
+#include "tools/places.h"
 
 /* Loading compiles: it gets more time than an evaluation unless the caller says otherwise. */
 #define LOAD_TIMEOUT_MS 300000
@@ -32,22 +33,33 @@ static void run_journaled(struct tool_call *call, struct session *s, const struc
     strbuf_fini(code);
 }
 
+/* Where it was found says which of several of one name it is. */
+static void add_loaded(struct strbuf *out, const struct sexp *reply)
+{
+    const struct sexp *loaded = sexp_get(reply, 2, "loaded");
+    const char *system = sexp_string(sexp_get(reply, 2, "name"), NULL), *file = sexp_string(sexp_get(reply, 2, "file"), NULL);
+    if (system == NULL)
+        return;
+    if (!sexp_is_nil(sexp_get(reply, 2, "already")))
+        strbuf_addf(out, "%s was loaded already; force: true loads it again.", system);
+    else
+        strbuf_addf(out, "Loaded %s.", system);
+    for (size_t i = 0; i < sexp_count(loaded); i++)
+        strbuf_addf(out, "%s%s", i == 0 ? "\nSystems loaded: " : ", ", sexp_string(sexp_nth(loaded, i), NULL));
+    strbuf_addf(out, "\nFound: %s", place_text(sexp_get(reply, 2, "place")));
+    if (file != NULL)
+        strbuf_addf(out, ": %s", file);
+}
+
 static void on_loaded(struct tool_call *call, const struct outcome *o)
 {
-    if (o->kind == OUTCOME_OK) {
-        const struct sexp *loaded = sexp_get(o->reply, 2, "loaded");
-        const char *system = call_string(call, "system", NULL);
-        if (!sexp_is_nil(sexp_get(o->reply, 2, "already")))
-            strbuf_addf(&call->text, "%s was loaded already; force: true loads it again.", system);
-        else
-            strbuf_addf(&call->text, "Loaded %s.", system);
-        for (size_t i = 0; i < sexp_count(loaded); i++)
-            strbuf_addf(&call->text, "%s%s", i == 0 ? "\nSystems loaded: " : ", ", sexp_string(sexp_nth(loaded, i), NULL));
-    }
+    if (o->kind == OUTCOME_OK)
+        add_loaded(&call->text, o->reply);
     call_report(call, o);
 }
 
-static void load_system(struct tool_call *call)
+/* ${operation} is the agent's; ${flag} is its boolean argument. */
+static void load(struct tool_call *call, const char *operation, const char *flag, const char *function)
 {
     struct session *s = call_session(call);
     if (s == NULL)
@@ -55,15 +67,25 @@ static void load_system(struct tool_call *call)
     const char *system = call_string(call, "system", NULL);
     struct strbuf request;
     strbuf_init(&request, 0);
-    sexp_write_symbol(&request, "load-system");
+    sexp_write_symbol(&request, operation);
     call_write_string(call, &request, "system");
-    sexp_write_symbol(&request, "force");
-    sexp_write_boolean(&request, call_boolean(call, "force"));
+    sexp_write_symbol(&request, flag);
+    sexp_write_boolean(&request, call_boolean(call, flag));
     struct strbuf code;
     strbuf_init(&code, 0);
-    strbuf_addf(&code, "(asdf:load-system \"%s\")", system);
+    strbuf_addf(&code, "(%s \"%s\")", function, system);
     run_journaled(call, s, &request, system, &code, on_loaded);
     strbuf_fini(&request);
+}
+
+static void load_system(struct tool_call *call)
+{
+    load(call, "load-system", "force", "asdf:load-system");
+}
+
+static void quickload(struct tool_call *call)
+{
+    load(call, "quickload", "verbose", "ql:quickload");
 }
 
 static void load_file(struct tool_call *call)
@@ -101,6 +123,23 @@ const struct tool tool_load_system = {
             SESSION_ARGUMENT,
         },
     .run = load_system,
+};
+
+const struct tool tool_quickload = {
+    .name = "quickload",
+    .title = "Load a system by Quicklisp",
+    .description = "Load a system and what it depends on with Quicklisp, which downloads what is missing.",
+    .toolset = TOOLSET_FULL,
+    .is_destructive = true,
+    .is_open_world = true,
+    .arguments =
+        {
+            {.name = "system", .type = ARGUMENT_STRING, .is_required = true, .description = "Name of the system."},
+            {.name = "verbose", .type = ARGUMENT_BOOLEAN, .description = "Show what the compiler prints."},
+            TIMEOUT_ARGUMENT,
+            SESSION_ARGUMENT,
+        },
+    .run = quickload,
 };
 
 const struct tool tool_load_file = {

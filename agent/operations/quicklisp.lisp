@@ -1,0 +1,103 @@
+;;;; Quicklisp, where it is installed: loading what it has, and searching it. Its functions are called by
+;;;; their names, because there is none when the agent is compiled.
+
+(in-package #:cl-mcp-agent)
+
+(defparameter *quicklisp-installer* #p"/usr/share/common-lisp/source/quicklisp/quicklisp.lisp"
+  "Where the installer is when the package cl-quicklisp of Debian or Ubuntu is installed.")
+
+(defun quicklisp-setup-file ()
+  "Return the file that makes Quicklisp known to the session: what qlot has pinned comes first."
+  (let ((home (or (qlot-directory) (quicklisp-home))))
+    (and home (probe-file (merge-pathnames "setup.lisp" home)))))
+
+(defun quicklisp-here-p ()
+  "True if Quicklisp is there, loading it first if it is installed and was not loaded."
+  (or (find-package "QUICKLISP-CLIENT")
+      (let ((setup (quicklisp-setup-file)))
+        (when setup
+          (call-noting-packages (lambda () (load setup)))
+          (find-package "QUICKLISP-CLIENT")))))
+
+(defun refuse-without-quicklisp ()
+  (list *id* :refused
+        (format nil "Quicklisp is not installed: there is no setup.lisp in ~~/quicklisp, and none is loaded.~@
+                     ~:[To install it, load its installer (https://beta.quicklisp.org/quicklisp.lisp)~;~
+                     To install it, load its installer, ~:*~a,~] and call (quicklisp-quickstart:install).~@
+                     Systems that are on this machine need no Quicklisp: list-local-systems shows them, ~
+                     load-system loads them."
+                (let ((installer (probe-file *quicklisp-installer*)))
+                  (and installer (native-name installer))))
+        :absent t))
+
+(defun quicklisp-systems ()
+  "List the systems of all dists, as Quicklisp has them."
+  (ask "PROVIDED-SYSTEMS" "QL-DIST" t))
+
+(defun quicklisp-system-name (system)
+  (or (ask "NAME" "QL-DIST" system) ""))
+
+(defun known-to-quicklisp-p (name)
+  (or (not (absent-system-p name))
+      (ask "FIND-SYSTEM" "QL-DIST" name)))
+
+(defun refuse-unknown-to-quicklisp (name)
+  (let ((near (near-strings name (mapcar #'quicklisp-system-name (quicklisp-systems)))))
+    (list *id* :refused
+          (format nil "Quicklisp has no system ~a, and this machine has none.~@[~%Did you mean ~{~a~^ or ~}?~]"
+                  name (subseq near 0 (min (length near) +names-offered+)))
+          :absent t)))
+
+(define-operation :quickload (arguments)
+  (let ((name (string-downcase (getf arguments :system)))
+        (*progress* t)
+        (*loaded* '())
+        (*component* nil))
+    (cond ((not (quicklisp-here-p)) (refuse-without-quicklisp))
+          ((not (known-to-quicklisp-p name)) (refuse-unknown-to-quicklisp name))
+          (t
+           (let ((before (asdf:already-loaded-systems))
+                 (quickload (find-symbol "QUICKLOAD" "QUICKLISP-CLIENT")))
+             (call-as-evaluation
+              (lambda ()
+                (setf *current-form* (list `(,quickload ,name :prompt nil)))
+                (call-quietly
+                 (lambda ()
+                   (evaluate-with-retry
+                    `(,quickload ,name :prompt nil :verbose ,(getf arguments :verbose))))))
+              arguments
+              (lambda () (loaded-part name before))))))))
+
+(defun quicklisp-entry (system)
+  "Return (NAME RELEASE DIST INSTALLED LOADED) for SYSTEM of Quicklisp's."
+  (flet ((text (object)
+           (let ((name (ask "NAME" "QL-DIST" object)))
+             (if (stringp name) name ""))))
+    (let ((name (text system))
+          (release (ask "RELEASE" "QL-DIST" system)))
+      (list name
+            (let ((prefix (ask "PREFIX" "QL-DIST" release)))
+              (if (stringp prefix) prefix (text release)))
+            (text (ask "DIST" "QL-DIST" system))
+            (and (ask "INSTALLEDP" "QL-DIST" system) t)
+            (and (asdf:component-loaded-p name) t)))))
+
+(define-operation :quicklisp-search (arguments)
+  (if (not (quicklisp-here-p))
+      (refuse-without-quicklisp)
+      (let* ((pattern (getf arguments :pattern))
+             (all (quicklisp-systems))
+             (found (sort (remove-if-not (lambda (system)
+                                           (search pattern (quicklisp-system-name system)
+                                                   :test #'char-equal))
+                                         all)
+                          #'string< :key #'quicklisp-system-name)))
+        (list *id* :ok
+              :total (length found)
+              :systems (loop for system in found
+                             repeat (getf arguments :count 50)
+                             collect (quicklisp-entry system))
+              :near (if found
+                        '()
+                        (let ((near (near-strings pattern (mapcar #'quicklisp-system-name all))))
+                          (subseq near 0 (min (length near) +names-offered+))))))))

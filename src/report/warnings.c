@@ -1,0 +1,211 @@
+/*
+ * Warnings: those of code that was typed as they are; those of files by file and kind, the first few of each.
+ */
+#include "report/warnings.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "report/section.h"
+#include "session/session.h"
+
+#define SHOWN_OF_A_KIND 3
+
+/* The kinds, worst first. */
+enum kind { KIND_ERROR, KIND_WARNING, KIND_STYLE, KIND_COUNT };
+
+static const char *const kind_words[KIND_COUNT] = {"error", "warning", "style warning"};
+
+/* Where a warning is: "file:line", "file", or nothing. */
+struct place {
+    const char *file;
+    size_t file_len;
+    const char *line; /* NULL if it is not known */
+};
+
+static struct place place_of(const struct sexp *warning)
+{
+    struct place p = {0};
+    p.file = sexp_string(sexp_nth(warning, 2), &p.file_len);
+    if (p.file == NULL)
+        return p;
+    size_t digits = p.file_len;
+    while (digits > 0 && isdigit((unsigned char)p.file[digits - 1]))
+        digits--;
+    if (digits > 0 && digits < p.file_len && p.file[digits - 1] == ':') {
+        p.line = p.file + digits;
+        p.file_len = digits - 1;
+    }
+    return p;
+}
+
+static bool is_same_file(const struct place *a, const struct place *b)
+{
+    return a->file_len == b->file_len && memcmp(a->file, b->file, a->file_len) == 0;
+}
+
+static enum kind kind_of(const struct sexp *warning)
+{
+    const char *type = sexp_string(sexp_nth(warning, 0), NULL);
+    if (type == NULL || strstr(type, "STYLE-WARNING") != NULL)
+        return KIND_STYLE;
+    return strstr(type, "WARNING") != NULL ? KIND_WARNING : KIND_ERROR;
+}
+
+static bool is_same_text(const struct sexp *a, const struct sexp *b)
+{
+    for (size_t i = 0; i < 2; i++) {
+        size_t a_len, b_len;
+        const char *a_text = sexp_string(sexp_nth(a, i), &a_len), *b_text = sexp_string(sexp_nth(b, i), &b_len);
+        if (a_text == NULL || b_text == NULL || a_len != b_len || memcmp(a_text, b_text, a_len) != 0)
+            return false;
+    }
+    return true;
+}
+
+/* A message has lines of its own, behind the first. */
+static void add_message(struct strbuf *out, const struct sexp *message)
+{
+    size_t len;
+    const char *text = sexp_string(message, &len);
+    if (text == NULL)
+        return;
+    const char *newline = memchr(text, '\n', len);
+    size_t first = newline == NULL ? len : (size_t)(newline - text);
+    strbuf_add(out, text, first);
+    if (first < len) {
+        strbuf_addc(out, '\n');
+        text_add_indented(out, text + first + 1, len - first - 1, "    ");
+    }
+}
+
+/* Those of one file and kind. Returns how many were left out, the same one again not counted. */
+static size_t add_kind(struct strbuf *out, const struct sexp *warnings, const struct place *file, enum kind kind, size_t most)
+{
+    size_t shown = 0, left_out = 0;
+    for (size_t i = 0; i < sexp_count(warnings); i++) {
+        const struct sexp *warning = sexp_nth(warnings, i);
+        struct place place = place_of(warning);
+        if (place.file == NULL || !is_same_file(&place, file) || kind_of(warning) != kind)
+            continue;
+        bool is_repeated = false;
+        size_t times = 1;
+        for (size_t k = 0; k < sexp_count(warnings) && !is_repeated; k++) {
+            struct place other = place_of(sexp_nth(warnings, k));
+            bool is_like_it = k != i && other.file != NULL && is_same_file(&other, file) && is_same_text(sexp_nth(warnings, k), warning);
+            is_repeated = is_like_it && k < i;
+            times += is_like_it;
+        }
+        if (is_repeated)
+            continue;
+        if (shown == most) {
+            left_out++;
+            continue;
+        }
+        shown++;
+        strbuf_adds(out, "\n  ");
+        if (place.line != NULL)
+            strbuf_addf(out, "line %s: ", place.line);
+        section_add(out, sexp_nth(warning, 0));
+        strbuf_adds(out, ": ");
+        add_message(out, sexp_nth(warning, 1));
+        if (times > 1)
+            strbuf_addf(out, " (%zu times)", times);
+        if (sexp_string(sexp_nth(warning, 3), NULL) != NULL) {
+            strbuf_adds(out, "\n    in ");
+            section_add(out, sexp_nth(warning, 3));
+        }
+    }
+    return left_out;
+}
+
+static void add_file(struct strbuf *out, const struct sexp *warnings, const struct place *file, size_t most, size_t *left_out)
+{
+    size_t counts[KIND_COUNT] = {0};
+    for (size_t i = 0; i < sexp_count(warnings); i++) {
+        struct place place = place_of(sexp_nth(warnings, i));
+        if (place.file != NULL && is_same_file(&place, file))
+            counts[kind_of(sexp_nth(warnings, i))]++;
+    }
+    strbuf_add(out, file->file, file->file_len);
+    const char *separator = ": ";
+    for (size_t kind = 0; kind < KIND_COUNT; kind++) {
+        if (counts[kind] == 0)
+            continue;
+        strbuf_adds(out, separator);
+        text_add_count(out, counts[kind], kind_words[kind]);
+        separator = ", ";
+    }
+    for (size_t kind = 0; kind < KIND_COUNT; kind++)
+        *left_out += add_kind(out, warnings, file, (enum kind)kind, most);
+    strbuf_addc(out, '\n');
+}
+
+/* Returns how many are left out. */
+static size_t add_files(struct strbuf *out, const struct sexp *warnings, size_t most_of_a_kind)
+{
+    size_t left_out = 0;
+    for (size_t i = 0; i < sexp_count(warnings); i++) {
+        struct place file = place_of(sexp_nth(warnings, i));
+        bool is_first = file.file != NULL;
+        for (size_t k = 0; k < i && is_first; k++) {
+            struct place before = place_of(sexp_nth(warnings, k));
+            is_first = before.file == NULL || !is_same_file(&before, &file);
+        }
+        if (is_first)
+            add_file(out, warnings, &file, most_of_a_kind, &left_out);
+    }
+    return left_out;
+}
+
+static void add_typed(struct strbuf *out, const struct sexp *warnings, size_t most)
+{
+    size_t start = out->len;
+    for (size_t i = 0; i < sexp_count(warnings); i++) {
+        const struct sexp *warning = sexp_nth(warnings, i);
+        if (place_of(warning).file != NULL)
+            continue;
+        if (out->len - start > 4 * most) {
+            strbuf_adds(out, "[… ");
+            text_add_count(out, sexp_count(warnings) - i, "more warning");
+            strbuf_adds(out, " left out …]\n");
+            return;
+        }
+        section_add(out, sexp_nth(warning, 0));
+        strbuf_adds(out, ": ");
+        section_add(out, sexp_nth(warning, 1));
+        strbuf_addc(out, '\n');
+    }
+}
+
+void warnings_add(struct strbuf *out, struct session *session, const struct sexp *warnings, size_t most)
+{
+    if (sexp_count(warnings) == 0)
+        return;
+    section_begin(out, "[warnings]");
+    add_typed(out, warnings, most);
+    struct strbuf files, all;
+    strbuf_init(&files, 0);
+    strbuf_init(&all, 0);
+    size_t left_out = add_files(&files, warnings, SHOWN_OF_A_KIND);
+    if (left_out > 0 || files.len > 4 * most) {
+        struct capture c;
+        capture_init(&c);
+        add_files(&all, warnings, SIZE_MAX);
+        capture_add(&c, all.bytes, all.len);
+        size_t shown = files.len;
+        while (shown > 4 * most || (shown < files.len && shown > 0 && files.bytes[shown - 1] != '\n'))
+            shown = shown > 4 * most ? 4 * most : shown - 1;
+        strbuf_add(out, files.bytes, shown);
+        strbuf_addf(out, "[… get-output ref %d has all warnings …]\n", session_next_ref(session));
+        session_keep_output(session, &c);
+        capture_fini(&c);
+    } else {
+        strbuf_add(out, strbuf_string(&files), files.len);
+    }
+    strbuf_fini(&files);
+    strbuf_fini(&all);
+    section_end(out);
+}

@@ -1,0 +1,91 @@
+/*
+ * quicklisp-search: systems that quickload can load. In a copy of the session, for Quicklisp is loaded to be asked.
+ */
+#include "base/text.h"
+#include "report/report.h"
+#include "tools/call.h"
+
+#define FOUND_SHOWN 50
+/* The index of a dist is read anew by each copy. */
+#define SEARCH_MS 30000
+
+static void add_string(struct strbuf *out, const struct sexp *value)
+{
+    size_t len;
+    const char *text = sexp_string(value, &len);
+    if (text != NULL)
+        strbuf_add(out, text, len);
+}
+
+static void add_system(struct strbuf *out, const struct sexp *system)
+{
+    strbuf_adds(out, "\n- ");
+    add_string(out, sexp_nth(system, 0));
+    strbuf_adds(out, " (");
+    add_string(out, sexp_nth(system, 1));
+    strbuf_adds(out, ", ");
+    add_string(out, sexp_nth(system, 2));
+    strbuf_adds(out, !sexp_is_nil(sexp_nth(system, 4)) ? "; loaded)" : !sexp_is_nil(sexp_nth(system, 3)) ? "; installed)" : ")");
+}
+
+static void on_found(struct tool_call *call, const struct outcome *o)
+{
+    struct strbuf *out = &call->text;
+    if (o->kind == OUTCOME_ERROR) {
+        report_condition(out, o->error);
+        call->is_error = true;
+        call_finish(call);
+        return;
+    }
+    const struct sexp *systems = sexp_get(o->reply, 2, "systems"), *near = sexp_get(o->reply, 2, "near");
+    size_t total = (size_t)sexp_integer(sexp_get(o->reply, 2, "total"), 0), len;
+    const char *pattern = call_string(call, "pattern", &len);
+    if (total == 0)
+        strbuf_adds(out, "Quicklisp has no system");
+    else
+        text_add_count(out, total, "system");
+    strbuf_addf(out, " with \"%.*s\" in the name%c", (int)len, pattern, total == 0 ? '.' : ':');
+    for (size_t i = 0; i < sexp_count(near); i++) {
+        strbuf_adds(out, i == 0 ? "\nDid you mean " : " or ");
+        add_string(out, sexp_nth(near, i));
+    }
+    if (sexp_count(near) > 0)
+        strbuf_addc(out, '?');
+    for (size_t i = 0; i < sexp_count(systems); i++)
+        add_system(out, sexp_nth(systems, i));
+    if (total > sexp_count(systems))
+        strbuf_addf(out, "\n... %zu more; limit shows them", total - sexp_count(systems));
+    call_finish(call);
+}
+
+static void run(struct tool_call *call)
+{
+    struct session *s = call_session(call);
+    if (s == NULL)
+        return;
+    struct strbuf request;
+    strbuf_init(&request, 0);
+    sexp_write_symbol(&request, "quicklisp-search");
+    call_write_string(call, &request, "pattern");
+    sexp_write_symbol(&request, "count");
+    sexp_write_integer(&request, (int64_t)call_number(call, "limit", FOUND_SHOWN));
+    call_enter(call, s, &(struct operation_options){.request = &request, .what = "quicklisp-search", .timeout_ms = SEARCH_MS}, 0, false, on_found);
+    strbuf_fini(&request);
+}
+
+const struct tool tool_quicklisp_search = {
+    .name = "quicklisp-search",
+    .title = "Search Quicklisp",
+    .description = "Systems of Quicklisp by a part of the name: release, dist, whether it is installed or loaded.",
+    .toolset = TOOLSET_FULL,
+    .is_read_only = true,
+    .is_idempotent = true,
+    .is_open_world = true,
+    .arguments =
+        {
+            {.name = "pattern", .type = ARGUMENT_STRING, .is_required = true, .description = "A part of the name."},
+            {.name = "limit", .type = ARGUMENT_INTEGER, .minimum = 1, .maximum = 5000, .description = "How many to show; default 50."},
+            SESSION_ARGUMENT,
+        },
+    .run = run,
+};
