@@ -198,6 +198,21 @@ class Contract(mcp.TestCase):
 
 
 class Completeness(mcp.TestCase):
+    def test_the_comparison_of_the_image_sees_changes(self):
+        self.s.evaluate("(defvar *table* (make-hash-table)) (defun f () 1) (defgeneric g (x))")
+        for change, seen in (
+            ("(+ 1 2)", ""),
+            ('(intern "NEW-SYMBOL")', ":PACKAGE"),
+            ("(setf (gethash 1 *table*) 2)", ":VALUE *TABLE*"),
+            ("(defun f () 2)", ":FUNCTION F"),
+            ("(defmethod g ((x integer)) 1)", ":FUNCTION G"),
+            ("(push :car *features*)", ":FEATURES"),
+        ):
+            self.assertEqual(":TAKEN", self.s.evaluate(SNAPSHOT).value)
+            self.assertFalse(self.s.evaluate(change).is_error)
+            difference = self.s.evaluate(SNAPSHOT).value
+            self.assertIn(seen, difference) if seen else self.assertEqual('""', difference)
+
     def test_every_tool_has_a_file(self):
         tools = {tool["name"] for tool in self.start_server("--tools=full").request("tools/list")["tools"]}
         self.assertEqual(set(), set(contract.names()) - tools, "files without a tool")
