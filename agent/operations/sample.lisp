@@ -112,9 +112,10 @@ the samples."
          ;; A report is not sampled. What goes on from there does so in a copy, which has no timers.
          (let ((values (let ((*before-report* #'stop-sampling))
                          (start-sampling mode interval-us max-samples)
-                         (evaluate-text text (lambda (form)
-                                               (call-measured (measurable-function form)
-                                                              totals))))))
+                         (evaluate-text text
+                                        :evaluate (lambda (form)
+                                                    (call-measured (measurable-function form)
+                                                                   totals))))))
            (stop-sampling)
            (values values (list* :took totals (profile-data mode graph))))
       (forget-samples))))
