@@ -43,4 +43,5 @@
                (:file "operations/memory")
                (:file "operations/save")
                (:file "operations/tools")
+               (:file "operations/complete")
                (:file "main")))

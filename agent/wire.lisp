@@ -18,7 +18,7 @@
 
 (defparameter *wire-keywords*
   '(:hello :configure :warm :fork :evaluate :abort :frames :list-definitions :describe-symbol
-    :session-info :call-tool :arguments :load-system :load-file :evaluate-in-frame :invoke-restart
+    :session-info :call-tool :complete-names :prefix :arguments :load-system :load-file :evaluate-in-frame :invoke-restart
     :probe :replay :save
     :compile-form :server-pid :directory :user-init :load :preload :finish :pid :code :package
     :max-chars :print-length :print-level :capture-time :token :from :count :locals :type :name

@@ -74,6 +74,8 @@ static void finish(struct server *server)
     if (server->is_ending)
         return;
     server->is_ending = true;
+    if (server->connection != NULL)
+        connection_end(server->connection);
     http_server_close(server->http, on_http_closed, server);
 }
 
@@ -148,6 +150,7 @@ static bool begin_stdio(struct server *server, const struct options *options, st
         .listing = options->listing,
         .wants_structured = options->wants_structured,
         .default_session = "default",
+        .shows_log = true,
         .send = on_send,
         .on_idle = on_idle,
         .on_handshake = on_handshake,

@@ -24,10 +24,22 @@ static const char *const level_names[] = {
     [LOG_LEVEL_INFO] = "info",
     [LOG_LEVEL_DEBUG] = "debug",
 };
-#define LEVEL_COUNT (sizeof level_names / sizeof *level_names)
+_Static_assert(sizeof level_names / sizeof *level_names == LOG_LEVEL_COUNT, "each level has a name");
 
 static enum log_level current_level = LOG_LEVEL_WARNING;
 static unsigned long dropped_lines; /* since the last line that was written */
+static struct list listeners = {&listeners, &listeners};
+
+void log_add_listener(struct log_listener *l)
+{
+    list_init(&l->node);
+    list_append(&listeners, &l->node);
+}
+
+void log_remove_listener(struct log_listener *l)
+{
+    list_remove(&l->node);
+}
 
 void log_set_level(enum log_level level)
 {
@@ -36,7 +48,7 @@ void log_set_level(enum log_level level)
 
 int log_level_parse(const char *name)
 {
-    for (size_t i = 0; i < LEVEL_COUNT; i++)
+    for (size_t i = 0; i < LOG_LEVEL_COUNT; i++)
         if (strcmp(name, level_names[i]) == 0)
             return (int)i;
     return -1;
@@ -58,20 +70,24 @@ static size_t filled(int formatted, size_t room)
     return (size_t)formatted < room ? (size_t)formatted : room - 1;
 }
 
-void log_line(enum log_level level, const char *format, ...)
+/* What may stand in a line of the log: whole characters, no controls. Returns its length. */
+static size_t clean(char *text, size_t len, size_t most)
 {
-    /* More than is written, so that a character that crosses the cut can be seen. */
+    len = utf8_floor(text, len, len < most ? len : most);
+    utf8_mask(text, len);
+    for (size_t i = 0; i < len; i++)
+        if ((unsigned char)text[i] < 0x20 || text[i] == 0x7f)
+            text[i] = '?';
+    return len;
+}
+
+static void write_line(enum log_level level, const char *message, size_t message_len)
+{
     char text[LINE_MAX_LEN + 8];
-    int saved_errno = errno;
-    va_list arguments;
     size_t len;
 
-    CHECK((unsigned)level < LEVEL_COUNT);
-    if (level > current_level)
-        return;
     if (!is_stderr_writable()) {
         dropped_lines++;
-        errno = saved_errno;
         return;
     }
     len = filled(snprintf(text, sizeof text, "cl-mcp-server: %s: ", level_names[level]), sizeof text);
@@ -79,19 +95,55 @@ void log_line(enum log_level level, const char *format, ...)
         len += filled(snprintf(text + len, sizeof text - len, "(%lu lines before this one were dropped) ",
                                dropped_lines),
                       sizeof text - len);
-    errno = saved_errno; /* for %m */
-    va_start(arguments, format);
-    len += filled(vsnprintf(text + len, sizeof text - len, format, arguments), sizeof text - len);
-    va_end(arguments);
-    len = utf8_floor(text, len, len < LINE_MAX_LEN - 1 ? len : LINE_MAX_LEN - 1);
-    utf8_mask(text, len);
-    for (size_t i = 0; i < len; i++)
-        if ((unsigned char)text[i] < 0x20 || text[i] == 0x7f)
-            text[i] = '?';
+    if (message_len > sizeof text - len)
+        message_len = sizeof text - len;
+    memcpy(text + len, message, message_len);
+    len = clean(text, len + message_len, LINE_MAX_LEN - 1);
     text[len++] = '\n';
     if (write(STDERR_FILENO, text, len) == (ssize_t)len)
         dropped_lines = 0;
     else
         dropped_lines++;
+}
+
+static bool is_heard(enum log_level level)
+{
+    struct list *node, *next;
+
+    list_for_each(node, next, &listeners)
+        if (level <= list_entry(node, struct log_listener, node)->level)
+            return true;
+    return false;
+}
+
+static void tell(enum log_level level, const char *text, size_t len)
+{
+    struct list *node, *next;
+
+    list_for_each(node, next, &listeners)
+    {
+        struct log_listener *l = list_entry(node, struct log_listener, node);
+        if (level <= l->level)
+            l->on_line(l->arg, level, text, len);
+    }
+}
+
+void log_line(enum log_level level, const char *format, ...)
+{
+    /* More than is written, so that a character that crosses the cut can be seen. */
+    char message[LINE_MAX_LEN + 8];
+    int saved_errno = errno; /* for %m, and for the caller */
+    va_list arguments;
+    size_t len;
+
+    CHECK((unsigned)level < LOG_LEVEL_COUNT);
+    if (level > current_level && !is_heard(level))
+        return;
+    va_start(arguments, format);
+    len = filled(vsnprintf(message, sizeof message, format, arguments), sizeof message);
+    va_end(arguments);
+    if (level <= current_level)
+        write_line(level, message, len);
+    tell(level, message, clean(message, len, LINE_MAX_LEN - 1));
     errno = saved_errno;
 }

@@ -60,10 +60,13 @@ struct connection *connection_new(const struct connection_options *options)
 
     c->options = *options;
     list_init(&c->requests);
+    list_init(&c->streams);
     for (i = 0; i < CONNECTION_BUCKETS; i++)
         list_init(&c->buckets[i]);
     json_text_init(&c->text);
     strbuf_init(&c->out, 0);
+    server_log_init(c);
+    subscriptions_init(c);
     return c;
 }
 
@@ -89,6 +92,11 @@ static void send_text(struct connection *c, struct transport_origin *origin, enu
     };
 
     c->options.send(c->options.arg, &message);
+}
+
+void connection_notify(struct connection *c, struct transport_origin *origin, const struct strbuf *text)
+{
+    send_text(c, origin, TRANSPORT_NOTIFICATION, 0, text);
 }
 
 static void send_out(struct connection *c, struct transport_origin *origin, enum transport_kind kind,
@@ -194,6 +202,7 @@ static struct request *request_new(const struct arrival *a, const struct jsonrpc
         .batch = a->batch,
         .revision = revision,
         .method = method,
+        .log_level = -1,
         .progress_ms = -1,
         .weight = a->tokens->len + OWN_WEIGHT,
     };
@@ -227,6 +236,7 @@ static void request_free(struct request *r)
     list_remove(&r->same_origin);
     c->weight -= r->weight;
     c->owes_idle = true;
+    server_log_forget(c, r->log_level);
     free(r);
     batch_unref(batch);
     say_over(c, origin);
@@ -254,7 +264,12 @@ void request_finish(struct request *r)
         if (r->method->ttl_ms >= 0)
             strbuf_addf(out, "\"ttlMs\":%d,\"cacheScope\":\"%s\",", r->method->ttl_ms,
                         r->method->is_public ? "public" : "private");
-        ADD_LITERAL(out, "\"_meta\":{\"io.modelcontextprotocol/serverInfo\":" SERVER_INFO "}");
+        ADD_LITERAL(out, "\"_meta\":{\"io.modelcontextprotocol/serverInfo\":" SERVER_INFO);
+        if (r->is_stream) {
+            ADD_LITERAL(out, ",\"" META_SUBSCRIPTION "\":");
+            strbuf_add(out, r->id.bytes, r->id.len);
+        }
+        strbuf_addc(out, '}');
     }
     jsonrpc_end_result(out);
     if (!r->batch)
@@ -277,6 +292,21 @@ void request_fail(struct request *r, enum jsonrpc_code code, const char *format,
     vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
     request_fail_with(r, code, message, NULL);
+}
+
+void request_stays_open(struct request *r, void *pending, void (*cancel)(struct request *r))
+{
+    struct connection *c = r->connection;
+
+    r->is_stream = true;
+    r->pending = pending;
+    r->cancel = cancel;
+    list_remove(&r->node);
+    list_append(&c->streams, &r->node);
+    server_log_forget(c, r->log_level);
+    r->log_level = -1;
+    c->owes_idle = true;
+    say_idle(c);
 }
 
 void request_progress(struct request *r, double elapsed_s, const char *message)
@@ -373,23 +403,14 @@ void connection_free(struct connection *c)
     c->options.on_idle = NULL;
     while (!list_is_empty(&c->requests))
         request_cancel(list_entry(c->requests.next, struct request, node));
+    while (!list_is_empty(&c->streams))
+        request_cancel(list_entry(c->streams.next, struct request, node));
+    subscriptions_fini(c);
+    server_log_fini(c);
     free(c->listing);
     json_text_fini(&c->text);
     strbuf_fini(&c->out);
     free(c);
-}
-
-static bool is_log_level(const json_t *level)
-{
-    static const char *const levels[] = {"debug", "info",     "notice", "warning",
-                                         "error", "critical", "alert",  "emergency"};
-    size_t i;
-
-    for (i = 0; i < sizeof levels / sizeof *levels; i++) {
-        if (json_is_string(level) && strcmp(json_string_value(level), levels[i]) == 0)
-            return true;
-    }
-    return false;
 }
 
 /*
@@ -430,7 +451,7 @@ static const struct revision *modern_revision(const struct arrival *a, const jso
                        "Invalid params: _meta: " META_CAPABILITIES " must be an object");
         return NULL;
     }
-    if (level && !is_log_level(level)) {
+    if (level && server_log_level(level) == SERVER_LOG_UNKNOWN) {
         refuse_arrival(a, JSONRPC_INVALID_PARAMS,
                        "Invalid params: _meta: " META_LOG_LEVEL " must be a level, from debug to emergency");
         return NULL;
@@ -464,6 +485,7 @@ static void handle_request(const struct arrival *a, const struct jsonrpc_message
     const struct transport_headers *headers = a->origin ? a->origin->headers : NULL;
     const char *reason;
     enum json_token_kind token = a->tokens->progress_token.kind;
+    struct request *r;
 
     if (find_request(c, a->origin, m->id)) {
         refuse_arrival(a, JSONRPC_INVALID_REQUEST,
@@ -518,7 +540,12 @@ static void handle_request(const struct arrival *a, const struct jsonrpc_message
                        "Too much is under way: wait for answers before sending more");
         return;
     }
-    method->run(request_new(a, m, revision, method), m->params);
+    r = request_new(a, m, revision, method);
+    if (revision->is_modern && json_object_get(meta, META_LOG_LEVEL)) {
+        r->log_level = server_log_level(json_object_get(meta, META_LOG_LEVEL));
+        server_log_want(c, r->log_level);
+    }
+    method->run(r, m->params);
 }
 
 static const char *refused_sort(enum jsonrpc_code code)
@@ -646,6 +673,11 @@ void connection_message(struct connection *c, struct transport_origin *origin, c
         say_over(c, origin);
     }
     say_idle(c);
+}
+
+void connection_end(struct connection *c)
+{
+    subscriptions_end(c);
 }
 
 void connection_oversized(struct connection *c)

@@ -20,6 +20,7 @@ struct connection_options {
     const char *default_session; /* borrowed */
     bool initializes_once;       /* a second initialize is refused */
     bool is_stateless;           /* many clients send through it: ids need be unique among those of one origin only */
+    bool shows_log;              /* the client may see what the server logs; not where it would tell of others */
     transport_send *send;
     /* each request that came with ${origin} has been answered or given up; it is not mentioned again; NULL when
        there are no origins. Called at the end of connection_message(), or from the loop. The connection must not
@@ -55,7 +56,10 @@ const struct revision *connection_revision(const struct connection *c);
 /* connection_oversized(c): the transport dropped a message of more than TRANSPORT_MAX_MESSAGE bytes; answered with an error, id null. */
 void connection_oversized(struct connection *c);
 
-/* connection_is_idle(c): no request is under way. */
+/* connection_end(c): the server is going to end: answer what would stay open otherwise. Requests may be made after it. */
+void connection_end(struct connection *c);
+
+/* connection_is_idle(c): no request is under way, but such as stay open until the client ends them. */
 bool connection_is_idle(const struct connection *c);
 
 #endif

@@ -23,9 +23,21 @@ static const char instructions[] =
 
 _Static_assert(sizeof instructions <= 600, "instructions are short");
 
-void methods_add_capabilities(struct strbuf *out)
+void methods_add_capabilities(const struct connection *c, struct strbuf *out)
 {
-    ADD_LITERAL(out, "{\"tools\":{}}");
+    ADD_LITERAL(out, "{\"tools\":{\"listChanged\":true},\"resources\":{\"subscribe\":true,\"listChanged\":true},"
+                     "\"prompts\":{},\"completions\":{}");
+    strbuf_adds(out, c->options.shows_log ? ",\"logging\":{}}" : "}");
+}
+
+bool methods_refuse_cursor(struct request *r, const json_t *params)
+{
+    const json_t *cursor = json_object_get(params, "cursor");
+
+    if (!cursor || json_is_null(cursor))
+        return false;
+    request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: unknown cursor; there is one page only");
+    return true;
 }
 
 static void add_instructions(struct strbuf *out)
@@ -63,7 +75,7 @@ static void initialize(struct request *r, const json_t *params)
     r->connection->negotiated = revision;
     out = request_result(r);
     strbuf_addf(out, "\"protocolVersion\":\"%s\",\"capabilities\":", revision->name);
-    methods_add_capabilities(out);
+    methods_add_capabilities(r->connection, out);
     ADD_LITERAL(out, ",\"serverInfo\":" SERVER_INFO ",");
     add_instructions(out);
     request_finish(r);
@@ -85,7 +97,7 @@ static void server_discover(struct request *r, const json_t *params)
     ADD_LITERAL(out, "\"supportedVersions\":");
     revisions_add_names(out);
     ADD_LITERAL(out, ",\"capabilities\":");
-    methods_add_capabilities(out);
+    methods_add_capabilities(r->connection, out);
     strbuf_addc(out, ',');
     add_instructions(out);
     request_finish(r);
@@ -145,6 +157,95 @@ static const struct method methods[] = {
         .named_by = "name",
         .ttl_ms = -1,
         .run = methods_tools_call,
+    },
+    {
+        .name = "resources/list",
+        .is_legacy = true,
+        .is_modern = true,
+        .needs_handshake = true,
+        .allows_batch = true,
+        .ttl_ms = 0,
+        .run = methods_resources_list,
+    },
+    {
+        .name = "resources/templates/list",
+        .is_legacy = true,
+        .is_modern = true,
+        .needs_handshake = true,
+        .allows_batch = true,
+        .ttl_ms = 3600000,
+        .is_public = true,
+        .run = methods_resources_templates_list,
+    },
+    {
+        .name = "resources/read",
+        .is_legacy = true,
+        .is_modern = true,
+        .needs_handshake = true,
+        .allows_batch = true,
+        .named_by = "uri",
+        .ttl_ms = 0,
+        .run = methods_resources_read,
+    },
+    {
+        .name = "resources/subscribe",
+        .is_legacy = true,
+        .needs_handshake = true,
+        .allows_batch = true,
+        .ttl_ms = -1,
+        .run = methods_resources_subscribe,
+    },
+    {
+        .name = "resources/unsubscribe",
+        .is_legacy = true,
+        .needs_handshake = true,
+        .allows_batch = true,
+        .ttl_ms = -1,
+        .run = methods_resources_unsubscribe,
+    },
+    {
+        .name = "subscriptions/listen",
+        .is_modern = true,
+        .needs_handshake = true,
+        .ttl_ms = -1,
+        .run = methods_subscriptions_listen,
+    },
+    {
+        .name = "prompts/list",
+        .is_legacy = true,
+        .is_modern = true,
+        .needs_handshake = true,
+        .allows_batch = true,
+        .ttl_ms = 3600000,
+        .is_public = true,
+        .run = methods_prompts_list,
+    },
+    {
+        .name = "prompts/get",
+        .is_legacy = true,
+        .is_modern = true,
+        .needs_handshake = true,
+        .allows_batch = true,
+        .named_by = "name",
+        .ttl_ms = -1,
+        .run = methods_prompts_get,
+    },
+    {
+        .name = "completion/complete",
+        .is_legacy = true,
+        .is_modern = true,
+        .needs_handshake = true,
+        .allows_batch = true,
+        .ttl_ms = -1,
+        .run = methods_completion_complete,
+    },
+    {
+        .name = "logging/setLevel",
+        .is_legacy = true,
+        .needs_handshake = true,
+        .allows_batch = true,
+        .ttl_ms = -1,
+        .run = methods_logging_set_level,
     },
 };
 

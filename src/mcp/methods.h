@@ -39,8 +39,12 @@ const struct notification *notification_find(const char *name, size_t len);
 /* method_nearest(name, is_modern): the most similar method of that era; NULL if none is near. */
 const char *method_nearest(const char *name, bool is_modern);
 
-/* methods_add_capabilities(out): append what we can do, an object, for initialize and server/discover. */
-void methods_add_capabilities(struct strbuf *out);
+/* methods_add_capabilities(c, out): append what we can do, an object, for initialize and server/discover. */
+void methods_add_capabilities(const struct connection *c, struct strbuf *out);
+
+/* methods_refuse_cursor(r, params): a list has one page, so there is no cursor that we could have given. True: it was
+ * answered. */
+bool methods_refuse_cursor(struct request *r, const json_t *params);
 
 /* SERVER_INFO: who we are, a JSON object. */
 #ifndef CL_MCP_VERSION
@@ -49,8 +53,18 @@ void methods_add_capabilities(struct strbuf *out);
 #define SERVER_INFO                                                                                          \
     "{\"name\":\"cl-mcp-server\",\"title\":\"Common Lisp\",\"version\":\"" CL_MCP_VERSION "\"}"
 
-/* The functions behind the rows that live in methods_tools.c. */
+/* The functions behind the rows, in a file for each family. */
 void methods_tools_list(struct request *r, const json_t *params);
 void methods_tools_call(struct request *r, const json_t *params);
+void methods_resources_list(struct request *r, const json_t *params);
+void methods_resources_templates_list(struct request *r, const json_t *params);
+void methods_resources_read(struct request *r, const json_t *params);
+void methods_resources_subscribe(struct request *r, const json_t *params);
+void methods_resources_unsubscribe(struct request *r, const json_t *params);
+void methods_subscriptions_listen(struct request *r, const json_t *params);
+void methods_prompts_list(struct request *r, const json_t *params);
+void methods_prompts_get(struct request *r, const json_t *params);
+void methods_completion_complete(struct request *r, const json_t *params);
+void methods_logging_set_level(struct request *r, const json_t *params);
 
 #endif

@@ -16,20 +16,16 @@
 
 #define ADD_LITERAL(out, literal) strbuf_add((out), (literal), sizeof(literal) - 1)
 
-/* Everything fits on one page, so there is no cursor that we could have given. */
 void methods_tools_list(struct request *r, const json_t *params)
 {
     struct connection *c = r->connection;
-    const json_t *cursor = json_object_get(params, "cursor");
     struct strbuf *out;
     struct err err;
     json_t *tools;
     char *listing;
 
-    if (cursor && !json_is_null(cursor)) {
-        request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: unknown cursor; there is one page only");
+    if (methods_refuse_cursor(r, params))
         return;
-    }
     if (!c->listing) {
         tools = registry_listing(c->options.listing, &err);
         CHECK(tools);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/strbuf.h"
+#include "mcp/jsonrpc.h"
 
 static const struct revision revisions[] = {
     {
@@ -14,6 +15,7 @@ static const struct revision revisions[] = {
         .has_progress_message = true,
         .has_structured = true,
         .argument_errors_are_results = true,
+        .missing_resource_code = JSONRPC_INVALID_PARAMS,
     },
     {
         .name = "2025-11-25",
@@ -22,20 +24,24 @@ static const struct revision revisions[] = {
         .has_structured = true,
         .has_object_structured_only = true,
         .argument_errors_are_results = true,
+        .missing_resource_code = JSONRPC_RESOURCE_NOT_FOUND,
     },
     {
         .name = "2025-06-18",
         .has_progress_message = true,
         .has_structured = true,
         .has_object_structured_only = true,
+        .missing_resource_code = JSONRPC_RESOURCE_NOT_FOUND,
     },
     {
         .name = "2025-03-26",
         .has_batches = true,
         .has_progress_message = true,
+        .missing_resource_code = JSONRPC_RESOURCE_NOT_FOUND,
     },
     {
         .name = "2024-11-05",
+        .missing_resource_code = JSONRPC_RESOURCE_NOT_FOUND,
     },
 };
 

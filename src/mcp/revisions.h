@@ -19,6 +19,7 @@ struct revision {
     bool has_object_structured_only;  /* and it must be an object */
     bool has_priming_event;           /* over HTTP: a stream may begin with an event without data */
     bool argument_errors_are_results; /* a tool's arguments that violate its schema: isError, not -32602 */
+    int missing_resource_code;        /* of the error that there is no such resource */
 };
 
 /* revisions_count(), revisions_at(n): all of them, the newest first. */

@@ -57,7 +57,7 @@ void tool_call_cancel(struct tool_call *call)
 
 void call_finish(struct tool_call *call)
 {
-    struct tool_result result = {.text = &call->text, .structured = call->structured, .is_error = call->is_error};
+    struct tool_result result = {.text = &call->text, .structured = call->structured, .is_error = call->is_error, .is_absent = call->is_absent};
     CHECK(call->done != NULL);
     tool_call_done *done = call->done;
     call->done = NULL;
@@ -161,6 +161,7 @@ void call_done(void *arg, const struct outcome *outcome)
         /* Nothing of that name is an answer, not a failure. */
         bool is_absent = !sexp_is_nil(sexp_get(outcome->reply, 3, "absent"));
         const char *why = sexp_string(sexp_nth(outcome->reply, 2), NULL);
+        call->is_absent = is_absent;
         call_answer(call, !is_absent, "%s", why == NULL ? "The Lisp refused this." : why);
     } else {
         call->on_outcome(call, outcome);

@@ -29,7 +29,7 @@ struct tool_call {
     size_t step, since; /* for tools that must remember something while they wait */
     struct strbuf text; /* the answer */
     json_t *structured; /* owned */
-    bool is_error;
+    bool is_error, is_absent; /* as in struct tool_result */
 };
 
 /* The checked arguments; the fallback when absent. Strings are borrowed from the call and may hold NULs. */

@@ -37,6 +37,7 @@ static void on_text(struct tool_call *call, const struct outcome *o)
     size_t len;
     const char *text = sexp_string(sexp_get(o->reply, 2, "text"), &len);
     strbuf_add(&call->text, text == NULL ? "" : text, len);
+    call->is_absent = sexp_is_nil(sexp_get(o->reply, 2, "found"));
     call_finish(call);
 }
 

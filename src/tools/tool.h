@@ -50,6 +50,7 @@ struct tool_result {
     const struct strbuf *text; /* the one text block, valid UTF-8 */
     json_t *structured;        /* borrowed; NULL unless the call asked for it and the tool has it */
     bool is_error;
+    bool is_absent; /* there is nothing of the name that was asked for; the text says what is near */
 };
 
 typedef void tool_call_done(void *arg, const struct tool_result *result);

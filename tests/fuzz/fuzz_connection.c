@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define FAKE_READABLE_TOOLS
 #include "../unit/fake_tools.h"
 #include "mcp/connection.h"
 #include "mcp/json_text.h"

@@ -70,13 +70,39 @@ static const struct tool fake_load = {
         },
 };
 
-const struct tool *const tool_table[] = {&fake_echo, &fake_wait, &fake_load};
-const size_t tool_table_count = 3;
+#ifdef FAKE_READABLE_TOOLS
+/* What resources read from: they answer with their arguments; of the name "absent" there is nothing, "broken" fails. */
+#define FAKE_TEXT(argument) {.name = argument, .type = ARGUMENT_STRING, .description = "Text."}
+static const struct tool fake_guide = {.name = "get-usage-guide", .title = "", .description = "", .arguments = {{.name = NULL}}};
+static const struct tool fake_history = {
+    .name = "session-history",
+    .title = "",
+    .description = "",
+    .arguments = {{.name = "limit", .type = ARGUMENT_INTEGER, .description = "N."}, FAKE_TEXT("format"), FAKE_TEXT("session")},
+};
+static const struct tool fake_error = {
+    .name = "describe-last-error", .title = "", .description = "", .arguments = {FAKE_TEXT("session")}};
+static const struct tool fake_definitions = {
+    .name = "list-definitions", .title = "", .description = "", .arguments = {FAKE_TEXT("session")}};
+static const struct tool fake_symbol = {
+    .name = "describe-symbol",
+    .title = "",
+    .description = "",
+    .arguments = {FAKE_TEXT("name"), FAKE_TEXT("package"), FAKE_TEXT("session")},
+};
+#define FAKE_READABLE &fake_guide, &fake_history, &fake_error, &fake_definitions, &fake_symbol,
+#else
+#define FAKE_READABLE
+#endif
+
+const struct tool *const tool_table[] = {&fake_echo, &fake_wait, FAKE_READABLE & fake_load};
+const size_t tool_table_count = sizeof tool_table / sizeof *tool_table;
 const struct tool_row tool_rows[] = {{.family = "Fake"}, {.tool = &fake_echo}, {.tool = &fake_wait}, {.tool = &fake_load}};
 const size_t tool_row_count = sizeof tool_rows / sizeof *tool_rows;
 
 /* Sessions' own tools need sessions; the tests that have some are e2e. */
 const struct tool tool_user = {.name = "user"};
+const struct tool tool_complete_names = {.name = "complete-names"};
 
 struct tool_call {
     struct tool_call_options options;
@@ -102,6 +128,46 @@ static void fake_done(const struct tool_call_options *options, const struct tool
     strbuf_fini(&text);
 }
 
+#ifdef FAKE_READABLE_TOOLS
+static void fake_read(const struct tool_call_options *options, json_t *arguments)
+{
+    const char *name = json_string_value(json_object_get(arguments, "name"));
+    char *dumped = json_dumps(arguments, JSON_SORT_KEYS | JSON_COMPACT);
+    struct strbuf text;
+    struct tool_result result = {.text = &text};
+
+    strbuf_init(&text, 0);
+    strbuf_adds(&text, dumped);
+    result.is_absent = name && strcmp(name, "absent") == 0;
+    result.is_error = name && strcmp(name, "broken") == 0;
+    options->done(options->arg, &result);
+    strbuf_fini(&text);
+    free(dumped);
+    json_decref(arguments);
+}
+
+/* 150 names there are, as many as may be are given; the first says what was asked. */
+static void fake_complete(const struct tool_call_options *options, json_t *arguments)
+{
+    char *dumped = json_dumps(arguments, JSON_SORT_KEYS | JSON_COMPACT);
+    json_t *names = json_array();
+    struct strbuf text;
+    struct tool_result result = {.text = &text};
+
+    strbuf_init(&text, 0);
+    json_array_append_new(names, json_string(dumped));
+    while (json_array_size(names) < 100)
+        json_array_append_new(names, json_string("x"));
+    CHECK(options->wants_structured);
+    result.structured = json_pack("{s:o,s:i}", "names", names, "total", 150);
+    options->done(options->arg, &result);
+    json_decref(result.structured);
+    strbuf_fini(&text);
+    free(dumped);
+    json_decref(arguments);
+}
+#endif
+
 struct tool_call *tool_call_start(struct toolbox *toolbox, const struct tool *tool, json_t *arguments,
                                   const struct tool_call_options *options)
 {
@@ -109,6 +175,16 @@ struct tool_call *tool_call_start(struct toolbox *toolbox, const struct tool *to
     struct tool_call *call;
 
     (void)toolbox;
+#ifdef FAKE_READABLE_TOOLS
+    if (tool == &tool_complete_names) {
+        fake_complete(options, arguments);
+        return NULL;
+    }
+    if (!json_object_get(arguments, "code") && !json_object_get(arguments, "system") && tool != &fake_wait) {
+        fake_read(options, arguments);
+        return NULL;
+    }
+#endif
     if (tool != &fake_wait) {
         CHECK(json_is_string(text));
         fake_done(options, tool, json_string_value(text), json_string_length(text), false);

@@ -705,8 +705,8 @@ static void unknown_methods_name_the_nearest(void **state)
     shake_hands(&client, "2025-11-25");
     ask_wrong(&client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tool/list\"}", "1", -32601,
               "Method not found: tool/list. Did you mean tools/list?");
-    ask_wrong(&client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"resources/list\"}", "1", -32601,
-              "Method not found: resources/list");
+    ask_wrong(&client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"roots/list\"}", "1", -32601,
+              "Method not found: roots/list");
     ask_wrong(&client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"server/discover\"}", "1", -32601,
               "server/discover");
     ask_wrong(&client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\\u0000\"}", "1", -32601, "not found");
@@ -743,7 +743,8 @@ static void modern_requests_need_no_handshake(void **state)
         sent(&client),
         "{\"jsonrpc\":\"2.0\",\"id\":\"p\",\"result\":{\"resultType\":\"complete\",\"supportedVersions\":"
         "[\"2026-07-28\",\"2025-11-25\",\"2025-06-18\",\"2025-03-26\",\"2024-11-05\"],\"capabilities\":"
-        "{\"tools\":{}},\"instructions\":\"A live"));
+        "{\"tools\":{\"listChanged\":true},\"resources\":{\"subscribe\":true,\"listChanged\":true},"
+        "\"prompts\":{},\"completions\":{}},\"instructions\":\"A live"));
     assert_non_null(
         strstr(sent(&client), ",\"ttlMs\":3600000,\"cacheScope\":\"public\"," SERVER_META "}}\n"));
     ask(&client,

@@ -1,0 +1,56 @@
+;;;; Names that begin like what someone has typed, for completion of arguments.
+
+(in-package #:cl-mcp-agent)
+
+(defconstant +names-completed+ 100)
+
+(defun prefix-p (prefix name)
+  (and (<= (length prefix) (length name))
+       (string-equal prefix name :end2 (length prefix))))
+
+(defun shown-name (name)
+  "Return the name of a symbol or package as people write it: in lower case, if it has no other."
+  (if (some #'lower-case-p name) name (string-downcase name)))
+
+(defun symbol-names-like (prefix package-name)
+  "List the names of the symbols of the package that begin with PREFIX: the exported ones, or all it has
+if none of these does; without a package, those the session can see."
+  (let* ((package (if package-name
+                      (or (find-package package-name) (find-package (string-upcase package-name)))
+                      (session-package)))
+         (exported '())
+         (others '()))
+    (when package
+      (do-symbols (symbol package)
+        (when (prefix-p prefix (symbol-name symbol))
+          (if (eq :external (nth-value 1 (find-symbol (symbol-name symbol) package)))
+              (push (symbol-name symbol) exported)
+              (when (or (null package-name) (eq package (symbol-package symbol)))
+                (push (symbol-name symbol) others))))))
+    (or exported others)))
+
+(defun package-names-like (prefix)
+  (loop for package in (list-all-packages)
+        when (prefix-p prefix (package-name package))
+          collect (package-name package)))
+
+(defun system-names-like (prefix)
+  (remove-if-not (lambda (name)
+                   (and (stringp name) (prefix-p prefix name)))
+                 (append (asdf:already-loaded-systems) (systems-in-sight))))
+
+(define-operation :complete-names (arguments)
+  (let* ((prefix (getf arguments :prefix))
+         (type (getf arguments :type))
+         (names (cond ((equal type "symbols") (symbol-names-like prefix (getf arguments :package)))
+                      ((equal type "packages") (package-names-like prefix))
+                      (t (system-names-like prefix))))
+         (names (sort (remove-duplicates (mapcar #'shown-name names) :test #'string=)
+                      (lambda (one two)
+                        ;; The shortest first: what was typed may be all of it.
+                        (or (< (length one) (length two))
+                            (and (= (length one) (length two)) (string< one two)))))))
+    (list *id* :ok :total (length names)
+                   :names (if (> (length names) +names-completed+)
+                              (subseq names 0 +names-completed+)
+                              names))))

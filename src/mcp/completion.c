@@ -1,0 +1,198 @@
+/*
+ * Responsible for completion/complete: what the argument of a prompt or the variable of a resource template may be.
+ * Names of sessions are known here, other names are asked of a session.
+ */
+#include <string.h>
+#include <strings.h>
+
+#include "mcp/connection_internal.h"
+#include "mcp/prompts.h"
+#include "mcp/resources.h"
+#include "session/session.h"
+#include "tools/complete_names.h"
+#include "tools/toolbox.h"
+
+#define ADD_LITERAL(out, literal) strbuf_add((out), (literal), sizeof(literal) - 1)
+
+#define LONGEST_VALUE 1000
+
+/* What the values are the names of; as tool_complete_names calls them, where it knows them. */
+enum names { NAMES_NONE, NAMES_SESSIONS, NAMES_SYMBOLS, NAMES_PACKAGES, NAMES_SYSTEMS };
+
+static const char *const name_types[] = {
+    [NAMES_SYMBOLS] = "symbols",
+    [NAMES_PACKAGES] = "packages",
+    [NAMES_SYSTEMS] = "systems",
+};
+
+static void finish(struct request *r, const json_t *names, size_t total)
+{
+    struct strbuf *out = request_result(r);
+    const json_t *name;
+    size_t i;
+
+    ADD_LITERAL(out, "\"completion\":{\"values\":[");
+    json_array_foreach(names, i, name)
+    {
+        strbuf_adds(out, i ? "," : "");
+        json_text_add_string(out, json_string_value(name), json_string_length(name));
+    }
+    strbuf_addf(out, "],\"total\":%zu,\"hasMore\":%s}", total, total > json_array_size(names) ? "true" : "false");
+    request_finish(r);
+}
+
+static void finish_with_sessions(struct request *r, const char *prefix)
+{
+    const struct toolbox *toolbox = r->connection->options.toolbox;
+    struct session *s = toolbox && toolbox->sessions ? sessions_first(toolbox->sessions) : NULL;
+    json_t *names = json_array();
+    size_t total = 0;
+
+    for (; s; s = sessions_next(s)) {
+        if (strncasecmp(session_name(s), prefix, strlen(prefix)) != 0)
+            continue;
+        if (total++ < COMPLETE_NAMES_MOST)
+            json_array_append_new(names, json_string(session_name(s)));
+    }
+    finish(r, names, total);
+    json_decref(names);
+}
+
+/* A look that fails completes nothing: there is nobody to read an error. */
+static void on_names(void *arg, const struct tool_result *result)
+{
+    struct request *r = arg;
+
+    r->pending = NULL;
+    finish(r, json_object_get(result->structured, "names"),
+           (size_t)json_integer_value(json_object_get(result->structured, "total")));
+}
+
+static void cancel_names(struct request *r)
+{
+    tool_call_cancel(r->pending);
+}
+
+static void copy_text(json_t *arguments, const json_t *from, const char *name)
+{
+    const json_t *value = json_object_get(from, name);
+
+    if (json_string_length(value) > 0 && strlen(json_string_value(value)) == json_string_length(value))
+        json_object_set_new(arguments, name, json_string(json_string_value(value)));
+}
+
+static void ask_session(struct request *r, enum names names, const char *prefix, const json_t *chosen)
+{
+    struct connection *c = r->connection;
+    struct tool_call_options options = {
+        .default_session = c->options.default_session,
+        .wants_structured = true,
+        .done = on_names,
+        .arg = r,
+    };
+    json_t *arguments = json_pack("{s:s,s:s}", "type", name_types[names], "prefix", prefix);
+    struct tool_call *call;
+
+    copy_text(arguments, chosen, "package");
+    copy_text(arguments, chosen, "session");
+    r->cancel = cancel_names;
+    /* Without a ticket the call is over, and the request was freed with its answer. */
+    call = tool_call_start(c->options.toolbox, &tool_complete_names, arguments, &options);
+    if (call)
+        r->pending = call;
+}
+
+/* False: there is no such argument. */
+static bool find_prompt_argument(const struct prompt *prompt, const char *name, enum names *names)
+{
+    static const enum names kinds[] = {
+        [PROMPT_NAMES_NONE] = NAMES_NONE,
+        [PROMPT_NAMES_SESSIONS] = NAMES_SESSIONS,
+        [PROMPT_NAMES_SYSTEMS] = NAMES_SYSTEMS,
+        [PROMPT_NAMES_PACKAGES] = NAMES_PACKAGES,
+    };
+    const struct prompt_argument *a;
+
+    for (a = prompt->arguments; a->name; a++) {
+        if (strcmp(a->name, name) == 0) {
+            *names = kinds[a->names];
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool find_variable(const struct resource *resource, const char *name, enum names *names)
+{
+    static const struct {
+        const char *variable;
+        enum names names;
+    } known[] = {{"{session}", NAMES_SESSIONS}, {"{package}", NAMES_PACKAGES}, {"{name}", NAMES_SYMBOLS}};
+    size_t i, len = strlen(name);
+
+    for (i = 0; i < sizeof known / sizeof *known; i++) {
+        if (strlen(known[i].variable) == len + 2 && memcmp(known[i].variable + 1, name, len) == 0 &&
+            strstr(resource->uri, known[i].variable)) {
+            *names = known[i].names;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What the reference and the argument are about. False: it was answered. */
+static bool find_names(struct request *r, const json_t *params, enum names *names)
+{
+    const json_t *ref = json_object_get(params, "ref");
+    const char *type = json_string_value(json_object_get(ref, "type"));
+    const char *argument = json_string_value(json_object_get(json_object_get(params, "argument"), "name"));
+    const json_t *key = NULL;
+    const struct prompt *prompt = NULL;
+    const struct resource *resource = NULL;
+    bool is_known;
+
+    if (type && strcmp(type, "ref/prompt") == 0)
+        key = json_object_get(ref, "name");
+    else if (type && strcmp(type, "ref/resource") == 0)
+        key = json_object_get(ref, "uri");
+    if (!json_is_string(key)) {
+        request_fail(r, JSONRPC_INVALID_PARAMS,
+                     "Invalid params: ref must be a ref/prompt with a name or a ref/resource with a uri");
+        return false;
+    }
+    if (strcmp(type, "ref/prompt") == 0)
+        prompt = prompts_find(json_string_value(key));
+    else
+        resource = resource_find_template(json_string_value(key), json_string_length(key));
+    if (!prompt && !resource) {
+        request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: ref: there is no such %s",
+                     strcmp(type, "ref/prompt") == 0 ? "prompt" : "resource");
+        return false;
+    }
+    is_known = prompt ? find_prompt_argument(prompt, argument, names) : find_variable(resource, argument, names);
+    if (!is_known)
+        request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: argument: %s has no %.100s",
+                     prompt ? "this prompt" : "this resource", argument);
+    return is_known;
+}
+
+void methods_completion_complete(struct request *r, const json_t *params)
+{
+    const json_t *argument = json_object_get(params, "argument"), *value = json_object_get(argument, "value");
+    const json_t *chosen = json_object_get(json_object_get(params, "context"), "arguments");
+    enum names names = NAMES_NONE;
+
+    if (!json_is_string(json_object_get(argument, "name")) || !json_is_string(value)) {
+        request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: argument must have a name and a value, both strings");
+        return;
+    }
+    if (!find_names(r, params, &names))
+        return;
+    if (names == NAMES_SESSIONS)
+        finish_with_sessions(r, json_string_value(value));
+    else if (names == NAMES_NONE || json_string_length(value) > LONGEST_VALUE ||
+             strlen(json_string_value(value)) != json_string_length(value))
+        finish(r, NULL, 0);
+    else
+        ask_session(r, names, json_string_value(value), chosen);
+}

@@ -1,0 +1,192 @@
+/*
+ * Responsible for prompts/list and prompts/get: checking arguments and putting them into the text.
+ */
+#include "mcp/prompts.h"
+
+#include <string.h>
+
+#include "mcp/connection_internal.h"
+#include "tools/similar.h"
+
+#define ADD_LITERAL(out, literal) strbuf_add((out), (literal), sizeof(literal) - 1)
+
+#define LONGEST_VALUE 65536
+
+static void add_member(struct strbuf *out, const char *name, const char *value)
+{
+    strbuf_addf(out, "\"%s\":", name);
+    json_text_add_string(out, value, strlen(value));
+}
+
+static void add_prompt(struct strbuf *out, const struct prompt *prompt)
+{
+    const struct prompt_argument *a;
+
+    strbuf_addc(out, '{');
+    add_member(out, "name", prompt->name);
+    strbuf_addc(out, ',');
+    add_member(out, "title", prompt->title);
+    strbuf_addc(out, ',');
+    add_member(out, "description", prompt->description);
+    ADD_LITERAL(out, ",\"arguments\":[");
+    for (a = prompt->arguments; a->name; a++) {
+        strbuf_adds(out, a == prompt->arguments ? "{" : ",{");
+        add_member(out, "name", a->name);
+        strbuf_addc(out, ',');
+        add_member(out, "description", a->description);
+        strbuf_addf(out, ",\"required\":%s}", a->is_required ? "true" : "false");
+    }
+    ADD_LITERAL(out, "]}");
+}
+
+void methods_prompts_list(struct request *r, const json_t *params)
+{
+    struct strbuf *out;
+    size_t i;
+
+    if (methods_refuse_cursor(r, params))
+        return;
+    out = request_result(r);
+    ADD_LITERAL(out, "\"prompts\":[");
+    for (i = 0; i < prompts_count(); i++) {
+        strbuf_adds(out, i ? "," : "");
+        add_prompt(out, prompts_at(i));
+    }
+    strbuf_addc(out, ']');
+    request_finish(r);
+}
+
+static const struct prompt_argument *find_argument(const struct prompt *prompt, const char *name)
+{
+    const struct prompt_argument *a;
+
+    for (a = prompt->arguments; a->name; a++) {
+        if (strcmp(a->name, name) == 0)
+            return a;
+    }
+    return NULL;
+}
+
+static bool refuse_unknown(struct request *r, const struct prompt *prompt, const char *name)
+{
+    const struct prompt_argument *a;
+    struct similar search;
+    struct jsonrpc_slice asked = {name, strlen(name)};
+
+    similar_init(&search, name);
+    for (a = prompt->arguments; a->name; a++)
+        similar_offer(&search, a->name);
+    request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: the prompt %s has no argument %.*s%s%s%s", prompt->name,
+                 jsonrpc_quotable(asked), name, search.best ? ". Did you mean " : "", search.best ? search.best : "",
+                 search.best ? "?" : "");
+    return false;
+}
+
+static bool has_value(const json_t *given, const char *name)
+{
+    return json_string_length(json_object_get(given, name)) > 0;
+}
+
+/* False: it was answered. An empty string counts as not given: clients send what a form holds. */
+static bool check_arguments(struct request *r, const struct prompt *prompt, json_t *given)
+{
+    const struct prompt_argument *a;
+    const char *name;
+    json_t *value;
+
+    json_object_foreach(given, name, value)
+    {
+        if (!find_argument(prompt, name))
+            return refuse_unknown(r, prompt, name);
+        if (!json_is_string(value) || json_string_length(value) > LONGEST_VALUE) {
+            request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: the argument %s must be a string of at most %d bytes",
+                         name, LONGEST_VALUE);
+            return false;
+        }
+    }
+    for (a = prompt->arguments; a->name; a++) {
+        if (a->is_required && !has_value(given, a->name)) {
+            request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: the prompt %s needs the argument %s. %s",
+                         prompt->name, a->name, a->description);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* One line of the text, up to ${end}; nothing if it needs what was not given. */
+static void add_line(struct strbuf *out, const char *line, const char *end, const json_t *given)
+{
+    size_t start = out->len;
+    const char *brace;
+    char name[32];
+    json_t *value;
+
+    while (line < end) {
+        brace = memchr(line, '{', (size_t)(end - line));
+        strbuf_add(out, line, (size_t)((brace ? brace : end) - line));
+        if (!brace)
+            return;
+        line = memchr(brace, '}', (size_t)(end - brace));
+        snprintf(name, sizeof name, "%.*s", (int)(line - brace - 1), brace + 1);
+        line++;
+        if (!has_value(given, name)) {
+            out->len = start;
+            return;
+        }
+        value = json_object_get(given, name);
+        strbuf_add(out, json_string_value(value), json_string_length(value));
+    }
+}
+
+static void add_text(struct strbuf *out, const char *text, const json_t *given)
+{
+    const char *newline;
+
+    for (; *text; text = newline) {
+        newline = strchr(text, '\n');
+        newline = newline ? newline + 1 : text + strlen(text);
+        add_line(out, text, newline, given);
+    }
+}
+
+void methods_prompts_get(struct request *r, const json_t *params)
+{
+    const json_t *name = json_object_get(params, "name");
+    json_t *given = json_object_get(params, "arguments");
+    struct jsonrpc_slice asked = {json_string_value(name), json_string_length(name)};
+    const struct prompt *prompt;
+    struct similar search;
+    struct strbuf text, *out;
+    size_t i;
+
+    if (!json_is_string(name)) {
+        request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: name must be a string, the name of a prompt");
+        return;
+    }
+    prompt = strlen(asked.bytes) == asked.len ? prompts_find(asked.bytes) : NULL;
+    if (!prompt) {
+        similar_init(&search, asked.bytes);
+        for (i = 0; i < prompts_count(); i++)
+            similar_offer(&search, prompts_at(i)->name);
+        request_fail(r, JSONRPC_INVALID_PARAMS, "Unknown prompt: %.*s%s%s%s", jsonrpc_quotable(asked), asked.bytes,
+                     search.best ? ". Did you mean " : "", search.best ? search.best : "", search.best ? "?" : "");
+        return;
+    }
+    if (given && !json_is_object(given) && !json_is_null(given)) {
+        request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: arguments must be an object");
+        return;
+    }
+    given = json_is_object(given) ? given : NULL;
+    if (!check_arguments(r, prompt, given))
+        return;
+    strbuf_init(&text, 0);
+    add_text(&text, prompt->text, given);
+    out = request_result(r);
+    add_member(out, "description", prompt->description);
+    ADD_LITERAL(out, ",\"messages\":[{\"role\":\"user\",\"content\":{\"type\":\"text\",\"text\":");
+    json_text_add_string(out, strbuf_string(&text), text.len);
+    ADD_LITERAL(out, "}}]");
+    request_finish(r);
+    strbuf_fini(&text);
+}

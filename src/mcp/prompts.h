@@ -1,0 +1,37 @@
+/*
+ * Prompts: what a person may ask the client to begin with. The rows and their texts are in prompt_table.c. Stays in this folder.
+ */
+#ifndef MCP_PROMPTS_H
+#define MCP_PROMPTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* What the values of an argument are the names of, for completion. */
+enum prompt_names { PROMPT_NAMES_NONE, PROMPT_NAMES_SESSIONS, PROMPT_NAMES_SYSTEMS, PROMPT_NAMES_PACKAGES };
+
+struct prompt_argument {
+    const char *name; /* NULL ends the list */
+    const char *description;
+    bool is_required;
+    enum prompt_names names;
+};
+
+#define PROMPT_MAX_ARGUMENTS 4
+
+/*
+ * In the text {name} stands for the argument of that name. A line with an argument that was not given is left out. What is in
+ * backquotes is the name of a tool or of one of its arguments.
+ */
+struct prompt {
+    const char *name, *title, *description;
+    struct prompt_argument arguments[PROMPT_MAX_ARGUMENTS + 1];
+    const char *text;
+};
+
+/* prompts_count(), prompts_at(n): the table. prompts_find(name): the row; NULL if there is none. */
+size_t prompts_count(void);
+const struct prompt *prompts_at(size_t n);
+const struct prompt *prompts_find(const char *name);
+
+#endif

@@ -1,0 +1,454 @@
+/*
+ * Responsible for resources: the table of them, taking addresses apart, listing and reading. To add one: a row.
+ */
+#include "mcp/resources.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "base/memory.h"
+#include "base/utf8.h"
+#include "mcp/connection_internal.h"
+#include "session/session.h"
+#include "tools/registry.h"
+#include "tools/tool.h"
+#include "tools/toolbox.h"
+
+#define ADD_LITERAL(out, literal) strbuf_add((out), (literal), sizeof(literal) - 1)
+
+#define LONGEST_URI 1000
+#define MOST_SESSIONS_LISTED 250 /* the addresses of others are known by the templates */
+
+#define BY(news) (1u << (news))
+
+static const struct resource table[] = {
+    {
+        .uri = "lisp://guide",
+        .name = "guide",
+        .title = "Usage guide",
+        .description = "How to work with this server.",
+        .mime_type = "text/plain",
+        .tool = "get-usage-guide",
+    },
+    {
+        .uri = "lisp://session/{session}/transcript",
+        .name = "transcript",
+        .title = "Transcript",
+        .description = "What was evaluated in the session, and how each evaluation ended; the last 200.",
+        .mime_type = "text/plain",
+        .tool = "session-history",
+        .argument = "limit",
+        .value = "200",
+        .changed_by = BY(SESSIONS_STATE) | BY(SESSIONS_CAME) | BY(SESSIONS_WENT),
+    },
+    {
+        .uri = "lisp://session/{session}/source",
+        .name = "source",
+        .title = "Source",
+        .description = "What was evaluated in the session, as a Lisp file that loads.",
+        .mime_type = "text/x-common-lisp",
+        .tool = "session-history",
+        .argument = "format",
+        .value = "lisp",
+        .changed_by = BY(SESSIONS_STATE) | BY(SESSIONS_CAME) | BY(SESSIONS_WENT),
+    },
+    {
+        .uri = "lisp://session/{session}/last-error",
+        .name = "last-error",
+        .title = "Last error",
+        .description = "The session's last error, if no success came after it.",
+        .mime_type = "text/plain",
+        .tool = "describe-last-error",
+        .changed_by = BY(SESSIONS_ERROR) | BY(SESSIONS_CAME) | BY(SESSIONS_WENT),
+    },
+    {
+        .uri = "lisp://session/{session}/definitions",
+        .name = "definitions",
+        .title = "Definitions",
+        .description = "What the session has defined.",
+        .mime_type = "text/plain",
+        .tool = "list-definitions",
+        .changed_by = BY(SESSIONS_STATE) | BY(SESSIONS_CAME) | BY(SESSIONS_WENT),
+    },
+    {
+        .uri = "lisp://symbol/{package}/{name}",
+        .name = "symbol",
+        .title = "Symbol",
+        .description = "Every meaning of a symbol in the default session.",
+        .mime_type = "text/plain",
+        .tool = "describe-symbol",
+    },
+    {
+        .uri = "lisp://session/{session}/symbol/{package}/{name}",
+        .name = "session-symbol",
+        .title = "Symbol in a session",
+        .description = "Every meaning of a symbol in this session.",
+        .mime_type = "text/plain",
+        .tool = "describe-symbol",
+    },
+};
+
+size_t resources_count(void)
+{
+    return sizeof table / sizeof *table;
+}
+
+const struct resource *resources_at(size_t n)
+{
+    return &table[n];
+}
+
+/* Addresses */
+
+static int hex_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    c |= 0x20;
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* One variable's value; NULL unless it is text once it is decoded. */
+static json_t *decode(const char *text, size_t len)
+{
+    char decoded[LONGEST_URI];
+    size_t i, count = 0;
+
+    for (i = 0; i < len; i++) {
+        if (text[i] != '%') {
+            decoded[count++] = text[i];
+            continue;
+        }
+        if (len - i < 3 || hex_digit(text[i + 1]) < 0 || hex_digit(text[i + 2]) < 0)
+            return NULL;
+        decoded[count++] = (char)(hex_digit(text[i + 1]) << 4 | hex_digit(text[i + 2]));
+        i += 2;
+    }
+    if (count == 0 || memchr(decoded, '\0', count) || !utf8_is_valid(decoded, count))
+        return NULL;
+    return json_stringn(decoded, count);
+}
+
+/* Does ${uri} have the form of ${template}? Then its variables are in ${variables}. The last one may hold slashes: / is a symbol. */
+static bool take_apart(const char *template, const char *uri, size_t len, json_t *variables)
+{
+    const char *end = uri + len, *brace, *stop;
+    char name[32];
+    json_t *value;
+
+    while (*template) {
+        if (*template != '{') {
+            if (uri == end || *uri++ != *template ++)
+                return false;
+            continue;
+        }
+        brace = strchr(template, '}');
+        snprintf(name, sizeof name, "%.*s", (int)(brace - template - 1), template + 1);
+        template = brace + 1;
+        stop = *template ? memchr(uri, *template, (size_t)(end - uri)) : end;
+        value = stop ? decode(uri, (size_t)(stop - uri)) : NULL;
+        if (!value)
+            return false;
+        json_object_set_new(variables, name, value);
+        uri = stop;
+    }
+    return uri == end;
+}
+
+const struct resource *resource_match(const char *uri, size_t len, json_t **variables)
+{
+    json_t *found;
+    size_t i;
+
+    if (len > LONGEST_URI)
+        return NULL;
+    for (i = 0; i < resources_count(); i++) {
+        found = json_object();
+        if (take_apart(table[i].uri, uri, len, found)) {
+            *variables = found;
+            return &table[i];
+        }
+        json_decref(found);
+    }
+    return NULL;
+}
+
+const struct resource *resource_find_template(const char *uri, size_t len)
+{
+    const struct resource *resource;
+    json_t *variables;
+    size_t i;
+
+    for (i = 0; i < resources_count(); i++) {
+        if (strlen(table[i].uri) == len && memcmp(table[i].uri, uri, len) == 0)
+            return &table[i];
+    }
+    resource = resource_match(uri, len, &variables);
+    if (resource)
+        json_decref(variables);
+    return resource;
+}
+
+bool resource_can_change(const char *uri, size_t len)
+{
+    json_t *variables;
+    const struct resource *resource = strlen(uri) == len ? resource_match(uri, len, &variables) : NULL;
+
+    if (!resource)
+        return false;
+    json_decref(variables);
+    return resource->changed_by != 0;
+}
+
+bool resource_is_changed_by(const char *uri, struct session *session, enum sessions_news news)
+{
+    json_t *variables;
+    const struct resource *resource = resource_match(uri, strlen(uri), &variables);
+    const char *name;
+    bool is_changed;
+
+    if (!resource)
+        return false;
+    name = json_string_value(json_object_get(variables, "session"));
+    is_changed = resource->changed_by & BY(news) && name && strcmp(name, session_name(session)) == 0;
+    json_decref(variables);
+    return is_changed;
+}
+
+/* Listing */
+
+static void add_member(struct strbuf *out, const char *name, const char *value)
+{
+    strbuf_addf(out, ",\"%s\":", name);
+    json_text_add_string(out, value, strlen(value));
+}
+
+/* What a resource and a template have in common, behind the first member. */
+static void add_description(struct strbuf *out, const struct resource *resource)
+{
+    add_member(out, "title", resource->title);
+    add_member(out, "description", resource->description);
+    add_member(out, "mimeType", resource->mime_type);
+    strbuf_addc(out, '}');
+}
+
+static bool is_template(const struct resource *resource)
+{
+    return strchr(resource->uri, '{') != NULL;
+}
+
+/* Templates with no other variable than the session have an instance for each session. */
+static bool is_of_session(const struct resource *resource)
+{
+    const char *brace = strchr(resource->uri, '{');
+
+    return brace && strncmp(brace, "{session}", strlen("{session}")) == 0 && !strchr(brace + 1, '{');
+}
+
+static void add_instance(struct strbuf *out, const struct resource *resource, const char *session)
+{
+    const char *brace = strchr(resource->uri, '{');
+
+    /* The name of a session needs no encoding. */
+    strbuf_addf(out, ",{\"uri\":\"%.*s%s%s\",\"name\":\"%s/%s\"", (int)(brace - resource->uri), resource->uri,
+                session, strchr(brace, '}') + 1, session, resource->name);
+    add_description(out, resource);
+}
+
+void methods_resources_list(struct request *r, const json_t *params)
+{
+    const struct toolbox *toolbox = r->connection->options.toolbox;
+    struct session *session = toolbox && toolbox->sessions ? sessions_first(toolbox->sessions) : NULL;
+    struct strbuf *out;
+    size_t i, listed, start;
+
+    if (methods_refuse_cursor(r, params))
+        return;
+    out = request_result(r);
+    ADD_LITERAL(out, "\"resources\":[");
+    start = out->len;
+    for (i = 0; i < resources_count(); i++) {
+        if (is_template(&table[i]))
+            continue;
+        strbuf_adds(out, out->len > start ? "," : "");
+        strbuf_addf(out, "{\"uri\":\"%s\",\"name\":\"%s\"", table[i].uri, table[i].name);
+        add_description(out, &table[i]);
+    }
+    for (listed = 0; session && listed < MOST_SESSIONS_LISTED; session = sessions_next(session), listed++) {
+        for (i = 0; i < resources_count(); i++) {
+            if (is_of_session(&table[i]))
+                add_instance(out, &table[i], session_name(session));
+        }
+    }
+    strbuf_addc(out, ']');
+    request_finish(r);
+}
+
+void methods_resources_templates_list(struct request *r, const json_t *params)
+{
+    struct strbuf *out;
+    size_t i, start;
+
+    if (methods_refuse_cursor(r, params))
+        return;
+    out = request_result(r);
+    ADD_LITERAL(out, "\"resourceTemplates\":[");
+    start = out->len;
+    for (i = 0; i < resources_count(); i++) {
+        if (!is_template(&table[i]))
+            continue;
+        strbuf_adds(out, out->len > start ? "," : "");
+        strbuf_addf(out, "{\"uriTemplate\":\"%s\",\"name\":\"%s\"", table[i].uri, table[i].name);
+        add_description(out, &table[i]);
+    }
+    strbuf_addc(out, ']');
+    request_finish(r);
+}
+
+/* Reading */
+
+static void fail_missing(struct request *r, const char *uri, size_t len)
+{
+    struct strbuf data;
+
+    strbuf_init(&data, 0);
+    ADD_LITERAL(&data, "{\"uri\":");
+    json_text_add_string(&data, uri, len > LONGEST_URI ? utf8_floor(uri, len, LONGEST_URI) : len);
+    strbuf_addc(&data, '}');
+    request_fail_with(r, r->revision->missing_resource_code, "Resource not found", strbuf_string(&data));
+    strbuf_fini(&data);
+}
+
+static bool is_there(const struct connection *c, const char *session)
+{
+    const struct toolbox *toolbox = c->options.toolbox;
+
+    return toolbox && toolbox->sessions && sessions_find(toolbox->sessions, session);
+}
+
+/*
+ * The row and the variables of the uri in ${params}. Its session must be there; ${may_come}: the default session
+ * need not be there yet. NULL: it was answered.
+ */
+static const struct resource *find_resource(struct request *r, const json_t *params, bool may_come,
+                                            json_t **variables)
+{
+    struct connection *c = r->connection;
+    const json_t *uri = json_object_get(params, "uri");
+    const struct resource *resource;
+    const char *session;
+
+    if (!json_is_string(uri)) {
+        request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: uri must be a string");
+        return NULL;
+    }
+    resource = resource_match(json_string_value(uri), json_string_length(uri), variables);
+    session = resource ? json_string_value(json_object_get(*variables, "session")) : NULL;
+    if (resource && (!session || is_there(c, session) ||
+                     (may_come && strcmp(session, c->options.default_session) == 0)))
+        return resource;
+    if (resource)
+        json_decref(*variables);
+    fail_missing(r, json_string_value(uri), json_string_length(uri));
+    return NULL;
+}
+
+const char *resources_check_uri(struct request *r, const json_t *params)
+{
+    json_t *variables;
+
+    if (!find_resource(r, params, true, &variables))
+        return NULL;
+    json_decref(variables);
+    return json_string_value(json_object_get(params, "uri"));
+}
+
+/* A resource that is being read. */
+struct reading {
+    struct request *request;
+    struct tool_call *call; /* NULL before it has started */
+    const struct resource *resource;
+    json_t *uri;
+};
+
+static void reading_free(struct reading *reading)
+{
+    json_decref(reading->uri);
+    free(reading);
+}
+
+static void cancel_reading(struct request *r)
+{
+    struct reading *reading = r->pending;
+
+    tool_call_cancel(reading->call);
+    reading_free(reading);
+}
+
+static void on_read(void *arg, const struct tool_result *result)
+{
+    struct reading *reading = arg;
+    struct request *r = reading->request;
+    const char *uri = json_string_value(reading->uri);
+    size_t len = json_string_length(reading->uri);
+    struct strbuf *out;
+
+    r->pending = NULL;
+    if (result->is_absent) {
+        fail_missing(r, uri, len);
+    } else if (result->is_error) {
+        request_fail(r, JSONRPC_INTERNAL_ERROR, "Internal error: it could not be read: %s",
+                     strbuf_string(result->text));
+    } else {
+        out = request_result(r);
+        ADD_LITERAL(out, "\"contents\":[{\"uri\":");
+        json_text_add_string(out, uri, len);
+        strbuf_addf(out, ",\"mimeType\":\"%s\",\"text\":", reading->resource->mime_type);
+        json_text_add_string(out, strbuf_string(result->text), result->text->len);
+        ADD_LITERAL(out, "}]");
+        request_finish(r);
+    }
+    reading_free(reading);
+}
+
+void methods_resources_read(struct request *r, const json_t *params)
+{
+    struct connection *c = r->connection;
+    json_t *variables, *arguments;
+    const struct resource *resource = find_resource(r, params, false, &variables);
+    const struct tool *tool = resource ? registry_find(resource->tool) : NULL;
+    struct tool_call_options options;
+    struct reading *reading;
+    struct tool_call *call;
+    struct err err;
+
+    if (!resource)
+        return;
+    CHECK(tool);
+    if (resource->argument)
+        json_object_set_new(variables, resource->argument, json_string(resource->value));
+    arguments = registry_check_arguments(tool, variables, &err);
+    json_decref(variables);
+    if (!arguments) {
+        request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: uri: %s", err.message);
+        return;
+    }
+    reading = xcalloc(1, sizeof *reading);
+    reading->request = r;
+    reading->resource = resource;
+    reading->uri = json_incref(json_object_get(params, "uri"));
+    options = (struct tool_call_options){
+        .default_session = c->options.default_session,
+        .done = on_read,
+        .arg = reading,
+    };
+    /* Without a ticket the call is over, and all was freed with the answer. */
+    call = tool_call_start(c->options.toolbox, tool, arguments, &options);
+    if (!call)
+        return;
+    reading->call = call;
+    r->pending = reading;
+    r->cancel = cancel_reading;
+}

@@ -1,0 +1,309 @@
+/*
+ * Responsible for subscriptions: who has asked for what, and turning news of sessions into notifications. Which
+ * resources there are is for resources.c.
+ */
+#include "mcp/subscriptions.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "mcp/connection_internal.h"
+#include "mcp/resources.h"
+#include "session/session.h"
+#include "tools/toolbox.h"
+
+#define ADD_LITERAL(out, literal) strbuf_add((out), (literal), sizeof(literal) - 1)
+
+/* What may be subscribed to; URIs are as the client wrote them. */
+struct subscription {
+    struct list node;
+    struct request *listen; /* NULL: it came by resources/subscribe */
+    bool tools, resources;  /* their lists */
+    size_t count;
+    char *uris[SUBSCRIPTIONS_MOST_URIS];
+};
+
+static struct subscription *subscription_new(struct connection *c, struct request *listen)
+{
+    struct subscription *s = xcalloc(1, sizeof *s);
+
+    s->listen = listen;
+    list_init(&s->node);
+    list_append(&c->subscriptions.all, &s->node);
+    if (listen)
+        c->subscriptions.listens++;
+    return s;
+}
+
+static void subscription_free(struct connection *c, struct subscription *s)
+{
+    size_t i;
+
+    if (s->listen)
+        c->subscriptions.listens--;
+    for (i = 0; i < s->count; i++)
+        free(s->uris[i]);
+    list_remove(&s->node);
+    free(s);
+}
+
+static void cancel_listen(struct request *r)
+{
+    subscription_free(r->connection, r->pending);
+}
+
+static void add_subscription_id(struct strbuf *out, const struct request *listen)
+{
+    ADD_LITERAL(out, "\"_meta\":{\"" META_SUBSCRIPTION "\":");
+    strbuf_add(out, listen->id.bytes, listen->id.len);
+    strbuf_addc(out, '}');
+}
+
+/* ${listen} NULL: to a client of the era before. ${uri} NULL: the notification has none. */
+static void notify(struct connection *c, const struct request *listen, const char *method, const char *uri)
+{
+    struct strbuf text;
+
+    strbuf_init(&text, 0);
+    jsonrpc_begin_notification(&text, method);
+    if (uri) {
+        ADD_LITERAL(&text, "\"uri\":");
+        json_text_add_string(&text, uri, strlen(uri));
+    }
+    if (listen) {
+        strbuf_adds(&text, uri ? "," : "");
+        add_subscription_id(&text, listen);
+    }
+    jsonrpc_end_notification(&text);
+    connection_notify(c, listen ? listen->origin : NULL, &text);
+    strbuf_fini(&text);
+}
+
+/* The clients of the era before are told of the lists unasked, once they have shaken hands. */
+static void notify_of_list(struct connection *c, const char *method, bool is_tools)
+{
+    struct list *node, *following;
+    struct subscription *s;
+
+    if (c->negotiated && c->has_shaken_hands)
+        notify(c, NULL, method, NULL);
+    list_for_each(node, following, &c->subscriptions.all)
+    {
+        s = list_entry(node, struct subscription, node);
+        if (s->listen && (is_tools ? s->tools : s->resources))
+            notify(c, s->listen, method, NULL);
+    }
+}
+
+static void notify_of_resources(struct connection *c, struct session *session, enum sessions_news news)
+{
+    struct list *node, *following;
+    struct subscription *s;
+    size_t i;
+
+    list_for_each(node, following, &c->subscriptions.all)
+    {
+        s = list_entry(node, struct subscription, node);
+        for (i = 0; i < s->count; i++) {
+            if (resource_is_changed_by(s->uris[i], session, news))
+                notify(c, s->listen, "notifications/resources/updated", s->uris[i]);
+        }
+    }
+}
+
+static void on_news(void *arg, struct session *session, enum sessions_news news)
+{
+    struct connection *c = arg;
+
+    if (news == SESSIONS_CAME || news == SESSIONS_WENT)
+        notify_of_list(c, "notifications/resources/list_changed", false);
+    if (news == SESSIONS_TOOLS || (news == SESSIONS_WENT && session_tools(session)->len > 0))
+        notify_of_list(c, "notifications/tools/list_changed", true);
+    notify_of_resources(c, session, news);
+}
+
+void subscriptions_init(struct connection *c)
+{
+    struct toolbox *toolbox = c->options.toolbox;
+
+    list_init(&c->subscriptions.all);
+    c->subscriptions.watcher.on_news = on_news;
+    c->subscriptions.watcher.arg = c;
+    list_init(&c->subscriptions.watcher.node);
+    if (toolbox && toolbox->sessions)
+        sessions_watch(toolbox->sessions, &c->subscriptions.watcher);
+}
+
+void subscriptions_fini(struct connection *c)
+{
+    sessions_unwatch(&c->subscriptions.watcher);
+    while (!list_is_empty(&c->subscriptions.all))
+        subscription_free(c, list_entry(c->subscriptions.all.next, struct subscription, node));
+}
+
+void subscriptions_end(struct connection *c)
+{
+    struct list *node, *following;
+    struct subscription *s;
+    struct request *listen;
+
+    list_for_each(node, following, &c->subscriptions.all)
+    {
+        s = list_entry(node, struct subscription, node);
+        listen = s->listen;
+        if (!listen)
+            continue;
+        subscription_free(c, s);
+        listen->pending = NULL;
+        request_result(listen);
+        request_finish(listen);
+    }
+}
+
+/* What resources/subscribe has asked for; made when it is first used. */
+static struct subscription *by_subscribe(struct connection *c)
+{
+    struct list *node, *following;
+
+    list_for_each(node, following, &c->subscriptions.all)
+    {
+        if (!list_entry(node, struct subscription, node)->listen)
+            return list_entry(node, struct subscription, node);
+    }
+    return subscription_new(c, NULL);
+}
+
+/* Its place among those of ${s}; the count if it is not there. */
+static size_t find_uri(const struct subscription *s, const char *uri)
+{
+    size_t i = 0;
+
+    while (i < s->count && strcmp(s->uris[i], uri) != 0)
+        i++;
+    return i;
+}
+
+void methods_resources_subscribe(struct request *r, const json_t *params)
+{
+    struct subscription *s = by_subscribe(r->connection);
+    const char *uri = resources_check_uri(r, params);
+
+    if (!uri)
+        return;
+    if (find_uri(s, uri) == s->count) {
+        if (s->count == SUBSCRIPTIONS_MOST_URIS) {
+            request_fail(r, JSONRPC_INVALID_PARAMS, "At most %d resources can be subscribed to",
+                         SUBSCRIPTIONS_MOST_URIS);
+            return;
+        }
+        s->uris[s->count++] = xstrdup(uri);
+    }
+    request_result(r);
+    request_finish(r);
+}
+
+void methods_resources_unsubscribe(struct request *r, const json_t *params)
+{
+    struct subscription *s = by_subscribe(r->connection);
+    const json_t *uri = json_object_get(params, "uri");
+    size_t i;
+
+    if (!json_is_string(uri)) {
+        request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: uri must be a string");
+        return;
+    }
+    i = find_uri(s, json_string_value(uri));
+    if (i < s->count) {
+        free(s->uris[i]);
+        s->uris[i] = s->uris[--s->count];
+    }
+    request_result(r);
+    request_finish(r);
+}
+
+/* Why the filter is none; NULL if it is one. */
+static const char *wrong_filter(const json_t *filter)
+{
+    static const char *const flags[] = {"toolsListChanged", "promptsListChanged", "resourcesListChanged"};
+    const json_t *uris = json_object_get(filter, "resourceSubscriptions"), *uri;
+    size_t i;
+
+    if (!json_is_object(filter))
+        return "notifications must be an object";
+    for (i = 0; i < sizeof flags / sizeof *flags; i++) {
+        if (json_object_get(filter, flags[i]) && !json_is_boolean(json_object_get(filter, flags[i])))
+            return "notifications: toolsListChanged, promptsListChanged and resourcesListChanged must be booleans";
+    }
+    if (!uris)
+        return NULL;
+    if (!json_is_array(uris) || json_array_size(uris) > SUBSCRIPTIONS_MOST_URIS)
+        return "notifications: resourceSubscriptions must be an array of at most 256 URIs";
+    json_array_foreach(uris, i, uri)
+    {
+        if (!json_is_string(uri))
+            return "notifications: resourceSubscriptions must be an array of at most 256 URIs";
+    }
+    return NULL;
+}
+
+/* The first message on the stream: what of the filter will be honoured. */
+static void acknowledge(struct connection *c, const struct subscription *s)
+{
+    struct strbuf text;
+    size_t i;
+
+    strbuf_init(&text, 0);
+    jsonrpc_begin_notification(&text, "notifications/subscriptions/acknowledged");
+    ADD_LITERAL(&text, "\"notifications\":{");
+    strbuf_adds(&text, s->tools ? "\"toolsListChanged\":true" : "");
+    strbuf_adds(&text, s->tools && s->resources ? "," : "");
+    strbuf_adds(&text, s->resources ? "\"resourcesListChanged\":true" : "");
+    if (s->count > 0)
+        strbuf_adds(&text, s->tools || s->resources ? ",\"resourceSubscriptions\":[" : "\"resourceSubscriptions\":[");
+    for (i = 0; i < s->count; i++) {
+        strbuf_adds(&text, i ? "," : "");
+        json_text_add_string(&text, s->uris[i], strlen(s->uris[i]));
+    }
+    strbuf_adds(&text, s->count > 0 ? "]}," : "},");
+    add_subscription_id(&text, s->listen);
+    jsonrpc_end_notification(&text);
+    connection_notify(c, s->listen->origin, &text);
+    strbuf_fini(&text);
+}
+
+/*
+ * The request stays open until it is cancelled or the server ends, and nobody waits for it.
+ *
+ * Source      MCP 2026-07-28, subscriptions
+ */
+void methods_subscriptions_listen(struct request *r, const json_t *params)
+{
+    struct connection *c = r->connection;
+    const json_t *filter = json_object_get(params, "notifications"), *uri;
+    const char *wrong = wrong_filter(filter), *text;
+    struct subscription *s;
+    size_t i;
+
+    if (wrong) {
+        request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: %s", wrong);
+        return;
+    }
+    if (c->subscriptions.listens >= SUBSCRIPTIONS_MOST_LISTENS) {
+        request_fail(r, JSONRPC_INTERNAL_ERROR, "At most %d subscriptions can be open at once",
+                     SUBSCRIPTIONS_MOST_LISTENS);
+        return;
+    }
+    s = subscription_new(c, r);
+    s->tools = json_is_true(json_object_get(filter, "toolsListChanged"));
+    s->resources = json_is_true(json_object_get(filter, "resourcesListChanged"));
+    json_array_foreach(json_object_get(filter, "resourceSubscriptions"), i, uri)
+    {
+        text = json_string_value(uri);
+        if (resource_can_change(text, json_string_length(uri)) && find_uri(s, text) == s->count)
+            s->uris[s->count++] = xstrdup(text);
+    }
+    request_stays_open(r, s, cancel_listen);
+    acknowledge(c, s);
+}

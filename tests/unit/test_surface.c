@@ -1,0 +1,519 @@
+/*
+ * What a connection offers beside tools: resources, prompts, completion, subscriptions, the log. The sessions are
+ * real and have no process; the tools are the tests' own.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uv.h>
+
+#include <cmocka.h>
+
+#define FAKE_READABLE_TOOLS
+#include "base/log.h"
+#include "fake_tools.h"
+#include "guarded.h"
+#include "mcp/connection.h"
+#include "session/session_host.h"
+#include "session/sessions.h"
+#include "tools/toolbox.h"
+
+#define MODERN_META(more)                                                                                    \
+    "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","                                 \
+    "\"io.modelcontextprotocol/clientCapabilities\":{}" more "}"
+#define SUBSCRIPTION(id) "\"_meta\":{\"io.modelcontextprotocol/subscriptionId\":" id "}"
+
+struct client {
+    struct session_host *host;
+    struct toolbox toolbox;
+    struct connection *connection;
+    struct strbuf sent; /* every message, each with a newline behind it */
+    size_t count;
+};
+
+static void on_send(void *arg, const struct transport_message *message)
+{
+    struct client *client = arg;
+
+    assert_null(memchr(message->bytes, '\n', message->len));
+    strbuf_add(&client->sent, message->bytes, message->len);
+    strbuf_addc(&client->sent, '\n');
+    client->count++;
+}
+
+static void start(struct client *client, const char *revision);
+
+/* Hand over a message; what was sent before is forgotten. */
+static void say(struct client *client, const char *json)
+{
+    struct guarded g = guarded_copy(json, strlen(json));
+
+    strbuf_clear(&client->sent);
+    client->count = 0;
+    connection_message(client->connection, NULL, g.bytes, strlen(json));
+    guarded_free(&g);
+}
+
+static const char *sent(const struct client *client)
+{
+    return strbuf_string(&client->sent);
+}
+
+/* ${revision} NULL: no handshake. */
+static void start(struct client *client, const char *revision)
+{
+    static const struct limits limits;
+    struct connection_options options = {
+        .listing = "standard",
+        .default_session = "default",
+        .shows_log = true,
+        .send = on_send,
+        .arg = client,
+    };
+    char json[300];
+
+    *client = (struct client){NULL};
+    strbuf_init(&client->sent, 0);
+    client->host = session_host_new(&(struct session_host_options){.loop = uv_default_loop(), .limits = &limits});
+    client->toolbox.sessions = sessions_new(client->host, &(struct sessions_options){0});
+    options.toolbox = &client->toolbox;
+    client->connection = connection_new(&options);
+    if (revision) {
+        snprintf(json, sizeof json,
+                 "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"%s\"}}",
+                 revision);
+        say(client, json);
+        say(client, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}");
+    }
+    strbuf_clear(&client->sent);
+    client->count = 0;
+}
+
+static void stop(struct client *client)
+{
+    connection_free(client->connection);
+    sessions_free(client->toolbox.sessions);
+    session_host_free(client->host);
+    uv_run(uv_default_loop(), UV_RUN_DEFAULT);
+    strbuf_fini(&client->sent);
+    assert_int_equal(fake_call_count, 0);
+}
+
+static struct session *create(struct client *client, const char *name)
+{
+    struct session *s;
+    struct err err;
+
+    strbuf_clear(&client->sent);
+    client->count = 0;
+    s = sessions_create(client->toolbox.sessions, name, &err);
+    assert_non_null(s);
+    return s;
+}
+
+/* ${method} with ${params} is answered by one message that contains ${part}. */
+static void ask(struct client *client, const char *method, const char *params, const char *part)
+{
+    char json[2000];
+
+    snprintf(json, sizeof json, "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"%s\",\"params\":%s}", method, params);
+    say(client, json);
+    if (client->count != 1 || strncmp(sent(client), "{\"jsonrpc\":\"2.0\",\"id\":7,", 24) != 0 ||
+        !strstr(sent(client), part))
+        fail_msg("%s\nanswered: %swanted: %s", json, sent(client), part);
+}
+
+static void resources_of_sessions_come_and_go_with_them(void **state)
+{
+    struct client client;
+    struct session *s;
+
+    (void)state;
+    start(&client, "2025-11-25");
+    ask(&client, "resources/list", "{}", "\"resources\":[{\"uri\":\"lisp://guide\",\"name\":\"guide\",");
+    assert_null(strstr(sent(&client), "session"));
+    s = create(&client, "work");
+    assert_string_equal(sent(&client),
+                        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/resources/list_changed\",\"params\":{}}\n");
+    ask(&client, "resources/list", "{}", "{\"uri\":\"lisp://session/work/transcript\",\"name\":\"work/transcript\",");
+    assert_null(strstr(sent(&client), "{session}"));
+    assert_null(strstr(sent(&client), "{name}"));
+    strbuf_clear(&client.sent);
+    sessions_close(s);
+    assert_non_null(strstr(sent(&client), "notifications/resources/list_changed"));
+    ask(&client, "resources/list", "{\"cursor\":\"x\"}", "\"code\":-32602");
+    ask(&client, "resources/templates/list", "{}", "\"uriTemplate\":\"lisp://symbol/{package}/{name}\"");
+    assert_null(strstr(sent(&client), "lisp://guide"));
+    stop(&client);
+}
+
+static void a_resource_is_the_reply_of_its_tool(void **state)
+{
+    static const char *const readings[][2] = {
+        {"lisp://guide", "{}"},
+        {"lisp://session/default/transcript", "{\\\"limit\\\":200,\\\"session\\\":\\\"default\\\"}"},
+        {"lisp://session/default/source", "{\\\"format\\\":\\\"lisp\\\",\\\"session\\\":\\\"default\\\"}"},
+        {"lisp://symbol/CL/car", "{\\\"name\\\":\\\"car\\\",\\\"package\\\":\\\"CL\\\"}"},
+        {"lisp://symbol/CL//", "{\\\"name\\\":\\\"/\\\",\\\"package\\\":\\\"CL\\\"}"},
+        {"lisp://symbol/a%2Fb/%25%c3%bc", "{\\\"name\\\":\\\"%\xc3\xbc\\\",\\\"package\\\":\\\"a/b\\\"}"},
+        {"lisp://session/default/symbol/p/x/y",
+         "{\\\"name\\\":\\\"x/y\\\",\\\"package\\\":\\\"p\\\",\\\"session\\\":\\\"default\\\"}"},
+    };
+    struct client client;
+    char params[300], part[300];
+    size_t i;
+
+    (void)state;
+    start(&client, "2025-06-18");
+    create(&client, "default");
+    for (i = 0; i < sizeof readings / sizeof *readings; i++) {
+        snprintf(params, sizeof params, "{\"uri\":\"%s\"}", readings[i][0]);
+        snprintf(part, sizeof part, ",\"text\":\"%s\"}]}}\n", readings[i][1]);
+        ask(&client, "resources/read", params, part);
+        snprintf(part, sizeof part, "\"contents\":[{\"uri\":\"%s\",\"mimeType\":\"text/", readings[i][0]);
+        assert_non_null(strstr(sent(&client), part));
+    }
+    stop(&client);
+}
+
+static void what_is_not_there_is_said_as_the_revision_wants(void **state)
+{
+    static const char *const uris[] = {
+        "lisp://nothing", "lisp://guide/", "", "file:///etc/passwd", "lisp://session/nobody/transcript",
+        "lisp://session//transcript", "lisp://session/default/nothing", "lisp://symbol/CL/", "lisp://symbol//car",
+        "lisp://symbol/CL/%", "lisp://symbol/CL/%4", "lisp://symbol/CL/%zz", "lisp://symbol/CL/%00",
+        "lisp://symbol/CL/%ff", "lisp://symbol/CL/absent", "lisp://session/{session}/transcript",
+    };
+    struct client client;
+    char params[400];
+    size_t i;
+
+    (void)state;
+    start(&client, "2025-11-25");
+    create(&client, "default");
+    for (i = 0; i < sizeof uris / sizeof *uris; i++) {
+        snprintf(params, sizeof params, "{\"uri\":\"%s\"}", uris[i]);
+        ask(&client, "resources/read", params, "\"error\":{\"code\":-32002,\"message\":\"Resource not found\",\"data\":{\"uri\":\"");
+        snprintf(params, sizeof params, "{\"uri\":\"%s\"," MODERN_META("") "}", uris[i]);
+        ask(&client, "resources/read", params, "\"error\":{\"code\":-32602,\"message\":\"Resource not found\",\"data\":{\"uri\":\"");
+    }
+    ask(&client, "resources/read", "{}", "\"code\":-32602,\"message\":\"Invalid params: uri must be a string");
+    ask(&client, "resources/read", "{\"uri\":1}", "\"code\":-32602");
+    ask(&client, "resources/read", "{\"uri\":\"lisp://symbol/CL/broken\"}", "\"code\":-32603");
+    ask(&client, "resources/read", "{\"uri\":\"lisp://guide\"," MODERN_META("") "}",
+        "\"ttlMs\":0,\"cacheScope\":\"private\"");
+    stop(&client);
+}
+
+static void a_subscribed_resource_is_told_until_it_is_unsubscribed(void **state)
+{
+    struct client client;
+    struct session *s;
+
+    (void)state;
+    start(&client, "2025-11-25");
+    ask(&client, "resources/subscribe", "{\"uri\":\"lisp://session/work/transcript\"}", "\"code\":-32002");
+    ask(&client, "resources/subscribe", "{\"uri\":\"lisp://session/default/transcript\"}", "\"result\":{}}");
+    ask(&client, "resources/subscribe", "{\"uri\":\"lisp://session/default/transcript\"}", "\"result\":{}}");
+    s = create(&client, "default");
+    assert_non_null(strstr(sent(&client), "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/resources/updated\",\"params\":"
+                                          "{\"uri\":\"lisp://session/default/transcript\"}}\n"));
+    assert_int_equal(client.count, 2);
+    create(&client, "other");
+    assert_int_equal(client.count, 1);
+    ask(&client, "resources/unsubscribe", "{\"uri\":\"lisp://session/default/transcript\"}", "\"result\":{}}");
+    ask(&client, "resources/unsubscribe", "{\"uri\":\"lisp://session/default/transcript\"}", "\"result\":{}}");
+    ask(&client, "resources/unsubscribe", "{}", "\"code\":-32602");
+    strbuf_clear(&client.sent);
+    sessions_close(s);
+    assert_null(strstr(sent(&client), "resources/updated"));
+    stop(&client);
+}
+
+static void subscriptions_are_bounded(void **state)
+{
+    struct client client;
+    char params[200];
+    size_t i;
+
+    (void)state;
+    start(&client, "2025-11-25");
+    for (i = 0; i <= 256; i++) {
+        snprintf(params, sizeof params, "{\"uri\":\"lisp://symbol/p/s%zu\"}", i);
+        ask(&client, "resources/subscribe", params, i < 256 ? "\"result\":{}" : "\"code\":-32602");
+    }
+    stop(&client);
+}
+
+#define LISTEN(id, filter)                                                                                   \
+    "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"method\":\"subscriptions/listen\",\"params\":{\"notifications\":" filter \
+    "," MODERN_META("") "}}"
+
+static void a_listen_is_acknowledged_first_and_tags_what_it_sends(void **state)
+{
+    struct client client;
+    struct session *s;
+
+    (void)state;
+    start(&client, NULL);
+    say(&client, LISTEN("\"L1\"", "{\"toolsListChanged\":true,\"promptsListChanged\":true,\"resourcesListChanged\":true,"
+                                  "\"resourceSubscriptions\":[\"lisp://session/a/last-error\",\"lisp://guide\",\"x\","
+                                  "\"lisp://session/a/last-error\"]}"));
+    assert_string_equal(sent(&client),
+                        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/subscriptions/acknowledged\",\"params\":"
+                        "{\"notifications\":{\"toolsListChanged\":true,\"resourcesListChanged\":true,"
+                        "\"resourceSubscriptions\":[\"lisp://session/a/last-error\"]}," SUBSCRIPTION("\"L1\"") "}}\n");
+    assert_true(connection_is_idle(client.connection));
+    s = create(&client, "a");
+    assert_string_equal(sent(&client),
+                        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/resources/list_changed\",\"params\":"
+                        "{" SUBSCRIPTION("\"L1\"") "}}\n"
+                        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/resources/updated\",\"params\":{\"uri\":"
+                        "\"lisp://session/a/last-error\"," SUBSCRIPTION("\"L1\"") "}}\n");
+    say(&client, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":\"L1\"}}");
+    sessions_close(s);
+    assert_int_equal(client.count, 0);
+    stop(&client);
+}
+
+static void only_what_was_asked_for_is_told(void **state)
+{
+    struct client client;
+
+    (void)state;
+    start(&client, NULL);
+    say(&client, LISTEN("1", "{\"toolsListChanged\":true}"));
+    assert_non_null(strstr(sent(&client), "\"notifications\":{\"toolsListChanged\":true}," SUBSCRIPTION("1")));
+    say(&client, LISTEN("2", "{\"resourceSubscriptions\":[\"lisp://session/b/source\"]}"));
+    assert_non_null(strstr(sent(&client), "{\"resourceSubscriptions\":[\"lisp://session/b/source\"]}," SUBSCRIPTION("2")));
+    say(&client, LISTEN("3", "{\"toolsListChanged\":false}"));
+    assert_non_null(strstr(sent(&client), "\"notifications\":{}," SUBSCRIPTION("3")));
+    create(&client, "a");
+    assert_int_equal(client.count, 0);
+    create(&client, "b");
+    assert_int_equal(client.count, 1);
+    assert_non_null(strstr(sent(&client), SUBSCRIPTION("2")));
+    stop(&client);
+}
+
+static void a_listen_ends_with_a_result_when_the_server_does(void **state)
+{
+    struct client client;
+
+    (void)state;
+    start(&client, NULL);
+    say(&client, LISTEN("\"a\"", "{\"toolsListChanged\":true}"));
+    say(&client, LISTEN("-12345678901234567890", "{}"));
+    strbuf_clear(&client.sent);
+    client.count = 0;
+    connection_end(client.connection);
+    assert_int_equal(client.count, 2);
+    assert_non_null(strstr(sent(&client), "\"id\":\"a\",\"result\":{\"resultType\":\"complete\",\"_meta\":{"));
+    assert_non_null(strstr(sent(&client), ",\"io.modelcontextprotocol/subscriptionId\":\"a\"}}}\n"));
+    assert_non_null(strstr(sent(&client), "subscriptionId\":-12345678901234567890}}}\n"));
+    say(&client, LISTEN("\"a\"", "{}"));
+    assert_int_equal(client.count, 1);
+    stop(&client);
+}
+
+static void a_wrong_listen_is_refused(void **state)
+{
+    static const char *const filters[] = {
+        "1", "null", "[]", "{\"toolsListChanged\":1}", "{\"resourceSubscriptions\":{}}", "{\"resourceSubscriptions\":[1]}",
+    };
+    struct client client;
+    char json[500];
+    size_t i;
+
+    (void)state;
+    start(&client, "2025-11-25");
+    for (i = 0; i < sizeof filters / sizeof *filters; i++) {
+        snprintf(json, sizeof json, "{\"notifications\":%s," MODERN_META("") "}", filters[i]);
+        ask(&client, "subscriptions/listen", json, "\"code\":-32602");
+    }
+    ask(&client, "subscriptions/listen", "{" MODERN_META("") "}", "\"code\":-32602");
+    ask(&client, "subscriptions/listen", "{\"notifications\":{}}", "\"code\":-32601");
+    ask(&client, "resources/subscribe", "{\"uri\":\"lisp://guide\"," MODERN_META("") "}", "\"code\":-32601");
+    for (i = 0; i < 256; i++) {
+        snprintf(json, sizeof json, LISTEN("%zu", "{}"), i);
+        say(&client, json);
+        assert_non_null(strstr(sent(&client), "acknowledged"));
+    }
+    snprintf(json, sizeof json, "{\"notifications\":{}," MODERN_META("") "}");
+    say(&client, LISTEN("\"more\"", "{}"));
+    assert_non_null(strstr(sent(&client), "\"code\":-32603"));
+    stop(&client);
+}
+
+static void prompts_hold_what_was_given(void **state)
+{
+    struct client client;
+
+    (void)state;
+    start(&client, "2025-11-25");
+    ask(&client, "prompts/list", "{}", "{\"name\":\"write-and-test\",");
+    assert_non_null(strstr(sent(&client), "{\"name\":\"task\",\"description\":\"What the code is to do.\",\"required\":true}"));
+    ask(&client, "prompts/get", "{\"name\":\"write-and-test\",\"arguments\":{\"task\":\"sort \\\"{package}\\\" %s\"}}",
+        "\"messages\":[{\"role\":\"user\",\"content\":{\"type\":\"text\",\"text\":\"Write Common Lisp code for this task: sort "
+        "\\\"{package}\\\" %s\\n1. ");
+    assert_null(strstr(sent(&client), "Work in the session"));
+    ask(&client, "prompts/get", "{\"name\":\"write-and-test\",\"arguments\":{\"task\":\"x\",\"session\":\"s1\",\"package\":\"\"}}",
+        "\\nWork in the session s1: ");
+    assert_null(strstr(sent(&client), "Write it in the package"));
+    ask(&client, "prompts/get", "{\"name\":\"debug-last-error\"}", "\"messages\"");
+    ask(&client, "prompts/get", "{\"name\":\"write-and-test\"}", "\"code\":-32602,\"message\":\"Invalid params: the prompt write-and-test needs the argument task");
+    ask(&client, "prompts/get", "{\"name\":\"write-and-test\",\"arguments\":{\"task\":1}}", "\"code\":-32602");
+    ask(&client, "prompts/get", "{\"name\":\"write-and-test\",\"arguments\":{\"task\":\"x\",\"pakage\":\"y\"}}", "Did you mean package?");
+    ask(&client, "prompts/get", "{\"name\":\"write-and-test\",\"arguments\":[]}", "\"code\":-32602");
+    ask(&client, "prompts/get", "{\"name\":\"write-test\"}", "Did you mean write-and-test?");
+    ask(&client, "prompts/get", "{\"name\":7}", "\"code\":-32602");
+    ask(&client, "prompts/get", "{\"name\":\"debug-last-error\"," MODERN_META("") "}", "\"resultType\":\"complete\"");
+    assert_null(strstr(sent(&client), "ttlMs"));
+    stop(&client);
+}
+
+#define COMPLETE(ref, argument, more) "{\"ref\":" ref ",\"argument\":" argument more "}"
+#define SYMBOL_REF "{\"type\":\"ref/resource\",\"uri\":\"lisp://symbol/{package}/{name}\"}"
+#define SYSTEM_REF "{\"type\":\"ref/prompt\",\"name\":\"explore-system\"}"
+
+static void completion_asks_whoever_knows_the_names(void **state)
+{
+    struct client client;
+    char name[20], params[300];
+    size_t i;
+
+    (void)state;
+    start(&client, "2025-06-18");
+    ask(&client, "completion/complete", COMPLETE(SYMBOL_REF, "{\"name\":\"name\",\"value\":\"ca\"}", ",\"context\":{\"arguments\":{\"package\":\"cl\"}}"),
+        "{\"completion\":{\"values\":[\"{\\\"package\\\":\\\"cl\\\",\\\"prefix\\\":\\\"ca\\\",\\\"type\\\":\\\"symbols\\\"}\",\"x\"");
+    assert_non_null(strstr(sent(&client), "],\"total\":150,\"hasMore\":true}"));
+    ask(&client, "completion/complete", COMPLETE(SYMBOL_REF, "{\"name\":\"package\",\"value\":\"\"}", ""), "\\\"type\\\":\\\"packages\\\"");
+    ask(&client, "completion/complete", COMPLETE(SYSTEM_REF, "{\"name\":\"system\",\"value\":\"a\"}", ""), "\\\"type\\\":\\\"systems\\\"");
+    ask(&client, "completion/complete", COMPLETE(SYSTEM_REF, "{\"name\":\"question\",\"value\":\"a\"}", ""),
+        "{\"completion\":{\"values\":[],\"total\":0,\"hasMore\":false}}");
+    for (i = 0; i < 120; i++) {
+        snprintf(name, sizeof name, "work%zu", i);
+        create(&client, name);
+    }
+    ask(&client, "completion/complete", COMPLETE(SYSTEM_REF, "{\"name\":\"session\",\"value\":\"WORK1\"}", ""), "\"total\":31,\"hasMore\":false");
+    ask(&client, "completion/complete", COMPLETE(SYSTEM_REF, "{\"name\":\"session\",\"value\":\"\"}", ""), "\"total\":120,\"hasMore\":true");
+    snprintf(params, sizeof params, COMPLETE("{\"type\":\"ref/resource\",\"uri\":\"%s\"}", "{\"name\":\"session\",\"value\":\"work119\"}", ""),
+             "lisp://session/{session}/transcript");
+    ask(&client, "completion/complete", params, "{\"values\":[\"work119\"],\"total\":1,\"hasMore\":false}");
+    stop(&client);
+}
+
+static void completion_of_what_is_not_there_is_refused(void **state)
+{
+    static const char *const wrong[] = {
+        "{}",
+        COMPLETE("1", "{\"name\":\"name\",\"value\":\"\"}", ""),
+        COMPLETE("{\"type\":\"ref/tool\",\"name\":\"x\"}", "{\"name\":\"name\",\"value\":\"\"}", ""),
+        COMPLETE("{\"type\":\"ref/prompt\"}", "{\"name\":\"name\",\"value\":\"\"}", ""),
+        COMPLETE("{\"type\":\"ref/prompt\",\"name\":\"nothing\"}", "{\"name\":\"name\",\"value\":\"\"}", ""),
+        COMPLETE("{\"type\":\"ref/resource\",\"uri\":\"lisp://nothing\"}", "{\"name\":\"name\",\"value\":\"\"}", ""),
+        COMPLETE(SYSTEM_REF, "{\"name\":\"nothing\",\"value\":\"\"}", ""),
+        COMPLETE(SYMBOL_REF, "{\"name\":\"session\",\"value\":\"\"}", ""),
+        COMPLETE(SYMBOL_REF, "{\"name\":\"name\"}", ""),
+        COMPLETE(SYMBOL_REF, "{\"name\":1,\"value\":\"\"}", ""),
+        COMPLETE(SYMBOL_REF, "7", ""),
+    };
+    struct client client;
+    size_t i;
+
+    (void)state;
+    start(&client, "2025-11-25");
+    for (i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        ask(&client, "completion/complete", wrong[i], "\"code\":-32602");
+    stop(&client);
+}
+
+static void the_log_is_told_from_the_level_on_that_was_set(void **state)
+{
+    struct client client;
+
+    (void)state;
+    start(&client, "2025-11-25");
+    log_set_level(LOG_LEVEL_ERROR);
+    log_info("unheard");
+    assert_int_equal(client.count, 0);
+    ask(&client, "logging/setLevel", "{\"level\":\"info\"}", "\"result\":{}}");
+    client.count = 0;
+    strbuf_clear(&client.sent);
+    log_info("told \"%s\"\n", "once");
+    log_debug("unheard");
+    assert_string_equal(sent(&client), "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{\"level\":\"info\","
+                                       "\"logger\":\"cl-mcp-server\",\"data\":\"told \\\"once\\\"?\"}}\n");
+    ask(&client, "logging/setLevel", "{\"level\":\"emergency\"}", "\"result\":{}}");
+    client.count = 0;
+    log_info("unheard");
+    assert_int_equal(client.count, 0);
+    ask(&client, "logging/setLevel", "{\"level\":\"loud\"}", "\"code\":-32602");
+    ask(&client, "logging/setLevel", "{}", "\"code\":-32602");
+    ask(&client, "logging/setLevel", "{\"level\":\"info\"," MODERN_META("") "}", "\"code\":-32601");
+    stop(&client);
+    log_info("nobody is left to hear");
+    log_set_level(LOG_LEVEL_WARNING);
+}
+
+#define WAIT(id, level)                                                                                      \
+    "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"method\":\"tools/call\",\"params\":{\"name\":\"wait\","            \
+    MODERN_META(",\"io.modelcontextprotocol/logLevel\":\"" level "\"") "}}"
+
+static void a_modern_request_hears_the_log_while_it_runs(void **state)
+{
+    struct client client;
+
+    (void)state;
+    start(&client, NULL);
+    log_set_level(LOG_LEVEL_ERROR);
+    say(&client, WAIT("1", "info"));
+    say(&client, WAIT("2", "warning"));
+    log_info("one");
+    assert_int_equal(client.count, 1);
+    log_warning("two");
+    assert_int_equal(client.count, 2); /* on a transport without origins once */
+    assert_non_null(strstr(sent(&client), "\"data\":\"two\""));
+    fake_finish(0, "done", false);
+    client.count = 0;
+    log_info("three");
+    assert_int_equal(client.count, 0);
+    log_warning("four");
+    assert_int_equal(client.count, 1);
+    fake_finish(0, "done", false);
+    client.count = 0;
+    log_warning("five");
+    assert_int_equal(client.count, 0);
+    say(&client, "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"subscriptions/listen\",\"params\":{\"notifications\":{},"
+                 MODERN_META(",\"io.modelcontextprotocol/logLevel\":\"debug\"") "}}");
+    client.count = 0;
+    log_warning("six");
+    assert_int_equal(client.count, 0);
+    stop(&client);
+    log_set_level(LOG_LEVEL_WARNING);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(resources_of_sessions_come_and_go_with_them),
+        cmocka_unit_test(a_resource_is_the_reply_of_its_tool),
+        cmocka_unit_test(what_is_not_there_is_said_as_the_revision_wants),
+        cmocka_unit_test(a_subscribed_resource_is_told_until_it_is_unsubscribed),
+        cmocka_unit_test(subscriptions_are_bounded),
+        cmocka_unit_test(a_listen_is_acknowledged_first_and_tags_what_it_sends),
+        cmocka_unit_test(only_what_was_asked_for_is_told),
+        cmocka_unit_test(a_listen_ends_with_a_result_when_the_server_does),
+        cmocka_unit_test(a_wrong_listen_is_refused),
+        cmocka_unit_test(prompts_hold_what_was_given),
+        cmocka_unit_test(completion_asks_whoever_knows_the_names),
+        cmocka_unit_test(completion_of_what_is_not_there_is_refused),
+        cmocka_unit_test(the_log_is_told_from_the_level_on_that_was_set),
+        cmocka_unit_test(a_modern_request_hears_the_log_while_it_runs),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
