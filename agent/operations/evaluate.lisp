@@ -42,8 +42,9 @@
                               (with-agent-syntax (:length 10 :level 5)
                                 (form-text (first form)))
                               nil)))
-            (and *load-truename*
-                 (list (uiop:native-namestring *load-truename*) nil))))
+            (let ((file (or *component-file*
+                            (and *load-truename* (uiop:native-namestring *load-truename*)))))
+              (and file (list file nil)))))
     (error () nil)))
 
 (defun warning-entries (condition)

@@ -50,3 +50,5 @@ returns the whole reply. It runs so that interrupts and the debugger are looked 
 
 (defvar *component* nil
   "What is being compiled or loaded, as a sentence, for the report of an error.")
+(defvar *component-file* nil
+  "The source file of what is being compiled or loaded, as a string, or NIL.")

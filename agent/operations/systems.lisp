@@ -22,6 +22,7 @@
                    (file-namestring file)
                    (asdf:component-name component)))
          (system (ignore-errors (asdf:component-name (asdf:component-system component)))))
+    (setf *component-file* (and file (native-name file)))
     (setf *component* (format nil "~a ~@[~a~]~@[ of the system ~a~]" verb
                               (if (and file (pathname-name file)) (namestring file) name)
                               system))
@@ -40,18 +41,21 @@
               (pushnew package *library-packages*))))))))
 
 (defmethod asdf:perform :around ((operation asdf:compile-op) (component asdf:cl-source-file))
-  (let ((*component* nil))
+  (let ((*component* nil)
+        (*component-file* nil))
     (note-component "compiling" component)
     ;; What is compiled into a file is loaded by other sessions too.
     (call-with-origin '() (lambda () (call-noting-packages #'call-next-method)))))
 
 (defmethod asdf:perform :around ((operation asdf:load-op) (component asdf:cl-source-file))
-  (let ((*component* nil))
+  (let ((*component* nil)
+        (*component-file* nil))
     (note-component "loading" component)
     (call-noting-packages #'call-next-method)))
 
 (defmethod asdf:perform :around ((operation asdf:load-source-op) (component asdf:cl-source-file))
-  (let ((*component* nil))
+  (let ((*component* nil)
+        (*component-file* nil))
     (note-component "loading" component)
     (call-noting-packages #'call-next-method)))
 

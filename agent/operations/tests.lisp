@@ -133,13 +133,21 @@ in any other way the rest of the tests just run."
 
 ;;; Which tests
 
+(defun named-like-tests-p (name)
+  "True if there is a system NAME. What belongs to a definition that was loaded is not looked for: that
+would load the definition again, and with it the system."
+  (if (string= name (asdf:primary-system-name name))
+      (not (absent-system-p name))
+      (asdf:registered-system name)))
+
 (defun test-systems-of (name)
   "List the systems in which the tests of the system NAME are, itself left out."
   (or (test-system-names (asdf:find-system name))
-      (loop for suffix in '("/tests" "/test" "-tests" "-test" ".tests" ".test")
-            for test-name = (concatenate 'string name suffix)
-            unless (absent-system-p test-name)
-              return (list test-name))))
+      (when (string= name (asdf:primary-system-name name))
+        (loop for suffix in '("/tests" "/test" "-tests" "-test" ".tests" ".test")
+              for test-name = (concatenate 'string name suffix)
+              when (named-like-tests-p test-name)
+                return (list test-name)))))
 
 (defun load-for-testing (name)
   "Load the system NAME and those that its tests are in; return the names of the latter."
@@ -148,7 +156,7 @@ in any other way the rest of the tests just run."
     (labels ((walk (name)
                (dolist (test-name (test-systems-of name))
                  (unless (or (member test-name seen :test #'string=)
-                             (absent-system-p test-name))
+                             (not (named-like-tests-p test-name)))
                    (push test-name seen)
                    (asdf:load-system test-name)
                    (when (< (length seen) 50)
@@ -198,11 +206,22 @@ in any other way the rest of the tests just run."
                                 (return-from testing nil)))))
         (asdf:test-system name)))))
 
-(defun run-system-tests (name frameworks)
-  "Test the system NAME; if it does not say how, run what FRAMEWORKS know. Returns true in that case."
+(defun used-by-p (framework systems)
+  "True if one of SYSTEMS depends on FRAMEWORK."
+  (let ((its-name (framework-title framework)))
+    (loop for system in systems
+          thereis (loop for (nil name) in (dependency-tree (asdf:find-system system) t)
+                        thereis (string-equal name its-name)))))
+
+(defun run-system-tests (name test-systems frameworks)
+  "Test the system NAME; if it does not say how, run what those of FRAMEWORKS know that TEST-SYSTEMS depend
+on. Returns true in that case."
   (call-with-frameworks frameworks (lambda () (perform-test-operation name)))
   (when (zerop (run-total *test-run*))
-    (let ((framework (find-if #'framework-test-names frameworks)))
+    (let ((framework (find-if (lambda (framework)
+                                (and (used-by-p framework (cons name test-systems))
+                                     (framework-test-names framework)))
+                              frameworks)))
       (when framework
         (call-with-frameworks (list framework) (lambda () (run-all-tests framework)))
         t))))
@@ -236,15 +255,15 @@ in any other way the rest of the tests just run."
   "Run the tests of the system NAME, or those that TEXT means, with the framework TITLE or whichever is
 there. Returns whether all that the framework knows was run because the system does not say."
   (setf *current-form* (list `(asdf:test-system ,name)))
-  (load-for-testing name)
-  (let ((frameworks (frameworks-here title)))
+  (let* ((test-systems (load-for-testing name))
+         (frameworks (frameworks-here title)))
     (if text
         (let ((tests (find-tests text frameworks)))
           (unless tests
             (throw 'no-such-test (no-test-text text name frameworks)))
           (run-chosen-tests tests)
           nil)
-        (run-system-tests name frameworks))))
+        (run-system-tests name test-systems frameworks))))
 
 (define-operation :run-tests (arguments)
   (let* ((name (meant-system-name (getf arguments :system)))
