@@ -72,6 +72,17 @@ DEFAULT is a list of forms or :NONE. STATUS is :CONTRACT, :IMPLEMENTED, :DEFAULT
                                                         :key #'first)))))
           collect feature))
 
+(defmacro do-present-symbols ((symbol package) &body body)
+  "Run BODY with each symbol that is in PACKAGE; DO-SYMBOLS goes through those of the packages it uses, too,
+which are many more."
+  (let ((next (gensym "NEXT")) (more (gensym "MORE")))
+    `(with-package-iterator (,next ,package :internal :external)
+       (loop
+         (multiple-value-bind (,more ,symbol) (,next)
+           (unless ,more
+             (return))
+           ,@body)))))
+
 ;;; What the port needs to know of the agent
 (defvar *evaluating* nil
   "True while code of the user's is evaluated for a request, and not looked at.")
@@ -551,6 +562,10 @@ KIND is :CALLS, :REFERENCES, :BINDS, :SETS or :MACROEXPANDS. Functions of the Li
 (define-port-operation own-package-p (package)
   "True if PACKAGE is one of the Lisp's own."
   (eq package (find-package "COMMON-LISP")))
+
+(define-port-operation public-symbol-p (symbol)
+  "True unless SYMBOL is one of the Lisp's own that only someone at work on the Lisp would look for."
+  (eq :external (nth-value 1 (find-symbol (symbol-name symbol) (symbol-package symbol)))))
 
 (define-port-operation expand-everywhere (form)
   "Return FORM with all macros expanded, those in its parts too.")

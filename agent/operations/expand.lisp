@@ -64,20 +64,27 @@ were made at the top, for :EVERYWHERE how it began."
                 :same (equal form expansion)
                 :operator (if (zerop steps) (operator-kind form) nil)))))))
 
-(define-operation :macroexpand (arguments)
-  (let ((depth (intern-keyword (getf arguments :depth)))
-        (package-name (getf arguments :package)))
-    (if (and package-name
-             (null (or (find-package package-name) (find-package (string-upcase package-name)))))
+(defun call-in-package-for-code (arguments function)
+  "Call FUNCTION with the package that ARGUMENTS name as the current one, as one compilation unit. FUNCTION
+returns the reply. A package that does not exist is answered with near names."
+  (let* ((name (getf arguments :package))
+         (package (if name
+                      (or (find-package name) (find-package (string-upcase name)))
+                      *package*)))
+    (if package
+        (let ((*package* package))
+          (call-in-unit function))
         (with-agent-syntax ()
-          (absent-reply (format nil "There is no package ~a.~@[~%~a~]" package-name
-                                (offer-packages package-name))))
-        (let ((*package* (if package-name (designated-package package-name) *package*)))
-          (call-in-unit
-           (lambda ()
-             (list *id* :ok
-                   :expansions (loop for form in (read-forms (getf arguments :code))
-                                     collect (expansion-entry form depth)))))))))
+          (absent-reply (no-package-text name))))))
+
+(define-operation :macroexpand (arguments)
+  (let ((depth (intern-keyword (getf arguments :depth))))
+    (call-in-package-for-code
+     arguments
+     (lambda ()
+       (list *id* :ok
+             :expansions (loop for form in (read-forms (getf arguments :code))
+                               collect (expansion-entry form depth)))))))
 
 ;;; Dispatch
 
@@ -186,11 +193,10 @@ were made at the top, for :EVERYWHERE how it began."
         0)))
 
 (define-operation :explain-dispatch (arguments)
-  (let ((package-name (getf arguments :package)))
-    (let ((*package* (if package-name (designated-package package-name) *package*)))
-      (call-in-unit
-       (lambda ()
-         (let ((forms (read-forms (getf arguments :code))))
-           (if (= 1 (length forms))
-               (dispatch-reply (first forms))
-               (absent-reply "One form is wanted: the call to explain."))))))))
+  (call-in-package-for-code
+   arguments
+   (lambda ()
+     (let ((forms (read-forms (getf arguments :code))))
+       (if (= 1 (length forms))
+           (dispatch-reply (first forms))
+           (absent-reply "One form is wanted: the call to explain."))))))

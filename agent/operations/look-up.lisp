@@ -7,6 +7,9 @@
   "Return the reply that says that what was asked for is not there, which is no failure."
   (list *id* :refused text :absent t))
 
+(defun no-package-text (name)
+  (format nil "There is no package ~a.~@[~%~a~]" name (offer-packages name)))
+
 (defun call-in-named-package (arguments function)
   "Call FUNCTION with the package that ARGUMENTS name, or the session's, under the agent's syntax in it.
 FUNCTION returns the reply. A package that does not exist is answered with near names."
@@ -19,8 +22,7 @@ FUNCTION returns the reply. A package that does not exist is answered with near 
         (with-agent-syntax (:package package :length 50 :level 6)
           (funcall function package))
         (with-agent-syntax ()
-          (absent-reply (format nil "There is no package ~a.~@[~%~a~]" name
-                                (offer-packages name)))))))
+          (absent-reply (no-package-text name))))))
 
 (defun setf-name-p (name)
   "True if NAME is (SETF SOMETHING) and not a symbol."

@@ -84,20 +84,18 @@ own were left out, which nobody asked for."
         (all (rest packages)))
     (dolist (package packages)
       (let ((own (and all (own-package-p package))))
-        (do-symbols (symbol package)
-          ;; Asked for one package, what it has from others counts, but not what it merely uses.
+        ;; Asked for one package, what it has from others counts, but not what it merely uses.
+        (do-present-symbols (symbol package)
           (when (and (if all
                          (eq (symbol-package symbol) package)
-                         (and (symbol-package symbol)
-                              (not (eq :inherited
-                                       (nth-value 1 (find-symbol (symbol-name symbol) package))))))
+                         (symbol-package symbol))
                      (loop for word in words
                            always (contains-p (symbol-name symbol) word))
                      (or (not external)
                          (eq :external (nth-value 1 (find-symbol (symbol-name symbol) package))))
                      (or (null type) (of-type-p symbol type)))
             (cond ((agent-symbol-p symbol))
-                  ((and own (not (external-p symbol)))
+                  ((and own (not (public-symbol-p symbol)))
                    (incf left-out))
                   (t
                    (push symbol found)))))))
@@ -229,8 +227,7 @@ own were left out, which nobody asked for."
                         (or (find-package package-name) (find-package (string-upcase package-name)))
                         package)))
          (if (null named)
-             (absent-reply (format nil "There is no package ~a.~@[~%~a~]" package-name
-                                   (offer-packages package-name)))
+             (absent-reply (no-package-text package-name))
              (let* ((text (common-string text))
                     (found (sort (completions text named (not internal)) #'better-completion-p)))
                (list *id* :ok

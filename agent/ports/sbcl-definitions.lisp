@@ -11,24 +11,55 @@
   (let ((sb-c::*source-plist* origin))
     (funcall function)))
 
-(defun place-of-source (source)
-  "Return SOURCE, a definition source of SB-INTROSPECT or NIL, as PLACE-OF does. A file counts more than the
-request it was loaded by."
-  (let* ((path (and source (sb-introspect:definition-source-pathname source)))
-         (plist (and source (sb-introspect:definition-source-plist source)))
-         (evaluation (and (consp plist) (ignore-errors (getf plist :evaluation)))))
-    (cond (path
-           (list :file (namestring path)
-                 :position (sb-introspect:definition-source-character-offset source)
-                 :created (sb-introspect:definition-source-file-write-date source)))
+(defvar *agent-source*
+  (sb-c::debug-source-namestring (sb-introspect::function-debug-source #'call-with-origin))
+  "The file the agent was built from. It exists only meanwhile.")
+
+(defun agent-source-p (namestring)
+  (equal *agent-source* namestring))
+
+(defun make-place (namestring form positions created plist)
+  "Return a place as PLACE-OF does. A file counts more than the request it was loaded by."
+  (let ((evaluation (and (consp plist) (ignore-errors (getf plist :evaluation)))))
+    (cond ((and (stringp namestring) (agent-source-p namestring))
+           '())
+          ((stringp namestring)
+           (list :file namestring
+                 :position (and form positions (< -1 form (length positions)) (elt positions form))
+                 :created created))
           ((integerp evaluation)
            (list :evaluation evaluation :start (getf plist :start) :end (getf plist :end)))
           (t '()))))
 
+(defun location-place (location)
+  "Return the place of LOCATION, which SBCL keeps with what is no code; NIL for none."
+  (and location
+       (make-place (sb-c:definition-source-location-namestring location) nil nil nil
+                   (sb-c:definition-source-location-plist location))))
+
+(defun place-of-source (source)
+  "Return the place of SOURCE, a definition source of SB-INTROSPECT or NIL."
+  (and source
+       (let ((path (sb-introspect:definition-source-pathname source))
+             (offset (sb-introspect:definition-source-character-offset source)))
+         (make-place (and path (namestring path))
+                     (and offset 0)
+                     (and offset (list offset))
+                     (sb-introspect:definition-source-file-write-date source)
+                     (sb-introspect:definition-source-plist source)))))
+
 (defun function-place (function)
   "Return the place of FUNCTION, compiled, as the compiler knows it; NIL if it does not."
+  ;; As SB-INTROSPECT finds it, which makes a pathname each time.
   (handler-case
-      (place-of-source (sb-introspect::find-function-definition-source function))
+      (let* ((information (sb-introspect::function-debug-info function))
+             (source (sb-c::debug-info-source information))
+             (code (sb-introspect::debug-info-debug-function function information)))
+        (make-place (sb-c::debug-source-namestring source)
+                    (and code (sb-c::compiled-debug-fun-tlf-number code))
+                    (sb-c::debug-source-start-positions source)
+                    (sb-c::debug-source-created source)
+                    (sb-c::debug-source-plist source)))
     (error () '())))
 
 (defun place-with-position (place functions)
@@ -61,14 +92,27 @@ positions with code only, and what is not code has code in it."
      (remove nil (mapcar #'sb-mop:slot-definition-initfunction
                          (ignore-errors (sb-mop:class-direct-slots class)))))))
 
+(defun place-without-code (object)
+  "Return the place of OBJECT as SBCL keeps it with the object."
+  (handler-case
+      (location-place
+       (typecase object
+         ((or sb-pcl::condition-class sb-pcl::structure-class)
+          (let ((classoid (sb-pcl::class-classoid object)))
+            (and classoid (sb-kernel::classoid-source-location classoid))))
+         (package (sb-impl::package-source-location object))
+         (t (sb-pcl::definition-source object))))
+    (error () '())))
+
 (implement place-of (object)
-  (let ((place (handler-case (place-of-source (sb-introspect:find-definition-source object))
-                 (error () '()))))
-    (typecase object
-      (method (place-with-position
-               place (list (ignore-errors (sb-pcl::safe-method-fast-function object)))))
-      (class (place-with-position place (functions-of-class object)))
-      (t place))))
+  (typecase object
+    (method
+     (place-with-position (place-without-code object)
+                          (list (ignore-errors (sb-pcl::safe-method-fast-function object)))))
+    (class (place-with-position (place-without-code object) (functions-of-class object)))
+    ((or generic-function package) (place-without-code object))
+    (function (function-place object))
+    (t '())))
 
 (defun named-place (name kind)
   (handler-case
@@ -165,11 +209,12 @@ positions with code only, and what is not code has code in it."
         (and (> (length name) 3) (string= "SB-" name :end2 3)))))
 
 (defun own-method-p (method)
-  "True if METHOD comes with SBCL."
-  (let ((location (ignore-errors (sb-pcl::definition-source method))))
-    (and location
-         (let ((name (sb-c:definition-source-location-namestring location)))
-           (and name (eql 0 (search "SYS:" name)))))))
+  "True if METHOD comes with SBCL or the agent."
+  (let* ((location (ignore-errors (sb-pcl::definition-source method)))
+         (name (and location (sb-c:definition-source-location-namestring location))))
+    (and name
+         (or (agent-source-p name)
+             (and (> (length name) 4) (string= "SYS:" name :end2 4))))))
 
 (sb-ext:defglobal *own-generic-functions* '())
 
@@ -187,15 +232,14 @@ positions with code only, and what is not code has code in it."
                           do (pushnew (fdefinition name) found :test #'eq))))))))
 
 (defun map-users-functions (note)
-  "Call NOTE with each function, macro function and method that is not SBCL's own or the agent's, and the
-compiled code of it."
+  "Call NOTE with each function and macro function that is not SBCL's own or the agent's, and each method
+that may not be, and the compiled code of it."
   (declare (type function note))
   (labels ((note-methods (function)
              (dolist (method (sb-mop:generic-function-methods function))
-               (unless (own-method-p method)
-                 (let ((code (ignore-errors (sb-pcl::safe-method-fast-function method))))
-                   (when code
-                     (funcall note method code))))))
+               (let ((code (sb-pcl::safe-method-fast-function method)))
+                 (when code
+                   (funcall note method code)))))
            (note-function (function)
              (cond ((typep function 'generic-function) (note-methods function))
                    (function (funcall note function function))))
@@ -204,8 +248,9 @@ compiled code of it."
                (when definition
                  (note-function (sb-kernel::fdefn-fun definition))))))
     (dolist (package (list-all-packages))
-      (unless (or (own-package-p package) (eq package #.(find-package "CL-MCP-AGENT")))
-        (do-symbols (symbol package)
+      (unless (or (own-package-p package)
+                  (member (package-name package) '("CL-MCP-AGENT" "CL-MCP") :test #'string=))
+        (do-present-symbols (symbol package)
           (when (eq (symbol-package symbol) package)
             (let ((macro (macro-function symbol)))
               (cond (macro (note-function macro))
@@ -245,7 +290,8 @@ compiled code of it."
                 (when (and (eq kind other-kind) (equal name other-name))
                   (incf count)))
               references)
-             (when (plusp count)
+             (when (and (plusp count)
+                        (not (and (typep object 'method) (own-method-p object))))
                (funcall function object
                         (if (typep object 'method) nil (sb-kernel::%fun-name code))
                         count)))))))))
@@ -271,7 +317,10 @@ compiled code of it."
                                    references))
       (nreverse found))))
 
-;;; Expanding
+;;; Symbols and expanding
+
+(implement public-symbol-p (symbol)
+  (visible-symbol-p symbol))
 
 (implement expand-everywhere (form)
   (sb-walker:macroexpand-all form))

@@ -134,11 +134,11 @@ static void on_completed(struct tool_call *call, const struct outcome *o)
     const struct sexp *packages = sexp_get(o->reply, 2, "packages");
     size_t total = (size_t)sexp_integer(sexp_get(o->reply, 2, "total"), 0);
     const char *prefix = call_string(call, "prefix", NULL);
-    if (total == 0)
-        strbuf_addf(&call->text, "No completions of '%s'.", prefix);
-    else {
+    if (total == 0 || sexp_count(elsewhere) > 0) {
+        strbuf_addf(&call->text, "No completions of '%s'%s.", prefix, sexp_count(elsewhere) > 0 ? " here" : "");
+    } else {
         text_add_count(&call->text, total, "completion");
-        strbuf_addf(&call->text, " of '%s'%s:", prefix, sexp_count(elsewhere) > 0 ? "" : ", best first");
+        strbuf_addf(&call->text, " of '%s', best first:", prefix);
     }
     if (sexp_count(elsewhere) > 0)
         strbuf_adds(&call->text, "\nExported by other packages:");
