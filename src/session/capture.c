@@ -59,6 +59,19 @@ void capture_add(struct capture *c, const char *bytes, size_t len)
         add_to_tail(c, bytes + first, len - first);
 }
 
+bool capture_cut(struct capture *c, uint64_t total)
+{
+    if (c->tail != NULL || total > c->total)
+        return false;
+    struct strbuf kept;
+    strbuf_init(&kept, CAPTURE_HEAD);
+    strbuf_add(&kept, c->head.bytes, (size_t)total);
+    strbuf_fini(&c->head);
+    c->head = kept;
+    c->total = total;
+    return true;
+}
+
 bool capture_gap(const struct capture *c, uint64_t *start, uint64_t *end)
 {
     *start = c->head.len;

@@ -30,6 +30,9 @@ void capture_move(struct capture *to, struct capture *from);
 
 void capture_add(struct capture *c, const char *bytes, size_t len);
 
+/* capture_cut(c, total): forget what came after the first ${total} bytes. Returns false, and changes nothing, when that is not possible: the middle is gone. */
+bool capture_cut(struct capture *c, uint64_t total);
+
 /* capture_read(c, offset, out, len): copy up to ${len} bytes from ${offset} on, stopping where they are no longer kept. Returns how many; 0 at the end or inside the gap. */
 size_t capture_read(const struct capture *c, uint64_t offset, char *out, size_t len);
 

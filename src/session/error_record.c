@@ -67,9 +67,29 @@ void error_record_free(struct error_record *r)
     free(r);
 }
 
+/* What SBCL names of a frame, as a call: the arguments are not known. The evaluator's own frames say nothing; false for those. */
+static bool write_crash_frame(struct strbuf *out, const char *name, size_t len)
+{
+    static const char evaluator[] = "SB-INT::SIMPLE-EVAL-IN-LEXENV", foreign[] = "Foreign function ";
+    if (len == sizeof evaluator - 1 && memcmp(name, evaluator, len) == 0)
+        return false;
+    struct strbuf call;
+    strbuf_init(&call, 0);
+    bool is_foreign = len >= sizeof foreign - 1 && memcmp(name, foreign, sizeof foreign - 1) == 0;
+    strbuf_adds(&call, is_foreign ? "" : "(");
+    strbuf_add(&call, name, len);
+    strbuf_adds(&call, is_foreign ? "" : " ...)");
+    sexp_write_open(out);
+    sexp_write_string(out, call.bytes, call.len);
+    sexp_write_symbol(out, "nil");
+    sexp_write_close(out);
+    strbuf_fini(&call);
+    return true;
+}
+
 /*
  * SBCL prints a crash backtrace as lines "   3: fp=0x7f33 pc=0x5349 (LABELS CL-USER::F ...)" (src/runtime/backtrace.c); what
- * follows the pc is the frame. Returns how many frames were written.
+ * follows the pc is the frame's name. The frames below EVAL are the agent's. Returns how many frames were written.
  */
 static size_t write_crash_frames(struct strbuf *out, const char *text)
 {
@@ -85,20 +105,17 @@ static size_t write_crash_frames(struct strbuf *out, const char *text)
             name += 6;
             name += strspn(name, "0123456789abcdefABCDEF");
             name += strspn(name, " ");
-            if (name < pc + len) {
-                sexp_write_open(out);
-                sexp_write_string(out, name, (size_t)(pc + len - name));
-                sexp_write_symbol(out, "nil");
-                sexp_write_close(out);
-                n++;
-            }
+            size_t name_len = name < pc + len ? (size_t)(pc + len - name) : 0;
+            if (name_len >= 14 && memcmp(name, "CL-MCP-AGENT::", 14) == 0)
+                break;
+            n += name_len > 0 && write_crash_frame(out, name, name_len);
         }
         text = end;
     }
     return n;
 }
 
-struct error_record *error_record_make(const char *type, const char *message, const char *stderr_text)
+struct error_record *error_record_make(const char *type, const char *message, const char *crash_text)
 {
     struct strbuf text;
     strbuf_init(&text, 0);
@@ -111,7 +128,7 @@ struct error_record *error_record_make(const char *type, const char *message, co
     sexp_write_string(&text, message, strlen(message));
     sexp_write_symbol(&text, "frames");
     sexp_write_open(&text);
-    size_t frames = write_crash_frames(&text, stderr_text);
+    size_t frames = write_crash_frames(&text, crash_text);
     sexp_write_close(&text);
     sexp_write_symbol(&text, "total-frames");
     sexp_write_integer(&text, (int64_t)frames);

@@ -39,8 +39,8 @@ struct error_record {
 struct error_record *error_record_new(struct sexp_document *document);
 void error_record_free(struct error_record *r);
 
-/* error_record_make(type, message, frames_from): one that the server makes itself; ${stderr_text} (may be NULL) is searched for the frames that SBCL prints when it crashes. */
-struct error_record *error_record_make(const char *type, const char *message, const char *stderr_text);
+/* error_record_make(type, message, crash_text): one that the server makes itself; ${crash_text} (may be NULL) is searched for the frames that SBCL prints when it crashes. */
+struct error_record *error_record_make(const char *type, const char *message, const char *crash_text);
 
 /* error_record_is_enterable(r): its frozen process is there, or is being made and the session's last copy was not refused. */
 bool error_record_is_enterable(const struct error_record *r);

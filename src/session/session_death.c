@@ -1,6 +1,7 @@
 /*
  * The death of a session's process: what is to be said of it.
  */
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,7 +27,7 @@ static void describe_end(const struct child_end *end, struct strbuf *out)
         strbuf_addf(out, "The Lisp process exited with code %d.", end->exit_code);
 }
 
-/* Up to 64 KiB of the end of what the process printed on descriptor 2, where SBCL writes its last words. */
+/* Up to 64 KiB of the end of what the process printed. */
 static char *last_words(const struct capture *c)
 {
     size_t most = (size_t)64 << 10;
@@ -37,6 +38,27 @@ static char *last_words(const struct capture *c)
         if (text[i] == '\0')
             text[i] = ' ';
     return text;
+}
+
+/* SBCL says on descriptor 2 that it ends, and on 1 in which frames. */
+static bool is_end_of_runtime(const char *words)
+{
+    return strstr(words, "fatal error encountered in SBCL") != NULL;
+}
+
+/* The frames that SBCL printed as the last thing it did. They are no output of the program's, so they are taken out of it. */
+static char *take_crash_frames(struct capture *out, const char *words)
+{
+    char *text = last_words(out);
+    char *first = is_end_of_runtime(words) ? strstr(text, "   0: fp=0x") : NULL;
+    if (first == NULL) {
+        free(text);
+        return NULL;
+    }
+    char *frames = xstrdup(first);
+    capture_cut(out, out->total - strlen(first));
+    free(text);
+    return frames;
 }
 
 struct error_record *session_record_of_death(struct session *s, const struct child_end *end)
@@ -50,7 +72,9 @@ struct error_record *session_record_of_death(struct session *s, const struct chi
         strbuf_adds(&message, strstr(words, "ontrol stack") != NULL ? "Control stack exhausted. " : "Heap exhausted. ");
     }
     describe_end(end, &message);
-    struct error_record *r = error_record_make(type, strbuf_string(&message), words);
+    char *frames = take_crash_frames(&s->output[WORKER_STDOUT], words);
+    struct error_record *r = error_record_make(type, strbuf_string(&message), frames != NULL ? frames : words);
+    free(frames);
     free(words);
     strbuf_fini(&message);
     if (s->stop != STOP_NONE && s->state == SESSION_KILLING) {
@@ -74,13 +98,21 @@ struct error_record *session_record_of_death(struct session *s, const struct chi
     return r;
 }
 
-/* Did it break, rather than end because it was told to? SBCL's runtime exits by itself when it finds its heap damaged. */
-static bool is_crash(struct session *s, const struct child_end *end)
+/*
+ * Does it look as if something was damaged before, rather than as if this code ended the process? SBCL's runtime ends it when it
+ * finds its heap damaged, the C library calls abort() when it finds its own so; any other abort(), and a signal that is no
+ * fault, comes from the code.
+ */
+static bool shows_damage(struct session *s, const struct child_end *end)
 {
+    static const char *const marks[] = {"malloc()", "free()", "realloc()", "munmap_chunk()", "corrupted", "double free", "invalid pointer"};
     char *words = last_words(&s->output[WORKER_STDERR]);
-    bool is_lost = strstr(words, "fatal error encountered in SBCL") != NULL;
+    bool is_shown = end->signal == SIGSEGV || end->signal == SIGBUS || end->signal == SIGILL || end->signal == SIGFPE || end->signal == SIGTRAP ||
+                    (is_end_of_runtime(words) && strstr(words, "SIGABRT received") == NULL);
+    for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++)
+        is_shown = is_shown || strstr(words, marks[i]) != NULL;
     free(words);
-    return end->signal != 0 || is_lost;
+    return is_shown;
 }
 
 void session_action_mourn(struct session *s, struct event *e)
@@ -134,8 +166,8 @@ void session_action_mourn(struct session *s, struct event *e)
         error_record_free(s->held);
         s->held = NULL;
         s->examined = NULL;
-        /* The first evaluation in a state that was returned to, killed by a signal, and not the one that died before: the state itself is suspect. */
-        is_suspect = s->is_unproven && is_crash(s, e->end) && s->stop == STOP_NONE && op->has_code && (s->killer == NULL || strcmp(s->killer, strbuf_string(&op->code)) != 0);
+        /* The first evaluation in a state that was returned to, ended in a way that shows damage, and not the one that died before: the state itself is suspect. */
+        is_suspect = s->is_unproven && shows_damage(s, e->end) && s->stop == STOP_NONE && op->has_code && (s->killer == NULL || strcmp(s->killer, strbuf_string(&op->code)) != 0);
         free(s->killer);
         s->killer = xstrdup(strbuf_string(&op->code));
     }

@@ -59,6 +59,22 @@ class AfterADeath(Checkpoints):
                 self.assertRegex(report.session, "goes on from the state before this evaluation", report.text)
                 self.assertEvaluates("*n*", str(count))
 
+    def test_code_that_ends_its_process_again_and_again_costs_no_more_than_itself(self):
+        self.s.evaluate("(defvar *n* 1)")
+        self.s.evaluate("(defun end-it (signal) (sb-unix:unix-kill (sb-unix:unix-getpid) signal) (list signal))")
+        for n, signal in enumerate((6, 9, 6, 9)):
+            report = self.s.evaluate("(list (end-it %d) %d)" % (signal, n))
+            self.assertTrue(report.is_error, report.text)
+            self.assertIn("goes on from the state before this evaluation", report.session, report.text)
+        self.assertEvaluates("(list *n* (and (fboundp 'end-it) t))", "(1 T)")
+
+    def test_the_frames_that_a_dying_runtime_prints_are_the_backtrace_and_no_output(self):
+        self.s.evaluate('(defun inner (x) (sb-unix:unix-kill (sb-unix:unix-getpid) 6) (list x)) (defun outer (x) (list (inner x)))')
+        report = self.s.evaluate('(progn (format t "before~%") (outer 3))')
+        self.assertDied(report, "PROCESS-EXITED")
+        self.assertEqual("before", report.stdout.strip(), report.text)
+        self.assertRegex(report.text, r"(?s)\[Backtrace\]\n0: Foreign function kill\n1: \(CL-USER::OUTER \.\.\.\)\n.*\(EVAL \.\.\.\)\n\n")
+
     def test_a_death_between_two_calls_is_said_with_the_next_reply(self):
         self.s.evaluate("(defvar *kept* 42)")
         pid = self.pid()

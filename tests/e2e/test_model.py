@@ -245,12 +245,16 @@ class Model(mcp.TestCase):
     def do_rollback_by_steps(self):
         steps = self.generator.randint(1, 12)
         way = self.way()  # a named state of a branch that was left is no step back
+        target = self.at
+        for _ in range(steps):
+            target = self.parents.get(target, 0)  # what died is no step
         reply, number = self.rollback(-steps)
         if number is None:
             self.assertIn("no such checkpoint", reply.text)
+            self.assertEqual([], [name for name, (at, _) in self.names.items() if at in way | {0} and at <= target])
             return
         self.assertIn(number, way | {0}, reply.text)
-        self.assertLessEqual(number, max(0, self.at - steps), reply.text)
+        self.assertLessEqual(number, target, reply.text)
         self.assertIn(number, self.all_states(), reply.text)
         self.return_to(number, self.all_states()[number])
 

@@ -440,6 +440,30 @@ static void capture_shows_random_text_as_its_beginning_and_its_end(void **state)
     }
 }
 
+static void capture_forgets_an_end_that_is_cut(void **state)
+{
+    (void)state;
+    struct capture c;
+    char text[8];
+    capture_init(&c);
+    capture_add(&c, "abcdef", 6);
+    assert_false(capture_cut(&c, 7));
+    assert_true(capture_cut(&c, 2));
+    assert_int_equal(c.total, 2);
+    capture_add(&c, "xy", 2);
+    assert_int_equal(capture_read(&c, 0, text, sizeof text), 4);
+    assert_memory_equal(text, "abxy", 4);
+    assert_true(capture_cut(&c, 0));
+    assert_int_equal(capture_read(&c, 0, text, sizeof text), 0);
+    char *much = malloc(CAPTURE_HEAD + 1);
+    memset(much, 'x', CAPTURE_HEAD + 1);
+    capture_add(&c, much, CAPTURE_HEAD + 1);
+    free(much);
+    assert_false(capture_cut(&c, 1));
+    assert_int_equal(c.total, CAPTURE_HEAD + 1);
+    capture_fini(&c);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -455,6 +479,7 @@ int main(void)
         cmocka_unit_test(capture_shows_what_it_keeps_whole_under_a_large_limit),
         cmocka_unit_test(capture_counts_exactly_when_it_shows_both_parts_and_a_gap),
         cmocka_unit_test(capture_moves_leave_an_empty_one_behind),
+        cmocka_unit_test(capture_forgets_an_end_that_is_cut),
         cmocka_unit_test(capture_agrees_with_a_naive_model),
         cmocka_unit_test(capture_shows_random_text_as_its_beginning_and_its_end),
     };
