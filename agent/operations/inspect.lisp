@@ -132,7 +132,7 @@ error of user code that is no printing's ends it, and (:FAILED TYPE) is returned
         (text (getf arguments :set)))
     (call-as-evaluation
      (lambda ()
-       (setf object (first (evaluate-text (getf arguments :code))))
+       (setf object (first (evaluate-text (getf arguments :code) :is-whole t)))
        (multiple-value-bind (part why-not) (find-part object steps)
          (setf sentence (or why-not (set-part part text))))
        '())

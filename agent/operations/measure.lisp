@@ -37,6 +37,7 @@ Returns the values of the last form in the last run."
       (run (lambda (totals)
              (setf values
                    (evaluate-text text
+                                  :is-whole t
                                   :evaluate (lambda (form)
                                               (let ((function (measurable-function form)))
                                                 (push (cons form function) steps)

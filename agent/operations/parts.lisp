@@ -344,8 +344,9 @@ No symbol is made."
 
 (defun exported-symbols (package)
   (let ((symbols '()))
-    (do-external-symbols (symbol package)
-      (push symbol symbols))
+    (when (package-name package)
+      (do-external-symbols (symbol package)
+        (push symbol symbols)))
     (sort symbols #'string< :key #'symbol-name)))
 
 (define-kind "package" (package (packagep package))
@@ -366,7 +367,8 @@ No symbol is made."
                 collect (let ((symbol symbol))
                           (part (symbol-name symbol) symbol))))
   :find ((name)
-         (multiple-value-bind (symbol status) (find-symbol (string-upcase name) package)
+         (multiple-value-bind (symbol status)
+             (if (package-name package) (find-symbol (string-upcase name) package) nil)
            (if status (part (symbol-name symbol) symbol) nil))))
 
 ;;; Functions and classes

@@ -113,6 +113,7 @@ the samples."
          (let ((values (let ((*before-report* #'stop-sampling))
                          (start-sampling mode interval-us max-samples)
                          (evaluate-text text
+                                        :is-whole t
                                         :evaluate (lambda (form)
                                                     (call-measured (measurable-function form)
                                                                    totals))))))

@@ -1,0 +1,307 @@
+"""inspect-object: handles that outlive evaluations and never stand for another object, paths, huge and hostile objects, setting parts."""
+
+import re
+
+import mcp
+
+
+class Inspecting(mcp.TestCase):
+    def inspect(self, code=None, handle=None, **named):
+        if code is not None:
+            named["code"] = code
+        if handle is not None:
+            named["handle"] = handle
+        return self.s.call("inspect-object", **named)
+
+    def shown(self, *arguments, **named):
+        """The text of an inspection that succeeded."""
+        reply = self.inspect(*arguments, **named)
+        self.assertFalse(reply.is_error, reply.text)
+        self.assertRegex(reply.text, r"(?m)^Handle: h\d+$")
+        return reply.text
+
+    def handle_of(self, text):
+        return re.search(r"(?m)^Handle: (h\d+)$", text).group(1)
+
+    def part(self, text, label):
+        """The handle of a part."""
+        return re.search(r"(?m)^  %s = .* <(h[\d.]+)>$" % re.escape(label), text).group(1)
+
+    def assertStale(self, handle, **named):
+        reply = self.inspect(handle=handle, **named)
+        self.assertIn("No object has the handle %s now." % handle, reply.text)
+        self.assertFalse(reply.is_error)
+
+
+class Handles(Inspecting):
+    def setUp(self):
+        super().setUp()
+        self.s.evaluate("(defstruct point x y) (defvar *p* (make-point :x (list 1 2) :y \"why\"))")
+
+    def test_a_handle_survives_evaluations_and_is_the_same_object(self):
+        first = self.shown("*p*")
+        x = self.part(first, "X")
+        self.s.evaluate("(setf (second (point-x *p*)) :changed) (setf *p* nil) (sb-ext:gc :full t)")
+        self.assertIn("(1 :CHANGED)\n", self.shown(handle=x))
+        self.assertIn("#S(POINT", self.shown(handle=self.handle_of(first)))
+
+    def test_a_part_stays_what_it_was_when_the_object_gets_another_one(self):
+        x = self.part(self.shown("*p*"), "X")
+        self.s.evaluate("(setf (point-x *p*) :other)")
+        self.assertIn("(1 2)\n", self.shown(handle=x))
+
+    def test_parts_lead_on(self):
+        text = self.shown("(list *p*)")
+        for label, start in (("[0]", "#S(POINT"), ("X", "(1 2)")):
+            text = self.shown(handle=self.part(text, label))
+            self.assertTrue(text.startswith(start), text)
+
+    def test_looking_does_not_touch_the_record_of_the_error(self):
+        handle = self.handle_of(self.shown("*p*"))
+        self.assertFails("(car 1)", "TYPE-ERROR")
+        before = self.s.call("describe-last-error").text
+        history = self.s.call("session-history").text
+        self.shown(handle=handle, path="x")
+        self.inspect(handle=handle, path="nowhere")
+        self.inspect(handle="h999")
+        self.assertEqual(before, self.s.call("describe-last-error").text)
+        self.assertEqual(history, self.s.call("session-history").text)
+
+    def test_after_a_roll_back_a_later_handle_is_stale_and_its_number_is_not_given_again(self):
+        early = self.handle_of(self.shown("*p*"))
+        self.s.call("checkpoint-session", name="here")
+        late = self.handle_of(self.shown("(list :late)"))
+        self.s.call("rollback-session", to="here")
+        self.assertStale(late)
+        self.assertIn("#S(POINT", self.shown(handle=early))
+        again = [self.handle_of(self.shown("(list :other)")) for _ in range(3)]
+        self.assertNotIn(late, again)
+        self.assertStale(late)
+
+    def test_after_a_death_the_handles_of_the_state_returned_to_are_there(self):
+        early = self.handle_of(self.shown("*p*"))
+        self.s.evaluate("1")
+        report = self.s.evaluate("(list (cl-user::point-x *p*) (sb-ext:exit :abort t))")
+        self.assertTrue(report.is_error)
+        self.assertIn("#S(POINT", self.shown(handle=early))
+
+    def test_a_reset_takes_all_handles(self):
+        handle = self.handle_of(self.shown("*p*"))
+        self.s.call("reset-session")
+        self.assertStale(handle)
+
+    def test_a_handle_of_one_session_is_none_in_another(self):
+        handle = self.handle_of(self.shown("*p*"))
+        self.s.call("create-session", name="other")
+        self.s.evaluate("(list 1)", session="other")
+        self.assertStale(handle, session="other")
+        other = self.handle_of(self.shown("(list :other)", session="other"))
+        self.assertNotEqual(handle, other)
+        self.assertStale(other)
+
+    def test_a_session_that_is_restored_has_no_handles(self):
+        handle = self.handle_of(self.shown("*p*"))
+        self.assertFalse(self.s.call("save-session").is_error)
+        self.assertFalse(self.s.call("restore-session", name="default").is_error)
+        self.assertStale(handle)
+        self.assertEvaluates("(point-y *p*)", '"why"')
+
+    def test_the_oldest_handles_go_and_keep_no_garbage(self):
+        self.s.evaluate("(defvar *weak* nil)")
+        first = self.handle_of(self.shown("(let ((l (list 1))) (setf *weak* (sb-ext:make-weak-pointer l)) l)"))
+        last = None
+        for n in range(101):
+            last = self.handle_of(self.shown(handle=last or first) if n else self.shown("*p*"))
+        self.assertStale(first)
+        self.assertEvaluates("(progn (setf * nil ** nil *** nil / nil // nil /// nil) (sb-ext:gc :full t) (sb-ext:weak-pointer-value *weak*))", "NIL", "NIL")
+
+    def test_handles_that_are_none(self):
+        for handle in ("", "h", "hh1", "h-1", "h1.", "h1.x", "1e9", "h" + "9" * 40, "h1.1.1", "h 1"):
+            with self.subTest(handle):
+                text = self.inspect(handle=handle).text
+                self.assertRegex(text, r"is no handle|No object has the handle")
+
+
+class Paths(Inspecting):
+    def test_paths_of_every_kind_of_step(self):
+        self.s.evaluate("""(defclass thing () ((items :initform (vector 1 (list :a "b")))))
+            (defvar *h* (make-hash-table :test 'equal)) (defvar *t* (make-instance 'thing))
+            (setf (gethash "a, [b]" *h*) *t* (gethash '(1 2) *h*) 12 (gethash 'sym *h*) 13 (gethash #\\a *h*) 14 (gethash 7 *h*) 15 (gethash "q\\"q" *h*) 16)
+            (defvar *a* (make-array '(2 3) :initial-contents '((1 2 3) (4 5 6))))""")
+        for code, path, start in (
+                ("*t*", "items", "#(1 (:A"),
+                ("*t*", "ITEMS, [1], [1]", '"b"'),
+                ("*t*", "items[1][1]", '"b"'),
+                ("*t*", " cl-user::items [ 0 ] ", "1\n"),
+                ("*h*", '"a, [b]", items, [0]', "1\n"),
+                ("*h*", "(1 2)", "12\n"),
+                ("*h*", "sym", "13\n"),
+                ("*h*", "#\\a", "14\n"),
+                ("*h*", "7", "15\n"),
+                ("*h*", '"q\\"q"', "16\n"),
+                ("*a*", "[1 2]", "6\n"),
+                ("*a*", "[1, 2]", "6\n"),
+                ("'(1 . 2)", "tail", "2\n"),
+                ("'(1 2 3)", "cdr, cdr, car", "3\n"),
+                ("'car", "function", "#<FUNCTION CAR>"),
+                ("*package*", "*t*", "*T*\n"),
+                ("(find-package :cl)", "car", "CAR\n"),
+                ("#'print-object", "[0]", "#<"),
+                ("2/3", "denominator", "3\n"),
+                ("#c(1 2)", "imagpart", "2\n"),
+                ("#p\"/a/b.c\"", "name", '"b"'),
+                ("(find-class 'thing)", "precedence-list, [0]", "#<STANDARD-CLASS THING>"),
+                ("(let ((n 41)) (lambda () (incf n)))", "[0]", "41\n"),
+                ("(sb-ext:make-weak-pointer :x)", "value", ":X"),
+                ("(make-condition 'type-error :datum 17 :expected-type 'list)", "datum", "17\n")):
+            with self.subTest("%s %s" % (code, path)):
+                text = self.shown(code, path=path)
+                self.assertTrue(text.startswith(start), text)
+
+    def test_a_path_interns_nothing(self):
+        self.s.evaluate("(defvar *h* (make-hash-table))")
+        self.inspect("*h*", path="never-seen-before")
+        self.inspect("*h*", path="no-such-package:thing")
+        self.inspect("*h*", path=":never-seen-either")
+        self.assertEvaluates('(list (find-symbol (concatenate \'string "NEVER-SEEN" "-BEFORE")) (find-symbol (concatenate \'string "NEVER-SEEN" "-EITHER") :keyword))', "(NIL NIL)")
+
+    def test_bad_paths_say_what_is_wrong(self):
+        for path, what in (("[", "no partner"), ('"', "no partner"), ("a,", "step is missing"), (",a", "step is missing"), ("[x]", "no number"), ("[-1]", "no number"),
+                           ("[1]" * 100, "steps"), ("a" * 2000, "longer than"), ("[" + "9" * 30 + "]", "no number")):
+            with self.subTest(path[:20]):
+                reply = self.inspect("(list 1)", path=path)
+                self.assertTrue(reply.is_error, reply.text)
+                self.assertIn(what, reply.text)
+                self.assertLess(len(reply.text), 300)
+
+    def test_bad_paths_evaluate_nothing(self):
+        self.s.evaluate("(defvar *n* 0)")
+        self.inspect("(incf *n*)", path="[")
+        self.assertEvaluates("*n*", "0")
+
+
+class Objects(Inspecting):
+    def test_huge_objects_are_shown_in_parts(self):
+        for code, total in (("(make-list 1000000)", "1,000,000"), ("(make-array 1000000)", "1,000,000"), ("(make-array '(1000 1000))", "1,000,000"),
+                            ("(let ((h (make-hash-table))) (dotimes (i 200000 h) (setf (gethash i h) i)))", "200,000")):
+            with self.subTest(code):
+                text = self.shown(code)
+                self.assertIn("Parts 0 to 29 of %s:" % total, text)
+                self.assertLess(len(text), 5000)
+                handle = self.handle_of(text)
+                self.assertIn(" of %s:" % total, self.shown(handle=handle, offset=199990, limit=5))
+                self.assertLess(len(self.shown(handle=handle, limit=500)), 60000)
+
+    def test_endless_objects_end(self):
+        for code, length in (("(let ((l (list 1 2 3))) (setf (cdddr l) l))", "3 conses"), ("(let ((l (list 1 2 3 4))) (setf (cddddr l) (cddr l)) l)", "4 conses"),
+                             ("(let ((l (list 1))) (setf (cdr l) l))", "1 cons")):
+            with self.subTest(code):
+                self.assertRegex(self.shown(code), "(?m)^Length: circular, %s$" % length)
+        for code in ("(let ((l (list 1))) (setf (car l) l))", "(let ((v (vector 1))) (setf (aref v 0) v))",
+                     "(let ((l nil)) (dotimes (i 1000000 l) (setf l (list l))))",
+                     "(let ((h (make-hash-table))) (setf (gethash h h) h))", "(let ((s (make-symbol \"S\"))) (set s s))"):
+            with self.subTest(code):
+                text = self.shown(code)
+                self.assertLess(len(text), 3000)
+
+    def test_every_kind_has_its_facts(self):
+        for code, kind, fact in (
+                ("(make-array 5 :fill-pointer 2 :adjustable t)", "vector", "Fill pointer: 2 of 5"),
+                ("(make-array 2 :displaced-to (make-array 9) :displaced-index-offset 3)", "vector", "Displaced: to an array of 9 elements, from 3"),
+                ("(make-array '(2 2) :element-type 'double-float)", "array", "Element type: DOUBLE-FLOAT"),
+                ("#*101", "vector", "Element type: BIT"), ("\"text\"", "string", "Length: 4"),
+                ("(make-hash-table :test 'equalp :weakness :key)", "hash table", "Weakness: :KEY"),
+                ("'car", "symbol", "Package: COMMON-LISP, exported"), ("(make-symbol \"X\")", "symbol", "Package: none"),
+                ("(expt 10 50)", "integer", "Bits: 167"), ("1.5", "float", "Exactly: 3/2"), ("#\\Space", "character", "Code: 32 (#x20)"),
+                ("#'car", "function", "Name: CAR"), ("(make-string-output-stream)", "stream", "Direction: output"),
+                ("(let ((a 1)) (lambda (x) (+ x a)))", "function", "Closes over: 1 value, which is its part"),
+                ("(make-condition 'simple-error :format-control \"Oh ~a\" :format-arguments '(no))", "condition", "Message: Oh NO"),
+                ("(find-class 'integer)", "class", "Metaclass: BUILT-IN-CLASS"), ("sb-ext:double-float-positive-infinity", "float", "Precision: 53 bits"),
+                ("(let ((p (make-package \"GONE\"))) (delete-package p) p)", "package", "Name: none: it was deleted")):
+            with self.subTest(code):
+                text = self.shown(code)
+                self.assertIn("\nKind: %s\n" % kind, text)
+                self.assertIn("\n%s\n" % fact, text + "\n")
+
+    def test_objects_with_code_of_their_own(self):
+        self.s.evaluate("""(defclass bad () ((x :initform 1) (y :initform 2) z))
+            (defmethod print-object ((o bad) s) (error "no text"))
+            (defclass meta (standard-class) ()) (defmethod sb-mop:validate-superclass ((a meta) (b standard-class)) t)
+            (defclass odd () ((x :initform 1) (z :initform 3)) (:metaclass meta))
+            (defmethod sb-mop:slot-value-using-class ((c meta) o s) (if (string= "X" (sb-mop:slot-definition-name s)) (error "odd") (call-next-method)))
+            (defclass meaner (meta) ()) (defmethod sb-mop:slot-boundp-using-class ((c meaner) o s) (throw 'nowhere 1))
+            (defclass odder () (x) (:metaclass meaner))""")
+        text = self.shown("(make-instance 'bad)")
+        self.assertIn("#<error printing the object: SIMPLE-ERROR>\n", text)
+        self.assertIn("\n  Y = 2\n  Z is unbound", text)
+        text = self.shown("(make-instance 'odd)")
+        self.assertIn("\n  X = #<error reading it: SIMPLE-ERROR>\n  Z = 3", text)
+        self.assertNotIn("Traceback", self.inspect("(allocate-instance (find-class 'odder))").text)
+        self.assertOperational()
+
+    def test_a_text_that_never_ends_is_given_up_and_the_rest_is_shown(self):
+        self.s.evaluate("(defclass slow () ((x :initform 1))) (defmethod print-object ((o slow) s) (loop)) (defvar *slow* (make-instance 'slow))")
+        text = self.shown("(list 1 *slow* 3)", timeout=0.5)
+        self.assertRegex(text, r"(?s)^#<\.\.\.>\n.*\n  \[0\] = 1\n  \[1\] = #<\.\.\.> <h\d+\.1>\n  \[2\] = 3")
+        self.assertIn("\n  X = 1", self.shown("*slow*", timeout=0.5))
+
+    def test_standard_functions_that_were_replaced_do_not_matter(self):
+        self.s.evaluate("(defvar *l* (list 1 2 3)) (defvar *h* (make-hash-table)) (setf (gethash 1 *h*) 2)")
+        before = [re.sub(r"h\d+", "h", self.shown(code)) for code in ("*l*", "*h*")]
+        self.s.evaluate("""(sb-ext:unlock-package :cl)
+            (defun gethash (&rest r) (declare (ignore r)) (error "mine")) (defun maphash (&rest r) (declare (ignore r)) (error "mine"))
+            (defun nthcdr (&rest r) (declare (ignore r)) (error "mine")) (defun format (&rest r) (declare (ignore r)) (error "mine"))""")
+        self.assertEqual(before, [re.sub(r"h\d+", "h", self.shown(code)) for code in ("*l*", "*h*")])
+
+
+class Setting(Inspecting):
+    def test_every_place_that_can_be_set(self):
+        self.s.evaluate("(defstruct point (x 0 :type fixnum) y) (defclass thing () (slot))")
+        for code, path, then in (("(list 1 2 3)", "[1]", "(1 :NEW 3)"), ("(list 1 2)", "cdr", "(1 . :NEW)"), ("(vector 1 2)", "[0]", "#(:NEW 2)"),
+                                 ("(make-array '(1 2) :initial-element 0)", "[0 1]", "#2A((0 :NEW))"), ("(make-point)", "y", "#S(POINT :X 0 :Y :NEW)")):
+            with self.subTest(code):
+                self.s.evaluate("(defparameter *o* %s)" % code)
+                self.assertIn(":NEW\n", self.shown("*o*", path=path, set=":new"))
+                self.assertEvaluates("*o*", then)
+        self.s.evaluate("(defparameter *o* (make-instance 'thing)) (defparameter *h* (make-hash-table)) (setf (gethash :k *h*) 1) (defvar *v*)")
+        self.shown("*o*", path="slot", set="(list 1)")
+        self.shown("*h*", path=":k", set="(+ 40 2)")
+        self.shown("'*v*", path="value", set=":v")
+        self.assertEvaluates("(list (slot-value *o* 'slot) (gethash :k *h*) *v*)", "((1) 42 :V)")
+
+    def test_setting_is_an_evaluation_and_can_be_undone(self):
+        self.s.evaluate("(defvar *l* (list 1 2 3))")
+        handle = self.handle_of(self.shown("*l*"))
+        self.shown(handle=handle, path="[1]", set=":new")
+        self.assertEvaluates("*l*", "(1 :NEW 3)")
+        history = self.s.call("session-history").text
+        self.assertIn(";; inspect-object %s" % handle, history)
+        self.s.call("rollback-session", to="2")
+        self.assertEvaluates("*l*", "(1 2 3)")
+
+    def test_the_history_with_it_is_a_lisp_file(self):
+        self.s.evaluate("(defvar *l* (list 1 2 3))")
+        handle = self.handle_of(self.shown("*l*"))
+        self.shown(handle=handle, path="\n[1]\n", set=":new\n")
+        self.shown("*l*", path="[0]", set="(list\n 1)")
+        text = self.s.call("session-history", format="lisp").text
+        with open(self.folder() + "/history.lisp", "w") as file:
+            file.write(text)
+        self.assertFalse(self.start_server().call("load-file", path=file.name).is_error)
+
+    def test_what_fails_sets_nothing_and_is_an_error_like_any_other(self):
+        self.s.evaluate("(defstruct point (x 0 :type fixnum)) (defvar *p* (make-point))")
+        self.assertErrorReport(mcp.Report({"content": [{"type": "text", "text": self.inspect("*p*", path="x", set="(error \"in it\")").text}], "isError": True}), "SIMPLE-ERROR")
+        self.assertValue(self.s.call("evaluate-in-frame", frame=0, code="(+ 1 1)"), "2")
+        reply = self.inspect("*p*", path="x", set=":no-fixnum")
+        self.assertTrue(reply.is_error)
+        self.assertIn("[ERROR] TYPE-ERROR", reply.text)
+        for code, path in (("'car", "name"), ("(find-package :cl)", "car"), ("1", "[0]"), ("*p*", "nowhere"), ("*p*", None)):
+            reply = self.inspect(code, set="1", **({"path": path} if path else {}))
+            self.assertTrue(reply.is_error, reply.text)
+            self.assertIn("Nothing was set.", reply.text)
+        self.assertEvaluates("*p*", "#S(POINT :X 0)")
+
+
+if __name__ == "__main__":
+    mcp.main()

@@ -1,0 +1,348 @@
+"""What is measured and watched: time-execution, profile-code, allocation-profile, profile-functions, trace-functions, memory-report.
+That the session is none the worse for it: errors can be entered, copies are made, time limits interrupt, nothing goes on afterwards."""
+
+import re
+
+import mcp
+
+FIB = "(defun fib (n) (if (< n 2) n (+ (fib (- n 1)) (fib (- n 2)))))"
+
+
+class Measuring(mcp.TestCase):
+    def assertAtRest(self):
+        """No timer rings, nothing is sampled, no thread is left, and the session can be copied."""
+        self.assertEvaluates("(list sb-sprof::*profiling* (length (sb-thread:list-all-threads)))", "(NIL 1)")
+        self.assertEvaluates('(values (with-open-file (s "/proc/self/timers" :if-does-not-exist nil) (if s (read-line s nil :none) :none)))', ":NONE")
+        self.assertFalse(self.s.call("checkpoint-session", name="rest").is_error)
+
+    def report(self, reply):
+        return mcp.Report({"content": [{"type": "text", "text": reply.text}], "isError": reply.is_error})
+
+
+class Timing(Measuring):
+    def test_every_run_evaluates_every_form(self):
+        reply = self.s.call("time-execution", code="(defvar *n* 0) (incf *n*) (list *n*)", runs=7)
+        self.assertRegex(reply.text, r"(?s)^Timing: 7 runs\n.*Result:\n=> \(7\)$")
+        self.assertEvaluates("*n*", "7")
+
+    def test_times_are_those_of_the_code(self):
+        text = self.s.call("time-execution", code="(sleep 0.05)").text
+        self.assertGreaterEqual(float(re.search(r"real time +([\d.]+) ms", text).group(1)), 50)
+        self.assertLess(float(re.search(r"run time +([\d.]+) ms", text).group(1)), 50)
+        text = self.s.call("time-execution", code="(defvar *a*) (setf *a* (make-array 1000000)) nil").text
+        self.assertGreaterEqual(int(re.search(r"consed +([\d,]+) bytes", text).group(1).replace(",", "")), 8000000)
+        text = self.s.call("time-execution", code="(progn (sleep 0.02) (values))", runs=3).text
+        median, lower, upper, least, most = (float(n) for n in re.findall(r"([\d.]+) ms", re.search("real time.*", text).group(0)))
+        self.assertTrue(20 <= least <= lower <= median <= upper <= most, text)
+
+    def test_an_error_can_be_entered_and_gone_on_from(self):
+        self.s.evaluate("(defun weigh (x) (if (eql x 3) (error \"cannot weigh ~a\" x) x))")
+        self.assertErrorReport(self.report(self.s.call("time-execution", code="(list (weigh 3) :done)", runs=3)), "SIMPLE-ERROR")
+        self.assertIn("cannot weigh 3", self.s.call("describe-last-error").text)
+        self.assertValue(self.s.call("invoke-restart", restart="RETRY", code="(defun weigh (x) (* 10 x))"), "(30 :DONE)")
+
+    def test_a_time_limit_stops_the_runs_and_they_can_go_on(self):
+        self.assertErrorReport(self.report(self.s.call("time-execution", code="(defvar *i* 0) (incf *i*) (sleep 0.05) *i*", runs=1000, timeout=0.4)), "TIMEOUT")
+        self.assertEvaluates("(< 0 *i* 1000)", "T")
+
+    def test_the_time_of_an_evaluation_that_went_on_is_a_time(self):
+        self.s.evaluate("(list (car 1))", **{"capture-time": True})
+        text = self.s.call("invoke-restart", restart="RETRY", code="(defun f ())").text
+        for number in re.findall(r"([\d,]+) ms real", text):
+            self.assertLess(int(number.replace(",", "")), 100000)
+
+
+class Sampling(Measuring):
+    def profile(self, code, **named):
+        return self.s.call("profile-code", code=code, **{name.replace("_", "-"): value for name, value in named.items()})
+
+    def share(self, text, function):
+        """self and total of a function."""
+        numbers = re.search(r"(?m)^ *(\d+) +[\d.]+ %% +(\d+) +[\d.]+ %%  %s$" % re.escape(function), text)
+        self.assertIsNotNone(numbers, text)
+        return int(numbers.group(1)), int(numbers.group(2))
+
+    def samples(self, text):
+        return int(re.match(r"Profile: (\d+) sample", text).group(1))
+
+    def test_the_function_that_works_is_found_and_the_agent_is_not(self):
+        self.s.evaluate(FIB + "(defun work () (values (fib 34)))")
+        for mode in ("cpu", "time"):
+            with self.subTest(mode):
+                text = self.profile("(work)", mode=mode, sample_interval=0.002).text
+                self.assertGreater(self.samples(text), 3)
+                own, total = self.share(text, "FIB")
+                self.assertEqual(self.samples(text), total)
+                self.assertGreater(own, 0)
+                for name in ("CL-MCP-AGENT", "SERVE", "EVALUATE-FORM", "SIMPLE-EVAL", "call_into_lisp"):
+                    self.assertNotIn(name, text)
+        self.assertAtRest()
+
+    def test_deep_stacks_are_seen_from_both_ends(self):
+        self.s.evaluate(FIB + "(defun deep (n) (if (zerop n) (fib 32) (1+ (deep (1- n)))))")
+        text = self.profile("(deep 100)", sample_interval=0.002).text
+        self.assertGreater(self.samples(text), 0)
+        self.assertGreater(self.share(text, "DEEP")[1], 0)
+        text = self.profile("(deep 5000)", sample_interval=0.002).text
+        self.assertGreater(self.samples(text), 0)
+
+    def test_waiting_is_seen_in_real_time_only(self):
+        self.assertGreater(self.samples(self.profile("(sleep 0.1)", mode="time", sample_interval=0.005).text), 5)
+        self.assertLess(self.samples(self.profile("(sleep 0.1)", mode="cpu", sample_interval=0.005).text), 3)
+
+    def test_allocation_is_where_it_happens(self):
+        self.s.evaluate("(defun conses (n) (let ((l nil)) (dotimes (i n l) (push i l)))) (defun both () (list (length (conses 500000))))")
+        reply = self.s.call("allocation-profile", code="(both)")
+        self.assertEqual(self.share(reply.text, "CONSES")[1], self.samples(reply.text))
+        self.assertGreater(self.samples(reply.text), 100)
+        self.assertIn("\n=> (500000)", reply.text)
+        self.assertAtRest()
+
+    def test_an_error_while_sampling_can_be_entered_and_leaves_nothing_behind(self):
+        for mode in ("cpu", "time", "alloc"):
+            with self.subTest(mode):
+                self.s.evaluate(FIB + "(defun half (x) (let ((h (/ x 2))) (fib 25) (list (car h))))")
+                report = self.assertErrorReport(self.report(self.profile("(list (half 8))", mode=mode)), "TYPE-ERROR")
+                self.assertIn("(HALF 8)", report.text)
+                self.assertValue(self.s.call("evaluate-in-frame", frame=0, code="(list x (length (sb-thread:list-all-threads)) sb-sprof::*profiling*)"), "(8 1 NIL)")
+                self.assertAtRest()
+                self.assertFails("(list (half 8))", "TYPE-ERROR")
+                self.assertErrorReport(self.report(self.profile("(list (half 8))", mode=mode)), "TYPE-ERROR")
+                self.assertValue(self.s.call("invoke-restart", restart="RETRY", code="(defun half (x) (/ x 2))"), "(4)")
+                self.assertAtRest()
+
+    def test_time_limits_interrupt_and_the_work_goes_on(self):
+        self.s.evaluate(FIB)
+        for mode in ("cpu", "time", "alloc"):
+            with self.subTest(mode):
+                self.assertErrorReport(self.report(self.profile("(progn (print 1) (loop repeat 40 do (sleep 0.02)) :done)", mode=mode, timeout=0.3)), "TIMEOUT")
+                self.assertAtRest()
+                self.assertValue(self.s.call("invoke-restart", restart="CONTINUE"), ":DONE")
+                self.assertAtRest()
+
+    def test_a_death_while_sampling_costs_that_evaluation_only(self):
+        self.s.evaluate("(defvar *x* 1)")
+        report = self.report(self.profile("(list (sb-ext:exit :code 3 :abort t))", mode="time"))
+        self.assertErrorReport(report, "PROCESS-EXITED")
+        self.assertEvaluates("*x*", "1")
+        self.assertAtRest()
+
+    def test_a_profiler_of_the_programs_own_is_left_alone(self):
+        self.s.evaluate("(sb-sprof:start-profiling :mode :cpu)")
+        reply = self.profile("(+ 1 2)")
+        self.assertTrue(reply.is_error)
+        self.assertIn("own profiler", reply.text)
+        self.assertEvaluates("(list sb-sprof::*profiling*)", "(:CPU)")
+        self.s.evaluate("(sb-sprof:stop-profiling)")
+        self.assertFalse(self.profile("(+ 1 2)").is_error)
+
+    def test_other_threads_are_sampled_too(self):
+        self.s.evaluate(FIB)
+        text = self.profile("(sb-thread:join-thread (sb-thread:make-thread (lambda () (fib 34))))", sample_interval=0.002).text
+        self.assertGreater(self.share(text, "FIB")[1], 0)
+        self.assertAtRest()
+
+
+class Tracing(Measuring):
+    def trace(self, action, *functions, **named):
+        return self.s.call("trace-functions", action=action, **(dict(named, functions=list(functions)) if functions else named)).text
+
+    def lines(self, **named):
+        return self.trace("report", **named).split("\n")[1:]
+
+    def test_output_and_trace_do_not_mix(self):
+        self.s.evaluate("(defun say (x) (format t \"~a~%\" x) (values x 2))")
+        self.trace("start", "say")
+        report = self.s.evaluate("(say :hello)")
+        self.assertEqual("HELLO", report.stdout)
+        self.assertEqual(["0: (SAY :HELLO)", "0: SAY => :HELLO, 2"], self.lines())
+
+    def test_every_way_out_is_shown(self):
+        self.s.evaluate("""(defun thrower () (throw 'out 1)) (defun failer () (error "no")) (defun nothing () (values))
+            (defun handled () (handler-case (failer) (error () :caught))) (defun returner () (block nil (mapc (lambda (x) (return x)) '(1))))""")
+        self.trace("start", "thrower", "failer", "nothing", "handled")
+        self.s.evaluate("(catch 'out (thrower)) (nothing) (handled)")
+        self.assertFails("(failer)", "SIMPLE-ERROR")
+        self.assertEqual(["0: (THROWER)", "0: THROWER was left without returning", "0: (NOTHING)", "0: NOTHING => no values", "0: (HANDLED)", "  1: (FAILER)",
+                          "  1: FAILER was left without returning; signalled: SIMPLE-ERROR", "0: HANDLED => :CAUGHT", "0: (FAILER)",
+                          "0: FAILER was left without returning; signalled: SIMPLE-ERROR"], self.lines())
+
+    def test_an_error_in_a_traced_function_has_its_frames_and_can_be_resumed(self):
+        self.s.evaluate("(defun inner (x) (list (car x))) (defun outer (x) (list (inner x)))")
+        plain = self.assertFails("(outer 5)", "TYPE-ERROR").frames
+        self.trace("start", "inner", "outer")
+        self.assertEqual(plain, self.assertFails("(outer 5)", "TYPE-ERROR").frames)
+        self.assertValue(self.s.call("evaluate-in-frame", frame=0, code="x"), "5")
+        self.assertValue(self.s.call("invoke-restart", restart="RETRY", code="(defun inner (x) x)"), "(5)")
+
+    def test_arguments_are_recorded_as_they_were(self):
+        self.s.evaluate("(defun spoil (l) (setf (car l) :spoilt) l)")
+        self.trace("start", "spoil")
+        self.s.evaluate("(spoil (list 1 2))")
+        self.assertEqual(["0: (SPOIL (1 2))", "0: SPOIL => (:SPOILT 2)"], self.lines())
+
+    def test_texts_that_fail_or_never_end_do_not_reach_the_program(self):
+        self.s.evaluate("""(defclass bad () ()) (defmethod print-object ((o bad) s) (error "no text"))
+            (defun take (x) (declare (ignore x)) :taken) (defvar *seen* nil)""")
+        self.trace("start", "take")
+        self.assertEvaluates("(handler-bind ((error (lambda (c) (push c *seen*)))) (handler-case (take (make-instance 'bad)) (error () :wrong)))", ":TAKEN")
+        self.assertEvaluates("*seen*", "NIL")
+        self.assertEqual(["0: (TAKE #<error printing the object: SIMPLE-ERROR>)", "0: TAKE => :TAKEN"], self.lines())
+        self.assertLess(max(len(line) for line in (self.s.evaluate("(take (make-list 100000 :initial-element (make-string 1000)))"), self.lines())[1]), 400)
+
+    def test_a_redefinition_keeps_the_trace(self):
+        self.s.evaluate("(defun f (x) x) (defgeneric g (x)) (defmethod g ((x integer)) x)")
+        self.trace("start", "f", "g", "(setf f)")
+        self.s.evaluate("(defun f (x) (* 2 x)) (defmethod g ((x integer)) (* 3 x))")
+        self.assertEvaluates("(list (f 1) (g 1))", "(2 3)")
+        self.assertEqual(["0: (F 1)", "0: F => 2", "0: (G 1)", "0: G => 3"], self.lines())
+        self.trace("stop")
+        self.assertEvaluates("(list (f 1) (g 1))", "(2 3)")
+        self.assertEqual(4, len(self.lines()))
+
+    def test_a_function_that_is_gone_is_traced_no_more(self):
+        self.s.evaluate("(defun f (x) x)")
+        self.trace("start", "f")
+        self.s.evaluate("(fmakunbound 'f)")
+        self.assertIn("Functions that are traced: 0", self.trace("list"))
+        self.assertNotIn("ERROR", self.trace("stop"))
+
+    def test_the_agent_is_never_traced(self):
+        names = ["car", "cdr", "format", "read", "prin1", "write", "print-object", "eval", "gethash", "funcall", "apply", "make-instance", "length", "values-list",
+                 "find-symbol", "symbol-name", "error", "signal", "compute-restarts", "write-string", "make-hash-table"]
+        text = self.trace("start", *names)
+        self.assertIn("Of standard functions", text)
+        self.assertEvaluates("(+ 1 2)", "3")
+        self.assertFails("(no-such-function 1)", "UNDEFINED-FUNCTION")
+        for tool in ("list-definitions", "get-backtrace", "describe-last-error", "session-info"):
+            self.assertFalse(self.s.call(tool).is_error)
+        self.s.call("inspect-object", code="(list 1 2)")
+        self.assertEqual([], [line for line in self.lines() if not re.search(r"\((ERROR|SIGNAL|COMPUTE-RESTARTS)\b|(ERROR|SIGNAL|RESTARTS) (=>|was)", line)])
+        self.s.evaluate("(defun f (l) (declare (notinline car)) (car l))")
+        self.trace("clear")
+        self.assertEvaluates("(f '(1))", "1")
+        self.assertEqual(["0: (CAR (1))", "0: CAR => 1"], self.lines())
+        self.assertIn("No longer traced", self.trace("stop"))
+
+    def test_traced_functions_that_the_texts_of_the_trace_call_do_not_recurse(self):
+        self.s.evaluate("""(defclass thing () ()) (defun name-of (x) (declare (ignore x)) "Thing")
+            (defmethod print-object ((o thing) s) (write-string (name-of o) s))""")
+        self.trace("start", "name-of")
+        self.assertEvaluates("(name-of (make-instance 'thing))", '"Thing"')
+        self.assertEqual(["0: (NAME-OF Thing)", '0: NAME-OF => "Thing"'], self.lines())
+
+    def test_only_the_last_records_are_kept(self):
+        self.s.evaluate("(defun f (x) x)")
+        self.trace("start", "f")
+        self.s.evaluate("(dotimes (i 3000) (f i))")
+        text = self.trace("report", limit=2)
+        self.assertEqual("Trace: the last 2 of 6,000 records, of which 2,000 are kept\n0: (F 2999)\n0: F => 2999", text)
+        text = self.trace("report", limit=2000)
+        self.assertIn("\n0: (F 2000)\n", text)
+        self.assertNotIn("(F 1999)", text)
+
+    def test_deep_recursion_is_traced_to_its_end(self):
+        self.s.evaluate("(defun down (n) (if (zerop n) 0 (1+ (down (1- n)))))")
+        self.trace("start", "down")
+        self.assertEvaluates("(down 500)", "500")
+        text = self.trace("report", limit=2000)
+        self.assertIn(" 500: (DOWN 0)\n", text)
+        report = self.assertFails("(down -1)")
+        self.assertIn("STACK", report.error_type)
+        self.assertOperational()
+
+    def test_calls_in_threads_say_which(self):
+        self.s.evaluate("(defun f (x) x)")
+        self.trace("start", "f")
+        self.s.evaluate("(sb-thread:join-thread (sb-thread:make-thread (lambda () (f 1)) :name \"worker\"))")
+        self.assertEqual(["0: [worker] (F 1)", "0: [worker] F => 1"], self.lines())
+
+    def test_a_roll_back_takes_trace_and_records_with_it(self):
+        self.s.evaluate("(defun f (x) x)")
+        self.s.call("checkpoint-session", name="before")
+        self.trace("start", "f")
+        self.s.evaluate("(f 1)")
+        self.s.call("rollback-session", to="before")
+        self.assertIn("Functions that are traced: 0", self.trace("list"))
+        self.assertEqual("No calls were recorded.", self.trace("report"))
+
+    def test_a_death_does_not_take_the_trace(self):
+        self.s.evaluate("(defun f (x) x)")
+        self.trace("start", "f")
+        self.s.evaluate("(f 1)")
+        self.s.evaluate("(sb-ext:exit :abort t)")
+        self.s.evaluate("(f 2)")
+        self.assertEqual(["0: (F 1)", "0: F => 1", "0: (F 2)", "0: F => 2"], self.lines())
+
+    def test_looking_at_the_trace_changes_no_record_of_the_session(self):
+        self.s.evaluate("(defun f (x) x)")
+        self.trace("start", "f")
+        self.assertFails("(car 5)", "TYPE-ERROR")
+        before = [self.s.call(tool).text for tool in ("describe-last-error", "session-history")]
+        self.trace("report")
+        self.trace("list")
+        self.s.call("profile-functions", action="report")
+        self.s.call("profile-functions", action="status")
+        self.s.call("memory-report", **{"gc-first": True})
+        self.assertEqual(before, [self.s.call(tool).text for tool in ("describe-last-error", "session-history")])
+
+
+class Counting(Measuring):
+    def counts(self):
+        """{function: (self ms, total ms, calls, bytes)}"""
+        text = self.s.call("profile-functions", action="report").text
+        return {name: (float(own.replace(",", "")), float(total.replace(",", "")), int(calls.replace(",", "")), int(size.replace(",", "")))
+                for own, total, calls, size, name in re.findall(r"(?m)^ *([\d,.]+) +([\d,.]+) +([\d,]+) +([\d,]+)  (.+)$", text)}
+
+    def test_calls_time_and_bytes(self):
+        self.s.evaluate(FIB + "(defun wait () (sleep 0.02)) (defun make () (make-array 100000)) (defun all () (wait) (make) (fib 10) nil)")
+        self.s.call("profile-functions", action="start", functions=["fib", "wait", "make", "all"])
+        self.s.evaluate("(dotimes (i 3) (all))")
+        counts = self.counts()
+        self.assertEqual({"FIB": 531, "WAIT": 3, "MAKE": 3, "ALL": 3}, {name: entry[2] for name, entry in counts.items()})
+        self.assertGreaterEqual(counts["WAIT"][0], 60)
+        self.assertGreaterEqual(counts["ALL"][1], 60)
+        self.assertLess(counts["ALL"][0], counts["WAIT"][0])
+        self.assertGreaterEqual(counts["MAKE"][3], 2400000)
+        self.assertLess(counts["ALL"][3], 1000000)
+
+    def test_what_is_left_by_an_error_is_counted_once(self):
+        self.s.evaluate("(defun fails () (error \"no\")) (defun outer () (fails))")
+        self.s.call("profile-functions", action="start", functions=["fails", "outer"])
+        self.assertFails("(outer)", "SIMPLE-ERROR")
+        self.s.evaluate("(ignore-errors (outer))")
+        self.assertEqual({"FAILS": 2, "OUTER": 2}, {name: entry[2] for name, entry in self.counts().items()})
+
+    def test_standard_functions_can_be_counted_and_traced_at_once(self):
+        self.s.call("profile-functions", action="start", functions=["sort", "list-length"])
+        self.s.call("trace-functions", action="start", functions=["list-length"])
+        self.s.evaluate("(defun f (l) (list-length l))")
+        self.assertEvaluates("(f '(1 2))", "2")
+        self.assertEqual(1, self.counts()["LIST-LENGTH"][2])
+        self.s.call("trace-functions", action="stop")
+        self.assertEvaluates("(f '(1 2))", "2")
+        self.assertEqual(2, self.counts()["LIST-LENGTH"][2])
+        self.s.call("profile-functions", action="stop")
+        self.assertEvaluates("(f '(1 2))", "2")
+        self.assertEqual(2, self.counts()["LIST-LENGTH"][2])
+
+
+class Memory(Measuring):
+    def test_objects_are_counted_by_type(self):
+        self.s.evaluate("(defstruct thing a) (defvar *things* (loop repeat 12345 collect (make-thing)))")
+        text = self.s.call("memory-report", **{"gc-first": True}).text
+        self.assertRegex(text, r"(?m)^ +[\d,]+ +12,345  THING$")
+        self.s.evaluate("(setf *things* nil * nil ** nil *** nil / nil // nil /// nil)")
+        self.s.evaluate("1")
+        text = self.s.call("memory-report", **{"gc-first": True}).text
+        self.assertNotIn("12,345  THING", text)
+
+    def test_a_full_heap_is_looked_at_without_harm(self):
+        self.s.evaluate("(defvar *l* (make-list 5000000))", timeout=60)
+        text = self.s.call("memory-report").text
+        self.assertRegex(text, r"(?m)^ +[\d,]+ +5,0\d\d,\d\d\d  CONS$")
+        self.assertOperational()
+
+
+if __name__ == "__main__":
+    mcp.main()
