@@ -46,6 +46,11 @@ void samples_add_all(struct samples *s, const struct samples *other)
         samples_add(s, other->values[i]);
 }
 
+double samples_last(const struct samples *s)
+{
+    return s->values[s->count - 1];
+}
+
 static int compare(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;

@@ -22,6 +22,9 @@ void samples_clear(struct samples *s);
 void samples_add(struct samples *s, double value);
 void samples_add_all(struct samples *s, const struct samples *other);
 
+/* samples_last(s): the one added last, of at least one and before any quantile was asked for. */
+double samples_last(const struct samples *s);
+
 /* samples_quantile(s, part): the value that ${part} of them do not exceed; 0 of none. Sorts them. */
 double samples_quantile(struct samples *s, double part);
 

@@ -36,6 +36,14 @@ bool memory_read(pid_t pid, struct memory *m)
                     (double *const[]){&m->page_tables_mib});
 }
 
+void memory_sum(struct memory *to, const struct memory *m)
+{
+    to->rss_mib += m->rss_mib;
+    to->pss_mib += m->pss_mib;
+    to->private_dirty_mib += m->private_dirty_mib;
+    to->page_tables_mib += m->page_tables_mib;
+}
+
 static bool has_name(pid_t pid, const char *name)
 {
     char path[64], comm[32] = "";

@@ -18,6 +18,9 @@ struct memory {
 /* memory_read(pid, m): false if the process is gone or not ours to look at. */
 bool memory_read(pid_t pid, struct memory *m);
 
+/* memory_sum(to, m): add ${m} to ${to}. */
+void memory_sum(struct memory *to, const struct memory *m);
+
 /* memory_children(pid, name, out, capacity): the children of ${pid} whose command is ${name}, oldest first;
  * returns how many. */
 size_t memory_children(pid_t pid, const char *name, pid_t *out, size_t capacity);

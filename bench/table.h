@@ -6,9 +6,12 @@
 
 #include <stddef.h>
 
+#include "base/strbuf.h"
+
 enum target_kind {
     TARGET_NONE,
-    TARGET_MOST_TIMES_BARE,
+    TARGET_MOST_TIMES,      /* times what it is compared with */
+    TARGET_MOST_TIMES_BEST, /* the same, of the two bests: where a difference is to be none */
     TARGET_MOST_MS,
     TARGET_LEAST_PER_SECOND,
     TARGET_MOST_MIB
@@ -23,24 +26,32 @@ struct target {
 struct row {
     const char *name;
     double p50_ms, p99_ms, best_ms; /* best: the p50 of the quietest round */
-    double per_second;
-    double bare; /* the bare Lisp's p50 in ms, or its calls a second */
-    double bare_best_ms;
+    double per_second, best_per_second;
+    double other, other_best; /* of what it is compared with: its p50 in ms, or its calls a second */
     double ratio;
     double mib;
     struct target target;
 };
 
 struct table {
+    const char *other; /* the name of what the rows are compared with */
     size_t targets, met;
+    struct strbuf missed; /* a line for each */
 };
 
-/* table_times/rates/sizes(title): a headline over the columns that rows of that kind fill. */
-void table_times(const char *title);
-void table_rates(const char *title);
-void table_sizes(const char *title);
+/* table_times/rates/sizes(t, title, other): a headline over the columns that rows of that kind fill; ${other}
+ * names what they are compared with, or is NULL. */
+void table_times(struct table *t, const char *title, const char *other);
+void table_rates(struct table *t, const char *title, const char *other);
+void table_sizes(struct table *t, const char *title);
 
-/* table_add(t, row): print ${row}; counts its target. */
+/* table_add(t, row): print ${row}; counts its target. table_add_time/size(...): a row of one figure, with a
+ * target if ${most} is not 0. */
 void table_add(struct table *t, const struct row *row);
+void table_add_time(struct table *t, const char *name, double ms, double most);
+void table_add_size(struct table *t, const char *name, double mib, double most);
+
+/* table_finish(t): print how many targets were met, and which were not. */
+void table_finish(struct table *t);
 
 #endif
