@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/strbuf.h"
 #include "tools/registry.h"
@@ -192,8 +191,6 @@ static bool add_tool(struct strbuf *out, const struct tool *tool, const char *ex
     snprintf(path, sizeof path, "%.3900s/%s.json", examples, tool->name);
     json_error_t fault;
     json_t *data = json_load_file(path, 0, &fault);
-    if (data == NULL && access(path, F_OK) != 0)
-        return true;
     if (data == NULL)
         return err_set(err, ERR_INVALID, "%s: %s", path, fault.text);
     add_example(out, tool->name, data);
