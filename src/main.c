@@ -17,7 +17,7 @@
 #include "base/memory.h"
 #include "http/server.h"
 #include "lisp/core.h"
-#include "lisp/zygote.h"
+#include "lisp/zygotes.h"
 #include "mcp/connection.h"
 #include "mcp/transport_stdio.h"
 #include "options.h"
@@ -30,7 +30,7 @@ struct server {
     uv_loop_t *loop;
     struct children *children;
     struct guardian *guardian;
-    struct zygote *zygote;
+    struct zygotes *zygotes;
     struct session_host *host;
     struct toolboxes *toolboxes;
     struct connection *connection;     /* NULL: standard input and output are nobody's */
@@ -100,7 +100,7 @@ static void on_idle(void *arg)
 
 static void on_handshake(void *arg)
 {
-    zygote_warm(((struct server *)arg)->zygote);
+    zygotes_warm(((struct server *)arg)->zygotes);
 }
 
 static void on_broken(void *arg)
@@ -188,14 +188,16 @@ static bool begin_http(struct server *server, const struct options *options, str
 
 static bool begin(struct server *server, const struct options *options, const struct zygote_options *zygote_options, struct err *err)
 {
-    server->zygote = zygote_new(server->loop, server->children, zygote_options);
-    server->host = session_host_new(&(struct session_host_options){.loop = server->loop, .zygote = server->zygote, .limits = &options->limits});
+    server->zygotes = zygotes_new(server->loop, server->children, zygote_options);
+    server->host = session_host_new(&(struct session_host_options){.loop = server->loop, .zygotes = server->zygotes, .limits = &options->limits, .most_sessions = options->most_sessions, .most_processes = options->most_processes});
     server->toolboxes = toolboxes_new(&(struct toolboxes_options){
         .loop = server->loop,
         .host = server->host,
-        .zygote = server->zygote,
+        .zygotes = server->zygotes,
         .state_directory = options->state_directory,
         .is_persistent = options->is_persistent,
+        .most_sessions = options->principal_sessions,
+        .most_processes = options->principal_processes,
     });
     bool has_http = options->http_addresses[0] != NULL;
     if (has_http && !begin_http(server, options, err))
@@ -224,7 +226,7 @@ static void end(struct server *server)
     connection_free(server->connection);
     toolboxes_free(server->toolboxes);
     session_host_free(server->host);
-    zygote_free(server->zygote);
+    zygotes_free(server->zygotes);
     guardian_free(server->guardian);
     children_free(server->children);
     for (size_t i = 0; i < 3; i++)

@@ -3,6 +3,7 @@
  */
 #include "options.h"
 
+#include <errno.h>
 #include <getopt.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -16,7 +17,7 @@
 #include "base/memory.h"
 #include "tools/registry.h"
 
-enum option_key { KEY_STDIO = 1, KEY_HTTP, KEY_TOKEN_FILE, KEY_ALLOW_HOST, KEY_ALLOW_ORIGIN, KEY_CORS_ORIGIN, KEY_TLS_CERT, KEY_TLS_KEY, KEY_LISP, KEY_USERINIT, KEY_NO_USERINIT, KEY_LOAD, KEY_PRELOAD, KEY_DIRECTORY, KEY_TOOLS, KEY_STRUCTURED, KEY_LOG_LEVEL, KEY_STATE_DIR, KEY_PERSIST, KEY_CHECKPOINTS, KEY_BUILD_CORE, KEY_HELP, KEY_VERSION, KEY_LIMITS = 1000 };
+enum option_key { KEY_STDIO = 1, KEY_HTTP, KEY_TOKEN_FILE, KEY_ALLOW_HOST, KEY_ALLOW_ORIGIN, KEY_CORS_ORIGIN, KEY_TLS_CERT, KEY_TLS_KEY, KEY_LISP, KEY_USERINIT, KEY_NO_USERINIT, KEY_LOAD, KEY_PRELOAD, KEY_DIRECTORY, KEY_TOOLS, KEY_STRUCTURED, KEY_LOG_LEVEL, KEY_STATE_DIR, KEY_PERSIST, KEY_CHECKPOINTS, KEY_MAX_SESSIONS, KEY_MAX_PROCESSES, KEY_PRINCIPAL_SESSIONS, KEY_PRINCIPAL_PROCESSES, KEY_BUILD_CORE, KEY_HELP, KEY_VERSION, KEY_LIMITS = 1000 };
 
 static const struct {
     enum option_key key;
@@ -42,11 +43,16 @@ static const struct {
     {KEY_STATE_DIR, "state-dir", "DIR", "Where sessions are saved; default: ~/.local/state/cl-mcp-server"},
     {KEY_PERSIST, "persist", NULL, "Save every session at the end; bring saved sessions back when first used"},
     {KEY_CHECKPOINTS, "checkpoints", "on|off", "Keep the state after each evaluation, to return to; default: on"},
+    {KEY_MAX_SESSIONS, "max-sessions", "N", "At most so many sessions; default: 20000"},
+    {KEY_MAX_PROCESSES, "max-processes", "N", "At most so many Lisp processes, kept states included; default: no bound of ours"},
+    {KEY_PRINCIPAL_SESSIONS, "principal-sessions", "N", "At most so many sessions for each name of the token file"},
+    {KEY_PRINCIPAL_PROCESSES, "principal-processes", "N", "At most so many Lisp processes for each name of the token file"},
     {KEY_BUILD_CORE, "build-core", "DIR", "Build the image of the Lisp in DIR and exit"},
     {KEY_HELP, "help", NULL, "Show this text"},
     {KEY_VERSION, "version", NULL, "Show the version"},
 };
 
+#define MOST_COUNT 1000000
 #define TABLE_COUNT (sizeof table / sizeof table[0])
 
 static void show_help(void)
@@ -91,6 +97,19 @@ static bool set_limit(struct options *o, enum limit limit, const char *text)
         return true;
     fprintf(stderr, "cl-mcp-server: %s\n", err.message);
     return false;
+}
+
+static bool set_count(size_t *out, const char *option, const char *text)
+{
+    char *end;
+    errno = 0;
+    long value = strtol(text, &end, 10);
+    if (end == text || *end != '\0' || errno != 0 || value < 1 || value > MOST_COUNT) {
+        fprintf(stderr, "cl-mcp-server: --%s wants a number from 1 to %d, not '%s'\n", option, MOST_COUNT, text);
+        return false;
+    }
+    *out = (size_t)value;
+    return true;
 }
 
 static bool set_listing(struct options *o, const char *spec)
@@ -175,6 +194,14 @@ static bool take(struct options *o, int key, const char *argument, bool *is_init
         }
         o->limits.value[LIMIT_CHECKPOINTS] = strcmp(argument, "on") == 0 ? limit_definition(LIMIT_CHECKPOINTS)->initial : 0;
         return true;
+    case KEY_MAX_SESSIONS:
+        return set_count(&o->most_sessions, "max-sessions", argument);
+    case KEY_MAX_PROCESSES:
+        return set_count(&o->most_processes, "max-processes", argument);
+    case KEY_PRINCIPAL_SESSIONS:
+        return set_count(&o->principal_sessions, "principal-sessions", argument);
+    case KEY_PRINCIPAL_PROCESSES:
+        return set_count(&o->principal_processes, "principal-processes", argument);
     case KEY_BUILD_CORE:
         o->build_core = argument;
         return true;

@@ -5,6 +5,7 @@
 #define OPTIONS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "session/limits.h"
 
@@ -29,6 +30,8 @@ struct options {
     bool wants_structured;
     char *state_directory; /* NULL when there is no home */
     bool is_persistent;
+    size_t most_sessions, most_processes;             /* of the server; 0: not said */
+    size_t principal_sessions, principal_processes;   /* of each principal; 0: no bound of its own */
     struct limits limits;
 };
 

@@ -68,6 +68,18 @@ static struct saved_store *open_store(const struct toolboxes_options *options, c
     return saved_store_new(directory, options->loop);
 }
 
+/* Whoever is nobody in particular has the server to himself. */
+static struct sessions *open_sessions(const struct toolboxes_options *options, const char *owner, struct saved_store *store)
+{
+    bool is_principal = owner[0] != '\0';
+    return sessions_new(options->host, &(struct sessions_options){
+                                           .owner = is_principal ? owner : NULL,
+                                           .store = store,
+                                           .most_sessions = is_principal ? options->most_sessions : 0,
+                                           .most_processes = is_principal ? options->most_processes : 0,
+                                       });
+}
+
 struct toolbox *toolboxes_get(struct toolboxes *t, const char *owner)
 {
     struct list *node, *following;
@@ -81,8 +93,8 @@ struct toolbox *toolboxes_get(struct toolboxes *t, const char *owner)
     made->owner = xstrdup(owner);
     made->store = open_store(&t->options, owner);
     made->toolbox = (struct toolbox){
-        .sessions = sessions_new(t->options.host, &(struct sessions_options){.owner = owner[0] == '\0' ? NULL : owner, .store = made->store}),
-        .zygote = t->options.zygote,
+        .sessions = open_sessions(&t->options, owner, made->store),
+        .zygotes = t->options.zygotes,
         .store = made->store,
         .is_persistent = t->options.is_persistent && made->store != NULL,
     };

@@ -6,19 +6,21 @@
 #define TOOLBOXES_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <uv.h>
 
 struct session_host;
 struct toolbox;
 struct toolboxes;
-struct zygote;
+struct zygotes;
 
 struct toolboxes_options {
     uv_loop_t *loop;
     struct session_host *host;   /* borrowed, like the next ones; they outlive the toolboxes */
-    struct zygote *zygote;
+    struct zygotes *zygotes;
     const char *state_directory; /* NULL: nothing can be saved */
     bool is_persistent;
+    size_t most_sessions, most_processes; /* of each principal; 0: as many as the server may have */
 };
 
 struct toolboxes *toolboxes_new(const struct toolboxes_options *options);

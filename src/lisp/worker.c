@@ -15,6 +15,7 @@
 #include "base/check.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/quota.h"
 #include "base/strbuf.h"
 #include "lisp/channel.h"
 #include "wire/frame.h"
@@ -40,6 +41,7 @@ struct outputs {
 struct worker {
     uv_loop_t *loop;
     struct children *children;
+    struct quota *quota; /* it is counted there; NULL: nowhere */
     struct worker_events events;
     enum worker_state state;
     struct channel *channel; /* NULL once closed */
@@ -204,12 +206,13 @@ static void close_all(const int *descriptors, size_t count)
             close(descriptors[i]);
 }
 
-/* ${fd} and ${outputs} are taken. */
-static struct worker *make(uv_loop_t *loop, struct children *children, const struct worker_events *events, int fd, struct outputs *outputs)
+/* ${fd} and ${outputs} are taken; what is counted in ${quota} was taken already. */
+static struct worker *make(uv_loop_t *loop, struct children *children, struct quota *quota, const struct worker_events *events, int fd, struct outputs *outputs)
 {
     struct worker *w = xcalloc(1, sizeof *w);
     w->loop = loop;
     w->children = children;
+    w->quota = quota;
     w->events = *events;
     w->state = WORKER_STARTING;
     w->outputs = outputs;
@@ -220,14 +223,17 @@ static struct worker *make(uv_loop_t *loop, struct children *children, const str
     return w;
 }
 
-struct worker *worker_new(uv_loop_t *loop, struct children *children, const struct worker_events *events,
+struct worker *worker_new(uv_loop_t *loop, struct children *children, struct quota *quota, const struct worker_events *events,
                           struct worker_ends *ends, struct err *err)
 {
+    if (!quota_take(quota, err))
+        return NULL;
     int fds[6] = {-1, -1, -1, -1, -1, -1}; /* both ends of channel, output, error */
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) != 0 || pipe2(fds + 2, O_CLOEXEC) != 0 ||
         pipe2(fds + 4, O_CLOEXEC) != 0) {
         err_set_errno(err, ERR_SYSTEM, errno, "cannot make the descriptors of a Lisp process");
         close_all(fds, 6);
+        quota_give_back(quota);
         return NULL;
     }
     struct outputs *o = xcalloc(1, sizeof *o);
@@ -235,19 +241,22 @@ struct worker *worker_new(uv_loop_t *loop, struct children *children, const stru
     open_pipe(loop, o, WORKER_STDOUT, fds[2]);
     open_pipe(loop, o, WORKER_STDERR, fds[4]);
     *ends = (struct worker_ends){.channel = fds[1], .output = fds[3], .error = fds[5]};
-    return make(loop, children, events, fds[0], o);
+    return make(loop, children, quota, events, fds[0], o);
 }
 
 struct worker *worker_new_copy(struct worker *original, const struct worker_events *events, int *channel, struct err *err)
 {
     int fds[2];
+    if (!quota_take(original->quota, err))
+        return NULL;
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) != 0) {
         err_set_errno(err, ERR_SYSTEM, errno, "cannot make the channel of a copy");
+        quota_give_back(original->quota);
         return NULL;
     }
     *channel = fds[1];
     original->outputs->references++;
-    struct worker *w = make(original->loop, original->children, events, fds[0], original->outputs);
+    struct worker *w = make(original->loop, original->children, original->quota, events, fds[0], original->outputs);
     w->is_pristine = true;
     return w;
 }
@@ -285,6 +294,7 @@ static void destroy(struct worker *w)
     /* Only now: an agent ends by itself when its channel does, and what it had started could no longer be found as its children. */
     channel_free(w->channel);
     outputs_release(w->outputs);
+    quota_give_back(w->quota);
     free(w);
 }
 

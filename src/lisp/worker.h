@@ -13,6 +13,7 @@
 #include "proc/child.h"
 #include "wire/sexp.h"
 
+struct quota;
 struct worker;
 struct strbuf;
 
@@ -46,14 +47,15 @@ struct worker_ends {
 };
 
 /*
- * worker_new(loop, children, events, ends, err):
+ * worker_new(loop, children, quota, events, ends, err):
  * The C side of a process that somebody is about to make.
  *
+ * quota       borrowed, outlives it and its copies: where they are counted; NULL: nowhere
  * ends        given: three descriptors (close-on-exec) to be handed to the process and closed here
  * Returns     given: worker_free() it; NULL with ${err} set
  * States      WORKER_STARTING
  */
-struct worker *worker_new(uv_loop_t *loop, struct children *children, const struct worker_events *events,
+struct worker *worker_new(uv_loop_t *loop, struct children *children, struct quota *quota, const struct worker_events *events,
                           struct worker_ends *ends, struct err *err);
 
 /*

@@ -90,6 +90,12 @@ static void set_deadline(struct zygote *z, int limit_ms)
     uv_timer_start(z->deadline, on_deadline, (uint64_t)limit_ms, 0);
 }
 
+static void tell_rest(const struct zygote *z)
+{
+    if (z->options.on_rest != NULL)
+        z->options.on_rest(z->options.arg);
+}
+
 /* Nobody gets a process now; the next request begins anew. */
 static void fail(struct zygote *z, const char *sentence)
 {
@@ -104,6 +110,7 @@ static void fail(struct zygote *z, const char *sentence)
         list_remove(&r->node);
         r->on_failed(r->arg, &err);
     }
+    tell_rest(z);
 }
 
 static void notice(struct zygote *z, const char *bytes, size_t len)
@@ -164,6 +171,7 @@ static void warm(struct zygote *z)
     }
     z->state = ZYGOTE_READY;
     uv_timer_stop(z->deadline);
+    tell_rest(z);
     serve(z);
 }
 
@@ -395,14 +403,14 @@ static const char *basename_of(const char *path)
 }
 
 /* A Lisp started from this image, with the options that all of ours have. */
-static struct worker *run_image(struct zygote *z, const char *image, const struct worker_events *events, struct err *err)
+static struct worker *run_image(struct zygote *z, int heap_mib, struct quota *quota, const char *image, const struct worker_events *events, struct err *err)
 {
     struct worker_ends ends;
-    struct worker *w = worker_new(z->loop, z->children, events, &ends, err);
+    struct worker *w = worker_new(z->loop, z->children, quota, events, &ends, err);
     if (w == NULL)
         return NULL;
     char heap[16];
-    snprintf(heap, sizeof heap, "%d", z->options.heap_mib);
+    snprintf(heap, sizeof heap, "%d", heap_mib);
     const char *argv[] = {z->lisp_path, "--core", image, "--noinform", "--disable-ldb", "--dynamic-space-size", heap, "--end-runtime-options", "--no-sysinit", "--no-userinit", NULL};
     const char *environment[] = {z->options.environment_mark, NULL};
     struct child_spec spec = {.argv = argv, .environment = environment, .directory = z->options.directory};
@@ -421,9 +429,9 @@ static bool find_lisp(struct zygote *z, struct err *err)
     return z->lisp_path != NULL;
 }
 
-struct worker *zygote_start_image(struct zygote *z, const char *image, const struct worker_events *events, struct err *err)
+struct worker *zygote_start_image(struct zygote *z, int heap_mib, struct quota *quota, const char *image, const struct worker_events *events, struct err *err)
 {
-    return find_lisp(z, err) ? run_image(z, image, events, err) : NULL;
+    return find_lisp(z, err) ? run_image(z, heap_mib, quota, image, events, err) : NULL;
 }
 
 static void spawn(struct zygote *z)
@@ -431,7 +439,7 @@ static void spawn(struct zygote *z)
     struct worker_events events = {.on_ready = on_ready, .on_reply = on_reply, .on_progress = on_progress, .on_output = on_output, .on_gone = on_gone, .arg = z};
     struct err err;
     z->state = ZYGOTE_STARTING;
-    z->worker = run_image(z, z->core, &events, &err);
+    z->worker = run_image(z, z->options.heap_mib, NULL, z->core, &events, &err);
     if (z->worker == NULL)
         fail(z, err.message);
     else
@@ -482,13 +490,15 @@ void zygote_warm(struct zygote *z)
 /* Copy the zygote for whoever waits longest. */
 static void serve(struct zygote *z)
 {
+    if (list_is_empty(&z->waiting))
+        tell_rest(z);
     if (list_is_empty(&z->waiting) || z->state != ZYGOTE_READY)
         return;
     struct zygote_request *r = list_entry(z->waiting.next, struct zygote_request, node);
     list_remove(&r->node);
     struct worker_ends ends;
     struct err err;
-    struct worker *w = worker_new(z->loop, z->children, &r->events, &ends, &err);
+    struct worker *w = worker_new(z->loop, z->children, r->quota, &r->events, &ends, &err);
     if (w == NULL) {
         r->on_failed(r->arg, &err);
         serve(z);
@@ -518,17 +528,14 @@ void zygote_fork_cancel(struct zygote_request *request)
     list_remove(&request->node);
 }
 
-void zygote_set_heap(struct zygote *z, int mib)
+bool zygote_is_idle(const struct zygote *z)
 {
-    if (z->options.heap_mib == mib)
-        return;
-    z->options.heap_mib = mib;
-    if (z->state == ZYGOTE_ABSENT || z->state == ZYGOTE_BUILDING)
-        return;
-    uv_timer_stop(z->deadline);
-    worker_free(z->worker);
-    z->worker = NULL;
-    begin_anew(z);
+    return list_is_empty(&z->waiting) && (z->state == ZYGOTE_READY || z->state == ZYGOTE_ABSENT);
+}
+
+bool zygote_is_building(const struct zygote *z)
+{
+    return z->state == ZYGOTE_BUILDING;
 }
 
 const char *zygote_notices(const struct zygote *z)

@@ -14,6 +14,7 @@
 #include "base/list.h"
 #include "lisp/worker.h"
 
+struct quota;
 struct strbuf;
 struct zygote;
 
@@ -25,11 +26,15 @@ struct zygote_options {
     const char *directory;        /* where the Lisps work; NULL: ours */
     const char *environment_mark; /* NAME=VALUE; may be NULL */
     int heap_mib;                 /* --dynamic-space-size */
+    void (*on_rest)(void *arg);   /* it has come up, or given up, or the last request was served; the zygote must not be freed in it; may be NULL */
+    void *arg;
 };
 
 /* Somebody who wants a session process; lives in the asker's memory. */
 struct zygote_request {
     struct list node; /* private */
+    int heap_mib;     /* for zygotes_fork() */
+    struct quota *quota; /* borrowed: where the process is counted; NULL: nowhere */
     struct worker_events events;
     /* A worker in state WORKER_STARTING: its on_ready or on_gone comes next. Given. */
     void (*on_worker)(void *arg, struct worker *worker);
@@ -55,12 +60,14 @@ void zygote_fork(struct zygote *z, struct zygote_request *request);
 void zygote_fork_cancel(struct zygote_request *request);
 
 /*
- * zygote_start_image(z, image, events, err):
- * Start a Lisp from an image that a session was saved to, beside the zygote and with the same program and options.
+ * zygote_start_image(z, heap_mib, quota, image, events, err):
+ * Start a Lisp from an image that a session was saved to, beside the zygote and with the same program and options, but for the
+ * heap size.
  *
+ * quota       borrowed: where the process is counted; NULL: nowhere
  * Returns     given, WORKER_STARTING; it must be sent configure (zygote_configure_request) before anything else. NULL with ${err} set
  */
-struct worker *zygote_start_image(struct zygote *z, const char *image, const struct worker_events *events, struct err *err);
+struct worker *zygote_start_image(struct zygote *z, int heap_mib, struct quota *quota, const char *image, const struct worker_events *events, struct err *err);
 
 /* zygote_configure_request(z, out): append the request that tells a Lisp where it is. */
 void zygote_configure_request(const struct zygote *z, struct strbuf *out);
@@ -68,8 +75,11 @@ void zygote_configure_request(const struct zygote *z, struct strbuf *out);
 /* zygote_disown(z, worker): a worker that came from here has said hello, or is about to be freed; in that case its process, if it is being made still, will be ended. */
 void zygote_disown(struct zygote *z, const struct worker *worker);
 
-/* zygote_set_heap(z, mib): session processes made from now on have this much heap (the zygote is started anew if needed). */
-void zygote_set_heap(struct zygote *z, int mib);
+/* zygote_is_idle(z): nobody waits for it, and nothing is under way in it. */
+bool zygote_is_idle(const struct zygote *z);
+
+/* zygote_is_building(z): the core that all zygotes are started from is being built. */
+bool zygote_is_building(const struct zygote *z);
 
 /* zygote_notices(z): what the user should know of how it started (an init file that failed, ...): lines, borrowed, "" for nothing. */
 const char *zygote_notices(const struct zygote *z);

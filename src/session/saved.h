@@ -52,7 +52,7 @@ void saved_commit(struct saved_store *store, const struct saved *s, const struct
  * saved_find(store, name, lisp, s, journal, err):
  * Read and check the description of ${name}.
  *
- * lisp        the Lisp that would run it, as zygote_lisp(); "" when not known yet: then that is not checked
+ * lisp        the Lisp that would run it, as zygotes_lisp(); "" when not known yet: then that is not checked
  * s           out: saved_fini() it when true was returned
  * journal     out: what was evaluated is added to it; may be NULL
  * Errors      ERR_NOT_FOUND: there is no such save; ERR_INVALID: it is torn, foreign, or another Lisp's

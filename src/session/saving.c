@@ -153,7 +153,7 @@ bool saving_start(struct session *s, struct operation *op)
     v->session = s;
     v->op = op;
     v->started_at = uv_now(s->host->loop);
-    v->saved = (struct saved){.name = xstrdup(s->name), .image = path, .lisp = xstrdup(zygote_lisp(s->host->zygote)), .package = xstrdup(session_package(s)), .evaluations = s->at};
+    v->saved = (struct saved){.name = xstrdup(s->name), .image = path, .lisp = xstrdup(zygotes_lisp(s->host->zygotes)), .package = xstrdup(session_package(s)), .evaluations = s->at};
     journal_copy(&v->journal, &s->journal);
     struct worker_events events = {.on_ready = on_ready, .on_reply = on_reply, .on_progress = on_progress, .on_gone = on_gone, .arg = v};
     int channel;

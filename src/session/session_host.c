@@ -14,12 +14,17 @@ struct session_host *session_host_new(const struct session_host_options *options
 {
     struct session_host *host = xcalloc(1, sizeof *host);
     host->loop = options->loop;
-    host->zygote = options->zygote;
+    host->zygotes = options->zygotes;
     host->limits = *options->limits;
     host->sessions = (struct quota){
         .most = options->most_sessions > 0 ? options->most_sessions : SESSION_HOST_MOST_SESSIONS,
         .holder = "The server",
         .what = "sessions (--max-sessions); close-session ends one",
+    };
+    host->processes = (struct quota){
+        .most = options->most_processes,
+        .holder = "The server",
+        .what = "processes, copies of sessions included (--max-processes); close-session ends some",
     };
     list_init(&host->owners);
     if (getrandom(&host->seed, sizeof host->seed, GRND_NONBLOCK) != (ssize_t)sizeof host->seed)
@@ -53,4 +58,9 @@ struct sessions *session_host_next(const struct sessions *sessions)
 size_t session_host_count(const struct session_host *host)
 {
     return host->sessions.used;
+}
+
+size_t session_host_processes(const struct session_host *host)
+{
+    return host->processes.used;
 }

@@ -1,5 +1,5 @@
 /*
- * What the sessions of all owners share: the loop, the zygote, the limits that sessions begin with, and how many there may be.
+ * What the sessions of all owners share: the loop, the zygotes, the limits that sessions begin with, and how many there may be.
  * Each owner has a collection of its own (sessions.h) and sees no other.
  */
 #ifndef SESSION_SESSION_HOST_H
@@ -12,13 +12,14 @@
 
 struct session_host;
 struct sessions;
-struct zygote;
+struct zygotes;
 
 struct session_host_options {
     uv_loop_t *loop;             /* borrowed, outlives it */
-    struct zygote *zygote;       /* borrowed, outlives it */
+    struct zygotes *zygotes;     /* borrowed, outlives it */
     const struct limits *limits; /* borrowed, copied: what new sessions begin with */
     size_t most_sessions;        /* of all owners together; 0: SESSION_HOST_MOST_SESSIONS */
+    size_t most_processes;       /* of all owners together, copies included; 0: as many as the machine lets us have */
 };
 
 #define SESSION_HOST_MOST_SESSIONS 20000
@@ -31,7 +32,8 @@ void session_host_free(struct session_host *host);
 struct sessions *session_host_first(const struct session_host *host);
 struct sessions *session_host_next(const struct sessions *sessions);
 
-/* session_host_count(host): the sessions of all owners. */
+/* session_host_count(host), session_host_processes(host): the sessions of all owners, their processes with all copies. */
 size_t session_host_count(const struct session_host *host);
+size_t session_host_processes(const struct session_host *host);
 
 #endif

@@ -11,7 +11,7 @@
 #include "base/quota.h"
 #include "base/strbuf.h"
 #include "lisp/worker.h"
-#include "lisp/zygote.h"
+#include "lisp/zygotes.h"
 #include "session/checkpoints.h"
 #include "session/journal.h"
 #include "session/session.h"
@@ -146,7 +146,8 @@ struct sessions {
     struct session_host *host;
     char *owner;
     struct saved_store *store; /* NULL: sessions cannot be saved */
-    struct quota quota;
+    struct quota quota;     /* of sessions */
+    struct quota processes; /* of these sessions: their own, checkpoints, frozen errors, visitors */
     struct hash_table by_name;
     struct list all; /* the oldest first */
     struct list watchers;
@@ -156,10 +157,10 @@ struct sessions {
 /* session_host.c */
 struct session_host {
     uv_loop_t *loop;
-    struct zygote *zygote;
+    struct zygotes *zygotes;
     struct limits limits;
     struct list owners; /* of struct sessions */
-    struct quota sessions;
+    struct quota sessions, processes; /* of all owners */
     uint64_t seed;             /* of the hashes of names */
     uint64_t memory_looked_at; /* loop time in ms */
 };

@@ -234,10 +234,9 @@ static void on_failed(void *arg, const struct err *err)
 void session_request_process(struct session *s)
 {
     session_enter_state(s, SESSION_STARTING, 0);
-    s->request = (struct zygote_request){.events = session_process_events(s), .on_worker = on_worker, .on_failed = on_failed, .arg = s};
+    s->request = (struct zygote_request){.events = session_process_events(s), .on_worker = on_worker, .on_failed = on_failed, .arg = s, .heap_mib = limits_int(&s->limits, LIMIT_MAX_HEAP), .quota = &s->all->processes};
     s->is_requested = true;
-    zygote_set_heap(s->host->zygote, limits_int(&s->limits, LIMIT_MAX_HEAP));
-    zygote_fork(s->host->zygote, &s->request);
+    zygotes_fork(s->host->zygotes, &s->request);
 }
 
 void session_forget_process(struct session *s)
@@ -246,7 +245,7 @@ void session_forget_process(struct session *s)
         zygote_fork_cancel(&s->request);
     s->is_requested = false;
     if (s->worker != NULL)
-        zygote_disown(s->host->zygote, s->worker);
+        zygotes_disown(s->host->zygotes, s->worker);
     worker_free(s->visitor);
     worker_free(s->worker);
     s->visitor = s->worker = NULL;
@@ -390,9 +389,9 @@ void session_action_begin(struct session *s, struct event *e)
 {
     if (e->kind == EVENT_READY) {
         s->start_attempts = 0;
-        zygote_disown(s->host->zygote, s->worker);
+        zygotes_disown(s->host->zygotes, s->worker);
         session_enter_state(s, SESSION_IDLE, 0);
-        const char *notices = zygote_notices(s->host->zygote);
+        const char *notices = zygotes_notices(s->host->zygotes, limits_int(&s->limits, LIMIT_MAX_HEAP));
         if (s->evaluations == 0 && notices[0] != '\0' && s->notice.len == 0)
             strbuf_adds(&s->notice, notices);
         if (s->is_returning) {
@@ -438,7 +437,7 @@ void session_action_start_again(struct session *s, struct event *e)
         session_request_process(s);
         return;
     }
-    const char *why = zygote_why(s->host->zygote);
+    const char *why = zygotes_why(s->host->zygotes, limits_int(&s->limits, LIMIT_MAX_HEAP));
     free(s->why);
     s->why = xstrdup(why[0] != '\0' ? why : "The session's process ended before it was ready.");
     session_action_give_up(s, e);

@@ -51,7 +51,7 @@ void session_perform_restore(struct session *s, struct operation *op)
     struct journal journal;
     journal_init(&journal);
     err_set(&err, ERR_INVALID, "Sessions cannot be restored: no directory for it (--state-dir).");
-    if (s->all->store == NULL || !saved_find(s->all->store, op->name, zygote_lisp(s->host->zygote), &saved, &journal, &err)) {
+    if (s->all->store == NULL || !saved_find(s->all->store, op->name, zygotes_lisp(s->host->zygotes), &saved, &journal, &err)) {
         s->is_unrestored = err.code != ERR_NOT_FOUND;
         refuse(s, op, err.message);
         return;
@@ -62,7 +62,7 @@ void session_perform_restore(struct session *s, struct operation *op)
     s->at = s->evaluations = saved.evaluations;
     s->package = xstrdup(saved.package);
     struct worker_events events = session_process_events(s);
-    s->worker = zygote_start_image(s->host->zygote, saved.image, &events, &err);
+    s->worker = zygotes_start_image(s->host->zygotes, limits_int(&s->limits, LIMIT_MAX_HEAP), &s->all->processes, saved.image, &events, &err);
     saved_fini(&saved);
     if (s->worker == NULL) {
         refuse(s, op, err.message);
@@ -185,7 +185,7 @@ void session_action_prove(struct session *s, struct event *e)
     struct strbuf request;
     strbuf_init(&request, 0);
     if (s->is_restoring)
-        zygote_configure_request(s->host->zygote, &request);
+        zygotes_configure_request(s->host->zygotes, &request);
     else
         sexp_write_symbol(&request, "probe");
     worker_call(s->worker, &request, NULL, 0);

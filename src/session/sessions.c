@@ -24,6 +24,12 @@ struct sessions *sessions_new(struct session_host *host, const struct sessions_o
         .holder = "You",
         .what = "sessions; close-session ends one",
     };
+    all->processes = (struct quota){
+        .parent = &host->processes,
+        .most = options->most_processes,
+        .holder = "You",
+        .what = "processes, copies of sessions included; close-session ends some",
+    };
     hash_table_init(&all->by_name);
     list_init(&all->all);
     list_init(&all->watchers);
@@ -149,4 +155,9 @@ void session_tell(struct session *s, enum sessions_news news)
         struct sessions_watcher *w = list_entry(node, struct sessions_watcher, node);
         w->on_news(w->arg, s, news);
     }
+}
+
+size_t sessions_processes(const struct sessions *all)
+{
+    return all->processes.used;
 }

@@ -19,6 +19,7 @@ struct sessions_options {
     const char *owner;         /* borrowed, copied: for logs and figures; NULL: nobody in particular */
     struct saved_store *store; /* borrowed, outlives it: where its sessions are saved; NULL: they cannot be */
     size_t most_sessions;      /* 0: as many as the host may have */
+    size_t most_processes;     /* of its sessions, copies included; 0: as many as the host may have */
 };
 
 /* sessions_new(host, options): ${host} outlives it. sessions_free(all): closes them all. */
@@ -50,6 +51,9 @@ void sessions_close_later(struct session *s);
 struct session *sessions_first(const struct sessions *all);
 struct session *sessions_next(const struct session *s);
 size_t sessions_count(const struct sessions *all);
+
+/* sessions_processes(all): processes of its sessions, copies included. */
+size_t sessions_processes(const struct sessions *all);
 
 /* What may be news to somebody. Each is said when the session already is what it says. */
 enum sessions_news {

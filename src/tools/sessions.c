@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "lisp/zygote.h"
+#include "lisp/zygotes.h"
 #include "report/report.h"
 #include "report/section.h"
 #include "session/checkpoints.h"
@@ -94,7 +94,7 @@ static void next_step(struct tool_call *call, struct session *s)
         call_run(call, s, &options, on_step);
     } else {
         call_answer(call, false, "Session %s created: %s, package %s. Give its name as the argument session of other tools.", session_name(s),
-                    zygote_lisp(call->toolbox->zygote), session_package(s));
+                    zygotes_lisp(call->toolbox->zygotes), session_package(s));
     }
     strbuf_fini(&request);
     strbuf_fini(&code);
@@ -202,7 +202,7 @@ static void add_info(struct tool_call *call, struct session *s, const struct sex
     if (!add_running(out, s))
         strbuf_adds(out, reply != NULL ? "idle" : activity(s));
     strbuf_addf(out, "\nLisp: %s\nPackage: %s\nProcess: %d\nAge: %.0f s\nEvaluations: %llu\nErrors: %zu%s",
-                zygote_lisp(call->toolbox->zygote), session_package(s), (int)session_pid(s), session_age_s(s),
+                zygotes_lisp(call->toolbox->zygotes), session_package(s), (int)session_pid(s), session_age_s(s),
                 (unsigned long long)session_evaluations(s), session_error_count(s), session_last_error(s) != NULL ? " (the last one is current: describe-last-error)" : "");
     add_checkpoints(out, s);
     if (reply != NULL) {

@@ -9,11 +9,11 @@
 
 struct saved_store;
 struct sessions;
-struct zygote;
+struct zygotes;
 
 struct toolbox {
     struct sessions *sessions;
-    struct zygote *zygote;
+    struct zygotes *zygotes;
     struct saved_store *store;
     uint64_t inspections; /* made so far; their handles are numbered by it, so that none ever stands for another object */
     bool is_persistent; /* a saved session comes back when it is first named */

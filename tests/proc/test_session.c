@@ -8,7 +8,7 @@
 #include <limits.h>
 
 #include "base/log.h"
-#include "lisp/zygote.h"
+#include "lisp/zygotes.h"
 #include "session/session.h"
 #include "session/session_host.h"
 #include "session/sessions.h"
@@ -16,7 +16,7 @@
 struct fixture {
     uv_loop_t loop;
     struct children *children;
-    struct zygote *zygote;
+    struct zygotes *zygotes;
     struct zygote_options options;
     struct session_host *host;
     struct sessions *all;
@@ -168,8 +168,8 @@ static void open_all(struct fixture *f)
     struct err err;
     limits_init(&limits);
     limits.value[LIMIT_CHECKPOINTS] = f->checkpoints;
-    f->zygote = zygote_new(&f->loop, f->children, &f->options);
-    f->host = session_host_new(&(struct session_host_options){.loop = &f->loop, .zygote = f->zygote, .limits = &limits, .most_sessions = MOST_SESSIONS});
+    f->zygotes = zygotes_new(&f->loop, f->children, &f->options);
+    f->host = session_host_new(&(struct session_host_options){.loop = &f->loop, .zygotes = f->zygotes, .limits = &limits, .most_sessions = MOST_SESSIONS});
     f->all = sessions_new(f->host, &(struct sessions_options){.owner = "me"});
     f->s = sessions_create(f->all, "default", &err);
     assert_non_null(f->s);
@@ -217,7 +217,7 @@ static int tear_down(void **state)
     struct fixture *f = *state;
     is_tearing_down = true;
     close_sessions(f);
-    zygote_free(f->zygote);
+    zygotes_free(f->zygotes);
     children_free(f->children);
     is_tearing_down = false;
     uv_run(&f->loop, UV_RUN_DEFAULT);
@@ -247,7 +247,7 @@ static void the_first_operation_starts_a_process(void **state)
     assert_true(session_pid(f->s) > 1);
     assert_string_equal(session_package(f->s), "FAKE-USER");
     assert_int_equal(session_evaluations(f->s), 1);
-    assert_string_equal(zygote_lisp(f->zygote), "FAKE 1.0");
+    assert_string_equal(zygotes_lisp(f->zygotes), "FAKE 1.0");
 }
 
 static void operations_run_one_after_the_other_in_the_order_given(void **state)
@@ -713,7 +713,7 @@ static void a_last_reply_before_the_death_counts(void **state)
 static void with_checkpoints(struct fixture *f, int count)
 {
     close_sessions(f);
-    zygote_free(f->zygote);
+    zygotes_free(f->zygotes);
     f->checkpoints = count;
     open_all(f);
 }
@@ -997,7 +997,7 @@ static void three_copies_that_die_early_make_the_operation_unavailable(void **st
             setenv("FAKE_COPY", how, 1);
             sessions_close(f->s);
             close_sessions(f);
-            zygote_free(f->zygote);
+            zygotes_free(f->zygotes);
             open_all(f);
             struct call c = evaluated(f, "count", 0);
             if (failures == 2) {
@@ -1021,7 +1021,7 @@ static void a_lisp_that_is_not_there_makes_operations_unavailable_until_it_is(vo
     snprintf(path, sizeof path, "%s/later-lisp", f->cache);
     f->options.lisp = path;
     close_sessions(f);
-    zygote_free(f->zygote);
+    zygotes_free(f->zygotes);
     open_all(f);
     struct call calls[3] = {{0}}, reset = {.fixture = f};
     for (int i = 0; i < 3; i++)
@@ -1061,7 +1061,7 @@ static void a_lisp_that_does_not_start_is_said_in_its_words(void **state)
     for (size_t i = 0; i < 3; i++) {
         setenv("FAKE_START", ways[i], 1);
         close_sessions(f);
-        zygote_free(f->zygote);
+        zygotes_free(f->zygotes);
         open_all(f);
         struct call c = evaluated(f, "value 1", 0);
         assert_int_equal(c.kind, OUTCOME_UNAVAILABLE);
@@ -1082,7 +1082,7 @@ static void a_zygote_that_refuses_or_dies_at_a_copy_makes_operations_unavailable
     for (size_t i = 0; i < 2; i++) {
         setenv("FAKE_FORK", ways[i], 1);
         close_sessions(f);
-        zygote_free(f->zygote);
+        zygotes_free(f->zygotes);
         open_all(f);
         struct call c = evaluated(f, "value 1", 0);
         assert_int_equal(c.kind, OUTCOME_UNAVAILABLE);
@@ -1160,7 +1160,7 @@ static void a_step_that_ends_the_zygote_is_left_out_and_said(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         setenv("FAKE_USER_INIT", rows[i].how, 1);
         close_sessions(f);
-        zygote_free(f->zygote);
+        zygotes_free(f->zygotes);
         open_all(f);
         assert_value(f, "value 1", "1");
         if (strstr(strbuf_string(session_notice(f->s)), rows[i].words) == NULL)
@@ -1183,15 +1183,87 @@ static void a_killed_zygote_is_started_again(void **state)
     assert_value(f, "count", "1");
 }
 
-static void another_heap_takes_another_zygote(void **state)
+static void reset_with_heap(struct fixture *f, double heap_mib)
 {
-    struct fixture *f = *state;
     struct call reset = {.fixture = f};
     struct err err;
-    assert_value(f, "value 1", "1");
-    limits_set(session_limits(f->s), LIMIT_MAX_HEAP, 512, &err);
+    limits_set(session_limits(f->s), LIMIT_MAX_HEAP, heap_mib, &err);
     reset.op = session_reset(f->s, on_done, &reset);
     wait_for(f, &reset);
+}
+
+static void sessions_of_different_heaps_leave_each_others_zygotes_alone(void **state)
+{
+    struct fixture *f = *state;
+    struct err err;
+    pid_t found[16];
+    assert_value(f, "value 1", "1");
+    size_t n = tree_children(getpid(), found, 16);
+    assert_int_equal(n, 2);
+    pid_t zygote = found[0] == session_pid(f->s) ? found[1] : found[0];
+    struct session *first = f->s, *second = sessions_create(f->all, "second", &err);
+    for (int i = 0; i < 3; i++) {
+        f->s = second;
+        reset_with_heap(f, 512);
+        assert_value(f, "count", "1");
+        f->s = first;
+        reset_with_heap(f, 2048);
+        assert_value(f, "count", "1");
+    }
+    assert_int_equal(zygotes_count(f->zygotes), 2);
+    assert_int_equal(kill(zygote, 0), 0);
+}
+
+static void zygotes_of_many_heaps_are_bounded(void **state)
+{
+    struct fixture *f = *state;
+    struct err err;
+    struct session *all[4] = {f->s};
+    struct call calls[4] = {{0}};
+    for (int i = 1; i < 4; i++)
+        all[i] = sessions_create(f->all, NULL, &err);
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < 4; i++) {
+            f->s = all[i];
+            limits_set(session_limits(f->s), LIMIT_MAX_HEAP, 256 + 64 * (i + 4 * round), &err);
+            session_reset(f->s, NULL, NULL);
+            submit(f, &calls[i], "count", 0, true);
+        }
+        for (int i = 0; i < 4; i++) {
+            wait_for(f, &calls[i]);
+            if (calls[i].kind != OUTCOME_OK)
+                fail_msg("%s", calls[i].why);
+            assert_string_equal(calls[i].value, "1");
+            calls[i] = (struct call){0};
+        }
+        assert_in_range(zygotes_count(f->zygotes), 2, 4);
+    }
+}
+
+static void processes_are_bounded_and_the_refusal_says_so(void **state)
+{
+    struct fixture *f = *state;
+    struct err err;
+    with_checkpoints(f, 2);
+    close_sessions(f);
+    struct limits limits;
+    limits_init(&limits);
+    f->host = session_host_new(&(struct session_host_options){.loop = &f->loop, .zygotes = f->zygotes, .limits = &limits, .most_processes = 2});
+    f->all = sessions_new(f->host, &(struct sessions_options){0});
+    f->s = sessions_create(f->all, "default", &err);
+    assert_value(f, "count", "1");
+    wait_for_state(f, "idle");
+    assert_int_equal(session_host_processes(f->host), 2); /* itself and a checkpoint */
+    assert_value(f, "count", "2");
+    wait_for_state(f, "idle");
+    assert_string_equal(session_why_no_checkpoint(f->s), "The server may have at most 2 processes, copies of sessions included (--max-processes); close-session ends some.");
+    struct session *first = f->s;
+    f->s = sessions_create(f->all, "second", &err);
+    struct call c = evaluated(f, "count", 0);
+    assert_int_equal(c.kind, OUTCOME_UNAVAILABLE);
+    assert_string_equal(c.why, "The server may have at most 2 processes, copies of sessions included (--max-processes); close-session ends some.");
+    sessions_close(first);
+    assert_int_equal(session_host_processes(f->host), 0);
     assert_value(f, "count", "1");
 }
 
@@ -1297,7 +1369,9 @@ int main(void)
         TEST(closing_ends_a_copy_that_never_said_hello),
         TEST(a_step_that_ends_the_zygote_is_left_out_and_said),
         TEST(a_killed_zygote_is_started_again),
-        TEST(another_heap_takes_another_zygote),
+        TEST(sessions_of_different_heaps_leave_each_others_zygotes_alone),
+        TEST(zygotes_of_many_heaps_are_bounded),
+        TEST(processes_are_bounded_and_the_refusal_says_so),
         TEST(whatever_happens_each_operation_is_answered_exactly_once),
     };
     log_set_level(LOG_LEVEL_ERROR); /* the warnings about what the fake does are many */

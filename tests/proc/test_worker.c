@@ -90,7 +90,7 @@ static int set_up(void **state)
     strbuf_init(&f->output[1], 0);
     f->children = children_new(&f->loop, &err);
     struct worker_events events = {.on_ready = on_ready, .on_reply = on_reply, .on_progress = on_progress, .on_output = on_output, .on_gone = on_gone, .arg = f};
-    f->worker = worker_new(&f->loop, f->children, &events, &f->ends, &err);
+    f->worker = worker_new(&f->loop, f->children, NULL, &events, &f->ends, &err);
     assert_non_null(f->worker);
     assert_int_equal(worker_state(f->worker), WORKER_STARTING);
     *state = f;

@@ -1,0 +1,228 @@
+/*
+ * One zygote a heap size, few of them at a time.
+ */
+#include "lisp/zygotes.h"
+
+#include <stdlib.h>
+
+#include "base/check.h"
+#include "base/log.h"
+#include "base/memory.h"
+
+#define MOST_ZYGOTES 4
+#define UNUSED_MS 300000 /* then one that is not of the server's own heap size is ended */
+
+struct sized {
+    struct zygote *zygote; /* NULL: the place is free */
+    int heap_mib;
+    uint64_t used_at; /* loop time in ms */
+};
+
+struct zygotes {
+    uv_loop_t *loop;
+    struct children *children;
+    struct zygote_options options;
+    struct sized all[MOST_ZYGOTES]; /* the first is that of the server's own heap size */
+    struct list waiting; /* of struct zygote_request, for a place */
+    uv_timer_t *rest;    /* one of them rests and somebody waits for a place */
+    uv_timer_t *unused;
+};
+
+static struct sized *find(const struct zygotes *zs, int heap_mib)
+{
+    for (size_t i = 0; i < MOST_ZYGOTES; i++)
+        if (zs->all[i].zygote != NULL && zs->all[i].heap_mib == heap_mib)
+            return (struct sized *)(uintptr_t)&zs->all[i];
+    return NULL;
+}
+
+static void end(struct sized *place)
+{
+    log_info("the zygote with a heap of %d MiB is ended", place->heap_mib);
+    zygote_free(place->zygote);
+    *place = (struct sized){0};
+}
+
+/* Said from inside the zygote, which must not be ended there. */
+static void on_rest(void *arg);
+
+static void begin(struct zygotes *zs, struct sized *place, int heap_mib)
+{
+    struct zygote_options options = zs->options;
+    options.heap_mib = heap_mib;
+    options.on_rest = on_rest;
+    options.arg = zs;
+    *place = (struct sized){.zygote = zygote_new(zs->loop, zs->children, &options), .heap_mib = heap_mib};
+}
+
+/* One core serves them all: while one builds it, the others wait. */
+static bool is_building(const struct zygotes *zs)
+{
+    for (size_t i = 0; i < MOST_ZYGOTES; i++)
+        if (zs->all[i].zygote != NULL && zygote_is_building(zs->all[i].zygote))
+            return true;
+    return false;
+}
+
+/* A place for another heap size: a free one, or that of the idle zygote that was used longest ago; NULL: all are at work. */
+static struct sized *make_room(struct zygotes *zs)
+{
+    if (is_building(zs))
+        return NULL;
+    struct sized *oldest = NULL;
+    for (size_t i = 1; i < MOST_ZYGOTES; i++) {
+        struct sized *place = &zs->all[i];
+        if (place->zygote == NULL)
+            return place;
+        if (zygote_is_idle(place->zygote) && (oldest == NULL || place->used_at < oldest->used_at))
+            oldest = place;
+    }
+    if (oldest != NULL)
+        end(oldest);
+    return oldest;
+}
+
+static void on_unused(uv_timer_t *timer)
+{
+    struct zygotes *zs = timer->data;
+    uint64_t now = uv_now(zs->loop);
+    for (size_t i = 1; i < MOST_ZYGOTES; i++)
+        if (zs->all[i].zygote != NULL && now - zs->all[i].used_at >= UNUSED_MS && zygote_is_idle(zs->all[i].zygote))
+            end(&zs->all[i]);
+        else if (zs->all[i].zygote != NULL && !uv_is_active((uv_handle_t *)timer))
+            uv_timer_start(timer, on_unused, UNUSED_MS, 0);
+}
+
+/* False if there is no place for it now. */
+static bool fork_now(struct zygotes *zs, struct zygote_request *request)
+{
+    struct sized *place = find(zs, request->heap_mib);
+    if (place == NULL) {
+        place = make_room(zs);
+        if (place == NULL)
+            return false;
+        begin(zs, place, request->heap_mib);
+        uv_timer_start(zs->unused, on_unused, UNUSED_MS, 0);
+    }
+    place->used_at = uv_now(zs->loop);
+    zygote_fork(place->zygote, request);
+    return true;
+}
+
+/* The first that waits can have changed by the time we are here, or be gone. */
+static void on_room(uv_timer_t *timer)
+{
+    struct zygotes *zs = timer->data;
+    while (!list_is_empty(&zs->waiting)) {
+        struct zygote_request *request = list_entry(zs->waiting.next, struct zygote_request, node);
+        list_remove(&request->node);
+        if (fork_now(zs, request))
+            continue;
+        list_append(zs->waiting.next, &request->node); /* before the first: its turn stays */
+        return;
+    }
+}
+
+static void on_rest(void *arg)
+{
+    struct zygotes *zs = arg;
+    if (!list_is_empty(&zs->waiting))
+        uv_timer_start(zs->rest, on_room, 0, 0);
+}
+
+void zygotes_fork(struct zygotes *zs, struct zygote_request *request)
+{
+    list_init(&request->node);
+    if (!fork_now(zs, request))
+        list_append(&zs->waiting, &request->node);
+}
+
+struct worker *zygotes_start_image(struct zygotes *zs, int heap_mib, struct quota *quota, const char *image, const struct worker_events *events, struct err *err)
+{
+    return zygote_start_image(zs->all[0].zygote, heap_mib, quota, image, events, err);
+}
+
+void zygotes_configure_request(const struct zygotes *zs, struct strbuf *out)
+{
+    zygote_configure_request(zs->all[0].zygote, out);
+}
+
+void zygotes_disown(struct zygotes *zs, const struct worker *worker)
+{
+    for (size_t i = 0; i < MOST_ZYGOTES; i++)
+        if (zs->all[i].zygote != NULL)
+            zygote_disown(zs->all[i].zygote, worker);
+}
+
+void zygotes_warm(struct zygotes *zs)
+{
+    zygote_warm(zs->all[0].zygote);
+}
+
+const char *zygotes_notices(const struct zygotes *zs, int heap_mib)
+{
+    const struct sized *place = find(zs, heap_mib);
+    return place == NULL ? "" : zygote_notices(place->zygote);
+}
+
+const char *zygotes_why(const struct zygotes *zs, int heap_mib)
+{
+    const struct sized *place = find(zs, heap_mib);
+    return place == NULL ? "" : zygote_why(place->zygote);
+}
+
+/* They all run the same program. */
+const char *zygotes_lisp(const struct zygotes *zs)
+{
+    for (size_t i = 0; i < MOST_ZYGOTES; i++)
+        if (zs->all[i].zygote != NULL && zygote_lisp(zs->all[i].zygote)[0] != '\0')
+            return zygote_lisp(zs->all[i].zygote);
+    return "";
+}
+
+size_t zygotes_count(const struct zygotes *zs)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < MOST_ZYGOTES; i++)
+        n += zs->all[i].zygote != NULL;
+    return n;
+}
+
+static uv_timer_t *new_timer(struct zygotes *zs)
+{
+    uv_timer_t *timer = xcalloc(1, sizeof *timer);
+    CHECK(uv_timer_init(zs->loop, timer) == 0);
+    timer->data = zs;
+    return timer;
+}
+
+static void free_handle(uv_handle_t *handle)
+{
+    free(handle);
+}
+
+struct zygotes *zygotes_new(uv_loop_t *loop, struct children *children, const struct zygote_options *options)
+{
+    struct zygotes *zs = xcalloc(1, sizeof *zs);
+    zs->loop = loop;
+    zs->children = children;
+    zs->options = *options;
+    list_init(&zs->waiting);
+    zs->rest = new_timer(zs);
+    zs->unused = new_timer(zs);
+    begin(zs, &zs->all[0], options->heap_mib);
+    return zs;
+}
+
+void zygotes_free(struct zygotes *zs)
+{
+    if (zs == NULL)
+        return;
+    while (!list_is_empty(&zs->waiting))
+        list_remove(zs->waiting.next);
+    for (size_t i = 0; i < MOST_ZYGOTES; i++)
+        zygote_free(zs->all[i].zygote);
+    uv_close((uv_handle_t *)zs->rest, free_handle);
+    uv_close((uv_handle_t *)zs->unused, free_handle);
+    free(zs);
+}
