@@ -86,7 +86,7 @@ class Reply:
         rest = message[2:]
         if self.status == "refused":
             self.sentence = rest[0]
-            rest = []
+            rest = rest[1:]
         self.fields = {str(key): item for key, item in zip(rest[0::2], rest[1::2])}
         self.stdout = ""
         self.stderr = ""
