@@ -96,10 +96,12 @@ void report_condition(struct strbuf *out, const struct error_record *r)
     if (sexp_count(error_record_frames(r)) == 0)
         strbuf_adds(out, "(no frames)");
     add_frames(out, r, INLINE_FRAMES);
-    add_left_out(out, r, INLINE_FRAMES, "; get-backtrace shows them");
+    /* An error of a look into the image, or of a copy that is gone, is kept nowhere: nothing could go on from it. */
+    bool is_kept = r->sequence > 0;
+    add_left_out(out, r, INLINE_FRAMES, is_kept ? "; get-backtrace shows them" : "");
     const struct sexp *restarts = sexp_get(r->condition, 2, "restarts");
     const struct sexp *slots = sexp_get(r->condition, 2, "slots");
-    if (sexp_count(restarts) > 0)
+    if (is_kept && sexp_count(restarts) > 0)
         add_restarts(out, restarts);
     if (sexp_count(slots) > 0)
         add_slots(out, slots);

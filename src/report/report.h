@@ -32,7 +32,7 @@ void report_values(struct strbuf *out, const struct outcome *outcome, size_t max
 /* report_structured(outcome): the same as data; given. Call it before report_evaluation(), which clears some of it. */
 json_t *report_structured(const struct outcome *outcome);
 
-/* report_condition(out, record): [ERROR] to [Hint]. */
+/* report_condition(out, record): [ERROR] to [Hint]. One that is not kept in the session's history has no [Restarts]: there is nothing to invoke them on. */
 void report_condition(struct strbuf *out, const struct error_record *record);
 
 /* report_last_error(out, record): the text of describe-last-error; ${record} may be NULL: no error. */

@@ -85,7 +85,7 @@ static json_t *error_of(const struct error_record *r)
 {
     return json_pack("{s:s, s:o, s:s, s:o, s:o, s:o, s:i}", "type", r->type, "classes", strings_of(sexp_get(r->condition, 2, "classes")),
                      "message", r->message, "slots", slots_of(sexp_get(r->condition, 2, "slots"), 0), "restarts",
-                     restarts_of(sexp_get(r->condition, 2, "restarts")), "frames", frames_of(error_record_frames(r)), "totalFrames",
+                     restarts_of(r->sequence > 0 ? sexp_get(r->condition, 2, "restarts") : NULL), "frames", frames_of(error_record_frames(r)), "totalFrames",
                      abs(error_record_total_frames(r)));
 }
 

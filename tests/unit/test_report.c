@@ -151,10 +151,12 @@ static void reply(struct fixture *f, const char *text)
     forget_reply(f);
     struct sexp_document *document = parsed(text);
     bool is_error = sexp_is_symbol(sexp_nth(sexp_root(document), 1), "error");
-    if (is_error)
+    if (is_error) {
         f->record = error_record_new(document);
-    else
+        f->record->sequence = 1; /* it is kept */
+    } else {
         f->document = document;
+    }
     f->outcome = (struct outcome){
         .kind = is_error ? OUTCOME_ERROR : OUTCOME_OK,
         .session = &f->session,
@@ -370,6 +372,15 @@ static void report_of_an_error_has_all_its_sections(void **state)
                      "EXPECTED-TYPE: LIST\n\n"
                      "[Hint]\n"
                      "Look at X.");
+}
+
+/* Nothing could be invoked on it, and get-backtrace shows another one. */
+static void report_of_an_error_that_is_not_kept_offers_no_restarts(void **state)
+{
+    struct fixture *f = *state;
+    reply(f, "(1 :error :type \"E\" :message \"m\" :frames ((\"(F)\" nil)) :total-frames 30 :restarts ((\"RETRY\" \"Again.\" nil)) :slots ((\"A\" \"1\")))");
+    f->record->sequence = 0;
+    assert_report(f, "[ERROR] E\nm\n\n[Backtrace]\n0: (F)\n... 10 more frames\n\n[Slots]\nA: 1");
 }
 
 static void report_of_an_error_leaves_out_what_is_empty(void **state)
@@ -688,6 +699,7 @@ int main(void)
         TEST(report_cuts_values_and_keeps_them),
         TEST(report_says_where_printing_was_stopped),
         TEST(report_of_an_error_has_all_its_sections),
+        TEST(report_of_an_error_that_is_not_kept_offers_no_restarts),
         TEST(report_of_an_error_leaves_out_what_is_empty),
         TEST(report_of_an_error_without_a_message_keeps_its_type),
         TEST(report_of_an_error_shows_warnings_time_and_what_the_session_says),
