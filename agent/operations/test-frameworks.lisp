@@ -5,7 +5,7 @@
 
 (defstruct (framework (:copier nil))
   (title "" :type string)
-  (package "" :type string)       ; the name of a package that is there if the framework is
+  (packages '() :type list)       ; names of packages one of which is there if the framework is
   (names #'list :type function)   ; the names of all tests, as the framework knows them
   (one #'list :type function)     ; runs the test of a name
   (all nil)                       ; runs all tests; NIL: one after the other
@@ -14,16 +14,16 @@
 (defvar *frameworks* '()
   "All frameworks that are known, in the order in which they are looked for.")
 
-(defmacro define-framework (title package &rest functions &key names one all wrappers)
+(defmacro define-framework (title packages &rest functions &key names one all wrappers)
   (declare (ignore names one all wrappers))
   `(setf *frameworks*
          (append (remove ,title *frameworks* :key #'framework-title :test #'string=)
-                 (list (make-framework :title ,title :package ,package ,@functions)))))
+                 (list (make-framework :title ,title :packages ,packages ,@functions)))))
 
 (defun frameworks-here (title)
   "List the frameworks that are loaded; of these only TITLE, unless it is NIL."
   (remove-if-not (lambda (framework)
-                   (and (find-package (framework-package framework))
+                   (and (some #'find-package (framework-packages framework))
                         (or (null title)
                             (string-equal title (framework-title framework)))))
                  *frameworks*))
@@ -69,6 +69,12 @@
 (defun value-of (name package)
   (let ((variable (its name package)))
     (and variable (boundp variable) (symbol-value variable))))
+
+(defun values-text (values)
+  "Return VALUES, of a test's, as text."
+  (if (listp values)
+      (format nil "~{~a~^, ~}" (mapcar #'shown-in-result values))
+      (shown-in-result values)))
 
 (defun kind-p (object name package)
   "True if OBJECT is of the class NAME of PACKAGE."
@@ -127,7 +133,7 @@ compared with."
         (push result group)))
     (reverse (append (reverse group) ordered))))
 
-(define-framework "FiveAM" "FIVEAM"
+(define-framework "FiveAM" '("FIVEAM")
   :names (lambda ()
            (loop for name being the hash-keys of (value-of "*TEST*" "FIVEAM")
                  collect name))
@@ -161,18 +167,32 @@ compared with."
                           body))))))))
 
 ;;; RT: a test is a form and the values it must have. Errors are caught here and not by RT, which has
-;;; unwound when it tells of one.
+;;; unwound when it tells of one. SBCL brings an RT of its own, in which a test is a list.
 
 (defvar *rt-values* :none
   "The values of the test that runs in a list, once it has returned them; RT does not keep them.")
 
-(defun call-rt-test (run entry arguments)
-  (let ((name (ask "NAME" "RT" entry))
+(defun rt-packages ()
+  (remove-if-not #'find-package '("REGRESSION-TEST" "SB-RT")))
+
+(defun rt-form (entry package)
+  (list (ask "FORM" package entry)))
+
+(defun rt-expected (entry package)
+  (values-text (if (listp entry)
+                   (cdddr entry)
+                   (ask "VALS" package entry))))
+
+(defun known-rt-failure-p (name package)
+  (member name (value-of "*EXPECTED-FAILURES*" package) :test #'equal))
+
+(defun call-rt-test (run entry package arguments)
+  (let ((name (ask "NAME" package entry))
         (*rt-values* :none)
         (error nil))
     (note-test "RT" name)
     (block testing
-      (progv (list (or (its "*CATCH-ERRORS*" "RT") '*rt-values*)) (list nil)
+      (progv (list (or (its "*CATCH-ERRORS*" package) '*rt-values*)) (list nil)
         (handler-bind ((style-warning #'muffle-warning)
                        (error (lambda (condition)
                                 (note-condition condition)
@@ -180,43 +200,44 @@ compared with."
                                 (return-from testing nil))))
           (return-from call-rt-test
             (prog1 (apply run entry arguments)
-              (if (ask "PEND" "RT" entry)
-                  (note-rt-failure entry name)
+              (if (ask "PEND" package entry)
+                  (note-failure name
+                                :kind (if (known-rt-failure-p name package) :known :failed)
+                                :form (rt-form entry package)
+                                :expected (rt-expected entry package)
+                                :actual (unless (eq *rt-values* :none)
+                                          (values-text (first *rt-values*))))
                   (note-passed)))))))
-    (note-failure name :kind (if (known-rt-failure-p name) :known :error)
-                       :form (list (ask "FORM" "RT" entry))
-                       :expected (rt-values (ask "VALS" "RT" entry))
+    (note-failure name :kind (if (known-rt-failure-p name package) :known :error)
+                       :form (rt-form entry package)
+                       :expected (rt-expected entry package)
                        :condition error)
     nil))
 
-(defun known-rt-failure-p (name)
-  (member name (value-of "*EXPECTED-FAILURES*" "RT") :test #'equal))
+(defun rt-wrappers (package)
+  (list (cons (its "DO-ENTRY" package)
+              (lambda (run entry &rest arguments)
+                (call-rt-test run entry package arguments)))
+        (cons (its "EQUALP-WITH-CASE" package)
+              (lambda (compare actual expected)
+                (when (eq *rt-values* :none)
+                  (setf *rt-values* (list actual)))
+                (funcall compare actual expected)))))
 
-(defun rt-values (values)
-  (format nil "~{~a~^, ~}" (mapcar #'shown-in-result values)))
+(defun rt-names (package)
+  (loop for entry in (rest (value-of "*ENTRIES*" package))
+        collect (ask "NAME" package entry)))
 
-(defun note-rt-failure (entry name)
-  (note-failure name :kind (if (known-rt-failure-p name) :known :failed)
-                     :form (list (ask "FORM" "RT" entry))
-                     :expected (rt-values (ask "VALS" "RT" entry))
-                     :actual (unless (eq *rt-values* :none)
-                               (rt-values (first *rt-values*)))))
-
-(define-framework "RT" "REGRESSION-TEST"
-  :names (lambda ()
-           (loop for entry in (rest (value-of "*ENTRIES*" "RT"))
-                 collect (ask "NAME" "RT" entry)))
-  :one (lambda (name) (tell "DO-TEST" "RT" name))
-  :all (lambda () (tell "DO-TESTS" "RT"))
-  :wrappers (lambda ()
-              (list (cons (its "DO-ENTRY" "RT")
-                          (lambda (run entry &rest arguments)
-                            (call-rt-test run entry arguments)))
-                    (cons (its "EQUALP-WITH-CASE" "RT")
-                          (lambda (compare actual expected)
-                            (when (eq *rt-values* :none)
-                              (setf *rt-values* (list actual)))
-                            (funcall compare actual expected))))))
+(define-framework "RT" '("REGRESSION-TEST" "SB-RT")
+  :names (lambda () (loop for package in (rt-packages) append (rt-names package)))
+  :one (lambda (name)
+         (dolist (package (rt-packages))
+           (when (member name (rt-names package) :test #'equal)
+             (tell "DO-TEST" package name))))
+  :all (lambda ()
+         (dolist (package (rt-packages))
+           (tell "DO-TESTS" package)))
+  :wrappers (lambda () (loop for package in (rt-packages) append (rt-wrappers package))))
 
 ;;; Rove: each assertion is recorded when it is made, one that failed by an error where that was
 ;;; signalled.
@@ -242,7 +263,7 @@ compared with."
                                                                  (shown-in-result argument)
                                                                  (shown-in-result value)))))))))
 
-(define-framework "Rove" "ROVE"
+(define-framework "Rove" '("ROVE")
   :names (lambda ()
            (loop for suite in (ask "ALL-SUITES" "ROVE/CORE/SUITE/PACKAGE")
                  append (ask "SUITE-TESTS" "ROVE/CORE/SUITE/PACKAGE" suite)))
@@ -335,7 +356,7 @@ compared with."
                            (and message (plusp (length message)) (search message description))))
                        conditions)))))
 
-(define-framework "Parachute" "PARACHUTE"
+(define-framework "Parachute" '("PARACHUTE")
   :names (lambda ()
            (loop for package in (ask "TEST-PACKAGES" "PARACHUTE")
                  append (mapcar (lambda (test) (ask "NAME" "PARACHUTE" test))
@@ -379,14 +400,10 @@ compared with."
 ;;; lisp-unit2: it signals what happens.
 
 (defun note-lisp-unit-failure (name failure package)
-  (flet ((values-text (values)
-           (if (listp values)
-               (format nil "~{~a~^, ~}" (mapcar #'shown-in-result values))
-               (shown-in-result values))))
-    (note-failure name
-                  :form (list (ask "FORM" package failure))
-                  :expected (values-text (ask "EXPECTED" package failure))
-                  :actual (values-text (ask "ACTUAL" package failure)))))
+  (note-failure name
+                :form (list (ask "FORM" package failure))
+                :expected (values-text (ask "EXPECTED" package failure))
+                :actual (values-text (ask "ACTUAL" package failure))))
 
 (defun call-lisp-unit2-test (name body)
   (declare (type function body))
@@ -402,7 +419,7 @@ compared with."
                   (note-failure name :kind :error :condition condition))))))
     (funcall body)))
 
-(define-framework "lisp-unit2" "LISP-UNIT2"
+(define-framework "lisp-unit2" '("LISP-UNIT2")
   :names (lambda ()
            (mapcar (lambda (test) (ask "NAME" "LISP-UNIT2" test))
                    (ask "LIST-TESTS" "LISP-UNIT2")))
@@ -426,7 +443,7 @@ compared with."
     (when error
       (note-failure name :kind :error :condition error))))
 
-(define-framework "lisp-unit" "LISP-UNIT"
+(define-framework "lisp-unit" '("LISP-UNIT")
   :names (lambda ()
            (loop for package being the hash-keys of (value-of "*TEST-DB*" "LISP-UNIT")
                  append (ask "LIST-TESTS" "LISP-UNIT" package)))

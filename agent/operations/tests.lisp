@@ -18,6 +18,7 @@
   (stops 0)                             ; how many more of these may be reported for themselves
   (stopped 0)                           ; how many were
   (handlers (handlers-now))             ; those there were before any of the framework's
+  (package (session-package))           ; in which names are shown, whatever package a test runs in
   (verdict nil))                        ; what the system's own TEST-OP signalled about failures
 
 (defvar *test-run* nil
@@ -29,9 +30,12 @@
 
 ;;; What frameworks tell
 
+(defun shown-package ()
+  (if *test-run* (run-package *test-run*) (session-package)))
+
 (defun shown-in-result (object)
   "Return OBJECT, something of a test's, as text. Its printing may fail; no handler of a framework's hears."
-  (handler-case (with-agent-syntax (:length 50 :level 10)
+  (handler-case (with-agent-syntax (:length 50 :level 10 :package (shown-package))
                   (item-text object +failure-text-limit+))
     (error () "#<error printing it>")))
 
@@ -82,7 +86,7 @@ failure the suite expects. FORM is in a list, if it is known; EXPECTED and ACTUA
   "Return what a failure says of CONDITION; its frames only if they were seen."
   (or (cdr (assoc condition (run-conditions *test-run*) :test #'eq))
       (handler-case
-          (with-agent-syntax (:length 20 :level 5)
+          (with-agent-syntax (:length 20 :level 5 :package (shown-package))
             (list :type (type-name-text (class-of condition))
                   :message (message-text condition +warning-limit+)))
         (error () '()))))
@@ -100,7 +104,8 @@ The first few are reported to the server, which makes a copy of the process; the
                     (append (condition-part condition)
                             (list :frames
                                   (handler-case
-                                      (with-agent-syntax (:length 10 :level 4)
+                                      (with-agent-syntax (:length 10 :level 4
+                                                          :package (shown-package))
                                         (values (frame-texts (signalling-frame) condition :count 10)))
                                     (error () '())))
                             (when entering
@@ -208,10 +213,10 @@ would load the definition again, and with it the system."
 
 (defun used-by-p (framework systems)
   "True if one of SYSTEMS depends on FRAMEWORK."
-  (let ((its-name (framework-title framework)))
+  (let ((names (cons (framework-title framework) (framework-packages framework))))
     (loop for system in systems
           thereis (loop for (nil name) in (dependency-tree (asdf:find-system system) t)
-                        thereis (string-equal name its-name)))))
+                        thereis (member name names :test #'string-equal)))))
 
 (defun run-system-tests (name test-systems frameworks)
   "Test the system NAME; if it does not say how, run what those of FRAMEWORKS know that TEST-SYSTEMS depend

@@ -1,0 +1,474 @@
+"""Systems: where they are found, how a load that fails is told, running tests, entering the error of a test, Quicklisp.
+
+FiveAM and RT are the real ones. Quicklisp's client, Rove, Parachute, lisp-unit and lisp-unit2 are not packed by Debian: small stand-ins
+with the names and the behaviour of their public functions take their place, written below."""
+
+import os
+import re
+import unittest
+
+import mcp
+
+SHOP = {
+    "shop.asd": '(defsystem "shop" :components ((:file "shop")) :in-order-to ((test-op (test-op "shop/tests"))))\n'
+                '(defsystem "shop/tests" :depends-on ("shop" "fiveam") :components ((:file "tests"))\n'
+                '  :perform (test-op (o c) (unless (uiop:symbol-call :fiveam \'#:run! (uiop:find-symbol* \'#:all :shop-tests))\n'
+                '                            (error "tests failed"))))\n',
+    "shop.lisp": "(defpackage #:shop (:use #:cl) (:export #:total #:average))\n(in-package #:shop)\n"
+                 "(declaim (optimize debug))\n(defun total (prices) (reduce #'+ prices))\n"
+                 "(defun average (prices)\n  (let* ((count (length prices))\n         (result (/ (total prices) count)))\n    result))\n",
+    "tests.lisp": "(defpackage #:shop-tests (:use #:cl #:fiveam #:shop))\n(in-package #:shop-tests)\n(def-suite all)\n(in-suite all)\n"
+                  "(test totals (is (= 6 (total '(1 2 3)))) (is (= 7 (total '(1 2 3)))) (is (not (= 6 (total '(1 2 3))))))\n"
+                  "(test averages (is (= 2 (average '(1 2 3)))) (is (= 0 (average '()))) (is (= 1 2)))\n"
+                  "(test texts (is (string= \"a\" \"b\") \"they differ\") (skip \"not now\"))\n"
+                  "(test handled (signals division-by-zero (average '())) (is-true (handler-case (average '()) (error () t))))\n"
+                  "(test bad (total '(1 a)))\n",
+}
+
+
+class Systems(mcp.TestCase):
+    def write(self, folder, files):
+        for name, text in files.items():
+            path = os.path.join(folder, name)
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "w", encoding="utf-8") as f:
+                f.write(text)
+
+    def project(self, files, **named):
+        """A client whose Lisps work in a directory with these files."""
+        folder = self.folder()
+        self.write(folder, files)
+        return self.start_server("--directory", folder, **named)
+
+    def failures(self, text):
+        """[(number, word, test, the rest)] of a run's report."""
+        return [(int(n), word, test, rest) for n, word, test, rest in
+                re.findall(r"^(\d+)\. (FAILED(?:, as expected)?|ERROR): (\S*)\n((?:  .*(?:\n|\Z))*)", text, re.MULTILINE)]
+
+
+class Finding(Systems):
+    LIBRARY = '(defsystem "pinned" :version "%s" :components ((:file "p")))\n'
+
+    def where(self, client, system):
+        reply = client.call("find-system-file", system=system)
+        self.assertFalse(reply.is_error, reply.text)
+        return reply.text
+
+    def test_what_ocicl_has_pinned_is_found_and_comes_before_what_the_machine_has(self):
+        for csv, folder in (("ocicl.csv", "ocicl"), ("systems.csv", "systems")):
+            client = self.project({
+                csv: "alexandria, ghcr.io/ocicl/alexandria@sha256:0, alexandria-1/alexandria.asd\n",
+                folder + "/alexandria-1/alexandria.asd": '(defsystem "alexandria" :components ((:file "a")))\n',
+                folder + "/alexandria-1/a.lisp": "(defpackage #:alexandria (:use #:cl))\n(defvar alexandria::*pinned* 1)\n",
+            })
+            self.assertIn("pinned for the project", self.where(client, "alexandria"))
+            reply = client.call("load-system", system="alexandria", wait=60)
+            self.assertIn("ocicl has pinned", reply.text)
+            self.assertValue(client.evaluate("alexandria::*pinned*"), "1")
+
+    def test_what_qlot_has_pinned_is_found(self):
+        home = ".qlot/dists/some/"
+        client = self.project({
+            "qlfile": "ql pinned\n",
+            home + "installed/systems/pinned.txt": "dists/some/software/pinned-2/sub/pinned.asd\n",
+            home + "software/pinned-2/sub/pinned.asd": self.LIBRARY % "2",
+            home + "software/other-1/other.asd": '(defsystem "other")\n',
+            ".qlot/local-projects/mine/mine.asd": '(defsystem "mine")\n',
+        })
+        for system in ("pinned", "other", "mine"):
+            self.assertIn("qlot", self.where(client, system))
+        self.assertRegex(client.call("list-local-systems", pattern="other").text, r"\n- other: .*/\.qlot/")
+
+    def test_what_is_in_the_home_directory_is_found(self):
+        home = self.folder()
+        self.write(home, {"common-lisp/at-home/at-home.asd": '(defsystem "at-home")\n'})
+        client = self.start_server(environment=mcp.clean_environment(HOME=home))
+        self.assertIn("common-lisp", self.where(client, "at-home").split("\n")[1])
+        self.assertIn("home directory", self.where(client, "at-home"))
+
+    def test_looking_loads_nothing(self):
+        client = self.project({"loud.asd": '(defvar cl-user::*loud* t)\n(defsystem "loud")\n'})
+        for tool in ("describe-system", "system-dependencies", "find-system-file"):
+            self.assertFalse(client.call(tool, system="loud").is_error)
+        self.assertFalse(client.call("list-local-systems").is_error)
+        self.assertValue(client.evaluate("(list (boundp '*loud*) (and (asdf:registered-system \"loud\") t))"), "(NIL NIL)")
+
+    def test_looking_while_other_threads_run_says_why_it_cannot(self):
+        client = self.start_server()
+        client.evaluate("(defvar *thread* (sb-thread:make-thread (lambda () (sleep 600))))")
+        reply = client.call("describe-system", system="alexandria")
+        self.assertTrue(reply.is_error)
+        self.assertIn("threads", reply.text)
+        client.evaluate("(sb-thread:terminate-thread *thread*)")
+
+
+class Loading(Systems):
+    def test_a_file_that_does_not_compile_is_told_by_file_line_form_and_condition(self):
+        client = self.project({"broken.asd": '(defsystem "broken" :components ((:file "fine") (:file "bad")))\n', "fine.lisp": "(defun fine (x) 1)\n",
+                               "bad.lisp": "(defun ok () 1)\n\n(defun f (x)\n  (let ((x 1 2)) x))\n"})
+        report = client.call("load-system", system="broken", wait=60)
+        self.assertTrue(report.is_error)
+        self.assertRegex(report.hint, r"/bad\.lisp of the system broken\.\n/\S*/bad\.lisp:3: PROGRAM-ERROR: .*malformed.*\n  in \(X 1 2\)")
+        self.assertRegex(report.text, r"/bad\.lisp: 1 error, 1 style warning\n  line 3: PROGRAM-ERROR: ")
+
+    def test_a_form_that_is_not_finished_is_told_by_where_it_begins(self):
+        client = self.project({"open.asd": '(defsystem "open" :components ((:file "open")))\n', "open.lisp": "(defun a () 1)\n\n\n(defun b (\n\n"})
+        report = client.call("load-system", system="open", wait=60)
+        self.assertTrue(report.is_error)
+        self.assertRegex(report.hint, r"/open\.lisp:4: END-OF-FILE")
+
+    def test_warnings_are_grouped_by_file_and_all_of_them_can_be_fetched(self):
+        text = "".join("(defun f%d (x) (g%d))\n" % (i, i) for i in range(20))
+        client = self.project({"warned.asd": '(defsystem "warned" :components ((:file "one") (:file "two")))\n', "one.lisp": text, "two.lisp": "(defun two () *nowhere*)\n"})
+        reply = client.call("load-system", system="warned", wait=60)
+        self.assertFalse(reply.is_error, reply.text)
+        self.assertRegex(reply.text, r"/one\.lisp: 40 style warnings\n  line 1: STYLE-WARNING: The variable X is defined but never used\. \(20 times\)")
+        self.assertRegex(reply.text, r"/two\.lisp: 1 warning\n  line 1: WARNING: undefined variable: \*NOWHERE\*")
+        self.assertLess(len(reply.text), 3000)
+        ref = int(re.search(r"get-output ref (\d+) has all warnings", reply.text).group(1))
+        everything = client.call("get-output", ref=ref).text
+        for i in range(20):
+            self.assertIn("undefined function: G%d\n" % i, everything)
+        self.assertIn("already", client.call("load-system", system="warned", wait=60).text)
+
+    def test_the_reply_says_what_was_loaded_and_where_it_was_found(self):
+        client = self.project(SHOP)
+        reply = client.call("load-system", system="shop", wait=60)
+        self.assertRegex(reply.text, r"^Loaded shop\.\nSystems loaded: shop\nFound: in the session's directory: /.*/shop\.asd")
+
+
+class Testing(Systems):
+    def test_counts_forms_values_and_conditions(self):
+        client = self.project(SHOP)
+        reply = client.call("run-tests", system="shop", wait=120)
+        self.assertTrue(reply.is_error)
+        self.assertIn("\nshop: FAILED. 5 tests: 4 passed, 3 failed, 2 with an unexpected error, 1 skipped (FiveAM).\n"
+                      "The system's test operation then signalled: tests failed\n", reply.text)
+        failures = {(word, test): rest for _, word, test, rest in self.failures(reply.text)}
+        self.assertEqual({("FAILED", "SHOP-TESTS::TOTALS"), ("ERROR", "SHOP-TESTS::AVERAGES"), ("FAILED", "SHOP-TESTS::TEXTS"), ("ERROR", "SHOP-TESTS::BAD")}, set(failures))
+        self.assertIn("  form: (STRING= \"a\" \"b\")\n  reason: they differ\n", failures["FAILED", "SHOP-TESTS::TEXTS"])
+        self.assertIn("  condition: DIVISION-BY-ZERO\n", failures["ERROR", "SHOP-TESTS::AVERAGES"])
+        totals = [rest for _, _, test, rest in self.failures(reply.text) if test.endswith("TOTALS")]
+        self.assertIn("  form: (= 7 (SHOP:TOTAL (QUOTE (1 2 3))))\n  expected: (= 7)\n  actual: 6\n", totals[0])
+        self.assertIn("  expected: not (= 6)\n  actual: 6\n", totals[1])
+        self.assertIn("Did 10 checks.", reply.stdout)  # what the framework prints is output
+
+    def test_the_error_of_a_test_can_be_entered_and_the_computation_goes_on(self):
+        client = self.project(SHOP)
+        client.call("run-tests", system="shop", wait=120)
+        errors = client.call("list-errors").text
+        self.assertRegex(errors, r"1\. \S+ TYPE-ERROR: .*\(can be entered\)\n2\. \S+ DIVISION-BY-ZERO: .*\(can be entered\)")
+        self.assertIn("TYPE-ERROR", client.call("describe-last-error").text)
+        frames = client.call("get-backtrace", index=2, locals=True).text
+        frame = re.search(r"^(\d+): \((?:SHOP:)?AVERAGE NIL\)", frames, re.MULTILINE)
+        self.assertIsNotNone(frame, frames)
+        report = client.call("evaluate-in-frame", index=2, frame=int(frame.group(1)), code="(list shop::prices shop::count)")
+        self.assertValue(report, "(NIL 0)")
+        # What fails in there is no part of the test.
+        report = client.call("evaluate-in-frame", index=2, frame=int(frame.group(1)), code="(error \"mine\")")
+        self.assertErrorReport(report, "SIMPLE-ERROR")
+        # Fixed in an ordinary call; the test is run again where it stood, and then the others.
+        client.evaluate("(defun shop:average (prices) (if prices (/ (shop:total prices) (length prices)) 0))")
+        report = client.call("invoke-restart", index=2, restart="RETEST")
+        self.assertFalse(report.is_error, report.text)
+        counts = dict(re.findall(r":(\w+) (\d+)", report.value))
+        self.assertEqual("1", counts["ERRORS"])  # BAD
+        self.assertValue(client.evaluate("(shop:average '())"), "0")
+
+    def test_the_session_of_a_run_is_one_that_went_on(self):
+        client = self.project(SHOP)
+        client.evaluate("(defvar *before* 1)")
+        client.call("run-tests", system="shop", wait=120)
+        self.assertValue(client.evaluate("(list *before* (shop:total '(1 2)))"), "(1 3)")
+        self.assertIn("No error available", client.call("describe-last-error").text)
+        history = client.call("session-history").text
+        self.assertIn('(asdf:test-system "shop")', history)
+        self.assertIn("evaluation 3", client.call("list-checkpoints").text)
+
+    def test_only_the_first_errors_of_a_run_are_kept_to_be_entered(self):
+        tests = "".join('(deftest err.%d (error "number %d") 1)\n' % (i, i) for i in range(9))
+        client = self.project({"many.asd": '(defsystem "many" :depends-on ("rt") :components ((:file "many")) :perform (test-op (o c) (uiop:symbol-call :rt \'#:do-tests)))\n',
+                               "many.lisp": "(defpackage #:many (:use #:cl #:rt))\n(in-package #:many)\n" + tests})
+        reply = client.call("run-tests", system="many", wait=120)
+        self.assertIn("9 tests: 0 passed, 0 failed, 9 with an unexpected error", reply.text)
+        self.assertEqual([3, 2, 1], [int(n) for n in re.findall(r"^  error (\d+) of the session:", reply.text, re.MULTILINE)])
+        self.assertEqual(3, client.call("list-errors").text.count("(can be entered)"))
+        self.assertIn("number 0", client.call("get-backtrace", index=3).text + client.call("list-errors").text)
+
+    def test_without_copies_a_run_goes_on_all_the_same(self):
+        client = self.start_server("--checkpoints", "off", "--directory", self.shop_folder())
+        client.call("configure-limits", {"checkpoint-limit": 0})
+        reply = client.call("run-tests", system="shop", wait=120)
+        self.assertIn("5 tests: 4 passed, 3 failed, 2 with an unexpected error, 1 skipped", reply.text)
+        client = self.project(SHOP)
+        client.evaluate("(defvar *thread* (sb-thread:make-thread (lambda () (sleep 600))))")
+        reply = client.call("run-tests", system="shop", wait=120)
+        self.assertIn("5 tests: 4 passed, 3 failed, 2 with an unexpected error, 1 skipped", reply.text)
+        self.assertIn("cannot be entered", client.call("list-errors").text)
+        client.evaluate("(sb-thread:terminate-thread *thread*)")
+
+    def shop_folder(self):
+        folder = self.folder()
+        self.write(folder, SHOP)
+        return folder
+
+    def test_a_test_that_never_ends_meets_the_time_limit_and_can_be_cancelled(self):
+        client = self.project({"endless.asd": '(defsystem "endless" :depends-on ("rt") :components ((:file "endless")) :perform (test-op (o c) (uiop:symbol-call :rt \'#:do-tests)))\n',
+                               "endless.lisp": '(defpackage #:endless (:use #:cl #:rt))\n(in-package #:endless)\n'
+                                               '(deftest fails (error "first") 1)\n(deftest loops (loop) 1)\n'})
+        client.call("load-system", system="rt", wait=120)
+        report = client.call("run-tests", system="endless", timeout=3, wait=60)
+        self.assertErrorReport(report, "TIMEOUT")
+        self.assertIn("running the test ENDLESS::LOOPS", report.text)
+        self.assertIn("first", client.call("list-errors").text)
+        pending = client.start_call("run-tests", {"system": "endless"})
+        mcp.wait_until(lambda: client.call("list-errors").text.count("first") == 2, 60, "the first test's error")
+        client.call("cancel-evaluation")
+        self.assertErrorReport(pending.reply(wait=60), "CANCELLED")
+        self.assertOperational(client)
+
+    def test_the_death_of_the_process_in_a_test_ends_the_run(self):
+        client = self.project({"deadly.asd": '(defsystem "deadly" :depends-on ("rt") :components ((:file "deadly")) :perform (test-op (o c) (uiop:symbol-call :rt \'#:do-tests)))\n',
+                               "deadly.lisp": '(defpackage #:deadly (:use #:cl #:rt))\n(in-package #:deadly)\n'
+                                              '(deftest fails (error "first") 1)\n(deftest exits (sb-ext:exit :code 3 :abort t) 1)\n'})
+        client.evaluate("(defvar *kept* 1)")
+        report = client.call("run-tests", system="deadly", wait=120)
+        self.assertErrorReport(report, "PROCESS-EXITED")
+        self.assertValue(client.evaluate("*kept*"), "1")
+        self.assertIn("first", client.call("list-errors").text)
+        self.assertFalse(client.call("evaluate-in-frame", index=2, frame=0, code="(+ 1 2)").is_error)
+
+    def test_one_test_by_name(self):
+        client = self.project(SHOP)
+        for name in ("texts", "TEXTS", "shop-tests::texts", "SHOP-TESTS:TEXTS"):
+            reply = client.call("run-tests", system="shop", test=name, wait=120)
+            self.assertIn("shop: FAILED. 1 test: 0 passed, 1 failed", reply.text)
+        self.assertRegex(client.call("run-tests", system="shop", test="text").text, r"^There is no test text\.\nDid you mean TEXTS")
+
+    def test_progress_names_the_test_that_runs(self):
+        client = self.project({"slow.asd": '(defsystem "slow" :depends-on ("rt") :components ((:file "slow")) :perform (test-op (o c) (uiop:symbol-call :rt \'#:do-tests)))\n',
+                               "slow.lisp": "(defpackage #:slow (:use #:cl #:rt))\n(in-package #:slow)\n(deftest sleeps (progn (sleep 2.5) 1) 1)\n"})
+        pending = client.start_call("run-tests", {"system": "slow"}, meta={"progressToken": "slow"})
+        self.assertFalse(pending.reply(wait=60).is_error)
+        client.wait_for_notification(lambda note: "testing SLOW::SLEEPS" in str(note.get("params", {}).get("message", "")))
+
+
+STAND_INS = {
+    "rove": """
+(defpackage #:rove/core/result (:use #:cl) (:export #:assertion #:passed-assertion #:failed-assertion #:pending-assertion
+  #:assertion-form #:assertion-reason #:assertion-description #:assertion-args #:assertion-values))
+(in-package #:rove/core/result)
+(defclass assertion () ((form :initarg :form :initform t :reader assertion-form) (reason :initarg :reason :initform nil :reader assertion-reason)
+  (desc :initarg :desc :initform nil :reader assertion-description) (args :initarg :args :initform nil :reader assertion-args)
+  (values :initarg :values :initform nil :reader assertion-values)))
+(defclass passed-assertion (assertion) ())
+(defclass failed-assertion (assertion) ())
+(defclass pending-assertion (assertion) ())
+(defpackage #:rove/core/stats (:use #:cl) (:export #:record #:*stats*))
+(in-package #:rove/core/stats)
+(defvar *stats* nil)
+(defgeneric record (stats object) (:method (stats object) object))
+(defpackage #:rove/core/test (:use #:cl))
+(in-package #:rove/core/test)
+(defun call-with-testing-with-options (desc name function)
+  (declare (ignore desc name))
+  (block nil
+    (handler-bind ((error (lambda (e) (rove/core/stats:record rove/core/stats:*stats* (make-instance 'rove/core/result:failed-assertion :reason e)) (return nil))))
+      (funcall function))))
+(defpackage #:rove/core/suite/package (:use #:cl) (:export #:all-suites #:suite-tests))
+(in-package #:rove/core/suite/package)
+(defvar *tests* '())
+(defun all-suites () '(:suite))
+(defun suite-tests (suite) (declare (ignore suite)) (reverse *tests*))
+(defpackage #:rove (:use #:cl #:rove/core/result) (:export #:deftest #:ok #:skip #:run #:run-test #:assertion #:passed-assertion
+  #:failed-assertion #:pending-assertion #:assertion-form #:assertion-reason #:assertion-description #:assertion-args #:assertion-values))
+(in-package #:rove)
+(defmacro deftest (name &body body)
+  `(progn (pushnew ',name rove/core/suite/package::*tests*)
+          (setf (get ',name 'test) (lambda () (rove/core/test::call-with-testing-with-options ,(string name) ',name (lambda () ,@body))))))
+(defun note (class &rest arguments) (rove/core/stats:record rove/core/stats:*stats* (apply #'make-instance class arguments)))
+(defmacro ok ((function &rest arguments))
+  `(let* ((values (list ,@arguments)) (result (apply #',function values)))
+     (note (if result 'passed-assertion 'failed-assertion) :form '(,function ,@arguments) :args ',arguments :values values :desc "it should be true")))
+(defun skip (reason) (note 'pending-assertion :desc reason))
+(defun run-test (name) (let ((rove/core/stats:*stats* :stats)) (funcall (get name 'test))))
+(defun run (system) (declare (ignore system)) (mapc #'run-test (rove/core/suite/package:suite-tests :suite)))
+""",
+    "parachute": """
+(defpackage #:parachute (:use #:cl) (:export #:test #:define-test #:is #:skip #:status #:expression #:value #:results #:name #:body #:tests
+  #:comparison #:expected #:description #:comparison-result #:value-result #:parent-result #:test-result #:test-packages #:package-tests))
+(in-package #:parachute)
+(defvar *tests* '())
+(defvar *parent*)
+(defclass test () ((name :initarg :name :reader name) (tests :initarg :tests :reader tests)))
+(defclass result () ((expression :initarg :expression :reader expression) (status :initform :unknown :initarg :status :accessor status)
+  (description :initform nil :accessor description)))
+(defclass value-result (result) ((value :accessor value) (body :initarg :body :reader body)))
+(defclass comparison-result (value-result) ((expected :initarg :expected :reader expected) (comparison :initarg :comparison :reader comparison)))
+(defclass parent-result (result) ((results :initform (make-array 0 :adjustable t :fill-pointer t) :reader results)))
+(defclass test-result (parent-result) ())
+(defun add (result) (vector-push-extend result (results *parent*)) result)
+(defmacro define-test (name &body body)
+  `(setf *tests* (append *tests* (list (make-instance 'test :name ',name :tests (list (lambda () ,@body)))))))
+(defun check (result)
+  (handler-case (progn (setf (value result) (funcall (body result)))
+                       (setf (status result) (if (funcall (comparison result) (value result) (expected result)) :passed :failed)))
+    (error (e) (setf (value result) e (status result) :failed))))
+(defmacro is (comparison expected form)
+  `(check (add (make-instance 'comparison-result :expression '(is ,comparison ,expected ,form) :expected ,expected :comparison ',comparison :body (lambda () ,form)))))
+(defun skip (reason) (declare (ignore reason)) (add (make-instance 'result :expression :skip :status :skipped)))
+(defun test-packages () (list *package*))
+(defun package-tests (package) (declare (ignore package)) *tests*)
+(defun run-one (test)
+  (let* ((result (add (make-instance 'test-result :expression test))) (*parent* result))
+    (handler-case (mapc #'funcall (tests test))
+      (error (e) (setf (description result) (format nil "The test failed to evaluate properly: ~a" e) (status result) :failed)))
+    (setf (status result) (if (or (eq :failed (status result)) (find :failed (results result) :key #'status)) :failed :passed))))
+(defun test (designator &key) (let ((*parent* (make-instance 'parent-result :expression designator)))
+  (mapc #'run-one (if (typep designator 'test) (list designator) *tests*)) *parent*))
+""",
+    "lisp-unit": """
+(defpackage #:lisp-unit (:use #:cl) (:export #:define-test #:assert-equal #:run-tests #:list-tests))
+(in-package #:lisp-unit)
+(defvar *test-db* (make-hash-table))
+(defvar *pass*) (defvar *fail*)
+(defclass test-result () ((name :initarg :name :reader name) (pass :initarg :pass :reader pass) (fail :initarg :fail :reader fail) (exerr :initform nil :initarg :exerr :reader exerr)))
+(defclass failure-result () ((form :initarg :form :reader form) (actual :initarg :actual :reader actual) (expected :initarg :expected :reader expected)))
+(defmacro define-test (name &body body)
+  `(progn (unless (gethash *package* *test-db*) (setf (gethash *package* *test-db*) (make-hash-table)))
+          (setf (gethash ',name (gethash *package* *test-db*)) ',body)))
+(defmacro assert-equal (expected form)
+  `(let ((actual ,form)) (if (equal ,expected actual) (incf *pass*)
+     (push (make-instance 'failure-result :form ',form :expected (list ,expected) :actual (list actual)) *fail*))))
+(defun list-tests (&optional (package *package*)) (loop for name being the hash-keys of (gethash (find-package package) *test-db*) collect name))
+(defun run-code (code) (funcall (coerce `(lambda () ,@code) 'function)))
+(defun run-test-thunk (name code)
+  (let ((*pass* 0) (*fail* '()))
+    (handler-bind ((error (lambda (e) (return-from run-test-thunk (make-instance 'test-result :name name :pass *pass* :fail *fail* :exerr e)))))
+      (run-code code))
+    (make-instance 'test-result :name name :pass *pass* :fail *fail*)))
+(defun run-tests (&optional (names :all) (package *package*))
+  (dolist (name (if (eq names :all) (list-tests package) names)) (run-test-thunk name (gethash name (gethash (find-package package) *test-db*)))))
+""",
+    "lisp-unit2": """
+(defpackage #:lisp-unit2 (:use #:cl) (:export #:define-test #:assert-equal #:run-tests #:list-tests #:assertion-pass #:assertion-fail))
+(in-package #:lisp-unit2)
+(defvar *tests* '())
+(define-condition assertion-pass (condition) ())
+(define-condition assertion-fail (condition) ((failure :initarg :failure :reader failure)))
+(defclass failure-result () ((form :initarg :form :reader form) (actual :initarg :actual :reader actual) (expected :initarg :expected :reader expected)))
+(defclass unit-test () ((name :initarg :name :reader name) (thunk :initarg :thunk)))
+(defgeneric test-thunk (test) (:method ((test unit-test)) (slot-value test 'thunk)))
+(defmacro define-test (name options &body body) (declare (ignore options))
+  `(setf *tests* (append *tests* (list (make-instance 'unit-test :name ',name :thunk (lambda () ,@body))))))
+(defmacro assert-equal (expected form)
+  `(let ((actual ,form)) (if (equal ,expected actual) (signal 'assertion-pass)
+     (signal 'assertion-fail :failure (make-instance 'failure-result :form '(assert-equal ,expected ,form) :expected (list ,expected) :actual (list actual))))))
+(defun list-tests () *tests*)
+(defun run-test (test) (block nil (handler-bind ((error (lambda (e) (declare (ignore e)) (return nil)))) (funcall (test-thunk test)))))
+(defun run-tests (&key tests package name) (declare (ignore package name))
+  (mapc #'run-test (if tests (remove-if-not (lambda (test) (member (name test) tests)) *tests*) *tests*)))
+""",
+}
+
+SUITES = {
+    "rove": ("(:use #:cl #:rove)", '(deftest adds (ok (= 3 (+ 1 2))) (ok (= 4 (+ 1 2))) (skip "later"))\n(deftest inside (ok (= 1 (error (quote type-error) :datum 5 :expected-type (quote list)))))\n(deftest outside (error "outside"))\n',
+             "(uiop:symbol-call :rove '#:run c)", "3 tests: 1 passed, 1 failed, 2 with an unexpected error, 1 skipped (Rove)", "  form: (= 4 (+ 1 2))\n  actual: (+ 1 2) = 3\n  reason: it should be true\n"),
+    "parachute": ("(:use #:cl) (:import-from #:parachute #:define-test #:is #:skip)",
+                  '(define-test adds (is = 3 (+ 1 2)) (is = 4 (+ 1 2)) (skip "later"))\n(define-test inside (is = 1 (error (quote type-error) :datum 5 :expected-type (quote list))))\n(define-test outside (error "outside"))\n',
+                  "(uiop:symbol-call :parachute '#:test :suite)", "3 tests: 1 passed, 1 failed, 2 with an unexpected error, 1 skipped (Parachute)", "  expected: = 4\n  actual: 3\n"),
+    "lisp-unit": ("(:use #:cl #:lisp-unit)", '(define-test adds (assert-equal 3 (+ 1 2)) (assert-equal 4 (+ 1 2)))\n(define-test inside (assert-equal 1 (error (quote type-error) :datum 5 :expected-type (quote list))))\n(define-test outside (error "outside"))\n',
+                  "(uiop:symbol-call :lisp-unit '#:run-tests :all :suite)", "3 tests: 1 passed, 1 failed, 2 with an unexpected error (lisp-unit)", "  form: (+ 1 2)\n  expected: 4\n  actual: 3\n"),
+    "lisp-unit2": ("(:use #:cl #:lisp-unit2)", '(define-test adds () (assert-equal 3 (+ 1 2)) (assert-equal 4 (+ 1 2)))\n(define-test inside () (assert-equal 1 (error (quote type-error) :datum 5 :expected-type (quote list))))\n(define-test outside () (error "outside"))\n',
+                   "(uiop:symbol-call :lisp-unit2 '#:run-tests :package :suite)", "3 tests: 1 passed, 1 failed, 2 with an unexpected error (lisp-unit2)", "  expected: 4\n  actual: 3\n"),
+}
+
+
+class StandIns(Systems):
+    """Frameworks that Debian has not packed, by what they are known to call."""
+
+    def test_each_framework_gives_counts_and_errors_that_can_be_entered(self):
+        for framework, (uses, tests, perform, counts, details) in SUITES.items():
+            with self.subTest(framework):
+                client = self.project({
+                    framework + ".asd": '(defsystem "%s" :components ((:file "framework")))\n' % framework,
+                    "framework.lisp": STAND_INS[framework],
+                    "suite/suite.asd": '(defsystem "suite" :depends-on ("%s") :components ((:file "suite")) :perform (test-op (o c) %s))\n' % (framework, perform),
+                    "suite/suite.lisp": "(defpackage #:suite %s)\n(in-package #:suite)\n%s" % (uses, tests),
+                })
+                reply = client.call("run-tests", system="suite", wait=120)
+                self.assertTrue(reply.is_error, reply.text)
+                self.assertIn("suite: FAILED. " + counts, reply.text)
+                self.assertIn(details, reply.text + "\n")
+                self.assertRegex(reply.text, r"ERROR: (SUITE::)?INSIDE\n(  form: .*\n)?  condition: TYPE-ERROR\n    The value\s")
+                errors = client.call("list-errors").text
+                self.assertRegex(errors, r"1\. .*outside \(can be entered\)\n2\. .*TYPE-ERROR.*\(can be entered\)")
+                reply = client.call("run-tests", system="suite", test="adds", wait=60)
+                self.assertRegex(reply.text, r"suite: FAILED\. 1 test: 1 passed, 1 failed, 0 with an unexpected error")
+                self.assertTrue(client.call("run-tests", system="suite", test="adds", framework="FiveAM").text.startswith("There is no test adds"))
+
+    def test_a_system_without_a_test_operation_has_the_tests_of_its_framework_run(self):
+        client = self.project({"quiet.asd": '(defsystem "quiet")\n(defsystem "quiet/tests" :depends-on ("rt") :components ((:file "t")))\n',
+                               "t.lisp": "(rt:deftest one 1 1)\n(rt:deftest two 1 2)\n"})
+        reply = client.call("run-tests", system="quiet", wait=60)
+        self.assertIn("quiet: FAILED. 2 tests: 1 passed, 1 failed", reply.text)
+        self.assertIn("test operation runs no tests", reply.text)
+
+
+QUICKLISP = """
+(defpackage #:ql-setup (:use #:cl) (:export #:*quicklisp-home*))
+(in-package #:ql-setup)
+(defvar *quicklisp-home* (make-pathname :name nil :type nil :defaults *load-truename*))
+(defpackage #:ql-dist (:use #:cl) (:export #:provided-systems #:find-system #:name #:release #:prefix #:dist #:installedp))
+(in-package #:ql-dist)
+(defclass dist () ((name :initform "quicklisp" :reader name)))
+(defclass release () ((prefix :initform "tea-20240101-git" :reader prefix)))
+(defclass system () ((name :initarg :name :reader name) (dist :initform (make-instance 'dist) :reader dist) (release :initform (make-instance 'release) :reader release)))
+(defvar *systems* (list (make-instance 'system :name "tea") (make-instance 'system :name "tea-pot")))
+(defun provided-systems (all) (declare (ignore all)) *systems*)
+(defun find-system (name) (find name *systems* :key #'name :test #'string=))
+(defun installed-file (name) (merge-pathnames (format nil "dists/quicklisp/software/tea-20240101-git/~a.asd" name) ql-setup:*quicklisp-home*))
+(defun installedp (system) (probe-file (installed-file (name system))))
+(defpackage #:quicklisp-client (:nicknames #:ql) (:use #:cl) (:export #:quickload))
+(in-package #:quicklisp-client)
+(defun searcher (name) (probe-file (ql-dist::installed-file name)))
+(setf asdf:*system-definition-search-functions* (append asdf:*system-definition-search-functions* '(searcher)))
+(defun quickload (system &key prompt verbose)
+  (declare (ignore prompt verbose))
+  (let ((file (ql-dist::installed-file system)))
+    (ensure-directories-exist file)
+    (with-open-file (out file :direction :output :if-exists :supersede) (format out "(defsystem ~s)" system))
+    (format t "To load ~s: install 1 release~%" system)
+    (asdf:load-system system)
+    (list system)))
+"""
+
+
+class Quicklisp(Systems):
+    def test_without_quicklisp_both_tools_say_how_to_get_it(self):
+        client = self.start_server()
+        for tool, arguments in (("quickload", {"system": "alexandria"}), ("quicklisp-search", {"pattern": "alexandria"})):
+            reply = client.call(tool, arguments)
+            self.assertFalse(reply.is_error)
+            self.assertRegex(reply.text, r"^Quicklisp is not installed: .*\nTo install it, load its installer, /usr/share/common-lisp/source/quicklisp/quicklisp\.lisp, and call \(quicklisp-quickstart:install\)\.")
+
+    def test_one_that_is_installed_is_loaded_when_it_is_asked_for(self):
+        home = self.folder()
+        self.write(home, {"quicklisp/setup.lisp": QUICKLISP})
+        client = self.start_server("--directory", self.folder(), environment=mcp.clean_environment(HOME=home))
+        self.assertEqual("2 systems with \"tea\" in the name:\n- tea (tea-20240101-git, quicklisp)\n- tea-pot (tea-20240101-git, quicklisp)",
+                         client.call("quicklisp-search", pattern="tea").text)
+        self.assertValue(client.evaluate("(find-package :quicklisp-client)"), "NIL")  # it was asked in a copy
+        reply = client.call("quickload", system="tea", wait=60)
+        self.assertFalse(reply.is_error, reply.text)
+        self.assertRegex(reply.text, r"^Loaded tea\.\nSystems loaded: tea\nFound: installed by Quicklisp: .*/tea\.asd\n\n\[stdout\]\nTo load \"tea\": install 1 release\n\n=> \(\"tea\"\)$")
+        self.assertIn("- tea (tea-20240101-git, quicklisp; loaded)", client.call("quicklisp-search", pattern="tea").text)
+        self.assertIn("Found: installed by Quicklisp", client.call("find-system-file", system="tea").text)
+        self.assertRegex(client.call("list-local-systems", pattern="tea").text, r"- tea \(loaded\): ")
+        self.assertEqual("Quicklisp has no system toa, and this machine has none.\nDid you mean tea?", client.call("quickload", system="toa").text)
+        self.assertIn('(ql:quickload "tea")', client.call("session-history").text)
+        self.assertIn("No definitions", client.call("list-definitions", type="packages").text)  # they are a library's
+
+
+if __name__ == "__main__":
+    mcp.main()
