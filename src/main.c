@@ -176,6 +176,7 @@ static bool begin_http(struct server *server, const struct options *options, str
         .token_file = options->token_file,
         .tls_certificate_file = options->tls_certificate,
         .tls_key_file = options->tls_key,
+        .node = options->node,
         .listing = options->listing,
         .wants_structured = options->wants_structured,
         .toolbox = toolbox_of,

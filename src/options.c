@@ -17,20 +17,21 @@
 #include "base/memory.h"
 #include "tools/registry.h"
 
-enum option_key { KEY_STDIO = 1, KEY_HTTP, KEY_TOKEN_FILE, KEY_ALLOW_HOST, KEY_ALLOW_ORIGIN, KEY_CORS_ORIGIN, KEY_TLS_CERT, KEY_TLS_KEY, KEY_LISP, KEY_USERINIT, KEY_NO_USERINIT, KEY_LOAD, KEY_PRELOAD, KEY_DIRECTORY, KEY_TOOLS, KEY_STRUCTURED, KEY_LOG_LEVEL, KEY_STATE_DIR, KEY_PERSIST, KEY_CHECKPOINTS, KEY_MAX_SESSIONS, KEY_MAX_PROCESSES, KEY_PRINCIPAL_SESSIONS, KEY_PRINCIPAL_PROCESSES, KEY_BUILD_CORE, KEY_HELP, KEY_VERSION, KEY_LIMITS = 1000 };
+enum option_key { KEY_STDIO = 1, KEY_HTTP, KEY_TOKEN_FILE, KEY_ALLOW_HOST, KEY_ALLOW_ORIGIN, KEY_CORS_ORIGIN, KEY_TLS_CERT, KEY_TLS_KEY, KEY_NODE, KEY_LISP, KEY_USERINIT, KEY_NO_USERINIT, KEY_LOAD, KEY_PRELOAD, KEY_DIRECTORY, KEY_TOOLS, KEY_STRUCTURED, KEY_LOG_LEVEL, KEY_STATE_DIR, KEY_PERSIST, KEY_CHECKPOINTS, KEY_MAX_SESSIONS, KEY_MAX_PROCESSES, KEY_PRINCIPAL_SESSIONS, KEY_PRINCIPAL_PROCESSES, KEY_BUILD_CORE, KEY_HELP, KEY_VERSION, KEY_LIMITS = 1000 };
 
 static const struct {
     enum option_key key;
     const char *name, *argument, *help;
 } table[] = {
     {KEY_STDIO, "stdio", NULL, "Serve MCP on standard input and output (the default without --http)"},
-    {KEY_HTTP, "http", "WHERE", "Serve MCP over HTTP at ADDRESS:PORT or unix:PATH; can be repeated; with --stdio beside it"},
+    {KEY_HTTP, "http", "WHERE", "Serve MCP over HTTP at ADDRESS:PORT, unix:PATH or systemd (a socket passed on); can be repeated; with --stdio beside it"},
     {KEY_TOKEN_FILE, "token-file", "FILE", "Let in who has a bearer token: lines NAME:TOKEN; each name has its own sessions"},
     {KEY_ALLOW_HOST, "allow-host", "HOST", "Serve requests for this Host, too; can be repeated"},
     {KEY_ALLOW_ORIGIN, "allow-origin", "ORIGIN", "Serve requests from pages of this origin; can be repeated"},
     {KEY_CORS_ORIGIN, "cors-origin", "ORIGIN", "The same, and let such pages read the answers; can be repeated"},
     {KEY_TLS_CERT, "tls-cert", "FILE", "Serve HTTPS with this certificate (PEM)"},
     {KEY_TLS_KEY, "tls-key", "FILE", "The key of the certificate (PEM)"},
+    {KEY_NODE, "node", "NAME", "Begin the ids of HTTP sessions with this, so that a load balancer can tell servers apart"},
     {KEY_LISP, "lisp", "PROGRAM", "The SBCL to use; default: sbcl"},
     {KEY_USERINIT, "userinit", "FILE", "Init file to load; default: ~/.sbclrc if it is there"},
     {KEY_NO_USERINIT, "no-userinit", NULL, "Load no init file"},
@@ -125,6 +126,17 @@ static bool set_listing(struct options *o, const char *spec)
     return true;
 }
 
+static bool set_node(struct options *o, const char *name)
+{
+    size_t len = strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789");
+    if (len == 0 || len > OPTIONS_MOST_NODE || name[len] != '\0') {
+        fprintf(stderr, "cl-mcp-server: --node wants 1 to %d letters and digits, not '%s'\n", OPTIONS_MOST_NODE, name);
+        return false;
+    }
+    o->node = name;
+    return true;
+}
+
 static bool take(struct options *o, int key, const char *argument, bool *is_init_chosen)
 {
     int level;
@@ -149,6 +161,8 @@ static bool take(struct options *o, int key, const char *argument, bool *is_init
     case KEY_TLS_KEY:
         o->tls_key = argument;
         return true;
+    case KEY_NODE:
+        return set_node(o, argument);
     case KEY_LISP:
         o->lisp = argument;
         return true;

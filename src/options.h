@@ -10,6 +10,7 @@
 #include "session/limits.h"
 
 #define OPTIONS_MOST_REPEATED 64
+#define OPTIONS_MOST_NODE 32
 
 struct options {
     const char *lisp;
@@ -26,6 +27,7 @@ struct options {
     const char *token_file;
     const char *tls_certificate;
     const char *tls_key;
+    const char *node; /* NULL: none */
     const char *build_core; /* path; NULL: serve */
     bool wants_structured;
     char *state_directory; /* NULL when there is no home */

@@ -16,7 +16,7 @@
 #include "session/sessions.h"
 #include "tools/toolbox.h"
 
-static bool make_id(char *id)
+static bool make_secret(char *id)
 {
     unsigned char random[HTTP_SESSION_ID_BYTES / 2];
     if (uv_random(NULL, NULL, random, sizeof random, 0, NULL) != 0)
@@ -26,13 +26,15 @@ static bool make_id(char *id)
     return true;
 }
 
-struct http_session *http_session_new(struct principal *principal, const struct connection_options *options)
+struct http_session *http_session_new(struct principal *principal, const char *node, const struct connection_options *options)
 {
     struct http_session *s = xcalloc(1, sizeof *s);
-    if (!make_id(s->id)) {
+    char secret[HTTP_SESSION_ID_BYTES + 1];
+    if (!make_secret(secret)) {
         free(s);
         return NULL;
     }
+    snprintf(s->id, sizeof s->id, "%.*s%s%s", HTTP_MOST_NODE_BYTES, node == NULL ? "" : node, node == NULL ? "" : "-", secret);
     s->principal = principal;
     list_init(&s->node);
     list_init(&s->streams);
@@ -40,7 +42,7 @@ struct http_session *http_session_new(struct principal *principal, const struct 
     event_log_init(&s->log, HTTP_MOST_EVENTS, HTTP_MOST_EVENT_BYTES);
     s->unasked = stream_new(&s->log, 0);
     /* The id is a secret, so the name is made of a part of it that does not give the rest away. */
-    snprintf(s->lisp_session, sizeof s->lisp_session, "http-%.8s", s->id);
+    snprintf(s->lisp_session, sizeof s->lisp_session, "http-%.8s", secret);
     struct connection_options own = *options;
     own.default_session = s->lisp_session;
     own.initializes_once = true;

@@ -14,6 +14,7 @@
 #include "mcp/transport.h"
 
 #define HTTP_SESSION_ID_BYTES 32
+#define HTTP_MOST_NODE_BYTES 32
 
 struct connection;
 struct connection_options;
@@ -24,7 +25,7 @@ struct http_session {
     struct list node; /* in its principal's; in no list before the handshake */
     struct principal *principal;
     struct connection *connection; /* owned */
-    char id[HTTP_SESSION_ID_BYTES + 1];
+    char id[HTTP_MOST_NODE_BYTES + 1 + HTTP_SESSION_ID_BYTES + 1]; /* "NODE-" where the server has a name, and what cannot be guessed */
     char lisp_session[24]; /* what its tools use unless told otherwise */
     struct event_log log;
     uint64_t last_stream;   /* the id that was given last; 0 is of what is sent unasked */
@@ -34,9 +35,9 @@ struct http_session {
     uint64_t used_ms;       /* when it was last */
 };
 
-/* http_session_new(principal, options): one that is not known by its id yet; options are copied but for its own part, which is
+/* http_session_new(principal, node, options): one that is not known by its id yet; ${node} is NULL or what its id begins with; options are copied but for its own part, which is
  * arg, the default session, and that it is initialized once. NULL when the system has no random numbers. */
-struct http_session *http_session_new(struct principal *principal, const struct connection_options *options);
+struct http_session *http_session_new(struct principal *principal, const char *node, const struct connection_options *options);
 
 /* http_session_publish(s, now_ms): the handshake is done, so it can be found. False when the principal has too many; one that was
  * idle for long makes room. http_session_expire(principal, now_ms): free those that were idle for very long. */

@@ -15,6 +15,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "http/activation.h"
+
 #define BACKLOG 511
 
 static bool is_stale(const struct sockaddr_un *address)
@@ -111,10 +113,35 @@ static bool open_internet(struct listener *l, const char *address, struct err *e
     return is_bound;
 }
 
+/* "systemd" or "systemd:N". The file of a socket passed on is not ours to remove. */
+static bool open_passed_on(struct listener *l, const char *number, struct err *err)
+{
+    if (*number != '\0' && (strlen(number) > 3 || number[1] < '1' || strspn(number + 1, "0123456789") != strlen(number + 1)))
+        return err_set(err, ERR_INVALID, "--http systemd:N wants a number from 1 on, not '%s'", number + 1);
+    l->descriptor = activation_take(*number == '\0' ? 0 : (unsigned)atoi(number + 1) - 1, err);
+    if (l->descriptor < 0)
+        return false;
+    struct sockaddr_storage address;
+    socklen_t len = sizeof address;
+    if (getsockname(l->descriptor, (struct sockaddr *)&address, &len) == 0 && address.ss_family == AF_UNIX) {
+        l->is_unix = l->is_loopback = true;
+        snprintf(l->name, sizeof l->name, "unix:%.107s", ((const struct sockaddr_un *)(const void *)&address)->sun_path);
+    } else {
+        set_name(l);
+    }
+    return true;
+}
+
 bool listener_open(struct listener *l, const char *address, struct err *err)
 {
     *l = (struct listener){.descriptor = -1};
-    bool is_open = strncmp(address, "unix:", 5) == 0 ? open_unix(l, address + 5, err) : open_internet(l, address, err);
+    bool is_open;
+    if (strncmp(address, "unix:", 5) == 0)
+        is_open = open_unix(l, address + 5, err);
+    else if (strcmp(address, "systemd") == 0 || strncmp(address, "systemd:", 8) == 0)
+        is_open = open_passed_on(l, address + 7, err);
+    else
+        is_open = open_internet(l, address, err);
     if (!is_open)
         listener_close(l);
     return is_open;

@@ -21,7 +21,8 @@ struct listener {
  * listener_open(l, address, err):
  * Bind and listen. The file of a socket is its owner's alone (mode 0600); one that nobody listens on any more is replaced.
  *
- * address     "ADDRESS:PORT", "[ADDRESS]:PORT", "PORT" (on 127.0.0.1) or "unix:PATH"; port 0 lets the system choose
+ * address     "ADDRESS:PORT", "[ADDRESS]:PORT", "PORT" (on 127.0.0.1), "unix:PATH", or "systemd" or "systemd:N" for the first or
+ *             Nth socket that was passed on to us; port 0 lets the system choose
  * Errors      ERR_INVALID, ERR_START
  */
 bool listener_open(struct listener *l, const char *address, struct err *err);

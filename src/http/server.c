@@ -103,7 +103,7 @@ static void take_post(struct http_server *s, struct exchange *e)
         return;
     }
     struct connection_options options = connection_options(s, e->principal);
-    session = http_session_new(e->principal, &options);
+    session = http_session_new(e->principal, s->options.node, &options);
     if (session == NULL) {
         refuse(e, MHD_HTTP_INTERNAL_SERVER_ERROR, "the system has no random numbers");
         return;

@@ -21,6 +21,7 @@ struct http_server_options {
     const char *token_file;           /* NULL: anybody who reaches us may come in */
     const char *tls_certificate_file; /* PEM; NULL: no TLS */
     const char *tls_key_file;
+    const char *node;    /* what the ids of sessions begin with, so that a balancer can tell servers apart; NULL: nothing */
     const char *listing; /* as registry_listing() takes it, already checked */
     bool wants_structured;
     /* the toolbox of a principal, made when it is first asked for; borrowed, outlives the server. "" is anybody, where there are
