@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/check.h"
 #include "base/log.h"
@@ -18,10 +19,18 @@ struct daemon {
     struct MHD_Daemon *library;
     uv_poll_t poll;
     uv_timer_t timer;
+    uv_idle_t soon; /* the library is to work in the next turn of the loop, behind what else has happened */
     unsigned open_handles;
     unsigned connections;
+    unsigned idle_runs; /* that it asked for, one behind the other */
     bool is_running, must_run_again;
 };
+
+/* The library asks to be run again at once while a connection can neither go on nor be read from, as when a client fills the
+ * buffer with what never ends. From so many times on it waits this long in between. */
+#define MOST_IDLE_RUNS 32
+#define IDLE_RUN_MS 10
+
 
 void *daemon_arg(const struct daemon *d)
 {
@@ -86,15 +95,24 @@ static void on_timer(uv_timer_t *timer)
     daemon_run(timer->data);
 }
 
+static void on_soon(uv_idle_t *soon)
+{
+    uv_idle_stop(soon);
+    daemon_run(soon->data);
+}
+
 static void set_timer(struct daemon *d)
 {
     MHD_UNSIGNED_LONG_LONG ms;
-    if (d->must_run_again)
-        uv_timer_start(&d->timer, on_timer, 0, 0);
-    else if (d->options.mhd->get_timeout(d->library, &ms) == MHD_YES)
-        uv_timer_start(&d->timer, on_timer, ms, 0);
-    else
-        uv_timer_stop(&d->timer);
+    bool has_timeout = d->options.mhd->get_timeout(d->library, &ms) == MHD_YES;
+    uv_timer_stop(&d->timer);
+    if (d->must_run_again) {
+        daemon_wake(d);
+    } else if (has_timeout && ms == 0 && ++d->idle_runs < MOST_IDLE_RUNS) {
+        daemon_wake(d);
+    } else if (has_timeout) {
+        uv_timer_start(&d->timer, on_timer, ms == 0 ? IDLE_RUN_MS : ms, 0);
+    }
 }
 
 void daemon_run(struct daemon *d)
@@ -112,14 +130,24 @@ void daemon_wake(struct daemon *d)
     if (d->is_running)
         d->must_run_again = true;
     else
-        uv_timer_start(&d->timer, on_timer, 0, 0);
+        uv_idle_start(&d->soon, on_soon);
 }
 
 static void on_poll(uv_poll_t *poll, int status, int events)
 {
     (void)status;
     (void)events;
-    daemon_run(poll->data);
+    struct daemon *d = poll->data;
+    d->idle_runs = 0;
+    daemon_run(d);
+}
+
+/* A path is compared as it was written: what is encoded is another one. */
+static size_t leave_as_it_is(void *arg, struct MHD_Connection *connection, char *text)
+{
+    (void)arg;
+    (void)connection;
+    return strlen(text);
 }
 
 static struct MHD_Daemon *start(struct daemon *d)
@@ -140,6 +168,7 @@ static struct MHD_Daemon *start(struct daemon *d)
                                 MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HTTP_CONNECTION_BYTES,
                                 MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)HTTP_STILL_S,
                                 MHD_OPTION_STRICT_FOR_CLIENT, 1,
+                                MHD_OPTION_UNESCAPE_CALLBACK, leave_as_it_is, NULL,
                                 o->certificate != NULL ? MHD_OPTION_ARRAY : MHD_OPTION_END, tls,
                                 MHD_OPTION_END);
 }
@@ -160,10 +189,10 @@ struct daemon *daemon_new(struct listener *listener, const struct daemon_options
     const union MHD_DaemonInfo *info = options->mhd->get_daemon_info(d->library, MHD_DAEMON_INFO_EPOLL_FD);
     CHECK(uv_poll_init(options->loop, &d->poll, info->epoll_fd) == 0);
     uv_timer_init(options->loop, &d->timer);
-    d->poll.data = d->timer.data = d;
-    d->open_handles = 2;
+    uv_idle_init(options->loop, &d->soon);
+    d->poll.data = d->timer.data = d->soon.data = d;
+    d->open_handles = 3;
     uv_poll_start(&d->poll, UV_READABLE, on_poll);
-    set_timer(d);
     /* The listening socket is watched from the library's first turn on. */
     daemon_wake(d);
     return d;
@@ -194,4 +223,5 @@ void daemon_free(struct daemon *d)
         listener_released(&d->listener);
     uv_close((uv_handle_t *)&d->poll, on_closed);
     uv_close((uv_handle_t *)&d->timer, on_closed);
+    uv_close((uv_handle_t *)&d->soon, on_closed);
 }

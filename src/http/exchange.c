@@ -270,12 +270,18 @@ static enum MHD_Result refuse_headers(struct exchange *e)
     return queue_answer(e);
 }
 
+/* A body may take its time, and a second more for each so many bytes of it that have come. */
+static void expect_body(struct exchange *e)
+{
+    uint64_t ends_ms = e->began_ms + HTTP_BODY_MS + e->body.len * 1000 / HTTP_BODY_BYTES_A_SECOND, now_ms = uv_hrtime() / 1000000;
+    link_expect(e->link, ends_ms > now_ms ? ends_ms - now_ms : 1);
+}
+
 static enum MHD_Result take_headers(struct exchange *e)
 {
     e->is_begun = true;
-    const char *length = exchange_header(e, "Content-Length");
-    uint64_t bytes = length == NULL || strlen(length) > 9 ? TRANSPORT_MAX_MESSAGE : strtoul(length, NULL, 10);
-    link_expect(e->link, HTTP_BODY_MS + bytes / (HTTP_BODY_BYTES_A_SECOND / 1000));
+    e->began_ms = uv_hrtime() / 1000000;
+    expect_body(e);
     events_of(e)->on_headers(events_of(e)->arg, e);
     return e->state == EXCHANGE_READING ? MHD_YES : refuse_headers(e);
 }
@@ -293,6 +299,7 @@ static enum MHD_Result take_body(struct exchange *e, const char *bytes, size_t *
     if (e->state == EXCHANGE_READING) {
         e->accounted += *len;
         *total += *len;
+        expect_body(e);
     } else {
         e->drained += *len;
         if (e->drained > HTTP_DRAINED_BYTES)

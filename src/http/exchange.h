@@ -56,6 +56,7 @@ struct exchange {
     struct trimmed *trimmed; /* copies of headers' values */
     struct strbuf body;
     size_t drained, accounted;
+    uint64_t began_ms;
     unsigned status;
     struct strbuf answer;
     char session_id[72]; /* to be given to the client; "" for none */

@@ -1,14 +1,35 @@
 /*
- * Responsible for what the library does not do: a deadline that a byte now and then does not put off, and noticing the end of
- * a client whose connection is suspended.
+ * Responsible for what the library does not do: a deadline that a byte now and then does not put off, and noticing the end of a
+ * client at all times. While a connection is suspended the library does not look. While it reads it looks once: when the end
+ * comes together with the last bytes it takes these, and waits for an event that was there already. Such an end is made to come
+ * again.
  */
 #include "http/link.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 
 #include "base/log.h"
 #include "base/memory.h"
+
+/* How often the end is made to come again, and after how long each time: the library takes a buffer of what came before it. */
+#define REMINDERS 100
+#define REMINDER_MS 5
+
+struct link {
+    int descriptor;
+    bool is_expecting, has_watch;
+    bool has_ended; /* the client has closed its side */
+    unsigned reminders;
+    unsigned open_handles;
+    uv_timer_t timer;
+    uv_poll_t watch;
+    void (*on_gone)(void *arg);
+    void *arg;
+};
+
+static void on_watch(uv_poll_t *watch, int status, int events);
 
 struct link *link_new(uv_loop_t *loop, int descriptor)
 {
@@ -17,6 +38,13 @@ struct link *link_new(uv_loop_t *loop, int descriptor)
     uv_timer_init(loop, &l->timer);
     l->timer.data = l;
     l->open_handles = 1;
+    /* The library has it in an epoll of its own, which is not disturbed. */
+    if (uv_poll_init(loop, &l->watch, descriptor) == 0) {
+        l->watch.data = l;
+        l->has_watch = true;
+        l->open_handles++;
+        uv_poll_start(&l->watch, UV_DISCONNECT, on_watch);
+    }
     return l;
 }
 
@@ -31,56 +59,65 @@ void link_free(struct link *l)
 {
     if (l == NULL)
         return;
-    link_unwatch(l);
     if (l->has_watch)
         uv_close((uv_handle_t *)&l->watch, on_closed);
     uv_close((uv_handle_t *)&l->timer, on_closed);
 }
 
-static void on_deadline(uv_timer_t *timer)
+static void say_gone(struct link *l)
+{
+    void (*on_gone)(void *arg) = l->on_gone;
+    l->on_gone = NULL;
+    on_gone(l->arg);
+}
+
+static void on_timer(uv_timer_t *timer)
 {
     struct link *l = timer->data;
-    log_info("http: a client took too long with its request");
-    shutdown(l->descriptor, SHUT_RDWR);
+    if (l->on_gone != NULL && l->has_ended) {
+        say_gone(l);
+    } else if (l->is_expecting && l->has_ended && l->reminders < REMINDERS) {
+        l->reminders++;
+        shutdown(l->descriptor, SHUT_RD);
+        uv_timer_start(&l->timer, on_timer, REMINDER_MS, 0);
+    } else if (l->is_expecting) {
+        log_info("http: a client took too long with its request");
+        shutdown(l->descriptor, SHUT_RDWR);
+    }
 }
 
-void link_expect(struct link *l, uint64_t ms)
-{
-    if (ms == 0)
-        uv_timer_stop(&l->timer);
-    else
-        uv_timer_start(&l->timer, on_deadline, ms, 0);
-}
-
+/* Once is enough: what has ended does not begin again. */
 static void on_watch(uv_poll_t *watch, int status, int events)
 {
     (void)status;
     (void)events;
     struct link *l = watch->data;
-    void (*on_gone)(void *arg) = l->on_gone;
-    link_unwatch(l);
-    if (on_gone != NULL)
-        on_gone(l->arg);
+    l->has_ended = true;
+    uv_poll_stop(&l->watch);
+    if (l->on_gone != NULL)
+        say_gone(l);
+    else if (l->is_expecting)
+        uv_timer_start(&l->timer, on_timer, 0, 0);
+}
+
+void link_expect(struct link *l, uint64_t ms)
+{
+    l->is_expecting = ms > 0;
+    if (ms == 0)
+        uv_timer_stop(&l->timer);
+    else
+        uv_timer_start(&l->timer, on_timer, l->has_ended ? 0 : ms, 0);
 }
 
 void link_watch(struct link *l, void (*on_gone)(void *arg), void *arg)
 {
-    if (!l->has_watch) {
-        /* The library has taken its own registration of the descriptor back before we are called. */
-        if (uv_poll_init(l->timer.loop, &l->watch, l->descriptor) != 0)
-            return;
-        l->watch.data = l;
-        l->has_watch = true;
-        l->open_handles++;
-    }
     l->on_gone = on_gone;
     l->arg = arg;
-    uv_poll_start(&l->watch, UV_DISCONNECT, on_watch);
+    if (l->has_ended)
+        uv_timer_start(&l->timer, on_timer, 0, 0);
 }
 
 void link_unwatch(struct link *l)
 {
     l->on_gone = NULL;
-    if (l->has_watch)
-        uv_poll_stop(&l->watch);
 }

@@ -1,23 +1,13 @@
 /*
- * One connection of a client, seen from our side of the library: its deadlines, and whether the client is still there while
- * the library does not look.
+ * One connection of a client, seen from our side of the library: its deadlines, and whether the client is still there.
  */
 #ifndef HTTP_LINK_H
 #define HTTP_LINK_H
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <uv.h>
 
-struct link {
-    int descriptor; /* the library's */
-    bool has_timer, has_watch;
-    unsigned open_handles;
-    uv_timer_t timer;
-    uv_poll_t watch;
-    void (*on_gone)(void *arg);
-    void *arg;
-};
+struct link;
 
 /* link_new(loop, descriptor): the descriptor stays the library's. link_free(l): before the descriptor is closed. */
 struct link *link_new(uv_loop_t *loop, int descriptor);
