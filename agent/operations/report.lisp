@@ -126,22 +126,31 @@ user's to change."
   (let ((name (class-name (class-of object))))
     (if (symbolp name) (symbol-text name) "object")))
 
+(defconstant +integer-bits+ 100000
+  "A longer integer is not printed where only its beginning would be shown: that takes seconds.")
+
 (defun item-text (object limit &key (escape t) (what "object"))
   "Print OBJECT within LIMIT characters; what cannot be printed is #<...>."
-  (if (and *in-a-hurry* (not (simple-object-p object)))
-      "#<...>"
-      (multiple-value-bind (text count outcome)
-          (guarded (stream limit)
-            (write object :stream stream :escape escape))
-        (declare (ignore count))
-        (cond ((null outcome) text)
-              ((eq outcome :stopped)
-               (if (> limit 3)
-                   (concatenate 'string (subseq text 0 (- limit 3)) "...")
-                   text))
-              ((eq outcome :interrupted) "#<...>")
-              (t (format nil "#<error printing the ~a: ~a>" what
-                         (type-name-text (class-of outcome))))))))
+  (cond ((and *in-a-hurry* (not (simple-object-p object)))
+         "#<...>")
+        ((and (integerp object) (> (integer-length object) +integer-bits+))
+         (format nil "#<an integer of ~:d bits>" (integer-length object)))
+        (t
+         (printed-text object limit escape what))))
+
+(defun printed-text (object limit escape what)
+  (multiple-value-bind (text count outcome)
+      (guarded (stream limit)
+        (write object :stream stream :escape escape))
+    (declare (ignore count))
+    (cond ((null outcome) text)
+          ((eq outcome :stopped)
+           (if (> limit 3)
+               (concatenate 'string (subseq text 0 (- limit 3)) "...")
+               text))
+          ((eq outcome :interrupted) "#<...>")
+          (t (format nil "#<error printing the ~a: ~a>" what
+                     (type-name-text (class-of outcome)))))))
 
 (defun type-name-text (class)
   "Return the name of CLASS as a reader in the current package would write it."
