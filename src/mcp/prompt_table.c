@@ -102,7 +102,7 @@ static const struct prompt table[] = {
                 "compare with.\n"
                 "2. Find the function in which the time is spent with `profile-code`.\n"
                 "3. Read that function with `find-definition`, and what the compiler could not do with `compile-form`: "
-                "notes about generic arithmetic and unknown types are the usual causes, a wrong algorithm the best one.\n"
+                "notes about generic arithmetic and unknown types are the usual causes; a better algorithm gains most.\n"
                 "4. Change one thing at a time with `evaluate-lisp`; measure again with the same `runs`. Keep it only if it "
                 "is faster and the value is the same. `rollback-session` takes a change back.\n"
                 "Report time and memory before and after, and what made the difference.",

@@ -75,9 +75,15 @@ class Claims(mcp.TestCase):
     def test_the_readme_names_every_tool(self):
         tools = {tool["name"] for tool in self.start_server("--tools=full").request("tools/list")["tools"]}
         named = set(re.findall(r"`([a-z]+(?:-[a-z]+)*)`", text_of(PAGES[0])))
-        missing = tools - named
-        if missing:
-            self.skipTest("not yet: " + ", ".join(sorted(missing)))
+        self.assertEqual(set(), tools - named)
+
+    def test_the_readme_names_every_prompt_and_kind_of_resource(self):
+        client = self.start_server()
+        for prompt in client.request("prompts/list")["prompts"]:
+            self.assertIn("`%s`" % prompt["name"], text_of(PAGES[0]))
+        schemes = {re.match(r"lisp://\w+", template["uriTemplate"]).group(0) for template in client.request("resources/templates/list")["resourceTemplates"]}
+        for scheme in schemes:
+            self.assertIn("`%s/" % scheme, text_of(PAGES[0]))
 
     def test_links_lead_somewhere(self):
         for path in DOCUMENTS:
