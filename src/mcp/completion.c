@@ -1,6 +1,6 @@
 /*
- * Responsible for completion/complete: what the argument of a prompt or the variable of a resource template may be.
- * Names of sessions are known here, other names are asked of a session.
+ * Responsible for completion/complete: what the argument of a prompt or the variable of a resource template
+ * may be. Names of sessions are known here, other names are asked of a session.
  */
 #include <string.h>
 #include <strings.h>
@@ -37,7 +37,8 @@ static void finish(struct request *r, const json_t *names, size_t total)
         strbuf_adds(out, i ? "," : "");
         json_text_add_string(out, json_string_value(name), json_string_length(name));
     }
-    strbuf_addf(out, "],\"total\":%zu,\"hasMore\":%s}", total, total > json_array_size(names) ? "true" : "false");
+    strbuf_addf(out, "],\"total\":%zu,\"hasMore\":%s}", total,
+                total > json_array_size(names) ? "true" : "false");
     request_finish(r);
 }
 
@@ -169,7 +170,8 @@ static bool find_names(struct request *r, const json_t *params, enum names *name
                      strcmp(type, "ref/prompt") == 0 ? "prompt" : "resource");
         return false;
     }
-    is_known = prompt ? find_prompt_argument(prompt, argument, names) : find_variable(resource, argument, names);
+    is_known =
+        prompt ? find_prompt_argument(prompt, argument, names) : find_variable(resource, argument, names);
     if (!is_known)
         request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: argument: %s has no %.100s",
                      prompt ? "this prompt" : "this resource", argument);
@@ -183,7 +185,8 @@ void methods_completion_complete(struct request *r, const json_t *params)
     enum names names = NAMES_NONE;
 
     if (!json_is_string(json_object_get(argument, "name")) || !json_is_string(value)) {
-        request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: argument must have a name and a value, both strings");
+        request_fail(r, JSONRPC_INVALID_PARAMS,
+                     "Invalid params: argument must have a name and a value, both strings");
         return;
     }
     if (!find_names(r, params, &names))

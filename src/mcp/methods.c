@@ -25,8 +25,9 @@ _Static_assert(sizeof instructions <= 600, "instructions are short");
 
 void methods_add_capabilities(const struct connection *c, struct strbuf *out)
 {
-    ADD_LITERAL(out, "{\"tools\":{\"listChanged\":true},\"resources\":{\"subscribe\":true,\"listChanged\":true},"
-                     "\"prompts\":{},\"completions\":{}");
+    ADD_LITERAL(out,
+                "{\"tools\":{\"listChanged\":true},\"resources\":{\"subscribe\":true,\"listChanged\":true},"
+                "\"prompts\":{},\"completions\":{}");
     strbuf_adds(out, c->options.shows_log ? ",\"logging\":{}}" : "}");
 }
 

@@ -20,8 +20,8 @@ struct method {
     bool needs_handshake; /* legacy: not before initialize */
     bool allows_batch;    /* may be an element of a batch */
     const char *named_by; /* the member of params that the header Mcp-Name repeats; NULL: none */
-    int ttl_ms;     /* modern: how long the result may be cached; -1: the result has no such member */
-    bool is_public; /* modern: and that by anybody, because it is the same for everybody */
+    int ttl_ms;           /* modern: how long the result may be cached; -1: the result has no such member */
+    bool is_public;       /* modern: and that by anybody, because it is the same for everybody */
 
     /* run(r, params): answer ${r}, now or later. params is borrowed; NULL for none. */
     void (*run)(struct request *r, const json_t *params);
@@ -42,8 +42,8 @@ const char *method_nearest(const char *name, bool is_modern);
 /* methods_add_capabilities(c, out): append what we can do, an object, for initialize and server/discover. */
 void methods_add_capabilities(const struct connection *c, struct strbuf *out);
 
-/* methods_refuse_cursor(r, params): a list has one page, so there is no cursor that we could have given. True: it was
- * answered. */
+/* methods_refuse_cursor(r, params): a list has one page, so there is no cursor that we could have given.
+ * True: it was answered. */
 bool methods_refuse_cursor(struct request *r, const json_t *params);
 
 /* SERVER_INFO: who we are, a JSON object. */

@@ -105,7 +105,8 @@ static void refuse_tool(struct request *r, const json_t *name)
     strbuf_fini(&nearest);
 }
 
-/* The tool of that name, one of the sessions' own first, and its checked arguments. False: it was answered. */
+/* The tool of that name, one of the sessions' own first, and its checked arguments. False: it was answered.
+ */
 static bool find_tool(struct request *r, const json_t *name, const json_t *given, const struct tool **tool,
                       json_t **arguments)
 {
@@ -116,8 +117,8 @@ static bool find_tool(struct request *r, const json_t *name, const json_t *given
 
     *tool = NULL;
     if (strlen(asked) == json_string_length(name)) {
-        *arguments = user_tools_prepare(options->toolbox, options->default_session, asked, given,
-                                        &is_user_tool, &err);
+        *arguments =
+            user_tools_prepare(options->toolbox, options->default_session, asked, given, &is_user_tool, &err);
         *tool = is_user_tool ? &tool_user : registry_find(asked);
     }
     if (!*tool) {

@@ -76,9 +76,9 @@ static bool refuse_unknown(struct request *r, const struct prompt *prompt, const
     similar_init(&search, name);
     for (a = prompt->arguments; a->name; a++)
         similar_offer(&search, a->name);
-    request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: the prompt %s has no argument %.*s%s%s%s", prompt->name,
-                 jsonrpc_quotable(asked), name, search.best ? ". Did you mean " : "", search.best ? search.best : "",
-                 search.best ? "?" : "");
+    request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: the prompt %s has no argument %.*s%s%s%s",
+                 prompt->name, jsonrpc_quotable(asked), name, search.best ? ". Did you mean " : "",
+                 search.best ? search.best : "", search.best ? "?" : "");
     return false;
 }
 
@@ -99,8 +99,9 @@ static bool check_arguments(struct request *r, const struct prompt *prompt, json
         if (!find_argument(prompt, name))
             return refuse_unknown(r, prompt, name);
         if (!json_is_string(value) || json_string_length(value) > LONGEST_VALUE) {
-            request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: the argument %s must be a string of at most %d bytes",
-                         name, LONGEST_VALUE);
+            request_fail(r, JSONRPC_INVALID_PARAMS,
+                         "Invalid params: the argument %s must be a string of at most %d bytes", name,
+                         LONGEST_VALUE);
             return false;
         }
     }
@@ -161,7 +162,8 @@ void methods_prompts_get(struct request *r, const json_t *params)
     size_t i;
 
     if (!json_is_string(name)) {
-        request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: name must be a string, the name of a prompt");
+        request_fail(r, JSONRPC_INVALID_PARAMS,
+                     "Invalid params: name must be a string, the name of a prompt");
         return;
     }
     prompt = strlen(asked.bytes) == asked.len ? prompts_find(asked.bytes) : NULL;
@@ -169,8 +171,9 @@ void methods_prompts_get(struct request *r, const json_t *params)
         similar_init(&search, asked.bytes);
         for (i = 0; i < prompts_count(); i++)
             similar_offer(&search, prompts_at(i)->name);
-        request_fail(r, JSONRPC_INVALID_PARAMS, "Unknown prompt: %.*s%s%s%s", jsonrpc_quotable(asked), asked.bytes,
-                     search.best ? ". Did you mean " : "", search.best ? search.best : "", search.best ? "?" : "");
+        request_fail(r, JSONRPC_INVALID_PARAMS, "Unknown prompt: %.*s%s%s%s", jsonrpc_quotable(asked),
+                     asked.bytes, search.best ? ". Did you mean " : "", search.best ? search.best : "",
+                     search.best ? "?" : "");
         return;
     }
     if (given && !json_is_object(given) && !json_is_null(given)) {

@@ -1,5 +1,6 @@
 /*
- * Responsible for resources: the table of them, taking addresses apart, listing and reading. To add one: a row.
+ * Responsible for resources: the table of them, taking addresses apart, listing and reading. To add one: a
+ * row.
  */
 #include "mcp/resources.h"
 
@@ -131,7 +132,8 @@ static json_t *decode(const char *text, size_t len)
     return json_stringn(decoded, count);
 }
 
-/* Does ${uri} have the form of ${template}? Then its variables are in ${variables}. The last one may hold slashes: / is a symbol. */
+/* Does ${uri} have the form of ${template}? Then its variables are in ${variables}. The last one may hold
+ * slashes: / is a symbol. */
 static bool take_apart(const char *template, const char *uri, size_t len, json_t *variables)
 {
     const char *end = uri + len, *brace, *stop;
@@ -329,8 +331,8 @@ static bool is_there(const struct connection *c, const char *session)
 }
 
 /*
- * The row and the variables of the uri in ${params}. Its session must be there; ${may_come}: the default session
- * need not be there yet. NULL: it was answered.
+ * The row and the variables of the uri in ${params}. Its session must be there; ${may_come}: the default
+ * session need not be there yet. NULL: it was answered.
  */
 static const struct resource *find_resource(struct request *r, const json_t *params, bool may_come,
                                             json_t **variables)
@@ -346,8 +348,8 @@ static const struct resource *find_resource(struct request *r, const json_t *par
     }
     resource = resource_match(json_string_value(uri), json_string_length(uri), variables);
     session = resource ? json_string_value(json_object_get(*variables, "session")) : NULL;
-    if (resource && (!session || is_there(c, session) ||
-                     (may_come && strcmp(session, c->options.default_session) == 0)))
+    if (resource &&
+        (!session || is_there(c, session) || (may_come && strcmp(session, c->options.default_session) == 0)))
         return resource;
     if (resource)
         json_decref(*variables);

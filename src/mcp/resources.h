@@ -1,6 +1,6 @@
 /*
- * Resources: addresses of what can be read. Each is the reply of a tool that only looks, so that there is one source for both.
- * Stays in this folder.
+ * Resources: addresses of what can be read. Each is the reply of a tool that only looks, so that there is one
+ * source for both. Stays in this folder.
  */
 #ifndef MCP_RESOURCES_H
 #define MCP_RESOURCES_H
@@ -37,7 +37,8 @@ const struct resource *resources_at(size_t n);
  */
 const struct resource *resource_match(const char *uri, size_t len, json_t **variables);
 
-/* resource_find_template(uri): the row that is written so, or that the address belongs to; NULL if there is none. */
+/* resource_find_template(uri): the row that is written so, or that the address belongs to; NULL if there is
+ * none. */
 const struct resource *resource_find_template(const char *uri, size_t len);
 
 /* resource_can_change(uri, len): it is the address of something that may change, be it there or not. */
@@ -46,7 +47,8 @@ bool resource_can_change(const char *uri, size_t len);
 /* resource_is_changed_by(uri, session, news): it may read otherwise now. */
 bool resource_is_changed_by(const char *uri, struct session *session, enum sessions_news news);
 
-/* resources_check_uri(r, params): the uri of a resource there is, borrowed from ${params}; NULL: it was answered. */
+/* resources_check_uri(r, params): the uri of a resource there is, borrowed from ${params}; NULL: it was
+ * answered. */
 const char *resources_check_uri(struct request *r, const json_t *params);
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * Responsible for telling clients what the server logs. Where a line goes on standard error is log.c's affair.
+ * Responsible for telling clients what the server logs. Where a line goes on standard error is log.c's
+ * affair.
  */
 #include "mcp/server_log.h"
 
@@ -77,10 +78,9 @@ int server_log_level(const json_t *name)
         const char *name;
         int level;
     } levels[] = {
-        {"debug", LOG_LEVEL_DEBUG},        {"info", LOG_LEVEL_INFO},
-        {"notice", LOG_LEVEL_WARNING},     {"warning", LOG_LEVEL_WARNING},
-        {"error", LOG_LEVEL_ERROR},        {"critical", SERVER_LOG_NOTHING},
-        {"alert", SERVER_LOG_NOTHING},     {"emergency", SERVER_LOG_NOTHING},
+        {"debug", LOG_LEVEL_DEBUG},     {"info", LOG_LEVEL_INFO},          {"notice", LOG_LEVEL_WARNING},
+        {"warning", LOG_LEVEL_WARNING}, {"error", LOG_LEVEL_ERROR},        {"critical", SERVER_LOG_NOTHING},
+        {"alert", SERVER_LOG_NOTHING},  {"emergency", SERVER_LOG_NOTHING},
     };
     size_t i;
 
@@ -127,13 +127,15 @@ void methods_logging_set_level(struct request *r, const json_t *params)
     int level = server_log_level(json_object_get(params, "level"));
 
     if (!c->options.shows_log) {
-        request_fail(r, JSONRPC_METHOD_NOT_FOUND, "Method not found: logging/setLevel: the log is not shown here");
+        request_fail(r, JSONRPC_METHOD_NOT_FOUND,
+                     "Method not found: logging/setLevel: the log is not shown here");
         return;
     }
     if (level == SERVER_LOG_UNKNOWN) {
-        request_fail(r, JSONRPC_INVALID_PARAMS,
-                     "Invalid params: level must be one of debug, info, notice, warning, error, critical, alert and "
-                     "emergency");
+        request_fail(
+            r, JSONRPC_INVALID_PARAMS,
+            "Invalid params: level must be one of debug, info, notice, warning, error, critical, alert and "
+            "emergency");
         return;
     }
     server_log_forget(c, c->log.level);

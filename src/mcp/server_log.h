@@ -1,6 +1,6 @@
 /*
- * The server's log as notifications/message: up to 2025-11-25 from the level on that logging/setLevel names, since 2026-07-28 to
- * each request that asks for it, while it runs. Stays in this folder.
+ * The server's log as notifications/message: up to 2025-11-25 from the level on that logging/setLevel names,
+ * since 2026-07-28 to each request that asks for it, while it runs. Stays in this folder.
  */
 #ifndef MCP_SERVER_LOG_H
 #define MCP_SERVER_LOG_H
@@ -28,10 +28,12 @@ struct server_log {
 void server_log_init(struct connection *c);
 void server_log_fini(struct connection *c);
 
-/* server_log_level(name): the enum log_level up to which somebody hears who asks for this level; or one of the two above. */
+/* server_log_level(name): the enum log_level up to which somebody hears who asks for this level; or one of
+ * the two above. */
 int server_log_level(const json_t *name);
 
-/* server_log_want(c, level), server_log_forget(c, level): one more, one less that hears up to ${level}; nothing for a negative one. */
+/* server_log_want(c, level), server_log_forget(c, level): one more, one less that hears up to ${level};
+ * nothing for a negative one. */
 void server_log_want(struct connection *c, int level);
 void server_log_forget(struct connection *c, int level);
 

@@ -1,6 +1,6 @@
 /*
- * Responsible for subscriptions: who has asked for what, and turning news of sessions into notifications. Which
- * resources there are is for resources.c.
+ * Responsible for subscriptions: who has asked for what, and turning news of sessions into notifications.
+ * Which resources there are is for resources.c.
  */
 #include "mcp/subscriptions.h"
 
@@ -234,7 +234,8 @@ static const char *wrong_filter(const json_t *filter)
         return "notifications must be an object";
     for (i = 0; i < sizeof flags / sizeof *flags; i++) {
         if (json_object_get(filter, flags[i]) && !json_is_boolean(json_object_get(filter, flags[i])))
-            return "notifications: toolsListChanged, promptsListChanged and resourcesListChanged must be booleans";
+            return "notifications: toolsListChanged, promptsListChanged and resourcesListChanged must be "
+                   "booleans";
     }
     if (!uris)
         return NULL;
@@ -261,7 +262,8 @@ static void acknowledge(struct connection *c, const struct subscription *s)
     strbuf_adds(&text, s->tools && s->resources ? "," : "");
     strbuf_adds(&text, s->resources ? "\"resourcesListChanged\":true" : "");
     if (s->count > 0)
-        strbuf_adds(&text, s->tools || s->resources ? ",\"resourceSubscriptions\":[" : "\"resourceSubscriptions\":[");
+        strbuf_adds(&text, s->tools || s->resources ? ",\"resourceSubscriptions\":["
+                                                    : "\"resourceSubscriptions\":[");
     for (i = 0; i < s->count; i++) {
         strbuf_adds(&text, i ? "," : "");
         json_text_add_string(&text, s->uris[i], strlen(s->uris[i]));

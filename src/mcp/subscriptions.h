@@ -1,7 +1,7 @@
 /*
- * What a client wants to be told unasked: lists that change, resources that change. Up to 2025-11-25 the lists are told to
- * everybody and resources/subscribe names resources; since 2026-07-28 each subscriptions/listen names both, and what is sent
- * because of it carries its id. Stays in this folder.
+ * What a client wants to be told unasked: lists that change, resources that change. Up to 2025-11-25 the
+ * lists are told to everybody and resources/subscribe names resources; since 2026-07-28 each
+ * subscriptions/listen names both, and what is sent because of it carries its id. Stays in this folder.
  */
 #ifndef MCP_SUBSCRIPTIONS_H
 #define MCP_SUBSCRIPTIONS_H
@@ -21,11 +21,13 @@ struct request;
 /* One client's, in its connection. */
 struct subscriptions {
     struct sessions_watcher watcher;
-    struct list all; /* of struct subscription: one for each listen, and one for what came by resources/subscribe */
+    struct list
+        all; /* of struct subscription: one for each listen, and one for what came by resources/subscribe */
     size_t listens;
 };
 
-/* subscriptions_init(c): begin to watch the connection's sessions. subscriptions_fini(c): stop; no listen is open any more. */
+/* subscriptions_init(c): begin to watch the connection's sessions. subscriptions_fini(c): stop; no listen is
+ * open any more. */
 void subscriptions_init(struct connection *c);
 void subscriptions_fini(struct connection *c);
 

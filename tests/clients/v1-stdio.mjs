@@ -1,10 +1,13 @@
 // The official TypeScript client, first generation: node v1-stdio.mjs PROGRAM ARGUMENT...
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { LoggingMessageNotificationSchema, ResourceUpdatedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
 import { runChecks } from './checks.mjs';
+import { listChangedTo, News, runSurfaceChecks } from './surface.mjs';
 
 const [command, ...args] = process.argv.slice(2);
-const client = new Client({ name: 'v1', version: '0' }, { capabilities: {} });
+const [tools, resources, logs] = [new News(), new News(), new News()];
+const client = new Client({ name: 'v1', version: '0' }, { capabilities: {}, listChanged: listChangedTo(tools, resources) });
 let strays = 0;
 client.onerror = (error) => {
   // stray text on the server's stdout shows up here
@@ -12,10 +15,20 @@ client.onerror = (error) => {
   console.log(`client error: ${error.message}`);
 };
 await client.connect(new StdioClientTransport({ command, args, stderr: 'inherit', env: process.env }));
-const failed = await runChecks({
+const call = (name, given, options) => client.callTool({ name, arguments: given }, undefined, options);
+let failed = await runChecks({ client, call, listTools: async () => (await client.listTools()).tools });
+client.setNotificationHandler(LoggingMessageNotificationSchema, ({ params }) => logs.add(params));
+failed += await runSurfaceChecks({
   client,
-  call: (name, given, options) => client.callTool({ name, arguments: given }, undefined, options),
-  listTools: async () => (await client.listTools()).tools,
+  call,
+  tools,
+  resources,
+  logs,
+  subscribe: async (uri, news) => {
+    client.setNotificationHandler(ResourceUpdatedNotificationSchema, ({ params }) => news.add(params));
+    await client.subscribeResource({ uri });
+    return () => client.unsubscribeResource({ uri });
+  },
 });
 await client.ping();
 await client.close();

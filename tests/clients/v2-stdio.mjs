@@ -2,13 +2,16 @@
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { runChecks } from './checks.mjs';
+import { listChangedTo, News, runSurfaceChecks } from './surface.mjs';
 
 const [mode, command, ...args] = process.argv.slice(2);
+const [tools, resources, logs] = [new News(), new News(), new News()];
 const client = new Client(
   { name: 'v2', version: '0' },
   {
     versionNegotiation: { mode: mode === 'pin' ? { pin: '2026-07-28' } : mode, probe: { timeoutMs: 20000 } },
     capabilities: {},
+    listChanged: listChangedTo(tools, resources),
   },
 );
 let strays = 0;
@@ -20,10 +23,24 @@ await client.connect(new StdioClientTransport({ command, args, stderr: 'inherit'
 const era = client.getProtocolEra();
 const expected = mode === 'legacy' ? 'legacy' : 'modern';
 console.log(era === expected ? `ok - the era is ${era}` : `not ok - the era is ${era}, not ${expected}`);
-const failed = await runChecks({
+const call = (name, given, options) => client.callTool({ name, arguments: given }, options);
+let failed = await runChecks({ client, call, listTools: async () => (await client.listTools()).tools });
+client.setNotificationHandler('notifications/message', ({ params }) => logs.add(params));
+failed += await runSurfaceChecks({
   client,
-  call: (name, given, options) => client.callTool({ name, arguments: given }, options),
-  listTools: async () => (await client.listTools()).tools,
+  call,
+  tools,
+  resources,
+  logs: era === 'legacy' ? logs : undefined, // since 2026-07-28 a request asks for itself
+  subscribe: async (uri, news) => {
+    client.setNotificationHandler('notifications/resources/updated', ({ params }) => news.add(params));
+    if (era === 'legacy') {
+      await client.subscribeResource({ uri });
+      return () => client.unsubscribeResource({ uri });
+    }
+    const subscription = await client.listen({ resourceSubscriptions: [uri] });
+    return () => subscription.close();
+  },
 });
 await client.close();
 console.log(strays ? 'not ok - the client saw no error of the transport' : 'ok - the client saw no error of the transport');
