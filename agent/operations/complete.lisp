@@ -9,13 +9,22 @@
        (string-equal prefix name :end2 (length prefix))))
 
 (defun shown-name (name)
-  "Return the name of a symbol or package as people write it: in lower case, if it has no other."
+  "Return the name of a package or system in lower case, if it has no other."
   (if (some #'lower-case-p name) name (string-downcase name)))
+
+(defun shown-symbol-name (name)
+  "Return the name of a symbol as DESCRIBE-SYMBOL takes it: in lower case, or between bars."
+  (if (some (lambda (character)
+              (or (lower-case-p character) (find character " :|'()")))
+            name)
+      (concatenate 'string "|" name "|")
+      (string-downcase name)))
 
 (defun symbol-names-like (prefix package-name)
   "List the names of the symbols of the package that begin with PREFIX: the exported ones, or all it has
 if none of these does; without a package, those the session can see."
-  (let* ((package (if package-name
+  (let* ((prefix (string-left-trim "|" prefix))
+         (package (if package-name
                       (or (find-package package-name) (find-package (string-upcase package-name)))
                       (session-package)))
          (exported '())
@@ -27,12 +36,12 @@ if none of these does; without a package, those the session can see."
               (push (symbol-name symbol) exported)
               (when (or (null package-name) (eq package (symbol-package symbol)))
                 (push (symbol-name symbol) others))))))
-    (or exported others)))
+    (mapcar #'shown-symbol-name (or exported others))))
 
 (defun package-names-like (prefix)
   (loop for package in (list-all-packages)
         when (prefix-p prefix (package-name package))
-          collect (package-name package)))
+          collect (shown-name (package-name package))))
 
 (defun system-names-like (prefix)
   (remove-if-not (lambda (name)
@@ -45,7 +54,7 @@ if none of these does; without a package, those the session can see."
          (names (cond ((equal type "symbols") (symbol-names-like prefix (getf arguments :package)))
                       ((equal type "packages") (package-names-like prefix))
                       (t (system-names-like prefix))))
-         (names (sort (remove-duplicates (mapcar #'shown-name names) :test #'string=)
+         (names (sort (remove-duplicates names :test #'string=)
                       (lambda (one two)
                         ;; The shortest first: what was typed may be all of it.
                         (or (< (length one) (length two))

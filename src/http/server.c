@@ -55,6 +55,7 @@ static struct connection_options connection_options(struct http_server *s, struc
         .listing = s->options.listing,
         .wants_structured = s->options.wants_structured,
         .default_session = "default",
+        .shows_log = s->principals.token_file == NULL, /* it names the sessions of all */
         .send = post_on_send,
         .on_over = post_on_over,
     };
@@ -423,6 +424,8 @@ void http_server_close(struct http_server *s, void (*done)(void *arg), void *arg
     list_for_each(node, following, &s->principals.all)
     {
         struct principal *principal = list_entry(node, struct principal, node);
+        if (principal->stateless != NULL)
+            connection_end(principal->stateless);
         while (!list_is_empty(&principal->sessions)) {
             struct http_session *session = list_entry(principal->sessions.next, struct http_session, node);
             post_end_all(session, MHD_HTTP_SERVICE_UNAVAILABLE, "the server is ending");
