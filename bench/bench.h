@@ -24,6 +24,7 @@ struct suite {
     void (*run)(struct bench *b);
 };
 
-extern const struct suite suite_calls, suite_starts, suite_memory, suite_storm, suite_sessions, suite_fairness;
+extern const struct suite suite_calls, suite_checkpoints, suite_starts, suite_memory, suite_storm,
+    suite_lookups, suite_heaps, suite_sessions, suite_fairness;
 
 #endif

@@ -40,7 +40,7 @@ void client_start(struct bench *b, struct peer *server, const char *checkpoints,
 void client_start_program(struct bench *b, struct peer *server, const char *path,
                           const char *const *environment);
 
-/* client_write_request(b, request): make the next request in b->line. client_send(b, server): send b->line. */
+/* client_write_request(b, request): make the next request in b->line. client_send(b, server): send it. */
 void client_write_request(struct bench *b, const char *request);
 void client_send(struct bench *b, struct peer *server);
 

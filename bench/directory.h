@@ -6,7 +6,8 @@
 
 #define DIRECTORY_SIZE 64
 
-/* directory_make(path): make one; ${path} has DIRECTORY_SIZE bytes. directory_remove(path): with all in it. */
+/* directory_make(path): make one; ${path} has DIRECTORY_SIZE bytes.
+ * directory_remove(path): with all in it. */
 void directory_make(char *path);
 void directory_remove(const char *path);
 

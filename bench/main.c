@@ -18,7 +18,8 @@
 
 /* In the order in which they run when none is named. */
 static const struct suite *const suites[] = {
-    &suite_calls, &suite_starts, &suite_memory, &suite_storm, &suite_sessions, &suite_fairness,
+    &suite_calls,   &suite_checkpoints, &suite_starts,   &suite_memory,   &suite_storm,
+    &suite_lookups, &suite_heaps,       &suite_sessions, &suite_fairness,
 };
 
 #define SUITES (sizeof suites / sizeof suites[0])
@@ -33,9 +34,10 @@ static const struct suite *find_suite(const char *name)
 
 static int usage(void)
 {
-    fprintf(stderr, "usage: bench [--lisp PROGRAM] [--checkpoints on|off] SERVER BARE.LISP [SUITE [COUNT]]...\n"
-                    "--checkpoints: as the server's option, off unless given, in suites that do not compare the two.\n"
-                    "Suites, all of them unless some are named:\n");
+    fprintf(stderr,
+            "usage: bench [--lisp PROGRAM] [--checkpoints on|off] SERVER BARE.LISP [SUITE [COUNT]]...\n"
+            "--checkpoints: as the server's option, off unless given; some suites compare the two.\n"
+            "Suites, all of them unless some are named:\n");
     for (size_t i = 0; i < SUITES; i++)
         fprintf(stderr, "  %-12s %s\n", suites[i]->name, suites[i]->help);
     return 2;
@@ -64,8 +66,8 @@ static void print_machine(void)
            (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE) / (1 << 30), system.sysname,
            system.release, system.machine);
     printf("Load average %.2f at the start; a busy machine makes every figure worse.\n", load_average());
-    printf("p50: median of the rounds' p50s. p99: of all samples. best: the p50 of the quietest round. Ratios are\n"
-           "medians of the rounds' ratios; of best: the ratio of the two bests.\n");
+    printf("p50: median of the rounds' p50s. p99: of all samples. best: the p50 of the quietest round.\n"
+           "Ratios are medians of the rounds' ratios; of best: the ratio of the two bests.\n");
 }
 
 /* The suite that argv[*at] names, with its count, if one follows; NULL if there is none of that name. */

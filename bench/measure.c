@@ -3,6 +3,7 @@
  */
 #include "measure.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -13,6 +14,14 @@ double measure_now_ms(void)
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+void measure_wait_until_ms(double when)
+{
+    struct timespec t = {.tv_sec = (time_t)(when / 1e3)};
+    t.tv_nsec = (long)((when - (double)t.tv_sec * 1e3) * 1e6);
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL) == EINTR)
+        ;
 }
 
 void samples_init(struct samples *s)

@@ -14,6 +14,9 @@ struct samples {
 /* measure_now_ms(): milliseconds of the monotonic clock, with a fraction. */
 double measure_now_ms(void);
 
+/* measure_wait_until_ms(when): sleep until the clock shows ${when}; not at all if it is past. */
+void measure_wait_until_ms(double when);
+
 /* samples_init/fini: on the caller's memory. samples_clear(s): empty it, keep its memory. */
 void samples_init(struct samples *s);
 void samples_fini(struct samples *s);

@@ -12,8 +12,8 @@
 struct peer {
     const char *name;
     pid_t pid;
-    int in, out; /* we write to in and read from out */
-    char end;    /* the byte that ends a message in both directions */
+    int in, out;         /* we write to in and read from out */
+    char end;            /* the byte that ends a message in both directions */
     const char *ignored; /* messages that begin so are dropped; NULL for none */
     struct strbuf received;
     size_t delivered; /* of it was handed out by the last peer_receive() */

@@ -5,8 +5,9 @@
 
 static void each(struct rounds *r, void (*function)(struct samples *s))
 {
-    struct samples *all[] = {&r->one.turn,      &r->one.all,    &r->one.medians,   &r->one.rates, &r->other.turn,
-                             &r->other.all,     &r->other.medians, &r->other.rates, &r->ratios,    &r->rate_ratios};
+    struct samples *all[] = {&r->one.turn,   &r->one.all,    &r->one.medians,   &r->one.rates,
+                             &r->other.turn, &r->other.all,  &r->other.medians, &r->other.rates,
+                             &r->ratios,     &r->rate_ratios};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         function(all[i]);
 }
@@ -34,15 +35,24 @@ static void take_turn(struct turns *t, const struct side *side, double slice_ms,
     samples_add(&t->medians, samples_quantile(&t->turn, 0.5));
 }
 
-void rounds_run(struct rounds *r, const struct side *one, const struct side *other, double slice_ms,
-                size_t least)
+void rounds_run_one(struct rounds *r, const struct side *one, double slice_ms, size_t least)
 {
     take_turn(&r->one, one, slice_ms, least);
-    if (other == NULL)
-        return;
+}
+
+void rounds_run_other(struct rounds *r, const struct side *other, double slice_ms, size_t least)
+{
     take_turn(&r->other, other, slice_ms, least);
     samples_add(&r->ratios, samples_last(&r->one.medians) / samples_last(&r->other.medians));
     samples_add(&r->rate_ratios, samples_last(&r->one.rates) / samples_last(&r->other.rates));
+}
+
+void rounds_run(struct rounds *r, const struct side *one, const struct side *other, double slice_ms,
+                size_t least)
+{
+    rounds_run_one(r, one, slice_ms, least);
+    if (other != NULL)
+        rounds_run_other(r, other, slice_ms, least);
 }
 
 void rounds_add_rates(struct rounds *r, double one, double other)

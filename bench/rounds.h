@@ -36,6 +36,10 @@ void rounds_fini(struct rounds *r);
 void rounds_run(struct rounds *r, const struct side *one, const struct side *other, double slice_ms,
                 size_t least);
 
+/* rounds_run_one/other(...): the two halves of a round apart, for what has to be done between them. */
+void rounds_run_one(struct rounds *r, const struct side *one, double slice_ms, size_t least);
+void rounds_run_other(struct rounds *r, const struct side *other, double slice_ms, size_t least);
+
 /* rounds_add_rates(r, one, other): a round that was measured elsewhere, in calls a second; ${other} is 0 if
  * there is none. */
 void rounds_add_rates(struct rounds *r, double one, double other);

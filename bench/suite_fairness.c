@@ -21,9 +21,10 @@ static void measure_small(struct bench *b, struct peer *server, const char *name
 static void cancel(struct bench *b, struct peer *server, const long *ids, long count)
 {
     for (long i = 0; i < count; i++)
-        strbuf_addf(&b->line,
-                    "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":%ld}}\n",
-                    ids[i]);
+        strbuf_addf(
+            &b->line,
+            "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":%ld}}\n",
+            ids[i]);
     client_send(b, server);
 }
 
@@ -38,7 +39,8 @@ static void run(struct bench *b)
         bench_fail("cannot make the sessions: %s", reason);
     table_times(&b->table, "(+ 1 2) in a small session", NULL);
     measure_small(b, &server, "while the others are idle");
-    ids[0] = flock_write_evaluate(b, 1, "(loop (write-string (make-string 4000 :initial-element #\\\\x)))", 600);
+    ids[0] =
+        flock_write_evaluate(b, 1, "(loop (write-string (make-string 4000 :initial-element #\\\\x)))", 600);
     client_send(b, &server);
     measure_small(b, &server, "while another floods its output");
     cancel(b, &server, ids, 1);
@@ -55,4 +57,5 @@ static void run(struct bench *b)
     peer_stop(&server);
 }
 
-const struct suite suite_fairness = {"fairness", "the calls of a small session while others print or spin", 0, run};
+const struct suite suite_fairness = {"fairness", "the calls of a small session while others print or spin", 0,
+                                     run};

@@ -32,8 +32,8 @@ static void print_limits(void)
             pids = 0;
         fclose(f);
     }
-    printf("This machine: %lu process numbers, %llu processes of this user, %llu descriptors a process.\n", pids,
-           (unsigned long long)processes.rlim_max, (unsigned long long)files.rlim_max);
+    printf("This machine: %lu process numbers, %llu processes of this user, %llu descriptors a process.\n",
+           pids, (unsigned long long)processes.rlim_max, (unsigned long long)files.rlim_max);
 }
 
 static void measure_memory(struct bench *b, const struct peer *server, long sessions)

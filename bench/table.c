@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#define NAME "%-52s"
+#define NAME "%-60s"
 
 static void print_headline(struct table *t, const char *title, const char *other, const char *measure)
 {
@@ -153,12 +153,14 @@ void table_add(struct table *t, const struct row *row)
 
 void table_add_time(struct table *t, const char *name, double ms, double most)
 {
-    table_add(t, &(struct row){.name = name, .p50_ms = ms, .target = {most > 0 ? TARGET_MOST_MS : TARGET_NONE, most}});
+    table_add(t, &(struct row){
+                     .name = name, .p50_ms = ms, .target = {most > 0 ? TARGET_MOST_MS : TARGET_NONE, most}});
 }
 
 void table_add_size(struct table *t, const char *name, double mib, double most)
 {
-    table_add(t, &(struct row){.name = name, .mib = mib, .target = {most > 0 ? TARGET_MOST_MIB : TARGET_NONE, most}});
+    table_add(t, &(struct row){
+                     .name = name, .mib = mib, .target = {most > 0 ? TARGET_MOST_MIB : TARGET_NONE, most}});
 }
 
 void table_finish(struct table *t)
