@@ -102,6 +102,22 @@ size_t capture_read(const struct capture *c, uint64_t offset, char *out, size_t 
     return done;
 }
 
+/* The line may be unfinished: it is what the program has come to. */
+void capture_last_line(const struct capture *c, struct strbuf *out, size_t most)
+{
+    char bytes[2048];
+    size_t n = c->total < sizeof bytes ? (size_t)c->total : sizeof bytes, start;
+    n = capture_read(c, c->total - n, bytes, n);
+    while (n > 0 && strchr(" \t\r\n", bytes[n - 1]) != NULL)
+        n--;
+    for (start = n; start > 0 && bytes[start - 1] != '\n' && bytes[start - 1] != '\r'; start--)
+        continue;
+    while (start < n && (bytes[start] & 0xC0) == 0x80)
+        start++; /* the rest of a character that was cut at the beginning */
+    size_t len = n - start;
+    utf8_repair(out, bytes + start, len > most ? utf8_floor(bytes + start, len, most) : len);
+}
+
 /* Is this byte the beginning of a character? Continuation bytes are 10xxxxxx. */
 static bool begins_character(char byte)
 {

@@ -36,6 +36,9 @@ bool capture_cut(struct capture *c, uint64_t total);
 /* capture_read(c, offset, out, len): copy up to ${len} bytes from ${offset} on, stopping where they are no longer kept. Returns how many; 0 at the end or inside the gap. */
 size_t capture_read(const struct capture *c, uint64_t offset, char *out, size_t len);
 
+/* capture_last_line(c, out, most): append its last line that is not blank, at most ${most} bytes of it, as valid UTF-8; nothing if there is none near the end. */
+void capture_last_line(const struct capture *c, struct strbuf *out, size_t most);
+
 /* capture_gap(c, start, end): which bytes are no longer kept; false when all are. */
 bool capture_gap(const struct capture *c, uint64_t *start, uint64_t *end);
 

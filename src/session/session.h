@@ -55,7 +55,7 @@ struct operation_options {
     size_t code_len;
     const char *package;          /* borrowed: in which it is read; NULL: the session's */
     operation_done *done;
-    operation_progress *on_progress; /* about once a second; may be NULL */
+    operation_progress *on_progress; /* at least once a second, with what the agent says it does, else the last line of the output; may be NULL */
     void *arg;
 };
 

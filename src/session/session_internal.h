@@ -120,6 +120,7 @@ struct session {
 
     struct journal journal;
     struct capture output[2];
+    enum worker_stream last_stream; /* to which something was written last */
     struct capture between;
     struct strbuf notice;
     struct strbuf progress;                /* last message from the agent */

@@ -14,6 +14,8 @@
 #define FREEZE_MS 30000    /* for copying the process */
 #define EXAMINE_MS 500     /* for reading locals after a failure */
 #define ABORT_MS 2000      /* for the cleanup forms of a failed operation */
+#define PROGRESS_MS 900    /* so that somebody who asked hears at least once a second */
+#define LONGEST_PROGRESS 200
 #define START_ATTEMPTS 3
 #define HELLO_MS 10000     /* for a copy of the zygote to say hello */
 #define FRAMES_EXAMINED 100 /* docs/agent-protocol.md section 4 */
@@ -173,6 +175,7 @@ static void on_output(void *arg, enum worker_stream stream, const char *bytes, s
 {
     struct session *s = arg;
     capture_add(s->current != NULL ? &s->output[stream] : &s->between, bytes, len);
+    s->last_stream = stream;
 }
 
 static void on_gone(void *arg, const struct child_end *end)
@@ -260,9 +263,16 @@ static void on_tick(uv_timer_t *timer)
 {
     struct session *s = timer->data;
     struct operation *op = s->current;
-    if (op != NULL && op->on_progress != NULL)
-        op->on_progress(op->arg, (double)(uv_now(s->host->loop) - s->started_at) / 1000.0,
-                        s->output[0].total + s->output[1].total, strbuf_string(&s->progress));
+    if (op == NULL || op->on_progress == NULL)
+        return;
+    struct strbuf line;
+    strbuf_init(&line, 0);
+    if (s->progress.len > 0)
+        strbuf_add(&line, s->progress.bytes, s->progress.len);
+    else
+        capture_last_line(&s->output[s->last_stream], &line, LONGEST_PROGRESS);
+    op->on_progress(op->arg, (double)(uv_now(s->host->loop) - s->started_at) / 1000.0, s->output[0].total + s->output[1].total, strbuf_string(&line));
+    strbuf_fini(&line);
 }
 
 void session_take_up(struct session *s, struct operation *op)
@@ -275,7 +285,7 @@ void session_take_up(struct session *s, struct operation *op)
         op->package = xstrdup(session_package(s));
     strbuf_clear(&s->progress);
     if (op->on_progress != NULL)
-        uv_timer_start(s->ticker, on_tick, 1000, 1000);
+        uv_timer_start(s->ticker, on_tick, PROGRESS_MS, PROGRESS_MS);
 }
 
 void session_run_current(struct session *s)

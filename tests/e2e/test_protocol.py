@@ -382,6 +382,14 @@ class WhileAnEvaluationRuns(mcp.TestCase):
         self.assertOperational()
         self.assertEqual(count, len(self.s.notifications), "progress after the answer")
 
+    def test_progress_says_how_much_was_printed_and_its_last_line(self):
+        pending = self.s.start_call("evaluate-lisp", {"code": '(progn (format t "first~%second~%~%") (sleep 600))', "timeout": 600}, meta={"progressToken": 0})
+        told = self.s.wait_for_notification(lambda m: m["method"] == "notifications/progress")
+        self.assertRegex(told["params"]["message"], r"\A\d+ s, 14 bytes of output: second\Z")
+        self.assertEqual(0, told["params"]["progressToken"])
+        self.s.call("cancel-evaluation")
+        self.assertErrorReport(pending.reply(), "CANCELLED")
+
     def test_there_is_no_progress_without_a_token(self):
         self.assertValue(self.start_long(2.2).reply(), ":DONE")
         self.assertEqual([], [m for m in self.s.notifications if m["method"] == "notifications/progress"])

@@ -464,6 +464,61 @@ static void capture_forgets_an_end_that_is_cut(void **state)
     capture_fini(&c);
 }
 
+static void the_last_line_is_the_last_that_is_not_blank(void **state)
+{
+    static const struct {
+        const char *text, *line;
+    } cases[] = {
+        {"", ""},
+        {"\n \t\n", ""},
+        {"one", "one"},
+        {"one\ntwo", "two"},
+        {"one\ntwo\n\n  \n", "two"},
+        {"10 %\r20 %\r", "20 %"},
+        {"a\n\xc3\xa4\xc3\xb6\xc3\xbc", "\xc3\xa4\xc3\xb6"}, /* four bytes are asked for */
+        {"\xff\n", "\xef\xbf\xbd"},
+        {"12345678", "1234"},
+    };
+    struct capture c;
+    struct strbuf out;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        capture_init(&c);
+        strbuf_init(&out, 0);
+        capture_add(&c, cases[i].text, strlen(cases[i].text));
+        capture_last_line(&c, &out, 4);
+        assert_string_equal(strbuf_string(&out), cases[i].line);
+        strbuf_fini(&out);
+        capture_fini(&c);
+    }
+}
+
+static void the_last_line_of_a_flood_is_found(void **state)
+{
+    struct capture c;
+    struct strbuf out;
+    char line[40];
+
+    (void)state;
+    capture_init(&c);
+    strbuf_init(&out, 0);
+    for (int i = 0; i < 300000; i++) {
+        int len = snprintf(line, sizeof line, "line %d\n", i);
+        capture_add(&c, line, (size_t)len);
+    }
+    capture_last_line(&c, &out, 200);
+    assert_string_equal(strbuf_string(&out), "line 299999");
+    strbuf_clear(&out);
+    for (int i = 0; i < 1000; i++)
+        capture_add(&c, "no end \xe2\x82\xac ", 11);
+    capture_last_line(&c, &out, 200);
+    assert_true(utf8_is_valid(out.bytes, out.len));
+    assert_in_range(out.len, 190, 200);
+    strbuf_fini(&out);
+    capture_fini(&c);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -482,6 +537,8 @@ int main(void)
         cmocka_unit_test(capture_forgets_an_end_that_is_cut),
         cmocka_unit_test(capture_agrees_with_a_naive_model),
         cmocka_unit_test(capture_shows_random_text_as_its_beginning_and_its_end),
+        cmocka_unit_test(the_last_line_is_the_last_that_is_not_blank),
+        cmocka_unit_test(the_last_line_of_a_flood_is_found),
     };
     return cmocka_run_group_tests_name("capture", tests, NULL, NULL);
 }
