@@ -9,8 +9,6 @@
 (defvar *known-systems* '())
 (defvar *snapshot-taken* nil)
 
-(defconstant +definitions-listed+ 2000)
-
 (defun meaning (symbol)
   "List the objects that SYMBOL means, to be compared with EQ."
   (list (if (fboundp symbol) (fdefinition symbol) nil)
@@ -146,19 +144,20 @@
   (sort (set-difference (asdf:already-loaded-systems) *known-systems* :test #'string=)
         #'string<))
 
-(defun at-most (list)
-  (if (> (length list) +definitions-listed+)
-      (subseq list 0 +definitions-listed+)
-      list))
-
 (define-operation :list-definitions (arguments)
   (let ((type (or (getf arguments :type) "all")))
     (with-agent-syntax ()
       (let ((symbols (new-symbols))
-            (parts '()))
+            (parts '())
+            (left-out '()))
         (flet ((part (name keyword function)
                  (when (or (string-equal type "all") (string-equal type name))
-                   (setf parts (append parts (list keyword (at-most (funcall function))))))))
+                   (let* ((entries (funcall function))
+                          (shown (part-of-list entries arguments))
+                          (next (+ (getf arguments :from 0) (length shown))))
+                     (setf parts (append parts (list keyword shown)))
+                     (when (and shown (< next (length entries)))
+                       (push (list name (- (length entries) next) next) left-out))))))
           (part "functions" :functions (lambda () (function-entries symbols)))
           (part "variables" :variables (lambda () (variable-entries symbols)))
           (part "macros" :macros (lambda () (macro-entries symbols)))
@@ -166,4 +165,4 @@
           (part "methods" :methods (lambda () (method-entries symbols)))
           (part "packages" :packages #'package-entries)
           (part "systems" :systems #'system-entries))
-        (list* *id* :ok parts)))))
+        (list* *id* :ok :left-out left-out parts)))))

@@ -3,7 +3,10 @@
  */
 #include "report/report.h"
 
+#include <string.h>
+
 #include "base/strbuf.h"
+#include "base/text.h"
 #include "report/section.h"
 
 static const struct {
@@ -18,7 +21,21 @@ static const struct {
     {"systems", "[Loaded Systems]", ""},
 };
 
-void report_definitions(struct strbuf *out, const struct sexp *reply)
+/* What is left out of the list named ${key}, and how to see it. */
+static void add_left_out(struct strbuf *out, const struct sexp *left_out, const char *key)
+{
+    for (size_t i = 0; i < sexp_count(left_out); i++) {
+        const struct sexp *item = sexp_nth(left_out, i);
+        const char *name = sexp_string(sexp_nth(item, 0), NULL);
+        if (name == NULL || strcmp(name, key) != 0)
+            continue;
+        strbuf_adds(out, "… ");
+        text_add_grouped(out, (uint64_t)sexp_integer(sexp_nth(item, 1), 0));
+        strbuf_addf(out, " more; from: %lld shows them\n", (long long)sexp_integer(sexp_nth(item, 2), 0));
+    }
+}
+
+bool report_definitions(struct strbuf *out, const struct sexp *reply)
 {
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         const struct sexp *items = sexp_get(reply, 2, kinds[i].key);
@@ -37,8 +54,8 @@ void report_definitions(struct strbuf *out, const struct sexp *reply)
             }
             strbuf_addc(out, '\n');
         }
+        add_left_out(out, sexp_get(reply, 2, "left-out"), kinds[i].key);
         section_end(out);
     }
-    if (out->len == 0)
-        strbuf_adds(out, "No definitions in this session.");
+    return out->len > 0;
 }

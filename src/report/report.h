@@ -44,8 +44,8 @@ void report_backtrace(struct strbuf *out, const struct error_record *record, siz
 /* report_error_list(out, session, limit): the text of list-errors. */
 void report_error_list(struct strbuf *out, const struct session *session, size_t limit);
 
-/* report_definitions(out, reply): the text of list-definitions from the agent's reply. */
-void report_definitions(struct strbuf *out, const struct sexp *reply);
+/* report_definitions(out, reply): the text of list-definitions from the agent's reply; false if there is nothing to say. */
+bool report_definitions(struct strbuf *out, const struct sexp *reply);
 
 /* report_compilation(out, reply): the text of compile-form from the agent's reply. */
 void report_compilation(struct strbuf *out, const struct sexp *reply);

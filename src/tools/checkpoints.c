@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "base/text.h"
+#include "base/utf8.h"
 #include "lisp/worker.h"
 #include "session/checkpoints.h"
 #include "session/journal.h"
@@ -22,8 +23,8 @@ static void checkpoint_session(struct tool_call *call)
         return;
     size_t len;
     const char *name = call_string(call, "name", &len);
-    if (len == 0 || len > 64 || strspn(name, "0123456789-") == len || strlen(name) != len) {
-        call_answer(call, true, "A checkpoint's name has 1 to 64 characters and is no number.");
+    if (len == 0 || len > 64 || strspn(name, "0123456789-") == len || strlen(name) != len || strpbrk(name, "\n\r\t") != NULL) {
+        call_answer(call, true, "A checkpoint's name has 1 to 64 characters in one line and is no number.");
         return;
     }
     call_wait(call, on_checkpoint);
@@ -86,6 +87,9 @@ static void rollback_session(struct tool_call *call)
     call->operation = session_rollback(s, call_string(call, "to", NULL), call_done, call);
 }
 
+/* Of one evaluation's code, session-history shows this many bytes. */
+#define MOST_CODE 4000
+
 static const char *ending(const struct journal_entry *entry)
 {
     static const char *const texts[] = {[JOURNAL_OK] = "", [JOURNAL_ERROR] = "error", [JOURNAL_STOPPED] = "stopped", [JOURNAL_DIED] = "the process died"};
@@ -104,7 +108,10 @@ static void add_as_text(struct strbuf *out, const struct journal_entry *entry)
     if (entry->is_undone)
         strbuf_adds(out, ", undone");
     strbuf_addc(out, '\n');
-    text_add_indented(out, entry->code, entry->code_len, "   ");
+    size_t shown = entry->code_len > MOST_CODE ? utf8_floor(entry->code, entry->code_len, MOST_CODE) : entry->code_len;
+    text_add_indented(out, entry->code, shown, "   ");
+    if (shown < entry->code_len)
+        strbuf_addf(out, "\n   [… %zu of %zu bytes left out; format: lisp shows them]", entry->code_len - shown, entry->code_len);
 }
 
 /* Every line of code that is not to be loaded again becomes a comment, so that the whole is a file that loads. */

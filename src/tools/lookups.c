@@ -10,7 +10,10 @@ static void on_definitions(struct tool_call *call, const struct outcome *o)
 {
     if (call_report_failed_look(call, o))
         return;
-    report_definitions(&call->text, o->reply);
+    if (!report_definitions(&call->text, o->reply) && call_number(call, "from", 0) > 0)
+        strbuf_addf(&call->text, "(none from %.0f on)", call_number(call, "from", 0));
+    else if (call->text.len == 0)
+        strbuf_adds(&call->text, "No definitions in this session.");
     call_finish(call);
 }
 
@@ -26,6 +29,7 @@ static void list_definitions(struct tool_call *call)
     sexp_write_symbol(&request, "list-definitions");
     sexp_write_symbol(&request, "type");
     sexp_write_string(&request, type == NULL ? "all" : type, type == NULL ? 3 : len);
+    look_up_write_range(call, &request, LOOK_UP_LIMIT);
     look_up(call, s, &request, on_definitions);
     strbuf_fini(&request);
 }
@@ -67,6 +71,8 @@ const struct tool tool_list_definitions = {
     .arguments =
         {
             {.name = "type", .type = ARGUMENT_STRING, .choices = definition_types, .description = "Only these; default: all."},
+            LIMIT_ARGUMENT,
+            FROM_ARGUMENT,
             SESSION_ARGUMENT,
         },
     .run = list_definitions,

@@ -620,7 +620,7 @@ static void definitions_are_listed_by_kind_in_a_fixed_order(void **state)
     reply(f, "(1 :ok :systems (\"alexandria\") :functions ((\"SQUARE\" \"(X)\") (\"F\" \"()\")) :variables ((\"*COUNTER*\" \"0\"))"
              " :macros ((\"WHEN-LET\" \"(BINDING &BODY BODY)\")) :classes ((\"POINT\" \"(X Y)\")) :methods ((\"AREA\" \"((S SQUARE))\"))"
              " :packages (\"MY-APP\"))");
-    report_definitions(&f->out, f->outcome.reply);
+    assert_true(report_definitions(&f->out, f->outcome.reply));
     assert_string_equal(text_of(f), "[Functions]\n- SQUARE (X)\n- F ()\n\n"
                                     "[Variables]\n- *COUNTER* = 0\n\n"
                                     "[Macros]\n- WHEN-LET (BINDING &BODY BODY)\n\n"
@@ -634,8 +634,16 @@ static void definitions_of_a_fresh_session_are_none(void **state)
 {
     struct fixture *f = *state;
     reply(f, "(1 :ok :functions () :variables nil)");
-    report_definitions(&f->out, f->outcome.reply);
-    assert_string_equal(text_of(f), "No definitions in this session.");
+    assert_false(report_definitions(&f->out, f->outcome.reply));
+    assert_string_equal(text_of(f), "");
+}
+
+static void definitions_that_are_left_out_are_counted(void **state)
+{
+    struct fixture *f = *state;
+    reply(f, "(1 :ok :left-out ((\"functions\" 2998 2)) :functions ((\"A\" \"()\") (\"B\" \"()\")) :macros ((\"C\" \"()\")))");
+    assert_true(report_definitions(&f->out, f->outcome.reply));
+    assert_string_equal(text_of(f), "[Functions]\n- A ()\n- B ()\n… 2,998 more; from: 2 shows them\n\n[Macros]\n- C ()");
 }
 
 /* ---- the same as data ---- */
@@ -717,6 +725,7 @@ int main(void)
         TEST(error_list_cuts_long_lines_between_characters),
         TEST(definitions_are_listed_by_kind_in_a_fixed_order),
         TEST(definitions_of_a_fresh_session_are_none),
+        TEST(definitions_that_are_left_out_are_counted),
         TEST(structured_values_output_warnings_and_timing),
         TEST(structured_error_has_all_its_parts),
     };
