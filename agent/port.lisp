@@ -369,6 +369,10 @@ symbol, says whose wrapper it is. It stays when the function is defined anew.")
 (define-port-operation function-wrapped-p (name tag)
   "True if the function NAME, which there is, has a wrapper with TAG.")
 
+(define-port-operation system-package-p (package)
+  "True if PACKAGE belongs to the Lisp itself."
+  (eq package #.(find-package "COMMON-LISP")))
+
 (define-port-operation call-without-handlers (function)
   "Call FUNCTION so that no handler outside of it sees what is signalled."
   (funcall function))

@@ -163,7 +163,7 @@ The count is NIL if there are too many to be counted."
 
 (defun list-parts (list from limit)
   (multiple-value-bind (count tail) (list-shape list)
-    (append (loop with cell = (cons-at list from)
+    (append (loop with cell = (if (and count (>= from count)) nil (cons-at list from))
                   for number from from
                   repeat (if count (max 0 (min limit (- count from))) limit)
                   while (consp cell)

@@ -19,14 +19,18 @@
 (defvar *inner* nil
   "A cons of the time and the octets that the counted calls inside the one that runs have taken.")
 
+(defun readings-unwatched ()
+  (let ((*watching* t))
+    (quick-readings)))
+
 (defun call-tallied (tally function arguments)
   (let ((*inner* (cons 0 0))
         (outer *inner*))
-    (multiple-value-bind (start octets-at-start) (quick-readings)
+    (multiple-value-bind (start octets-at-start) (readings-unwatched)
       (declare (type (unsigned-byte 62) start octets-at-start))
       (incf (tally-depth tally))
       (unwind-protect (apply (the function function) arguments)
-        (multiple-value-bind (end octets-at-end) (quick-readings)
+        (multiple-value-bind (end octets-at-end) (readings-unwatched)
           (declare (type (unsigned-byte 62) end octets-at-end))
           (let ((time (max 0 (- end start)))
                 (octets (max 0 (- octets-at-end octets-at-start))))
@@ -49,9 +53,8 @@
 (defun tallier (name)
   (let ((tally (tally-of name)))
     (lambda (function &rest arguments)
-      (if (watched-call-p)
-          (call-tallied tally function arguments)
-          (apply (the function function) arguments)))))
+      (if-watched (call-tallied tally function arguments)
+                  (apply (the function function) arguments)))))
 
 (defun tallied-names ()
   (still-watched (mapcar #'tally-name *tallies*) 'tally))

@@ -16,8 +16,8 @@
 (defun call-recording (function)
   "Call FUNCTION, which makes the text of a record, so that the program does not notice: its handlers see
 nothing of it, nor does it trace what the texts call."
-  (let ((*watching* t)
-        (*capture* (make-capture)))
+  (let* ((*watching* t)
+         (*capture* (make-capture)))
     (call-without-handlers
      (lambda ()
        (with-agent-syntax (:length 10 :level 4)
@@ -59,9 +59,8 @@ nothing of it, nor does it trace what the texts call."
 
 (defun tracer (name)
   (lambda (function &rest arguments)
-    (if (watched-call-p)
-        (call-traced name function arguments)
-        (apply (the function function) arguments))))
+    (if-watched (call-traced name function arguments)
+                (apply (the function function) arguments))))
 
 (defun kept-records (limit)
   "List the last LIMIT records, oldest first."

@@ -9,11 +9,17 @@
 (defvar *watching* nil
   "True while a watcher itself works; what it calls is not watched.")
 
-(defun watched-call-p ()
-  "True if the call that is made now is the program's and not the agent's."
-  (and (not *watching*)
-       (null *guard*)
+(defun program-calls-p ()
+  "True if what is called now the program calls, and not the agent."
+  (and (null *guard*)
        (or *evaluating* (not (main-thread-p)))))
+
+(defmacro if-watched (watched unwatched)
+  "Do WATCHED if the call that is made now is the program's, else UNWATCHED. To find out may call functions
+that are watched themselves; so may a watcher."
+  `(if (and (not *watching*) (let ((*watching* t)) (program-calls-p)))
+       ,watched
+       ,unwatched))
 
 (defun function-name-problem (name)
   "Return why the function NAME cannot be watched, as a sentence, or NIL."
@@ -49,13 +55,18 @@
 (defun functions-named (text)
   "List the names of the functions that TEXT means: one, or those of a package. Second, a sentence if
 there are none."
-  (let* ((symbol (find-named-symbol text (session-package)))
+  (let* ((text (string-left-trim "#' " text))
+         (symbol (find-named-symbol text (session-package)))
          (found (nth-value 1 (find-named-symbol text (session-package))))
          (name (if (setf-name-p text) `(setf ,symbol) symbol))
          (package (or (find-package text) (find-package (string-upcase text)))))
     (cond ((and found (fboundp name))
            (let ((problem (function-name-problem name)))
              (if problem (values '() problem) (list name))))
+          ((and package (system-package-p package))
+           (values '() (format nil "The package ~a is the Lisp's own; its functions are to be named one ~
+                                    by one."
+                               (package-name package))))
           (package
            (let ((names (functions-of-package package)))
              (if names

@@ -887,9 +887,8 @@ Code compiled with an error signals another when it runs, which may be requests 
                                                                     package)))))))))))
 
 (defun system-symbol-p (symbol)
-  (let* ((package (symbol-package symbol))
-         (name (and package (package-name package))))
-    (and name (or (string= name "COMMON-LISP") (eql 0 (search "SB-" name))))))
+  (let ((package (symbol-package symbol)))
+    (and package (system-package-p package))))
 
 (defun visible-name-p (name)
   (cond ((eq name 'sb-pcl::call-no-applicable-method) t)
@@ -1252,6 +1251,10 @@ PLACES are the last positions asked for with their lines."
 
 (implement function-wrapped-p (name tag)
   (and (sb-int:encapsulated-p name tag) t))
+
+(implement system-package-p (package)
+  (let ((name (package-name package)))
+    (and name (or (string= name "COMMON-LISP") (eql 0 (search "SB-" name))))))
 
 (implement call-without-handlers (function)
   (declare (type function function))

@@ -54,6 +54,15 @@ static void add_part(struct strbuf *out, const struct sexp *part)
     strbuf_addc(out, '\n');
 }
 
+/* How many parts there are; less than 0: too many to be counted. */
+static void add_total(struct strbuf *out, int64_t total)
+{
+    if (total < 0)
+        strbuf_adds(out, "very many");
+    else
+        text_add_grouped(out, (uint64_t)total);
+}
+
 static void add_parts(struct strbuf *out, const struct sexp *reply)
 {
     const struct sexp *parts = sexp_get(reply, 2, "parts");
@@ -63,30 +72,28 @@ static void add_parts(struct strbuf *out, const struct sexp *reply)
     if (is_countable && total == 0)
         return;
     section_begin(out, NULL);
+    if (count == 0) {
+        strbuf_adds(out, "No parts are shown from ");
+        text_add_grouped(out, from);
+        strbuf_adds(out, " on; there are ");
+        add_total(out, total);
+        strbuf_addc(out, '.');
+        return;
+    }
     strbuf_adds(out, "Parts");
     if (from > 0 || !is_countable || count < (uint64_t)total) {
-        if (count > 0) {
-            strbuf_adds(out, " ");
-            text_add_grouped(out, from);
-            strbuf_adds(out, " to ");
-            text_add_grouped(out, from + count - 1);
-            strbuf_adds(out, " of ");
-        } else {
-            strbuf_adds(out, ": none from ");
-            text_add_grouped(out, from);
-            strbuf_adds(out, " on, of ");
-        }
-        if (is_countable)
-            text_add_grouped(out, (uint64_t)total);
-        else
-            strbuf_adds(out, "very many");
+        strbuf_addc(out, ' ');
+        text_add_grouped(out, from);
+        strbuf_adds(out, " to ");
+        text_add_grouped(out, from + count - 1);
+        strbuf_adds(out, " of ");
+        add_total(out, total);
     }
     strbuf_adds(out, ":\n");
     for (size_t i = 0; i < count; i++)
         add_part(out, sexp_nth(parts, i));
-    if (count > 0 && (!is_countable || from + count < (uint64_t)total)) {
+    if (!is_countable || from + count < (uint64_t)total)
         strbuf_addf(out, "offset: %" PRIu64 " shows more.", from + count);
-    }
     section_end(out);
 }
 

@@ -197,6 +197,7 @@ class Objects(Inspecting):
                              ("(let ((l (list 1))) (setf (cdr l) l))", "1 cons")):
             with self.subTest(code):
                 self.assertRegex(self.shown(code), "(?m)^Length: circular, %s$" % length)
+                self.assertIn("No parts are shown from 10,000,000,000 on; there are %s." % length.split()[0], self.shown(code, offset=10000000000))
         for code in ("(let ((l (list 1))) (setf (car l) l))", "(let ((v (vector 1))) (setf (aref v 0) v))",
                      "(let ((l nil)) (dotimes (i 1000000 l) (setf l (list l))))",
                      "(let ((h (make-hash-table))) (setf (gethash h h) h))", "(let ((s (make-symbol \"S\"))) (set s s))"):

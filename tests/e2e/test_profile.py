@@ -224,6 +224,17 @@ class Tracing(Measuring):
         self.assertEqual(["0: (CAR (1))", "0: CAR => 1"], self.lines())
         self.assertIn("No longer traced", self.trace("stop"))
 
+    def test_functions_that_the_tracer_is_made_of_do_not_recurse(self):
+        names = ["sb-thread:main-thread", "sb-thread:main-thread-p", "sb-kernel:dynamic-usage", "sb-unix::clock-gettime", "sb-thread::call-with-recursive-lock",
+                 "sb-thread:thread-name", "sb-mop:class-precedence-list", "sb-ext:get-bytes-consed", "sb-kernel:%make-lisp-obj", "sb-impl::output-ugly-object"]
+        self.assertIn("Now traced", self.trace("start", *names))
+        self.assertIn("Now profiled", self.s.call("profile-functions", action="start", functions=names).text)
+        self.assertEvaluates("(sb-thread:join-thread (sb-thread:make-thread (lambda () (list 1 (sb-thread:main-thread-p)))))", "(1 NIL)")
+        self.assertEvaluates("(prin1-to-string '(1 2))", '"(1 2)"')
+        self.assertIn("MAIN-THREAD-P", self.trace("report"))
+        self.assertIn("MAIN-THREAD-P", self.s.call("profile-functions", action="report").text)
+        self.assertOperational()
+
     def test_traced_functions_that_the_texts_of_the_trace_call_do_not_recurse(self):
         self.s.evaluate("""(defclass thing () ()) (defun name-of (x) (declare (ignore x)) "Thing")
             (defmethod print-object ((o thing) s) (write-string (name-of o) s))""")
