@@ -38,6 +38,9 @@ void principals_fini(struct principals *p);
  * token any more stays, but nobody can be it. */
 bool principals_reload(struct principals *p, struct err *err);
 
+/* principals_may_enter(p, principal): it has a token, or needs none. */
+bool principals_may_enter(const struct principals *p, const struct principal *principal);
+
 /* principals_find(p, authorization): whose request it is, by the header's value, which may be NULL; NULL: nobody's. */
 struct principal *principals_find(struct principals *p, const char *authorization);
 

@@ -353,13 +353,23 @@ struct http_server *http_server_new(const struct http_server_options *options, s
 
 void http_server_reload(struct http_server *s)
 {
+    struct list *node, *following;
     struct err err;
     if (s == NULL || s->options.token_file == NULL)
         return;
-    if (principals_reload(&s->principals, &err))
-        log_info("the tokens were read again");
-    else
+    if (!principals_reload(&s->principals, &err)) {
         log_error("the tokens stay as they were: %s", err.message);
+        return;
+    }
+    log_info("the tokens were read again");
+    list_for_each(node, following, &s->exchanges)
+    {
+        struct exchange *e = list_entry(node, struct exchange, node);
+        if (e->principal == NULL || principals_may_enter(&s->principals, e->principal))
+            continue;
+        post_lost(e);
+        exchange_drop(e);
+    }
 }
 
 static void finish(struct http_server *s)

@@ -34,7 +34,8 @@ struct http_server_options {
 /* http_server_new(options, err): listens when it returns; NULL with ${err} set. */
 struct http_server *http_server_new(const struct http_server_options *options, struct err *err);
 
-/* http_server_reload(s): read the token file again; what is wrong with it is logged, and changes nothing. */
+/* http_server_reload(s): read the token file again; what is wrong with it is logged, and changes nothing. Who has no token
+ * any more is not answered any more. */
 void http_server_reload(struct http_server *s);
 
 /* http_server_close(s, done, arg): accept nobody, end what is under way, let the answers go out, free it; ${done} is called from

@@ -231,6 +231,7 @@ class HttpServer:
         )
         self.pid = self.process.pid
         self.addresses = []
+        self.tls = None  # what to connect with
         self.has_failed = False
         mcp.wait_until(lambda: self._listens(len(http)), 20, "the server listens")
 
@@ -246,7 +247,7 @@ class HttpServer:
         return os.pread(self.stderr_file.fileno(), 1 << 20, 0).decode(errors="replace")
 
     def wire(self, which=0, **named):
-        return Wire(self.addresses[which], **named)
+        return Wire(self.addresses[which], self.tls, **named)
 
     def request(self, method="POST", headers=None, body=None, path="/mcp", **named):
         """One request on a connection of its own. A stream is read up to its end: `events`."""

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 
 import mcp
+import mcp_http
 
 CLIENTS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "clients")
 
@@ -34,6 +35,37 @@ class OfficialClients(mcp.TestCase):
         self.assertNotIn("not ok", done.stdout)
         self.assertGreaterEqual(done.stdout.count("ok - "), 18, done.stdout)
         mcp.assert_none_left(mark)
+
+    def run_client_over_http(self, script, *modes):
+        tokens = os.path.join(self.folder(), "tokens")
+        with open(os.open(tokens, os.O_CREAT | os.O_WRONLY, 0o600), "w") as f:
+            f.write("client:client-0123456789\n")
+        server = mcp_http.HttpServer("--token-file", tokens)
+        self.addCleanup(server.end)
+        done = subprocess.run(
+            [node(), os.path.join(CLIENTS, script), *modes, "http://%s:%d/mcp" % server.addresses[0], "client-0123456789"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env=mcp.clean_environment(),
+            timeout=90 * mcp.STRETCH,
+            text=True,
+        )
+        self.assertEqual(0, done.returncode, done.stdout)
+        self.assertNotIn("not ok", done.stdout)
+        self.assertGreaterEqual(done.stdout.count("ok - "), 11, done.stdout)
+
+    def test_the_first_generation_works_over_http(self):
+        self.run_client_over_http("v1-http.mjs")
+
+    def test_the_second_generation_works_over_http_in_legacy_mode(self):
+        self.run_client_over_http("v2-http.mjs", "legacy")
+
+    def test_the_second_generation_works_over_http_in_auto_mode_and_goes_modern(self):
+        self.run_client_over_http("v2-http.mjs", "auto")
+
+    def test_the_second_generation_works_over_http_pinned_to_2026_07_28(self):
+        self.run_client_over_http("v2-http.mjs", "pin")
 
     def test_the_first_generation_works(self):
         self.run_client("v1-stdio.mjs")

@@ -1,0 +1,28 @@
+// The official TypeScript client over HTTP, first generation: node v1-http.mjs URL [TOKEN]
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { runChecks } from './checks.mjs';
+
+const [url, token] = process.argv.slice(2);
+const client = new Client({ name: 'v1', version: '0' }, { capabilities: {} });
+const transport = new StreamableHTTPClientTransport(new URL(url), {
+  requestInit: token ? { headers: { Authorization: `Bearer ${token}` } } : undefined,
+});
+let strays = 0;
+client.onerror = (error) => {
+  strays += 1;
+  console.log(`client error: ${error.message}`);
+};
+await client.connect(transport);
+console.log(transport.sessionId ? 'ok - there is a session' : 'not ok - there is a session');
+const failed = await runChecks({
+  client,
+  call: (name, given, options) => client.callTool({ name, arguments: given }, undefined, options),
+  listTools: async () => (await client.listTools()).tools,
+});
+await client.ping();
+const seen = strays;
+await transport.terminateSession();
+await client.close();
+console.log(seen ? 'not ok - the client saw no error of the transport' : 'ok - the client saw no error of the transport');
+process.exit(failed || seen || !transport ? 1 : 0);

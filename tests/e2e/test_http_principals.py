@@ -1,0 +1,308 @@
+"""Who may come in over HTTP: tokens, principals that know nothing of each other, Host and Origin, CORS, TLS."""
+
+import glob
+import os
+import signal
+import socket
+import subprocess
+
+import mcp
+import mcp_http
+from mcp_http import Session, initialize, legacy, modern, notification, text_of
+
+ADA, BOB, ANY = "ada-0123456789abcdef", "bob-0123456789abcdef", "any-0123456789abcdef"
+FILE = "# who may come in\n\nada:%s\nbob:%s\n%s\n" % (ADA, BOB, ANY)
+
+
+def bearer(token):
+    return {"Authorization": "Bearer " + token}
+
+
+def lan_address():
+    """An address of this machine that is no loopback; None if it has none."""
+    probe = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    try:
+        probe.connect(("192.0.2.1", 9))
+        address = probe.getsockname()[0]
+        return None if address.startswith(("127.", "0.")) else address
+    except OSError:
+        return None
+    finally:
+        probe.close()
+
+
+class WithTokens(mcp_http.TestCase):
+    def token_file(self, text=FILE, mode=0o600):
+        path = os.path.join(self.folder(), "tokens")
+        with open(path, "w") as f:
+            f.write(text)
+        os.chmod(path, mode)
+        return path
+
+    def start_with_tokens(self, *options, **named):
+        path = self.token_file()
+        return self.start_http("--token-file", path, *options, **named), path
+
+    def eval_as(self, server, token, code, **arguments):
+        return text_of(self.assertStatus(200, server.evaluate(code, headers=bearer(token), **arguments)).json["result"])
+
+
+class Tokens(WithTokens):
+    def test_only_who_has_a_token_comes_in(self):
+        server, _ = self.start_with_tokens()
+        headers, message = modern("tools/list")
+        response = self.assertStatus(401, server.request(headers=headers, body=message))
+        self.assertEqual("Bearer", response.headers["www-authenticate"])
+        for value in ("Bearer", "Bearer ", "Bearer x", "Bearer " + ADA[:-1], "Bearer " + ADA + "x", "Bearer " + ADA.upper(), "Basic " + ADA, ADA, "",
+                      "Bearer " + "x" * 5000, "Bearer %s %s" % (ADA, ADA), "Bearer \x80\xff", ["Bearer " + ADA, "Bearer " + BOB]):
+            with self.subTest(repr(value)[:60]):
+                response = server.request(headers={**headers, "Authorization": value}, body=message)
+                self.assertIn(response.status, (400, 401))
+                self.assertNotIn(b"tools", response.body)
+        for value in ("Bearer " + ADA, "bearer  " + ADA, "BEARER " + ADA + "  ", "Bearer " + ANY):
+            with self.subTest(value):
+                self.assertStatus(200, server.request(headers={**headers, "Authorization": value}, body=message))
+        for method in ("GET", "DELETE"):
+            self.assertStatus(401, server.request(method))
+        self.assertStatus(401, server.request(body=initialize()))
+        # The token is in no log.
+        self.assertNotIn(ADA, server.stderr())
+
+    def test_a_token_in_the_query_is_none(self):
+        server, _ = self.start_with_tokens()
+        headers, message = modern("tools/list")
+        self.assertStatus(401, server.request(path="/mcp?access_token=" + ADA, headers=headers, body=message))
+
+    def test_files_that_are_no_token_files_are_refused(self):
+        folder = self.folder()
+        for path, part in ((os.path.join(folder, "none"), b"No such file"), (folder, b"it is no file"), (self.token_file(mode=0o644), b"chmod 600"),
+                           (self.token_file("ada:short\n"), b"line 1"), (self.token_file("# only this\n"), b"no token")):
+            with self.subTest(path):
+                done = subprocess.run([mcp.SERVER, "--http", "127.0.0.1:0", "--token-file", path], env=mcp.clean_environment(),
+                                      stdin=subprocess.DEVNULL, capture_output=True, timeout=20 * mcp.STRETCH)
+                self.assertEqual(1, done.returncode)
+                self.assertIn(part, done.stderr)
+
+    def test_the_file_is_read_again_on_sighup(self):
+        server, path = self.start_with_tokens()
+        self.eval_as(server, ADA, "(defparameter *x* 5)")
+        new = "ada-new-0123456789abcdef"
+        with open(path, "w") as f:
+            f.write("ada:%s\n" % new)
+        server.process.send_signal(signal.SIGHUP)
+        mcp.wait_until(lambda: "tokens were read again" in server.stderr(), 10, "the file is read")
+        self.assertEqual("=> 5", self.eval_as(server, new, "*x*"))
+        self.assertStatus(401, server.evaluate("1", headers=bearer(ADA)))
+        self.assertStatus(401, server.evaluate("1", headers=bearer(BOB)))
+        # Who has no token any more reads no further.
+        session = Session(server, headers=bearer(new))
+        with server.wire() as stream:
+            self.assertTrue(session.listen(stream).is_stream)
+            with open(path, "w") as f:
+                f.write("ada:%s\nbob:%s\n" % (new, BOB))
+            server.process.send_signal(signal.SIGHUP)
+            mcp.wait_until(lambda: server.evaluate("1", headers=bearer(BOB)).status == 200, 10, "the file is read")
+            self.assertEqual("=> 5", self.eval_as(server, new, "*x*"))
+            with open(path, "w") as f:
+                f.write("bob:%s\n" % BOB)
+            server.process.send_signal(signal.SIGHUP)
+            with self.assertRaises(mcp.Gone):
+                stream.events()
+        self.assertStatus(404, server.request(headers={**session.headers(), **bearer(BOB)}, body=legacy("ping")))
+        with open(path, "w") as f:
+            f.write("ada:%s\n" % new)
+        server.process.send_signal(signal.SIGHUP)
+        mcp.wait_until(lambda: server.evaluate("1", headers=bearer(new)).status == 200, 10, "the file is read")
+        # What is wrong with it changes nothing.
+        with open(path, "w") as f:
+            f.write("nonsense\n")
+        server.process.send_signal(signal.SIGHUP)
+        mcp.wait_until(lambda: "stay as they were" in server.stderr(), 10, "the file is refused")
+        self.assertEqual("=> 5", self.eval_as(server, new, "*x*"))
+
+    def test_nobody_listens_to_others_without_tokens(self):
+        for where in ("0.0.0.0:0", "[::]:0", *([lan_address() + ":0"] if lan_address() else [])):
+            with self.subTest(where):
+                done = subprocess.run([mcp.SERVER, "--http", where], env=mcp.clean_environment(), stdin=subprocess.DEVNULL, capture_output=True,
+                                      timeout=20 * mcp.STRETCH)
+                self.assertEqual(1, done.returncode)
+                self.assertIn(b"error: ", done.stderr)
+        server, _ = self.start_with_tokens(http=("0.0.0.0:0",))
+        server.addresses = [("127.0.0.1", server.addresses[0][1])]
+        self.assertEqual("=> 1", self.eval_as(server, ADA, "1"))
+        headers, message = modern("tools/list")
+        headers.update(bearer(ADA))
+        for host, status in (("192.0.2.7:80", 200), ("lisp.example.org", 403), ("localhost", 200)):
+            self.assertStatus(status, server.request(headers={**headers, "Host": host}, body=message))
+
+
+class Principals(WithTokens):
+    def test_each_has_sessions_of_its_own(self):
+        server, _ = self.start_with_tokens("--state-dir", os.path.join(self.folder(), "state"))
+        self.eval_as(server, ADA, "(defparameter *x* :adas)")
+        self.assertIn("UNBOUND-VARIABLE", self.eval_as(server, BOB, "*x*"))
+        call = lambda token, tool, **arguments: text_of(self.assertStatus(
+            200, server.ask("tools/call", {"name": tool, "arguments": arguments}, bearer(token))).json["result"])
+        call(ADA, "create-session", name="secret")
+        self.assertIn("secret", call(ADA, "list-sessions"))
+        self.assertNotIn("secret", call(BOB, "list-sessions"))
+        for tool, arguments in (("evaluate-lisp", {"code": "1"}), ("session-info", {}), ("close-session", {}), ("describe-last-error", {}), ("reset-session", {}),
+                                ("session-history", {}), ("list-errors", {}), ("save-session", {})):
+            with self.subTest(tool):
+                answer = call(BOB, tool, session="secret", **arguments)
+                self.assertIn("No session named secret", answer)
+        self.assertIn("secret", call(ADA, "list-sessions"))
+        # The same name is another session, and another save.
+        call(BOB, "create-session", name="secret")
+        self.eval_as(server, ADA, "(defparameter *y* :ada)", session="secret")
+        self.eval_as(server, BOB, "(defparameter *y* :bob)", session="secret")
+        self.assertEqual("=> :ADA", self.eval_as(server, ADA, "*y*", session="secret"))
+        call(ADA, "save-session", session="secret")
+        self.assertNotIn("secret", call(ANY, "restore-session", name="secret").split("\n")[0].replace("named secret", ""))
+        self.assertIn("UNBOUND-VARIABLE", self.eval_as(server, ANY, "*y*"))
+
+    def test_errors_and_output_stay_with_who_made_them(self):
+        server, _ = self.start_with_tokens()
+        self.eval_as(server, ADA, '(error "hush")')
+        call = lambda token, tool, **arguments: text_of(self.assertStatus(
+            200, server.ask("tools/call", {"name": tool, "arguments": arguments}, bearer(token))).json["result"])
+        for tool in ("describe-last-error", "get-backtrace", "list-errors", "session-history", "list-checkpoints"):
+            with self.subTest(tool):
+                self.assertNotIn("hush", call(BOB, tool))
+        self.assertIn("hush", call(ADA, "describe-last-error"))
+
+    def test_the_id_of_a_session_is_of_no_use_to_others(self):
+        server, _ = self.start_with_tokens()
+        session = Session(server, headers=bearer(ADA))
+        stolen = session.headers()
+        stolen.update(bearer(BOB))
+        self.assertStatus(404, server.request(headers=stolen, body=legacy("ping")))
+        self.assertStatus(404, server.request("DELETE", headers=stolen))
+        self.assertStatus(404, server.request("GET", headers={**stolen, "Accept": "text/event-stream"}))
+        self.assertStatus(202, server.request(headers=session.headers(), body=notification("notifications/x")))
+        del stolen["Authorization"]
+        self.assertStatus(401, server.request(headers=stolen, body=legacy("ping")))
+
+    def test_saves_at_the_end_are_each_principals_own(self):
+        state = os.path.join(self.folder(), "state")
+        path = self.token_file()
+        options = ("--token-file", path, "--state-dir", state, "--persist")
+        server = self.start_http(*options)
+        self.eval_as(server, ADA, "(defparameter *x* :ada)")
+        self.eval_as(server, BOB, "(defparameter *x* :bob)")
+        server.end(wait=60)
+        self.assertTrue(glob.glob(os.path.join(state, "principals", "ada", "*.json")))
+        server = self.start_http(*options)
+        self.assertEqual("=> :ADA", self.eval_as(server, ADA, "*x*"))
+        self.assertEqual("=> :BOB", self.eval_as(server, BOB, "*x*"))
+        self.assertIn("UNBOUND-VARIABLE", self.eval_as(server, ANY, "*x*"))
+        server.end(wait=60)
+
+
+class Pages(mcp_http.TestCase):
+    options = ("--allow-host", "lisp.example.org", "--allow-host", "other.example.org:8443", "--allow-origin", "https://app.example.org",
+               "--cors-origin", "https://page.example.org")
+
+    def status(self, **headers):
+        own, message = modern("tools/list")
+        own.update((name.replace("_", "-"), value) for name, value in headers.items())
+        return self.h.request(headers=own, body=message).status
+
+    def test_hosts(self):
+        port = self.h.addresses[0][1]
+        for host in ("localhost", "LOCALHOST:1", "127.0.0.1", "127.0.0.1:%d" % port, "[::1]:80", "lisp.example.org", "Lisp.Example.Org:80", "other.example.org:8443"):
+            with self.subTest(host):
+                self.assertEqual(200, self.status(Host=host))
+        for host in ("evil.example.com", "evil.example.com:%d" % port, "localhost.evil.example.com", "192.0.2.1", "other.example.org", "other.example.org:1", "",
+                     "localhost:80:80", "localhost@evil", "[::1", "lisp.example.org.", "127.0.0.1.evil.example.com"):
+            with self.subTest(host):
+                self.assertEqual(403, self.status(Host=host))
+        self.assertEqual(400, self.status(Host=None))
+        self.assertEqual(400, self.status(Host=["localhost", "evil.example.com"]))
+
+    def test_origins(self):
+        for origin in ("http://localhost", "http://127.0.0.1:3000", "https://[::1]", "https://app.example.org", "https://page.example.org", "HTTPS://APP.example.org"):
+            with self.subTest(origin):
+                self.assertEqual(200, self.status(Origin=origin))
+        for origin in ("null", "", "http://evil.example.com", "http://app.example.org", "https://app.example.org:444", "https://app.example.org.evil.example",
+                       "localhost", "file://", "http://localhost.evil.example.com", "chrome-extension://abc"):
+            with self.subTest(origin):
+                self.assertEqual(403, self.status(Origin=origin))
+        # Whatever the method, and before anything else is told.
+        for method in ("GET", "DELETE", "OPTIONS", "PUT", "POST"):
+            self.assertStatus(403, self.h.request(method, headers={"Origin": "http://evil.example.com"}))
+            self.assertStatus(403, self.h.request(method, path="/x", headers={"Host": "evil.example.com"}))
+
+    def test_no_cors_unless_asked_for(self):
+        for origin in ("https://app.example.org", "http://localhost:3000"):
+            response = self.h.ask("tools/list", headers={"Origin": origin})
+            self.assertFalse([name for name in response.headers if name.startswith("access-control")])
+            self.assertStatus(405, self.h.request("OPTIONS", headers={"Origin": origin, "Access-Control-Request-Method": "POST"}))
+
+    def test_cors_for_a_page(self):
+        origin = "https://page.example.org"
+        response = self.assertStatus(204, self.h.request("OPTIONS", headers={"Origin": origin, "Access-Control-Request-Method": "POST"}))
+        self.assertEqual(origin, response.headers["access-control-allow-origin"])
+        self.assertIn("POST", response.headers["access-control-allow-methods"])
+        for name in ("authorization", "content-type", "mcp-session-id", "mcp-protocol-version", "mcp-method", "mcp-name", "last-event-id"):
+            self.assertIn(name, response.headers["access-control-allow-headers"].lower())
+        response = self.h.request(headers={"Origin": origin}, body=initialize())
+        self.assertEqual(origin, response.headers["access-control-allow-origin"])
+        self.assertIn("Mcp-Session-Id", response.headers["access-control-expose-headers"])
+        self.assertEqual("Origin", response.headers["vary"])
+        self.assertStatus(404, self.h.request("OPTIONS", path="/x", headers={"Origin": origin}))
+
+
+class Tls(WithTokens):
+    def certificate(self):
+        folder = self.folder()
+        certificate, key = os.path.join(folder, "c.pem"), os.path.join(folder, "k.pem")
+        done = subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj", "/CN=localhost",
+                               "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout", key, "-out", certificate], capture_output=True)
+        self.assertEqual(0, done.returncode, done.stderr)
+        return certificate, key
+
+    def test_the_whole_over_tls(self):
+        certificate, key = self.certificate()
+        server, _ = self.start_with_tokens("--tls-cert", certificate, "--tls-key", key)
+        self.assertIn("https://", server.stderr())
+        server.tls = mcp_http.tls_context(certificate)
+        session = Session(server, headers=bearer(ADA))
+        self.assertEqual("=> 3", session.call("evaluate-lisp", code="(+ 1 2)"))
+        response = session.post(legacy("tools/call", {"name": "evaluate-lisp", "arguments": {"code": "(sleep 1.5)"}, "_meta": {"progressToken": 1}}))
+        self.assertTrue(response.is_stream)
+        self.assertIn("result", response.events[-1].message)
+        response = server.evaluate("(make-string 300000 :initial-element #\\x)", headers=bearer(ADA))
+        self.assertStatus(200, response)
+        headers, message = modern("tools/call", {"name": "evaluate-lisp", "arguments": {"code": "(loop)", "timeout": 600}})
+        with server.wire() as wire:
+            wire.send(mcp_http.request_bytes(headers={**headers, **bearer(BOB)}, body=message))
+            mcp.wait_until(lambda: "running" in text_of(server.ask("tools/call", {"name": "list-sessions"}, bearer(BOB)).json["result"]), 10, "it runs")
+        self.assertEqual("=> 1", text_of(server.evaluate("1", headers=bearer(BOB)).json["result"]))
+        # Who speaks no TLS gets nothing, and takes nothing away.
+        for data in (b"GET / HTTP/1.1\r\n\r\n", b"\x16\x03\x01" + bytes(500), os.urandom(300)):
+            with mcp_http.Wire(server.addresses[0]) as wire:
+                wire.send(data)
+                wire.socket.shutdown(socket.SHUT_WR)
+                try:
+                    while wire._more():
+                        pass
+                except OSError:
+                    pass
+                self.assertNotIn(b"HTTP/1.1 200", wire.buffer)
+        self.assertEqual("=> 3", session.call("evaluate-lisp", code="(+ 1 2)"))
+
+    def test_certificates_that_are_none(self):
+        certificate, key = self.certificate()
+        empty = self.token_file("")
+        for options in (("--tls-cert", certificate), ("--tls-key", key), ("--tls-cert", key, "--tls-key", key), ("--tls-cert", certificate, "--tls-key", "/nonexistent"),
+                        ("--tls-cert", empty, "--tls-key", key), ("--tls-cert", self.token_file(), "--tls-key", key)):
+            with self.subTest(options):
+                done = subprocess.run([mcp.SERVER, "--http", "127.0.0.1:0", *options], env=mcp.clean_environment(), stdin=subprocess.DEVNULL, capture_output=True,
+                                      timeout=20 * mcp.STRETCH)
+                self.assertEqual(1, done.returncode)
+                self.assertIn(b"error: ", done.stderr)
+
+
+if __name__ == "__main__":
+    mcp.main()
