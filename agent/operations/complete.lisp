@@ -4,10 +4,6 @@
 
 (defconstant +names-completed+ 100)
 
-(defun prefix-p (prefix name)
-  (and (<= (length prefix) (length name))
-       (string-equal prefix name :end2 (length prefix))))
-
 (defun shown-name (name)
   "Return the name of a package or system in lower case, if it has no other."
   (if (some #'lower-case-p name) name (string-downcase name)))

@@ -192,10 +192,10 @@
         (put-place (third combination) symbol :method-combination stream)))))
 
 (defun symbols-meant (name package)
-  "List the symbols someone may have meant who wrote NAME, and perhaps PACKAGE: those called so elsewhere, those
-with names near it there or here, those with names near it that libraries export."
-  (or (append (near-symbols name #'symbol-meanings)
-              (and package (near-exports name package)))
+  "List the symbols someone may have meant who wrote NAME, and perhaps PACKAGE: those that PACKAGE exports with
+names near it, those called so elsewhere, those with names near it here, those that libraries export."
+  (or (append (and package (near-exports name package))
+              (near-symbols name #'symbol-meanings))
       (loop for package in (list-all-packages)
             unless (own-package-p package)
               append (near-exports name package))))

@@ -135,7 +135,8 @@ own were left out, which nobody asked for."
 (defconstant +completions+ 2000)
 
 (defun prefix-p (part name)
-  (declare (type simple-string part name))
+  "True if NAME begins with PART, whatever their case."
+  (declare (type string part name))
   (and (<= (length part) (length name))
        (string-equal part name :end2 (length part))))
 

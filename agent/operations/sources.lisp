@@ -12,9 +12,9 @@
 ;;; Cutting a form out of text. It is read to find its end, in the standard syntax and without making
 ;;; anything; where that fails, it ends before the next line that begins with a parenthesis.
 
-(defun code-start (text)
-  "Return where the first form of TEXT begins, after blanks and comments, or NIL."
-  (let ((at 0)
+(defun code-start (text &optional (start 0))
+  "Return where the first form of TEXT from START on begins, after blanks and comments, or NIL."
+  (let ((at start)
         (end (length text)))
     (declare (type index at end))
     (flet ((skip-to (mark)
@@ -38,11 +38,69 @@
                  (let ((*read-suppress* t)
                        (*readtable* *standard-readtable*))
                    (nth-value 1 (read-from-string text t nil :start start :preserve-whitespace t)))
-               (error () nil))))
+               ;; So many parentheses can be open that the stack ends.
+               (serious-condition () nil))))
     (if end
         (values end t)
         (let ((next (search (format nil "~%(") text :start2 start)))
           (values (or next (length text)) (and next t))))))
+
+;;; SBCL takes a toplevel form to begin where the one before ended. What #+ and #- have left out stands
+;;; between them. Reading it would intern the names of the features.
+
+(defconstant +feature-depth+ 20)
+
+(defun feature-holds-p (text start &optional (depth 0))
+  "Evaluate the feature expression of TEXT at START. Returns whether it holds and where it ends, or NIL and NIL
+if it is none."
+  (let ((start (position-if-not (lambda (character) (member character '(#\space #\newline #\tab)))
+                                text :start start)))
+    (cond ((or (null start) (> depth +feature-depth+)) (values nil nil))
+          ((char= #\( (char text start))
+           (multiple-value-bind (operator end) (token-at text (1+ start))
+             (let ((values '()))
+               (loop
+                 (let ((next (position-if-not (lambda (character)
+                                                (member character '(#\space #\newline #\tab)))
+                                              text :start end)))
+                   (when (null next)
+                     (return (values nil nil)))
+                   (when (char= #\) (char text next))
+                     (return
+                       (values (cond ((string-equal operator "or") (and (some #'identity values) t))
+                                     ((string-equal operator "and") (every #'identity values))
+                                     (t (notany #'identity values)))
+                               (1+ next))))
+                   (multiple-value-bind (value after) (feature-holds-p text next (1+ depth))
+                     (unless (and after (> after end))
+                       (return (values nil nil)))
+                     (push value values)
+                     (setf end after)))))))
+          (t
+           (multiple-value-bind (token end) (token-at text start)
+             (values (and (member (plain-token token) *features*
+                                  :test (lambda (name feature)
+                                          (and (symbolp feature)
+                                               (string-equal name (symbol-name feature)))))
+                          t)
+                     end))))))
+
+(defun live-form-start (text start)
+  "Return where the first form from START on begins that #+ and #- do not leave out, with them; or START."
+  (loop
+    (unless (and (< (+ 2 start) (length text))
+                 (char= #\# (char text start))
+                 (find (char text (1+ start)) "+-"))
+      (return start))
+    (multiple-value-bind (holds end) (feature-holds-p text (+ 2 start))
+      (when (or (null end) (eq holds (char= #\+ (char text (1+ start)))))
+        (return start))
+      (let* ((skipped (code-start text end))
+             (after (and skipped (form-end text skipped)))
+             (next (and after (> after skipped) (code-start text after))))
+        (if next
+            (setf start next)
+            (return start))))))
 
 (defun form-text-at (text start)
   "Return the form that begins at START of TEXT, and whether its end is there."
@@ -93,25 +151,74 @@
                 (return-from defined-at (values word (plain-token inner))))))
         (values word (plain-token (token-at text after)))))))
 
-(defun find-by-name (text name kind)
-  "Return the positions in TEXT of the toplevel forms that seem to define NAME as KIND."
-  (let ((wanted (if (consp name) (list :setf (symbol-name (second name))) (symbol-name name)))
-        (words (rest (assoc kind *defining-words*)))
-        (sure '())
+(defun name-in-files (name)
+  "Return NAME, a symbol or (SETF symbol), as DEFINED-AT returns the names it finds."
+  (if (consp name)
+      (list :setf (symbol-name (second name)))
+      (symbol-name name)))
+
+(defun defines-p (text at name kind)
+  "Return :SURELY if the form of TEXT that begins AT defines NAME as KIND, :PERHAPS if it defines NAME as it seems,
+or NIL."
+  (multiple-value-bind (word other) (defined-at text at)
+    (cond ((not (and word (equalp other (name-in-files name)))) nil)
+          ((member (plain-token word) (rest (assoc kind *defining-words*)) :test #'string-equal)
+           :surely)
+          ((search "DEF" word :test #'char-equal) :perhaps)
+          (t nil))))
+
+(defun next-line-with-parenthesis (text start)
+  "Return where the next line begins, after START, that begins with a parenthesis, or NIL."
+  (let ((newline (search '(#\newline #\() text :start2 start)))
+    (and newline (1+ newline))))
+
+(defun find-toplevel-by-name (text name kind)
+  "Return the positions in TEXT of the toplevel forms that define NAME as KIND, or else seem to define it."
+  (let ((sure '())
         (likely '()))
     (loop for start = (if (and (plusp (length text)) (char= #\( (char text 0)))
                           0
-                          (search (format nil "~%(") text))
-            then (search (format nil "~%(") text :start2 (1+ start))
+                          (next-line-with-parenthesis text 0))
+            then (next-line-with-parenthesis text start)
           while start
-          do (let ((start (if (char= #\( (char text start)) start (1+ start))))
-               (multiple-value-bind (word other) (defined-at text start)
-                 (when (and word (equalp wanted other))
-                   (cond ((member (plain-token word) words :test #'string-equal)
-                          (push start sure))
-                         ((search "DEF" word :test #'char-equal)
-                          (push start likely)))))))
+          do (case (defines-p text start name kind)
+               (:surely (push start sure))
+               (:perhaps (push start likely))))
     (nreverse (or sure likely))))
+
+(defun find-inner-by-name (text name kind start end)
+  "Return the positions between START and END of TEXT, within other forms, of those that define NAME as KIND."
+  (let* ((name-text (name-in-files name))
+         (wanted (string-downcase (if (consp name-text) (second name-text) name-text)))
+         (longest 200))
+    ;; From each place where the name stands, back to the parenthesis before what stands before it.
+    (loop for at = (search wanted text :start2 start :end2 end :test #'char-equal)
+          while at
+          do (setf start (1+ at))
+          when (loop for open = (position #\( text :end at :from-end t)
+                     then (and (plusp open) (position #\( text :end open :from-end t))
+                     repeat 3
+                     while (and open (< (- at open) longest))
+                     when (eq :surely (defines-p text open name kind))
+                       return open)
+            collect it)))
+
+(defun find-by-name (text name kind)
+  (or (find-toplevel-by-name text name kind)
+      (find-inner-by-name text name kind 0 (length text))))
+
+(defun inner-start (text start name kind)
+  "If the form at START of TEXT only holds others together, return where in it NAME is defined as KIND; else
+START."
+  (let* ((open (position #\( text
+                         :start (if (char= #\# (char text start))
+                                    (or (nth-value 1 (feature-holds-p text (+ 2 start))) start)
+                                    start)))
+         (word (and open (token-at text (1+ open)))))
+    (or (and (member word '("progn" "eval-when" "locally" "macrolet" "symbol-macrolet")
+                     :test #'equalp)
+             (first (find-inner-by-name text name kind (1+ open) (form-end text start))))
+        start)))
 
 (defun line-number (text position)
   (1+ (count #\newline text :end position)))
@@ -139,12 +246,17 @@ was loaded; :MISSING when it cannot be read."
     (multiple-value-bind (text written native)
         (file-text (getf place :file) (or position 0) (* 2 +definition-characters+))
       (let* ((changed (and text (getf place :created) (> written (getf place :created))))
-             (start (and text position (not changed) (code-start text))))
+             (first (and text position (not changed) (code-start text)))
+             (start (and first (inner-start text (live-form-start text first) name kind))))
         (cond ((null text)
                (list :file (getf place :file) :missing t))
               ((and start (find (char text start) "(#"))
                (multiple-value-bind (form complete) (form-text-at text start)
-                 (list :file native :line (line-of-place place) :text form :cut (not complete))))
+                 (let ((line (line-of-place place)))
+                   (list* :file native :text form :cut (not complete)
+                          (and line
+                               (list :line (+ line (count #\newline text :start first
+                                                                          :end start))))))))
               (t
                (append (or (text-by-name place name kind) (list :file native))
                        (if changed (list :changed t) '()))))))))
@@ -186,15 +298,17 @@ it is not known."
                        collect (list kind name object place))))
 
 (defun defining-form (kind name object)
-  "Return the name and the kind of what the form defines that defines OBJECT: the methods of a slot are defined
-by that of the class."
+  "Return the name and the kind of what the form defines that defines OBJECT, which is NAME as KIND: the methods
+of a slot are defined by that of the class."
   (multiple-value-bind (function qualifiers specializers lambda-list slot)
       (if (eq kind :method) (method-signature object) nil)
     (declare (ignore function qualifiers lambda-list))
     (case slot
       (:reads (values (first specializers) :class))
       (:writes (values (second specializers) :class))
-      (t (values name kind)))))
+      (t
+       ;; A package may be asked for by a nickname.
+       (values (if (eq kind :package) (make-symbol (package-name object)) name) kind)))))
 
 (defun definition-entries (definitions)
   (let ((left +reply-text-characters+))

@@ -1325,6 +1325,126 @@ class Looking(AgentTest):
         self.assertGreater(reply.heap_limit_bytes, reply.heap_bytes)
 
 
+class Definitions(AgentTest):
+    """Where things are defined, who refers to them, what they are made of. The driver numbers the evaluation itself."""
+
+    def define(self, code, evaluation=7):
+        return self.ok(code, evaluation=evaluation)
+
+    def entry(self, name, **arguments):
+        reply = self.session.ask("find-definition", name=name, **arguments)
+        self.assertEqual((reply.status, len(reply.definitions)), ("ok", 1), reply)
+        return self.plist(reply.definitions[0])
+
+    def plist(self, items):
+        return {str(key): value for key, value in zip(items[::2], items[1::2])}
+
+    def test_what_is_defined_is_noted_with_its_evaluation_and_its_place_in_the_text(self):
+        code = '(defvar *x* 1) ; one\n(defun f () 1)\n(defclass c () ()) (deftype small () t) (defpackage :pack) (defstruct s a)'
+        self.define(code)
+        for name, kind, text in (("*x*", "VARIABLE", "(defvar *x* 1)"), ("f", "FUNCTION", "; one\n(defun f () 1)"), ("c", "CLASS", "(defclass c () ())"),
+                                 ("small", "TYPE", "(deftype small () t)"), ("pack", "PACKAGE", "(defpackage :pack)"), ("s", "STRUCTURE", "(defstruct s a)")):
+            with self.subTest(name):
+                entry = self.entry(name)
+                self.assertEqual(entry["kind"], kind)
+                self.assertEqual(entry["evaluation"], 7)
+                self.assertEqual(code[entry["start"]:entry["end"]].strip(), text)
+
+    def test_a_definition_made_again_is_noted_again(self):
+        self.define("(defun f () 1)", 3)
+        self.define("(defun f () 2)", 4)
+        self.assertEqual(self.entry("f")["evaluation"], 4)
+        self.assertEqual(self.session.ask("replay", code="(defun f () 3)", package="CL-USER", evaluation=2).status, "ok")
+        self.assertEqual(self.entry("f")["evaluation"], 2)
+
+    def test_an_evaluation_without_a_number_is_not_noted(self):
+        self.ok("(defun f () 1)")
+        self.assertNotIn("evaluation", self.entry("f"))
+
+    def test_what_is_compiled_into_a_file_is_not_noted_as_evaluated(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "code.lisp")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write('#+no-such-feature (defun wrong () 0)\n#-(and sbcl (not no-such-feature)) (defun f () :other)\n\n;; näher\n(defun f ()\n  "\u00fc" #\\( :this)\n\n(defvar *v* 1)\n')
+            self.define('(load (compile-file "%s"))' % path)
+            entry = self.entry("f")
+            self.assertNotIn("evaluation", entry)
+            self.assertEqual((entry["file"], entry["line"], entry["text"]), (path, 5, '(defun f ()\n  "\u00fc" #\\( :this)'))
+            entry = self.entry("*v*")
+            self.assertEqual((entry["line"], entry["text"]), (8, "(defvar *v* 1)"))
+            with open(path, "w", encoding="utf-8") as file:
+                file.write("\n" * 20 + "(defun f () :changed)\n")
+            os.utime(path, (time.time() + 100,) * 2)
+            entry = self.entry("f")
+            self.assertEqual((entry["changed"], entry["line"], entry["text"]), (True, 21, "(defun f () :changed)"))
+            os.unlink(path)
+            self.assertIs(self.entry("f")["missing"], True)
+
+    def test_a_file_of_parentheses_is_cut_and_not_followed(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "deep.lisp")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write("(defun f () 1)")
+            self.define('(load "%s")' % path)
+            with open(path, "w", encoding="utf-8") as file:
+                file.write("(defun f " + "(" * 1000000)
+            os.utime(path, (0, 0))
+            reply = self.session.ask("find-definition", name="f")
+            self.assertEqual(reply.status, "ok")
+            entry = self.plist(reply.definitions[0])
+            self.assertIs(entry["cut"], True)
+            self.assertLess(len(entry["text"]), 40000)
+
+    def test_references_are_found_and_folded(self):
+        self.define("(defvar *v* 1) (defmacro m (x) `(list ,x)) (defun f () *v*) (defun g () (f) (f) (m 1)) (defmethod h ((x integer)) (let ((*v* 2)) (setf *v* 3) (f)))")
+        for kind, name, expected in (("calls", "f", [["G", 2], ["method H (INTEGER)", 1]]), ("references", "*v*", [["F", 1]]), ("binds", "*v*", [["method H (INTEGER)", 1]]),
+                                     ("sets", "*v*", [["method H (INTEGER)", 1]]), ("macroexpands", "m", [["G", 1]]), ("calls", "g", [])):
+            with self.subTest(kind):
+                reply = self.session.ask("find-references", kind=kind, name=name)
+                self.assertEqual([entry[:2] for entry in reply.lists("references")], expected)
+                for entry in reply.lists("references"):
+                    self.assertEqual(self.plist(entry[2:])["evaluation"], 7)
+
+    def test_looking_interns_nothing_and_leaves_classes_unfinalized(self):
+        self.define("(defclass base () ((a :initform 1))) (defclass derived (base) ())")
+        for operation, arguments in (("find-definition", {"name": "no-such-1"}), ("find-references", {"kind": "calls", "name": "no-such-2"}), ("class-info", {"class": "no-such-3"}),
+                                     ("find-methods", {"class": "no-such-4"}), ("disassemble", {"name": "no-such-5"}), ("list-callees", {"name": "no-such-6"}),
+                                     ("complete-symbol", {"pattern": "no-such-7"}), ("find-symbols", {"pattern": "no-such-8"})):
+            reply = self.session.ask(operation, **arguments)
+            self.assertIn(reply.status, ("ok", "refused"), operation)
+        reply = self.session.ask("class-info", **{"class": "derived"})
+        self.assertEqual((reply.final, reply.lists("precedence")[:2]), (None, ["DERIVED", "BASE"]))
+        self.values('(loop for n from 1 to 8 thereis (find-symbol (format nil "NO-SUCH-~d" n)))', "NIL")
+        self.values("(list (sb-mop:class-finalized-p (find-class 'derived)) (sb-mop:class-finalized-p (find-class 'base)))", "(NIL NIL)")
+
+    def test_near_names_say_where_they_live(self):
+        self.define("(defpackage :shop (:use :cl) (:export :price)) (defun shop:price () 1) (defun shop::discount () 1)")
+        for name, expected in (("pricee", "SHOP:PRICE (function)"), ("price", "SHOP:PRICE (function)"), ("discount", "SHOP::DISCOUNT (function, not exported)"), ("shop:prise", "SHOP:PRICE (function)")):
+            with self.subTest(name):
+                reply = self.session.ask("find-definition", name=name)
+                self.assertEqual(reply.status, "refused")
+                self.assertIn(expected, reply.sentence)
+        self.assertIn("SHOP", self.session.ask("find-definition", name="shp:price").sentence)
+
+    def test_expansion_and_dispatch_report_the_users_errors(self):
+        self.define('(defmacro bad (x) (error "no ~a" x)) (defgeneric g (x)) (defmethod g ((x integer)) x) (defmethod g :around ((x number)) (call-next-method))')
+        reply = self.session.ask("macroexpand", code="(bad 1)", depth="one")
+        self.assertEqual((reply.status, reply.message), ("error", "no 1"))
+        self.session.ask("abort")
+        reply = self.session.ask("macroexpand", code="(when 1 (unless 2 3))", depth="everywhere")
+        self.assertEqual([self.plist(entry[1:])["same"] for entry in reply.expansions], [None])
+        reply = self.session.ask("explain-dispatch", code="(g 1)")
+        self.assertEqual([(entry[0], self.plist(entry[1:])["role"]) for entry in reply.order], [("G :AROUND (NUMBER)", "AROUND"), ("G (INTEGER)", "PRIMARY")])
+        reply = self.session.ask("explain-dispatch", code='(g "x")')
+        self.assertEqual([(entry[0], self.plist(entry[1:])["misfits"]) for entry in reply.misfits], [("G (INTEGER)", [0]), ("G :AROUND (NUMBER)", [0])])
+
+    def test_a_user_who_replaces_standard_functions_does_not_blind_the_looks(self):
+        self.define("(defun f () 1) (defun g () (f))")
+        self.ok('(sb-ext:unlock-package :cl) (defun find-symbol (&rest all) (error "no")) (defun position (&rest all) (error "no")) (defun fboundp (&rest all) (error "no"))')
+        self.assertEqual(self.entry("f")["evaluation"], 7)
+        self.assertEqual([entry[0] for entry in self.session.ask("find-references", kind="calls", name="f").references], ["G"])
+
+
 class Systems(unittest.TestCase):
     def setUp(self):
         self.directory = tempfile.mkdtemp()

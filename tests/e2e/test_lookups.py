@@ -1,0 +1,302 @@
+"""Looking at real code: five libraries, ten names of each; and at what a session has defined, whatever happened to it since.
+
+One server for the libraries. What look-ups reply in small is in tests/data/tools.
+"""
+
+import os
+import re
+
+import mcp
+import test_tool_contract as contract
+
+LIBRARIES = {
+    "alexandria": (
+        "alexandria",
+        ["flatten", "with-gensyms", "if-let", "curry", "hash-table-alist", "define-constant", "iota", "ensure-list", "when-let*", "array-index"],
+    ),
+    "cl-ppcre": (
+        "cl-ppcre",
+        ["scan", "create-scanner", "all-matches", "regex-replace-all", "split", "do-matches", "register-groups-bind", "ppcre-syntax-error", "*use-bmh-matchers*", "quote-meta-chars"],
+    ),
+    "closer-mop": (
+        "closer-mop",
+        ["ensure-finalized", "subclassp", "required-args", "ensure-method", "defmethod", "defgeneric", "standard-generic-function", "fix-slot-initargs", "compute-effective-method-function", "compute-argument-order"],
+    ),
+    "iterate": (
+        "iterate",
+        ["iterate", "iter", "defmacro-driver", "defmacro-clause", "display-iterate-clauses", "dsetq", "next-iteration", "terminate", "leave", "initially"],
+    ),
+    "local-time": (
+        "local-time",
+        ["now", "timestamp+", "parse-timestring", "format-timestring", "timestamp", "timestamp-to-unix", "with-decoded-timestamp", "+utc-zone+", "*default-timezone*", "timestamp<"],
+    ),
+}
+
+PLACE = re.compile(r" at (/[^\n]*?):(\d+)$", re.MULTILINE)
+
+
+def line_of(path, number):
+    with open(path, encoding="utf-8") as f:
+        return f.read().split("\n")[int(number) - 1]
+
+
+class Libraries(mcp.TestCase):
+    """Called by no other name than the tools': nothing is evaluated between the look-ups."""
+
+    server = None
+
+    @classmethod
+    def setUpClass(cls):
+        if mcp.SANITIZED:
+            return
+        cls.server = mcp.Client("--tools=full")
+        for system in LIBRARIES:
+            report = cls.server.call("load-system", wait=300, system=system, timeout=250)
+            assert not report.is_error, report.text
+
+    @classmethod
+    def tearDownClass(cls):
+        if cls.server:
+            cls.server.close()
+
+    def setUp(self):
+        super().setUp()
+        if mcp.SANITIZED:
+            self.skipTest("looks at libraries only without sanitizers: compiling them takes a minute")
+
+    def look(self, tool, **arguments):
+        reply = self.server.call(tool, {name.replace("_", "-"): value for name, value in arguments.items()})
+        self.assertFalse(reply.is_error, "%s %r: %s" % (tool, arguments, reply.text))
+        return reply.text
+
+    def names(self):
+        for package, names in LIBRARIES.values():
+            for name in names:
+                yield "%s::%s" % (package, name)
+
+    def test_names_are_described(self):
+        for name in self.names():
+            with self.subTest(name):
+                text = self.look("describe-symbol", name=name)
+                self.assertIn(" is a symbol of the package ", text)
+                self.assertRegex(text, r" names an? ")
+                self.assertRegex(text, r"\n  Source: /\S+\.lisp(:\d+)?")
+                if re.search(r"names a (compiled|generic) function|names a macro", text):
+                    self.assertRegex(text, r"\n  Arguments: \(")
+
+    def test_definitions_stand_where_they_are_said_to_stand(self):
+        for name in self.names():
+            with self.subTest(name):
+                text = self.look("find-definition", name=name)
+                shown = re.findall(r"^\[([A-Z-]+)\] [^\n]* at (/[^\n]*):(\d+)\n([^\n]*)", text, re.MULTILINE)
+                self.assertTrue(shown, text)
+                for kind, path, number, first in shown:
+                    if first == "(a form shown above)":
+                        continue
+                    self.assertEqual(first.strip(), line_of(path, number).strip(), "%s:%s" % (path, number))
+                    self.assertRegex(first.strip(), r"^[(#]")
+                # The text is that of the name, not of its neighbour.
+                self.assertIn(name.rpartition(":")[2].lower(), text.lower().partition("\n\n")[2])
+                self.assertNotIn("where in the file is not known", text)
+
+    def test_each_method_has_its_own_text(self):
+        text = self.look("find-definition", name="cl-ppcre:scan", type="method")
+        self.assertIn("CL-PPCRE:SCAN has 3 definitions:", text)
+        for specializer, parameter in (("(STRING T)", "(regex-string string)"), ("(FUNCTION T)", "(scanner function)"), ("(T T)", "(parse-tree t)")):
+            self.assertRegex(text, r"\[METHOD\] CL-PPCRE:SCAN %s at [^\n]*\n(#[^\n]*\n)?[^\n]*%s" % (re.escape(specializer), re.escape(parameter)))
+
+    def test_what_features_leave_out_is_left_out(self):
+        text = self.look("find-definition", name="closer-mop:ensure-method")
+        self.assertRegex(text, r"\n#\+\([^\n]*sbcl\)\n\(defun ensure-method ")
+        self.assertNotIn("allegro", text)
+
+    def test_references_come_with_their_places(self):
+        for tool, name, expected in (
+            ("who-calls", "cl-ppcre:create-scanner", ["CL-PPCRE:SPLIT", "CL-PPCRE:ALL-MATCHES", "method CL-PPCRE:SCAN (STRING T)"]),
+            ("who-calls", "alexandria:ensure-list", ["ALEXANDRIA:"]),
+            ("who-macroexpands", "alexandria:with-gensyms", ["macro ALEXANDRIA:DOPLIST", "compiler macro ALEXANDRIA:LENGTH="]),
+            ("who-references", "cl-ppcre:*use-bmh-matchers*", ["CL-PPCRE::CREATE-BMH-MATCHER"]),
+            ("who-references", "local-time:*default-timezone*", ["LOCAL-TIME:"]),
+            ("who-binds", "cl-ppcre::*extended-mode-p*", ["method CL-PPCRE:CREATE-SCANNER (STRING)"]),
+            ("who-specializes", "cl-ppcre::seq", ["method CL-PPCRE::REGEX-LENGTH (CL-PPCRE::SEQ)"]),
+            ("list-callees", "cl-ppcre:all-matches", ["CL-PPCRE:CREATE-SCANNER"]),
+        ):
+            with self.subTest("%s %s" % (tool, name)):
+                text = self.look(tool, name=name)
+                for part in expected:
+                    self.assertIn("\n  " + part, text)
+                places = PLACE.findall(text)
+                for path, number in places:
+                    self.assertRegex(line_of(path, number).strip(), r"^[(#]", "%s:%s" % (path, number))
+                if tool != "list-callees":
+                    self.assertTrue(places, text)
+
+    def test_macros_are_expanded(self):
+        for form, depth, parts in (
+            ("(alexandria:if-let (a 1) a 2)", {}, [r"^\(let \(\(a 1\)\)\s+\(if \(and a\)"]),
+            ("(alexandria:when-let* ((a 1) (b a)) b)", {"all": True}, [r"\(if a"]),
+            ("(iterate:iter (iterate:for x in list) (iterate:collect (* x x)))", {}, [r"(?i)tagbody|block"]),
+            ("(iterate:iter (iterate:for x in list) (when x (iterate:collect x)))", {"all": True}, [r"\(if x"]),
+            ("(cl-ppcre:register-groups-bind (a b) (\"(x)(y)\" text) (list a b))", {"full": True}, [r"cl-ppcre"]),
+            ("(local-time:with-decoded-timestamp (:hour h) (local-time:now) h)", {}, [r"(?s)multiple-value-bind.*local-time:decode-timestamp"]),
+        ):
+            with self.subTest(form):
+                text = self.look("macroexpand-form", form=form, **depth)
+                for part in parts:
+                    self.assertRegex(text, part)
+                self.assertNotIn("not expanded", text)
+
+    def test_classes_show_their_slots_and_where_they_come_from(self):
+        text = self.look("class-info", **{"class": "local-time:timestamp"})
+        self.assertRegex(text, r"^LOCAL-TIME:TIMESTAMP is a class at /\S+:\d+\.\n")
+        self.assertRegex(text, r"Slots \(3\):\n  LOCAL-TIME::DAY\n    initarg :DAY, initform 0, reader LOCAL-TIME:\S+, writer \(SETF LOCAL-TIME:\S+\), type INTEGER\n")
+        text = self.look("class-info", **{"class": "cl-ppcre:ppcre-syntax-error"})
+        self.assertRegex(text, r"is a condition at /\S+:\d+\.")
+        self.assertRegex(text, r"(?s)  CL-PPCRE::POS\n    initarg :POS, reader CL-PPCRE:PPCRE-SYNTAX-ERROR-POS\n.*from SIMPLE-CONDITION: initarg :FORMAT-CONTROL")
+        text = self.look("find-methods", **{"class": "cl-ppcre::str", "include-inherited": True})
+        self.assertIn("\n  CL-PPCRE::SKIP (CL-PPCRE::STR), reads a slot", text)
+
+    def test_dispatch_is_explained(self):
+        text = self.look("explain-dispatch", form='(cl-ppcre:scan "a+" "baa")')
+        self.assertRegex(text, r"1\. CL-PPCRE:SCAN \(STRING T\): primary; [^\n]*\n2\. CL-PPCRE:SCAN \(T T\): next method")
+
+    def test_searching_finds_what_libraries_export(self):
+        text = self.look("apropos-search", pattern="gensyms")
+        self.assertIn("\n  ALEXANDRIA::WITH-GENSYMS [MACRO] exported", text)
+        text = self.look("complete-symbol", prefix="local-time:timestamp-to-u")
+        self.assertIn("\n  local-time:timestamp-to-unix [FUNCTION]", text)
+        text = self.look("complete-symbol", prefix="al:f")
+        self.assertIn("There is no package", text)
+        self.assertIn("ALEXANDRIA:FLATTEN (function)", self.look("describe-symbol", name="flaten"))
+
+    def test_nothing_changes(self):
+        self.assertEqual("=> :TAKEN", self.server.evaluate(contract.SNAPSHOT).text)
+        for name in self.names():
+            self.look("describe-symbol", name=name)
+            self.look("find-definition", name=name)
+            for tool in ("who-calls", "who-macroexpands", "who-references", "who-specializes", "list-callees", "disassemble-function"):
+                self.look(tool, name=name)
+            self.look("class-info", **{"class": name})
+            self.look("find-methods", **{"generic-function": name})
+            self.look("complete-symbol", prefix=name[:-2])
+            self.look("apropos-search", pattern=name.rpartition(":")[2])
+            self.look("macroexpand-form", form="(%s no-such-name-1 no-such-name-2)" % name) if name.startswith("closer-mop::f") else None
+        for name in ("no-such-name-3", "alexandria:no-such-name-4", "no-such-package-5:name"):
+            for tool in ("describe-symbol", "find-definition", "who-calls", "list-callees", "disassemble-function"):
+                self.look(tool, name=name)
+        self.look("explain-dispatch", form="(cl-ppcre:scan (progn (defvar *made-in-the-copy* 1) \"a\") \"a\")")
+        self.assertEqual('=> ""', self.server.evaluate(contract.SNAPSHOT).text)
+
+
+class Session(mcp.TestCase):
+    """The text of a session's own definitions is the one that made what there is now."""
+
+    options = ("--tools=full",)
+
+    def assertDefinedBy(self, name, evaluation, text, **arguments):
+        reply = self.s.call("find-definition", dict({"name": name}, **arguments))
+        self.assertFalse(reply.is_error)
+        self.assertRegex(reply.text, r"in this session, evaluation %d\n" % evaluation)
+        self.assertEqual(text, reply.text.rpartition("evaluation %d\n" % evaluation)[2])
+
+    def test_text_beyond_ascii_is_cut_where_it_should_be(self):
+        self.s.evaluate('(defun fünf () "é€😀") ; one\n(defun six () "\u00a0😀😀")\n#| two |# (defun seven () 7)')
+        self.assertDefinedBy("fünf", 1, '(defun fünf () "é€😀")')
+        self.assertDefinedBy("six", 1, '; one\n(defun six () "\u00a0😀😀")')
+        self.assertDefinedBy("seven", 1, "#| two |# (defun seven () 7)")
+
+    def test_a_definition_in_a_failed_evaluation_counts(self):
+        self.s.evaluate("(defun before () 1) (/ 1 0) (defun after () 2)")
+        self.assertDefinedBy("before", 1, "(defun before () 1)")
+        self.assertIn("There is no symbol AFTER", self.s.call("find-definition", name="after").text)
+
+    def test_after_a_roll_back_it_is_the_older_one(self):
+        self.s.evaluate("(defun f () 1)")
+        self.s.call("checkpoint-session", name="one")
+        self.s.evaluate("(defun f () 2)")
+        self.assertDefinedBy("f", 2, "(defun f () 2)")
+        self.s.call("rollback-session", to="one")
+        self.assertDefinedBy("f", 1, "(defun f () 1)")
+        self.s.evaluate("(defun g () (f))")
+        self.assertIn("\n  G in this session, evaluation 3", self.s.call("who-calls", name="f").text)
+        self.assertDefinedBy("g", 3, "(defun g () (f))")
+
+    def test_after_a_death_what_is_evaluated_again_keeps_its_evaluation(self):
+        self.s.evaluate("(defun f () 1)")
+        self.s.evaluate("(defvar *t* (sb-thread:make-thread (lambda () (sleep 1000))))")
+        self.s.evaluate('(print "not again") (defun g () "no copy could be made of this")')
+        report = self.s.evaluate("(sb-ext:exit :code 3 :abort t)")
+        self.assertIn("evaluated again", report.text)
+        self.assertDefinedBy("g", 3, '(defun g () "no copy could be made of this")')
+        self.assertDefinedBy("f", 1, "(defun f () 1)")
+
+    def test_what_a_restart_brought_along_is_known(self):
+        self.s.evaluate("(defun f () (g))")
+        self.s.evaluate("(f)")
+        self.s.evaluate("(defun helper () 4)")
+        report = self.s.call("invoke-restart", restart="RETRY", code="(defun g () (helper))")
+        self.assertValue(report, "4")
+        self.assertDefinedBy("helper", 3, "(defun helper () 4)")
+        self.assertDefinedBy("g", 4, ";; invoke-restart RETRY, error 1\n(defun g () (helper))")
+
+    def test_a_saved_session_knows_it(self):
+        state = self.folder()
+        client = self.start_server("--tools=full", "--state-dir", state)
+        client.evaluate('(defun f () "kept")')
+        self.assertFalse(client.call("save-session", wait=120).is_error)
+        client.close()
+        client = self.start_server("--tools=full", "--state-dir", state)
+        self.assertFalse(client.call("restore-session", name="default", wait=60).is_error)
+        self.assertIn('evaluation 1\n(defun f () "kept")', client.call("find-definition", name="f").text)
+
+    def test_what_a_file_defines_is_the_files(self):
+        path = os.path.join(self.folder(), "code.lisp")
+        with open(path, "w", encoding="utf-8") as f:
+            f.write("(in-package :cl-user)\n\n(defun from-file ()\n  :yes)\n")
+        for compiled in (False, True):
+            self.s.call("load-file", path=path, compile=compiled)
+            self.assertIn("[FUNCTION] FROM-FILE at %s:3\n(defun from-file ()\n  :yes)" % path, self.s.call("find-definition", name="from-file").text)
+        self.s.evaluate('(load "%s")' % path)
+        self.assertIn(" at %s:3\n" % path, self.s.call("find-definition", name="from-file").text)
+
+    def test_a_dispatch_is_explained_without_effect(self):
+        self.s.evaluate("(defvar *n* 0) (defgeneric g (x)) (defmethod g ((x integer)) (incf *n* 100))")
+        reply = self.s.call("explain-dispatch", form='(g (progn (format t "printed~%") (incf *n*)))')
+        self.assertIn("1. G (INTEGER): primary", reply.text)
+        self.assertEqual("=> 0", self.s.evaluate("*n*").text)
+        self.assertFails('(error "the last one")')
+        before = self.s.call("describe-last-error").text
+        self.assertTrue(self.s.call("explain-dispatch", form='(g (error "an argument"))').is_error)
+        self.assertTrue(self.s.call("macroexpand-form", form="(let)").is_error is False)
+        self.assertTrue(self.s.call("macroexpand-form", form="(when)").is_error)
+        self.assertEqual(before, self.s.call("describe-last-error").text)
+
+    def test_an_expander_that_ends_the_process_ends_the_copy(self):
+        self.s.evaluate("(defvar *n* 5) (defmacro deadly () (sb-ext:exit :code 7 :abort t)) (defmacro endless () (loop))")
+        reply = self.s.call("macroexpand-form", form="(deadly)")
+        self.assertTrue(reply.is_error)
+        self.assertIn("code 7", reply.text)
+        self.s.call("configure-limits", timeout=0.5)
+        reply = self.s.call("macroexpand-form", form="(endless)", wait=60)
+        self.assertTrue(reply.is_error)
+        self.assertIn("TIMEOUT", reply.text)
+        self.assertEvaluates("*n*", "5")
+
+    def test_where_no_copy_can_be_made_the_reply_says_why(self):
+        self.s.evaluate("(defvar *t* (sb-thread:make-thread (lambda () (sleep 1000))))")
+        for tool, form in (("macroexpand-form", "(when a b)"), ("explain-dispatch", "(print-object 1 nil)")):
+            reply = self.s.call(tool, form=form)
+            self.assertTrue(reply.is_error)
+            self.assertIn("Other threads run in this session", reply.text)
+
+    def test_a_long_text_is_cut_and_the_rest_can_be_fetched(self):
+        self.s.evaluate("(defun long-one () '(%s))" % " ".join("item-%d" % n for n in range(5000)))
+        text = self.s.call("find-definition", name="long-one").text
+        self.assertLess(len(text), 20000)
+        ref = re.search(r"get-output ref (\d+)", text)
+        self.assertTrue(ref, text[-500:])
+        self.assertIn("item-2500", self.s.call("get-output", ref=int(ref[1]), offset=20000, length=20000).text)
+
+
+if __name__ == "__main__":
+    mcp.main()
