@@ -442,7 +442,9 @@ static json_t *input_schema(const struct tool *tool)
     if (json_array_size(required) > 0)
         json_object_set(schema, "required", required);
     json_decref(required);
-    json_object_set_new(schema, "additionalProperties", json_false());
+    /* Other spellings of a name are understood: a client that goes by the schema must not refuse them. */
+    if (!tool->arguments[0].name)
+        json_object_set_new(schema, "additionalProperties", json_false());
     return schema;
 }
 

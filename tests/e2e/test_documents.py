@@ -53,8 +53,8 @@ class Transcripts(mcp.TestCase):
 
 def test_of(path):
     def test(self):
-        if "\n> " not in text_of(path):
-            self.skipTest("no transcript in it")
+        if mcp.SANITIZED:
+            self.skipTest("the transcripts are run with the plain build")
         self.assertGreater(self.run_page(path), 1)
 
     return test

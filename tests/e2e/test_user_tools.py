@@ -27,7 +27,6 @@ class UserTools(mcp.TestCase):
         self.assertEqual("Deploys it.", tool["description"])
         schema = tool["inputSchema"]
         self.assertEqual(["target", "mode"], schema["required"])
-        self.assertEqual(False, schema["additionalProperties"])
         properties = schema["properties"]
         self.assertEqual({"type": "string", "description": "Where to"}, properties["target"])
         self.assertEqual({"type": "string", "enum": ["fast", "slow"]}, properties["mode"])

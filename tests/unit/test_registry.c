@@ -228,7 +228,7 @@ static void the_listing_holds_schemas_that_strict_clients_accept(void **state)
         "\"type\":{\"type\":\"string\",\"enum\":[\"all\",\"functions\",\"variables\"],\"description\":\"What "
         "kind.\"},"
         "\"systems\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},\"description\":\"Names.\"}},"
-        "\"required\":[\"code\"],\"additionalProperties\":false},\"annotations\":{\"readOnlyHint\":true,"
+        "\"required\":[\"code\"]},\"annotations\":{\"readOnlyHint\":true,"
         "\"destructiveHint\":false,\"idempotentHint\":false,\"openWorldHint\":false}}]");
     free(dumped);
     dumped = listing("wait");
