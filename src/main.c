@@ -74,6 +74,7 @@ static void finish(struct server *server)
     if (server->is_ending)
         return;
     server->is_ending = true;
+    toolboxes_announce(server->toolboxes);
     if (server->connection != NULL)
         connection_end(server->connection);
     http_server_close(server->http, on_http_closed, server);

@@ -23,10 +23,22 @@ struct owned {
     struct toolbox toolbox;
 };
 
+/* Each save is a process that holds a whole image while it writes. */
+#define SAVES_AT_ONCE 4
+
+/* In ${planned_saves} until it begins, then nowhere until it is over. */
+struct planned_save {
+    struct list node;
+    struct toolboxes *toolboxes;
+    struct owned *owner;
+    char *name;
+};
+
 struct toolboxes {
     struct toolboxes_options options;
     struct list all;
-    size_t saves; /* under way, and one while they are being started */
+    struct list planned_saves;
+    size_t saves; /* under way */
     void (*on_saved)(void *arg);
     void *arg;
 };
@@ -36,6 +48,7 @@ struct toolboxes *toolboxes_new(const struct toolboxes_options *options)
     struct toolboxes *t = xcalloc(1, sizeof *t);
     t->options = *options;
     list_init(&t->all);
+    list_init(&t->planned_saves);
     return t;
 }
 
@@ -48,10 +61,19 @@ static void owned_free(struct owned *o)
     free(o);
 }
 
+static void planned_save_free(struct planned_save *p)
+{
+    list_remove(&p->node);
+    free(p->name);
+    free(p);
+}
+
 void toolboxes_free(struct toolboxes *t)
 {
     if (t == NULL)
         return;
+    while (!list_is_empty(&t->planned_saves))
+        planned_save_free(list_entry(t->planned_saves.next, struct planned_save, node));
     while (!list_is_empty(&t->all))
         owned_free(list_entry(t->all.next, struct owned, node));
     free(t);
@@ -103,38 +125,85 @@ struct toolbox *toolboxes_get(struct toolboxes *t, const char *owner)
     return &made->toolbox;
 }
 
-static void one_less(struct toolboxes *t)
+/* Should it be saved at the end? */
+static bool is_worth_saving(const struct owned *o, const struct session *s)
 {
-    if (--t->saves == 0)
+    return o->toolbox.is_persistent && !session_is_unrestored(s) && session_evaluations(s) > 0;
+}
+
+static void for_each_session(struct toolboxes *t, void (*function)(struct toolboxes *t, struct owned *o, struct session *s))
+{
+    struct list *node, *following;
+    list_for_each(node, following, &t->all)
+    {
+        struct owned *o = list_entry(node, struct owned, node);
+        for (struct session *s = sessions_first(o->toolbox.sessions); s != NULL; s = sessions_next(s))
+            function(t, o, s);
+    }
+}
+
+static void announce(struct toolboxes *t, struct owned *o, struct session *s)
+{
+    (void)t;
+    if (is_worth_saving(o, s))
+        saved_announce(o->store, session_name(s));
+}
+
+void toolboxes_announce(struct toolboxes *t)
+{
+    for_each_session(t, announce);
+}
+
+static void plan_save(struct toolboxes *t, struct owned *o, struct session *s)
+{
+    if (o->toolbox.is_persistent && session_is_unrestored(s))
+        log_error("session %s is not saved: the save of that name could not be restored and stays as it is", session_name(s));
+    if (!is_worth_saving(o, s))
+        return;
+    struct planned_save *p = xcalloc(1, sizeof *p);
+    p->toolboxes = t;
+    p->owner = o;
+    p->name = xstrdup(session_name(s));
+    list_init(&p->node);
+    list_append(&t->planned_saves, &p->node);
+}
+
+static void on_saved(void *arg, const struct outcome *outcome);
+
+static void save_more(struct toolboxes *t)
+{
+    while (t->saves < SAVES_AT_ONCE && !list_is_empty(&t->planned_saves)) {
+        struct planned_save *p = list_entry(t->planned_saves.next, struct planned_save, node);
+        struct session *s = sessions_find(p->owner->toolbox.sessions, p->name);
+        list_remove(&p->node);
+        if (s == NULL) {
+            planned_save_free(p); /* closed meanwhile */
+            continue;
+        }
+        t->saves++;
+        session_save(s, on_saved, p);
+    }
+    if (t->saves == 0)
         t->on_saved(t->arg);
 }
 
 static void on_saved(void *arg, const struct outcome *outcome)
 {
-    if (outcome->kind != OUTCOME_OK)
+    struct planned_save *p = arg;
+    struct toolboxes *t = p->toolboxes;
+    if (outcome->kind != OUTCOME_OK) {
         log_error("%s", outcome->why);
-    one_less(arg);
+        saved_withdraw(p->owner->store, p->name);
+    }
+    planned_save_free(p);
+    t->saves--;
+    save_more(t);
 }
 
 void toolboxes_save(struct toolboxes *t, void (*done)(void *arg), void *arg)
 {
-    struct list *node, *following;
     t->on_saved = done;
     t->arg = arg;
-    t->saves = 1;
-    list_for_each(node, following, &t->all)
-    {
-        struct owned *o = list_entry(node, struct owned, node);
-        if (!o->toolbox.is_persistent)
-            continue;
-        for (struct session *s = sessions_first(o->toolbox.sessions); s != NULL; s = sessions_next(s)) {
-            if (session_is_unrestored(s)) {
-                log_error("session %s is not saved: the save of that name could not be restored and stays as it is", session_name(s));
-            } else if (session_evaluations(s) > 0) {
-                t->saves++;
-                session_save(s, on_saved, t);
-            }
-        }
-    }
-    one_less(t);
+    for_each_session(t, plan_save);
+    save_more(t);
 }

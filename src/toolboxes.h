@@ -31,8 +31,12 @@ void toolboxes_free(struct toolboxes *t);
 /* toolboxes_get(t, owner): made when it is first asked for; "" is nobody in particular. */
 struct toolbox *toolboxes_get(struct toolboxes *t, const char *owner);
 
-/* toolboxes_save(t, done, arg): save every session in which something was evaluated, if they are persistent. ${done} is called
- * once, perhaps at once. */
+/* toolboxes_announce(t): say where saves are kept which ones will come, if they are persistent: another server on the same
+ * directory then does not begin those sessions anew meanwhile. */
+void toolboxes_announce(struct toolboxes *t);
+
+/* toolboxes_save(t, done, arg): save every session in which something was evaluated, if they are persistent, a few at a time.
+ * ${done} is called once, perhaps at once. */
 void toolboxes_save(struct toolboxes *t, void (*done)(void *arg), void *arg);
 
 #endif

@@ -16,16 +16,19 @@
 #include <unistd.h>
 
 #include "base/list.h"
+#include "base/log.h"
 #include "base/memory.h"
 #include "base/strbuf.h"
 #include "session/journal.h"
 
 #define FORMAT "cl-mcp-server session 1"
+#define OLD_ANNOUNCEMENT_S 600
 #define OLD_ATTEMPT_S 3600 /* nobody saves for that long */
 #define HASHED ((size_t)64 << 10) /* bytes at each end of the image */
 
 struct saved_store {
     char *directory;
+    char self[128]; /* what tells our announcements from those of others: this machine, this process, this store */
     uv_loop_t *loop;
     unsigned long made; /* part of the names of images, so that the one of before stays until the new one counts */
     struct list commits;
@@ -38,6 +41,7 @@ struct commit {
     struct saved_store *store; /* NULL when it is gone */
     char *description; /* path */
     char *image;       /* path */
+    char *announcement; /* path; of a file that need not be there */
     json_t *content;
     uint64_t size;
     struct err err;
@@ -52,6 +56,9 @@ struct saved_store *saved_store_new(const char *directory, uv_loop_t *loop)
     store->directory = xstrdup(directory);
     store->loop = loop;
     list_init(&store->commits);
+    char host[65] = "";
+    gethostname(host, sizeof host - 1);
+    snprintf(store->self, sizeof store->self, "%s %d %lld\n", host, (int)getpid(), (long long)time(NULL));
     return store;
 }
 
@@ -229,6 +236,7 @@ static void commit_work(uv_work_t *work)
     }
     if (!c->ok)
         unlink(c->image);
+    unlink(c->announcement);
 }
 
 static void commit_done(uv_work_t *work, int status)
@@ -241,6 +249,7 @@ static void commit_done(uv_work_t *work, int status)
     json_decref(c->content);
     free(c->description);
     free(c->image);
+    free(c->announcement);
     free(c);
 }
 
@@ -261,6 +270,7 @@ void saved_commit(struct saved_store *store, const struct saved *s, const struct
     c->work.data = c;
     c->store = store;
     c->description = path_of(store, s->name, ".json");
+    c->announcement = path_of(store, s->name, ".coming");
     c->image = xstrdup(s->image);
     c->done = done;
     c->arg = arg;
@@ -274,6 +284,38 @@ void saved_commit(struct saved_store *store, const struct saved *s, const struct
     list_init(&c->node);
     list_append(&store->commits, &c->node);
     uv_queue_work(store->loop, &c->work, commit_work, commit_done);
+}
+
+void saved_announce(struct saved_store *store, const char *name)
+{
+    struct err err;
+    char *path = path_of(store, name, ".coming");
+    int fd = make_directory(store->directory, &err) ? open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600) : -1;
+    if (fd < 0 || write(fd, store->self, strlen(store->self)) < 0)
+        log_warning("cannot write %s: %s", path, strerror(errno)); /* the save itself will say what is wrong */
+    if (fd >= 0)
+        close(fd);
+    free(path);
+}
+
+void saved_withdraw(struct saved_store *store, const char *name)
+{
+    char *path = path_of(store, name, ".coming");
+    unlink(path);
+    free(path);
+}
+
+bool saved_is_announced(const struct saved_store *store, const char *name)
+{
+    char text[sizeof store->self] = "";
+    struct stat status;
+    char *path = path_of(store, name, ".coming");
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    bool is_read = fd >= 0 && fstat(fd, &status) == 0 && read(fd, text, sizeof text - 1) > 0;
+    if (fd >= 0)
+        close(fd);
+    free(path);
+    return is_read && strcmp(text, store->self) != 0 && time(NULL) - status.st_mtime < OLD_ANNOUNCEMENT_S;
 }
 
 bool saved_exists(const struct saved_store *store, const char *name)

@@ -60,6 +60,15 @@ void saved_commit(struct saved_store *store, const struct saved *s, const struct
 bool saved_find(struct saved_store *store, const char *name, const char *lisp, struct saved *s, struct journal *journal, struct err *err);
 void saved_fini(struct saved *s);
 
+/*
+ * saved_announce(store, name): a save of that name will come from here; said to other servers on the same directory. The next
+ * commit of that name, or its failure, ends it; so does saved_withdraw(store, name).
+ * saved_is_announced(store, name): has another server announced it, and not so long ago that it must have died since?
+ */
+void saved_announce(struct saved_store *store, const char *name);
+void saved_withdraw(struct saved_store *store, const char *name);
+bool saved_is_announced(const struct saved_store *store, const char *name);
+
 /* saved_exists(store, name): is there a description of that name? */
 bool saved_exists(const struct saved_store *store, const char *name);
 

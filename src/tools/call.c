@@ -116,6 +116,10 @@ struct session *call_session(struct tool_call *call)
     struct session *s = sessions_find(call->toolbox->sessions, name);
     if (s != NULL)
         return s;
+    if (call->toolbox->is_persistent && strchr(name, '/') == NULL && saved_is_announced(call->toolbox->store, name)) {
+        call_answer(call, true, "Session %s is being saved by another server, which ends. Try again in a moment: it goes on here then.", name);
+        return NULL;
+    }
     bool is_saved = call->toolbox->is_persistent && strchr(name, '/') == NULL && saved_exists(call->toolbox->store, name);
     if (is_saved || strcmp(name, call->default_session) == 0) {
         struct err err;

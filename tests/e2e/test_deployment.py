@@ -97,5 +97,235 @@ class Node(mcp_http.TestCase):
                 self.assertIn("--node wants", done.stderr)
 
 
+class Units(mcp.TestCase):
+    """deploy/systemd"""
+
+    def test_systemd_takes_the_units_as_they_are(self):
+        analyze = shutil.which("systemd-analyze")
+        if analyze is None:
+            self.skipTest("systemd-analyze is not on this machine")
+        folder = self.folder()
+        paths = []
+        for name in ("cl-mcp-server.socket", "cl-mcp-server.service"):
+            with open(os.path.join(mcp.ROOT, "deploy", "systemd", name)) as file:
+                text = file.read()
+            if name.endswith("service"):
+                self.assertIn("ExecStart=/usr/bin/cl-mcp-server ", text)
+            paths.append(os.path.join(folder, name))
+            with open(paths[-1], "w") as file:
+                file.write(text.replace("/usr/bin/cl-mcp-server", mcp.SERVER))
+        done = subprocess.run([analyze, "verify", *paths], capture_output=True, text=True, timeout=60 * mcp.STRETCH)
+        self.assertEqual((0, ""), (done.returncode, done.stderr), done)
+
+    def test_the_server_knows_the_options_of_the_unit(self):
+        with open(os.path.join(mcp.ROOT, "deploy", "systemd", "cl-mcp-server.service")) as file:
+            options = re.search(r"^ExecStart=\S+ (.*)$", file.read(), re.MULTILINE).group(1)
+        known = subprocess.run([mcp.SERVER, "--help"], capture_output=True, text=True, timeout=20 * mcp.STRETCH).stdout
+        for option in re.findall(r"--[a-z-]+", options):
+            self.assertIn(option + " ", known)
+
+
+class Machines(mcp_http.TestCase):
+    """Two servers that share a directory for saves, and HAProxy before them."""
+
+    tokens = ("ann", "bob")
+
+    def setUp(self):
+        super().setUp()
+        if HAPROXY is None:
+            self.fail("haproxy is not installed: scripts/setup installs it")
+        self.directory = self.folder()
+        self.token_file = os.path.join(self.directory, "tokens")
+        with open(self.token_file, "w") as file:
+            file.writelines("%s:%s\n" % (name, name * 12) for name in self.tokens)
+        os.chmod(self.token_file, 0o600)
+
+    def start(self, *options):
+        self.nodes = {name: self.node(name, "127.0.0.1:0", *options) for name in "ab"}
+        self.start_haproxy()
+
+    def node(self, name, where, *options):
+        return self.start_http("--node", name, "--state-dir", os.path.join(self.directory, "state"), "--token-file", self.token_file,
+                               "--no-userinit", *options, http=(where,))
+
+    def free_port(self):
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            return probe.getsockname()[1]
+
+    def start_haproxy(self):
+        self.address = ("127.0.0.1", self.free_port())
+        environment = dict(mcp.clean_environment(), CL_MCP_BIND="%s:%d" % self.address,
+                           **{"CL_MCP_%s" % name.upper(): "%s:%d" % node.addresses[0] for name, node in self.nodes.items()})
+        environment[mcp.MARK] = mcp.file_mark() + "-haproxy."
+        log = open(os.path.join(self.directory, "haproxy.log"), "w")
+        self.addCleanup(log.close)
+        process = subprocess.Popen([HAPROXY, "-db", "-f", CONFIGURATION], env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+
+        def stop():
+            process.kill()
+            process.wait()
+            mcp.assert_none_left(mcp.file_mark() + "-haproxy.")
+
+        self.addCleanup(stop)
+        mcp.wait_until(lambda: self.is_open(self.address), 10, "HAProxy listens")
+        return process
+
+    def is_open(self, address):
+        with socket.socket() as probe:
+            return probe.connect_ex(address) == 0
+
+    # As a client of the modern era, through the balancer
+
+    def ask(self, who, tool, session=None, **arguments):
+        """The text of a tool's reply, or None when no server answered."""
+        if session is not None:
+            arguments["session"] = session
+        headers, message = mcp_http.modern("tools/call", {"name": tool, "arguments": arguments})
+        headers["Authorization"] = "Bearer " + who * 12
+        if session is not None:
+            headers["Mcp-Param-Session"] = session
+        try:
+            with mcp_http.Wire(self.address) as wire:
+                response = wire.request(headers=headers, body=message)
+        except (OSError, mcp.Gone):
+            return None
+        if response.status in (502, 503, 504):
+            return None
+        self.assertEqual(200, response.status, response)
+        return mcp_http.text_of(response.json["result"])
+
+    def ask_until(self, who, tool, session, limit=90, **arguments):
+        """Ask until a server has the session: while it moves there is no answer, or one that says so."""
+        found = []
+
+        def answered():
+            text = self.ask(who, tool, session, **arguments)
+            if text is None or "saved by another server" in text:
+                return False
+            found.append(text)
+            return True
+
+        mcp.wait_until(answered, limit, "session %s of %s answers" % (session, who))
+        return found[0]
+
+    def names_on(self, node, who):
+        headers, message = mcp_http.modern("tools/call", {"name": "list-sessions", "arguments": {}})
+        headers["Authorization"] = "Bearer " + who * 12
+        return mcp_http.text_of(self.nodes[node].request(headers=headers, body=message).json["result"])
+
+    def test_requests_find_their_session_in_both_eras(self):
+        self.start()
+        homes = {}
+        for who in self.tokens:
+            for n in range(6):
+                name = "s%d" % n
+                with self.subTest(who=who, session=name):
+                    self.assertEqual("=> *MINE*", self.create_and_ask(who, name, '(defvar *mine* "%s %s")' % (who, name)))
+        for who in self.tokens:
+            for n in range(6):
+                name = "s%d" % n
+                self.assertEqual('=> "%s %s"' % (who, name), self.ask(who, "evaluate-lisp", name, code="*mine*"))
+                homes[who, name] = [node for node in "ab" if re.search(r"\b%s\b" % name, self.names_on(node, who))]
+        self.assertTrue(all(len(home) == 1 for home in homes.values()), homes)
+        self.assertEqual({"a", "b"}, {home[0] for home in homes.values()}, homes)
+        clients = [Session(self.through(), headers={"Authorization": "Bearer " + who * 12}) for who in self.tokens * 3]
+        self.assertEqual({"a", "b"}, {client.id[0] for client in clients})
+        for n, client in enumerate(clients):
+            client.call("evaluate-lisp", code="(defvar *n* %d)" % n)
+        for n, client in enumerate(clients):
+            self.assertEqual("=> %d" % n, client.call("evaluate-lisp", code="*n*"))
+
+    def create_and_ask(self, who, name, code):
+        self.assertIn(name, self.create(who, name))
+        return self.ask(who, "evaluate-lisp", name, code=code)
+
+    def create(self, who, name):
+        """create-session has no argument `session`; the header decides where it is made."""
+        headers, message = mcp_http.modern("tools/call", {"name": "create-session", "arguments": {"name": name}})
+        headers.update({"Authorization": "Bearer " + who * 12, "Mcp-Param-Session": name})
+        with mcp_http.Wire(self.address) as wire:
+            return mcp_http.text_of(wire.request(headers=headers, body=message).json["result"])
+
+    def through(self):
+        """What Session wants of a server: requests go through the balancer."""
+        machines = self
+
+        class Balanced:
+            def request(self, method="POST", headers=None, body=None, path="/mcp"):
+                with mcp_http.Wire(machines.address) as wire:
+                    response = wire.request(method, path, headers, body)
+                    if response.is_stream:
+                        response.events = wire.events()
+                    return response
+
+        return Balanced()
+
+    def test_one_is_drained_under_load_and_its_sessions_go_on_at_the_other(self):
+        self.start("--persist")
+        sessions = [("ann", "s%d" % n) for n in range(4)]
+        for who, name in sessions:
+            self.create_and_ask(who, name, "(defvar *n* 0)")
+        moved = [name for who, name in sessions if re.search(r"\b%s\b" % name, self.names_on("a", who))]
+        self.assertTrue(0 < len(moved) < len(sessions), moved)
+        legacy = [Session(self.through(), headers={"Authorization": "Bearer " + "ann" * 12}) for _ in range(2)]
+        there = next(client for client in legacy if client.id.startswith("a-"))
+        stop, wrong, counts = threading.Event(), [], {}
+
+        def work(who, name):
+            last = 0
+            while not stop.is_set():
+                text = self.ask(who, "evaluate-lisp", name, code="(incf *n*)")
+                if text is None or "saved by another server" in text:
+                    # What was evaluated may have been, and its answer lost.
+                    last = -abs(last)
+                    continue
+                match = re.match(r"=> (\d+)$", text)
+                now = int(match.group(1)) if match else None
+                if now is None or (last >= 0 and now != last + 1) or (last < 0 and now not in (-last + 1, -last + 2)):
+                    wrong.append((name, last, text))
+                    return
+                last = counts[name] = now
+
+        threads = [threading.Thread(target=work, args=one) for one in sessions]
+        for thread in threads:
+            thread.start()
+        try:
+            mcp.wait_until(lambda: len(counts) == len(sessions) and min(counts.values()) > 5, 30, "the load has begun")
+            self.nodes["a"].end(wait=120)
+            at_the_end = dict(counts)
+            mcp.wait_until(lambda: wrong or all(counts[name] > at_the_end[name] + 3 for _, name in sessions), 60, "all go on at the other")
+        finally:
+            stop.set()
+            for thread in threads:
+                thread.join()
+        self.assertEqual([], wrong)
+        for who, name in sessions:
+            self.assertRegex(self.names_on("b", who), r"\b%s\b" % name)
+        response = there.post(mcp_http.legacy("ping"))
+        self.assertEqual(404, response.status, "its session ended with the server: the client shakes hands again")
+        self.assertTrue(Session(self.through(), headers=there.own).id.startswith("b-"))
+
+    def test_one_is_killed_and_the_other_serves_on(self):
+        self.start()
+        for n in range(4):
+            self.create_and_ask("bob", "s%d" % n, "(defvar *n* %d)" % n)
+        homes = {name: next(node for node in "ab" if re.search(r"\b%s\b" % name, self.names_on(node, "bob"))) for name in ("s0", "s1", "s2", "s3")}
+        self.assertEqual({"a", "b"}, set(homes.values()), homes)
+        os.kill(self.nodes["a"].pid, signal.SIGKILL)
+        self.nodes["a"].end(status=-signal.SIGKILL)
+        for name, home in homes.items():
+            text = self.ask_until("bob", "evaluate-lisp", name, code="*n*")
+            self.assertRegex(text, r"=> %s$" % name[1:] if home == "b" else "No session named %s" % name)
+        # Back again on its port, it serves; what lives at the other stays there.
+        host, port = self.nodes["a"].addresses[0]
+        self.nodes["a"] = self.node("a", "%s:%d" % (host, port))
+        mcp.wait_until(lambda: any(Session(self.through(), headers={"Authorization": "Bearer " + "bob" * 12}).id.startswith("a-") for _ in range(2)), 30,
+                       "the one that is back gets its share")
+        for name, home in homes.items():
+            if home == "b":
+                self.assertEqual("=> %s" % name[1:], self.ask("bob", "evaluate-lisp", name, code="*n*"))
+
+
 if __name__ == "__main__":
     mcp.main()
