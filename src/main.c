@@ -191,7 +191,15 @@ static bool begin_http(struct server *server, const struct options *options, str
 static bool begin(struct server *server, const struct options *options, const struct zygote_options *zygote_options, struct err *err)
 {
     server->zygotes = zygotes_new(server->loop, server->children, zygote_options);
-    server->host = session_host_new(&(struct session_host_options){.loop = server->loop, .zygotes = server->zygotes, .limits = &options->limits, .most_sessions = options->most_sessions, .most_processes = options->most_processes});
+    server->host = session_host_new(&(struct session_host_options){
+        .loop = server->loop,
+        .zygotes = server->zygotes,
+        .limits = &options->limits,
+        .most_sessions = options->most_sessions,
+        .most_processes = options->most_processes,
+        .idle_timeout_ms = (uint64_t)options->idle_timeout_s * 1000,
+        .sleep_directory = options->state_directory,
+    });
     server->toolboxes = toolboxes_new(&(struct toolboxes_options){
         .loop = server->loop,
         .host = server->host,

@@ -175,16 +175,16 @@ static void warm(struct zygote *z)
     serve(z);
 }
 
-void zygote_configure_request(const struct zygote *z, struct strbuf *out)
+void zygote_configure_request(const struct zygote *z, bool says_directory, struct strbuf *out)
 {
     char directory[4096];
     const char *where = z->options.directory;
-    if (where == NULL)
+    if (where == NULL && says_directory)
         where = getcwd(directory, sizeof directory);
     sexp_write_symbol(out, "configure");
     sexp_write_symbol(out, "server-pid");
     sexp_write_integer(out, getpid());
-    if (where != NULL) {
+    if (where != NULL && says_directory) {
         sexp_write_symbol(out, "directory");
         sexp_write_string(out, where, strlen(where));
     }
@@ -199,7 +199,7 @@ static void on_ready(void *arg, const struct sexp *hello)
     strbuf_addf(&z->lisp, "%s %s", name == NULL ? "?" : name, version == NULL ? "?" : version);
     struct strbuf request;
     strbuf_init(&request, 0);
-    zygote_configure_request(z, &request);
+    zygote_configure_request(z, true, &request);
     z->state = ZYGOTE_CONFIGURING;
     call(z, &request, START_LIMIT_MS);
     strbuf_fini(&request);
@@ -403,7 +403,7 @@ static const char *basename_of(const char *path)
 }
 
 /* A Lisp started from this image, with the options that all of ours have. */
-static struct worker *run_image(struct zygote *z, int heap_mib, struct quota *quota, const char *image, const struct worker_events *events, struct err *err)
+static struct worker *run_image(struct zygote *z, int heap_mib, struct quota *quota, const char *image, const char *directory, const struct worker_events *events, struct err *err)
 {
     struct worker_ends ends;
     struct worker *w = worker_new(z->loop, z->children, quota, events, &ends, err);
@@ -413,7 +413,7 @@ static struct worker *run_image(struct zygote *z, int heap_mib, struct quota *qu
     snprintf(heap, sizeof heap, "%d", heap_mib);
     const char *argv[] = {z->lisp_path, "--core", image, "--noinform", "--disable-ldb", "--dynamic-space-size", heap, "--end-runtime-options", "--no-sysinit", "--no-userinit", NULL};
     const char *environment[] = {z->options.environment_mark, NULL};
-    struct child_spec spec = {.argv = argv, .environment = environment, .directory = z->options.directory};
+    struct child_spec spec = {.argv = argv, .environment = environment, .directory = directory != NULL ? directory : z->options.directory};
     if (!worker_spawn(w, &spec, &ends, err)) {
         worker_free(w);
         return NULL;
@@ -429,9 +429,9 @@ static bool find_lisp(struct zygote *z, struct err *err)
     return z->lisp_path != NULL;
 }
 
-struct worker *zygote_start_image(struct zygote *z, int heap_mib, struct quota *quota, const char *image, const struct worker_events *events, struct err *err)
+struct worker *zygote_start_image(struct zygote *z, int heap_mib, struct quota *quota, const char *image, const char *directory, const struct worker_events *events, struct err *err)
 {
-    return find_lisp(z, err) ? run_image(z, heap_mib, quota, image, events, err) : NULL;
+    return find_lisp(z, err) ? run_image(z, heap_mib, quota, image, directory, events, err) : NULL;
 }
 
 static void spawn(struct zygote *z)
@@ -439,7 +439,7 @@ static void spawn(struct zygote *z)
     struct worker_events events = {.on_ready = on_ready, .on_reply = on_reply, .on_progress = on_progress, .on_output = on_output, .on_gone = on_gone, .arg = z};
     struct err err;
     z->state = ZYGOTE_STARTING;
-    z->worker = run_image(z, z->options.heap_mib, NULL, z->core, &events, &err);
+    z->worker = run_image(z, z->options.heap_mib, NULL, z->core, NULL, &events, &err);
     if (z->worker == NULL)
         fail(z, err.message);
     else

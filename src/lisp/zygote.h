@@ -60,17 +60,18 @@ void zygote_fork(struct zygote *z, struct zygote_request *request);
 void zygote_fork_cancel(struct zygote_request *request);
 
 /*
- * zygote_start_image(z, heap_mib, quota, image, events, err):
+ * zygote_start_image(z, heap_mib, quota, image, directory, events, err):
  * Start a Lisp from an image that a session was saved to, beside the zygote and with the same program and options, but for the
  * heap size.
  *
+ * directory   where it works; NULL: where the zygote does
  * quota       borrowed: where the process is counted; NULL: nowhere
  * Returns     given, WORKER_STARTING; it must be sent configure (zygote_configure_request) before anything else. NULL with ${err} set
  */
-struct worker *zygote_start_image(struct zygote *z, int heap_mib, struct quota *quota, const char *image, const struct worker_events *events, struct err *err);
+struct worker *zygote_start_image(struct zygote *z, int heap_mib, struct quota *quota, const char *image, const char *directory, const struct worker_events *events, struct err *err);
 
-/* zygote_configure_request(z, out): append the request that tells a Lisp where it is. */
-void zygote_configure_request(const struct zygote *z, struct strbuf *out);
+/* zygote_configure_request(z, says_directory, out): append the request that tells a Lisp whose it is and, if ${says_directory}, where it is to work. */
+void zygote_configure_request(const struct zygote *z, bool says_directory, struct strbuf *out);
 
 /* zygote_disown(z, worker): a worker that came from here has said hello, or is about to be freed; in that case its process, if it is being made still, will be ended. */
 void zygote_disown(struct zygote *z, const struct worker *worker);

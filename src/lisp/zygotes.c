@@ -137,14 +137,14 @@ void zygotes_fork(struct zygotes *zs, struct zygote_request *request)
         list_append(&zs->waiting, &request->node);
 }
 
-struct worker *zygotes_start_image(struct zygotes *zs, int heap_mib, struct quota *quota, const char *image, const struct worker_events *events, struct err *err)
+struct worker *zygotes_start_image(struct zygotes *zs, int heap_mib, struct quota *quota, const char *image, const char *directory, const struct worker_events *events, struct err *err)
 {
-    return zygote_start_image(zs->all[0].zygote, heap_mib, quota, image, events, err);
+    return zygote_start_image(zs->all[0].zygote, heap_mib, quota, image, directory, events, err);
 }
 
-void zygotes_configure_request(const struct zygotes *zs, struct strbuf *out)
+void zygotes_configure_request(const struct zygotes *zs, bool says_directory, struct strbuf *out)
 {
-    zygote_configure_request(zs->all[0].zygote, out);
+    zygote_configure_request(zs->all[0].zygote, says_directory, out);
 }
 
 void zygotes_disown(struct zygotes *zs, const struct worker *worker)

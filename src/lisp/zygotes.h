@@ -19,9 +19,9 @@ void zygotes_warm(struct zygotes *zs);
 /* zygotes_fork(zs, request), zygote_fork_cancel(request): as zygote_fork(), of the zygote with the request's heap; it may wait until one of another size can be ended for it. */
 void zygotes_fork(struct zygotes *zs, struct zygote_request *request);
 
-/* zygotes_start_image(zs, heap_mib, quota, image, events, err): as zygote_start_image(). zygotes_configure_request(zs, out), zygotes_disown(zs, worker): as those of one. */
-struct worker *zygotes_start_image(struct zygotes *zs, int heap_mib, struct quota *quota, const char *image, const struct worker_events *events, struct err *err);
-void zygotes_configure_request(const struct zygotes *zs, struct strbuf *out);
+/* zygotes_start_image(zs, heap_mib, quota, image, directory, events, err): as zygote_start_image(). zygotes_configure_request(zs, says_directory, out), zygotes_disown(zs, worker): as those of one. */
+struct worker *zygotes_start_image(struct zygotes *zs, int heap_mib, struct quota *quota, const char *image, const char *directory, const struct worker_events *events, struct err *err);
+void zygotes_configure_request(const struct zygotes *zs, bool says_directory, struct strbuf *out);
 void zygotes_disown(struct zygotes *zs, const struct worker *worker);
 
 /* zygotes_notices(zs, heap_mib), zygotes_why(zs, heap_mib): of the zygote with that heap; borrowed, "" if there is none. zygotes_lisp(zs): "SBCL 2.2.9.debian" once known, else "". */

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/check.h"
+#include "base/log.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "session/saved.h"
@@ -26,6 +27,7 @@ struct saving {
     uint64_t started_at;
     char *refusal;
     bool is_committing;
+    struct session_host *sleep_host; /* it is for sleep: whoever waits to fall asleep is to be told; NULL: it is a save */
 };
 
 static void free_handle(uv_handle_t *handle)
@@ -41,10 +43,28 @@ static void saving_free(struct saving *v)
     saved_fini(&v->saved);
     journal_fini(&v->journal);
     free(v->refusal);
+    if (v->sleep_host != NULL)
+        session_doze_is_over(v->sleep_host);
     free(v);
 }
 
-/* The last thing that happens to it. */
+/* An image to sleep in is there, or is not to be had. */
+static void tell_stored(struct saving *v, bool ok)
+{
+    struct session *s = v->session;
+    struct event event = {.kind = EVENT_STORED};
+    if (ok) {
+        event.image = v->saved.image;
+        v->saved.image = NULL;
+    } else {
+        unlink(v->saved.image);
+        log_info("session %s: %s", s->name, v->refusal != NULL ? v->refusal : "the copy that was to write its image ended");
+    }
+    saving_free(v);
+    session_happen(s, &event);
+}
+
+/* The last thing that happens to a save. */
 static void answer(struct saving *v, enum outcome_kind kind, const char *text)
 {
     struct operation *op = v->op;
@@ -113,7 +133,12 @@ static void on_gone(void *arg, const struct child_end *end)
     struct saving *v = arg;
     worker_free(v->worker);
     v->worker = NULL;
-    if (v->refusal == NULL && end->is_known && end->signal == 0 && end->exit_code == 0 && access(v->saved.image, R_OK) == 0) {
+    bool ok = v->refusal == NULL && end->is_known && end->signal == 0 && end->exit_code == 0 && access(v->saved.image, R_OK) == 0;
+    if (v->sleep_host != NULL) {
+        tell_stored(v, ok);
+        return;
+    }
+    if (ok) {
         v->is_committing = true;
         uv_timer_stop(v->timer);
         saved_commit(v->session->all->store, &v->saved, &v->journal, on_committed, v);
@@ -138,39 +163,89 @@ static void on_late(uv_timer_t *timer)
     worker_kill(v->worker);
 }
 
-bool saving_start(struct session *s, struct operation *op)
+/* ${image} is taken. What is saved is the state of now. */
+static struct saving *new_saving(struct session *s, char *image)
 {
-    struct err err;
-    char *path = NULL;
-    err_set(&err, ERR_INVALID, "Sessions cannot be saved: no directory for it (--state-dir).");
-    if (s->all->store != NULL)
-        path = saved_prepare(s->all->store, s->name, &err);
-    if (path == NULL) {
-        session_deliver(s, op, &(struct outcome){.kind = OUTCOME_UNAVAILABLE, .why = err.message});
-        return false;
-    }
     struct saving *v = xcalloc(1, sizeof *v);
     v->session = s;
-    v->op = op;
     v->started_at = uv_now(s->host->loop);
-    v->saved = (struct saved){.name = xstrdup(s->name), .image = path, .lisp = xstrdup(zygotes_lisp(s->host->zygotes)), .package = xstrdup(session_package(s)), .evaluations = s->at};
+    v->saved = (struct saved){.name = xstrdup(s->name), .image = image, .lisp = xstrdup(zygotes_lisp(s->host->zygotes)), .package = xstrdup(session_package(s)), .evaluations = s->at};
     journal_copy(&v->journal, &s->journal);
-    struct worker_events events = {.on_ready = on_ready, .on_reply = on_reply, .on_progress = on_progress, .on_gone = on_gone, .arg = v};
-    int channel;
-    v->worker = worker_new_copy(s->worker, &events, &channel, &err);
     v->timer = xcalloc(1, sizeof *v->timer);
     CHECK(uv_timer_init(s->host->loop, v->timer) == 0);
     v->timer->data = v;
     list_init(&v->node);
     list_append(&s->savings, &v->node);
+    return v;
+}
+
+/* Ask the session's process for the copy that is to write the image. */
+static bool ask_for_copy(struct saving *v, struct err *err)
+{
+    struct session *s = v->session;
+    struct worker_events events = {.on_ready = on_ready, .on_reply = on_reply, .on_progress = on_progress, .on_gone = on_gone, .arg = v};
+    int channel;
+    v->worker = worker_new_copy(s->worker, &events, &channel, err);
+    if (v->worker == NULL)
+        return false;
+    uv_timer_start(v->timer, on_late, SAVE_MS, 0);
+    worker_fork(s->worker, &channel, 1);
+    return true;
+}
+
+static char *prepare(struct session *s, struct err *err)
+{
+    err_set(err, ERR_INVALID, "Sessions cannot be saved: no directory for it (--state-dir).");
+    return s->all->store == NULL ? NULL : saved_prepare(s->all->store, s->name, err);
+}
+
+static void take_out_of_queue(struct operation *op, struct saving *v)
+{
     list_remove(&op->node);
     op->saving = v;
-    if (v->worker == NULL) {
+    v->op = op;
+}
+
+bool saving_start(struct session *s, struct operation *op)
+{
+    struct err err;
+    char *path = prepare(s, &err);
+    if (path == NULL) {
+        session_deliver(s, op, &(struct outcome){.kind = OUTCOME_UNAVAILABLE, .why = err.message});
+        return false;
+    }
+    struct saving *v = new_saving(s, path);
+    take_out_of_queue(op, v);
+    if (!ask_for_copy(v, &err)) {
         answer(v, OUTCOME_UNAVAILABLE, err.message);
         return false;
     }
-    uv_timer_start(v->timer, on_late, SAVE_MS, 0);
-    worker_fork(s->worker, &channel, 1);
+    return true;
+}
+
+bool saving_start_for_sleep(struct session *s, char *image, struct err *err)
+{
+    struct saving *v = new_saving(s, image);
+    if (!ask_for_copy(v, err)) {
+        saving_free(v);
+        return false;
+    }
+    v->sleep_host = s->host;
+    return true;
+}
+
+bool saving_start_asleep(struct session *s, struct operation *op)
+{
+    struct err err;
+    char *path = prepare(s, &err);
+    if (path == NULL || link(s->image, path) != 0) {
+        free(path);
+        return false;
+    }
+    struct saving *v = new_saving(s, path);
+    take_out_of_queue(op, v);
+    v->is_committing = true;
+    saved_commit(s->all->store, &v->saved, &v->journal, on_committed, v);
     return true;
 }
 

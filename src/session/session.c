@@ -58,6 +58,7 @@ static struct operation *new_operation(struct session *s, enum operation_kind ki
     strbuf_init(&op->code, 0);
     list_init(&op->node);
     list_append(&s->queue, &op->node);
+    s->uses++;
     return op;
 }
 
@@ -321,6 +322,7 @@ struct session *session_new(struct sessions *all, const char *name)
     list_init(&s->queue);
     list_init(&s->request.node);
     list_init(&s->savings);
+    list_init(&s->resting);
     capture_init(&s->output[0]);
     capture_init(&s->output[1]);
     capture_init(&s->between);
@@ -344,6 +346,8 @@ void session_free(struct session *s)
 {
     savings_cancel(s);
     session_forget_process(s);
+    session_forget_image(s);
+    session_stirs(s);
     checkpoints_clear(&s->checkpoints);
     while (!list_is_empty(&s->queue)) {
         struct operation *op = list_entry(s->queue.next, struct operation, node);

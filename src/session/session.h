@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <time.h>
 
 #include "base/errors.h"
 #include "base/list.h"
@@ -151,6 +152,8 @@ const char *session_package(const struct session *s); /* as the last reply said 
 const struct strbuf *session_tools(const struct session *s);
 pid_t session_pid(const struct session *s);           /* 0 when there is no process */
 const char *session_state_name(const struct session *s);
+/* session_asleep_since(s): NULL, or since when it has been put to sleep; whatever is asked of its process wakes it. */
+const struct timespec *session_asleep_since(const struct session *s);
 double session_age_s(const struct session *s);
 uint64_t session_evaluations(const struct session *s);
 

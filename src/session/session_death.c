@@ -130,6 +130,8 @@ void session_action_mourn(struct session *s, struct event *e)
         session_restore_failed(s);
         return;
     }
+    if (s->is_waking && s->return_text.len == 0)
+        strbuf_adds(&s->return_text, "The session could not be woken from its sleep. ");
     if (s->is_returning) {
         /* What was returned to does not live either. */
         struct checkpoint *cp = s->source;

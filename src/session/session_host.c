@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/memory.h"
+#include "session/dormitory.h"
 #include "session/session_internal.h"
 
 struct session_host *session_host_new(const struct session_host_options *options)
@@ -27,9 +28,20 @@ struct session_host *session_host_new(const struct session_host_options *options
         .what = "processes, copies of sessions included (--max-processes); close-session ends some",
     };
     list_init(&host->owners);
+    list_init(&host->resting);
+    host->idle_timeout_ms = options->idle_timeout_ms;
+    host->dormitory = dormitory_new(options->sleep_directory);
+    host->sleeper = xcalloc(1, sizeof *host->sleeper);
+    CHECK(uv_timer_init(host->loop, host->sleeper) == 0);
+    host->sleeper->data = host;
     if (getrandom(&host->seed, sizeof host->seed, GRND_NONBLOCK) != (ssize_t)sizeof host->seed)
         host->seed = uv_hrtime();
     return host;
+}
+
+static void free_handle(uv_handle_t *handle)
+{
+    free(handle);
 }
 
 void session_host_free(struct session_host *host)
@@ -37,6 +49,8 @@ void session_host_free(struct session_host *host)
     if (host == NULL)
         return;
     CHECK(list_is_empty(&host->owners));
+    dormitory_free(host->dormitory);
+    uv_close((uv_handle_t *)host->sleeper, free_handle);
     free(host);
 }
 

@@ -6,6 +6,7 @@
 #define SESSION_SESSION_HOST_H
 
 #include <stddef.h>
+#include <stdint.h>
 #include <uv.h>
 
 #include "session/limits.h"
@@ -20,6 +21,8 @@ struct session_host_options {
     const struct limits *limits; /* borrowed, copied: what new sessions begin with */
     size_t most_sessions;        /* of all owners together; 0: SESSION_HOST_MOST_SESSIONS */
     size_t most_processes;       /* of all owners together, copies included; 0: as many as the machine lets us have */
+    uint64_t idle_timeout_ms;    /* a session that was not used for that long is put to sleep; 0: never */
+    const char *sleep_directory; /* borrowed, copied: where their images are kept meanwhile; NULL: where temporary files are */
 };
 
 #define SESSION_HOST_MOST_SESSIONS 20000

@@ -1,6 +1,7 @@
 /*
  * What a session is made of; shared by session.c (the public face), sessions.c and session_host.c (the collections) and the
- * files of its life: session_machine.c, session_copies.c, session_visit.c, session_death.c, session_return.c, saving.c.
+ * files of its life: session_machine.c, session_copies.c, session_visit.c, session_death.c, session_return.c, session_sleep.c,
+ * saving.c.
  */
 #ifndef SESSION_SESSION_INTERNAL_H
 #define SESSION_SESSION_INTERNAL_H
@@ -36,6 +37,7 @@ enum operation_kind {
     OPERATION_RESTORE,    /* a process from such a file */
 };
 
+struct dormitory;
 struct saving;
 
 struct operation {
@@ -106,6 +108,7 @@ struct session {
     bool is_delivering;            /* in session_deliver() */
     bool is_unrestored;            /* its save could not be restored, and must not be overwritten unasked */
     bool is_closing;               /* sessions_close_later() */
+    bool is_waking;                /* the process comes from the image it slept in */
     struct list savings;           /* under way */
     bool is_returning;             /* a death is being dealt with */
     bool was_idle;                 /* it came between two operations */
@@ -117,6 +120,14 @@ struct session {
     size_t replayed, replay_failed;
     bool may_replay;
     struct strbuf return_text; /* what the return has to say */
+
+    int heap_mib;                  /* of the process */
+    struct list resting;           /* in ${host->resting} while it may be put to sleep */
+    uint64_t rests_since;          /* loop time in ms */
+    uint64_t uses, dozed_at_use;   /* operations ever asked for; how many when the image was begun */
+    pid_t dozed_pid;               /* whose image it is */
+    char *image, *image_directory; /* ASLEEP, and while it wakes: path of the image, where its process worked (may be NULL) */
+    struct timespec asleep_since;
 
     struct journal journal;
     struct capture output[2];
@@ -163,6 +174,11 @@ struct session_host {
     struct list owners; /* of struct sessions */
     struct quota sessions, processes; /* of all owners */
     uint64_t seed;             /* of the hashes of names */
+    uint64_t idle_timeout_ms;  /* 0: nobody is put to sleep */
+    struct dormitory *dormitory;
+    struct list resting;       /* of struct session: idle, the longest first */
+    uv_timer_t *sleeper;
+    struct session *dozing;    /* borrowed: whose image is being written */
     uint64_t memory_looked_at; /* loop time in ms */
 };
 
@@ -171,6 +187,7 @@ struct event {
     struct sexp_document *document; /* OK, FAILED: given to the action */
     const struct child_end *end;    /* GONE */
     bool is_visitor;                /* GONE: it was the visitor */
+    char *image;                    /* STORED: path, given to the action; NULL if it could not be made */
 };
 
 /* session_new(all, name): one that is in no list and was counted nowhere yet. session_free(s): see sessions_close(). */
@@ -195,6 +212,12 @@ void session_forget_process(struct session *s);
 /* session_clear(s): everything but name, limits and queue is as in a new session. */
 void session_clear(struct session *s);
 
+/* saving_start_asleep(s, op): the same of a session that sleeps: the image it sleeps in is the save. False if the store cannot have it; the operation waits still. */
+bool saving_start_asleep(struct session *s, struct operation *op);
+
+/* saving_start_for_sleep(s, image, err): have a copy write itself to ${image} (taken); STORED follows. */
+bool saving_start_for_sleep(struct session *s, char *image, struct err *err);
+
 /* saving_start(s, op): begin to save; the operation leaves the queue. False if no copy can be made: it was answered. saving_cancel(saving). savings_cancel(s). */
 bool saving_start(struct session *s, struct operation *op);
 void saving_cancel(struct saving *saving);
@@ -209,7 +232,7 @@ void session_deliver(struct session *s, struct operation *op, struct outcome *ou
  * session_machine.c: the process comes, operations go
  */
 
-/* session_enter_state(s, state, deadline_ms): 0 for no deadline. session_proceed(s): in IDLE or ABSENT, do what is queued; in any other state the event that leads out of it comes back here. */
+/* session_enter_state(s, state, deadline_ms): 0 for no deadline. session_proceed(s): in IDLE, ABSENT or ASLEEP, do what is queued; in any other state the event that leads out of it comes back here. */
 void session_enter_state(struct session *s, enum session_state state, int deadline_ms);
 void session_proceed(struct session *s);
 
@@ -289,6 +312,22 @@ void session_restore_failed(struct session *s);
 /* session_perform_rollback(s, op), session_perform_restore(s, op): begin it, or answer why not. */
 void session_perform_rollback(struct session *s, struct operation *op);
 void session_perform_restore(struct session *s, struct operation *op);
+
+/*
+ * session_sleep.c: sleeping and waking
+ *
+ * session_rests(s), session_stirs(s): it is idle, it is not. session_doze_is_over(host): the image is there, or will not be.
+ * session_wake(s): ASLEEP: start the image: PROVING. session_forget_image(s): it is awake, or will never be. session_say_awake(s, out).
+ */
+void session_rests(struct session *s);
+void session_stirs(struct session *s);
+void session_doze_is_over(struct session_host *host);
+void session_wake(struct session *s);
+void session_forget_image(struct session *s);
+void session_say_awake(const struct session *s, struct strbuf *out);
+
+/* session_give_up_waiting(s, why): everything that waits now ends as unavailable. */
+void session_give_up_waiting(struct session *s, const char *why);
 
 /* The actions of the table. */
 #define X(name) void session_action_##name(struct session *s, struct event *e);

@@ -30,6 +30,10 @@ void session_enter_state(struct session *s, enum session_state state, int deadli
 {
     log_debug("session %s: %s -> %s", s->name, session_state_text(s->state), session_state_text(state));
     s->state = state;
+    if (state == SESSION_IDLE)
+        session_rests(s);
+    else if (state != SESSION_CHECKPOINTING)
+        session_stirs(s);
     if (deadline_ms > 0)
         uv_timer_start(s->timer, on_deadline, (uint64_t)deadline_ms, 0);
     else
@@ -215,7 +219,7 @@ static void on_later(uv_timer_t *timer)
         sessions_close(s);
     else if (s->why != NULL)
         session_happen(s, &(struct event){.kind = EVENT_UNAVAILABLE});
-    else if (s->state == SESSION_IDLE || s->state == SESSION_ABSENT)
+    else
         session_proceed(s);
 }
 
@@ -237,7 +241,8 @@ static void on_failed(void *arg, const struct err *err)
 void session_request_process(struct session *s)
 {
     session_enter_state(s, SESSION_STARTING, 0);
-    s->request = (struct zygote_request){.events = session_process_events(s), .on_worker = on_worker, .on_failed = on_failed, .arg = s, .heap_mib = limits_int(&s->limits, LIMIT_MAX_HEAP), .quota = &s->all->processes};
+    s->heap_mib = limits_int(&s->limits, LIMIT_MAX_HEAP);
+    s->request = (struct zygote_request){.events = session_process_events(s), .on_worker = on_worker, .on_failed = on_failed, .arg = s, .heap_mib = s->heap_mib, .quota = &s->all->processes};
     s->is_requested = true;
     zygotes_fork(s->host->zygotes, &s->request);
 }
@@ -311,6 +316,7 @@ void session_run_current(struct session *s)
 void session_clear(struct session *s)
 {
     session_forget_process(s);
+    session_forget_image(s);
     checkpoints_clear(&s->checkpoints);
     s->at = s->evaluations = 0;
     clear_error(s);
@@ -338,13 +344,18 @@ static void perform_reset(struct session *s, struct operation *op)
     session_deliver(s, op, &(struct outcome){.kind = OUTCOME_OK});
 }
 
-/* In IDLE or ABSENT: do what is queued. In any other state the event that leads out of it comes back here. */
+static bool may_proceed(const struct session *s)
+{
+    return s->state == SESSION_IDLE || s->state == SESSION_ABSENT || s->state == SESSION_ASLEEP;
+}
+
+/* In IDLE, ABSENT or ASLEEP: do what is queued. In any other state the event that leads out of it comes back here. */
 void session_proceed(struct session *s)
 {
     bool was_reset = false;
     if (s->is_delivering)
         return;
-    while (!list_is_empty(&s->queue) && (s->state == SESSION_IDLE || s->state == SESSION_ABSENT)) {
+    while (!list_is_empty(&s->queue) && may_proceed(s)) {
         struct operation *op = list_entry(s->queue.next, struct operation, node);
         if (op->kind == OPERATION_RESET) {
             perform_reset(s, op);
@@ -357,6 +368,12 @@ void session_proceed(struct session *s)
         }
         if (s->state == SESSION_ABSENT) {
             session_request_process(s);
+            return;
+        }
+        if (s->state == SESSION_ASLEEP) {
+            if (op->kind == OPERATION_SAVE && saving_start_asleep(s, op))
+                continue;
+            session_wake(s);
             return;
         }
         if (!worker_is_alive(s->worker))
@@ -401,7 +418,7 @@ void session_action_begin(struct session *s, struct event *e)
         s->start_attempts = 0;
         zygotes_disown(s->host->zygotes, s->worker);
         session_enter_state(s, SESSION_IDLE, 0);
-        const char *notices = zygotes_notices(s->host->zygotes, limits_int(&s->limits, LIMIT_MAX_HEAP));
+        const char *notices = zygotes_notices(s->host->zygotes, s->heap_mib);
         if (s->evaluations == 0 && notices[0] != '\0' && s->notice.len == 0)
             strbuf_adds(&s->notice, notices);
         if (s->is_returning) {
@@ -410,6 +427,24 @@ void session_action_begin(struct session *s, struct event *e)
         }
     }
     session_proceed(s);
+}
+
+void session_give_up_waiting(struct session *s, const char *why)
+{
+    /* Only those that wait now: what a done queues anew gets an attempt of its own. */
+    struct list waiting, *node, *next;
+    list_init(&waiting);
+    list_for_each(node, next, &s->queue)
+    {
+        list_remove(node);
+        list_append(&waiting, node);
+    }
+    while (!list_is_empty(&waiting)) {
+        struct operation *op = list_entry(waiting.next, struct operation, node);
+        session_deliver(s, op, &(struct outcome){.kind = OUTCOME_UNAVAILABLE, .why = why});
+    }
+    if (!list_is_empty(&s->queue))
+        session_later(s);
 }
 
 void session_action_give_up(struct session *s, struct event *e)
@@ -423,21 +458,8 @@ void session_action_give_up(struct session *s, struct event *e)
         strbuf_addf(&s->return_text, " It could not be started again: %s", why);
         session_bury(s);
     }
-    /* Only those that wait now: what a done queues anew gets an attempt of its own. */
-    struct list waiting, *node, *next;
-    list_init(&waiting);
-    list_for_each(node, next, &s->queue)
-    {
-        list_remove(node);
-        list_append(&waiting, node);
-    }
-    while (!list_is_empty(&waiting)) {
-        struct operation *op = list_entry(waiting.next, struct operation, node);
-        session_deliver(s, op, &(struct outcome){.kind = OUTCOME_UNAVAILABLE, .why = why});
-    }
+    session_give_up_waiting(s, why);
     free(why);
-    if (!list_is_empty(&s->queue))
-        session_later(s);
 }
 
 void session_action_start_again(struct session *s, struct event *e)
@@ -447,7 +469,7 @@ void session_action_start_again(struct session *s, struct event *e)
         session_request_process(s);
         return;
     }
-    const char *why = zygotes_why(s->host->zygotes, limits_int(&s->limits, LIMIT_MAX_HEAP));
+    const char *why = zygotes_why(s->host->zygotes, s->heap_mib);
     free(s->why);
     s->why = xstrdup(why[0] != '\0' ? why : "The session's process ended before it was ready.");
     session_action_give_up(s, e);

@@ -62,7 +62,8 @@ void session_perform_restore(struct session *s, struct operation *op)
     s->at = s->evaluations = saved.evaluations;
     s->package = xstrdup(saved.package);
     struct worker_events events = session_process_events(s);
-    s->worker = zygotes_start_image(s->host->zygotes, limits_int(&s->limits, LIMIT_MAX_HEAP), &s->all->processes, saved.image, &events, &err);
+    s->heap_mib = limits_int(&s->limits, LIMIT_MAX_HEAP);
+    s->worker = zygotes_start_image(s->host->zygotes, s->heap_mib, &s->all->processes, saved.image, NULL, &events, &err);
     saved_fini(&saved);
     if (s->worker == NULL) {
         refuse(s, op, err.message);
@@ -184,8 +185,8 @@ void session_action_prove(struct session *s, struct event *e)
     (void)e;
     struct strbuf request;
     strbuf_init(&request, 0);
-    if (s->is_restoring)
-        zygotes_configure_request(s->host->zygotes, &request);
+    if (s->is_restoring || s->is_waking)
+        zygotes_configure_request(s->host->zygotes, s->is_restoring, &request);
     else
         sexp_write_symbol(&request, "probe");
     worker_call(s->worker, &request, NULL, 0);
@@ -228,7 +229,7 @@ void session_returned(struct session *s)
         strbuf_fini(&request);
         return;
     }
-    bool was_restored = s->is_restoring;
+    bool was_restored = s->is_restoring || s->is_waking;
     session_bury(s);
     if (was_restored && s->state == SESSION_IDLE)
         session_keep_state(s);
@@ -291,6 +292,8 @@ void session_bury(struct session *s)
         strbuf_addf(out, "Restored session %s, the state after evaluation %llu.", op->name, (unsigned long long)s->at);
     else if (op != NULL && op->kind == OPERATION_ROLLBACK)
         strbuf_addf(out, "Returned to the state after evaluation %llu.", (unsigned long long)s->at);
+    else if (is_complete && s->is_waking)
+        session_say_awake(s, out);
     else if (is_complete)
         strbuf_addf(out, "The session goes on from the state before %s: definitions and variables are as they were.", s->was_idle ? "that" : "this evaluation");
     else if (was_damaged)
@@ -315,8 +318,9 @@ void session_bury(struct session *s)
     journal_settle(&s->journal, s->at);
     session_tell(s, SESSIONS_STATE);
     bool was_restored = s->is_restoring;
+    s->is_unproven = !was_restored && !(s->is_waking && is_complete);
     s->is_returning = s->is_restoring = false;
-    s->is_unproven = !was_restored;
+    session_forget_image(s);
     struct error_record *r = s->obituary;
     s->obituary = NULL;
     if (op != NULL && was_restored) {

@@ -7,6 +7,7 @@
 /* docs/states.md says what each means; the names are the same. */
 #define SESSION_STATES(X)                                                                                      \
     X(ABSENT, "absent")               /* no process */                                                         \
+    X(ASLEEP, "asleep")               /* no process, but an image of the last one */                           \
     X(STARTING, "starting")           /* asked the zygote for one */                                           \
     X(IDLE, "idle")                   /* nothing to do */                                                      \
     X(VISITING, "visiting")           /* a copy is being made, of a frozen error or of the process, to run an operation in */ \
@@ -31,7 +32,9 @@
     X(FAILED, "failed")           /* reply :error */                                                           \
     X(DEADLINE, "deadline")       /* the timer ran out */                                                      \
     X(CANCEL, "cancel")           /* the running operation is to be stopped */                                 \
-    X(GONE, "gone")               /* the process has ended */
+    X(GONE, "gone")               /* the process has ended */                                                 \
+    X(UNUSED, "unused")           /* it has been idle for the idle timeout */                                  \
+    X(STORED, "stored")           /* the image that it is to sleep in is there, or could not be made */
 
 enum session_state {
 #define X(name, text) SESSION_##name,
@@ -74,7 +77,12 @@ enum session_event {
     X(prove)       /* the process returned to is there: try it */                                              \
     X(proven)      /* it lives: the session goes on from there */                                              \
     X(replayed)    /* one entry of the journal was evaluated again */                                          \
-    X(mourn)       /* the process died: return to the newest checkpoint that lives */
+    X(mourn)       /* the process died: return to the newest checkpoint that lives */                          \
+    X(doze)        /* have a copy write itself to an image */                                                  \
+    X(fall_asleep) /* nothing has happened since: end the process */                                           \
+    X(stay_awake)  /* something has: the image is of no use */                                                 \
+    X(wake)        /* start the image */                                                                       \
+    X(stay_asleep) /* it cannot be started: those that wait are told why */
 
 enum session_action {
 #define X(name) ACTION_##name,

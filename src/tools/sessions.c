@@ -194,6 +194,15 @@ static bool add_running(struct strbuf *out, const struct session *s)
     return elapsed_s >= 0;
 }
 
+static void add_sleep(struct strbuf *out, const struct session *s)
+{
+    struct tm utc;
+    char when[32];
+    gmtime_r(&session_asleep_since(s)->tv_sec, &utc);
+    strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    strbuf_addf(out, " since %s; it wakes when it is next used", when);
+}
+
 /* What the Lisp says of itself; NULL: it was not asked. */
 static void add_info(struct tool_call *call, struct session *s, const struct sexp *reply)
 {
@@ -201,6 +210,8 @@ static void add_info(struct tool_call *call, struct session *s, const struct sex
     strbuf_addf(out, "Session: %s\nState: ", session_name(s));
     if (!add_running(out, s))
         strbuf_adds(out, reply != NULL ? "idle" : activity(s));
+    if (session_asleep_since(s) != NULL)
+        add_sleep(out, s);
     strbuf_addf(out, "\nLisp: %s\nPackage: %s\nProcess: %d\nAge: %.0f s\nEvaluations: %llu\nErrors: %zu%s",
                 zygotes_lisp(call->toolbox->zygotes), session_package(s), (int)session_pid(s), session_age_s(s),
                 (unsigned long long)session_evaluations(s), session_error_count(s), session_last_error(s) != NULL ? " (the last one is current: describe-last-error)" : "");
@@ -235,8 +246,8 @@ static void session_info(struct tool_call *call)
     struct strbuf request;
     size_t waiting;
     strbuf_init(&request, 0);
-    if (session_running(s, &request, &waiting) >= 0) {
-        /* Whoever asks while something runs wants to know what. */
+    if (session_running(s, &request, &waiting) >= 0 || session_asleep_since(s) != NULL) {
+        /* Whoever asks while something runs wants to know what; and one that sleeps is not woken for this. */
         add_info(call, s, NULL);
         strbuf_fini(&request);
         return;

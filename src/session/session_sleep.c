@@ -1,0 +1,207 @@
+/*
+ * Sleep: a session that nobody has used for a while is saved to an image and its processes end; when it is next used it comes
+ * back from the image. One session at a time falls asleep, since to save one takes a processor for some seconds.
+ *
+ * What can only live in a process stays behind: open files, earlier states, errors to enter. So a session stays awake that has
+ * threads or programs running, or a checkpoint that somebody gave a name.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "proc/process.h"
+#include "proc/tree.h"
+#include "session/dormitory.h"
+#include "session/session_internal.h"
+
+#define FREEZE_MS 30000 /* for copying the process */
+#define WAKE_MS 20000   /* for an image to start */
+
+static void arm(struct session_host *host);
+
+static void on_due(uv_timer_t *timer)
+{
+    struct session_host *host = timer->data;
+    if (!list_is_empty(&host->resting) && host->dozing == NULL) {
+        struct session *s = list_entry(host->resting.next, struct session, resting);
+        if (s->rests_since + host->idle_timeout_ms <= uv_now(host->loop)) {
+            list_remove(&s->resting);
+            session_happen(s, &(struct event){.kind = EVENT_UNUSED});
+        }
+    }
+    arm(host);
+}
+
+/* For the one that has rested longest. */
+static void arm(struct session_host *host)
+{
+    if (host->dozing != NULL || list_is_empty(&host->resting) || uv_is_active((uv_handle_t *)host->sleeper))
+        return;
+    uint64_t due = list_entry(host->resting.next, struct session, resting)->rests_since + host->idle_timeout_ms, now = uv_now(host->loop);
+    uv_timer_start(host->sleeper, on_due, due > now ? due - now : 0, 0);
+}
+
+void session_rests(struct session *s)
+{
+    if (s->host->idle_timeout_ms == 0)
+        return;
+    list_remove(&s->resting);
+    list_append(&s->host->resting, &s->resting);
+    s->rests_since = uv_now(s->host->loop);
+    arm(s->host);
+}
+
+void session_stirs(struct session *s)
+{
+    list_remove(&s->resting);
+}
+
+void session_doze_is_over(struct session_host *host)
+{
+    host->dozing = NULL;
+    arm(host);
+}
+
+static bool has_named_checkpoint(const struct session *s)
+{
+    for (struct list *node = s->checkpoints.all.next; node != &s->checkpoints.all; node = node->next)
+        if (list_entry(node, struct checkpoint, node)->name != NULL)
+            return true;
+    return false;
+}
+
+static bool may_sleep(const struct session *s)
+{
+    pid_t program;
+    return list_is_empty(&s->queue) && list_is_empty(&s->savings) && worker_is_alive(s->worker) && !has_named_checkpoint(s) &&
+           tree_children(session_pid(s), &program, 1) == 0;
+}
+
+void session_action_doze(struct session *s, struct event *e)
+{
+    (void)e;
+    struct err err;
+    if (!may_sleep(s))
+        return;
+    char *image = dormitory_prepare(s->host->dormitory, &err);
+    if (image == NULL || !saving_start_for_sleep(s, image, &err)) {
+        log_warning("session %s stays awake: %s", s->name, err.message);
+        return;
+    }
+    s->host->dozing = s;
+    s->dozed_at_use = s->uses;
+    s->dozed_pid = session_pid(s);
+    session_enter_state(s, SESSION_CHECKPOINTING, FREEZE_MS);
+}
+
+static void drop(char *image)
+{
+    if (image != NULL)
+        unlink(image);
+    free(image);
+}
+
+void session_action_stay_awake(struct session *s, struct event *e)
+{
+    log_info("session %s stays awake", s->name);
+    drop(e->image);
+}
+
+/* Errors keep their text. */
+static void thaw_errors(struct session *s)
+{
+    for (size_t i = 0; i < HISTORY; i++) {
+        struct error_record *r = s->history[i];
+        if (r == NULL || r->frozen == NULL)
+            continue;
+        error_record_thaw(r);
+        if (r->why_not_frozen == NULL)
+            r->why_not_frozen = xstrdup("The session has been asleep since.");
+    }
+}
+
+void session_action_fall_asleep(struct session *s, struct event *e)
+{
+    bool was_used = s->uses != s->dozed_at_use || session_pid(s) != s->dozed_pid || !list_is_empty(&s->queue);
+    if (was_used || e->image == NULL || !may_sleep(s)) {
+        session_action_stay_awake(s, e);
+        return;
+    }
+    s->image = e->image;
+    s->image_directory = process_directory(session_pid(s));
+    clock_gettime(CLOCK_REALTIME, &s->asleep_since);
+    thaw_errors(s);
+    checkpoints_clear(&s->checkpoints);
+    session_forget_process(s);
+    session_enter_state(s, SESSION_ASLEEP, 0);
+}
+
+void session_forget_image(struct session *s)
+{
+    drop(s->image);
+    free(s->image_directory);
+    s->image = s->image_directory = NULL;
+    s->is_waking = false;
+}
+
+void session_action_wake(struct session *s, struct event *e)
+{
+    (void)e;
+    session_proceed(s);
+}
+
+static struct worker *start_image(struct session *s, const char *directory, struct err *err)
+{
+    struct worker_events events = session_process_events(s);
+    return zygotes_start_image(s->host->zygotes, s->heap_mib, &s->all->processes, s->image, directory, &events, err);
+}
+
+void session_wake(struct session *s)
+{
+    struct err err;
+    s->worker = start_image(s, s->image_directory, &err);
+    if (s->worker == NULL && s->image_directory != NULL && err.code != ERR_LIMIT)
+        s->worker = start_image(s, NULL, &err); /* the directory is gone */
+    if (s->worker == NULL) {
+        free(s->why);
+        s->why = xstrdup(err.message);
+        session_later(s);
+        return;
+    }
+    free(s->why);
+    s->why = NULL;
+    s->is_waking = s->is_returning = s->was_idle = s->may_replay = true;
+    s->replayed = s->replay_failed = 0;
+    s->replay_next = 0;
+    s->died_at = s->at;
+    s->best = 0;
+    strbuf_clear(&s->return_text);
+    session_enter_state(s, SESSION_PROVING, WAKE_MS);
+}
+
+/* Those that wait are answered; the image stays for another attempt. */
+void session_action_stay_asleep(struct session *s, struct event *e)
+{
+    (void)e;
+    char *why = s->why;
+    s->why = NULL;
+    session_give_up_waiting(s, why);
+    free(why);
+}
+
+const struct timespec *session_asleep_since(const struct session *s)
+{
+    return s->state == SESSION_ASLEEP ? &s->asleep_since : NULL;
+}
+
+void session_say_awake(const struct session *s, struct strbuf *out)
+{
+    struct tm utc;
+    char when[32];
+    gmtime_r(&s->asleep_since.tv_sec, &utc);
+    strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    strbuf_addf(out, "The session had been asleep since %s, because nobody had used it for %.10g s. Definitions, variables and history are as they were; open files and sockets are closed, and earlier states and errors can no longer be entered.", when,
+                (double)s->host->idle_timeout_ms / 1000);
+}

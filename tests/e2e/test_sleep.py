@@ -1,0 +1,122 @@
+"""Sessions that nobody uses fall asleep: what comes back, what does not, what stays awake, and that nothing is left on disk."""
+
+import os
+import re
+
+import mcp
+
+
+class Sleep(mcp.TestCase):
+    def setUp(self):
+        super().setUp()
+        self.state = self.folder()
+
+    def server(self, *options):
+        return self.start_server("--state-dir", self.state, "--idle-timeout", "1", *options)
+
+    def listed(self, s):
+        return dict(re.findall(r"- (\S+): (\w+)", s.call("list-sessions").text))
+
+    def wait_asleep(self, s, *names):
+        mcp.wait_until(lambda: all(self.listed(s)[name] == "asleep" for name in names), 60, f"{names} do not fall asleep")
+
+    def images(self):
+        return [name for folder in os.listdir(self.state) if folder.startswith("asleep-") for name in os.listdir(os.path.join(self.state, folder))]
+
+    def test_a_session_that_sleeps_comes_back_whole(self):
+        s = self.server()
+        s.call("create-session", name="threaded")
+        s.evaluate("(defparameter *t* (sb-thread:make-thread (lambda () (sleep 1000))))", session="threaded")
+        s.call("create-session", name="named")
+        s.evaluate("(defparameter *x* 1)", session="named")
+        s.call("checkpoint-session", session="named", name="good")
+        s.call("create-session", name="busy")
+        s.evaluate("(defparameter *p* (sb-ext:run-program \"/bin/sleep\" '(\"1000\") :wait nil))", session="busy")
+        folder = self.folder()
+        s.evaluate("(progn (defpackage :mine (:use :cl)) (in-package :mine))")
+        s.evaluate("(progn (defun square (x) (* x x)) (defvar *table* (make-hash-table)))")
+        s.evaluate("(setf (gethash 'k *table*) (list 1 2 3))")
+        s.evaluate(f"(sb-posix:chdir \"{folder}\")")
+        s.evaluate("(+ 40 2)")
+        s.call("configure-limits", timeout=77)
+        self.assertTrue(s.evaluate("(car 42)").is_error)
+        processes = len(s.processes())
+        self.wait_asleep(s, "default")
+        self.assertLess(len(s.processes()), processes)
+
+        # What the server knows itself does not wake it.
+        self.assertIn("TYPE-ERROR", s.call("describe-last-error").text)
+        self.assertRegex(s.call("session-info").text, r"State: asleep since .*Z; it wakes")
+        self.assertIn("(defun square", s.call("session-history").text)
+        self.assertEqual("asleep", self.listed(s)["default"])
+        self.assertEqual(1, len(self.images()))
+
+        reply = s.evaluate("(list (square 7) (gethash 'k *table*) (package-name *package*) ***)")
+        self.assertIn("=> (49 (1 2 3) \"MINE\" ", reply.text)
+        self.assertRegex(reply.text, r"\[Session\]\nThe session had been asleep since \S+Z, because nobody had used it for 1 s\.")
+        self.assertEqual([], self.images())
+        self.assertIn(f"\"{folder}", s.evaluate("(sb-posix:getcwd)").text)
+        self.assertNotIn("[Session]", s.evaluate("1").text)
+        self.assertIn("timeout: 77", s.call("configure-limits").text)
+        self.assertIn("TYPE-ERROR", s.call("list-errors").text)
+        reply = s.call("evaluate-in-frame", frame=0, code="1")
+        self.assertIn("This error cannot be entered: The session has been asleep since.", reply.text)
+
+        # It goes on like any other: a death costs nothing.
+        s.evaluate("(defvar *after* :kept)")
+        self.assertIn("as they were", s.evaluate("(sb-ext:exit :abort t)").text)
+        self.assertIn("(:KEPT 81)", s.evaluate("(list *after* (square 9))").text)
+
+        states = self.listed(s)
+        self.assertEqual(["idle"] * 3, [states[name] for name in ("threaded", "named", "busy")])
+
+    def test_what_is_asked_of_one_that_sleeps(self):
+        s = self.server()
+        for name in ("default", "reset", "closed"):
+            if name != "default":
+                s.call("create-session", name=name)
+            s.evaluate("(defun f () :here)", session=name)
+        self.wait_asleep(s, "default", "reset", "closed")
+        self.assertEqual(3, len(self.images()))
+        s.call("close-session", session="closed")
+        self.assertEqual(2, len(self.images()))
+        self.assertIn("reset", s.call("reset-session", session="reset").text)
+        self.assertTrue(s.evaluate("(f)", session="reset").is_error)
+        self.assertEqual(1, len(self.images()))
+
+        # A save of one that sleeps is its image; it sleeps on.
+        self.assertIn("Saved session default", s.call("save-session").text)
+        self.assertEqual("asleep", self.listed(s)["default"])
+        with self.start_server("--state-dir", self.state) as other:
+            self.assertFalse(other.call("restore-session", name="default").is_error)
+            self.assertIn("=> :HERE", other.evaluate("(f)").text)
+
+        # An image that is gone costs what only it held; definitions are evaluated again.
+        folder, = (name for name in os.listdir(self.state) if name.startswith("asleep-"))
+        for name in self.images():
+            os.unlink(os.path.join(self.state, folder, name))
+        reply = s.evaluate("(f)")
+        self.assertIn("=> :HERE", reply.text)
+        self.assertIn("The session could not be woken from its sleep.", reply.text)
+        self.assertIn("1 definition was evaluated again", reply.text)
+
+    def test_nothing_is_left_on_disk(self):
+        s = self.server()
+        s.evaluate("(defun f () :here)")
+        self.wait_asleep(s, "default")
+        s.close()
+        self.assertEqual([], [name for name in os.listdir(self.state) if name.startswith("asleep-")])
+
+        killed = self.server()
+        killed.evaluate("(defun f () :here)")
+        self.wait_asleep(killed, "default")
+        killed.destroy()
+        self.assertEqual(1, len(self.images()))
+        s = self.server()
+        s.evaluate("(defun f () :here)")
+        self.wait_asleep(s, "default")
+        self.assertEqual(1, len(self.images()))
+
+
+if __name__ == "__main__":
+    mcp.main()
