@@ -173,6 +173,14 @@ class UserTools(mcp.TestCase):
         self.s.call("reset-session")
         self.assertOperational()
 
+    def test_the_example_of_the_document_works(self):
+        with open(mcp.ROOT + "/docs/user-tools.md") as f:
+            code, _, value = f.read().split("```lisp\n")[1].split("\n```")[0].rpartition("\n=> ")
+        self.assertValue(self.s.evaluate(code), value)
+        self.assertEqual("Would deploy 3 to web, careful.", self.s.call("user.deploy", {"target": "web", "mode": "careful", "dry-run": True}).text)
+        self.assertEqual("Deployed 10 to web, fast.", self.s.call("user.deploy", target="web", mode="fast", count=10).text)
+        self.assertValue(self.s.evaluate('(cl-mcp:call-tool "deploy" :target "web" :mode :fast)'), '"Deployed 3 to web, fast."')
+
     def test_modern_clients_call_them_too(self):
         client = self.start_server(era=mcp.MODERN)
         client.evaluate(DEPLOY)
