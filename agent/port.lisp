@@ -366,6 +366,11 @@ symbol, says whose wrapper it is. It stays when the function is defined anew.")
 (define-port-operation unwrap-function (name tag)
   "Take the wrapper with TAG away from the function NAME, if there is one.")
 
+(define-port-operation inlined-name-p (name)
+  "True if calls of the function NAME may be compiled inline because its author said so."
+  (declare (ignore name))
+  nil)
+
 (define-port-operation function-wrapped-p (name tag)
   "True if the function NAME, which there is, has a wrapper with TAG.")
 

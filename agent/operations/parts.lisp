@@ -36,8 +36,13 @@ are left out."
                              collect `(let ((text (ignore-errors ,form)))
                                         (if text (list ,label (fact-text text)) nil))))))
 
+(defconstant +fact-characters+ 1000)
+
 (defun fact-text (value)
-  (if (stringp value) value (item-text value 300)))
+  (cond ((not (stringp value)) (item-text value 300))
+        ((> (length value) +fact-characters+)
+         (concatenate 'string (subseq value 0 +fact-characters+) "..."))
+        (t value)))
 
 ;;; Kinds. The first whose test is true of an object is its kind.
 

@@ -99,7 +99,8 @@ Returns what the reply says of it, and the names."
     (values (list :started (mapcar #'name-text (reverse started))
                   :already (mapcar #'name-text (reverse already))
                   :problems (reverse problems)
-                  :standard (and (some #'standard-name-p started) t))
+                  :standard (and (some #'standard-name-p started) t)
+                  :inlined (mapcar #'name-text (remove-if-not #'inlined-name-p (reverse started))))
             (reverse started))))
 
 (defun stop-watching (texts tag names)

@@ -1249,6 +1249,9 @@ PLACES are the last positions asked for with their lines."
 (implement unwrap-function (name tag)
   (sb-int:unencapsulate name tag))
 
+(implement inlined-name-p (name)
+  (and (member (sb-int:info :function :inlinep name) '(inline sb-ext:maybe-inline)) t))
+
 (implement function-wrapped-p (name tag)
   (and (sb-int:encapsulated-p name tag) t))
 

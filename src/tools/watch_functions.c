@@ -47,6 +47,7 @@ static void add_changes(struct strbuf *out, const struct sexp *reply, const char
     strbuf_fini(&heading);
     if (!sexp_is_nil(sexp_get(reply, 2, "standard")))
         strbuf_adds(out, "Of standard functions, calls that were compiled inline and calls from inside the Lisp are not seen.\n");
+    add_names(out, "Calls that were compiled inline are not seen, as there may be of: ", sexp_get(reply, 2, "inlined"));
     add_problems(out, sexp_get(reply, 2, "problems"));
     if (out->len == 0)
         strbuf_addf(out, "No functions were %s.", doing);
