@@ -298,11 +298,11 @@
           do (put-octet (char-code (char-downcase character))))))
 
 (defun put-integer (integer)
-  (declare (type (signed-byte 62) integer))
+  (declare (type fixnum integer))
   (make-room 24)
   (when (minusp integer)
     (put-octet 45)
-    (setf integer (- integer)))
+    (setf integer (- (max integer (- most-positive-fixnum)))))
   (let ((digits (loop for rest of-type (unsigned-byte 62) = integer then (floor rest 10)
                       count t
                       while (> rest 9))))

@@ -2,6 +2,16 @@
 
 (in-package #:cl-mcp-agent)
 
+(defun colon-outside-bars (name)
+  "Return where the first colon of NAME is that is not between bars, or NIL."
+  (let ((inside nil))
+    (loop for character across name
+          for position from 0
+          do (case character
+               (#\| (setf inside (not inside)))
+               (#\: (unless inside
+                      (return position)))))))
+
 (defun split-name (name)
   "Return the package's name or NIL, and the symbol's, of NAME as a reader would take it apart."
   (let* ((name (string-trim '(#\space #\newline #\tab #\') name))
@@ -9,7 +19,7 @@
          (name (if (and (> (length name) 7) (string-equal "(setf " name :end2 6))
                    (string-trim " )" (subseq name 6))
                    name))
-         (colon (position #\: name)))
+         (colon (colon-outside-bars name)))
     (flet ((cased (part)
              (let ((length (length part)))
                (if (and (> length 1)

@@ -79,9 +79,15 @@ not exist is not made: it is answered with near names."
   "Return in words where OBJECT, a function, a method or a class, is defined, or NIL."
   (place-text (place-part (place-of object))))
 
+(defun specializer-text (specializer)
+  "Return SPECIALIZER, as METHOD-SIGNATURE lists them, as text; an object in it may fail to print."
+  (if (and (consp specializer) (eq (first specializer) 'eql))
+      (format nil "(EQL ~a)" (item-text (second specializer) 100))
+      (name-text specializer)))
+
 (defun method-text (method)
   "Return the name, the qualifiers and the specializers of METHOD as text."
   (multiple-value-bind (name qualifiers specializers) (method-signature method)
-    (format nil "~a~{ ~a~} ~a" (name-text name)
+    (format nil "~a~{ ~a~} (~{~a~^ ~})" (name-text name)
             (mapcar #'name-text qualifiers)
-            (if specializers (item-text specializers 300) "()"))))
+            (mapcar #'specializer-text specializers))))

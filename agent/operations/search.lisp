@@ -132,7 +132,7 @@ own were left out, which nobody asked for."
 
 ;;; Completion
 
-(defconstant +completions+ 2000)
+(defconstant +completions+ 20000)
 
 (defun prefix-p (part name)
   "True if NAME begins with PART, whatever their case."
@@ -205,14 +205,16 @@ own were left out, which nobody asked for."
 
 (defun package-completions (text)
   (sort (loop for name in (package-names)
-              when (and (prefix-p text name)
+              when (and (plusp (length text))
+                        (prefix-p text name)
                         (not (string= name "CL-MCP-AGENT")))
                 collect name)
         #'string<))
 
 (defun split-prefix (text)
   "Return the package's name or NIL, the rest, and whether internal symbols are meant, of a name begun."
-  (let ((colon (position #\: text)))
+  (let* ((text (string-left-trim "#'`,(" text))
+         (colon (colon-outside-bars text)))
     (cond ((null colon) (values nil text t))
           ((zerop colon) (values "KEYWORD" (subseq text 1) t))
           ((and (< (1+ colon) (length text)) (char= #\: (char text (1+ colon))))

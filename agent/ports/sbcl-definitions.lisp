@@ -27,8 +27,13 @@
            (list :file namestring
                  :position (and form positions (< -1 form (length positions)) (elt positions form))
                  :created created))
-          ((integerp evaluation)
-           (list :evaluation evaluation :start (getf plist :start) :end (getf plist :end)))
+          ;; Code of the user's can say what it likes there.
+          ((typep evaluation '(and unsigned-byte fixnum))
+           (let ((start (ignore-errors (getf plist :start)))
+                 (end (ignore-errors (getf plist :end))))
+             (if (and (typep start 'index) (typep end 'index) (<= start end))
+                 (list :evaluation evaluation :start start :end end)
+                 (list :evaluation evaluation))))
           (t '()))))
 
 (defun location-place (location)

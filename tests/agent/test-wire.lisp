@@ -40,6 +40,13 @@ break" "λ" "€" "😀" (string (code-char 0)) (coerce "base" 'simple-base-stri
             (list (make-string 1000 :initial-element #\")
                   (make-string 1000 :initial-element #\\))))
 
+;; Integers beyond what the other side takes are cut off and end nothing.
+(loop for (integer text) in (list (list most-positive-fixnum "4611686018427387903")
+                                  (list most-negative-fixnum "-4611686018427387903")
+                                  (list (expt 10 30) "4611686018427387903")
+                                  (list (- (expt 10 30)) "-4611686018427387903"))
+      do (assert (equal (map 'string #'code-char (printed integer)) text)))
+
 ;; Surrogates are what UTF-8 cannot carry.
 (assert (equal (parsed (printed (string (code-char #xd800)))) (string (code-char #xfffd))))
 ;; Unknown keywords make no symbols.
