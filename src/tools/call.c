@@ -240,6 +240,16 @@ void call_report(struct tool_call *call, const struct outcome *outcome)
     call_report_with(call, outcome, NULL);
 }
 
+bool call_report_if_ended(struct strbuf *out, const struct outcome *outcome, const char *key, size_t max_output)
+{
+    if (sexp_get(outcome->reply, 2, key) != NULL)
+        return false;
+    if (out->len > 0)
+        strbuf_adds(out, "\n\n");
+    report_values(out, outcome, max_output);
+    return true;
+}
+
 bool call_report_failed_look(struct tool_call *call, const struct outcome *outcome)
 {
     if (outcome->kind != OUTCOME_ERROR)

@@ -90,6 +90,13 @@ void call_evaluate(struct tool_call *call, struct session *session, const struct
 void call_report(struct tool_call *call, const struct outcome *outcome);
 void call_report_with(struct tool_call *call, const struct outcome *outcome, report_body *body);
 
+/*
+ * call_report_if_ended(out, outcome, key, max_output):
+ * For a report_body: an evaluation that invoked ABORT itself succeeded without what the tool asked for, which would be under
+ * ${key} in the reply. True if so: its values, none, were shown.
+ */
+bool call_report_if_ended(struct strbuf *out, const struct outcome *outcome, const char *key, size_t max_output);
+
 /* call_report_failed_look(call, outcome): if a look into the image ended in an error (somebody's print-object, the time limit), answer so and return true. It is no error of the session's. */
 bool call_report_failed_look(struct tool_call *call, const struct outcome *outcome);
 

@@ -99,7 +99,6 @@ static void add_parts(struct strbuf *out, const struct sexp *reply)
 
 static void add_inspection(struct strbuf *out, const struct outcome *o, size_t max_output, void *arg)
 {
-    (void)max_output;
     struct tool_call *call = arg;
     const struct sexp *absent = sexp_get(o->reply, 2, "absent"), *not_set = sexp_get(o->reply, 2, "not-set");
     const struct sexp *failed = sexp_get(o->reply, 2, "failed");
@@ -114,6 +113,8 @@ static void add_inspection(struct strbuf *out, const struct outcome *o, size_t m
         strbuf_adds(out, "The object could not be looked at: code of its own signalled ");
         section_add(out, failed);
         strbuf_addc(out, '.');
+    } else if (sexp_get(o->reply, 2, "text") == NULL) {
+        report_values(out, o, max_output); /* it invoked ABORT itself */
     } else {
         section_add(out, sexp_get(o->reply, 2, "text"));
         add_facts(out, o->reply);

@@ -70,6 +70,8 @@ static void add_cost(struct strbuf *out, const struct sexp *took)
 static void add_profile(struct strbuf *out, const struct outcome *o, size_t max_output, void *arg)
 {
     struct tool_call *call = arg;
+    if (call_report_if_ended(out, o, "samples", max_output))
+        return;
     const char *mode = call_string(call, "mode", NULL), *type = call_string(call, "report-type", NULL);
     bool is_alloc = strcmp(call->tool->name, "allocation-profile") == 0 || (mode != NULL && strcmp(mode, "alloc") == 0);
     bool is_time = mode != NULL && strcmp(mode, "time") == 0;

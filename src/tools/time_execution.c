@@ -84,6 +84,8 @@ static void add_many_runs(struct strbuf *out, const struct sexp *runs)
 static void add_timing(struct strbuf *out, const struct outcome *o, size_t max_output, void *arg)
 {
     (void)arg;
+    if (call_report_if_ended(out, o, "runs", max_output))
+        return;
     const struct sexp *runs = sexp_get(o->reply, 2, "runs");
     if (sexp_count(runs) > 1)
         add_many_runs(out, runs);
