@@ -745,7 +745,9 @@ void session_word_stop(struct session *s, struct error_record *r, bool was_kille
         strbuf_adds(&b, " It gave way to the second interrupt; the session is intact.");
     else
         strbuf_adds(&b, " It was interrupted where it was; the session is intact.");
-    if (s->stop == STOP_TIMEOUT) {
+    /* A look into the image has a limit that nobody sets. */
+    bool is_look = s->current != NULL && !s->current->keeps_record;
+    if (s->stop == STOP_TIMEOUT && !is_look) {
         strbuf_adds(&b, "\nFor more time give this call a longer timeout, or set one for the session with configure-limits.");
         if (r->frozen != NULL)
             strbuf_adds(&b, "\ninvoke-restart CONTINUE goes on from where it was stopped.");
