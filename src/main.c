@@ -36,7 +36,7 @@ struct server {
     struct connection *connection;     /* NULL: standard input and output are nobody's */
     struct transport_stdio *transport; /* the same */
     struct http_server *http;          /* NULL: no HTTP */
-    uv_signal_t signals[3];
+    uv_signal_t signals[4];
     bool is_input_over;
     bool is_ending;
 };
@@ -114,6 +114,10 @@ static void on_broken(void *arg)
 static void on_signal(uv_signal_t *handle, int signal)
 {
     struct server *server = handle->data;
+    if (signal == SIGUSR1) {
+        session_host_log_status(server->host);
+        return;
+    }
     if (signal == SIGHUP) {
         http_server_reload(server->http);
         return;
@@ -214,8 +218,8 @@ static bool begin(struct server *server, const struct options *options, const st
         return false;
     if ((options->wants_stdio || !has_http) && !begin_stdio(server, options, err))
         return false;
-    const int numbers[] = {SIGTERM, SIGINT, SIGHUP};
-    for (size_t i = 0; i < (has_http ? 3 : 2); i++) {
+    const int numbers[] = {SIGTERM, SIGINT, SIGUSR1, SIGHUP};
+    for (size_t i = 0; i < (has_http ? 4 : 3); i++) {
         uv_signal_init(server->loop, &server->signals[i]);
         server->signals[i].data = server;
         uv_signal_start(&server->signals[i], on_signal, numbers[i]);
@@ -239,7 +243,7 @@ static void end(struct server *server)
     zygotes_free(server->zygotes);
     guardian_free(server->guardian);
     children_free(server->children);
-    for (size_t i = 0; i < 3; i++)
+    for (size_t i = 0; i < 4; i++)
         if (server->signals[i].data != NULL)
             uv_close((uv_handle_t *)&server->signals[i], NULL);
     uv_run(server->loop, UV_RUN_DEFAULT);

@@ -81,7 +81,7 @@ static size_t clean(char *text, size_t len, size_t most)
     return len;
 }
 
-static void write_line(enum log_level level, const char *message, size_t message_len)
+static void write_line(const char *kind, const char *message, size_t message_len)
 {
     char text[LINE_MAX_LEN + 8];
     size_t len;
@@ -90,7 +90,7 @@ static void write_line(enum log_level level, const char *message, size_t message
         dropped_lines++;
         return;
     }
-    len = filled(snprintf(text, sizeof text, "cl-mcp-server: %s: ", level_names[level]), sizeof text);
+    len = filled(snprintf(text, sizeof text, "cl-mcp-server: %s: ", kind), sizeof text);
     if (dropped_lines > 0)
         len += filled(snprintf(text + len, sizeof text - len, "(%lu lines before this one were dropped) ",
                                dropped_lines),
@@ -143,7 +143,18 @@ void log_line(enum log_level level, const char *format, ...)
     len = filled(vsnprintf(message, sizeof message, format, arguments), sizeof message);
     va_end(arguments);
     if (level <= current_level)
-        write_line(level, message, len);
+        write_line(level_names[level], message, len);
     tell(level, message, clean(message, len, LINE_MAX_LEN - 1));
     errno = saved_errno;
+}
+
+void log_status(const char *format, ...)
+{
+    char message[LINE_MAX_LEN + 8];
+    va_list arguments;
+
+    va_start(arguments, format);
+    int formatted = vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    write_line("status", message, filled(formatted, sizeof message));
 }

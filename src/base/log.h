@@ -38,4 +38,8 @@ void log_line(enum log_level level, const char *format, ...) __attribute__((form
 #define log_info(...) log_line(LOG_LEVEL_INFO, __VA_ARGS__)
 #define log_debug(...) log_line(LOG_LEVEL_DEBUG, __VA_ARGS__)
 
+
+/* log_status(format, ...): what was asked for by who runs the server: the same line with "status", whatever the level, and told to no listener. */
+void log_status(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
 #endif

@@ -59,6 +59,7 @@ static struct operation *new_operation(struct session *s, enum operation_kind ki
     list_init(&op->node);
     list_append(&s->queue, &op->node);
     s->uses++;
+    session_count(s, METRIC_OPERATIONS);
     return op;
 }
 
@@ -339,6 +340,7 @@ struct session *session_new(struct sessions *all, const char *name)
     s->later = new_timer(s);
     s->ticker = new_timer(s);
     list_init(&s->node);
+    session_count(s, METRIC_SESSIONS_CREATED);
     return s;
 }
 

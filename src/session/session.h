@@ -154,6 +154,17 @@ pid_t session_pid(const struct session *s);           /* 0 when there is no proc
 const char *session_state_name(const struct session *s);
 /* session_asleep_since(s): NULL, or since when it has been put to sleep; whatever is asked of its process wakes it. */
 const struct timespec *session_asleep_since(const struct session *s);
+
+/* What its processes hold: itself, visitors, checkpoints, frozen errors; each page divided by the number of processes that share it. */
+struct session_memory {
+    uint64_t bytes;
+    size_t processes;
+    size_t unread; /* of them: whose memory is not in ${bytes}, because there was no time for it or it could not be read */
+};
+
+/* session_memory(s, most_ms): read now, half a millisecond a process; after ${most_ms} the rest stays unread. */
+struct session_memory session_memory(const struct session *s, int most_ms);
+
 double session_age_s(const struct session *s);
 uint64_t session_evaluations(const struct session *s);
 

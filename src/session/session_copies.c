@@ -193,6 +193,7 @@ void session_action_kept(struct session *s, struct event *e)
     s->making = NULL;
     free(s->why_no_checkpoint);
     s->why_no_checkpoint = NULL;
+    session_count(s, ok ? METRIC_CHECKPOINTS_MADE : METRIC_CHECKPOINTS_REFUSED);
     if (!ok) {
         const char *why = sexp_string(sexp_nth(sexp_root(e->document), 2), NULL);
         s->why_no_checkpoint = xstrdup(why == NULL ? "the Lisp could not be copied" : why);

@@ -121,6 +121,7 @@ void session_action_mourn(struct session *s, struct event *e)
         session_visitor_died(s, e);
         return;
     }
+    session_count(s, METRIC_DEATHS);
     if (s->making != NULL) {
         struct checkpoint *cp = s->making;
         s->making = NULL;

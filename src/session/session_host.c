@@ -29,6 +29,7 @@ struct session_host *session_host_new(const struct session_host_options *options
     };
     list_init(&host->owners);
     list_init(&host->resting);
+    host->started_at = uv_now(host->loop);
     host->idle_timeout_ms = options->idle_timeout_ms;
     host->dormitory = dormitory_new(options->sleep_directory);
     host->sleeper = xcalloc(1, sizeof *host->sleeper);

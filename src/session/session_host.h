@@ -39,4 +39,7 @@ struct sessions *session_host_next(const struct sessions *sessions);
 size_t session_host_count(const struct session_host *host);
 size_t session_host_processes(const struct session_host *host);
 
+/* session_host_log_status(host): all figures (metrics.h) and a line for each session into the log. */
+void session_host_log_status(const struct session_host *host);
+
 #endif

@@ -15,6 +15,7 @@
 #include "lisp/zygotes.h"
 #include "session/checkpoints.h"
 #include "session/journal.h"
+#include "session/metrics.h"
 #include "session/session.h"
 #include "session/session_host.h"
 #include "session/session_states.h"
@@ -179,6 +180,9 @@ struct session_host {
     struct list resting;       /* of struct session: idle, the longest first */
     uv_timer_t *sleeper;
     struct session *dozing;    /* borrowed: whose image is being written */
+    size_t asleep;
+    uint64_t started_at;       /* loop time in ms */
+    struct metrics metrics;
     uint64_t memory_looked_at; /* loop time in ms */
 };
 
@@ -189,6 +193,12 @@ struct event {
     bool is_visitor;                /* GONE: it was the visitor */
     char *image;                    /* STORED: path, given to the action; NULL if it could not be made */
 };
+
+/* session_count(s, metric): one more of these. */
+static inline void session_count(const struct session *s, enum metric metric)
+{
+    s->host->metrics.counters[metric]++;
+}
 
 /* session_new(all, name): one that is in no list and was counted nowhere yet. session_free(s): see sessions_close(). */
 struct session *session_new(struct sessions *all, const char *name);

@@ -29,6 +29,8 @@ static void on_deadline(uv_timer_t *timer)
 void session_enter_state(struct session *s, enum session_state state, int deadline_ms)
 {
     log_debug("session %s: %s -> %s", s->name, session_state_text(s->state), session_state_text(state));
+    s->host->asleep += state == SESSION_ASLEEP;
+    s->host->asleep -= s->state == SESSION_ASLEEP;
     s->state = state;
     if (state == SESSION_IDLE)
         session_rests(s);
@@ -83,8 +85,15 @@ static void clear_error(struct session *s)
 
 void session_write_journal(struct session *s, const struct operation *op, enum journal_outcome outcome)
 {
+    static const enum metric metrics[] = {
+        [JOURNAL_OK] = METRIC_EVALUATIONS_OK,
+        [JOURNAL_ERROR] = METRIC_EVALUATIONS_ERROR,
+        [JOURNAL_STOPPED] = METRIC_EVALUATIONS_STOPPED,
+        [JOURNAL_DIED] = METRIC_EVALUATIONS_DIED,
+    };
     if (!op->keeps_record)
         return;
+    session_count(s, metrics[outcome]);
     s->evaluations++;
     if (op->has_code)
         journal_add(&s->journal, s->evaluations, s->at, op->code.bytes == NULL ? "" : op->code.bytes, op->code.len, op->package, outcome);
@@ -178,6 +187,7 @@ static void on_progress(void *arg, const struct sexp *event)
 static void on_output(void *arg, enum worker_stream stream, const char *bytes, size_t len)
 {
     struct session *s = arg;
+    s->host->metrics.counters[METRIC_OUTPUT_BYTES] += len;
     capture_add(s->current != NULL ? &s->output[stream] : &s->between, bytes, len);
     s->last_stream = stream;
 }

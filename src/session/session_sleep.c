@@ -135,6 +135,7 @@ void session_action_fall_asleep(struct session *s, struct event *e)
     thaw_errors(s);
     checkpoints_clear(&s->checkpoints);
     session_forget_process(s);
+    session_count(s, METRIC_FELL_ASLEEP);
     session_enter_state(s, SESSION_ASLEEP, 0);
 }
 
@@ -178,6 +179,7 @@ void session_wake(struct session *s)
     s->died_at = s->at;
     s->best = 0;
     strbuf_clear(&s->return_text);
+    session_count(s, METRIC_WOKEN);
     session_enter_state(s, SESSION_PROVING, WAKE_MS);
 }
 

@@ -2,6 +2,7 @@
  * The tools that make, list, describe, reset and close sessions.
  */
 #include <string.h>
+#include <uv.h>
 
 #include "base/text.h"
 #include "lisp/zygotes.h"
@@ -12,6 +13,7 @@
 #include "tools/call.h"
 
 #define MOST_LISTED 200
+#define MEMORY_MS 20 /* for reading what processes hold: nobody else is served meanwhile */
 
 static void on_reset(struct tool_call *call, const struct outcome *o)
 {
@@ -119,7 +121,15 @@ static const char *activity(const struct session *s)
     return strcmp(state, "checkpointing") == 0 ? "idle" : state;
 }
 
-static void add_summary(struct strbuf *out, struct session *s)
+/* Of all its processes; what could not be read in time is said to be more. */
+static void add_memory(struct strbuf *out, const char *label, const struct session *s, int most_ms)
+{
+    struct session_memory m = session_memory(s, most_ms);
+    if (m.processes > m.unread)
+        strbuf_addf(out, "%s%.1f MiB%s in %zu process%s", label, (double)m.bytes / (1 << 20), m.unread > 0 ? " or more" : "", m.processes, m.processes == 1 ? "" : "es");
+}
+
+static void add_summary(struct strbuf *out, struct session *s, int most_ms)
 {
     strbuf_addf(out, "%s: %s, package %s", session_name(s), activity(s), session_package(s));
     if (session_pid(s) > 0)
@@ -128,6 +138,7 @@ static void add_summary(struct strbuf *out, struct session *s)
     text_add_count(out, session_evaluations(s), "evaluation");
     strbuf_adds(out, ", ");
     text_add_count(out, session_error_count(s), "error");
+    add_memory(out, ", ", s, most_ms);
 }
 
 static void list_sessions(struct tool_call *call)
@@ -140,9 +151,11 @@ static void list_sessions(struct tool_call *call)
     text_add_count(&call->text, n, "session");
     strbuf_addc(&call->text, ':');
     size_t shown = 0;
+    uint64_t start_ns = uv_hrtime();
     for (struct session *s = sessions_first(call->toolbox->sessions); s != NULL && shown < MOST_LISTED; s = sessions_next(s), shown++) {
         strbuf_adds(&call->text, "\n- ");
-        add_summary(&call->text, s);
+        uint64_t spent_ms = (uv_hrtime() - start_ns) / 1000000;
+        add_summary(&call->text, s, spent_ms < MEMORY_MS ? (int)(MEMORY_MS - spent_ms) : 0);
     }
     if (n > shown)
         strbuf_addf(&call->text, "\n... %zu more", n - shown);
@@ -216,6 +229,7 @@ static void add_info(struct tool_call *call, struct session *s, const struct sex
                 zygotes_lisp(call->toolbox->zygotes), session_package(s), (int)session_pid(s), session_age_s(s),
                 (unsigned long long)session_evaluations(s), session_error_count(s), session_last_error(s) != NULL ? " (the last one is current: describe-last-error)" : "");
     add_checkpoints(out, s);
+    add_memory(out, "\nMemory: ", s, MEMORY_MS);
     if (reply != NULL) {
         strbuf_adds(out, "\nHeap: ");
         text_add_grouped(out, (uint64_t)sexp_integer(sexp_get(reply, 2, "heap-bytes"), 0));

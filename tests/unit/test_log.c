@@ -163,11 +163,20 @@ static void errno_is_kept(void **state)
     captured(*state);
 }
 
+static void log_status_is_written_whatever_the_level(void **state)
+{
+    log_set_level(LOG_LEVEL_ERROR);
+    log_status("%s is idle", "default");
+    log_set_level(LOG_LEVEL_WARNING);
+    assert_string_equal(captured(*state), "cl-mcp-server: status: default is idle\n");
+}
+
 #define with_capture(test) cmocka_unit_test_setup_teardown(test, capture_begin, capture_end)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        with_capture(log_status_is_written_whatever_the_level),
         with_capture(a_line_names_the_program_and_the_level),
         with_capture(levels_above_the_set_one_are_silent),
         with_capture(level_names_are_parsed),

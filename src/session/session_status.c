@@ -1,0 +1,73 @@
+/*
+ * How the sessions are, for the person who runs the server: what each holds of the machine, and all of them in the log.
+ */
+#include <string.h>
+
+#include "base/log.h"
+#include "proc/process.h"
+#include "session/session_internal.h"
+
+#define NS_PER_MS 1000000u
+#define STATUS_MS 200 /* for reading memory; the rest is told without */
+
+static void add_worker(const struct worker *w, uint64_t deadline_ns, struct session_memory *m)
+{
+    uint64_t bytes;
+    if (w == NULL || worker_pid(w) == 0)
+        return;
+    m->processes++;
+    if (uv_hrtime() < deadline_ns && process_memory(worker_pid(w), &bytes))
+        m->bytes += bytes;
+    else
+        m->unread++;
+}
+
+struct session_memory session_memory(const struct session *s, int most_ms)
+{
+    struct session_memory m = {0};
+    uint64_t deadline_ns = uv_hrtime() + (uint64_t)most_ms * NS_PER_MS;
+    add_worker(s->worker, deadline_ns, &m);
+    add_worker(s->visitor, deadline_ns, &m);
+    for (const struct list *node = s->checkpoints.all.next; node != &s->checkpoints.all; node = node->next)
+        add_worker(list_entry(node, struct checkpoint, node)->worker, deadline_ns, &m);
+    for (size_t i = 0; i < HISTORY; i++)
+        if (s->history[i] != NULL)
+            add_worker(s->history[i]->frozen, deadline_ns, &m);
+    return m;
+}
+
+static size_t queue_length(const struct session *s)
+{
+    size_t n = 0;
+    for (const struct list *node = s->queue.next; node != &s->queue; node = node->next)
+        n++;
+    return n;
+}
+
+static void log_session(const struct sessions *all, const struct session *s, uint64_t deadline_ns)
+{
+    uint64_t now = uv_hrtime();
+    struct session_memory m = session_memory(s, now < deadline_ns ? (int)((deadline_ns - now) / NS_PER_MS) : 0);
+    log_status("session %s%s%s: %s, process %d, %zu processes, %llu KiB%s, %zu operations, %zu checkpoints, %llu evaluations, %zu errors", all->owner, all->owner[0] != '\0' ? "/" : "", s->name,
+               session_state_text(s->state), (int)session_pid(s), m.processes, (unsigned long long)(m.bytes >> 10), m.unread > 0 ? " or more" : "", queue_length(s), s->checkpoints.count,
+               (unsigned long long)s->evaluations, s->errors);
+}
+
+void session_host_log_status(const struct session_host *host)
+{
+    struct strbuf figures;
+    uint64_t deadline_ns = uv_hrtime() + STATUS_MS * NS_PER_MS;
+    strbuf_init(&figures, 0);
+    metrics_print(host, &figures);
+    const char *line = strbuf_string(&figures);
+    while (*line != '\0') {
+        size_t len = strcspn(line, "\n");
+        if (line[0] != '#')
+            log_status("%.*s", (int)len, line);
+        line += len + (line[len] != '\0');
+    }
+    strbuf_fini(&figures);
+    for (struct sessions *all = session_host_first(host); all != NULL; all = session_host_next(all))
+        for (struct session *s = sessions_first(all); s != NULL; s = sessions_next(s))
+            log_session(all, s, deadline_ns);
+}
