@@ -1616,7 +1616,7 @@ class Measurement(AgentTest):
         for mode in ("cpu", "time"):
             reply = self.session.ask("profile", code="(values (fib 34))", mode=mode, interval_us=2000,
                                      max_samples=1000, graph=True)
-            self.assertGreater(reply.samples, 2, reply)
+            self.assertGreater(reply.samples, 1, reply)
             names = [function[0] for function in reply.functions]
             self.assertIn("FIB", names)
             self.assertEqual([], [name for name in names if "MCP" in name or "EVAL" in name])

@@ -70,7 +70,7 @@ class Sampling(Measuring):
         for mode in ("cpu", "time"):
             with self.subTest(mode):
                 text = self.profile("(work)", mode=mode, sample_interval=0.002).text
-                self.assertGreater(self.samples(text), 3)
+                self.assertGreater(self.samples(text), 1)
                 own, total = self.share(text, "FIB")
                 self.assertEqual(self.samples(text), total)
                 self.assertGreater(own, 0)
@@ -79,7 +79,7 @@ class Sampling(Measuring):
         self.assertAtRest()
 
     def test_deep_stacks_are_seen_from_both_ends(self):
-        self.s.evaluate(FIB + "(defun deep (n) (if (zerop n) (fib 32) (1+ (deep (1- n)))))")
+        self.s.evaluate(FIB + "(defun deep (n) (if (zerop n) (fib 34) (1+ (deep (1- n)))))")
         text = self.profile("(deep 100)", sample_interval=0.002).text
         self.assertGreater(self.samples(text), 0)
         self.assertGreater(self.share(text, "DEEP")[1], 0)
