@@ -91,7 +91,8 @@ static struct saved_store *open_store(const struct toolboxes_options *options, c
 }
 
 /* Whoever is nobody in particular has the server to himself. */
-static struct sessions *open_sessions(const struct toolboxes_options *options, const char *owner, struct saved_store *store)
+static struct sessions *open_sessions(const struct toolboxes_options *options, const char *owner,
+                                      struct saved_store *store)
 {
     bool is_principal = owner[0] != '\0';
     return sessions_new(options->host, &(struct sessions_options){
@@ -131,7 +132,8 @@ static bool is_worth_saving(const struct owned *o, const struct session *s)
     return o->toolbox.is_persistent && !session_is_unrestored(s) && session_evaluations(s) > 0;
 }
 
-static void for_each_session(struct toolboxes *t, void (*function)(struct toolboxes *t, struct owned *o, struct session *s))
+static void for_each_session(struct toolboxes *t,
+                             void (*function)(struct toolboxes *t, struct owned *o, struct session *s))
 {
     struct list *node, *following;
     list_for_each(node, following, &t->all)
@@ -157,7 +159,8 @@ void toolboxes_announce(struct toolboxes *t)
 static void plan_save(struct toolboxes *t, struct owned *o, struct session *s)
 {
     if (o->toolbox.is_persistent && session_is_unrestored(s))
-        log_error("session %s is not saved: the save of that name could not be restored and stays as it is", session_name(s));
+        log_error("session %s is not saved: the save of that name could not be restored and stays as it is",
+                  session_name(s));
     if (!is_worth_saving(o, s))
         return;
     struct planned_save *p = xcalloc(1, sizeof *p);

@@ -1,6 +1,6 @@
 /*
- * The toolbox of each owner of sessions: of whoever speaks on standard input and output, and of each principal over HTTP. Each
- * has its own sessions, and its own directory for their saves.
+ * The toolbox of each owner of sessions: of whoever speaks on standard input and output, and of each
+ * principal over HTTP. Each has its own sessions, and its own directory for their saves.
  */
 #ifndef TOOLBOXES_H
 #define TOOLBOXES_H
@@ -16,7 +16,7 @@ struct zygotes;
 
 struct toolboxes_options {
     uv_loop_t *loop;
-    struct session_host *host;   /* borrowed, like the next ones; they outlive the toolboxes */
+    struct session_host *host; /* borrowed, like the next ones; they outlive the toolboxes */
     struct zygotes *zygotes;
     const char *state_directory; /* NULL: nothing can be saved */
     bool is_persistent;
@@ -31,11 +31,12 @@ void toolboxes_free(struct toolboxes *t);
 /* toolboxes_get(t, owner): made when it is first asked for; "" is nobody in particular. */
 struct toolbox *toolboxes_get(struct toolboxes *t, const char *owner);
 
-/* toolboxes_announce(t): say where saves are kept which ones will come, if they are persistent: another server on the same
- * directory then does not begin those sessions anew meanwhile. */
+/* toolboxes_announce(t): say where saves are kept which ones will come, if they are persistent: another
+ * server on the same directory then does not begin those sessions anew meanwhile. */
 void toolboxes_announce(struct toolboxes *t);
 
-/* toolboxes_save(t, done, arg): save every session in which something was evaluated, if they are persistent, a few at a time.
+/* toolboxes_save(t, done, arg): save every session in which something was evaluated, if they are persistent,
+ * a few at a time.
  * ${done} is called once, perhaps at once. */
 void toolboxes_save(struct toolboxes *t, void (*done)(void *arg), void *arg);
 

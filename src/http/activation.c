@@ -29,13 +29,16 @@ static bool is_listening_stream(int fd)
 int activation_take(unsigned n, struct err *err)
 {
     long count = number(getenv("LISTEN_FDS"));
-    if (number(getenv("LISTEN_PID")) != (long)getpid() || count < 0 || count > MOST_PASSED_ON || n >= (unsigned long)count) {
-        err_set(err, ERR_INVALID, "--http systemd: no socket was passed on to this process (LISTEN_PID and LISTEN_FDS)");
+    if (number(getenv("LISTEN_PID")) != (long)getpid() || count < 0 || count > MOST_PASSED_ON ||
+        n >= (unsigned long)count) {
+        err_set(err, ERR_INVALID,
+                "--http systemd: no socket was passed on to this process (LISTEN_PID and LISTEN_FDS)");
         return -1;
     }
     int fd = FIRST_PASSED_ON + (int)n, flags = fcntl(fd, F_GETFL);
     if (flags < 0 || !is_listening_stream(fd)) {
-        err_set(err, ERR_INVALID, "--http systemd: descriptor %d is no listening stream socket (ListenStream=, Accept=no)", fd);
+        err_set(err, ERR_INVALID,
+                "--http systemd: descriptor %d is no listening stream socket (ListenStream=, Accept=no)", fd);
         return -1;
     }
     fcntl(fd, F_SETFD, FD_CLOEXEC);

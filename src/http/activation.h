@@ -8,7 +8,8 @@
 
 /*
  * activation_take(n, err):
- * The ${n}th socket that was passed on, 0 for the first: a listening stream socket, not blocking, not inherited by children.
+ * The ${n}th socket that was passed on, 0 for the first: a listening stream socket, not blocking, not
+ * inherited by children.
  *
  * Returns     the descriptor, given; -1 with ${err} set
  * Errors      ERR_INVALID: none was passed on to this process, or it is not such a socket

@@ -22,13 +22,19 @@
 
 static bool refuse(struct exchange *e, unsigned status, const char *message)
 {
-    exchange_refuse(e, &(struct http_reply){.status = status, .code = JSONRPC_INVALID_REQUEST, .message = message});
+    exchange_refuse(
+        e, &(struct http_reply){.status = status, .code = JSONRPC_INVALID_REQUEST, .message = message});
     return false;
 }
 
-static bool refuse_with(struct exchange *e, unsigned status, const char *message, const char *header, const char *value)
+static bool refuse_with(struct exchange *e, unsigned status, const char *message, const char *header,
+                        const char *value)
 {
-    exchange_refuse(e, &(struct http_reply){.status = status, .code = JSONRPC_INVALID_REQUEST, .message = message, .header = header, .value = value});
+    exchange_refuse(e, &(struct http_reply){.status = status,
+                                            .code = JSONRPC_INVALID_REQUEST,
+                                            .message = message,
+                                            .header = header,
+                                            .value = value});
     return false;
 }
 
@@ -55,7 +61,8 @@ static bool check_framing(const struct check_rules *rules, struct exchange *e)
 
 static bool check_singular(const struct check_rules *rules, struct exchange *e)
 {
-    static const char *const once[] = {"Host", "Origin", "Authorization", "Content-Type", "Mcp-Session-Id", "Last-Event-ID"};
+    static const char *const once[] = {"Host",         "Origin",         "Authorization",
+                                       "Content-Type", "Mcp-Session-Id", "Last-Event-ID"};
     (void)rules;
     for (size_t i = 0; i < sizeof once / sizeof once[0]; i++)
         if (exchange_header_count(e, once[i]) > 1)
@@ -72,7 +79,8 @@ static bool check_host(const struct check_rules *rules, struct exchange *e)
     if (listener->is_unix)
         return true;
     if (value != NULL && host_split(value, &host, &port)) {
-        if (host_is_loopback(host) || (!listener->is_loopback && host_is_address(host)) || is_listed(rules->allowed_hosts, value))
+        if (host_is_loopback(host) || (!listener->is_loopback && host_is_address(host)) ||
+            is_listed(rules->allowed_hosts, value))
             return true;
         char name[256];
         if (host.len < sizeof name) {
@@ -111,9 +119,11 @@ static bool check_method(const struct check_rules *rules, struct exchange *e)
     e->is_modern = request_headers_are_modern(&headers);
     if (e->method == EXCHANGE_OPTIONS && e->cors_origin != NULL)
         return true;
-    if (e->method == EXCHANGE_POST || (!e->is_modern && (e->method == EXCHANGE_GET || e->method == EXCHANGE_DELETE)))
+    if (e->method == EXCHANGE_POST ||
+        (!e->is_modern && (e->method == EXCHANGE_GET || e->method == EXCHANGE_DELETE)))
         return true;
-    return refuse_with(e, 405, "this method is not served here", "Allow", e->is_modern ? "POST" : "POST, GET, DELETE");
+    return refuse_with(e, 405, "this method is not served here", "Allow",
+                       e->is_modern ? "POST" : "POST, GET, DELETE");
 }
 
 static bool check_authorization(const struct check_rules *rules, struct exchange *e)
@@ -124,15 +134,18 @@ static bool check_authorization(const struct check_rules *rules, struct exchange
     e->principal = principals_find(rules->principals, authorization);
     if (e->principal != NULL)
         return true;
-    return refuse_with(e, 401, authorization == NULL ? "a bearer token is needed" : "this bearer token is not known", "WWW-Authenticate",
-                       authorization == NULL ? "Bearer" : "Bearer error=\"invalid_token\"");
+    return refuse_with(
+        e, 401, authorization == NULL ? "a bearer token is needed" : "this bearer token is not known",
+        "WWW-Authenticate", authorization == NULL ? "Bearer" : "Bearer error=\"invalid_token\"");
 }
 
 static bool check_load(const struct check_rules *rules, struct exchange *e)
 {
     if (!rules->is_ending && daemon_connections(e->daemon) <= HTTP_MOST_CONNECTIONS)
         return true;
-    return refuse_with(e, 503, rules->is_ending ? "the server is ending" : "too many connections: try again later", "Retry-After", "5");
+    return refuse_with(e, 503,
+                       rules->is_ending ? "the server is ending" : "too many connections: try again later",
+                       "Retry-After", "5");
 }
 
 static bool check_content_type(const struct check_rules *rules, struct exchange *e)
@@ -172,8 +185,8 @@ static bool check_length(const struct check_rules *rules, struct exchange *e)
 static bool check_version(const struct check_rules *rules, struct exchange *e)
 {
     (void)rules;
-    /* In the revisions that have it once, whichever counted would be the wrong one for somebody. For 2026-07-28 the body is
-       asked first, so that the answer has its id. */
+    /* In the revisions that have it once, whichever counted would be the wrong one for somebody. For
+       2026-07-28 the body is asked first, so that the answer has its id. */
     if (!e->is_modern && exchange_header_count(e, "MCP-Protocol-Version") > 1)
         return refuse(e, 400, "MCP-Protocol-Version may come once");
     return true;
@@ -187,7 +200,8 @@ static bool check_session(const struct check_rules *rules, struct exchange *e)
         return true;
     if (id == NULL)
         return e->method == EXCHANGE_POST || refuse(e, 400, "Mcp-Session-Id is missing");
-    return http_session_find(e->principal, id) != NULL || refuse(e, 404, "there is no such session: initialize another");
+    return http_session_find(e->principal, id) != NULL ||
+           refuse(e, 404, "there is no such session: initialize another");
 }
 
 static const struct {

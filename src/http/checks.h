@@ -17,7 +17,8 @@ struct check_rules {
     bool is_ending;
 };
 
-/* checks_run(rules, e): all of them; one that fails has refused the exchange. Fills in who it is and what it takes. */
+/* checks_run(rules, e): all of them; one that fails has refused the exchange. Fills in who it is and what it
+ * takes. */
 void checks_run(const struct check_rules *rules, struct exchange *e);
 
 #endif

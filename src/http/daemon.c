@@ -26,11 +26,10 @@ struct daemon {
     bool is_running, must_run_again;
 };
 
-/* The library asks to be run again at once while a connection can neither go on nor be read from, as when a client fills the
- * buffer with what never ends. From so many times on it waits this long in between. */
+/* The library asks to be run again at once while a connection can neither go on nor be read from, as when a
+ * client fills the buffer with what never ends. From so many times on it waits this long in between. */
 #define MOST_IDLE_RUNS 32
 #define IDLE_RUN_MS 10
-
 
 void *daemon_arg(const struct daemon *d)
 {
@@ -59,15 +58,18 @@ unsigned daemon_connections(const struct daemon *d)
 
 struct link *daemon_link(const struct daemon *d, struct MHD_Connection *connection)
 {
-    const union MHD_ConnectionInfo *info = d->options.mhd->get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    const union MHD_ConnectionInfo *info =
+        d->options.mhd->get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
     return info->socket_context;
 }
 
-static void on_connection(void *arg, struct MHD_Connection *connection, void **context, enum MHD_ConnectionNotificationCode code)
+static void on_connection(void *arg, struct MHD_Connection *connection, void **context,
+                          enum MHD_ConnectionNotificationCode code)
 {
     struct daemon *d = arg;
     if (code == MHD_CONNECTION_NOTIFY_STARTED) {
-        const union MHD_ConnectionInfo *info = d->options.mhd->get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+        const union MHD_ConnectionInfo *info =
+            d->options.mhd->get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
         struct link *l = link_new(d->options.loop, info->connect_fd);
         link_expect(l, HTTP_HEADERS_MS);
         *context = l;
@@ -153,24 +155,21 @@ static size_t leave_as_it_is(void *arg, struct MHD_Connection *connection, char 
 static struct MHD_Daemon *start(struct daemon *d)
 {
     const struct daemon_options *o = &d->options;
-    unsigned flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG | (o->certificate != NULL ? MHD_USE_TLS : 0);
+    unsigned flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG |
+                     (o->certificate != NULL ? MHD_USE_TLS : 0);
     struct MHD_OptionItem tls[] = {
         {MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)(uintptr_t)o->certificate},
         {MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)(uintptr_t)o->key},
         {MHD_OPTION_END, 0, NULL},
     };
-    return o->mhd->start_daemon(flags, 0, NULL, NULL, o->handle, d,
-                                MHD_OPTION_EXTERNAL_LOGGER, on_library_says, NULL,
-                                MHD_OPTION_LISTEN_SOCKET, d->listener.descriptor,
-                                MHD_OPTION_NOTIFY_COMPLETED, o->on_completed, d,
-                                MHD_OPTION_NOTIFY_CONNECTION, on_connection, d,
-                                MHD_OPTION_CONNECTION_LIMIT, (unsigned)HTTP_MOST_CONNECTIONS + HTTP_SPARE_CONNECTIONS,
-                                MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HTTP_CONNECTION_BYTES,
-                                MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)HTTP_STILL_S,
-                                MHD_OPTION_STRICT_FOR_CLIENT, 1,
-                                MHD_OPTION_UNESCAPE_CALLBACK, leave_as_it_is, NULL,
-                                o->certificate != NULL ? MHD_OPTION_ARRAY : MHD_OPTION_END, tls,
-                                MHD_OPTION_END);
+    return o->mhd->start_daemon(
+        flags, 0, NULL, NULL, o->handle, d, MHD_OPTION_EXTERNAL_LOGGER, on_library_says, NULL,
+        MHD_OPTION_LISTEN_SOCKET, d->listener.descriptor, MHD_OPTION_NOTIFY_COMPLETED, o->on_completed, d,
+        MHD_OPTION_NOTIFY_CONNECTION, on_connection, d, MHD_OPTION_CONNECTION_LIMIT,
+        (unsigned)HTTP_MOST_CONNECTIONS + HTTP_SPARE_CONNECTIONS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        (size_t)HTTP_CONNECTION_BYTES, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)HTTP_STILL_S,
+        MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_UNESCAPE_CALLBACK, leave_as_it_is, NULL,
+        o->certificate != NULL ? MHD_OPTION_ARRAY : MHD_OPTION_END, tls, MHD_OPTION_END);
 }
 
 struct daemon *daemon_new(struct listener *listener, const struct daemon_options *options, struct err *err)
@@ -181,7 +180,8 @@ struct daemon *daemon_new(struct listener *listener, const struct daemon_options
     *listener = (struct listener){.descriptor = -1};
     d->library = start(d);
     if (d->library == NULL) {
-        err_set(err, ERR_START, "cannot serve HTTP on %s%s", d->listener.name, options->certificate != NULL ? ": wrong certificate or key?" : "");
+        err_set(err, ERR_START, "cannot serve HTTP on %s%s", d->listener.name,
+                options->certificate != NULL ? ": wrong certificate or key?" : "");
         listener_close(&d->listener);
         free(d);
         return NULL;

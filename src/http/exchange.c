@@ -1,8 +1,9 @@
 /*
  * Responsible for taking a request's body in, for waiting without a thread, and for getting the response out.
  *
- * While it waits the connection is suspended: the library does not look at it, so the link watches for the client's end.
- * Whatever happens then is said by resuming it: the library calls the handler again, which does what the state says.
+ * While it waits the connection is suspended: the library does not look at it, so the link watches for the
+ * client's end. Whatever happens then is said by resuming it: the library calls the handler again, which does
+ * what the state says.
  */
 #include "http/exchange.h"
 
@@ -141,7 +142,8 @@ void exchange_drop(struct exchange *e)
     resume(e);
 }
 
-static void add_header(const struct exchange *e, struct MHD_Response *response, const char *name, const char *value)
+static void add_header(const struct exchange *e, struct MHD_Response *response, const char *name,
+                       const char *value)
 {
     daemon_mhd(e->daemon)->add_response_header(response, name, value);
 }
@@ -173,7 +175,8 @@ static enum MHD_Result queue_answer(struct exchange *e)
 {
     size_t len;
     char *bytes = strbuf_steal(&e->answer, &len);
-    struct MHD_Response *response = daemon_mhd(e->daemon)->create_response_from_buffer(len, bytes, MHD_RESPMEM_MUST_FREE);
+    struct MHD_Response *response =
+        daemon_mhd(e->daemon)->create_response_from_buffer(len, bytes, MHD_RESPMEM_MUST_FREE);
     if (response == NULL)
         free(bytes);
     else if (len > 0)
@@ -202,8 +205,8 @@ static ssize_t read_stream(void *arg, uint64_t position, char *bytes, size_t len
 
 static enum MHD_Result queue_stream(struct exchange *e)
 {
-    struct MHD_Response *response =
-        daemon_mhd(e->daemon)->create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK_BYTES, read_stream, e, NULL);
+    struct MHD_Response *response = daemon_mhd(e->daemon)->create_response_from_callback(
+        MHD_SIZE_UNKNOWN, BLOCK_BYTES, read_stream, e, NULL);
     if (response != NULL) {
         add_header(e, response, "Content-Type", "text/event-stream");
         add_header(e, response, "Cache-Control", "no-cache");
@@ -237,12 +240,16 @@ static enum MHD_Result go_on(struct exchange *e)
     return MHD_NO;
 }
 
-static struct exchange *begin(struct daemon *d, struct MHD_Connection *connection, const char *url, const char *method)
+static struct exchange *begin(struct daemon *d, struct MHD_Connection *connection, const char *url,
+                              const char *method)
 {
     static const struct {
         const char *name;
         enum exchange_method method;
-    } methods[] = {{"POST", EXCHANGE_POST}, {"GET", EXCHANGE_GET}, {"DELETE", EXCHANGE_DELETE}, {"OPTIONS", EXCHANGE_OPTIONS}};
+    } methods[] = {{"POST", EXCHANGE_POST},
+                   {"GET", EXCHANGE_GET},
+                   {"DELETE", EXCHANGE_DELETE},
+                   {"OPTIONS", EXCHANGE_OPTIONS}};
     struct exchange *e = xcalloc(1, sizeof *e);
     e->daemon = d;
     e->connection = connection;
@@ -259,12 +266,13 @@ static struct exchange *begin(struct daemon *d, struct MHD_Connection *connectio
     return e;
 }
 
-/* A response that is queued before the body was read makes the library close the connection, and what then still comes from
- * the client may destroy the answer on its way. So a body of a common size is read first. */
+/* A response that is queued before the body was read makes the library close the connection, and what then
+ * still comes from the client may destroy the answer on its way. So a body of a common size is read first. */
 static enum MHD_Result refuse_headers(struct exchange *e)
 {
     const char *length = exchange_header(e, "Content-Length");
-    bool is_small = length == NULL || (strlen(length) <= 9 && strtoul(length, NULL, 10) <= HTTP_DRAINED_BYTES);
+    bool is_small =
+        length == NULL || (strlen(length) <= 9 && strtoul(length, NULL, 10) <= HTTP_DRAINED_BYTES);
     if (is_small && exchange_header(e, "Transfer-Encoding") == NULL && exchange_header(e, "Expect") == NULL)
         return MHD_YES;
     return queue_answer(e);
@@ -273,13 +281,13 @@ static enum MHD_Result refuse_headers(struct exchange *e)
 /* A body may take its time, and a second more for each so many bytes of it that have come. */
 static void expect_body(struct exchange *e)
 {
-    uint64_t ends_ms = e->began_ms + HTTP_BODY_MS + e->body.len * 1000 / HTTP_BODY_BYTES_A_SECOND, now_ms = uv_hrtime() / 1000000;
+    uint64_t ends_ms = e->began_ms + HTTP_BODY_MS + e->body.len * 1000 / HTTP_BODY_BYTES_A_SECOND,
+             now_ms = uv_hrtime() / 1000000;
     link_expect(e->link, ends_ms > now_ms ? ends_ms - now_ms : 1);
 }
 
 static enum MHD_Result take_headers(struct exchange *e)
 {
-    e->is_begun = true;
     e->began_ms = uv_hrtime() / 1000000;
     expect_body(e);
     events_of(e)->on_headers(events_of(e)->arg, e);
@@ -290,11 +298,17 @@ static enum MHD_Result take_body(struct exchange *e, const char *bytes, size_t *
 {
     size_t *total = events_of(e)->body_bytes;
     if (e->state == EXCHANGE_READING && *total + *len > HTTP_MOST_BODY_BYTES) {
-        exchange_refuse(e, &(struct http_reply){.status = 503, .code = JSONRPC_INTERNAL_ERROR, .header = "Retry-After", .value = "1",
-                                                .message = "Too many large requests at once: try again later"});
+        exchange_refuse(e,
+                        &(struct http_reply){.status = 503,
+                                             .code = JSONRPC_INTERNAL_ERROR,
+                                             .header = "Retry-After",
+                                             .value = "1",
+                                             .message = "Too many large requests at once: try again later"});
     } else if (e->state == EXCHANGE_READING && !strbuf_add(&e->body, bytes, *len)) {
-        exchange_refuse(e, &(struct http_reply){.status = 413, .code = JSONRPC_INVALID_REQUEST,
-                                                .message = "Invalid Request: a message may have at most 67108864 bytes"});
+        exchange_refuse(
+            e, &(struct http_reply){.status = 413,
+                                    .code = JSONRPC_INVALID_REQUEST,
+                                    .message = "Invalid Request: a message may have at most 67108864 bytes"});
     }
     if (e->state == EXCHANGE_READING) {
         e->accounted += *len;
@@ -309,8 +323,9 @@ static enum MHD_Result take_body(struct exchange *e, const char *bytes, size_t *
     return MHD_YES;
 }
 
-static enum MHD_Result handle(void *arg, struct MHD_Connection *connection, const char *url, const char *method, const char *version,
-                              const char *bytes, size_t *len, void **context)
+static enum MHD_Result handle(void *arg, struct MHD_Connection *connection, const char *url,
+                              const char *method, const char *version, const char *bytes, size_t *len,
+                              void **context)
 {
     (void)version;
     struct exchange *e = *context;
@@ -321,7 +336,8 @@ static enum MHD_Result handle(void *arg, struct MHD_Connection *connection, cons
     return *len > 0 ? take_body(e, bytes, len) : go_on(e);
 }
 
-static void on_completed(void *arg, struct MHD_Connection *connection, void **context, enum MHD_RequestTerminationCode code)
+static void on_completed(void *arg, struct MHD_Connection *connection, void **context,
+                         enum MHD_RequestTerminationCode code)
 {
     struct daemon *d = arg;
     struct exchange *e = *context;

@@ -1,6 +1,6 @@
 /*
- * One HTTP request and its response: the mechanics. What a request means is told by whoever serves it (see server.c), through
- * exchange_answer() or exchange_stream(), now or later.
+ * One HTTP request and its response: the mechanics. What a request means is told by whoever serves it (see
+ * server.c), through exchange_answer() or exchange_stream(), now or later.
  *
  * States      reading -> waiting -> answered or streaming -> gone; refused on the way
  */
@@ -35,8 +35,8 @@ enum exchange_method { EXCHANGE_POST, EXCHANGE_GET, EXCHANGE_DELETE, EXCHANGE_OP
 /* An answer that needs no more than this; made by the checks as well. */
 struct http_reply {
     unsigned status;
-    int code;                  /* of the JSON-RPC error in the body; 0: no body */
-    const char *message;       /* of it; borrowed, lives on */
+    int code;                   /* of the JSON-RPC error in the body; 0: no body */
+    const char *message;        /* of it; borrowed, lives on */
     const char *header, *value; /* one more header; NULL: none */
 };
 
@@ -47,13 +47,13 @@ struct exchange {
     struct link *link;
     enum exchange_state state;
     enum exchange_method method;
-    bool is_suspended, is_begun; /* is_begun: its headers were looked at */
+    bool is_suspended;
     bool takes_json, takes_events, is_modern;
     const char *path;
-    struct http_reply refusal; /* status 0: none so far */
-    struct principal *principal;  /* whose it is */
-    const char *cors_origin;      /* to be allowed to read the answer; NULL: none */
-    struct trimmed *trimmed; /* copies of headers' values */
+    struct http_reply refusal;   /* status 0: none so far */
+    struct principal *principal; /* whose it is */
+    const char *cors_origin;     /* to be allowed to read the answer; NULL: none */
+    struct trimmed *trimmed;     /* copies of headers' values */
     struct strbuf body;
     size_t drained, accounted;
     uint64_t began_ms;
@@ -71,21 +71,24 @@ struct exchange_events {
     void (*on_headers)(void *arg, struct exchange *e);
     /* the whole request is there and was not refused: answer or stream, now or later */
     void (*on_request)(void *arg, struct exchange *e);
-    /* the client is gone before the answer, or while it was streamed; for a POST that waits: it may be half of the connection only */
+    /* the client is gone before the answer, or while it was streamed; for a POST that waits: it may be half
+     * of the connection only */
     void (*on_gone)(void *arg, struct exchange *e);
     /* it is freed after this */
     void (*on_end)(void *arg, struct exchange *e);
-    struct list *exchanges;  /* where they are kept */
-    size_t *body_bytes;      /* that all bodies occupy */
+    struct list *exchanges;   /* where they are kept */
+    size_t *body_bytes;       /* that all bodies occupy */
     const char *cors_headers; /* for answers that a page may read */
     void *arg;
 };
 
-/* exchange_handle(), exchange_completed(): the library's callbacks; daemon_arg() is a struct exchange_events. */
+/* exchange_handle(), exchange_completed(): the library's callbacks; daemon_arg() is a struct exchange_events.
+ */
 MHD_AccessHandlerCallback exchange_handler(void);
 MHD_RequestCompletedCallback exchange_completer(void);
 
-/* exchange_header(e, name): without blanks around it; borrowed until the exchange ends; NULL if it did not come. exchange_header_count(e, name). */
+/* exchange_header(e, name): without blanks around it; borrowed until the exchange ends; NULL if it did not
+ * come. exchange_header_count(e, name). */
 const char *exchange_header(struct exchange *e, const char *name);
 size_t exchange_header_count(const struct exchange *e, const char *name);
 

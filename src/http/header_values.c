@@ -59,7 +59,8 @@ bool accept_admits(const char *value, const char *type)
         size_t len = strcspn(value, ","), name_len = strcspn(value, ",;");
         struct header_part range = trimmed(value, name_len);
         bool is_in = part_is(range, type) || part_is(range, "*/*") ||
-                     (range.len == main_len + 1 && range.at[main_len] == '*' && strncasecmp(range.at, type, main_len) == 0);
+                     (range.len == main_len + 1 && range.at[main_len] == '*' &&
+                      strncasecmp(range.at, type, main_len) == 0);
         if (is_in && !is_unwanted(value + name_len, len - name_len))
             return true;
         if (value[len] == '\0')

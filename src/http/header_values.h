@@ -1,5 +1,6 @@
 /*
- * The values of HTTP headers that we read: media types, Host, Origin, Authorization, Last-Event-ID. Pure; any bytes are fine.
+ * The values of HTTP headers that we read: media types, Host, Origin, Authorization, Last-Event-ID. Pure; any
+ * bytes are fine.
  */
 #ifndef HTTP_HEADER_VALUES_H
 #define HTTP_HEADER_VALUES_H
@@ -11,7 +12,8 @@
 /* media_type_is(value, type): the media type, its parameters aside, is ${type}; case does not count. */
 bool media_type_is(const char *value, const char *type);
 
-/* accept_admits(value, type): a list as in Accept has ${type} or a range that holds it, not with a weight of 0. */
+/* accept_admits(value, type): a list as in Accept has ${type} or a range that holds it, not with a weight of
+ * 0. */
 bool accept_admits(const char *value, const char *type);
 
 /* Part of a header's value. */
@@ -28,7 +30,8 @@ struct header_part {
  */
 bool host_split(const char *value, struct header_part *host, struct header_part *port);
 
-/* host_is_loopback(host): localhost, 127.0.0.0/8 or ::1. host_is_address(host): a literal address, no name. */
+/* host_is_loopback(host): localhost, 127.0.0.0/8 or ::1. host_is_address(host): a literal address, no name.
+ */
 bool host_is_loopback(struct header_part host);
 bool host_is_address(struct header_part host);
 

@@ -26,7 +26,8 @@ static bool make_secret(char *id)
     return true;
 }
 
-struct http_session *http_session_new(struct principal *principal, const char *node, const struct connection_options *options)
+struct http_session *http_session_new(struct principal *principal, const char *node,
+                                      const struct connection_options *options)
 {
     struct http_session *s = xcalloc(1, sizeof *s);
     char secret[HTTP_SESSION_ID_BYTES + 1];
@@ -34,7 +35,8 @@ struct http_session *http_session_new(struct principal *principal, const char *n
         free(s);
         return NULL;
     }
-    snprintf(s->id, sizeof s->id, "%.*s%s%s", HTTP_MOST_NODE_BYTES, node == NULL ? "" : node, node == NULL ? "" : "-", secret);
+    snprintf(s->id, sizeof s->id, "%.*s%s%s", HTTP_MOST_NODE_BYTES, node == NULL ? "" : node,
+             node == NULL ? "" : "-", secret);
     s->principal = principal;
     list_init(&s->node);
     list_init(&s->streams);
@@ -106,7 +108,8 @@ bool http_session_publish(struct http_session *s, uint64_t now_ms)
 
 struct http_session *http_session_find(const struct principal *principal, const char *id)
 {
-    for (const struct list *node = principal->sessions.next; node != &principal->sessions; node = node->next) {
+    for (const struct list *node = principal->sessions.next; node != &principal->sessions;
+         node = node->next) {
         struct http_session *s = list_entry(node, struct http_session, node);
         if (strcmp(s->id, id) == 0)
             return s;

@@ -1,6 +1,7 @@
 /*
- * A session by Mcp-Session-Id, as the revisions up to 2025-11-25 have it over HTTP: a handshake, the streams that its client
- * reads, what a client that lost its connection may ask for again, and a Lisp session of its own.
+ * A session by Mcp-Session-Id, as the revisions up to 2025-11-25 have it over HTTP: a handshake, the streams
+ * that its client reads, what a client that lost its connection may ask for again, and a Lisp session of its
+ * own.
  */
 #ifndef HTTP_HTTP_SESSION_H
 #define HTTP_HTTP_SESSION_H
@@ -25,7 +26,8 @@ struct http_session {
     struct list node; /* in its principal's; in no list before the handshake */
     struct principal *principal;
     struct connection *connection; /* owned */
-    char id[HTTP_MOST_NODE_BYTES + 1 + HTTP_SESSION_ID_BYTES + 1]; /* "NODE-" where the server has a name, and what cannot be guessed */
+    char id[HTTP_MOST_NODE_BYTES + 1 + HTTP_SESSION_ID_BYTES +
+            1];            /* "NODE-" where the server has a name, and what cannot be guessed */
     char lisp_session[24]; /* what its tools use unless told otherwise */
     struct event_log log;
     uint64_t last_stream;   /* the id that was given last; 0 is of what is sent unasked */
@@ -35,12 +37,15 @@ struct http_session {
     uint64_t used_ms;       /* when it was last */
 };
 
-/* http_session_new(principal, node, options): one that is not known by its id yet; ${node} is NULL or what its id begins with; options are copied but for its own part, which is
- * arg, the default session, and that it is initialized once. NULL when the system has no random numbers. */
-struct http_session *http_session_new(struct principal *principal, const char *node, const struct connection_options *options);
+/* http_session_new(principal, node, options): one that is not known by its id yet; ${node} is NULL or what
+ * its id begins with; options are copied but for its own part, which is arg, the default session, and that it
+ * is initialized once. NULL when the system has no random numbers. */
+struct http_session *http_session_new(struct principal *principal, const char *node,
+                                      const struct connection_options *options);
 
-/* http_session_publish(s, now_ms): the handshake is done, so it can be found. False when the principal has too many; one that was
- * idle for long makes room. http_session_expire(principal, now_ms): free those that were idle for very long. */
+/* http_session_publish(s, now_ms): the handshake is done, so it can be found. False when the principal has
+ * too many; one that was idle for long makes room. http_session_expire(principal, now_ms): free those that
+ * were idle for very long. */
 bool http_session_publish(struct http_session *s, uint64_t now_ms);
 void http_session_expire(struct principal *principal, uint64_t now_ms);
 
@@ -53,11 +58,12 @@ bool http_session_is_idle(const struct http_session *s);
 /* http_session_open_stream(s): a stream for a request. */
 struct stream *http_session_open_stream(struct http_session *s);
 
-/* http_session_stream(s, id, &is_over): the stream of that id; when it has ended, one to be given to a reader with what is left of
- * it, and to be ended by the caller. NULL: there never was one. */
+/* http_session_stream(s, id, &is_over): the stream of that id; when it has ended, one to be given to a reader
+ * with what is left of it, and to be ended by the caller. NULL: there never was one. */
 struct stream *http_session_stream(struct http_session *s, uint64_t id, bool *is_over);
 
-/* http_session_close_lisp(s): close the Lisp session that is its own. http_session_free(s): end its streams; its posts are over. */
+/* http_session_close_lisp(s): close the Lisp session that is its own. http_session_free(s): end its streams;
+ * its posts are over. */
 void http_session_close_lisp(struct http_session *s);
 void http_session_free(struct http_session *s);
 

@@ -4,7 +4,8 @@
 #ifndef HTTP_LIMITS_H
 #define HTTP_LIMITS_H
 
-/* Connections that are served; the next ones are told 503, and behind those nobody is accepted until one goes. */
+/* Connections that are served; the next ones are told 503, and behind those nobody is accepted until one
+ * goes. */
 #define HTTP_MOST_CONNECTIONS 1024
 #define HTTP_SPARE_CONNECTIONS 64
 
@@ -17,8 +18,8 @@
 /* A body behind a refusal is read this far, so that the client gets to read the answer. */
 #define HTTP_DRAINED_BYTES (256u << 10)
 
-/* How long a connection may wait for its next request's headers, and how long a body may take: so long, and a second for each
- * so many bytes. Nothing may stand still for longer than the last one. */
+/* How long a connection may wait for its next request's headers, and how long a body may take: so long, and a
+ * second for each so many bytes. Nothing may stand still for longer than the last one. */
 #define HTTP_HEADERS_MS 60000
 #define HTTP_BODY_MS 30000
 #define HTTP_BODY_BYTES_A_SECOND 65536
@@ -30,8 +31,8 @@
 /* Comments on a stream on which nothing happens. */
 #define HTTP_KEEP_ALIVE_MS 15000
 
-/* Sessions by Mcp-Session-Id: how many a principal has; when there are more, the one that was idle longest makes room if it was
- * for so long. All go after the second time. */
+/* Sessions by Mcp-Session-Id: how many a principal has; when there are more, the one that was idle longest
+ * makes room if it was for so long. All go after the second time. */
 #define HTTP_MOST_SESSIONS 256
 #define HTTP_SESSION_MAKES_ROOM_MS (10 * 60 * 1000)
 #define HTTP_SESSION_IDLE_MS (24 * 3600 * 1000)

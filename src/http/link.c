@@ -1,8 +1,8 @@
 /*
- * Responsible for what the library does not do: a deadline that a byte now and then does not put off, and noticing the end of a
- * client at all times. While a connection is suspended the library does not look. While it reads it looks once: when the end
- * comes together with the last bytes it takes these, and waits for an event that was there already. Such an end is made to come
- * again.
+ * Responsible for what the library does not do: a deadline that a byte now and then does not put off, and
+ * noticing the end of a client at all times. While a connection is suspended the library does not look. While
+ * it reads it looks once: when the end comes together with the last bytes it takes these, and waits for an
+ * event that was there already. Such an end is made to come again.
  */
 #include "http/link.h"
 
@@ -13,7 +13,8 @@
 #include "base/log.h"
 #include "base/memory.h"
 
-/* How often the end is made to come again, and after how long each time: the library takes a buffer of what came before it. */
+/* How often the end is made to come again, and after how long each time: the library takes a buffer of what
+ * came before it. */
 #define REMINDERS 100
 #define REMINDER_MS 5
 

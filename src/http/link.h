@@ -1,5 +1,6 @@
 /*
- * One connection of a client, seen from our side of the library: its deadlines, and whether the client is still there.
+ * One connection of a client, seen from our side of the library: its deadlines, and whether the client is
+ * still there.
  */
 #ifndef HTTP_LINK_H
 #define HTTP_LINK_H
@@ -9,15 +10,17 @@
 
 struct link;
 
-/* link_new(loop, descriptor): the descriptor stays the library's. link_free(l): before the descriptor is closed. */
+/* link_new(loop, descriptor): the descriptor stays the library's. link_free(l): before the descriptor is
+ * closed. */
 struct link *link_new(uv_loop_t *loop, int descriptor);
 void link_free(struct link *l);
 
-/* link_expect(l, ms): what is awaited from the client must have come in so long, or it is shut down; the library then finds its
- * end. 0: nothing is awaited. */
+/* link_expect(l, ms): what is awaited from the client must have come in so long, or it is shut down; the
+ * library then finds its end. 0: nothing is awaited. */
 void link_expect(struct link *l, uint64_t ms);
 
-/* link_watch(l, on_gone, arg): call once, from the loop, when the client has closed its side. link_unwatch(l): the twin. */
+/* link_watch(l, on_gone, arg): call once, from the loop, when the client has closed its side.
+ * link_unwatch(l): the twin. */
 void link_watch(struct link *l, void (*on_gone)(void *arg), void *arg);
 void link_unwatch(struct link *l);
 

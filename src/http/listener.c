@@ -27,7 +27,8 @@ static bool is_stale(const struct sockaddr_un *address)
     int probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (probe < 0)
         return false;
-    bool is_refused = connect(probe, (const struct sockaddr *)address, sizeof *address) != 0 && errno == ECONNREFUSED;
+    bool is_refused =
+        connect(probe, (const struct sockaddr *)address, sizeof *address) != 0 && errno == ECONNREFUSED;
     close(probe);
     return is_refused;
 }
@@ -36,12 +37,14 @@ static bool open_unix(struct listener *l, const char *path, struct err *err)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     if (path[0] == '\0' || strlen(path) >= sizeof address.sun_path)
-        return err_set(err, ERR_INVALID, "unix:PATH wants a path of 1 to %zu bytes", sizeof address.sun_path - 1);
+        return err_set(err, ERR_INVALID, "unix:PATH wants a path of 1 to %zu bytes",
+                       sizeof address.sun_path - 1);
     memcpy(address.sun_path, path, strlen(path) + 1);
     if (is_stale(&address))
         unlink(path);
     l->descriptor = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    /* The mode of the socket before it is bound becomes the mode of the file: there is no moment at which others could open it. */
+    /* The mode of the socket before it is bound becomes the mode of the file: there is no moment at which
+     * others could open it. */
     struct stat status;
     if (l->descriptor < 0 || fchmod(l->descriptor, 0600) != 0 ||
         bind(l->descriptor, (struct sockaddr *)&address, sizeof address) != 0 || chmod(path, 0600) != 0 ||
@@ -58,7 +61,8 @@ static bool is_loopback_address(const struct sockaddr *address)
 {
     if (address->sa_family == AF_INET)
         return (ntohl(((const struct sockaddr_in *)(const void *)address)->sin_addr.s_addr) >> 24) == 127;
-    return address->sa_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)(const void *)address)->sin6_addr);
+    return address->sa_family == AF_INET6 &&
+           IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)(const void *)address)->sin6_addr);
 }
 
 static bool bind_to(struct listener *l, const struct addrinfo *found)
@@ -78,7 +82,8 @@ static void set_name(struct listener *l)
     socklen_t len = sizeof address;
     char host[INET6_ADDRSTRLEN + 20], port[8];
     if (getsockname(l->descriptor, (struct sockaddr *)&address, &len) != 0 ||
-        getnameinfo((struct sockaddr *)&address, len, host, sizeof host, port, sizeof port, NI_NUMERICHOST | NI_NUMERICSERV) != 0)
+        getnameinfo((struct sockaddr *)&address, len, host, sizeof host, port, sizeof port,
+                    NI_NUMERICHOST | NI_NUMERICSERV) != 0)
         return;
     l->is_loopback = is_loopback_address((struct sockaddr *)&address);
     snprintf(l->name, sizeof l->name, address.ss_family == AF_INET6 ? "[%s]:%s" : "%s:%s", host, port);
@@ -95,7 +100,8 @@ static bool open_internet(struct listener *l, const char *address, struct err *e
     } else if (memchr(address, ':', len) != NULL) {
         return err_set(err, ERR_INVALID, "an IPv6 address stands in brackets: [::1]:8080");
     }
-    if (len >= sizeof host || port[0] == '\0' || strlen(port) > 5 || strspn(port, "0123456789") != strlen(port) || atoi(port) > 65535)
+    if (len >= sizeof host || port[0] == '\0' || strlen(port) > 5 ||
+        strspn(port, "0123456789") != strlen(port) || atoi(port) > 65535)
         return err_set(err, ERR_INVALID, "--http wants ADDRESS:PORT, PORT or unix:PATH, not '%s'", address);
     if (len > 0)
         snprintf(host, sizeof host, "%.*s", (int)len, address);
@@ -116,7 +122,8 @@ static bool open_internet(struct listener *l, const char *address, struct err *e
 /* "systemd" or "systemd:N". The file of a socket passed on is not ours to remove. */
 static bool open_passed_on(struct listener *l, const char *number, struct err *err)
 {
-    if (*number != '\0' && (strlen(number) > 3 || number[1] < '1' || strspn(number + 1, "0123456789") != strlen(number + 1)))
+    if (*number != '\0' &&
+        (strlen(number) > 3 || number[1] < '1' || strspn(number + 1, "0123456789") != strlen(number + 1)))
         return err_set(err, ERR_INVALID, "--http systemd:N wants a number from 1 on, not '%s'", number + 1);
     l->descriptor = activation_take(*number == '\0' ? 0 : (unsigned)atoi(number + 1) - 1, err);
     if (l->descriptor < 0)
@@ -125,7 +132,8 @@ static bool open_passed_on(struct listener *l, const char *number, struct err *e
     socklen_t len = sizeof address;
     if (getsockname(l->descriptor, (struct sockaddr *)&address, &len) == 0 && address.ss_family == AF_UNIX) {
         l->is_unix = l->is_loopback = true;
-        snprintf(l->name, sizeof l->name, "unix:%.107s", ((const struct sockaddr_un *)(const void *)&address)->sun_path);
+        snprintf(l->name, sizeof l->name, "unix:%.107s",
+                 ((const struct sockaddr_un *)(const void *)&address)->sun_path);
     } else {
         set_name(l);
     }

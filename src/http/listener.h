@@ -9,25 +9,27 @@
 #include "base/errors.h"
 
 struct listener {
-    int descriptor;     /* -1: none */
-    bool is_unix;       /* only who may open the file can connect */
-    bool is_loopback;   /* only this machine can connect */
-    char name[160];     /* for people: "127.0.0.1:8080", "unix:/run/lisp.sock" */
-    char unix_path[108]; /* removed at the end; "" for none */
+    int descriptor;           /* -1: none */
+    bool is_unix;             /* only who may open the file can connect */
+    bool is_loopback;         /* only this machine can connect */
+    char name[160];           /* for people: "127.0.0.1:8080", "unix:/run/lisp.sock" */
+    char unix_path[108];      /* removed at the end; "" for none */
     unsigned long long inode; /* of it, so that nobody else's is removed */
 };
 
 /*
  * listener_open(l, address, err):
- * Bind and listen. The file of a socket is its owner's alone (mode 0600); one that nobody listens on any more is replaced.
+ * Bind and listen. The file of a socket is its owner's alone (mode 0600); one that nobody listens on any more
+ * is replaced.
  *
- * address     "ADDRESS:PORT", "[ADDRESS]:PORT", "PORT" (on 127.0.0.1), "unix:PATH", or "systemd" or "systemd:N" for the first or
- *             Nth socket that was passed on to us; port 0 lets the system choose
- * Errors      ERR_INVALID, ERR_START
+ * address     "ADDRESS:PORT", "[ADDRESS]:PORT", "PORT" (on 127.0.0.1), "unix:PATH", or "systemd" or
+ * "systemd:N" for the first or Nth socket that was passed on to us; port 0 lets the system choose Errors
+ * ERR_INVALID, ERR_START
  */
 bool listener_open(struct listener *l, const char *address, struct err *err);
 
-/* listener_close(l): harmless when nothing is open. listener_released(l): the descriptor was closed by somebody else. */
+/* listener_close(l): harmless when nothing is open. listener_released(l): the descriptor was closed by
+ * somebody else. */
 void listener_close(struct listener *l);
 void listener_released(struct listener *l);
 

@@ -13,16 +13,17 @@ bool mhd_load(struct mhd *mhd, struct err *err)
     *mhd = (struct mhd){0};
     mhd->library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
     if (mhd->library == NULL)
-        return err_set(err, ERR_START, "HTTP needs %s (on Debian the package libmicrohttpd12): %s", LIBRARY, dlerror());
-    /* POSIX lets a pointer to data carry a function; ISO C has no cast for it. */
-#define FIND(member, name)                                                                                             \
-    do {                                                                                                               \
-        void *symbol = dlsym(mhd->library, #name);                                                                     \
-        if (symbol == NULL) {                                                                                          \
-            mhd_unload(mhd);                                                                                           \
-            return err_set(err, ERR_START, "%s is too old: it has no %s", LIBRARY, #name);                             \
-        }                                                                                                              \
-        memcpy(&mhd->member, &symbol, sizeof symbol);                                                                  \
+        return err_set(err, ERR_START, "HTTP needs %s (on Debian the package libmicrohttpd12): %s", LIBRARY,
+                       dlerror());
+        /* POSIX lets a pointer to data carry a function; ISO C has no cast for it. */
+#define FIND(member, name)                                                                                   \
+    do {                                                                                                     \
+        void *symbol = dlsym(mhd->library, #name);                                                           \
+        if (symbol == NULL) {                                                                                \
+            mhd_unload(mhd);                                                                                 \
+            return err_set(err, ERR_START, "%s is too old: it has no %s", LIBRARY, #name);                   \
+        }                                                                                                    \
+        memcpy(&mhd->member, &symbol, sizeof symbol);                                                        \
     } while (0);
     MHD_FUNCTIONS(FIND)
 #undef FIND

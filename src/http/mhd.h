@@ -1,6 +1,6 @@
 /*
- * GNU libmicrohttpd, loaded when it is needed: a server on standard input and output neither waits for it and the TLS
- * library behind it to be linked, nor needs them to be installed.
+ * GNU libmicrohttpd, loaded when it is needed: a server on standard input and output neither waits for it and
+ * the TLS library behind it to be linked, nor needs them to be installed.
  */
 #ifndef HTTP_MHD_H
 #define HTTP_MHD_H
@@ -10,24 +10,20 @@
 #include "base/errors.h"
 
 /* The functions that we call, each a row: the member here and the name in the library. */
-#define MHD_FUNCTIONS(row)                                                                                             \
-    row(start_daemon, MHD_start_daemon)                                                                                \
-    row(stop_daemon, MHD_stop_daemon)                                                                                  \
-    row(quiesce_daemon, MHD_quiesce_daemon)                                                                            \
-    row(run, MHD_run)                                                                                                  \
-    row(get_timeout, MHD_get_timeout)                                                                                  \
-    row(get_daemon_info, MHD_get_daemon_info)                                                                          \
-    row(get_connection_info, MHD_get_connection_info)                                                                  \
-    row(suspend_connection, MHD_suspend_connection)                                                                    \
-    row(resume_connection, MHD_resume_connection)                                                                      \
-    row(lookup_connection_value, MHD_lookup_connection_value)                                                          \
-    row(get_connection_values, MHD_get_connection_values)                                                              \
-    row(create_response_from_buffer, MHD_create_response_from_buffer)                                                  \
-    row(create_response_from_callback, MHD_create_response_from_callback)                                              \
-    row(add_response_header, MHD_add_response_header)                                                                  \
-    row(queue_response, MHD_queue_response)                                                                            \
-    row(destroy_response, MHD_destroy_response)                                                                        \
-    row(is_feature_supported, MHD_is_feature_supported)
+#define MHD_FUNCTIONS(row)                                                                                   \
+    row(start_daemon, MHD_start_daemon) row(stop_daemon, MHD_stop_daemon)                                    \
+        row(quiesce_daemon, MHD_quiesce_daemon) row(run, MHD_run) row(get_timeout, MHD_get_timeout)          \
+            row(get_daemon_info, MHD_get_daemon_info) row(get_connection_info, MHD_get_connection_info)      \
+                row(suspend_connection, MHD_suspend_connection)                                              \
+                    row(resume_connection, MHD_resume_connection)                                            \
+                        row(lookup_connection_value, MHD_lookup_connection_value)                            \
+                            row(get_connection_values, MHD_get_connection_values)                            \
+                                row(create_response_from_buffer, MHD_create_response_from_buffer)            \
+                                    row(create_response_from_callback, MHD_create_response_from_callback)    \
+                                        row(add_response_header, MHD_add_response_header)                    \
+                                            row(queue_response, MHD_queue_response)                          \
+                                                row(destroy_response, MHD_destroy_response)                  \
+                                                    row(is_feature_supported, MHD_is_feature_supported)
 
 struct mhd {
     void *library;
@@ -36,7 +32,8 @@ struct mhd {
 #undef MHD_MEMBER
 };
 
-/* mhd_load(mhd, err): find the library; false with ${err} set, which says what to install. mhd_unload(mhd): the twin. */
+/* mhd_load(mhd, err): find the library; false with ${err} set, which says what to install. mhd_unload(mhd):
+ * the twin. */
 bool mhd_load(struct mhd *mhd, struct err *err);
 void mhd_unload(struct mhd *mhd);
 

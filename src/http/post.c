@@ -44,7 +44,8 @@ static void post_free(struct post *p)
     free(p);
 }
 
-/* Source      MCP 2026-07-28 and 2025-11-25, transports; where they are silent, what the official servers do */
+/* Source      MCP 2026-07-28 and 2025-11-25, transports; where they are silent, what the official servers do
+ */
 static unsigned status_of(const struct post *p)
 {
     if (p->kind == TRANSPORT_RESULT)
@@ -115,8 +116,11 @@ static bool publish(struct post *p)
     if (!p->is_newcomer || connection_revision(p->connection) == NULL || e == NULL)
         return true;
     if (!http_session_publish(p->session, uv_hrtime() / 1000000)) {
-        exchange_refuse(e, &(struct http_reply){.status = MHD_HTTP_SERVICE_UNAVAILABLE, .code = JSONRPC_INTERNAL_ERROR,
-                                                .message = "Too many sessions: DELETE some", .header = "Retry-After", .value = "60"});
+        exchange_refuse(e, &(struct http_reply){.status = MHD_HTTP_SERVICE_UNAVAILABLE,
+                                                .code = JSONRPC_INTERNAL_ERROR,
+                                                .message = "Too many sessions: DELETE some",
+                                                .header = "Retry-After",
+                                                .value = "60"});
         return false;
     }
     memcpy(e->session_id, p->session->id, sizeof p->session->id);
@@ -161,7 +165,8 @@ void post_deliver(struct exchange *e, struct connection *connection, struct http
         .version = exchange_header(e, "MCP-Protocol-Version"),
         .method = exchange_header(e, "Mcp-Method"),
         .name = exchange_header(e, "Mcp-Name"),
-        .is_ambiguous = exchange_header_count(e, "MCP-Protocol-Version") > 1 || exchange_header_count(e, "Mcp-Method") > 1 ||
+        .is_ambiguous = exchange_header_count(e, "MCP-Protocol-Version") > 1 ||
+                        exchange_header_count(e, "Mcp-Method") > 1 ||
                         exchange_header_count(e, "Mcp-Name") > 1,
     };
     p->connection = connection;
@@ -207,7 +212,9 @@ void post_end_all(struct http_session *session, unsigned status, const char *mes
         struct post *p = list_entry(node, struct post, node);
         connection_abandon(p->connection, &p->origin);
         if (p->exchange != NULL)
-            exchange_refuse(p->exchange, &(struct http_reply){.status = status, .code = JSONRPC_INVALID_REQUEST, .message = message});
+            exchange_refuse(
+                p->exchange,
+                &(struct http_reply){.status = status, .code = JSONRPC_INVALID_REQUEST, .message = message});
         if (p->stream != NULL)
             stream_end(p->stream);
         post_free(p);

@@ -1,9 +1,9 @@
 /*
- * One message that came by POST, and the way back to whoever sent it: as JSON, as 202, or as a stream when something precedes
- * the answer.
+ * One message that came by POST, and the way back to whoever sent it: as JSON, as 202, or as a stream when
+ * something precedes the answer.
  *
- * A post is freed when it is over. Of a request of 2026-07-28 the client's end is the end too. Of an older one it is not: what is
- * still to come goes into the stream, for a client that comes back for it.
+ * A post is freed when it is over. Of a request of 2026-07-28 the client's end is the end too. Of an older
+ * one it is not: what is still to come goes into the stream, for a client that comes back for it.
  */
 #ifndef HTTP_POST_H
 #define HTTP_POST_H
@@ -18,8 +18,8 @@ struct http_session;
  * post_deliver(e, connection, session):
  * Hand the body of ${e} to ${connection}; the exchange is answered now or later.
  *
- * session     whose connection it is; NULL: requests of 2026-07-28. One that is not published yet is published when the message
- *             shook hands; otherwise the caller frees it afterwards.
+ * session     whose connection it is; NULL: requests of 2026-07-28. One that is not published yet is
+ * published when the message shook hands; otherwise the caller frees it afterwards.
  */
 void post_deliver(struct exchange *e, struct connection *connection, struct http_session *session);
 

@@ -1,6 +1,6 @@
 /*
- * Responsible for what a request means: which connection a POST belongs to, the stream behind a GET, the end of a session; and
- * for the beginning and the end of it all.
+ * Responsible for what a request means: which connection a POST belongs to, the stream behind a GET, the end
+ * of a session; and for the beginning and the end of it all.
  */
 #include "http/server.h"
 
@@ -73,13 +73,15 @@ static struct connection *stateless(struct http_server *s, struct principal *pri
 
 static void refuse(struct exchange *e, unsigned status, const char *message)
 {
-    exchange_refuse(e, &(struct http_reply){.status = status, .code = JSONRPC_INVALID_REQUEST, .message = message});
+    exchange_refuse(
+        e, &(struct http_reply){.status = status, .code = JSONRPC_INVALID_REQUEST, .message = message});
 }
 
 static struct http_session *session_of(struct exchange *e)
 {
     const char *id = exchange_header(e, "Mcp-Session-Id");
-    struct http_session *session = id == NULL || e->is_modern || e->principal == NULL ? NULL : http_session_find(e->principal, id);
+    struct http_session *session =
+        id == NULL || e->is_modern || e->principal == NULL ? NULL : http_session_find(e->principal, id);
     if (session != NULL)
         session->used_ms = uv_hrtime() / 1000000;
     return session;
@@ -222,7 +224,8 @@ static bool read_pem(const char *path, char **text, struct err *err)
     bool is_read = !ferror(file) && !contents.is_overflown && contents.len > 0;
     fclose(file);
     if (!is_read)
-        err_set(err, ERR_INVALID, "%s cannot be read, or is empty, or has more than %u bytes", path, LARGEST_PEM);
+        err_set(err, ERR_INVALID, "%s cannot be read, or is empty, or has more than %u bytes", path,
+                LARGEST_PEM);
     else
         *text = strbuf_steal(&contents, &n);
     strbuf_fini(&contents);
@@ -237,7 +240,8 @@ static bool listen_on(struct http_server *s, const char *address, struct err *er
     if (!listener_open(&listener, address, err))
         return false;
     if (!listener.is_loopback && s->options.token_file == NULL) {
-        err_set(err, ERR_INVALID, "others could reach %s, and evaluate what they like: it needs --token-file", listener.name);
+        err_set(err, ERR_INVALID, "others could reach %s, and evaluate what they like: it needs --token-file",
+                listener.name);
         listener_close(&listener);
         return false;
     }
@@ -271,7 +275,8 @@ static bool start(struct http_server *s, struct err *err)
         return err_set(err, ERR_INVALID, "--tls-cert and --tls-key go together");
     if (o->tls_certificate_file != NULL && s->mhd.is_feature_supported(MHD_FEATURE_TLS) != MHD_YES)
         return err_set(err, ERR_START, "this libmicrohttpd was built without TLS");
-    if (o->tls_certificate_file != NULL && (!read_pem(o->tls_certificate_file, &s->certificate, err) || !read_pem(o->tls_key_file, &s->key, err)))
+    if (o->tls_certificate_file != NULL && (!read_pem(o->tls_certificate_file, &s->certificate, err) ||
+                                            !read_pem(o->tls_key_file, &s->key, err)))
         return false;
     if (!principals_init(&s->principals, o->token_file, err))
         return false;
@@ -318,7 +323,8 @@ static void free_all(struct http_server *s)
 
 struct http_server *http_server_new(const struct http_server_options *options, struct err *err)
 {
-    static const char cors_headers[] = "Authorization, Content-Type, Accept, Mcp-Session-Id, Last-Event-ID, MCP-Protocol-Version, Mcp-Method, Mcp-Name";
+    static const char cors_headers[] = "Authorization, Content-Type, Accept, Mcp-Session-Id, Last-Event-ID, "
+                                       "MCP-Protocol-Version, Mcp-Method, Mcp-Name";
     struct http_server *s = xcalloc(1, sizeof *s);
     s->options = *options;
     list_init(&s->exchanges);
@@ -378,8 +384,7 @@ static void finish(struct http_server *s)
     s->is_ended = true;
     uv_timer_stop(&s->closing);
     /* The library cannot be stopped while a connection is suspended. */
-    list_for_each(node, following, &s->exchanges)
-        exchange_drop(list_entry(node, struct exchange, node));
+    list_for_each(node, following, &s->exchanges) exchange_drop(list_entry(node, struct exchange, node));
     for (size_t i = 0; i < s->daemon_count; i++)
         daemon_run(s->daemons[i]);
     free_all(s);
@@ -442,7 +447,6 @@ void http_server_close(struct http_server *s, void (*done)(void *arg), void *arg
             http_session_free(session);
         }
     }
-    list_for_each(node, following, &s->exchanges)
-        end_exchange(list_entry(node, struct exchange, node));
+    list_for_each(node, following, &s->exchanges) end_exchange(list_entry(node, struct exchange, node));
     uv_timer_start(&s->closing, on_closing, 0, 0);
 }

@@ -1,6 +1,6 @@
 /*
- * A stream of server-sent events: messages in, bytes of text/event-stream out. It lives apart from the HTTP response that
- * carries it, so that a client that lost its connection can go on reading where it was.
+ * A stream of server-sent events: messages in, bytes of text/event-stream out. It lives apart from the HTTP
+ * response that carries it, so that a client that lost its connection can go on reading where it was.
  *
  * A stream that has ended is freed with its reader, or at once when it has none.
  */
@@ -20,7 +20,8 @@ struct event_log;
 /* Whoever carries a stream to a client. */
 struct stream_reader {
     void (*on_readable)(void *arg); /* there is something to take, or it has ended */
-    void (*on_overrun)(void *arg);  /* the client does not read: let it go; the stream has forgotten the reader */
+    void (*on_overrun)(
+        void *arg); /* the client does not read: let it go; the stream has forgotten the reader */
     void *arg;
 };
 
@@ -40,21 +41,24 @@ struct stream *stream_new(struct event_log *log, uint64_t id);
 /* stream_prime(s): an event without data, by whose id a client can come back before there was any other. */
 void stream_prime(struct stream *s);
 
-/* stream_send(s, bytes, len): one message without newlines in it. stream_keep_alive(s): a comment, if nothing else waits. */
+/* stream_send(s, bytes, len): one message without newlines in it. stream_keep_alive(s): a comment, if nothing
+ * else waits. */
 void stream_send(struct stream *s, const char *bytes, size_t len);
 void stream_keep_alive(struct stream *s);
 
 /* stream_end(s): nothing more will come. The owner forgets the stream. */
 void stream_end(struct stream *s);
 
-/* stream_attach(s, reader), stream_detach(s): ${reader} is borrowed. A stream that had one lets go of it by on_overrun(). */
+/* stream_attach(s, reader), stream_detach(s): ${reader} is borrowed. A stream that had one lets go of it by
+ * on_overrun(). */
 void stream_attach(struct stream *s, const struct stream_reader *reader);
 void stream_detach(struct stream *s);
 
 /* stream_replay(s, after): for the reader, what the log has of it behind that event. */
 void stream_replay(struct stream *s, uint64_t after);
 
-/* stream_take(s, bytes, len): move at most ${len} bytes to ${bytes}; 0: nothing at the moment; -1: it has ended. */
+/* stream_take(s, bytes, len): move at most ${len} bytes to ${bytes}; 0: nothing at the moment; -1: it has
+ * ended. */
 ssize_t stream_take(struct stream *s, char *bytes, size_t len);
 
 #endif

@@ -16,7 +16,8 @@
 #define LARGEST_FILE (1u << 20)
 
 static const char name_characters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
-static const char token_characters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~+/=";
+static const char token_characters[] =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~+/=";
 
 static size_t span(const char *at, size_t len, const char *characters)
 {
@@ -35,9 +36,14 @@ static bool parse_line(struct tokens *t, const char *line, size_t len, size_t nu
         name_len = (size_t)(colon - line);
     }
     if (name_len == 0 || name_len > 64 || span(name, name_len, name_characters) != name_len || name[0] == '.')
-        return err_set(err, ERR_INVALID, "line %zu: a name has 1 to 64 characters from A-Z a-z 0-9 . _ and -, the first of them no dot", number);
-    if (secret_len < TOKEN_LEAST_BYTES || secret_len >= TOKEN_MOST_BYTES || span(secret, secret_len, token_characters) != secret_len)
-        return err_set(err, ERR_INVALID, "line %zu: a token has %d to %d characters from A-Z a-z 0-9 - . _ ~ + / =", number,
+        return err_set(
+            err, ERR_INVALID,
+            "line %zu: a name has 1 to 64 characters from A-Z a-z 0-9 . _ and -, the first of them no dot",
+            number);
+    if (secret_len < TOKEN_LEAST_BYTES || secret_len >= TOKEN_MOST_BYTES ||
+        span(secret, secret_len, token_characters) != secret_len)
+        return err_set(err, ERR_INVALID,
+                       "line %zu: a token has %d to %d characters from A-Z a-z 0-9 - . _ ~ + / =", number,
                        TOKEN_LEAST_BYTES, TOKEN_MOST_BYTES - 1);
     if (t->count == TOKENS_MOST)
         return err_set(err, ERR_INVALID, "line %zu: at most %d tokens", number, TOKENS_MOST);

@@ -1,6 +1,7 @@
 /*
- * The file of bearer tokens: who may come in. Lines "NAME:TOKEN" or "TOKEN", which is the principal "default"; empty lines and
- * lines that begin with # are skipped. A name may have several tokens, so that one can replace another.
+ * The file of bearer tokens: who may come in. Lines "NAME:TOKEN" or "TOKEN", which is the principal
+ * "default"; empty lines and lines that begin with # are skipped. A name may have several tokens, so that one
+ * can replace another.
  */
 #ifndef HTTP_TOKENS_H
 #define HTTP_TOKENS_H
@@ -37,8 +38,8 @@ bool tokens_read(struct tokens *t, const char *path, struct err *err);
 void tokens_fini(struct tokens *t);
 
 /*
- * tokens_find(t, given): the token that is exactly ${given}; NULL if there is none. Takes as long for a wrong one as for a right
- * one, and for one that is almost right.
+ * tokens_find(t, given): the token that is exactly ${given}; NULL if there is none. Takes as long for a wrong
+ * one as for a right one, and for one that is almost right.
  */
 const struct token *tokens_find(const struct tokens *t, const char *given);
 

@@ -257,6 +257,28 @@ class Legacy(mcp_http.TestCase):
         for accept in (None, "application/json", "text/*;q=0"):
             self.assertStatus(406, self.h.request("GET", headers=session.headers(Accept=accept)))
 
+    def test_a_principal_has_so_many_sessions_and_no_more(self):
+        server = self.start_http()
+        ids = []
+        with server.wire() as wire:
+            for _ in range(256):
+                ids.append(self.assertStatus(200, wire.request(body=initialize())).headers["mcp-session-id"])
+            response = self.assertStatus(503, wire.request(body=initialize()))
+            self.assertNotIn("mcp-session-id", response.headers)
+            self.assertIn("retry-after", response.headers)
+            self.assertEqual(256, len(set(ids)))
+            self.assertStatus(200, wire.request("DELETE", headers={"Mcp-Session-Id": ids[0]}))
+            self.assertStatus(200, wire.request(body=initialize()))
+            self.assertStatus(200, wire.request(headers={"Mcp-Session-Id": ids[255]}, body=legacy("ping")))
+            self.assertStatus(404, wire.request(headers={"Mcp-Session-Id": ids[0]}, body=legacy("ping")))
+
+    def test_messages_that_shake_no_hands_leave_no_session(self):
+        with self.h.wire() as wire:
+            for message in (legacy("ping"), legacy("initialize", {"protocolVersion": 7}), notification("notifications/initialized"), {"x": 1}):
+                response = wire.request(body=message)
+                self.assertIn(response.status, (200, 202, 400))
+                self.assertNotIn("mcp-session-id", response.headers)
+
     def test_cancelled_ends_the_post_of_the_request(self):
         session = Session(self.h)
         with self.h.wire() as wire:
@@ -302,6 +324,14 @@ class Places(mcp_http.TestCase):
         stale.bind(path)
         stale.close()
         self.assertServes(self.start_http(http=("unix:" + path,)))
+
+    def test_the_loopback_of_ipv6(self):
+        try:
+            socket.create_server(("::1", 0), family=socket.AF_INET6).close()
+        except OSError as error:
+            self.skipTest("no IPv6 here: %s" % error)
+        server = self.start_http(http=("[::1]:0",))
+        self.assertStatus(200, server.ask("tools/list", headers={"Host": "[::1]:%d" % server.addresses[0][1]}))
 
     def test_several_places_and_stdio_at_once(self):
         path = os.path.join(self.folder(), "s")

@@ -3,6 +3,9 @@
  * handshake; a line that begins with + or - makes or closes the session of that name. What must hold: no
  * message brings it down, each gets at most one answer, and every answer and notification is JSON. Seeds are
  * in seeds/connection.
+ *
+ * With one bit of the first byte the messages come as over HTTP: each with an origin, and a line that begins
+ * with ! abandons those under way. Each origin is over once, and nothing is sent to one that is.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -22,10 +25,48 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const char *const revisions[] = {NULL, "2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"};
 
+#define ORIGINS 16
+
 struct answers {
     size_t count;
     struct json_text text;
+    struct transport_origin origins[ORIGINS];
+    bool is_under_way[ORIGINS];
 };
+
+static void on_over(void *arg, struct transport_origin *origin)
+{
+    struct answers *answers = arg;
+    size_t n = (size_t)(origin - answers->origins);
+
+    CHECK(n < ORIGINS && answers->is_under_way[n]);
+    answers->is_under_way[n] = false;
+}
+
+/* One that is not in use; NULL when all are. */
+static struct transport_origin *new_origin(struct answers *answers, const struct transport_headers *headers)
+{
+    size_t n = 0;
+
+    while (n < ORIGINS && answers->is_under_way[n])
+        n++;
+    if (n == ORIGINS)
+        return NULL;
+    answers->is_under_way[n] = true;
+    answers->origins[n].headers = headers;
+    return &answers->origins[n];
+}
+
+static void abandon_all(struct connection *c, struct answers *answers)
+{
+    size_t n;
+
+    for (n = 0; n < ORIGINS; n++) {
+        if (answers->is_under_way[n])
+            connection_abandon(c, &answers->origins[n]);
+        answers->is_under_way[n] = false;
+    }
+}
 
 static void on_send(void *arg, const struct transport_message *message)
 {
@@ -37,6 +78,7 @@ static void on_send(void *arg, const struct transport_message *message)
 
     CHECK(copy);
     CHECK(!memchr(bytes, '\n', len));
+    CHECK(!message->origin || answers->is_under_way[message->origin - answers->origins]);
     memcpy(copy, bytes, len);
     /* An id may hold what only the scanner makes readable. */
     CHECK(json_text_scan(&answers->text, copy, len, NULL));
@@ -47,7 +89,8 @@ static void on_send(void *arg, const struct transport_message *message)
     free(copy);
 }
 
-static void hand_over(struct connection *c, struct answers *answers, const char *bytes, size_t len)
+static void hand_over(struct connection *c, struct answers *answers, struct transport_origin *origin,
+                      const char *bytes, size_t len)
 {
     /* A copy of just that size, so that reading behind it is seen. */
     char *copy = malloc(len ? len : 1);
@@ -55,7 +98,7 @@ static void hand_over(struct connection *c, struct answers *answers, const char 
     CHECK(copy);
     memcpy(copy, bytes, len);
     answers->count = 0;
-    connection_message(c, NULL, copy, len);
+    connection_message(c, origin, copy, len);
     CHECK(answers->count <= 1);
     free(copy);
 }
@@ -79,12 +122,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static const struct limits limits;
     struct session_host *host;
     struct toolbox toolbox = {0};
+    static const struct transport_headers headers = {
+        .version = "2026-07-28", .method = "tools/call", .name = "wait"};
     static struct answers answers;
     struct connection_options options = {.listing = "full",
                                          .default_session = "default",
                                          .toolbox = &toolbox,
                                          .shows_log = true,
                                          .send = on_send,
+                                         .on_over = on_over,
                                          .arg = &answers};
     struct connection *c;
     const char *at = (const char *)data + 1, *end = (const char *)data + size, *newline, *revision;
@@ -96,6 +142,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     host = session_host_new(&(struct session_host_options){.loop = uv_default_loop(), .limits = &limits});
     toolbox.sessions = sessions_new(host, &(struct sessions_options){0});
     options.wants_structured = data[0] & 8;
+    options.is_stateless = data[0] & 64;
+    options.initializes_once = (data[0] & 96) == 32;
+    memset(answers.is_under_way, 0, sizeof answers.is_under_way);
     c = connection_new(&options);
     revision = revisions[(data[0] & 7) % 5];
     if (revision) {
@@ -103,14 +152,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                  "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"%"
                  "s\"}}",
                  revision);
-        hand_over(c, &answers, hello, strlen(hello));
+        hand_over(c, &answers, NULL, hello, strlen(hello));
     }
     while (at < end) {
         newline = memchr(at, '\n', (size_t)(end - at));
         if (*at == '+' || *at == '-')
             come_or_go(toolbox.sessions, at, (size_t)((newline ? newline : end) - at));
+        else if (*at == '!')
+            abandon_all(c, &answers);
         else
-            hand_over(c, &answers, at, (size_t)((newline ? newline : end) - at));
+            hand_over(c, &answers, data[0] & 32 ? new_origin(&answers, &headers) : NULL, at,
+                      (size_t)((newline ? newline : end) - at));
         at = newline ? newline + 1 : end;
         if (fake_call_count > 3)
             fake_finish(1, "x", false);

@@ -32,8 +32,23 @@ static void media_types(void **state)
 
 static void accept_lists(void **state)
 {
-    static const char *const yes[] = {"text/event-stream", "*/*", "text/*", "application/json, TEXT/event-stream;q=0.1", "a,b,,text/*;q=1", "text/event-stream;q=0.05"};
-    static const char *const no[] = {"", ",", "text", "text/event-streams", "text/event-stream;q=0", "*/*;q=0.000", "application/*", "text/*/x", ";;;", "text /*", "*/json"};
+    static const char *const yes[] = {"text/event-stream",
+                                      "*/*",
+                                      "text/*",
+                                      "application/json, TEXT/event-stream;q=0.1",
+                                      "a,b,,text/*;q=1",
+                                      "text/event-stream;q=0.05"};
+    static const char *const no[] = {"",
+                                     ",",
+                                     "text",
+                                     "text/event-streams",
+                                     "text/event-stream;q=0",
+                                     "*/*;q=0.000",
+                                     "application/*",
+                                     "text/*/x",
+                                     ";;;",
+                                     "text /*",
+                                     "*/json"};
 
     (void)state;
     for (size_t i = 0; i < sizeof yes / sizeof *yes; i++)
@@ -46,7 +61,9 @@ static void accept_lists(void **state)
 
 static void hosts_are_taken_apart(void **state)
 {
-    static const char *const no[] = {"", " ", ":", ":80", "a b", "a:b", "a:80:80", "a:123456", "[::1", "[]", "[::1]x", "[x]", "::1", "a/b", "user@host", "a\x01", "localhost.:80\t:1"};
+    static const char *const no[] = {
+        "",   " ",      ":",   ":80", "a b", "a:b",       "a:80:80", "a:123456",         "[::1",
+        "[]", "[::1]x", "[x]", "::1", "a/b", "user@host", "a\x01",   "localhost.:80\t:1"};
     struct header_part host, port;
 
     (void)state;
@@ -69,8 +86,19 @@ static bool is_loopback(const char *value)
 
 static void hosts_of_this_machine(void **state)
 {
-    static const char *const yes[] = {"localhost", "LocalHost:1", "127.0.0.1", "127.1.2.3:80", "[::1]", "[0:0:0:0:0:0:0:1]:9"};
-    static const char *const no[] = {"localhost.evil.example", "localhost.", "127.0.0.1.evil.example", "127.1", "0x7f.1", "0.0.0.0", "10.0.0.1", "[::2]", "[::]", "2130706433", "evil"};
+    static const char *const yes[] = {"localhost",    "LocalHost:1", "127.0.0.1",
+                                      "127.1.2.3:80", "[::1]",       "[0:0:0:0:0:0:0:1]:9"};
+    static const char *const no[] = {"localhost.evil.example",
+                                     "localhost.",
+                                     "127.0.0.1.evil.example",
+                                     "127.1",
+                                     "0x7f.1",
+                                     "0.0.0.0",
+                                     "10.0.0.1",
+                                     "[::2]",
+                                     "[::]",
+                                     "2130706433",
+                                     "evil"};
 
     (void)state;
     for (size_t i = 0; i < sizeof yes / sizeof *yes; i++)
@@ -84,7 +112,17 @@ static void hosts_of_this_machine(void **state)
 static void origins_of_this_machine(void **state)
 {
     static const char *const yes[] = {"http://localhost", "https://127.0.0.1:8443", "HTTP://[::1]:3000"};
-    static const char *const no[] = {"null", "", "localhost", "http://", "http:// localhost", "ftp://localhost", "http://localhost@evil.example", "http://localhost.evil.example", "http://localhost/x", "file://", "http://evil.example:80"};
+    static const char *const no[] = {"null",
+                                     "",
+                                     "localhost",
+                                     "http://",
+                                     "http:// localhost",
+                                     "ftp://localhost",
+                                     "http://localhost@evil.example",
+                                     "http://localhost.evil.example",
+                                     "http://localhost/x",
+                                     "file://",
+                                     "http://evil.example:80"};
 
     (void)state;
     for (size_t i = 0; i < sizeof yes / sizeof *yes; i++)
@@ -109,7 +147,19 @@ static void bearer_tokens(void **state)
 
 static void event_ids(void **state)
 {
-    static const char *const no[] = {"", "-", "1", "1-", "-1", "1-2-3", "1-2 ", " 1-2", "+1-2", "1--2", "a-1", "1-a", "1234567890123456789-1"};
+    static const char *const no[] = {"",
+                                     "-",
+                                     "1",
+                                     "1-",
+                                     "-1",
+                                     "1-2-3",
+                                     "1-2 ",
+                                     " 1-2",
+                                     "+1-2",
+                                     "1--2",
+                                     "a-1",
+                                     "1-a",
+                                     "1234567890123456789-1"};
     uint64_t stream, sequence;
 
     (void)state;
@@ -146,8 +196,18 @@ static void token_files_are_taken_apart(void **state)
 
 static void token_files_that_are_wrong(void **state)
 {
-    static const char *const no[] = {"", "# nothing\n", "short", ":" SECRET_A, "a b:" SECRET_A, ".x:" SECRET_A, "../x:" SECRET_A, "x:" SECRET_A " y",
-                                     "x:" SECRET_A ":y", "a:" SECRET_A "\nb:" SECRET_A, " " SECRET_A, "x:0123456789abcde\x01"};
+    static const char *const no[] = {"",
+                                     "# nothing\n",
+                                     "short",
+                                     ":" SECRET_A,
+                                     "a b:" SECRET_A,
+                                     ".x:" SECRET_A,
+                                     "../x:" SECRET_A,
+                                     "x:" SECRET_A " y",
+                                     "x:" SECRET_A ":y",
+                                     "a:" SECRET_A "\nb:" SECRET_A,
+                                     " " SECRET_A,
+                                     "x:0123456789abcde\x01"};
     char large[400];
     struct tokens t;
     struct err err;

@@ -41,9 +41,13 @@ static void base64_is_read_strictly(void **state)
     assert_true(says("=?base64?YWI=?=", "ab"));
     assert_true(says("=?base64?YWJj?=", "abc"));
     assert_true(says("=?base64?YWJjZA==?=", "abcd"));
-    assert_true(says("=?base64?" "?=", ""));
+    assert_true(says("=?base64?"
+                     "?=",
+                     ""));
     assert_true(says("=?base64?w6TDtvCfmIA=?=", "\xc3\xa4\xc3\xb6\xf0\x9f\x98\x80"));
-    assert_true(says("=?base64?Pz8/Pj4+?=", "?" "?" "?>>>"));
+    assert_true(says("=?base64?Pz8/Pj4+?=", "?"
+                                            "?"
+                                            "?>>>"));
     assert_true(request_header_says("=?base64?YQBi?=", "a\0b", 3));
     assert_false(says("=?base64?YQ=?=", "a"));
     assert_false(says("=?base64?YQ?=", "a"));
@@ -52,7 +56,9 @@ static void base64_is_read_strictly(void **state)
     assert_false(says("=?base64?YQ== ?=", "a"));
     assert_false(says("=?base64?Y===?=", "a"));
     assert_false(says("=?base64?====?=", ""));
-    assert_false(says("=?base64?Pz8_Pj4-?=", "?" "?" "?>>>"));
+    assert_false(says("=?base64?Pz8_Pj4-?=", "?"
+                                             "?"
+                                             "?>>>"));
     assert_false(says("=?base64?YQ==YQ==?=", "aa"));
     assert_false(says("=?base64?YWJj?=", "abcd"));
     assert_false(says("=?base64?YWJjZA==?=", "abc"));
@@ -68,12 +74,13 @@ static void a_header_that_names_no_old_revision_is_modern(void **state)
     assert_true(request_headers_are_modern(&(struct transport_headers){.version = "x"}));
 }
 
-static const char *refuse_request(const struct transport_headers *headers, const char *method, const char *params)
+static const char *refuse_request(const struct transport_headers *headers, const char *method,
+                                  const char *params)
 {
     json_t *object = json_loads(params, 0, NULL);
     assert_non_null(object);
-    const char *reason = request_headers_refuse_request(headers, (struct jsonrpc_slice){method, strlen(method)},
-                                                        method_find(method, strlen(method)), object);
+    const char *reason = request_headers_refuse_request(
+        headers, (struct jsonrpc_slice){method, strlen(method)}, method_find(method, strlen(method)), object);
     json_decref(object);
     return reason;
 }
@@ -98,11 +105,13 @@ static void method_and_name_must_be_those_of_the_body(void **state)
     assert_null(refuse_request(&headers, "no/such", "{}"));
 }
 
-static const char *refuse_version(const struct transport_headers *headers, const char *method, const char *meta)
+static const char *refuse_version(const struct transport_headers *headers, const char *method,
+                                  const char *meta)
 {
     json_t *object = json_loads(meta, 0, NULL);
     assert_non_null(object);
-    const char *reason = request_headers_refuse_version(headers, object, (struct jsonrpc_slice){method, strlen(method)});
+    const char *reason =
+        request_headers_refuse_version(headers, object, (struct jsonrpc_slice){method, strlen(method)});
     json_decref(object);
     return reason;
 }

@@ -1,0 +1,70 @@
+/*
+ * What we read ourselves of a request over HTTP: header values, the token file, Mcp-Name. What must hold: no
+ * value brings it down, what is found lies within the value, and a token that was accepted is found again.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "http/header_values.h"
+#include "http/tokens.h"
+#include "mcp/request_headers.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check_values(const char *value)
+{
+    const char *end = value + strlen(value);
+    struct header_part host, port;
+    uint64_t stream, sequence;
+    const char *token = bearer_token(value);
+
+    CHECK(!token || (token >= value && token <= end));
+    if (host_split(value, &host, &port)) {
+        CHECK(host.len > 0 && host.at >= value && host.at + host.len <= end);
+        CHECK(port.len <= 5 && port.at >= value && port.at + port.len <= end);
+        CHECK(!host_is_loopback(host) || host_is_address(host) || part_is(host, "localhost"));
+    }
+    origin_is_loopback(value);
+    media_type_is(value, "application/json");
+    accept_admits(value, "text/event-stream");
+    if (event_id_parse(value, &stream, &sequence))
+        CHECK(strlen(value) <= 37);
+    request_header_says(value, value, strlen(value));
+}
+
+static void check_tokens(const char *text, size_t len)
+{
+    struct tokens tokens;
+    struct err err;
+    size_t i;
+
+    if (!tokens_parse(&tokens, text, len, &err)) {
+        CHECK(!tokens.items);
+        return;
+    }
+    for (i = 0; i < tokens.count; i++) {
+        CHECK(strlen(tokens.items[i].secret) >= TOKEN_LEAST_BYTES);
+        CHECK(strcmp(tokens_find(&tokens, tokens.items[i].secret)->name, tokens.items[i].name) == 0);
+    }
+    tokens_fini(&tokens);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    char *value = malloc(size + 1);
+    const char *split;
+
+    CHECK(value);
+    memcpy(value, data, size);
+    value[size] = '\0';
+    check_values(value);
+    /* A header, and behind a NUL what the body says. */
+    split = memchr(value, '\0', size);
+    if (split)
+        request_header_says(value, split + 1, size - (size_t)(split + 1 - value));
+    check_tokens(value, size);
+    free(value);
+    return 0;
+}

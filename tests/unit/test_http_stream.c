@@ -1,0 +1,166 @@
+/*
+ * Streams of server-sent events: their text, readers that come, go and do not read, and what is kept for
+ * them.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/strbuf.h"
+#include "http/event_log.h"
+#include "http/limits.h"
+#include "http/stream.h"
+
+struct client {
+    struct stream_reader reader;
+    size_t readable_count, overrun_count;
+};
+
+static void on_readable(void *arg)
+{
+    ((struct client *)arg)->readable_count++;
+}
+
+static void on_overrun(void *arg)
+{
+    ((struct client *)arg)->overrun_count++;
+}
+
+static void client_init(struct client *c)
+{
+    *c = (struct client){
+        .reader = {.on_readable = on_readable, .on_overrun = on_overrun, .arg = c},
+    };
+}
+
+/* What can be taken now, in pieces of ${piece} bytes, "<end>" behind it when it has ended. */
+static void take(struct stream *s, size_t piece, const char *expected)
+{
+    struct strbuf out;
+    char bytes[4096];
+    ssize_t n;
+
+    strbuf_init(&out, 0);
+    while ((n = stream_take(s, bytes, piece)) > 0)
+        strbuf_add(&out, bytes, (size_t)n);
+    if (n < 0)
+        strbuf_adds(&out, "<end>");
+    assert_string_equal(strbuf_string(&out), expected);
+    strbuf_fini(&out);
+}
+
+static void events_without_a_log_have_no_ids(void **state)
+{
+    struct stream *s = stream_new(NULL, 7);
+    struct client c;
+
+    (void)state;
+    client_init(&c);
+    stream_attach(s, &c.reader);
+    stream_prime(s);
+    stream_send(s, "{}", 2);
+    assert_int_equal(c.readable_count, 1);
+    take(s, 5, "event: message\ndata: {}\n\n");
+    take(s, 5, "");
+    stream_keep_alive(s);
+    take(s, 4096, ": keep-alive\n\n");
+    stream_send(s, "[]", 2);
+    stream_keep_alive(s);
+    take(s, 4096, "event: message\ndata: []\n\n");
+    stream_end(s);
+    take(s, 5, "<end>");
+    stream_detach(s);
+}
+
+static void events_of_a_log_have_ids_and_can_be_had_again(void **state)
+{
+    struct event_log log;
+    struct stream *s;
+    struct client first, second;
+
+    (void)state;
+    event_log_init(&log, 10, 1000);
+    client_init(&first);
+    client_init(&second);
+    s = stream_new(&log, 3);
+    stream_attach(s, &first.reader);
+    stream_prime(s);
+    stream_send(s, "1", 1);
+    take(s, 4096, "id: 3-0\ndata: \n\nevent: message\nid: 3-1\ndata: 1\n\n");
+    stream_detach(s);
+    stream_send(s, "2", 1);
+    stream_send(s, "3", 1);
+    assert_int_equal(first.readable_count, 2);
+    stream_attach(s, &second.reader);
+    stream_replay(s, 1);
+    take(s, 4096, "event: message\nid: 3-2\ndata: 2\n\nevent: message\nid: 3-3\ndata: 3\n\n");
+    stream_replay(s, 3);
+    take(s, 4096, "");
+    stream_end(s);
+    take(s, 4096, "<end>");
+    stream_detach(s);
+    event_log_fini(&log);
+}
+
+static void the_newest_reader_counts(void **state)
+{
+    struct stream *s = stream_new(NULL, 0);
+    struct client first, second;
+
+    (void)state;
+    client_init(&first);
+    client_init(&second);
+    stream_attach(s, &first.reader);
+    stream_send(s, "1", 1);
+    stream_attach(s, &second.reader);
+    assert_int_equal(first.overrun_count, 1);
+    take(s, 4096, "");
+    stream_send(s, "2", 1);
+    assert_int_equal(first.readable_count, 1);
+    assert_int_equal(second.readable_count, 1);
+    take(s, 4096, "event: message\ndata: 2\n\n");
+    stream_detach(s);
+    stream_end(s);
+}
+
+static void who_does_not_read_is_let_go(void **state)
+{
+    static char large[1 << 20];
+    struct event_log log;
+    struct stream *s;
+    struct client c;
+    size_t i;
+
+    (void)state;
+    event_log_init(&log, 10, 1000);
+    memset(large, 'x', sizeof large);
+    client_init(&c);
+    s = stream_new(&log, 1);
+    stream_attach(s, &c.reader);
+    for (i = 0; i < 100 && c.overrun_count == 0; i++)
+        stream_send(s, large, sizeof large);
+    assert_int_equal(c.overrun_count, 1);
+    assert_true(i >= HTTP_MOST_PENDING_BYTES / sizeof large &&
+                i <= HTTP_MOST_PENDING_BYTES / sizeof large + 3);
+    assert_int_equal(s->pending.len, 0);
+    assert_null(s->reader);
+    assert_int_equal(log.count, 1);
+    stream_end(s);
+    event_log_fini(&log);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(events_without_a_log_have_no_ids),
+        cmocka_unit_test(events_of_a_log_have_ids_and_can_be_had_again),
+        cmocka_unit_test(the_newest_reader_counts),
+        cmocka_unit_test(who_does_not_read_is_let_go),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
