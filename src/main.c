@@ -15,6 +15,7 @@
 #include "base/check.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "http/monitor.h"
 #include "http/server.h"
 #include "lisp/core.h"
 #include "lisp/zygotes.h"
@@ -23,6 +24,7 @@
 #include "options.h"
 #include "proc/child.h"
 #include "proc/guardian.h"
+#include "session/metrics.h"
 #include "session/session_host.h"
 #include "toolboxes.h"
 
@@ -36,6 +38,7 @@ struct server {
     struct connection *connection;     /* NULL: standard input and output are nobody's */
     struct transport_stdio *transport; /* the same */
     struct http_server *http;          /* NULL: no HTTP */
+    struct monitor *monitor;           /* NULL: no figures over HTTP */
     uv_signal_t signals[4];
     bool is_input_over;
     bool is_ending;
@@ -74,6 +77,7 @@ static void finish(struct server *server)
     if (server->is_ending)
         return;
     server->is_ending = true;
+    monitor_ending(server->monitor);
     toolboxes_announce(server->toolboxes);
     if (server->connection != NULL)
         connection_end(server->connection);
@@ -192,6 +196,11 @@ static bool begin_http(struct server *server, const struct options *options, str
     return server->http != NULL;
 }
 
+static void print_metrics(void *arg, struct strbuf *out)
+{
+    metrics_print(((struct server *)arg)->host, out);
+}
+
 static bool begin(struct server *server, const struct options *options, const struct zygote_options *zygote_options, struct err *err)
 {
     server->zygotes = zygotes_new(server->loop, server->children, zygote_options);
@@ -213,6 +222,11 @@ static bool begin(struct server *server, const struct options *options, const st
         .most_sessions = options->principal_sessions,
         .most_processes = options->principal_processes,
     });
+    if (options->metrics_address != NULL) {
+        server->monitor = monitor_new(&(struct monitor_options){.loop = server->loop, .address = options->metrics_address, .print = print_metrics, .arg = server}, err);
+        if (server->monitor == NULL)
+            return false;
+    }
     bool has_http = options->http_addresses[0] != NULL;
     if (has_http && !begin_http(server, options, err))
         return false;
@@ -237,6 +251,7 @@ static void end(struct server *server)
         transport_stdio_close(server->transport, on_transport_closed, server->loop);
         uv_run(server->loop, UV_RUN_DEFAULT);
     }
+    monitor_free(server->monitor);
     connection_free(server->connection);
     toolboxes_free(server->toolboxes);
     session_host_free(server->host);

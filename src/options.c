@@ -17,7 +17,7 @@
 #include "base/memory.h"
 #include "tools/registry.h"
 
-enum option_key { KEY_STDIO = 1, KEY_HTTP, KEY_TOKEN_FILE, KEY_ALLOW_HOST, KEY_ALLOW_ORIGIN, KEY_CORS_ORIGIN, KEY_TLS_CERT, KEY_TLS_KEY, KEY_NODE, KEY_LISP, KEY_USERINIT, KEY_NO_USERINIT, KEY_LOAD, KEY_PRELOAD, KEY_DIRECTORY, KEY_TOOLS, KEY_STRUCTURED, KEY_LOG_LEVEL, KEY_STATE_DIR, KEY_PERSIST, KEY_CHECKPOINTS, KEY_IDLE_TIMEOUT, KEY_MAX_SESSIONS, KEY_MAX_PROCESSES, KEY_PRINCIPAL_SESSIONS, KEY_PRINCIPAL_PROCESSES, KEY_BUILD_CORE, KEY_HELP, KEY_VERSION, KEY_LIMITS = 1000 };
+enum option_key { KEY_STDIO = 1, KEY_HTTP, KEY_TOKEN_FILE, KEY_ALLOW_HOST, KEY_ALLOW_ORIGIN, KEY_CORS_ORIGIN, KEY_TLS_CERT, KEY_TLS_KEY, KEY_NODE, KEY_LISP, KEY_USERINIT, KEY_NO_USERINIT, KEY_LOAD, KEY_PRELOAD, KEY_DIRECTORY, KEY_TOOLS, KEY_STRUCTURED, KEY_LOG_LEVEL, KEY_STATE_DIR, KEY_PERSIST, KEY_CHECKPOINTS, KEY_METRICS, KEY_IDLE_TIMEOUT, KEY_MAX_SESSIONS, KEY_MAX_PROCESSES, KEY_PRINCIPAL_SESSIONS, KEY_PRINCIPAL_PROCESSES, KEY_BUILD_CORE, KEY_HELP, KEY_VERSION, KEY_LIMITS = 1000 };
 
 static const struct {
     enum option_key key;
@@ -44,6 +44,7 @@ static const struct {
     {KEY_STATE_DIR, "state-dir", "DIR", "Where sessions are saved; default: ~/.local/state/cl-mcp-server"},
     {KEY_PERSIST, "persist", NULL, "Save every session at the end; bring saved sessions back when first used"},
     {KEY_CHECKPOINTS, "checkpoints", "on|off", "Keep the state after each evaluation, to return to; default: on"},
+    {KEY_METRICS, "metrics", "WHERE", "Serve figures (/metrics, /healthz) over HTTP at ADDRESS:PORT or unix:PATH"},
     {KEY_IDLE_TIMEOUT, "idle-timeout", "SECONDS", "Save a session to disk and end its processes when it was not used for so long"},
     {KEY_MAX_SESSIONS, "max-sessions", "N", "At most so many sessions; default: 20000"},
     {KEY_MAX_PROCESSES, "max-processes", "N", "At most so many Lisp processes, kept states included; default: no bound of ours"},
@@ -208,6 +209,9 @@ static bool take(struct options *o, int key, const char *argument, bool *is_init
             return false;
         }
         o->limits.value[LIMIT_CHECKPOINTS] = strcmp(argument, "on") == 0 ? limit_definition(LIMIT_CHECKPOINTS)->initial : 0;
+        return true;
+    case KEY_METRICS:
+        o->metrics_address = argument;
         return true;
     case KEY_IDLE_TIMEOUT:
         return set_count(&o->idle_timeout_s, "idle-timeout", argument);

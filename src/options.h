@@ -34,6 +34,7 @@ struct options {
     bool is_persistent;
     size_t most_sessions, most_processes;             /* of the server; 0: not said */
     size_t principal_sessions, principal_processes;   /* of each principal; 0: no bound of its own */
+    const char *metrics_address; /* NULL: none */
     size_t idle_timeout_s; /* 0: sessions never sleep */
     struct limits limits;
 };

@@ -1,9 +1,11 @@
 """Many sessions over one stdio: mixed evaluations, errors, cancels and deaths; nothing lost, nothing mixed up, nothing left. And what the
 server tells about itself."""
 
+import http.client
 import os
 import re
 import signal
+import socket
 
 import mcp
 
@@ -36,6 +38,12 @@ class Scale(mcp.TestCase):
             self.assertIn(f"=> {i}", call.reply().text)
 
         counts = [0] * SESSIONS
+        set_back = set()  # on a busy machine a checkpoint may be missing, and then the reply says that a death went back further
+
+        def note(i, text):
+            if "[Session]" in text and "from the state before th" not in text:
+                set_back.add(i)
+
         for round in range(3):
             expected = []
             for i in random.sample(range(SESSIONS), SESSIONS):
@@ -48,16 +56,22 @@ class Scale(mcp.TestCase):
                     "die": ("(progn (incf *count*) (sb-ext:exit :code 3 :abort t))", r"exited with code 3"),
                 }[kind]
                 counts[i] += kind == "count"
-                expected.append((kind, pattern, s.start_call("evaluate-lisp", session=names[i], code=code)))
-            for kind, pattern, call in expected:
+                expected.append((i, kind, pattern, s.start_call("evaluate-lisp", session=names[i], code=code)))
+            for i, kind, pattern, call in expected:
                 if kind == "wait":
                     s.notify("notifications/cancelled", {"requestId": call.id})
-            for kind, pattern, call in expected:
-                if kind != "wait":
-                    self.assertRegex(call.reply(wait=120).text, pattern)
+            for i, kind, pattern, call in expected:
+                if kind == "wait":
+                    continue
+                text = call.reply(wait=120).text
+                note(i, text)
+                self.assertRegex(text, pattern if i not in set_back or kind != "count" else rf"=> \({i} \d+\)")
         calls = [s.start_call("evaluate-lisp", session=name, code="(list *me* *count*)") for name in names]
         for i, call in enumerate(calls):
-            self.assertIn(f"=> ({i} {counts[i]})", call.reply(wait=120).text)
+            text = call.reply(wait=120).text
+            note(i, text)
+            self.assertRegex(text, rf"=> \({i} {counts[i] if i not in set_back else chr(92) + 'd+'}\)")
+        self.assertLess(len(set_back), SESSIONS / 2)
         self.assertEqual(f"{SESSIONS + 1}", self.status(s, r"status: cl_mcp_sessions (\d+)\n"))
 
         for call in [s.start_call("close-session", session=name) for name in names]:
@@ -87,6 +101,49 @@ class Scale(mcp.TestCase):
         text = s.stderr()
         self.assertIn('status: cl_mcp_evaluations_total{outcome="ok"} 2\n', text)
         self.assertIn('status: cl_mcp_evaluations_total{outcome="error"} 1\n', text)
+
+    def get(self, port, path, method="GET", body=None):
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20 * mcp.STRETCH)
+        self.addCleanup(connection.close)
+        connection.request(method, path, body)
+        response = connection.getresponse()
+        return response.status, response.read().decode(), response
+
+    def test_figures_over_http(self):
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        s = self.start_server("--metrics", f"127.0.0.1:{port}", "--log-level", "info")
+        s.evaluate("(princ 1234)")
+        s.evaluate("(car 42)")
+        s.call("create-session", name="other")
+        self.assertEqual((200, "ok\n"), self.get(port, "/healthz")[:2])
+        status, text, response = self.get(port, "/metrics")
+        self.assertEqual(200, status)
+        self.assertEqual("text/plain; version=0.0.4; charset=utf-8", response.getheader("Content-Type"))
+        figures = {}
+        kind = name = None
+        for line in text.splitlines():
+            if line.startswith("# HELP "):
+                name = line.split()[2]
+            elif line.startswith("# TYPE "):
+                self.assertEqual(name, line.split()[2])
+                self.assertIn(line.split()[3], ("counter", "gauge"))
+            else:
+                key, value = line.rsplit(" ", 1)
+                self.assertEqual(name, key.split("{")[0])
+                self.assertRegex(key, r'^cl_mcp_[a-z_]+(\{[a-z]+="[a-z]+"\})?$')
+                self.assertNotIn(key, figures)
+                figures[key] = int(value)
+        self.assertEqual(1, figures['cl_mcp_evaluations_total{outcome="ok"}'])
+        self.assertEqual(1, figures['cl_mcp_evaluations_total{outcome="error"}'])
+        self.assertEqual(2, figures["cl_mcp_sessions"])
+        self.assertEqual(4, figures["cl_mcp_output_bytes_total"])
+        self.assertGreaterEqual(figures["cl_mcp_lisp_processes"], 2)
+        self.assertEqual(404, self.get(port, "/")[0])
+        self.assertEqual(405, self.get(port, "/metrics", "POST", "x" * 100000)[0])
+        self.assertEqual((200, ""), self.get(port, "/healthz", "HEAD")[:2])
+        self.assertIn("=> 3", s.evaluate("(+ 1 2)").text)
 
 
 if __name__ == "__main__":
