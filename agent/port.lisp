@@ -561,7 +561,8 @@ be read. The second value is the date of the file, the third its name as the sys
 
 (define-port-operation map-references (function kind name)
   "Call FUNCTION with the function, the macro function or the method, its name, and how often it refers to NAME.
-KIND is :CALLS, :REFERENCES, :BINDS, :SETS or :MACROEXPANDS. Functions of the Lisp itself are left out.")
+KIND is :CALLS, :REFERENCES, :BINDS, :SETS or :MACROEXPANDS. Functions of the Lisp itself are left out, and
+those of ASDF unless NAME is ASDF's.")
 
 (define-port-operation references-from (function)
   "List what FUNCTION, a function or a method, refers to: (KIND NAME COUNT)."

@@ -228,51 +228,64 @@ positions with code only, and what is not code has code in it."
          (or (agent-source-p name)
              (and (> (length name) 4) (string= "SYS:" name :end2 4))))))
 
-(sb-ext:defglobal *own-generic-functions* '())
+(sb-ext:defglobal *own-generic-functions*
+    (let ((found '()))
+      (dolist (package '("COMMON-LISP" "SB-MOP" "SB-GRAY" "SB-EXT") found)
+        (do-external-symbols (symbol package)
+          (loop for name in (list symbol `(setf ,symbol))
+                when (and (fboundp name)
+                          (not (and (symbolp name) (macro-function name)))
+                          (typep (fdefinition name) 'generic-function))
+                  do (pushnew (fdefinition name) found :test #'eq)))))
+  "The generic functions of SBCL's public packages: user code may have methods on them.")
 
-(defun own-generic-functions ()
-  "List the generic functions of SBCL's public packages: user code may have methods on them."
-  (or *own-generic-functions*
-      (setf *own-generic-functions*
-            (let ((found '()))
-              (dolist (package '("COMMON-LISP" "SB-MOP" "SB-GRAY" "SB-EXT") found)
-                (do-external-symbols (symbol package)
-                  (loop for name in (list symbol `(setf ,symbol))
-                        when (and (fboundp name)
-                                  (not (and (symbolp name) (macro-function name)))
-                                  (typep (fdefinition name) 'generic-function))
-                          do (pushnew (fdefinition name) found :test #'eq))))))))
+(sb-ext:defglobal *image-packages*
+    (remove (find-package "COMMON-LISP-USER") (list-all-packages))
+  "The packages that come with every session: SBCL's own, and those of ASDF.")
 
-(defun map-users-functions (note)
-  "Call NOTE with each function and macro function that is not SBCL's own or the agent's, and each method
-that may not be, and the compiled code of it."
+(defun searched-packages (name)
+  "List the packages whose functions may refer to NAME and that someone who asks for it means: ASDF's only if
+NAME is ASDF's."
+  (let* ((symbol (if (consp name) (second name) name))
+         (home (and (symbolp symbol) (symbol-package symbol)))
+         (all (and home (not (own-package-p home)) (member home *image-packages* :test #'eq))))
+    (remove-if (lambda (package)
+                 (or (own-package-p package)
+                     (member (package-name package) '("CL-MCP-AGENT" "CL-MCP") :test #'string=)
+                     (and (not all) (member package *image-packages* :test #'eq))))
+               (list-all-packages))))
+
+(defun map-users-functions (note packages)
+  "Call NOTE with each function and macro function of PACKAGES, and each method that may be a user's, and the
+compiled code of it."
   (declare (type function note))
-  (labels ((note-methods (function)
-             (dolist (method (sb-mop:generic-function-methods function))
-               (let ((code (sb-pcl::safe-method-fast-function method)))
-                 (when code
-                   (funcall note method code)))))
-           (note-function (function)
-             (cond ((typep function 'generic-function) (note-methods function))
-                   (function (funcall note function function))))
-           (note-name (name)
-             (let ((definition (sb-int:find-fdefn name)))
-               (when definition
-                 (note-function (sb-kernel::fdefn-fun definition))))))
-    (dolist (package (list-all-packages))
-      (unless (or (own-package-p package)
-                  (member (package-name package) '("CL-MCP-AGENT" "CL-MCP") :test #'string=))
+  (let ((setf-name (list 'setf nil)))
+    (labels ((note-methods (function)
+               (dolist (method (sb-mop:generic-function-methods function))
+                 (let ((code (sb-pcl::safe-method-fast-function method)))
+                   (when code
+                     (funcall note method code)))))
+             (note-function (function)
+               (cond ((typep function 'generic-function) (note-methods function))
+                     (function (funcall note function function))))
+             (note-name (name)
+               (let ((definition (sb-int:find-fdefn name)))
+                 (when definition
+                   (note-function (sb-kernel::fdefn-fun definition))))))
+      (dolist (package packages)
         (do-present-symbols (symbol package)
           (when (eq (symbol-package symbol) package)
             (let ((macro (macro-function symbol)))
-              (cond (macro (note-function macro))
-                    ((fboundp symbol) (note-name symbol))))
-            (when (fboundp `(setf ,symbol))
-              (note-name `(setf ,symbol)))
+              (if macro
+                  (note-function macro)
+                  (note-name symbol)))
+            ;; One list serves to look for all names: finding keeps none of it.
+            (setf (second setf-name) symbol)
+            (note-name setf-name)
             (let ((expander (compiler-macro-function symbol)))
               (when expander
-                (note-function expander)))))))
-    (mapc #'note-methods (own-generic-functions))))
+                (note-function expander))))))
+      (mapc #'note-methods *own-generic-functions*))))
 
 (defun references-of-code (code)
   "Return what SBCL has kept of what CODE refers to, or NIL."
@@ -306,7 +319,8 @@ that may not be, and the compiled code of it."
                         (not (and (typep object 'method) (own-method-p object))))
                (funcall function object
                         (if (typep object 'method) nil (sb-kernel::%fun-name code))
-                        count)))))))))
+                        count))))))
+     (searched-packages name))))
 
 (implement references-from (function)
   (let* ((code (if (typep function 'method)

@@ -16,16 +16,16 @@ static const struct relation {
 } relations[] = {
     {"who-calls", "calls", "caller", "of", "Calls of %s are not recorded anywhere.",
      "Recorded are calls by name, also of inlined functions and as #'%s, in functions, methods and macros; not those in forms that were evaluated and defined nothing, nor by "
-     "a name that is put together while the program runs, nor in the Lisp itself."},
+     "a name that is put together while the program runs, nor in the Lisp itself and ASDF."},
     {"who-references", "references", "reader", "of", "Nothing is recorded to read %s.",
-     "Recorded are reads of special and global variables and constants in functions, methods and macros; not those in forms that were evaluated and defined nothing, nor in the Lisp itself. A constant whose "
+     "Recorded are reads of special and global variables and constants in functions, methods and macros; not those in forms that were evaluated and defined nothing, nor in the Lisp itself and ASDF. A constant whose "
      "value is a number or a character may have been put in its place."},
     {"who-binds", "binds", "binder", "of", "Nothing is recorded to bind %s.",
-     "Recorded are bindings of special variables in functions, methods and macros; not those in forms that were evaluated and defined nothing, nor in the Lisp itself."},
+     "Recorded are bindings of special variables in functions, methods and macros; not those in forms that were evaluated and defined nothing, nor in the Lisp itself and ASDF."},
     {"who-sets", "sets", "setter", "of", "Nothing is recorded to set %s.",
-     "Recorded are assignments of special and global variables in functions, methods and macros; not those in forms that were evaluated and defined nothing, nor in the Lisp itself."},
+     "Recorded are assignments of special and global variables in functions, methods and macros; not those in forms that were evaluated and defined nothing, nor in the Lisp itself and ASDF."},
     {"who-macroexpands", "macroexpands", "user", "of the macro", "Nothing is recorded to use the macro %s.",
-     "Recorded are uses in functions, methods and macros; not those in forms that were evaluated and defined nothing, nor in the Lisp itself, nor the defining macros of the top level such as DEFUN."},
+     "Recorded are uses in functions, methods and macros; not those in forms that were evaluated and defined nothing, nor in the Lisp itself and ASDF, nor the defining macros of the top level such as DEFUN."},
     {"who-specializes", "specializes", "method", "on", "No method specializes on %s or on one of its objects.", ""},
 };
 
@@ -115,7 +115,7 @@ static void on_references(struct tool_call *call, const struct outcome *o)
     }
     look_up_add_rest(call, sexp_count(found), total);
     if (!sexp_is_nil(sexp_get(o->reply, 2, "own")) && strcmp(r->kind, "specializes") != 0)
-        strbuf_adds(&call->text, "\nFunctions of the Lisp itself are left out.");
+        strbuf_adds(&call->text, "\nFunctions of the Lisp itself and of ASDF are left out.");
     call_finish(call);
 }
 

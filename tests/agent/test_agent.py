@@ -1442,7 +1442,9 @@ class Definitions(AgentTest):
         for plist in ("(:evaluation 3 :start 99999999999999999999999 :end 5)", "(:evaluation 4611686018427387903 :start -1 :end nil)", '(:evaluation "x")', "(:evaluation 5 :start)", "(a b)"):
             with self.subTest(plist):
                 self.define("(with-compilation-unit (:source-plist '%s) (eval '(defun forged () 1)))" % plist)
-                self.assertEqual(self.entry("forged")["kind"], "FUNCTION")
+                entry = self.entry("forged")
+                self.assertEqual(entry["kind"], "FUNCTION")
+                self.assertIs(type(entry.get("evaluation", 1)), int)
                 self.assertEqual(self.session.ask("find-references", kind="calls", name="forged").status, "ok")
 
     def test_odd_names_are_found(self):
