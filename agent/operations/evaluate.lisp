@@ -42,7 +42,7 @@
                               (with-agent-syntax (:length 10 :level 5)
                                 (form-text (first form)))
                               nil)))
-            (let ((file (or *component-file*
+            (let ((file (or (file-of-component)
                             (and *load-truename* (uiop:native-namestring *load-truename*)))))
               (and file (list file nil)))))
     (error () nil)))

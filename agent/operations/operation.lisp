@@ -49,6 +49,4 @@ returns the whole reply. It runs so that interrupts and the debugger are looked 
   "The process id of the server, once it has told it.")
 
 (defvar *component* nil
-  "What is being compiled or loaded, as a sentence, for the report of an error.")
-(defvar *component-file* nil
-  "The source file of what is being compiled or loaded, as a string, or NIL.")
+  "What is being compiled or loaded: a verb and a component of ASDF, or all of it as a string; or NIL.")

@@ -51,6 +51,7 @@
 (define-operation :quickload (arguments)
   (let ((name (string-downcase (getf arguments :system)))
         (*progress* t)
+        (*last-progress* nil)
         (*loaded* '())
         (*component* nil))
     (cond ((not (quicklisp-here-p)) (refuse-without-quicklisp))

@@ -16,18 +16,49 @@
   (call-atomically (lambda ()
                      (send-message (list 0 :progress :message message)))))
 
+(defconstant +progress-pause-us+ 50000
+  "So long after a message the next one may come: a large system has hundreds of small files.")
+
+(defvar *last-progress* nil
+  "When the last message went out, in microseconds; NIL before the first of an operation.")
+
+(defun progress-due-p ()
+  (and *progress*
+       (let ((now (clock-readings)))
+         (when (or (null *last-progress*)
+                   (>= (- now *last-progress*) +progress-pause-us+))
+           (setf *last-progress* now)
+           t))))
+
+(defun component-file (component)
+  "Return the source file of COMPONENT, or NIL."
+  (let ((file (ignore-errors (asdf:component-pathname component))))
+    (and file (pathname-name file) file)))
+
+(defun component-system-name (component)
+  (ignore-errors (asdf:component-name (asdf:component-system component))))
+
+(defun component-text ()
+  "Say what is being done to what, as the end of a sentence."
+  (if (consp *component*)
+      (destructuring-bind (verb . component) *component*
+        (let ((file (component-file component)))
+          (format nil "~a ~@[~a~]~@[ of the system ~a~]" verb
+                  (if file (namestring file) (asdf:component-name component))
+                  (component-system-name component))))
+      *component*))
+
+(defun file-of-component ()
+  "Return the source file of what is being compiled or loaded as a string, or NIL."
+  (and (consp *component*)
+       (native-name (component-file (cdr *component*)))))
+
 (defun note-component (verb component)
-  (let* ((file (ignore-errors (asdf:component-pathname component)))
-         (name (if (and file (pathname-name file))
-                   (file-namestring file)
-                   (asdf:component-name component)))
-         (system (ignore-errors (asdf:component-name (asdf:component-system component)))))
-    (setf *component-file* (and file (native-name file)))
-    (setf *component* (format nil "~a ~@[~a~]~@[ of the system ~a~]" verb
-                              (if (and file (pathname-name file)) (namestring file) name)
-                              system))
-    (when *progress*
-      (send-progress (format nil "~a ~@[~a/~]~a" verb system name)))))
+  (setf *component* (cons verb component))
+  (when (progress-due-p)
+    (let ((file (component-file component)))
+      (send-progress (format nil "~a ~@[~a/~]~a" verb (component-system-name component)
+                             (if file (file-namestring file) (asdf:component-name component)))))))
 
 (defun call-noting-packages (function)
   "Call FUNCTION; packages it makes are a library's."
@@ -41,21 +72,18 @@
               (pushnew package *library-packages*))))))))
 
 (defmethod asdf:perform :around ((operation asdf:compile-op) (component asdf:cl-source-file))
-  (let ((*component* nil)
-        (*component-file* nil))
+  (let ((*component* nil))
     (note-component "compiling" component)
     ;; What is compiled into a file is loaded by other sessions too.
     (call-with-origin '() (lambda () (call-noting-packages #'call-next-method)))))
 
 (defmethod asdf:perform :around ((operation asdf:load-op) (component asdf:cl-source-file))
-  (let ((*component* nil)
-        (*component-file* nil))
+  (let ((*component* nil))
     (note-component "loading" component)
     (call-noting-packages #'call-next-method)))
 
 (defmethod asdf:perform :around ((operation asdf:load-source-op) (component asdf:cl-source-file))
-  (let ((*component* nil)
-        (*component-file* nil))
+  (let ((*component* nil))
     (note-component "loading" component)
     (call-noting-packages #'call-next-method)))
 
@@ -66,6 +94,7 @@
   (let* ((name (meant-system-name (getf arguments :system)))
          (force (getf arguments :force))
          (*progress* t)
+         (*last-progress* nil)
          (*loaded* '())
          (*component* nil)
          (before (asdf:already-loaded-systems)))
@@ -113,14 +142,14 @@
 (defun component-hint (condition)
   "Return a sentence about the file at which CONDITION happened; if it only says that the file does not
 compile, what the compiler found there."
-  (format nil "This happened ~a.~{~%~a~}" *component*
+  (format nil "This happened ~a.~{~%~a~}" (component-text)
           (when (typep condition 'uiop:compile-file-error)
             (loop for (nil type message place form) in (reverse *warnings*)
                   when (and place
                             (string/= type "STYLE-WARNING")
                             (search (subseq place 0 (or (position #\: place :from-end t)
                                                         (length place)))
-                                    *component*))
+                                    (component-text)))
                     collect (format nil "~a: ~a: ~a~@[~%  in ~a~]" place type message form)
                       into faults
                   finally (return (subseq faults 0 (min (length faults) +faults-shown+)))))))
@@ -166,8 +195,18 @@ compile, what the compiler found there."
           *capture* (make-capture))
     (gather-memory)))
 
+(defun forget-build-environment ()
+  "Have ASDF take its directories from the environment of this process and not of the one that saved the
+image. Whoever runs it may not write there."
+  (setf uiop:*user-cache* (uiop:xdg-cache-home "common-lisp" :implementation))
+  (uiop:setup-temporary-directory)
+  (asdf:clear-configuration))
+
 (define-operation :configure (arguments)
   (setf *server-process* (getf arguments :server-pid))
+  ;; In a session that was saved they are the user's.
+  (unless *snapshot-taken*
+    (forget-build-environment))
   (let ((directory (getf arguments :directory)))
     (when directory
       (let ((path (uiop:ensure-directory-pathname

@@ -52,7 +52,7 @@
     (setf (run-current run) name)
     (incf (run-tests run))
     (setf *component* (format nil "running the test ~a" (shown-in-result name)))
-    (when *progress*
+    (when (progress-due-p)
       (send-progress (format nil "testing ~a" (shown-in-result name))))))
 
 (defun note-passed (&optional (count 1))
@@ -273,6 +273,7 @@ there. Returns whether all that the framework knows was run because the system d
 (define-operation :run-tests (arguments)
   (let* ((name (meant-system-name (getf arguments :system)))
          (*progress* t)
+         (*last-progress* nil)
          (*loaded* '())
          (*component* nil)
          (*test-run* nil)

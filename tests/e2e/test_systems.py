@@ -137,6 +137,14 @@ class Loading(Systems):
         self.assertRegex(reply.text, r"^Loaded shop\.\nSystems loaded: shop\nFound: in the session's directory: /.*/shop\.asd")
 
 
+    def test_compiled_files_go_where_this_environment_says(self):
+        # Not to the directory of whoever built the image.
+        cache = self.folder()
+        client = self.start_server(environment=mcp.clean_environment(XDG_CACHE_HOME=cache))
+        place = client.evaluate('(namestring (asdf:apply-output-translations "/some/where.fasl"))').value
+        self.assertTrue(place.strip('"').startswith(cache + "/common-lisp/"), place)
+
+
 class Testing(Systems):
     def test_counts_forms_values_and_conditions(self):
         client = self.project(SHOP)
