@@ -181,12 +181,12 @@ const struct tool tool_list_checkpoints = {
 const struct tool tool_rollback_session = {
     .name = "rollback-session",
     .title = "Roll the session back",
-    .description = "Return to an earlier state of the session; says what that undoes. Files and other processes are not rolled back.",
+    .description = "Return to an earlier state of the session. Files and other processes stay as they are.",
     .toolset = TOOLSET_STANDARD,
     .is_destructive = true,
     .arguments =
         {
-            {.name = "to", .type = ARGUMENT_STRING, .is_required = true, .description = "A checkpoint's name, the number of an evaluation, or -N for N evaluations back."},
+            {.name = "to", .type = ARGUMENT_STRING, .is_required = true, .description = "A checkpoint's name, an evaluation's number, or -N for N back."},
             SESSION_ARGUMENT,
         },
     .run = rollback_session,
@@ -198,7 +198,7 @@ const struct tool tool_session_history = {
     .name = "session-history",
     .title = "Session history",
     .description = "What was evaluated in the session and how it ended; as Lisp, a file that loads.",
-    .toolset = TOOLSET_STANDARD,
+    .toolset = TOOLSET_FULL,
     .is_read_only = true,
     .is_idempotent = true,
     .arguments =

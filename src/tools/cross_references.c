@@ -208,22 +208,22 @@ static void list_callees(struct tool_call *call)
     strbuf_fini(&request);
 }
 
-#define CROSS_REFERENCE(symbol, its_name, its_title, its_description, its_run)                                 \
+#define CROSS_REFERENCE(symbol, its_name, its_title, its_description, its_toolset, its_run)                    \
     const struct tool symbol = {                                                                               \
         .name = its_name,                                                                                      \
         .title = its_title,                                                                                    \
         .description = its_description,                                                                        \
-        .toolset = TOOLSET_FULL,                                                                               \
+        .toolset = its_toolset,                                                                                \
         .is_read_only = true,                                                                                  \
         .is_idempotent = true,                                                                                 \
         .arguments = {NAME_ARGUMENT, PACKAGE_ARGUMENT, LIMIT_ARGUMENT, FROM_ARGUMENT, SESSION_ARGUMENT},      \
         .run = its_run,                                                                                        \
     }
 
-CROSS_REFERENCE(tool_who_calls, "who-calls", "Who calls a function", "Functions, methods and macros that call a function, each with its source.", who);
-CROSS_REFERENCE(tool_who_references, "who-references", "Who reads a variable", "Functions, methods and macros that read a special variable or a constant, each with its source.", who);
-CROSS_REFERENCE(tool_who_binds, "who-binds", "Who binds a variable", "Functions, methods and macros that bind a special variable, each with its source.", who);
-CROSS_REFERENCE(tool_who_sets, "who-sets", "Who sets a variable", "Functions, methods and macros that set a special variable, each with its source.", who);
-CROSS_REFERENCE(tool_who_macroexpands, "who-macroexpands", "Who uses a macro", "Functions, methods and macros in which a macro is used, each with its source.", who);
-CROSS_REFERENCE(tool_who_specializes, "who-specializes", "Who specializes on a class", "Methods that specialize on a class or on one of its objects, each with its source.", who);
-CROSS_REFERENCE(tool_list_callees, "list-callees", "What a function calls", "Functions that a function, its methods or a macro calls, and which macros, variables and constants are used in it.", list_callees);
+CROSS_REFERENCE(tool_who_calls, "who-calls", "Who calls a function", "Functions, methods and macros that call a function, each with its source.", TOOLSET_STANDARD, who);
+CROSS_REFERENCE(tool_who_references, "who-references", "Who reads a variable", "Functions, methods and macros that read a special variable or a constant, each with its source.", TOOLSET_FULL, who);
+CROSS_REFERENCE(tool_who_binds, "who-binds", "Who binds a variable", "Functions, methods and macros that bind a special variable, each with its source.", TOOLSET_FULL, who);
+CROSS_REFERENCE(tool_who_sets, "who-sets", "Who sets a variable", "Functions, methods and macros that set a special variable, each with its source.", TOOLSET_FULL, who);
+CROSS_REFERENCE(tool_who_macroexpands, "who-macroexpands", "Who uses a macro", "Functions, methods and macros in which a macro is used, each with its source.", TOOLSET_FULL, who);
+CROSS_REFERENCE(tool_who_specializes, "who-specializes", "Who specializes on a class", "Methods that specialize on a class or on one of its objects, each with its source.", TOOLSET_FULL, who);
+CROSS_REFERENCE(tool_list_callees, "list-callees", "What a function calls", "Functions that a function, its methods or a macro calls, and which macros, variables and constants are used in it.", TOOLSET_FULL, list_callees);

@@ -127,13 +127,13 @@ static void invoke_restart(struct tool_call *call)
 #define INDEX_ARGUMENT                                                                                         \
     {                                                                                                          \
         .name = "index", .type = ARGUMENT_INTEGER, .minimum = 1, .maximum = 32,                                \
-        .description = "Which error, 1 for the newest, see list-errors; default: the newest that can be entered."              \
+        .description = "Which error, see list-errors; default: the newest."                                                   \
     }
 
 const struct tool tool_evaluate_in_frame = {
     .name = "evaluate-in-frame",
     .title = "Evaluate in a frame",
-    .description = "Evaluate code where an error stands, with the local variables of a frame. Runs in a copy, so that nothing changes.",
+    .description = "Evaluate code where an error stands, with the variables of a frame. It runs in a copy: nothing changes.",
     .toolset = TOOLSET_STANDARD,
     .is_read_only = false,
     .is_open_world = true,
@@ -151,14 +151,14 @@ const struct tool tool_evaluate_in_frame = {
 const struct tool tool_invoke_restart = {
     .name = "invoke-restart",
     .title = "Invoke a restart",
-    .description = "Go on from where an error stands, by one of its restarts, with what was defined since. If it succeeds the session goes on from there.",
+    .description = "Go on from where an error stands, by one of its restarts, with what was defined since.",
     .toolset = TOOLSET_STANDARD,
     .is_destructive = true,
     .is_open_world = true,
     .arguments =
         {
             {.name = "restart", .type = ARGUMENT_STRING, .is_required = true, .description = "Its name or number."},
-            {.name = "value", .type = ARGUMENT_STRING, .description = "Lisp form, evaluated, for a restart that takes a value."},
+            {.name = "value", .type = ARGUMENT_STRING, .description = "Form whose value the restart takes."},
             {.name = "code", .type = ARGUMENT_STRING, .description = "Forms evaluated there first, e.g. the fix."},
             INDEX_ARGUMENT,
             TIMEOUT_ARGUMENT,

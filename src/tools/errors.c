@@ -82,13 +82,13 @@ static void list_errors(struct tool_call *call)
 #define INDEX_ARGUMENT                                                                                         \
     {                                                                                                          \
         .name = "index", .type = ARGUMENT_INTEGER, .minimum = 1, .maximum = 32,                                \
-        .description = "Which error, 1 for the newest; default: the last, if no success came after it."        \
+        .description = "Which error, 1 the newest."                                                             \
     }
 
 const struct tool tool_describe_last_error = {
     .name = "describe-last-error",
     .title = "Describe the last error",
-    .description = "Type, message, restarts and the top of the backtrace of the session's last error. It stays until the next error, a success or a reset.",
+    .description = "The last error: type, message, restarts, top of the backtrace. It stays until the next error, a success or a reset.",
     .toolset = TOOLSET_CORE,
     .is_read_only = true,
     .is_idempotent = true,
@@ -99,7 +99,7 @@ const struct tool tool_describe_last_error = {
 const struct tool tool_get_backtrace = {
     .name = "get-backtrace",
     .title = "Get the backtrace",
-    .description = "All frames of the session's last error, on request with the local variables of each.",
+    .description = "All frames of the last error, on request with their local variables.",
     .toolset = TOOLSET_CORE,
     .is_read_only = true,
     .is_idempotent = true,
@@ -117,7 +117,7 @@ const struct tool tool_get_backtrace = {
 const struct tool tool_list_errors = {
     .name = "list-errors",
     .title = "List errors",
-    .description = "The session's errors, newest first, with the index by which describe-last-error and get-backtrace know them.",
+    .description = "The session's errors, newest first; their index goes into the other tools for errors.",
     .toolset = TOOLSET_STANDARD,
     .is_read_only = true,
     .is_idempotent = true,

@@ -42,8 +42,8 @@ static void run(struct tool_call *call)
 const struct tool tool_evaluate_lisp = {
     .name = "evaluate-lisp",
     .title = "Evaluate Lisp",
-    .description = "Evaluate Common Lisp forms in a live, persistent image; returns values, output and warnings. An error comes back "
-                   "with condition type, message, backtrace and restarts, and the session goes on.",
+    .description = "Evaluate Common Lisp forms in a live image that keeps what they define; gives values, output, warnings. An error comes with its "
+                   "backtrace and restarts.",
     .toolset = TOOLSET_CORE,
     .is_destructive = true,
     .is_open_world = true,
@@ -51,7 +51,7 @@ const struct tool tool_evaluate_lisp = {
         {
             {.name = "code", .type = ARGUMENT_STRING, .is_required = true, .description = "One or more forms."},
             {.name = "package", .type = ARGUMENT_STRING, .description = "Package for this call only."},
-            {.name = "capture-time", .type = ARGUMENT_BOOLEAN, .description = "Add a line with time and memory used."},
+            {.name = "capture-time", .type = ARGUMENT_BOOLEAN, .description = "Add time and memory used."},
             TIMEOUT_ARGUMENT,
             {.name = "max-output", .type = ARGUMENT_INTEGER, .minimum = 200, .maximum = 4000000, .description = "Bytes shown of each output and value."},
             {.name = "print-length", .type = ARGUMENT_INTEGER, .minimum = 0, .maximum = 1000000, .description = "Elements printed of a list or vector."},

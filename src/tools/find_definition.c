@@ -171,14 +171,14 @@ const struct tool tool_find_definition = {
     .name = "find-definition",
     .title = "Find the definition",
     .description = "The source text of a name's definitions, of the session's own too, with file and line.",
-    .toolset = TOOLSET_FULL,
+    .toolset = TOOLSET_STANDARD,
     .is_read_only = true,
     .is_idempotent = true,
     .arguments =
         {
-            {.name = "name", .type = ARGUMENT_STRING, .is_required = true, .description = "Symbol name, with or without package prefix, or (setf name)."},
+            {.name = "name", .type = ARGUMENT_STRING, .is_required = true, .description = "Symbol, with or without package, or (setf name)."},
             PACKAGE_ARGUMENT,
-            {.name = "type", .type = ARGUMENT_STRING, .choices = types, .description = "Only definitions of this type; default: all."},
+            {.name = "type", .type = ARGUMENT_STRING, .choices = types, .description = "Only of this type."},
             LIMIT_ARGUMENT,
             FROM_ARGUMENT,
             SESSION_ARGUMENT,

@@ -95,7 +95,7 @@ const struct tool tool_get_output = {
             {.name = "ref", .type = ARGUMENT_INTEGER, .is_required = true, .minimum = 1, .maximum = 2147483647, .description = "The number that the reply named."},
             {.name = "offset", .type = ARGUMENT_INTEGER, .minimum = 0, .maximum = 9007199254740991, .description = "First byte; default 0."},
             {.name = "length", .type = ARGUMENT_INTEGER, .minimum = 1, .maximum = 1048576, .description = "How many bytes; default 32768."},
-            {.name = "pattern", .type = ARGUMENT_STRING, .description = "Show the lines that hold this text instead."},
+            {.name = "pattern", .type = ARGUMENT_STRING, .description = "Only lines that hold this text."},
             SESSION_ARGUMENT,
         },
     .run = run,

@@ -58,7 +58,7 @@ static void add_tools(struct strbuf *out)
         strbuf_addf(out, "%s%s%s", is_first ? "\n" : ", ", is_first ? registry_family(i) : "", is_first ? ": " : "");
         strbuf_adds(out, registry_at(i)->name);
     }
-    strbuf_adds(out, "\nAll of them can be called, also those that tools/list does not show.");
+    strbuf_adds(out, "\nAll of them can be called, also those that tools/list does not show; the server's option --tools full lists all.");
 }
 
 static void run(struct tool_call *call)
@@ -81,7 +81,7 @@ static const char *const topic_names[] = {"workflow", "tools", "patterns", "reco
 const struct tool tool_get_usage_guide = {
     .name = "get-usage-guide",
     .title = "Usage guide",
-    .description = "How to work with this server: workflow, all tools by name, patterns, recovery.",
+    .description = "How to work with this server, and all its tools by name.",
     .toolset = TOOLSET_STANDARD,
     .is_read_only = true,
     .is_idempotent = true,

@@ -195,20 +195,19 @@ static void run(struct tool_call *call)
 const struct tool tool_inspect_object = {
     .name = "inspect-object",
     .title = "Inspect an object",
-    .description = "Show an object: its kind, class and parts, and a handle for each part that has parts of its own. "
-                   "Give code (evaluated), or a handle from an earlier reply (only looks, unless set is given).",
-    .toolset = TOOLSET_FULL,
+    .description = "Kind, class and parts of an object, each part with a handle. Give code, or a handle from an earlier reply.",
+    .toolset = TOOLSET_STANDARD,
     .is_destructive = true,
     .is_open_world = true,
     .arguments =
         {
             {.name = "code", .type = ARGUMENT_STRING, .description = "Forms; their value is inspected."},
             {.name = "handle", .type = ARGUMENT_STRING, .description = "Handle of an object, such as h7 or h7.3."},
-            {.name = "path", .type = ARGUMENT_STRING, .description = "Way to a part: slot names, keys and [subscripts], separated by commas: items, [3], \"key\"."},
-            {.name = "limit", .type = ARGUMENT_INTEGER, .minimum = 0, .maximum = MOST_PARTS, .description = "How many parts to show; default: 30."},
-            {.name = "offset", .type = ARGUMENT_INTEGER, .minimum = 0, .maximum = 1e12, .description = "First part to show."},
-            {.name = "set", .type = ARGUMENT_STRING, .description = "Form; its value becomes the part that path leads to."},
-            {.name = "package", .type = ARGUMENT_STRING, .description = "Package in which code and set are read."},
+            {.name = "path", .type = ARGUMENT_STRING, .description = "Way to a part: slots, keys, [subscripts], e.g. items, [3]."},
+            {.name = "limit", .type = ARGUMENT_INTEGER, .minimum = 0, .maximum = MOST_PARTS, .description = "How many parts; default 30."},
+            {.name = "offset", .type = ARGUMENT_INTEGER, .minimum = 0, .maximum = 1e12, .description = "First part."},
+            {.name = "set", .type = ARGUMENT_STRING, .description = "Form whose value the part at path becomes."},
+            {.name = "package", .type = ARGUMENT_STRING, .description = "Package to read in."},
             TIMEOUT_ARGUMENT,
             SESSION_ARGUMENT,
         },

@@ -40,19 +40,19 @@ void look_up_add_text(struct tool_call *call, struct session *session, const cha
 
 #define LIMIT_ARGUMENT                                                                                         \
     {                                                                                                          \
-        .name = "limit", .type = ARGUMENT_INTEGER, .minimum = 1, .maximum = 10000, .description = "How many are shown." \
+        .name = "limit", .type = ARGUMENT_INTEGER, .minimum = 1, .maximum = 10000, .description = "How many." \
     }
 #define FROM_ARGUMENT                                                                                          \
     {                                                                                                          \
-        .name = "from", .type = ARGUMENT_INTEGER, .minimum = 0, .maximum = 1000000, .description = "First one shown, from 0." \
+        .name = "from", .type = ARGUMENT_INTEGER, .minimum = 0, .maximum = 1000000, .description = "First one, from 0." \
     }
 #define PACKAGE_ARGUMENT                                                                                       \
     {                                                                                                          \
-        .name = "package", .type = ARGUMENT_STRING, .description = "Package to look in; default: the session's." \
+        .name = "package", .type = ARGUMENT_STRING, .description = "Package to look in." \
     }
 #define NAME_ARGUMENT                                                                                          \
     {                                                                                                          \
-        .name = "name", .type = ARGUMENT_STRING, .is_required = true, .description = "Symbol name, with or without package prefix." \
+        .name = "name", .type = ARGUMENT_STRING, .is_required = true, .description = "Symbol, with or without package." \
     }
 
 #endif

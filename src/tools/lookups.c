@@ -64,7 +64,7 @@ static const char *const definition_types[] = {"all", "functions", "variables", 
 const struct tool tool_list_definitions = {
     .name = "list-definitions",
     .title = "List definitions",
-    .description = "What this session has defined: functions, variables with their values, macros, classes, methods, packages, loaded systems.",
+    .description = "What this session has defined, by kind; variables with their values, loaded systems too.",
     .toolset = TOOLSET_CORE,
     .is_read_only = true,
     .is_idempotent = true,
@@ -87,8 +87,8 @@ const struct tool tool_describe_symbol = {
     .is_idempotent = true,
     .arguments =
         {
-            {.name = "name", .type = ARGUMENT_STRING, .is_required = true, .description = "Symbol name, with or without package prefix."},
-            {.name = "package", .type = ARGUMENT_STRING, .description = "Package to look in; default: the session's."},
+            {.name = "name", .type = ARGUMENT_STRING, .is_required = true, .description = "Symbol, with or without package."},
+            {.name = "package", .type = ARGUMENT_STRING, .description = "Package to look in."},
             SESSION_ARGUMENT,
         },
     .run = describe_symbol,

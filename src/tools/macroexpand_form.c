@@ -60,13 +60,13 @@ const struct tool tool_macroexpand_form = {
     .name = "macroexpand-form",
     .title = "Expand a macro",
     .description = "What a macro makes of a form: one step, all steps at the top, or everywhere in it. Nothing is changed.",
-    .toolset = TOOLSET_FULL,
+    .toolset = TOOLSET_STANDARD,
     .is_read_only = true,
     .is_idempotent = true,
     .arguments =
         {
             {.name = "form", .type = ARGUMENT_STRING, .is_required = true, .description = "The form."},
-            {.name = "full", .type = ARGUMENT_BOOLEAN, .description = "Until the form is no macro's any more."},
+            {.name = "full", .type = ARGUMENT_BOOLEAN, .description = "All steps at the top."},
             {.name = "all", .type = ARGUMENT_BOOLEAN, .description = "The forms in it too."},
             {.name = "package", .type = ARGUMENT_STRING, .description = "Package to read it in."},
             SESSION_ARGUMENT,

@@ -70,15 +70,15 @@ static const char *const frameworks[] = {"auto", "FiveAM", "Parachute", "Rove", 
 const struct tool tool_run_tests = {
     .name = "run-tests",
     .title = "Run tests",
-    .description = "Load a system and run its tests: counts, each failure with form, expected and actual value, condition. Unexpected errors can be entered.",
-    .toolset = TOOLSET_FULL,
+    .description = "Run a system's tests: counts, each failure with form, expected and actual value, condition. Unexpected errors can be entered.",
+    .toolset = TOOLSET_STANDARD,
     .is_destructive = true,
     .is_open_world = true,
     .arguments =
         {
             {.name = "system", .type = ARGUMENT_STRING, .is_required = true, .description = "Name of the system."},
             {.name = "test", .type = ARGUMENT_STRING, .description = "Only the test or suite of this name."},
-            {.name = "framework", .type = ARGUMENT_STRING, .choices = frameworks, .description = "The framework of the tests; default: whichever is loaded."},
+            {.name = "framework", .type = ARGUMENT_STRING, .choices = frameworks, .description = "Default: whichever is loaded."},
             TIMEOUT_ARGUMENT,
             SESSION_ARGUMENT,
         },

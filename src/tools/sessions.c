@@ -286,7 +286,7 @@ static void close_session(struct tool_call *call)
 const struct tool tool_reset_session = {
     .name = "reset-session",
     .title = "Reset the session",
-    .description = "Start the session afresh: definitions, variables, loaded systems and the error state are gone. Waits its turn behind calls that are running.",
+    .description = "Start the session afresh: nothing is left but its name and its limits.",
     .toolset = TOOLSET_CORE,
     .is_destructive = true,
     .is_idempotent = true,
@@ -306,7 +306,7 @@ const struct tool tool_create_session = {
             {.name = "name", .type = ARGUMENT_STRING, .description = "Its name; default: one is made up."},
             {.name = "systems", .type = ARGUMENT_STRING_LIST, .description = "ASDF systems to load into it."},
             {.name = "package", .type = ARGUMENT_STRING, .description = "Package to begin in; default: CL-USER."},
-            {.name = "implementation", .type = ARGUMENT_STRING, .choices = implementations, .description = "The Lisp to run; sbcl is the one there is."},
+            {.name = "implementation", .type = ARGUMENT_STRING, .choices = implementations, .description = "The Lisp to run."},
         },
     .run = create_session,
 };
@@ -325,7 +325,7 @@ const struct tool tool_session_info = {
     .name = "session-info",
     .title = "Session information",
     .description = "One session in detail: Lisp, package, memory, threads, systems, limits.",
-    .toolset = TOOLSET_STANDARD,
+    .toolset = TOOLSET_FULL,
     .is_read_only = true,
     .is_idempotent = true,
     .arguments = {SESSION_ARGUMENT},

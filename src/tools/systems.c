@@ -103,7 +103,9 @@ static void load_file(struct tool_call *call)
     call_write_string(call, &request, "package");
     struct strbuf code;
     strbuf_init(&code, 0);
-    strbuf_addf(&code, "(load \"%s\")", path);
+    strbuf_adds(&code, "(load");
+    sexp_write_string(&code, path, strlen(path));
+    strbuf_addc(&code, ')');
     run_journaled(call, s, &request, path, &code, call_report);
     strbuf_fini(&request);
 }
@@ -118,7 +120,7 @@ const struct tool tool_load_system = {
     .arguments =
         {
             {.name = "system", .type = ARGUMENT_STRING, .is_required = true, .description = "Name of the system."},
-            {.name = "force", .type = ARGUMENT_BOOLEAN, .description = "Load it again even if nothing changed."},
+            {.name = "force", .type = ARGUMENT_BOOLEAN, .description = "Load all of it again."},
             TIMEOUT_ARGUMENT,
             SESSION_ARGUMENT,
         },
@@ -146,7 +148,7 @@ const struct tool tool_load_file = {
     .name = "load-file",
     .title = "Load a file",
     .description = "Load a Lisp source file, on request compiled first.",
-    .toolset = TOOLSET_STANDARD,
+    .toolset = TOOLSET_FULL,
     .is_destructive = true,
     .is_open_world = true,
     .arguments =

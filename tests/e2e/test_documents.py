@@ -69,7 +69,7 @@ class Claims(mcp.TestCase):
         known = subprocess.run([mcp.SERVER, "--help"], stdout=subprocess.PIPE, text=True, check=True).stdout
         for path in PAGES:
             for option in re.findall(r"(?<=[`\" ])--[a-z][a-z-]+", re.sub(r"(?m)^ +(?:claude|codex|gemini|make|meson) [^\n]*? (?=-- |\S*cl-mcp-server)", "", text_of(path))):
-                if option not in ("--scope",):
+                if option not in ("--scope", "--transport"):
                     self.assertIn(option, known, path)
 
     def test_the_readme_names_every_tool(self):

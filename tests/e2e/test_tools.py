@@ -6,27 +6,30 @@ import re
 
 import mcp
 
-NAMES = ["evaluate-lisp", "describe-last-error", "get-backtrace", "list-errors", "configure-limits", "get-output", "cancel-evaluation", "get-usage-guide",
-         "create-session", "list-sessions", "session-info", "close-session", "reset-session", "list-definitions", "describe-symbol", "validate-syntax", "load-system", "load-file"]
+# What is needed every day, and what is always needed.
+DAILY = ["evaluate-lisp", "get-output", "configure-limits", "describe-last-error", "get-backtrace", "list-errors", "evaluate-in-frame", "invoke-restart",
+         "list-definitions", "describe-symbol", "find-definition", "apropos-search", "who-calls", "macroexpand-form", "inspect-object", "load-system", "run-tests",
+         "create-session", "list-sessions", "reset-session", "close-session", "checkpoint-session", "list-checkpoints", "rollback-session", "get-usage-guide"]
+CORE = ["evaluate-lisp", "describe-last-error", "get-backtrace", "list-definitions", "describe-symbol", "load-system", "reset-session"]
 
 
 class Listing(mcp.TestCase):
-    def listing(self, *options):
-        result = self.start_server(*options).request("tools/list")
+    def listing(self, *options, era=mcp.LEGACY):
+        result = self.start_server(*options, era=era).request("tools/list")
         return result["tools"], len(json.dumps(result, ensure_ascii=False, separators=(",", ":")).encode())
 
-    def test_standard_lists_every_tool_in_at_most_16_kb(self):
-        tools, size = self.listing()
-        self.assertEqual(set(NAMES), {tool["name"] for tool in tools} & set(NAMES))
-        self.assertLessEqual(size, 16 * 1024)
-        self.assertEqual(tools, self.listing("--tools=standard")[0])
+    def test_standard_lists_what_is_needed_every_day_in_at_most_16_kb(self):
+        for era in (mcp.LEGACY, mcp.MODERN):
+            tools, size = self.listing(era=era)
+            self.assertEqual(set(DAILY), {tool["name"] for tool in tools})
+            self.assertLessEqual(size, 16 * 1024)
+            self.assertEqual(tools, self.listing("--tools=standard")[0])
 
     def test_core_lists_the_essential_ones_in_at_most_5_kb(self):
-        tools, size = self.listing("--tools=core")
-        names = {tool["name"] for tool in tools}
-        self.assertLessEqual(size, 5 * 1024)
-        self.assertIn("evaluate-lisp", names)
-        self.assertLess(len(names), len(NAMES))
+        for era in (mcp.LEGACY, mcp.MODERN):
+            tools, size = self.listing("--tools=core", era=era)
+            self.assertEqual(set(CORE), {tool["name"] for tool in tools})
+            self.assertLessEqual(size, 5 * 1024)
 
     def test_full_lists_all_of_standard(self):
         standard, full = self.listing()[0], self.listing("--tools=full")[0]
@@ -73,13 +76,12 @@ class Listing(mcp.TestCase):
                         self.assertIn("items", argument)
 
     def test_every_tool_that_looks_at_lisp_takes_a_session(self):
-        tools = {tool["name"]: tool for tool in self.listing("--tools=full")[0]}
-        for name in NAMES:
-            if name not in ("get-usage-guide", "create-session", "list-sessions", "validate-syntax"):
-                self.assertIn("session", tools[name]["inputSchema"]["properties"], name)
+        for tool in self.listing("--tools=full")[0]:
+            if tool["name"] not in ("get-usage-guide", "create-session", "list-sessions", "validate-syntax", "match-paren", "restore-session"):
+                self.assertIn("session", tool["inputSchema"]["properties"], tool["name"])
 
     def test_read_only_tools_say_so(self):
-        tools = {tool["name"]: tool["annotations"] for tool in self.s.request("tools/list")["tools"]}
+        tools = {tool["name"]: tool["annotations"] for tool in self.listing("--tools=full")[0]}
         for name in ("describe-last-error", "get-backtrace", "list-errors", "get-output", "list-sessions", "session-info", "list-definitions", "describe-symbol", "validate-syntax", "get-usage-guide"):
             self.assertTrue(tools[name]["readOnlyHint"], name)
         for name in ("evaluate-lisp", "reset-session", "close-session"):
