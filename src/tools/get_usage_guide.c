@@ -58,7 +58,7 @@ static void add_tools(struct strbuf *out)
         strbuf_addf(out, "%s%s%s", is_first ? "\n" : ", ", is_first ? registry_family(i) : "", is_first ? ": " : "");
         strbuf_adds(out, registry_at(i)->name);
     }
-    strbuf_adds(out, "\nAll of them can be called, also those that tools/list does not show; the server's option --tools full lists all.");
+    strbuf_adds(out, "\nAll of them can be called, also those that tools/list does not show: it shows a set that the server was started with.");
 }
 
 static void run(struct tool_call *call)
