@@ -16,9 +16,10 @@ static const struct {
      "1. evaluate-lisp takes one or more forms. Values come behind =>, output under [stdout] and [stderr], warnings under [warnings].\n"
      "2. Redefine by evaluating the new definition; callers use it at once.\n"
      "3. (in-package ...) holds for later calls, the argument package for one call. * ** *** / + and so on work as in a REPL.\n"
-     "4. Look instead of guessing: list-definitions shows what this session has made, describe-symbol explains any name. What is not found is\n"
-     "   answered with the nearest names.\n"
+     "4. Look instead of guessing: list-definitions shows what this session has made, describe-symbol explains any name, find-definition has\n"
+     "   its source text, who-calls those who use it, apropos-search finds it by a part. What is not found is answered with the nearest names.\n"
      "5. validate-syntax finds a missing or extra parenthesis, compile-form says what the compiler thinks. Neither runs anything.\n"
+     "   macroexpand-form shows what a macro makes of a form, explain-dispatch which methods a call would run; both without effect.\n"
      "6. When the code is right, write it to a file; load-file and load-system load it."},
     {"tools", NULL},
     {"patterns",
