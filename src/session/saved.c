@@ -174,7 +174,7 @@ static bool write_description(struct commit *c, struct err *err)
     strbuf_addf(&b, "%s.json", c->image); /* a name that no other server uses, the one of before included, should it still be ending */
     const char *temporary = strbuf_string(&b);
     bool ok = json_dump_file(c->content, temporary, JSON_INDENT(1)) == 0 || err_set_errno(err, ERR_SYSTEM, errno, "cannot write %s", temporary);
-    ok = ok && sync_path(temporary, O_RDONLY, err);
+    ok = ok && chmod(temporary, 0600) == 0 && sync_path(temporary, O_RDONLY, err);
     if (ok && rename(temporary, c->description) != 0)
         ok = err_set_errno(err, ERR_SYSTEM, errno, "cannot rename %s", temporary);
     if (!ok)
@@ -219,7 +219,8 @@ static void commit_work(uv_work_t *work)
 {
     struct commit *c = work->data;
     char hash[20];
-    c->ok = sync_path(c->image, O_RDONLY, &c->err) && hash_ends(c->image, &c->size, hash, &c->err);
+    /* What was in the session is nobody else's. */
+    c->ok = (chmod(c->image, 0600) == 0 || err_set_errno(&c->err, ERR_SYSTEM, errno, "cannot chmod %s", c->image)) && sync_path(c->image, O_RDONLY, &c->err) && hash_ends(c->image, &c->size, hash, &c->err);
     if (c->ok) {
         char *old = old_image(c->description, json_string_value(json_object_get(c->content, "name")));
         json_object_set_new(c->content, "size", json_integer((json_int_t)c->size));

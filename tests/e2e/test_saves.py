@@ -516,6 +516,7 @@ class WhenTheDiskIsFull(Saves):
         self.restore(client)
         self.assertValue(client.evaluate("*n*"), "1")
         self.assertEqual(0o700, os.stat(path).st_mode & 0o777)
+        self.assertEqual({0o600}, {os.stat(os.path.join(path, name)).st_mode & 0o777 for name in os.listdir(path)})
 
 
 class WhenTheServerIsKilled(Saves):
