@@ -15,6 +15,7 @@
 #include "base/check.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "conformance/conformance.h"
 #include "http/monitor.h"
 #include "http/server.h"
 #include "lisp/core.h"
@@ -39,6 +40,7 @@ struct server {
     struct transport_stdio *transport; /* the same */
     struct http_server *http;          /* NULL: no HTTP */
     struct monitor *monitor;           /* NULL: no figures over HTTP */
+    struct extension *extension;       /* NULL: none */
     uv_signal_t signals[4];
     bool is_input_over;
     bool is_ending;
@@ -159,6 +161,7 @@ static bool begin_stdio(struct server *server, const struct options *options, st
         .listing = options->listing,
         .wants_structured = options->wants_structured,
         .default_session = "default",
+        .extension = server->extension,
         .shows_log = true,
         .send = on_send,
         .on_idle = on_idle,
@@ -188,6 +191,7 @@ static bool begin_http(struct server *server, const struct options *options, str
         .node = options->node,
         .listing = options->listing,
         .wants_structured = options->wants_structured,
+        .extension = server->extension,
         .toolbox = toolbox_of,
         .on_handshake = on_handshake,
         .arg = server,
@@ -227,6 +231,8 @@ static bool begin(struct server *server, const struct options *options, const st
         if (server->monitor == NULL)
             return false;
     }
+    if (options->is_conformance)
+        server->extension = conformance_new();
     bool has_http = options->http_addresses[0] != NULL;
     if (has_http && !begin_http(server, options, err))
         return false;
@@ -253,6 +259,7 @@ static void end(struct server *server)
     }
     monitor_free(server->monitor);
     connection_free(server->connection);
+    conformance_free(server->extension);
     toolboxes_free(server->toolboxes);
     session_host_free(server->host);
     zygotes_free(server->zygotes);

@@ -30,6 +30,7 @@ struct options {
     const char *node; /* NULL: none */
     const char *build_core; /* path; NULL: serve */
     bool wants_structured;
+    bool is_conformance; /* --conformance, which --help does not show: serve the official suite's fixtures, too */
     char *state_directory; /* NULL when there is no home */
     bool is_persistent;
     size_t most_sessions, most_processes;             /* of the server; 0: not said */

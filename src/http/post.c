@@ -165,9 +165,11 @@ void post_deliver(struct exchange *e, struct connection *connection, struct http
         .version = exchange_header(e, "MCP-Protocol-Version"),
         .method = exchange_header(e, "Mcp-Method"),
         .name = exchange_header(e, "Mcp-Name"),
+        .session = exchange_header(e, "Mcp-Param-Session"),
         .is_ambiguous = exchange_header_count(e, "MCP-Protocol-Version") > 1 ||
                         exchange_header_count(e, "Mcp-Method") > 1 ||
-                        exchange_header_count(e, "Mcp-Name") > 1,
+                        exchange_header_count(e, "Mcp-Name") > 1 ||
+                        exchange_header_count(e, "Mcp-Param-Session") > 1,
     };
     p->connection = connection;
     p->session = session;

@@ -55,6 +55,7 @@ static struct connection_options connection_options(struct http_server *s, struc
         .listing = s->options.listing,
         .wants_structured = s->options.wants_structured,
         .default_session = "default",
+        .extension = s->options.extension,
         .shows_log = s->principals.token_file == NULL, /* it names the sessions of all */
         .send = post_on_send,
         .on_over = post_on_over,
@@ -324,7 +325,7 @@ static void free_all(struct http_server *s)
 struct http_server *http_server_new(const struct http_server_options *options, struct err *err)
 {
     static const char cors_headers[] = "Authorization, Content-Type, Accept, Mcp-Session-Id, Last-Event-ID, "
-                                       "MCP-Protocol-Version, Mcp-Method, Mcp-Name";
+                                       "MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Param-Session";
     struct http_server *s = xcalloc(1, sizeof *s);
     s->options = *options;
     list_init(&s->exchanges);

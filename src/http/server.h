@@ -10,6 +10,7 @@
 
 #include "base/errors.h"
 
+struct extension;
 struct http_server;
 struct toolbox;
 
@@ -27,6 +28,7 @@ struct http_server_options {
                          nothing */
     const char *listing; /* as registry_listing() takes it, already checked */
     bool wants_structured;
+    const struct extension *extension; /* of each connection; NULL: none */
     /* the toolbox of a principal, made when it is first asked for; borrowed, outlives the server. "" is
        anybody, where there are no tokens. */
     struct toolbox *(*toolbox)(void *arg, const char *principal);

@@ -237,6 +237,7 @@ static void request_free(struct request *r)
     c->weight -= r->weight;
     c->owes_idle = true;
     server_log_forget(c, r->log_level);
+    json_decref(r->capabilities);
     free(r);
     batch_unref(batch);
     say_over(c, origin);
@@ -250,6 +251,16 @@ struct strbuf *request_result(struct request *r)
     jsonrpc_begin_result(out, r->id);
     if (r->revision->is_modern)
         ADD_LITERAL(out, "\"resultType\":\"complete\",");
+    return out;
+}
+
+struct strbuf *request_input_required(struct request *r)
+{
+    struct strbuf *out = begin_answer(r->connection, r->batch);
+
+    CHECK(r->revision->is_modern);
+    jsonrpc_begin_result(out, r->id);
+    ADD_LITERAL(out, "\"resultType\":\"input_required\",");
     return out;
 }
 
@@ -407,6 +418,7 @@ void connection_free(struct connection *c)
         request_cancel(list_entry(c->streams.next, struct request, node));
     subscriptions_fini(c);
     server_log_fini(c);
+    json_decref(c->capabilities);
     free(c->listing);
     json_text_fini(&c->text);
     strbuf_fini(&c->out);
@@ -545,6 +557,11 @@ static void handle_request(const struct arrival *a, const struct jsonrpc_message
         r->log_level = server_log_level(json_object_get(meta, META_LOG_LEVEL));
         server_log_want(c, r->log_level);
     }
+    if (c->options.extension) {
+        r->capabilities = json_incref(revision->is_modern ? json_object_get(meta, META_CAPABILITIES) : c->capabilities);
+        if (c->options.extension->take(c->options.extension, r, m->params))
+            return;
+    }
     method->run(r, m->params);
 }
 
@@ -583,6 +600,7 @@ static void handle_arrival(const struct arrival *a)
             notification->run(a->connection, a->tokens);
         break;
     case JSONRPC_RESPONSE:
+        connection_answered(a->connection, object);
         break;
     case JSONRPC_REFUSED:
         refuse_arrival(a, m.code, "%s: %s", refused_sort(m.code), m.reason);

@@ -11,6 +11,7 @@
 
 struct toolbox;
 struct connection;
+struct extension;
 struct revision;
 
 struct connection_options {
@@ -21,6 +22,7 @@ struct connection_options {
     bool initializes_once;       /* a second initialize is refused */
     bool is_stateless;           /* many clients send through it: ids need be unique among those of one origin only */
     bool shows_log;              /* the client may see what the server logs; not where it would tell of others */
+    const struct extension *extension; /* borrowed; NULL: none */
     transport_send *send;
     /* each request that came with ${origin} has been answered or given up; it is not mentioned again; NULL when
        there are no origins. Called at the end of connection_message(), or from the loop. The connection must not

@@ -1,8 +1,8 @@
 /*
  * What connection.c and the methods share: a request under way, and how it is answered. Stays in this folder.
  *
- * A request is answered once, by request_finish(), request_fail() or request_fail_with(); each of them frees
- * it.
+ * A request is answered once, by request_finish(), request_fail() or request_fail_with(), which are in
+ * extension.h; each of them frees it.
  */
 #ifndef MCP_CONNECTION_INTERNAL_H
 #define MCP_CONNECTION_INTERNAL_H
@@ -15,6 +15,7 @@
 #include "base/list.h"
 #include "base/strbuf.h"
 #include "mcp/connection.h"
+#include "mcp/extension.h"
 #include "mcp/json_text.h"
 #include "mcp/jsonrpc.h"
 #include "mcp/methods.h"
@@ -43,6 +44,9 @@ struct request {
     void (*cancel)(struct request *r); /* set by a method that waits: give up ${pending}; the request is freed
                                           afterwards */
     bool is_stream;                    /* request_stays_open() */
+    json_t *capabilities;              /* of its client, where there is an extension; NULL: not said */
+    long asked;                        /* the number of what it has asked its client; 0: nothing */
+    void (*on_answer)(struct request *r, const json_t *result);
     int log_level;                     /* the least of the log it is to be sent, an enum log_level; -1: nothing */
     int64_t progress_ms;               /* the last that was said; -1: none yet */
     size_t weight;                     /* bytes it is taken to occupy */
@@ -62,24 +66,13 @@ struct connection {
     bool owes_idle;                          /* the last request has ended; on_idle was not called yet */
     bool has_shaken_hands;                   /* on_handshake was called */
     char *listing;                           /* the text of the tools array; NULL until somebody asks */
+    json_t *capabilities;                    /* of the client, by the last initialize; where there is an extension */
+    long last_asked;
     struct subscriptions subscriptions;
     struct server_log log;
     struct json_text text;                   /* of the message being handled */
     struct strbuf out;                       /* the message being written */
 };
-
-/*
- * request_result(r): begin the result; the caller appends its members ("name":value, separated by commas) to
- * what this returns. request_finish(r): end it, as the request's revision wants it, and send it.
- */
-struct strbuf *request_result(struct request *r);
-void request_finish(struct request *r);
-
-/* request_fail(r, code, format, ...): answer with an error. request_fail_with(r, code, message, data): data
- * is JSON text or NULL. */
-void request_fail(struct request *r, enum jsonrpc_code code, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-void request_fail_with(struct request *r, enum jsonrpc_code code, const char *message, const char *data);
 
 /* request_stays_open(r, pending, cancel): it is answered when the client or the server ends it; until then it
  * keeps nobody busy. */
@@ -94,6 +87,10 @@ void connection_cancel(struct connection *c, struct jsonrpc_slice id);
 
 /* connection_notify(c, origin, text): send a notification; NULL for one that is about no request. */
 void connection_notify(struct connection *c, struct transport_origin *origin, const struct strbuf *text);
+
+/* connection_answered(c, response): the client answers what a request has asked it, by request_ask(); what was
+ * not asked is ignored. */
+void connection_answered(struct connection *c, const json_t *response);
 
 /* connection_shake_hands(c): say on_handshake, the first time. */
 void connection_shake_hands(struct connection *c);

@@ -74,6 +74,10 @@ static void initialize(struct request *r, const json_t *params)
     }
     revision = revisions_negotiate(json_string_value(version), json_string_length(version));
     r->connection->negotiated = revision;
+    if (r->connection->options.extension) {
+        json_decref(r->connection->capabilities);
+        r->connection->capabilities = json_incref(json_object_get(params, "capabilities"));
+    }
     out = request_result(r);
     strbuf_addf(out, "\"protocolVersion\":\"%s\",\"capabilities\":", revision->name);
     methods_add_capabilities(r->connection, out);

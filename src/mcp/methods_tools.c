@@ -45,6 +45,11 @@ void methods_tools_list(struct request *r, const json_t *params)
     } else {
         strbuf_adds(out, listing ? listing : c->listing);
     }
+    if (c->options.extension) {
+        out->len--; /* the bracket */
+        extension_add_items(c->options.extension, out, "tools");
+        strbuf_addc(out, ']');
+    }
     free(listing);
     request_finish(r);
 }

@@ -52,6 +52,7 @@ void methods_prompts_list(struct request *r, const json_t *params)
         strbuf_adds(out, i ? "," : "");
         add_prompt(out, prompts_at(i));
     }
+    extension_add_items(r->connection->options.extension, out, "prompts");
     strbuf_addc(out, ']');
     request_finish(r);
 }

@@ -9,6 +9,8 @@
 #include "mcp/methods.h"
 #include "mcp/revisions.h"
 #include "mcp/transport.h"
+#include "tools/registry.h"
+#include "tools/tool.h"
 
 #define MARK "=?base64?"
 #define MARK_END "?="
@@ -31,7 +33,7 @@ const char *request_headers_refuse_version(const struct transport_headers *heade
     if (!headers)
         return NULL;
     if (headers->is_ambiguous)
-        return "MCP-Protocol-Version, Mcp-Method and Mcp-Name may come once each";
+        return "MCP-Protocol-Version, Mcp-Method, Mcp-Name and Mcp-Param-Session may come once each";
     if (!version && method.len == strlen("initialize") && memcmp(method.bytes, "initialize", method.len) == 0)
         return "MCP-Protocol-Version names a revision that has no initialize";
     if (!json_is_string(version))
@@ -44,10 +46,38 @@ const char *request_headers_refuse_version(const struct transport_headers *heade
     return NULL;
 }
 
+/* The argument by which a tool is told its session; NULL: there is none, or it was not given. */
+static const json_t *session_meant(const json_t *params)
+{
+    const char *name = json_string_value(json_object_get(params, "name"));
+    const struct tool *tool = name ? registry_find(name) : NULL;
+    const struct tool_argument *a;
+
+    for (a = tool ? tool->arguments : NULL; a && a->name; a++) {
+        if (a->names_session)
+            return json_object_get(json_object_get(params, "arguments"), a->name);
+    }
+    return tool ? NULL : json_object_get(json_object_get(params, "arguments"), "session");
+}
+
+/* The schemas ask for this header: "x-mcp-header" at the argument. */
+static const char *refuse_session(const struct transport_headers *headers, const json_t *session)
+{
+    if (!json_is_string(session))
+        return headers->session && (!session || json_is_null(session)) ? "Mcp-Param-Session is there, but not the argument session"
+                                                                      : NULL;
+    if (!headers->session)
+        return "Mcp-Param-Session is missing";
+    if (!request_header_says(headers->session, json_string_value(session), json_string_length(session)))
+        return "Mcp-Param-Session is not the argument session";
+    return NULL;
+}
+
 const char *request_headers_refuse_request(const struct transport_headers *headers, struct jsonrpc_slice name,
                                            const struct method *method, const json_t *params)
 {
     const json_t *named;
+    const char *reason;
 
     if (!headers)
         return NULL;
@@ -55,6 +85,11 @@ const char *request_headers_refuse_request(const struct transport_headers *heade
         return "Mcp-Method is missing";
     if (strlen(headers->method) != name.len || memcmp(headers->method, name.bytes, name.len) != 0)
         return "Mcp-Method is not the method";
+    if (method && strcmp(method->name, "tools/call") == 0) {
+        reason = refuse_session(headers, session_meant(params));
+        if (reason)
+            return reason;
+    }
     if (!method || !method->named_by)
         return NULL;
     named = json_object_get(params, method->named_by);

@@ -284,6 +284,7 @@ void methods_resources_list(struct request *r, const json_t *params)
                 add_instance(out, &table[i], session_name(session));
         }
     }
+    extension_add_items(r->connection->options.extension, out, "resources");
     strbuf_addc(out, ']');
     request_finish(r);
 }
@@ -305,6 +306,7 @@ void methods_resources_templates_list(struct request *r, const json_t *params)
         strbuf_addf(out, "{\"uriTemplate\":\"%s\",\"name\":\"%s\"", table[i].uri, table[i].name);
         add_description(out, &table[i]);
     }
+    extension_add_items(r->connection->options.extension, out, "resourceTemplates");
     strbuf_addc(out, ']');
     request_finish(r);
 }

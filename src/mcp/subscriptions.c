@@ -113,6 +113,11 @@ static void notify_of_resources(struct connection *c, struct session *session, e
     }
 }
 
+void subscriptions_say_tools_changed(struct connection *c)
+{
+    notify_of_list(c, "notifications/tools/list_changed", true);
+}
+
 static void on_news(void *arg, struct session *session, enum sessions_news news)
 {
     struct connection *c = arg;

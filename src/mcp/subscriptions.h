@@ -31,6 +31,9 @@ struct subscriptions {
 void subscriptions_init(struct connection *c);
 void subscriptions_fini(struct connection *c);
 
+/* subscriptions_say_tools_changed(c): say that the list of tools has changed. */
+void subscriptions_say_tools_changed(struct connection *c);
+
 /* subscriptions_end(c): answer each open listen: nothing more will come. */
 void subscriptions_end(struct connection *c);
 

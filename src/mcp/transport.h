@@ -20,6 +20,7 @@ struct transport_headers {
     const char *version; /* MCP-Protocol-Version */
     const char *method;  /* Mcp-Method */
     const char *name;    /* Mcp-Name, encoded as it came */
+    const char *session; /* Mcp-Param-Session, likewise: the argument "session" of a tool, so that a balancer sees it */
     bool is_ambiguous;   /* one of them came more than once */
 };
 

@@ -106,7 +106,7 @@ bool call_report_failed_look(struct tool_call *call, const struct outcome *outco
 /* The argument that every tool has that looks at or runs Lisp. */
 #define SESSION_ARGUMENT                                                                                       \
     {                                                                                                          \
-        .name = "session", .type = ARGUMENT_STRING, .description = "Session."                               \
+        .name = "session", .type = ARGUMENT_STRING, .names_session = true, .description = "Session."           \
     }
 #define TIMEOUT_ARGUMENT                                                                                       \
     {                                                                                                          \

@@ -422,6 +422,9 @@ static json_t *argument_schema(const struct tool_argument *a)
     }
     if (a->description)
         json_object_set_new(schema, "description", json_string(a->description));
+    /* Over HTTP clients repeat it in the header Mcp-Param-Session, where a load balancer sees it (MCP 2026-07-28). */
+    if (a->names_session)
+        json_object_set_new(schema, "x-mcp-header", json_string("Session"));
     return schema;
 }
 

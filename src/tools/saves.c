@@ -57,6 +57,6 @@ const struct tool tool_restore_session = {
     .toolset = TOOLSET_FULL,
     .is_destructive = true,
     .is_idempotent = true,
-    .arguments = {{.name = "name", .type = ARGUMENT_STRING, .is_required = true, .description = "Name of the session that was saved."}},
+    .arguments = {{.name = "name", .type = ARGUMENT_STRING, .names_session = true, .is_required = true, .description = "Name of the session that was saved."}},
     .run = restore_session,
 };

@@ -303,7 +303,7 @@ const struct tool tool_create_session = {
     .toolset = TOOLSET_STANDARD,
     .arguments =
         {
-            {.name = "name", .type = ARGUMENT_STRING, .description = "Its name; default: one is made up."},
+            {.name = "name", .type = ARGUMENT_STRING, .names_session = true, .description = "Its name; default: one is made up."},
             {.name = "systems", .type = ARGUMENT_STRING_LIST, .description = "ASDF systems to load into it."},
             {.name = "package", .type = ARGUMENT_STRING, .description = "Package to begin in; default: CL-USER."},
             {.name = "implementation", .type = ARGUMENT_STRING, .choices = implementations, .description = "The Lisp to run."},
@@ -339,6 +339,6 @@ const struct tool tool_close_session = {
     .toolset = TOOLSET_STANDARD,
     .is_destructive = true,
     .is_idempotent = true,
-    .arguments = {{.name = "session", .type = ARGUMENT_STRING, .is_required = true, .description = "Its name."}},
+    .arguments = {{.name = "session", .type = ARGUMENT_STRING, .names_session = true, .is_required = true, .description = "Its name."}},
     .run = close_session,
 };

@@ -20,6 +20,7 @@ struct tool_argument {
     const char *name; /* kebab-case; NULL ends the list */
     enum argument_type type;
     bool is_required;
+    bool names_session; /* it says which session is meant: clients repeat it in the header Mcp-Param-Session */
     double minimum, maximum;    /* for numbers; both 0: unbounded */
     const char *const *choices; /* NULL-terminated; NULL: any string */
     const char *description;    /* at most one sentence */

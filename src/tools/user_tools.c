@@ -144,7 +144,7 @@ static bool read_tool(const struct sexp *entry, struct user_tool *t)
         if (!read_argument(sexp_nth(parameters, i), t, i))
             return false;
     t->tool.arguments[count] = (struct tool_argument){
-        .name = "session", .type = ARGUMENT_STRING, .description = "Session to call it in; default: the one whose tool this is."};
+        .name = "session", .type = ARGUMENT_STRING, .names_session = true, .description = "Session to call it in; default: the one whose tool this is."};
     return true;
 }
 

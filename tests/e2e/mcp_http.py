@@ -207,6 +207,10 @@ def modern(method, params=None, request_id=None, meta=None, version=mcp.MODERN):
     for member in ("name", "uri"):
         if isinstance(params.get(member), str) and method in ("tools/call", "prompts/get", "resources/read"):
             headers["Mcp-Name"] = params[member]
+    arguments = params.get("arguments")
+    session = arguments.get("name" if params.get("name") in ("create-session", "restore-session") else "session") if isinstance(arguments, dict) else None
+    if method == "tools/call" and isinstance(session, str):
+        headers["Mcp-Param-Session"] = session
     return headers, legacy(method, params, request_id)
 
 

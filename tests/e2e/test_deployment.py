@@ -183,8 +183,6 @@ class Machines(mcp_http.TestCase):
             arguments["session"] = session
         headers, message = mcp_http.modern("tools/call", {"name": tool, "arguments": arguments})
         headers["Authorization"] = "Bearer " + who * 12
-        if session is not None:
-            headers["Mcp-Param-Session"] = session
         try:
             with mcp_http.Wire(self.address) as wire:
                 response = wire.request(headers=headers, body=message)
@@ -241,9 +239,8 @@ class Machines(mcp_http.TestCase):
         return self.ask(who, "evaluate-lisp", name, code=code)
 
     def create(self, who, name):
-        """create-session has no argument `session`; the header decides where it is made."""
         headers, message = mcp_http.modern("tools/call", {"name": "create-session", "arguments": {"name": name}})
-        headers.update({"Authorization": "Bearer " + who * 12, "Mcp-Param-Session": name})
+        headers["Authorization"] = "Bearer " + who * 12
         with mcp_http.Wire(self.address) as wire:
             return mcp_http.text_of(wire.request(headers=headers, body=message).json["result"])
 

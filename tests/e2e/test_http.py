@@ -47,6 +47,12 @@ class Modern(mcp_http.TestCase):
             with self.subTest(repr(change)):
                 response = self.assertStatus(400, self.h.request(headers={**headers, **change}, body=message), HEADER_MISMATCH)
                 self.assertEqual(message["id"], response.json["id"])
+        headers, message = modern("tools/call", {"name": "evaluate-lisp", "arguments": {"code": "1", "session": "default"}})
+        self.assertStatus(200, self.h.request(headers=headers, body=message))
+        for session in (None, "Default", ["default", "default"]):
+            with self.subTest(session=session):
+                self.assertStatus(400, self.h.request(headers={**headers, "Mcp-Param-Session": session}, body=message), HEADER_MISMATCH)
+        headers, message = modern("tools/call", {"name": "evaluate-lisp", "arguments": {"code": "1"}})
         for name in ("=?base64?ZXZhbHVhdGUtbGlzcA==?=", " evaluate-lisp  ", "\tevaluate-lisp"):
             with self.subTest(name):
                 self.assertStatus(200, self.h.request(headers={**headers, "Mcp-Name": name}, body=message))

@@ -105,6 +105,30 @@ static void method_and_name_must_be_those_of_the_body(void **state)
     assert_null(refuse_request(&headers, "no/such", "{}"));
 }
 
+static void the_session_meant_must_be_in_its_header(void **state)
+{
+    struct transport_headers headers = {.method = "tools/call", .name = "evaluate-lisp", .session = "work"};
+
+    (void)state;
+    assert_null(refuse_request(&headers, "tools/call", "{\"name\":\"evaluate-lisp\",\"arguments\":{\"session\":\"work\"}}"));
+    assert_non_null(refuse_request(&headers, "tools/call", "{\"name\":\"evaluate-lisp\",\"arguments\":{\"session\":\"other\"}}"));
+    assert_non_null(refuse_request(&headers, "tools/call", "{\"name\":\"evaluate-lisp\",\"arguments\":{}}"));
+    assert_non_null(refuse_request(&headers, "tools/call", "{\"name\":\"evaluate-lisp\",\"arguments\":{\"session\":null}}"));
+    /* What is no name is for the tool to refuse. */
+    assert_null(refuse_request(&headers, "tools/call", "{\"name\":\"evaluate-lisp\",\"arguments\":{\"session\":7}}"));
+    /* A tool of a session's own, which nobody but the session knows. */
+    headers.name = "user.x";
+    assert_null(refuse_request(&headers, "tools/call", "{\"name\":\"user.x\",\"arguments\":{\"session\":\"work\"}}"));
+    /* Where a session is made, its name says which is meant. */
+    headers.name = "create-session";
+    assert_null(refuse_request(&headers, "tools/call", "{\"name\":\"create-session\",\"arguments\":{\"name\":\"work\"}}"));
+    headers.session = "=?base64?d29yaw==?=";
+    assert_null(refuse_request(&headers, "tools/call", "{\"name\":\"create-session\",\"arguments\":{\"name\":\"work\"}}"));
+    headers.session = NULL;
+    assert_null(refuse_request(&headers, "tools/call", "{\"name\":\"create-session\",\"arguments\":{}}"));
+    assert_non_null(refuse_request(&headers, "tools/call", "{\"name\":\"create-session\",\"arguments\":{\"name\":\"work\"}}"));
+}
+
 static const char *refuse_version(const struct transport_headers *headers, const char *method,
                                   const char *meta)
 {
@@ -141,6 +165,7 @@ int main(void)
         cmocka_unit_test(base64_is_read_strictly),
         cmocka_unit_test(a_header_that_names_no_old_revision_is_modern),
         cmocka_unit_test(method_and_name_must_be_those_of_the_body),
+        cmocka_unit_test(the_session_meant_must_be_in_its_header),
         cmocka_unit_test(the_version_must_be_that_of_the_body),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,111 @@
+/*
+ * Responsible for finding the fixture that a request means.
+ */
+#include "conformance/conformance.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uv.h>
+
+#include "base/check.h"
+#include "base/memory.h"
+#include "conformance/fixtures.h"
+#include "mcp/extension.h"
+#include "mcp/json_text.h"
+
+struct conformance {
+    struct extension extension; /* the first member */
+    char key[33];               /* nobody can guess it */
+};
+
+static const struct fixture *const tool_tables[] = {content_tools, asking_tools, NULL};
+static const struct fixture *const prompt_tables[] = {fixture_prompts, NULL};
+
+static const struct fixture *find(const struct fixture *const *tables, const char *name)
+{
+    for (; name != NULL && *tables != NULL; tables++)
+        for (const struct fixture *f = *tables; f->name != NULL; f++)
+            if (strcmp(f->name, name) == 0)
+                return f;
+    return NULL;
+}
+
+void fixture_answer_text(struct request *r, const char *format, ...)
+{
+    struct strbuf text;
+    va_list arguments;
+    strbuf_init(&text, 0);
+    va_start(arguments, format);
+    strbuf_vaddf(&text, format, arguments);
+    va_end(arguments);
+    struct strbuf *out = request_result(r);
+    strbuf_adds(out, "\"content\":[{\"type\":\"text\",\"text\":");
+    json_text_add_string(out, strbuf_string(&text), text.len);
+    strbuf_adds(out, "}]");
+    request_finish(r);
+    strbuf_fini(&text);
+}
+
+static bool take_named(struct request *r, const json_t *params, const struct fixture *const *tables, const char *member)
+{
+    const struct fixture *f = find(tables, json_string_value(json_object_get(params, "name")));
+    if (f == NULL)
+        return false;
+    if (f->run != NULL) {
+        f->run(r, params);
+        return true;
+    }
+    strbuf_addf(request_result(r), "\"%s\":%s%s", member, f->content, f->is_error ? ",\"isError\":true" : "");
+    request_finish(r);
+    return true;
+}
+
+static bool take(const struct extension *extension, struct request *r, const json_t *params)
+{
+    const struct conformance *c = (const struct conformance *)(const void *)extension;
+    const char *method = request_method(r);
+    if (strcmp(method, "tools/call") == 0)
+        return take_named(r, params, tool_tables, "content") || inputs_take(r, params, c->key);
+    if (strcmp(method, "prompts/get") == 0)
+        return take_named(r, params, prompt_tables, "messages") || inputs_take(r, params, c->key);
+    return fixture_resources_take(r, params);
+}
+
+static void add_named(struct strbuf *out, const struct fixture *const *tables, const char *rest)
+{
+    for (; *tables != NULL; tables++)
+        for (const struct fixture *f = *tables; f->name != NULL; f++)
+            strbuf_addf(out, ",{\"name\":\"%s\"%s}", f->name, f->rest != NULL ? f->rest : rest);
+}
+
+static void add_items(const struct extension *extension, struct strbuf *out, const char *list)
+{
+    (void)extension;
+    bool are_tools = strcmp(list, "tools") == 0, are_prompts = strcmp(list, "prompts") == 0;
+    if (are_tools)
+        add_named(out, tool_tables, ",\"description\":\"For tests.\",\"inputSchema\":{\"type\":\"object\",\"properties\":{}}");
+    if (are_prompts)
+        add_named(out, prompt_tables, ",\"description\":\"For tests.\"");
+    if (are_tools || are_prompts)
+        inputs_add_items(out, list);
+    else
+        fixture_resources_add_items(out, list);
+}
+
+struct extension *conformance_new(void)
+{
+    struct conformance *c = xcalloc(1, sizeof *c);
+    unsigned char random[16];
+    CHECK(uv_random(NULL, NULL, random, sizeof random, 0, NULL) == 0);
+    for (size_t i = 0; i < sizeof random; i++)
+        snprintf(c->key + 2 * i, 3, "%02x", random[i]);
+    c->extension = (struct extension){.take = take, .add_items = add_items};
+    return &c->extension;
+}
+
+void conformance_free(struct extension *extension)
+{
+    free(extension);
+}

@@ -1,0 +1,39 @@
+/*
+ * The fixtures, by family. Each file has a table; to add a fixture: a row. Stays in this folder.
+ */
+#ifndef CONFORMANCE_FIXTURES_H
+#define CONFORMANCE_FIXTURES_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "base/strbuf.h"
+
+struct request;
+
+/* A tool or a prompt. */
+struct fixture {
+    const char *name;
+    const char *rest;    /* JSON members of its item in the list, a comma before each; NULL: a description and, for a tool, no arguments */
+    const char *content; /* what it answers: the value of "content" or "messages"; NULL: run does */
+    bool is_error;
+    void (*run)(struct request *r, const json_t *params);
+};
+
+extern const struct fixture content_tools[], asking_tools[], fixture_prompts[]; /* up to a name of NULL */
+
+/* inputs_take(r, params, key): the tools and the prompt that ask for input in a result. ${key} is a secret that marks our own state. */
+bool inputs_take(struct request *r, const json_t *params, const char *key);
+void inputs_add_items(struct strbuf *out, const char *list);
+
+/* resources_take(r, params), resources_add_items(out, list). */
+bool fixture_resources_take(struct request *r, const json_t *params);
+void fixture_resources_add_items(struct strbuf *out, const char *list);
+
+/* fixture_answer_text(r, format, ...): one block of text. */
+void fixture_answer_text(struct request *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+#define FIXTURE_PNG "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+#define FIXTURE_WAV "UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAIA+AAACABAAZGF0YQIAAAAAAA=="
+
+#endif

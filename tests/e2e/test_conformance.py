@@ -1,0 +1,100 @@
+"""The official conformance suites, and the Inspector's command line, against the real server over HTTP."""
+
+import json
+import os
+import re
+import subprocess
+import threading
+
+import mcp
+import mcp_http
+from test_official_clients import CLIENTS, node
+
+MODULES = os.path.join(CLIENTS, "node_modules")
+SUITE = os.path.join(MODULES, "@modelcontextprotocol", "conformance", "dist", "index.js")
+SUITE_OF_2025 = os.path.join(MODULES, "conformance-of-2025", "dist", "index.js")
+
+
+def inspector():
+    folder = os.path.join(MODULES, "@modelcontextprotocol", "inspector")
+    with open(os.path.join(folder, "package.json")) as file:
+        binary = json.load(file)["bin"]
+    return os.path.join(folder, binary if isinstance(binary, str) else binary["mcp-inspector"])
+
+
+@mcp.unittest.skipIf(mcp.SANITIZED, "the plain build runs the official suites")
+class Official(mcp.TestCase):
+    def run_node(self, *arguments, wanted=0, seconds=170, **environment):
+        done = subprocess.run(
+            [node(), *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            env=mcp.clean_environment(MCP_INSPECTOR_SECRET_STORE="memory", **environment), timeout=seconds * mcp.STRETCH)
+        if wanted is not None:
+            self.assertEqual(wanted, done.returncode, done.stdout[-8000:])
+        return done
+
+    def start(self, *options):
+        self.assertTrue(os.path.exists(SUITE), "the suites are not installed: run scripts/setup")
+        server = mcp_http.HttpServer(*options)
+        self.addCleanup(server.end)
+        return server, "http://%s:%d/mcp" % server.addresses[0]
+
+
+class Conformance(Official):
+    def check(self, arguments, least):
+        """Each run has a server of its own, since one sets a log level and the other counts on none."""
+        server, url = self.start("--conformance")
+        done = self.run_node(arguments[0], "server", "--url", url, *arguments[1:])
+        passed = re.findall(r"^\u2713 (\S+): ", done.stdout, re.MULTILINE)
+        self.assertGreaterEqual(len(set(passed)), least, done.stdout[-8000:])
+        self.assertEqual(200, server.ask("tools/list").status)
+
+    def test_what_2026_07_28_requires_is_there(self):
+        self.check((SUITE, "--requirements", "2026-07-28"), 37)
+
+    def test_what_2025_11_25_requires_is_there(self):
+        self.check((SUITE, "--requirements", "2025-11-25"), 30)
+
+    def test_the_suite_of_2025_passes(self):
+        self.check((SUITE_OF_2025,), 26)
+
+    def test_without_the_flag_there_are_no_fixtures(self):
+        server, _ = self.start()
+        for method, member in (("tools/list", "tools"), ("prompts/list", "prompts"), ("resources/list", "resources")):
+            self.assertNotIn("test_", json.dumps(server.ask(method).json["result"][member]))
+        response = server.ask("tools/call", {"name": "test_simple_text"})
+        self.assertEqual(-32602, response.json["error"]["code"])
+
+
+class Inspector(Official):
+    def ask(self, *arguments, wanted=0):
+        done = self.run_node(inspector(), "--cli", *arguments, wanted=wanted)
+        return done.stdout
+
+    def test_it_lists_and_calls_over_both_transports(self):
+        _, url = self.start()
+        targets = ((mcp.SERVER,), (url, "--transport", "http"))
+        failures = []
+
+        def try_one(target, era):
+            try:
+                listed = self.ask(*target, "--protocol-era", era, "--method", "tools/list")
+                self.assertIn("evaluate-lisp", listed)
+                called = self.ask(*target, "--protocol-era", era, "--method", "tools/call", "--tool-name", "evaluate-lisp", "--tool-arg", "code=(* 6 7)")
+                self.assertIn("=> 42", called)
+            except AssertionError as error:
+                failures.append((target, era, str(error)[-3000:]))
+
+        threads = [threading.Thread(target=try_one, args=(target, era)) for target in targets for era in ("legacy", "modern")]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual([], failures)
+
+    def test_its_strict_look_at_the_schemas_passes(self):
+        _, url = self.start("--tools", "full")
+        self.ask(url, "--transport", "http", "--method", "tools/list", "--strict")
+
+
+if __name__ == "__main__":
+    mcp.main()
