@@ -1490,7 +1490,7 @@ class Systems(unittest.TestCase):
         self.start()
         reply = self.session.ask("load-system", system="mysystem")
         self.assertEqual((reply.status, reply.loaded, reply.already), ("ok", ["mysystem"], None), reply)
-        self.assertIn([0, "progress", "message", "compiling mysystem/code.lisp"], self.session.events)
+        self.assertIn([0, "progress", "message", "compiling mysystem/package.lisp"], self.session.events)
         self.assertEqual(reply.stdout, "loading")
         reply = self.session.ask("load-system", system="mysystem")
         self.assertEqual((reply.lists("loaded"), reply.already), ([], True))
@@ -1516,6 +1516,61 @@ class Systems(unittest.TestCase):
         self.assertIn("wrong.lisp", reply.hint)
         self.assertIn("PROGRAM-ERROR", str(reply.warnings))
         self.assertNotIn("cl-mcp-agent", str(reply.frames).lower())
+
+    def test_what_the_compiler_says_has_its_place(self):
+        self.start()
+        reply = self.session.ask("load-system", system="broken")
+        entry = next(entry for entry in reply.warnings if entry[0] == "PROGRAM-ERROR")
+        self.assertTrue(entry[2].endswith("/wrong.lisp:1"), entry)
+        self.assertEqual(entry[3], "(X 1 2)")
+        self.assertIn("wrong.lisp:1: PROGRAM-ERROR", reply.hint)
+
+    def test_systems_are_described_and_found(self):
+        self.start()
+        reply = self.session.ask("describe-system", system="MYSYSTEM")
+        self.assertEqual((reply.status, reply.name, reply.loaded, reply.place), ("ok", "mysystem", None, "project"), reply)
+        self.assertEqual([entry[1] for entry in reply.components], ["package", "code"])
+        reply = self.session.ask("find-system-file", system="mysystem")
+        self.assertTrue(reply.file.endswith("/mysystem.asd"), reply)
+        self.assertEqual(self.session.ask("find-system-file", system="uiop").place, "image")
+        reply = self.session.ask("list-systems", pattern="MYSYS", count=5)
+        self.assertEqual((reply.total, [entry[0] for entry in reply.systems]), (1, ["mysystem"]))
+        reply = self.session.ask("describe-system", system="mysistem")
+        self.assertEqual(reply.status, "refused")
+        self.write("turns.asd", '(defsystem "turns" :depends-on ("turns/a" "nowhere-at-all"))\n(defsystem "turns/a" :depends-on ("turns"))')
+        reply = self.session.ask("system-dependencies", system="turns", transitive=True)
+        self.assertEqual([(entry[1], entry[2], entry[3]) for entry in reply.dependencies],
+                         [("turns/a", "known", None), ("turns", "known", "cycle"), ("nowhere-at-all", "absent", None)])
+
+    def test_a_run_of_tests_goes_on_after_its_errors(self):
+        self.write("tested.asd", '(defsystem "tested" :depends-on ("rt") :components ((:file "tested"))'
+                                 ' :perform (test-op (o c) (uiop:symbol-call :rt \'#:do-tests)))')
+        self.write("tested.lisp", '(rt:deftest one (error "first") 1) (rt:deftest two 2 2) (rt:deftest three 3 4) (rt:deftest four (error "second") 1)')
+        self.start()
+        reply = self.session.ask("run-tests", system="tested", count=1)
+        self.assertEqual((reply.status, reply.goes_on, reply.message), ("error", True, "first"), reply)
+        self.assertIn("GO-ON", [restart[0] for restart in reply.restarts])
+        self.assertEqual(self.session.ask("evaluate-in-frame", frame=0, code="(+ 1 2)").values, ["3"])
+        reply = self.session.ask("invoke-restart", restart="GO-ON", value="t")
+        self.assertEqual((reply.status, reply.framework, reply.tests, reply.passed, reply.failed, reply.errors, reply.stopped),
+                         ("ok", "RT", 4, 1, 1, 2, 1), reply)
+        failures = [dict(zip(failure[::2], failure[1::2])) for failure in reply.failures]
+        self.assertEqual([(f["test"], f["kind"], f.get("stop")) for f in failures], [("ONE", "error", 1), ("THREE", "failed", None), ("FOUR", "error", None)])
+        self.assertEqual((failures[1]["expected"], failures[1]["actual"]), ("4", "3"))
+        # An abort ends the run, and nothing stays wrapped.
+        self.assertEqual(self.session.ask("run-tests", system="tested", count=1).status, "error")
+        self.session.ask("abort")
+        self.assertEqual(self.session.evaluate("(sb-int:encapsulated-p 'rt::do-entry 'cl-mcp-agent::call-encapsulated)").values, ["NIL"])
+        reply = self.session.ask("run-tests", system="tested", test="two", count=1)
+        self.assertEqual((reply.status, reply.tests, reply.passed), ("ok", 1, 1))
+        self.assertEqual(self.session.ask("run-tests", system="tested", test="tow", count=1).status, "refused")
+
+    def test_without_quicklisp_its_operations_are_refused(self):
+        self.start()
+        for name, arguments in (("quickload", {"system": "mysystem"}), ("quicklisp-search", {"pattern": "x"})):
+            reply = self.session.ask(name, **arguments)
+            self.assertEqual(reply.status, "refused")
+            self.assertIn("not installed", reply.sentence)
 
     def test_files_are_loaded_as_source_and_compiled(self):
         self.start()
