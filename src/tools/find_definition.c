@@ -122,7 +122,7 @@ static void add_definition(struct tool_call *call, struct session *s, const stru
         strbuf_adds(&call->text, "(a form shown above)");
     else if (evaluation > 0)
         add_evaluated(call, s, definition, evaluation);
-    else if (sexp_get(definition, 0, "file") != NULL)
+    else if (sexp_string(sexp_get(definition, 0, "file"), NULL) != NULL)
         add_from_file(call, s, definition);
     else if (kind != NULL && strcmp(kind, "GENERIC-FUNCTION") == 0)
         strbuf_adds(&call->text, "(no form of its own: its first method made it)");
