@@ -16,11 +16,11 @@ static const struct {
      "1. evaluate-lisp takes one or more forms. Values come behind =>, output under [stdout] and [stderr], warnings under [warnings].\n"
      "2. Redefine by evaluating the new definition; callers use it at once.\n"
      "3. (in-package ...) holds for later calls, the argument package for one call. * ** *** / + and so on work as in a REPL.\n"
-     "4. Look instead of guessing: list-definitions shows what this session has made, describe-symbol explains any name, find-definition has\n"
-     "   its source text, who-calls those who use it, apropos-search finds it by a part. What is not found is answered with the nearest names.\n"
-     "5. validate-syntax finds a missing or extra parenthesis, compile-form says what the compiler thinks. Neither runs anything.\n"
-     "   macroexpand-form shows what a macro makes of a form, explain-dispatch which methods a call would run; both without effect.\n"
-     "6. When the code is right, write it to a file; load-file and load-system load it."},
+     "4. Look instead of guessing: list-definitions shows what this session has made, describe-symbol explains any name, find-definition shows\n"
+     "   its source, apropos-search finds names, who-calls finds callers. What is not found is answered with the nearest names.\n"
+     "5. inspect-object looks into a value, part by part; explain-dispatch says which methods run for a call.\n"
+     "6. macroexpand-form, compile-form and validate-syntax (a missing parenthesis) look at code without running it.\n"
+     "7. When the code is right, write it to a file; load-system and load-file load it, run-tests runs its tests."},
     {"tools", NULL},
     {"patterns",
      "PATTERNS\n"
@@ -33,6 +33,9 @@ static const struct {
      "Long output is cut in the middle; get-output shows the rest by the number that the reply names, or only lines that hold a pattern.\n"
      "Load a library or a project: load-system. It finds systems in the current directory, ~/common-lisp,\n"
      "~/.local/share/common-lisp/source and /usr/share/common-lisp.\n"
+     "A test fails: run-tests shows the form, what was expected and what came. An unexpected error in a test can be entered like any other.\n"
+     "Something is slow: time-execution measures, profile-code says where the time goes (mode alloc: the memory), profile-functions and\n"
+     "trace-functions watch the functions that they are given.\n"
      "Work on two things: create-session makes another Lisp; its name goes into the argument session of other tools. Otherwise\n"
      "they use the session \"default\". Sessions run at the same time and do not see each other.\n"
      "Keep the work: session-history with format lisp is a file that loads; save-session writes the whole session to disk and\n"

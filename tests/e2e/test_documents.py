@@ -76,6 +76,8 @@ class Claims(mcp.TestCase):
         tools = {tool["name"] for tool in self.start_server("--tools=full").request("tools/list")["tools"]}
         named = set(re.findall(r"`([a-z]+(?:-[a-z]+)*)`", text_of(PAGES[0])))
         self.assertEqual(set(), tools - named)
+        core, standard = (len(self.start_server("--tools", tools).request("tools/list")["tools"]) for tools in ("core", "standard"))
+        self.assertIn("(%d and %d of them" % (core, standard), text_of(PAGES[0]))
 
     def test_the_readme_names_every_prompt_and_kind_of_resource(self):
         client = self.start_server()
