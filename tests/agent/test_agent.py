@@ -1834,6 +1834,20 @@ class Tools(AgentTest):
         self.fails("(dotimes (i 65) (eval `(cl-mcp:define-tool ,(format nil \"t~a\" i) () 1)))", None, "64 tools")
         self.values("(length (cl-mcp:list-tools))", "64")
 
+    def test_names_are_completed_the_shortest_first(self):
+        self.ok("(defpackage :shop (:use :cl) (:export #:buy-all #:buy)) (defvar shop::|buy Mixed| 1) (defvar shop::buyer 2)")
+        complete = lambda type, prefix, **more: self.session.ask("complete-names", type=type, prefix=prefix, **more)
+        self.assertEqual(complete("symbols", "BU", package="shop").names, ["buy", "buy-all"])
+        self.assertEqual(complete("symbols", "buye", package="SHOP").names, ["buyer"])
+        self.assertEqual(complete("symbols", "|buy m", package="shop").names, ["|buy Mixed|"])
+        self.assertEqual(complete("packages", "sho").names, ["shop"])
+        self.assertIn("asdf", complete("systems", "asd").names)
+        self.assertIsNone(complete("symbols", "x", package="no-such-package").names)
+        reply = complete("symbols", "", package="cl")
+        self.assertEqual((len(reply.names), reply.total), (100, 978))
+        complete("symbols", "nobody-has-interned-this")
+        self.values('(find-symbol "NOBODY-HAS-INTERNED-THIS")', "NIL", "NIL")
+
     def test_definitions_are_evaluated_again_after_a_death(self):
         reply = self.session.ask("replay", package="COMMON-LISP-USER",
                                  code="(cl-mcp:define-tool one () 1) (cl-mcp:define-tool two () 2) (cl-mcp:remove-tool 'one) (print 1)")
