@@ -7,12 +7,10 @@
 
 #include "base/log.h"
 #include "base/memory.h"
-#include "proc/memory.h"
 #include "session/session_internal.h"
 
 #define FREEZE_MS 30000    /* for copying the process */
 #define IDLE_MS 1000       /* that long */
-#define MEMORY_LOOK_MS 1000
 
 /* A frozen process answers nothing but the fork it is asked for, and that is learnt from the copy itself. */
 static void on_frozen_progress(void *arg, const struct sexp *event)
@@ -109,37 +107,24 @@ struct worker *session_fork_from(struct worker *original, const struct worker_ev
     return copy;
 }
 
-/* When the machine runs out of memory, old states are worth less than running programs: of each session only the newest stays. */
-static void relieve_memory(struct session_host *host)
-{
-    uint64_t now = uv_now(host->loop);
-    if (now - host->memory_looked_at < MEMORY_LOOK_MS)
-        return;
-    host->memory_looked_at = now;
-    if (!memory_is_short())
-        return;
-    log_warning("memory is short: old checkpoints are dropped");
-    for (struct sessions *all = session_host_first(host); all != NULL; all = session_host_next(all))
-        for (struct session *s = sessions_first(all); s != NULL; s = sessions_next(s))
-            if (s->source == NULL && s->making == NULL)
-                checkpoints_thin(&s->checkpoints, 1);
-}
-
 void session_make_checkpoint(struct session *s, const char *name)
 {
-    relieve_memory(s->host);
-    struct err err;
+    session_relieve_memory(s->host);
+    struct err err = {0};
     struct checkpoint *cp = checkpoints_add(&s->checkpoints, NULL, s->at, session_package(s));
     struct worker_events events = checkpoint_events(cp);
-    cp->worker = session_fork_from(s->worker, &events, &err);
+    s->making = cp;
+    do
+        cp->worker = session_fork_from(s->worker, &events, &err);
+    while (cp->worker == NULL && err.code == ERR_LIMIT && session_drop_oldest_checkpoint(s));
     if (cp->worker == NULL) {
+        s->making = NULL;
         checkpoint_drop(cp);
         free(s->why_no_checkpoint);
         s->why_no_checkpoint = xstrdup(err.message);
         return;
     }
     cp->name = xstrdup(name);
-    s->making = cp;
     s->owes_checkpoint = false;
     s->forked_at = uv_hrtime();
     session_enter_state(s, SESSION_CHECKPOINTING, FREEZE_MS);

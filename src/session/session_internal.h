@@ -1,6 +1,6 @@
 /*
  * What a session is made of; shared by session.c (the public face), sessions.c and session_host.c (the collections) and the
- * files of its life: session_machine.c, session_copies.c, session_visit.c, session_death.c, session_return.c, session_sleep.c,
+ * files of its life: session_machine.c, session_copies.c, session_visit.c, session_death.c, session_return.c, session_relief.c, session_sleep.c,
  * saving.c.
  */
 #ifndef SESSION_SESSION_INTERNAL_H
@@ -322,6 +322,17 @@ void session_restore_failed(struct session *s);
 /* session_perform_rollback(s, op), session_perform_restore(s, op): begin it, or answer why not. */
 void session_perform_rollback(struct session *s, struct operation *op);
 void session_perform_restore(struct session *s, struct operation *op);
+
+/*
+ * session_relief.c: making room
+ *
+ * session_relieve_memory(host): if memory is short, keep one unnamed checkpoint of each session; looks once a second at most.
+ * session_drop_oldest_checkpoint(s): the oldest unnamed one; false if there is none. session_relieve_processes(s): drop one of this owner's,
+ * or of anybody's if that helps ${s} to a process; false if there is none.
+ */
+void session_relieve_memory(struct session_host *host);
+bool session_drop_oldest_checkpoint(struct session *s);
+bool session_relieve_processes(struct session *s);
 
 /*
  * session_sleep.c: sleeping and waking

@@ -242,6 +242,10 @@ void session_later(struct session *s)
 static void on_failed(void *arg, const struct err *err)
 {
     struct session *s = arg;
+    if (err->code == ERR_LIMIT && session_relieve_processes(s)) {
+        zygotes_fork(s->host->zygotes, &s->request);
+        return;
+    }
     s->is_requested = false;
     free(s->why);
     s->why = xstrdup(err->message);

@@ -162,7 +162,9 @@ static struct worker *start_image(struct session *s, const char *directory, stru
 void session_wake(struct session *s)
 {
     struct err err;
-    s->worker = start_image(s, s->image_directory, &err);
+    do
+        s->worker = start_image(s, s->image_directory, &err);
+    while (s->worker == NULL && err.code == ERR_LIMIT && session_relieve_processes(s));
     if (s->worker == NULL && s->image_directory != NULL && err.code != ERR_LIMIT)
         s->worker = start_image(s, NULL, &err); /* the directory is gone */
     if (s->worker == NULL) {

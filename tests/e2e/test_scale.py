@@ -89,8 +89,11 @@ class Scale(mcp.TestCase):
         self.assertEqual("The server may have at most 2 sessions (--max-sessions); close-session ends one.", reply.text)
         for k in range(4):
             s.evaluate(f"(setf *x* {k})")
+        s.call("checkpoint-session", name="kept")
+        self.assertEqual(3, int(self.status(s, r"status: cl_mcp_lisp_processes (\d+)\n")))
+        self.assertIn("=> 4", s.evaluate("(setf *x* 4)").text)
         self.assertIn("The server may have at most 3 processes", s.call("list-checkpoints").text)
-        self.assertIn("=> 3", s.evaluate("*x*").text)
+        self.assertIn("from its last checkpoint", s.evaluate("(sb-ext:exit :abort t)").text)
 
     def test_the_status_goes_to_the_log(self):
         s = self.s

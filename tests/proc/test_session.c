@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "lisp/zygotes.h"
+#include "session/checkpoints.h"
 #include "session/session.h"
 #include "session/session_host.h"
 #include "session/sessions.h"
@@ -1240,31 +1241,50 @@ static void zygotes_of_many_heaps_are_bounded(void **state)
     }
 }
 
-static void processes_are_bounded_and_the_refusal_says_so(void **state)
+#define TOO_MANY "The server may have at most 3 processes, copies of sessions included (--max-processes); close-session ends some."
+
+static void processes_are_bounded_and_old_states_give_way(void **state)
 {
     struct fixture *f = *state;
     struct err err;
-    with_checkpoints(f, 2);
+    with_checkpoints(f, 8);
     close_sessions(f);
     struct limits limits;
     limits_init(&limits);
-    f->host = session_host_new(&(struct session_host_options){.loop = &f->loop, .zygotes = f->zygotes, .limits = &limits, .most_processes = 2});
+    f->host = session_host_new(&(struct session_host_options){.loop = &f->loop, .zygotes = f->zygotes, .limits = &limits, .most_processes = 3});
     f->all = sessions_new(f->host, &(struct sessions_options){0});
     f->s = sessions_create(f->all, "default", &err);
-    assert_value(f, "count", "1");
-    wait_for_state(f, "idle");
-    assert_int_equal(session_host_processes(f->host), 2); /* itself and a checkpoint */
-    assert_value(f, "count", "2");
-    wait_for_state(f, "idle");
-    assert_string_equal(session_why_no_checkpoint(f->s), "The server may have at most 2 processes, copies of sessions included (--max-processes); close-session ends some.");
+    for (int i = 1; i < 6; i++) {
+        char expected[8];
+        snprintf(expected, sizeof expected, "%d", i);
+        assert_value(f, "count", expected);
+        wait_for_state(f, "idle");
+        assert_int_equal(session_host_processes(f->host), i < 3 ? i + 1 : 3);
+    }
+    /* It is the oldest states that went. */
+    assert_int_equal(session_checkpoints(f->s)->count, 2);
+    assert_non_null(checkpoints_newest(session_checkpoints(f->s), 5));
+    assert_int_equal(checkpoints_newest(session_checkpoints(f->s), 5)->evaluation, 5);
+    assert_int_equal(checkpoints_newest(session_checkpoints(f->s), 4)->evaluation, 4);
+    assert_null(session_why_no_checkpoint(f->s));
+    /* Others get a process for themselves, as long as there are states to give up. */
     struct session *first = f->s;
-    f->s = sessions_create(f->all, "second", &err);
+    for (int i = 0; i < 2; i++) {
+        f->s = sessions_create(f->all, NULL, &err);
+        assert_int_equal(evaluated(f, "count", 0).kind, OUTCOME_OK);
+        wait_for_state(f, "idle");
+        assert_in_range(session_host_processes(f->host), 1, 3);
+    }
+    assert_string_equal(session_why_no_checkpoint(f->s), TOO_MANY);
+    struct session *third = f->s;
+    f->s = sessions_create(f->all, NULL, &err);
     struct call c = evaluated(f, "count", 0);
     assert_int_equal(c.kind, OUTCOME_UNAVAILABLE);
-    assert_string_equal(c.why, "The server may have at most 2 processes, copies of sessions included (--max-processes); close-session ends some.");
-    sessions_close(first);
-    assert_int_equal(session_host_processes(f->host), 0);
+    assert_string_equal(c.why, TOO_MANY);
+    sessions_close(third);
     assert_value(f, "count", "1");
+    f->s = first;
+    assert_value(f, "count", "6");
 }
 
 /* ---- anything at all ---- */
@@ -1371,7 +1391,7 @@ int main(void)
         TEST(a_killed_zygote_is_started_again),
         TEST(sessions_of_different_heaps_leave_each_others_zygotes_alone),
         TEST(zygotes_of_many_heaps_are_bounded),
-        TEST(processes_are_bounded_and_the_refusal_says_so),
+        TEST(processes_are_bounded_and_old_states_give_way),
         TEST(whatever_happens_each_operation_is_answered_exactly_once),
     };
     log_set_level(LOG_LEVEL_ERROR); /* the warnings about what the fake does are many */
