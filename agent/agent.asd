@@ -8,6 +8,7 @@
   :components ((:file "package")
                (:file "port")
                (:file "ports/sbcl" :if-feature :sbcl)
+               (:file "ports/sbcl-memory" :if-feature :sbcl)
                (:file "ports/sbcl-definitions" :if-feature :sbcl)
                (:file "wire")
                (:file "operations/operation")

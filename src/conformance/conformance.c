@@ -3,7 +3,6 @@
  */
 #include "conformance/conformance.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +12,6 @@
 #include "base/memory.h"
 #include "conformance/fixtures.h"
 #include "mcp/extension.h"
-#include "mcp/json_text.h"
 
 struct conformance {
     struct extension extension; /* the first member */
@@ -30,22 +28,6 @@ static const struct fixture *find(const struct fixture *const *tables, const cha
             if (strcmp(f->name, name) == 0)
                 return f;
     return NULL;
-}
-
-void fixture_answer_text(struct request *r, const char *format, ...)
-{
-    struct strbuf text;
-    va_list arguments;
-    strbuf_init(&text, 0);
-    va_start(arguments, format);
-    strbuf_vaddf(&text, format, arguments);
-    va_end(arguments);
-    struct strbuf *out = request_result(r);
-    strbuf_adds(out, "\"content\":[{\"type\":\"text\",\"text\":");
-    json_text_add_string(out, strbuf_string(&text), text.len);
-    strbuf_adds(out, "}]");
-    request_finish(r);
-    strbuf_fini(&text);
 }
 
 static bool take_named(struct request *r, const json_t *params, const struct fixture *const *tables, const char *member)
