@@ -55,6 +55,16 @@ void rounds_run(struct rounds *r, const struct side *one, const struct side *oth
         rounds_run_other(r, other, slice_ms, least);
 }
 
+void rounds_add_times(struct rounds *r, double one, double other)
+{
+    samples_add(&r->one.all, one);
+    samples_add(&r->one.medians, one);
+    if (other <= 0)
+        return;
+    samples_add(&r->other.medians, other);
+    samples_add(&r->ratios, one / other);
+}
+
 void rounds_add_rates(struct rounds *r, double one, double other)
 {
     samples_add(&r->one.rates, one);

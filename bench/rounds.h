@@ -40,8 +40,9 @@ void rounds_run(struct rounds *r, const struct side *one, const struct side *oth
 void rounds_run_one(struct rounds *r, const struct side *one, double slice_ms, size_t least);
 void rounds_run_other(struct rounds *r, const struct side *other, double slice_ms, size_t least);
 
-/* rounds_add_rates(r, one, other): a round that was measured elsewhere, in calls a second; ${other} is 0 if
- * there is none. */
+/* rounds_add_times/rates(r, one, other): a round that was measured elsewhere, in milliseconds or in calls a
+ * second; ${other} is 0 if there is none. */
+void rounds_add_times(struct rounds *r, double one, double other);
 void rounds_add_rates(struct rounds *r, double one, double other);
 
 /* rounds_print_times/rates(r, t, name, target): a row of the table. */

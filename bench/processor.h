@@ -1,0 +1,12 @@
+/*
+ * How much processor time a process has used, from /proc: what another process takes away does not count.
+ */
+#ifndef BENCH_PROCESSOR_H
+#define BENCH_PROCESSOR_H
+
+#include <sys/types.h>
+
+/* processor_ms(pid): milliseconds of ${pid} and of the children it has waited for; 0 if it is gone. */
+double processor_ms(pid_t pid);
+
+#endif
