@@ -196,22 +196,28 @@ On the way to the top level there is no serving: the report goes there, and the 
                        :notices '()
                        (if *tools* (tools-part) '()))))
 
+(defun serve-for-ever ()
+  "Serve, with bindings of our own for what each evaluation sets: the symbols of these variables lie on
+as many pages, each of which would be copied after each copy of the process."
+  (let ((* nil) (** nil) (*** nil) (/ nil) (// nil) (/// nil) (+ nil) (++ nil) (+++ nil) (- nil))
+    (restore-values)
+    (loop
+      (let ((message (catch 'top-level (serve-from-top))))
+        (call-atomically
+         (lambda ()
+           (reply message)))))))
+
 (defun main ()
   "Serve the channel on descriptor 3 until it ends."
   (die-with-parent)
   (start-port)
   (keep-descriptors)
   (ensure-streams)
-  (restore-values)
   (forget-inspections)
   (setf *memory-gathered* nil)
   (install-interrupt #'interrupt)
   (hello)
-  (loop
-    (let ((message (catch 'top-level (serve-from-top))))
-      (call-atomically
-       (lambda ()
-         (reply message))))))
+  (serve-for-ever))
 
 ;;; Operations on the process itself
 

@@ -438,6 +438,15 @@ it cannot signal: INTERRUPT-THREAD of the main thread would fail in copies."
         *no-input* (make-concatenated-stream)
         *interactive* (make-two-way-stream *no-input* *output*)))
 
+(defmacro set-where-different (&rest places-and-values)
+  "Set each place that has another value. What is not written need not be copied after a copy of the
+process: the symbols of variables lie scattered over many pages."
+  `(progn
+     ,@(loop for (place value) on places-and-values by #'cddr
+             collect `(unless (and ,@(when (symbolp place) `((boundp ',place)))
+                                   (eq ,place ,value))
+                        (setf ,place ,value)))))
+
 (implement ensure-streams ()
   (unless (and *output*
                (open-stream-p *output*) (open-stream-p *error-output-stream*)
@@ -448,25 +457,26 @@ it cannot signal: INTERRUPT-THREAD of the main thread would fail in copies."
   (let ((output *output*)
         (error-output *error-output-stream*)
         (interactive *interactive*))
-    (setf sb-impl::*stdin* *no-input*
-          sb-impl::*stdout* output
-          sb-impl::*stderr* error-output
-          sb-impl::*tty* interactive
-          *standard-output* output
-          *trace-output* output
-          *error-output* error-output
-          *standard-input* *no-input*
-          *terminal-io* interactive
-          *query-io* interactive
-          *debug-io* interactive)))
+    (set-where-different
+     sb-impl::*stdin* *no-input*
+     sb-impl::*stdout* output
+     sb-impl::*stderr* error-output
+     sb-impl::*tty* interactive
+     *standard-output* output
+     *trace-output* output
+     *error-output* error-output
+     *standard-input* *no-input*
+     *terminal-io* interactive
+     *query-io* interactive
+     *debug-io* interactive)))
 
 (implement flush-streams ()
   (ignore-errors (finish-output *output*))
   (ignore-errors (finish-output *error-output-stream*)))
 
 (implement reset-columns ()
-  (setf (sb-impl::fd-stream-output-column *output*) 0
-        (sb-impl::fd-stream-output-column *error-output-stream*) 0))
+  (set-where-different (sb-impl::fd-stream-output-column *output*) 0
+                       (sb-impl::fd-stream-output-column *error-output-stream*) 0))
 
 ;;; A stream that keeps a bounded number of characters
 
