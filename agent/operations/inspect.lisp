@@ -47,13 +47,13 @@ NIL if it is none."
   (multiple-value-bind (number index key) (parse-handle text)
     (let ((inspection (assoc number *inspections*)))
       (flet ((missing ()
-               (fail-path "No object has the handle ~a now. Handles belong to the state of the ~
+               (fail-absent "No object has the handle ~a now. Handles belong to the state of the ~
                            session in which they were given: a return to an earlier state or a ~
                            new process takes them, and only those of the last ~d inspections are ~
                            kept. Inspect the object again by code."
                           text +inspections-kept+)))
         (cond ((null number)
-               (fail-path "~a is no handle: they look like h7 or h7.3." text))
+               (fail-absent "~a is no handle: they look like h7 or h7.3." text))
               ((null inspection) (missing))
               ((null index) (list (second inspection)))
               (t
@@ -117,13 +117,34 @@ error of user code that is no printing's ends it, and (:FAILED TYPE) is returned
         outcome
         (list :failed (with-agent-syntax () (type-name-text (class-of outcome)))))))
 
-(defun inspection-of-part (part object number from limit)
-  "Describe the value of PART, or OBJECT if PART is NIL."
-  (call-giving-up-items
-   (lambda ()
-     (handler-case (inspection (if part (value-of-part part) object) number from limit)
-       (path-error (condition)
-         (list :absent (path-error-sentence condition)))))))
+(defun find-part (object steps)
+  "Return the part of OBJECT that STEPS lead to, or NIL; second, a sentence if there is none."
+  (with-agent-syntax (:length 10 :level 4)
+    (handler-case (follow-path object steps)
+      (path-error (condition)
+        (values nil (path-error-sentence condition))))))
+
+(defun inspection-asked-for (object steps arguments)
+  "Describe what STEPS, for which there is a part, lead to from OBJECT."
+  (let ((part (find-part object steps)))
+    (call-giving-up-items
+     (lambda ()
+       (handler-case (inspection (if part (value-of-part part) object)
+                                 (getf arguments :handle-number 0)
+                                 (getf arguments :from 0)
+                                 (getf arguments :count 30))
+         (path-error (condition)
+           (list :absent (path-error-sentence condition))))))))
+
+(defun why-not-settable (part)
+  "Return a sentence if PART cannot be set."
+  (cond ((null part) "A path must say which part is to be set.")
+        ((null (part-setter part)) (format nil "~a cannot be set." (part-label part)))))
+
+(defun set-part (part text)
+  "Set PART to what TEXT evaluates to."
+  (let ((value (first (evaluate-text text))))
+    (evaluate-form-by (lambda () (funcall (the function (part-setter part)) value)))))
 
 (defun inspect-code (arguments steps)
   "Inspect what the :CODE of ARGUMENTS evaluates to, after its part was set if that is asked for."
@@ -133,68 +154,45 @@ error of user code that is no printing's ends it, and (:FAILED TYPE) is returned
     (call-as-evaluation
      (lambda ()
        (setf object (first (evaluate-text (getf arguments :code) :is-whole t)))
-       (multiple-value-bind (part why-not) (find-part object steps)
-         (setf sentence (or why-not (set-part part text))))
+       (multiple-value-bind (part absent) (find-part object steps)
+         (setf sentence (or absent (and text (why-not-settable part))))
+         (when (and text (null sentence))
+           (set-part part text)))
        '())
      arguments
      (lambda ()
-       (cond ((null sentence)
-              (inspection-of-part (find-part object steps) object
-                                  (getf arguments :handle-number 0)
-                                  (getf arguments :from 0) (getf arguments :count 30)))
+       (cond ((null sentence) (inspection-asked-for object steps arguments))
              (text (list :not-set sentence))
              (t (list :absent sentence)))))))
 
-(defun find-part (object steps)
-  "Return the part of OBJECT that STEPS lead to, or NIL; second, a sentence if there is none."
-  (with-agent-syntax (:length 10 :level 4)
-    (handler-case (follow-path object steps)
-      (path-error (condition)
-        (values nil (path-error-sentence condition))))))
+(defun inspect-object (object arguments steps)
+  "Inspect OBJECT, which has a handle, after its part was set if that is asked for."
+  (let ((text (getf arguments :set)))
+    (multiple-value-bind (part absent) (find-part object steps)
+      (let ((sentence (or absent (and text (why-not-settable part)))))
+        (cond (sentence
+               (list *id* :refused sentence :absent (null text)))
+              ((null text)
+               (list* *id* :ok (inspection-asked-for object steps arguments)))
+              (t
+               (call-as-evaluation
+                (lambda ()
+                  (set-part part text)
+                  '())
+                arguments
+                (lambda () (inspection-asked-for object steps arguments)))))))))
 
-(defun set-part (part text)
-  "Set PART to what TEXT evaluates to, if there is a TEXT. Returns NIL, or why it cannot be set."
-  (cond ((null text) nil)
-        ((null part) "A path must say which part is to be set.")
-        ((null (part-setter part))
-         (format nil "~a cannot be set." (part-label part)))
-        (t
-         (let ((value (first (evaluate-text text))))
-           (evaluate-form-by (lambda () (funcall (the function (part-setter part)) value)))
-           nil))))
-
-(defun inspect-handle (arguments steps)
-  (let* ((object (first (object-with-handle (getf arguments :handle))))
-         (text (getf arguments :set))
-         (number (getf arguments :handle-number 0))
-         (from (getf arguments :from 0))
-         (limit (getf arguments :count 30)))
-    (multiple-value-bind (part sentence) (find-part object steps)
-      (cond (sentence
-             (list *id* :refused sentence :absent (null text)))
-            ((null text)
-             (list* *id* :ok (inspection-of-part part object number from limit)))
-            (t
-             (setf sentence nil)
-             (call-as-evaluation
-              (lambda ()
-                (setf sentence (set-part part text))
-                '())
-              arguments
-              (lambda ()
-                (if sentence
-                    (list :not-set sentence)
-                    (inspection-of-part (find-part object steps) object number from limit)))))))))
+(defun inspection-function (arguments)
+  "Return a function that does what ARGUMENTS ask for. Signals a PATH-ERROR if that makes no sense."
+  (let ((steps (parse-path (or (getf arguments :path) ""))))
+    (if (getf arguments :code)
+        (lambda () (inspect-code arguments steps))
+        (let ((found (object-with-handle (getf arguments :handle))))
+          (lambda () (inspect-object (first found) arguments steps))))))
 
 (define-operation :inspect (arguments)
-  (handler-case (parse-path (or (getf arguments :path) ""))
-    (path-error (condition)
-      (list *id* :refused (path-error-sentence condition)))
-    (:no-error (steps)
-      (if (getf arguments :code)
-          (inspect-code arguments steps)
-          (let ((found (handler-case (progn (object-with-handle (getf arguments :handle)) nil)
-                         (path-error (condition) (path-error-sentence condition)))))
-            (if found
-                (list *id* :refused found :absent t)
-                (inspect-handle arguments steps)))))))
+  (let ((next (handler-case (inspection-function arguments)
+                (path-error (condition) condition))))
+    (if (functionp next)
+        (funcall next)
+        (list *id* :refused (path-error-sentence next) :absent (path-error-absent next)))))
