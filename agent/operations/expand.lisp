@@ -107,7 +107,9 @@ returns the reply. A package that does not exist is answered with near names."
   (let ((list (function-lambda-list function)))
     (loop for index below count
           for parameter = (and (listp list) (nth index list))
-          collect (if (and parameter (symbolp parameter)) (symbol-name parameter) (format nil "argument ~d" (1+ index))))))
+          collect (if (and parameter (symbolp parameter))
+                      (symbol-name parameter)
+                      (format nil "argument ~d" (1+ index))))))
 
 (defun argument-entries (function arguments count)
   "List (PARAMETER CLASS TEXT) for the first COUNT of ARGUMENTS, those that FUNCTION dispatches on."

@@ -51,8 +51,8 @@
 (defconstant +feature-depth+ 20)
 
 (defun feature-holds-p (text start &optional (depth 0))
-  "Evaluate the feature expression of TEXT at START. Returns whether it holds and where it ends, or NIL and NIL
-if it is none."
+  "Evaluate the feature expression of TEXT at START. Returns whether it holds and where it ends; NIL
+and NIL if it is none."
   (let ((start (position-if-not (lambda (character) (member character '(#\space #\newline #\tab)))
                                 text :start start)))
     (cond ((or (null start) (> depth +feature-depth+)) (values nil nil))
@@ -158,8 +158,8 @@ if it is none."
       (symbol-name name)))
 
 (defun defines-p (text at name kind)
-  "Return :SURELY if the form of TEXT that begins AT defines NAME as KIND, :PERHAPS if it defines NAME as it seems,
-or NIL."
+  "Return :SURELY if the form of TEXT that begins AT defines NAME as KIND, :PERHAPS if it seems to
+define NAME, or NIL."
   (multiple-value-bind (word other) (defined-at text at)
     (cond ((not (and word (equalp other (name-in-files name)))) nil)
           ((member (plain-token word) (rest (assoc kind *defining-words*)) :test #'string-equal)
@@ -239,9 +239,9 @@ START."
                              collect (line-number text other))))))))
 
 (defun file-definition (place name kind)
-  "Return the definition of NAME as KIND, which is at PLACE in a file, as a property list: :FILE :LINE :TEXT;
-:CUT when more follows; :LINES of other forms that seem to define it; :CHANGED when the file is newer than what
-was loaded; :MISSING when it cannot be read."
+  "Return the definition of NAME as KIND, which is at PLACE in a file, as a property list: :FILE :LINE
+:TEXT; :CUT when more follows; :LINES of other forms that seem to define it; :CHANGED when the file is
+newer than what was loaded; :MISSING when it cannot be read."
   (let ((position (getf place :position)))
     (multiple-value-bind (text written native)
         (file-text (getf place :file) (or position 0) (* 2 +definition-characters+))
@@ -298,8 +298,8 @@ it is not known."
                        collect (list kind name object place))))
 
 (defun defining-form (kind name object)
-  "Return the name and the kind of what the form defines that defines OBJECT, which is NAME as KIND: the methods
-of a slot are defined by that of the class."
+  "Return the name and the kind of what the form defines that defines OBJECT, which is NAME as KIND:
+the methods of a slot are defined by that of the class."
   (multiple-value-bind (function qualifiers specializers lambda-list slot)
       (if (eq kind :method) (method-signature object) nil)
     (declare (ignore function qualifiers lambda-list))

@@ -21,7 +21,9 @@ static void add_options(struct strbuf *out, const struct sexp *slot)
         const char *key, *label;
         bool is_list;
     } options[] = {
-        {"initargs", "initarg ", true}, {"initform", "initform ", false}, {"readers", "reader ", true}, {"writers", "writer ", true}, {"type", "type ", false}, {"allocation", "allocation ", false},
+        {"initargs", "initarg ", true}, {"initform", "initform ", false},
+        {"readers", "reader ", true},   {"writers", "writer ", true},
+        {"type", "type ", false},       {"allocation", "allocation ", false},
     };
     bool is_first = true;
     for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
@@ -202,13 +204,17 @@ static void find_methods(struct tool_call *call)
 const struct tool tool_class_info = {
     .name = "class-info",
     .title = "What a class is made of",
-    .description = "Metaclass, superclasses, subclasses, precedence list and slots with all their options of a class, structure or condition.",
+    .description = "Metaclass, superclasses, subclasses, precedence list and slots with all their options of "
+                   "a class, structure or condition.",
     .toolset = TOOLSET_FULL,
     .is_read_only = true,
     .is_idempotent = true,
     .arguments =
         {
-            {.name = "class", .type = ARGUMENT_STRING, .is_required = true, .description = "Name of the class, with or without package prefix."},
+            {.name = "class",
+             .type = ARGUMENT_STRING,
+             .is_required = true,
+             .description = "Name of the class, with or without package prefix."},
             PACKAGE_ARGUMENT,
             LIMIT_ARGUMENT,
             FROM_ARGUMENT,
@@ -220,16 +226,23 @@ const struct tool tool_class_info = {
 const struct tool tool_find_methods = {
     .name = "find-methods",
     .title = "Find methods",
-    .description = "The methods of a generic function, or those that specialize on a class, with qualifiers, specializers and source.",
+    .description = "The methods of a generic function, or those that specialize on a class, with qualifiers, "
+                   "specializers and source.",
     .toolset = TOOLSET_FULL,
     .is_read_only = true,
     .is_idempotent = true,
     .arguments =
         {
-            {.name = "class", .type = ARGUMENT_STRING, .description = "Name of the class; or give generic-function."},
-            {.name = "generic-function", .type = ARGUMENT_STRING, .description = "Name of the function, or (setf name)."},
+            {.name = "class",
+             .type = ARGUMENT_STRING,
+             .description = "Name of the class; or give generic-function."},
+            {.name = "generic-function",
+             .type = ARGUMENT_STRING,
+             .description = "Name of the function, or (setf name)."},
             PACKAGE_ARGUMENT,
-            {.name = "include-inherited", .type = ARGUMENT_BOOLEAN, .description = "For a class: those on its superclasses too."},
+            {.name = "include-inherited",
+             .type = ARGUMENT_BOOLEAN,
+             .description = "For a class: those on its superclasses too."},
             LIMIT_ARGUMENT,
             FROM_ARGUMENT,
             SESSION_ARGUMENT,

@@ -11,22 +11,52 @@ static const struct relation {
     const char *tool, *kind; /* of the agent's operation find-references */
     const char *who;         /* one of those found */
     const char *of;          /* before the name */
-    const char *none;        /* when nothing is found, after the name */
-    const char *recorded;    /* what of it the Lisp knows */
+    const char *none[2];     /* when nothing is found: before the name, and after it */
+    const char *recorded;    /* what of it the Lisp knows; NULL: all */
+    const char *more;        /* what else it does not know */
 } relations[] = {
-    {"who-calls", "calls", "caller", "of", "Calls of %s are not recorded anywhere.",
-     "Recorded are calls by name, also of inlined functions and as #'%s, in functions, methods and macros; not those in forms that were evaluated and defined nothing, nor by "
-     "a name that is put together while the program runs, nor in the Lisp itself and ASDF."},
-    {"who-references", "references", "reader", "of", "Nothing is recorded to read %s.",
-     "Recorded are reads of special and global variables and constants in functions, methods and macros; not those in forms that were evaluated and defined nothing, nor in the Lisp itself and ASDF. A constant whose "
-     "value is a number or a character may have been put in its place."},
-    {"who-binds", "binds", "binder", "of", "Nothing is recorded to bind %s.",
-     "Recorded are bindings of special variables in functions, methods and macros; not those in forms that were evaluated and defined nothing, nor in the Lisp itself and ASDF."},
-    {"who-sets", "sets", "setter", "of", "Nothing is recorded to set %s.",
-     "Recorded are assignments of special and global variables in functions, methods and macros; not those in forms that were evaluated and defined nothing, nor in the Lisp itself and ASDF."},
-    {"who-macroexpands", "macroexpands", "user", "of the macro", "Nothing is recorded to use the macro %s.",
-     "Recorded are uses in functions, methods and macros; not those in forms that were evaluated and defined nothing, nor in the Lisp itself and ASDF, nor the defining macros of the top level such as DEFUN."},
-    {"who-specializes", "specializes", "method", "on", "No method specializes on %s or on one of its objects.", ""},
+    {"who-calls",
+     "calls",
+     "caller",
+     "of",
+     {"Calls of ", " are not recorded anywhere."},
+     "calls by name, also of inlined functions and of a function as a value,",
+     ", nor those by a name that is put together while the program runs"},
+    {"who-references",
+     "references",
+     "reader",
+     "of",
+     {"Nothing is recorded to read ", "."},
+     "reads of special and global variables and constants",
+     ". A constant whose value is a number or a character may have been put in its place"},
+    {"who-binds",
+     "binds",
+     "binder",
+     "of",
+     {"Nothing is recorded to bind ", "."},
+     "bindings of special variables",
+     ""},
+    {"who-sets",
+     "sets",
+     "setter",
+     "of",
+     {"Nothing is recorded to set ", "."},
+     "assignments of special and global variables",
+     ""},
+    {"who-macroexpands",
+     "macroexpands",
+     "user",
+     "of the macro",
+     {"Nothing is recorded to use the macro ", "."},
+     "uses",
+     ", nor those of macros that define at the top level, such as DEFUN"},
+    {"who-specializes",
+     "specializes",
+     "method",
+     "on",
+     {"No method specializes on ", " or on one of its objects."},
+     NULL,
+     NULL},
 };
 
 static const struct relation *relation_of(const struct tool_call *call)
@@ -56,30 +86,33 @@ static const char *mismatch(const struct relation *r, const struct sexp *reply)
 {
     bool is_macro = has_meaning(reply, "macro");
     if (strcmp(r->kind, "calls") == 0)
-        return is_macro ? "It is a macro: who-macroexpands says who uses it." : has_meaning(reply, "special-operator") ? "It is a special operator, which is not recorded." : NULL;
+        return is_macro                                 ? "It is a macro: who-macroexpands says who uses it."
+               : has_meaning(reply, "special-operator") ? "It is a special operator, which is not recorded."
+                                                        : NULL;
     if (strcmp(r->kind, "macroexpands") == 0)
         return is_macro ? NULL : "It is not a macro.";
     if (strcmp(r->kind, "specializes") == 0)
         return is_class(reply) ? NULL : "It is not the name of a class.";
-    return has_meaning(reply, "variable") || has_meaning(reply, "constant") ? NULL : "It is not a special variable or a constant; references to local variables are not recorded.";
+    return has_meaning(reply, "variable") || has_meaning(reply, "constant")
+               ? NULL
+               : "It is not a special variable or a constant; references to local variables are not "
+                 "recorded.";
 }
 
 static void add_nothing(struct strbuf *out, const struct relation *r, const struct sexp *reply)
 {
-    const char *name = sexp_string(sexp_get(reply, 2, "name"), NULL);
     const char *why = mismatch(r, reply);
-    if (name == NULL)
-        return;
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral"
-    strbuf_addf(out, r->none, name);
-    if (why != NULL || r->recorded[0] != '\0')
-        strbuf_addc(out, '\n');
+    strbuf_adds(out, r->none[0]);
+    look_up_add(out, sexp_get(reply, 2, "name"));
+    strbuf_adds(out, r->none[1]);
     if (why != NULL)
-        strbuf_adds(out, why);
-    else
-        strbuf_addf(out, r->recorded, name);
-#pragma GCC diagnostic pop
+        strbuf_addf(out, "\n%s", why);
+    else if (r->recorded != NULL)
+        strbuf_addf(
+            out,
+            "\nRecorded are %s in functions, methods and macros; not those in forms that were evaluated "
+            "and defined nothing, nor those in the Lisp itself and ASDF%s.",
+            r->recorded, r->more);
     if (sexp_string(sexp_get(reply, 2, "near"), NULL) != NULL)
         strbuf_addc(out, '\n');
     look_up_add(out, sexp_get(reply, 2, "near"));
@@ -169,7 +202,8 @@ static void on_callees(struct tool_call *call, const struct outcome *o)
         strbuf_addc(&call->text, ')');
     }
     if (total == 0) {
-        strbuf_adds(&call->text, " calls nothing by name, as far as is recorded. What is open-coded may not be.");
+        strbuf_adds(&call->text,
+                    " calls nothing by name, as far as is recorded. What is open-coded may not be.");
     } else {
         strbuf_adds(&call->text, " calls ");
         text_add_count(&call->text, total, "function");
@@ -208,22 +242,38 @@ static void list_callees(struct tool_call *call)
     strbuf_fini(&request);
 }
 
-#define CROSS_REFERENCE(symbol, its_name, its_title, its_description, its_toolset, its_run)                    \
-    const struct tool symbol = {                                                                               \
-        .name = its_name,                                                                                      \
-        .title = its_title,                                                                                    \
-        .description = its_description,                                                                        \
-        .toolset = its_toolset,                                                                                \
-        .is_read_only = true,                                                                                  \
-        .is_idempotent = true,                                                                                 \
-        .arguments = {NAME_ARGUMENT, PACKAGE_ARGUMENT, LIMIT_ARGUMENT, FROM_ARGUMENT, SESSION_ARGUMENT},      \
-        .run = its_run,                                                                                        \
+#define CROSS_REFERENCE(symbol, its_name, its_title, its_description, its_toolset, its_run)                  \
+    const struct tool symbol = {                                                                             \
+        .name = its_name,                                                                                    \
+        .title = its_title,                                                                                  \
+        .description = its_description,                                                                      \
+        .toolset = its_toolset,                                                                              \
+        .is_read_only = true,                                                                                \
+        .is_idempotent = true,                                                                               \
+        .arguments = {NAME_ARGUMENT, PACKAGE_ARGUMENT, LIMIT_ARGUMENT, FROM_ARGUMENT, SESSION_ARGUMENT},     \
+        .run = its_run,                                                                                      \
     }
 
-CROSS_REFERENCE(tool_who_calls, "who-calls", "Who calls a function", "Functions, methods and macros that call a function, each with its source.", TOOLSET_STANDARD, who);
-CROSS_REFERENCE(tool_who_references, "who-references", "Who reads a variable", "Functions, methods and macros that read a special variable or a constant, each with its source.", TOOLSET_FULL, who);
-CROSS_REFERENCE(tool_who_binds, "who-binds", "Who binds a variable", "Functions, methods and macros that bind a special variable, each with its source.", TOOLSET_FULL, who);
-CROSS_REFERENCE(tool_who_sets, "who-sets", "Who sets a variable", "Functions, methods and macros that set a special variable, each with its source.", TOOLSET_FULL, who);
-CROSS_REFERENCE(tool_who_macroexpands, "who-macroexpands", "Who uses a macro", "Functions, methods and macros in which a macro is used, each with its source.", TOOLSET_FULL, who);
-CROSS_REFERENCE(tool_who_specializes, "who-specializes", "Who specializes on a class", "Methods that specialize on a class or on one of its objects, each with its source.", TOOLSET_FULL, who);
-CROSS_REFERENCE(tool_list_callees, "list-callees", "What a function calls", "Functions that a function, its methods or a macro calls, and which macros, variables and constants are used in it.", TOOLSET_FULL, list_callees);
+CROSS_REFERENCE(tool_who_calls, "who-calls", "Who calls a function",
+                "Functions, methods and macros that call a function, each with its source.", TOOLSET_STANDARD,
+                who);
+CROSS_REFERENCE(
+    tool_who_references, "who-references", "Who reads a variable",
+    "Functions, methods and macros that read a special variable or a constant, each with its source.",
+    TOOLSET_FULL, who);
+CROSS_REFERENCE(tool_who_binds, "who-binds", "Who binds a variable",
+                "Functions, methods and macros that bind a special variable, each with its source.",
+                TOOLSET_FULL, who);
+CROSS_REFERENCE(tool_who_sets, "who-sets", "Who sets a variable",
+                "Functions, methods and macros that set a special variable, each with its source.",
+                TOOLSET_FULL, who);
+CROSS_REFERENCE(tool_who_macroexpands, "who-macroexpands", "Who uses a macro",
+                "Functions, methods and macros in which a macro is used, each with its source.", TOOLSET_FULL,
+                who);
+CROSS_REFERENCE(tool_who_specializes, "who-specializes", "Who specializes on a class",
+                "Methods that specialize on a class or on one of its objects, each with its source.",
+                TOOLSET_FULL, who);
+CROSS_REFERENCE(tool_list_callees, "list-callees", "What a function calls",
+                "Functions that a function, its methods or a macro calls, and which macros, variables and "
+                "constants are used in it.",
+                TOOLSET_FULL, list_callees);

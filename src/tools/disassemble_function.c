@@ -48,7 +48,10 @@ const struct tool tool_disassemble_function = {
     .is_idempotent = true,
     .arguments =
         {
-            {.name = "name", .type = ARGUMENT_STRING, .is_required = true, .description = "Symbol, with or without package, or (setf name)."},
+            {.name = "name",
+             .type = ARGUMENT_STRING,
+             .is_required = true,
+             .description = "Symbol, with or without package, or (setf name)."},
             PACKAGE_ARGUMENT,
             SESSION_ARGUMENT,
         },

@@ -1,6 +1,6 @@
 /*
- * explain-dispatch: which methods a call would run, in which order, or why none would. Its arguments are evaluated, in a copy that
- * is thrown away.
+ * explain-dispatch: which methods a call would run, in which order, or why none would. Its arguments are
+ * evaluated, in a copy that is thrown away.
  */
 #include <string.h>
 
@@ -29,7 +29,8 @@ static const char *role_text(const char *role, bool has_around)
     } roles[] = {
         {"AROUND", "around the rest; the rest runs if it calls CALL-NEXT-METHOD", NULL},
         {"BEFORE", "before", NULL},
-        {"PRIMARY", "primary; its values are those of the call", "primary; its values go to the method around it"},
+        {"PRIMARY", "primary; its values are those of the call",
+         "primary; its values go to the method around it"},
         {"NEXT", "next method; runs if the one before it calls CALL-NEXT-METHOD", NULL},
         {"AFTER", "after", NULL},
         {"COMBINED", "its value is combined with the others", NULL},
@@ -102,7 +103,8 @@ static void on_explained(struct tool_call *call, const struct outcome *o)
     if (sexp_count(order) > 0) {
         strbuf_addf(out, "\nMethod combination ");
         look_up_add(out, sexp_get(o->reply, 2, "combination"));
-        strbuf_addf(out, ". %s:", sexp_count(order) == 1 ? "One method applies" : "These apply and run in this order");
+        strbuf_addf(out, ". %s:",
+                    sexp_count(order) == 1 ? "One method applies" : "These apply and run in this order");
         add_order(out, order);
         if (sexp_string(sexp_get(o->reply, 2, "form"), NULL) != NULL) {
             strbuf_adds(out, "\nThe method combination calls them by this form:\n");
@@ -132,20 +134,25 @@ static void run(struct tool_call *call)
     sexp_write_symbol(&request, "code");
     sexp_write_string(&request, form, len);
     call_write_string(call, &request, "package");
-    call_enter(call, s, &(struct operation_options){.request = &request, .what = form}, 0, false, on_explained);
+    call_enter(call, s, &(struct operation_options){.request = &request, .what = form}, 0, false,
+               on_explained);
     strbuf_fini(&request);
 }
 
 const struct tool tool_explain_dispatch = {
     .name = "explain-dispatch",
     .title = "Explain a call's dispatch",
-    .description = "Which methods a call would run and in which order, or why none applies. Its arguments are evaluated, in a copy, so that nothing changes.",
+    .description = "Which methods a call would run and in which order, or why none applies. Its arguments "
+                   "are evaluated, in a copy, so that nothing changes.",
     .toolset = TOOLSET_FULL,
     .is_read_only = true,
     .is_idempotent = true,
     .arguments =
         {
-            {.name = "form", .type = ARGUMENT_STRING, .is_required = true, .description = "The call, for example (area (make-circle 1))."},
+            {.name = "form",
+             .type = ARGUMENT_STRING,
+             .is_required = true,
+             .description = "The call, for example (area (make-circle 1))."},
             {.name = "package", .type = ARGUMENT_STRING, .description = "Package to read it in."},
             SESSION_ARGUMENT,
         },

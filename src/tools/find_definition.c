@@ -1,6 +1,6 @@
 /*
- * find-definition: the source text of every definition of a name. What comes from a file the Lisp sends; what the session has
- * evaluated is in its journal, and the Lisp says which part of which evaluation it was.
+ * find-definition: the source text of every definition of a name. What comes from a file the Lisp sends; what
+ * the session has evaluated is in its journal, and the Lisp says which part of which evaluation it was.
  */
 #include <ctype.h>
 #include <string.h>
@@ -37,7 +37,8 @@ static bool is_blank(char c)
     return isspace((unsigned char)c) != 0;
 }
 
-static void add_evaluated(struct tool_call *call, struct session *s, const struct sexp *definition, int64_t evaluation)
+static void add_evaluated(struct tool_call *call, struct session *s, const struct sexp *definition,
+                          int64_t evaluation)
 {
     const struct journal_entry *entry = find_entry(session_journal(s), evaluation);
     if (entry == NULL) {
@@ -45,7 +46,8 @@ static void add_evaluated(struct tool_call *call, struct session *s, const struc
         return;
     }
     size_t start = byte_of(entry->code, entry->code_len, sexp_integer(sexp_get(definition, 0, "start"), 0));
-    size_t end = byte_of(entry->code, entry->code_len, sexp_integer(sexp_get(definition, 0, "end"), INT64_MAX));
+    size_t end =
+        byte_of(entry->code, entry->code_len, sexp_integer(sexp_get(definition, 0, "end"), INT64_MAX));
     while (start < end && is_blank(entry->code[start]))
         start++;
     while (end > start && is_blank(entry->code[end - 1]))
@@ -66,9 +68,12 @@ static void add_from_file(struct tool_call *call, struct session *s, const struc
     const char *text = sexp_string(sexp_get(definition, 0, "text"), &len);
     const struct sexp *lines = sexp_get(definition, 0, "lines");
     if (!sexp_is_nil(sexp_get(definition, 0, "missing")))
-        strbuf_adds(&call->text, is_of_the_lisp(file) ? "(part of the Lisp itself, whose sources are not installed here)" : "(the file cannot be read)");
+        strbuf_adds(&call->text, is_of_the_lisp(file)
+                                     ? "(part of the Lisp itself, whose sources are not installed here)"
+                                     : "(the file cannot be read)");
     else if (!sexp_is_nil(sexp_get(definition, 0, "changed")) && text == NULL)
-        strbuf_adds(&call->text, "(the file was changed after it was loaded, and has no such definition any more)");
+        strbuf_adds(&call->text,
+                    "(the file was changed after it was loaded, and has no such definition any more)");
     else if (text == NULL)
         strbuf_adds(&call->text, "(where in the file is not known: it may be written by a macro)");
     else {
@@ -79,7 +84,9 @@ static void add_from_file(struct tool_call *call, struct session *s, const struc
             strbuf_adds(&call->text, "\n[… the file has the rest …]");
     }
     for (size_t i = 0; i < sexp_count(lines); i++)
-        strbuf_addf(&call->text, "%s%lld", i == 0 ? "\n(another form for it may be the one that was loaded, at line " : ", ", (long long)sexp_integer(sexp_nth(lines, i), 0));
+        strbuf_addf(&call->text, "%s%lld",
+                    i == 0 ? "\n(another form for it may be the one that was loaded, at line " : ", ",
+                    (long long)sexp_integer(sexp_nth(lines, i), 0));
     if (sexp_count(lines) > 0)
         strbuf_addc(&call->text, ')');
 }
@@ -101,13 +108,15 @@ static bool is_shown(const struct sexp *definitions, size_t n)
         return false;
     for (size_t i = 0; i < n; i++) {
         const struct sexp *other = sexp_nth(definitions, i);
-        if (is_same(definition, other, "evaluation") && is_same(definition, other, "start") && is_same(definition, other, "file") && is_same(definition, other, "line"))
+        if (is_same(definition, other, "evaluation") && is_same(definition, other, "start") &&
+            is_same(definition, other, "file") && is_same(definition, other, "line"))
             return true;
     }
     return false;
 }
 
-static void add_definition(struct tool_call *call, struct session *s, const struct sexp *definitions, size_t n)
+static void add_definition(struct tool_call *call, struct session *s, const struct sexp *definitions,
+                           size_t n)
 {
     const struct sexp *definition = sexp_nth(definitions, n);
     int64_t evaluation = sexp_integer(sexp_get(definition, 0, "evaluation"), 0);
@@ -164,8 +173,24 @@ static void run(struct tool_call *call)
     strbuf_fini(&request);
 }
 
-static const char *const types[] = {"all", "function", "setf-function", "generic-function", "method", "macro", "compiler-macro", "variable", "constant", "symbol-macro",
-                                    "class", "structure", "condition", "type", "setf-expander", "method-combination", "package", NULL};
+static const char *const types[] = {"all",
+                                    "function",
+                                    "setf-function",
+                                    "generic-function",
+                                    "method",
+                                    "macro",
+                                    "compiler-macro",
+                                    "variable",
+                                    "constant",
+                                    "symbol-macro",
+                                    "class",
+                                    "structure",
+                                    "condition",
+                                    "type",
+                                    "setf-expander",
+                                    "method-combination",
+                                    "package",
+                                    NULL};
 
 const struct tool tool_find_definition = {
     .name = "find-definition",
@@ -176,7 +201,10 @@ const struct tool tool_find_definition = {
     .is_idempotent = true,
     .arguments =
         {
-            {.name = "name", .type = ARGUMENT_STRING, .is_required = true, .description = "Symbol, with or without package, or (setf name)."},
+            {.name = "name",
+             .type = ARGUMENT_STRING,
+             .is_required = true,
+             .description = "Symbol, with or without package, or (setf name)."},
             PACKAGE_ARGUMENT,
             {.name = "type", .type = ARGUMENT_STRING, .choices = types, .description = "Only of this type."},
             LIMIT_ARGUMENT,

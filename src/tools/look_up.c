@@ -7,9 +7,13 @@
 
 #include "tools/cut.h"
 
-void look_up(struct tool_call *call, struct session *session, const struct strbuf *request, call_outcome *on_outcome)
+void look_up(struct tool_call *call, struct session *session, const struct strbuf *request,
+             call_outcome *on_outcome)
 {
-    call_run(call, session, &(struct operation_options){.request = request, .what = call->tool->name, .timeout_ms = LOOK_UP_MS}, on_outcome);
+    call_run(
+        call, session,
+        &(struct operation_options){.request = request, .what = call->tool->name, .timeout_ms = LOOK_UP_MS},
+        on_outcome);
 }
 
 void look_up_write_range(const struct tool_call *call, struct strbuf *request, int limit)
@@ -20,7 +24,8 @@ void look_up_write_range(const struct tool_call *call, struct strbuf *request, i
     sexp_write_integer(request, (int64_t)call_number(call, "limit", limit));
 }
 
-void look_up_write_flag(const struct tool_call *call, struct strbuf *request, const char *argument, const char *key)
+void look_up_write_flag(const struct tool_call *call, struct strbuf *request, const char *argument,
+                        const char *key)
 {
     sexp_write_symbol(request, key);
     sexp_write_boolean(request, call_boolean(call, argument));

@@ -1,5 +1,6 @@
 /*
- * macroexpand-form: what a macro makes of a form. Expanders are the user's code, so it runs in a copy that is thrown away.
+ * macroexpand-form: what a macro makes of a form. Expanders are the user's code, so it runs in a copy that is
+ * thrown away.
  */
 #include <string.h>
 
@@ -52,14 +53,16 @@ static void run(struct tool_call *call)
     call_write_string(call, &request, "package");
     sexp_write_symbol(&request, "depth");
     sexp_write_string(&request, depth, strlen(depth));
-    call_enter(call, s, &(struct operation_options){.request = &request, .what = form}, 0, false, on_expanded);
+    call_enter(call, s, &(struct operation_options){.request = &request, .what = form}, 0, false,
+               on_expanded);
     strbuf_fini(&request);
 }
 
 const struct tool tool_macroexpand_form = {
     .name = "macroexpand-form",
     .title = "Expand a macro",
-    .description = "What a macro makes of a form: one step, all steps at the top, or everywhere in it. Nothing is changed.",
+    .description = "What a macro makes of a form: one step, all steps at the top, or everywhere in it. "
+                   "Nothing is changed.",
     .toolset = TOOLSET_STANDARD,
     .is_read_only = true,
     .is_idempotent = true,

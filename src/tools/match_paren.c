@@ -25,8 +25,18 @@ const struct tool tool_match_paren = {
     .arguments =
         {
             {.name = "code", .type = ARGUMENT_STRING, .is_required = true, .description = "The text."},
-            {.name = "line", .type = ARGUMENT_INTEGER, .is_required = true, .minimum = 1, .maximum = 100000000, .description = "Line of the parenthesis, from 1."},
-            {.name = "column", .type = ARGUMENT_INTEGER, .is_required = true, .minimum = 1, .maximum = 100000000, .description = "Its column, in characters from 1."},
+            {.name = "line",
+             .type = ARGUMENT_INTEGER,
+             .is_required = true,
+             .minimum = 1,
+             .maximum = 100000000,
+             .description = "Line of the parenthesis, from 1."},
+            {.name = "column",
+             .type = ARGUMENT_INTEGER,
+             .is_required = true,
+             .minimum = 1,
+             .maximum = 100000000,
+             .description = "Its column, in characters from 1."},
         },
     .run = run,
 };

@@ -106,7 +106,8 @@ static bool is_lower(const char *prefix)
     return true;
 }
 
-static void add_completions(struct strbuf *out, const struct sexp *symbols, const char *prefix, bool with_package)
+static void add_completions(struct strbuf *out, const struct sexp *symbols, const char *prefix,
+                            bool with_package)
 {
     const char *colon = strchr(prefix, ':');
     for (size_t i = 0; i < sexp_count(symbols); i++) {
@@ -135,7 +136,8 @@ static void on_completed(struct tool_call *call, const struct outcome *o)
     size_t total = (size_t)sexp_integer(sexp_get(o->reply, 2, "total"), 0);
     const char *prefix = call_string(call, "prefix", NULL);
     if (total == 0 || sexp_count(elsewhere) > 0) {
-        strbuf_addf(&call->text, "No completions of '%s'%s.", prefix, sexp_count(elsewhere) > 0 ? " here" : "");
+        strbuf_addf(&call->text, "No completions of '%s'%s.", prefix,
+                    sexp_count(elsewhere) > 0 ? " here" : "");
     } else {
         text_add_count(&call->text, total, "completion");
         strbuf_addf(&call->text, " of '%s', best first:", prefix);
@@ -176,7 +178,11 @@ static void complete_symbol(struct tool_call *call)
     strbuf_fini(&request);
 }
 
-static const char *const symbol_types[] = {"all", "function", "generic-function", "macro", "special-operator", "variable", "constant", "symbol-macro", "class", "structure", "condition", "type", NULL};
+static const char *const symbol_types[] = {"all",       "function",         "generic-function",
+                                           "macro",     "special-operator", "variable",
+                                           "constant",  "symbol-macro",     "class",
+                                           "structure", "condition",        "type",
+                                           NULL};
 
 const struct tool tool_apropos_search = {
     .name = "apropos-search",
@@ -187,9 +193,17 @@ const struct tool tool_apropos_search = {
     .is_idempotent = true,
     .arguments =
         {
-            {.name = "pattern", .type = ARGUMENT_STRING, .is_required = true, .description = "Part of the name; case does not count."},
-            {.name = "package", .type = ARGUMENT_STRING, .description = "Only symbols that are in this package; default: all."},
-            {.name = "type", .type = ARGUMENT_STRING, .choices = symbol_types, .description = "Only symbols that name one."},
+            {.name = "pattern",
+             .type = ARGUMENT_STRING,
+             .is_required = true,
+             .description = "Part of the name; case does not count."},
+            {.name = "package",
+             .type = ARGUMENT_STRING,
+             .description = "Only symbols that are in this package; default: all."},
+            {.name = "type",
+             .type = ARGUMENT_STRING,
+             .choices = symbol_types,
+             .description = "Only symbols that name one."},
             {.name = "external-only", .type = ARGUMENT_BOOLEAN, .description = "Only exported ones."},
             LIMIT_ARGUMENT,
             FROM_ARGUMENT,
@@ -207,7 +221,10 @@ const struct tool tool_complete_symbol = {
     .is_idempotent = true,
     .arguments =
         {
-            {.name = "prefix", .type = ARGUMENT_STRING, .is_required = true, .description = "What was written so far, with or without package prefix."},
+            {.name = "prefix",
+             .type = ARGUMENT_STRING,
+             .is_required = true,
+             .description = "What was written so far, with or without package prefix."},
             PACKAGE_ARGUMENT,
             LIMIT_ARGUMENT,
             FROM_ARGUMENT,
