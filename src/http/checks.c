@@ -11,7 +11,7 @@
 #include "http/exchange.h"
 #include "http/header_values.h"
 #include "http/http_session.h"
-#include "http/limits.h"
+#include "http/link.h"
 #include "http/principals.h"
 #include "mcp/jsonrpc.h"
 #include "mcp/request_headers.h"
@@ -141,7 +141,7 @@ static bool check_authorization(const struct check_rules *rules, struct exchange
 
 static bool check_load(const struct check_rules *rules, struct exchange *e)
 {
-    if (!rules->is_ending && daemon_connections(e->daemon) <= HTTP_MOST_CONNECTIONS)
+    if (!rules->is_ending && !link_is_surplus(e->link))
         return true;
     return refuse_with(e, 503,
                        rules->is_ending ? "the server is ending" : "too many connections: try again later",

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "base/check.h"
 #include "base/log.h"
@@ -21,8 +22,8 @@ struct daemon {
     uv_timer_t timer;
     uv_idle_t soon; /* the library is to work in the next turn of the loop, behind what else has happened */
     unsigned open_handles;
-    unsigned connections;
-    unsigned idle_runs; /* that it asked for, one behind the other */
+    unsigned connections, most_connections; /* that are served */
+    unsigned idle_runs;                     /* that it asked for, one behind the other */
     bool is_running, must_run_again;
 };
 
@@ -51,11 +52,6 @@ bool daemon_is_tls(const struct daemon *d)
     return d->options.certificate != NULL;
 }
 
-unsigned daemon_connections(const struct daemon *d)
-{
-    return d->connections;
-}
-
 struct link *daemon_link(const struct daemon *d, struct MHD_Connection *connection)
 {
     const union MHD_ConnectionInfo *info =
@@ -70,10 +66,9 @@ static void on_connection(void *arg, struct MHD_Connection *connection, void **c
     if (code == MHD_CONNECTION_NOTIFY_STARTED) {
         const union MHD_ConnectionInfo *info =
             d->options.mhd->get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-        struct link *l = link_new(d->options.loop, info->connect_fd);
+        struct link *l = link_new(d->options.loop, info->connect_fd, ++d->connections > d->most_connections);
         link_expect(l, HTTP_HEADERS_MS);
         *context = l;
-        d->connections++;
     } else {
         link_free(*context);
         *context = NULL;
@@ -152,6 +147,18 @@ static size_t leave_as_it_is(void *arg, struct MHD_Connection *connection, char 
     return strlen(text);
 }
 
+/* Half of the descriptors that we may have are for the Lisps. */
+static unsigned most_connections(void)
+{
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) != 0 ||
+        files.rlim_cur / 2 >= HTTP_MOST_CONNECTIONS + HTTP_SPARE_CONNECTIONS)
+        return HTTP_MOST_CONNECTIONS;
+    return files.rlim_cur / 2 > 2 * HTTP_SPARE_CONNECTIONS
+               ? (unsigned)files.rlim_cur / 2 - HTTP_SPARE_CONNECTIONS
+               : HTTP_SPARE_CONNECTIONS;
+}
+
 static struct MHD_Daemon *start(struct daemon *d)
 {
     const struct daemon_options *o = &d->options;
@@ -166,7 +173,7 @@ static struct MHD_Daemon *start(struct daemon *d)
         flags, 0, NULL, NULL, o->handle, d, MHD_OPTION_EXTERNAL_LOGGER, on_library_says, NULL,
         MHD_OPTION_LISTEN_SOCKET, d->listener.descriptor, MHD_OPTION_NOTIFY_COMPLETED, o->on_completed, d,
         MHD_OPTION_NOTIFY_CONNECTION, on_connection, d, MHD_OPTION_CONNECTION_LIMIT,
-        (unsigned)HTTP_MOST_CONNECTIONS + HTTP_SPARE_CONNECTIONS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        d->most_connections + HTTP_SPARE_CONNECTIONS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
         (size_t)HTTP_CONNECTION_BYTES, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)HTTP_STILL_S,
         MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_UNESCAPE_CALLBACK, leave_as_it_is, NULL,
         o->certificate != NULL ? MHD_OPTION_ARRAY : MHD_OPTION_END, tls, MHD_OPTION_END);
@@ -178,6 +185,7 @@ struct daemon *daemon_new(struct listener *listener, const struct daemon_options
     d->options = *options;
     d->listener = *listener;
     *listener = (struct listener){.descriptor = -1};
+    d->most_connections = most_connections();
     d->library = start(d);
     if (d->library == NULL) {
         err_set(err, ERR_START, "cannot serve HTTP on %s%s", d->listener.name,

@@ -43,10 +43,8 @@ void *daemon_arg(const struct daemon *d);
 const struct mhd *daemon_mhd(const struct daemon *d);
 const struct listener *daemon_listener(const struct daemon *d);
 
-/* daemon_is_tls(d). daemon_connections(d): clients that are connected. daemon_link(d, connection): our side
- * of one of them. */
+/* daemon_is_tls(d). daemon_link(d, connection): our side of one of its connections. */
 bool daemon_is_tls(const struct daemon *d);
-unsigned daemon_connections(const struct daemon *d);
 struct link *daemon_link(const struct daemon *d, struct MHD_Connection *connection);
 
 #endif

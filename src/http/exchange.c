@@ -157,6 +157,8 @@ static void add_common_headers(const struct exchange *e, struct MHD_Response *re
         add_header(e, response, "Access-Control-Expose-Headers", "Mcp-Session-Id, WWW-Authenticate");
         add_header(e, response, "Vary", "Origin");
     }
+    if (link_is_surplus(e->link))
+        add_header(e, response, "Connection", "close");
     if (e->refusal.header != NULL)
         add_header(e, response, e->refusal.header, e->refusal.value);
 }

@@ -6,7 +6,6 @@
  */
 #include "http/link.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 
@@ -21,6 +20,7 @@
 struct link {
     int descriptor;
     bool is_expecting, has_watch;
+    bool is_surplus;
     bool has_ended; /* the client has closed its side */
     unsigned reminders;
     unsigned open_handles;
@@ -32,10 +32,11 @@ struct link {
 
 static void on_watch(uv_poll_t *watch, int status, int events);
 
-struct link *link_new(uv_loop_t *loop, int descriptor)
+struct link *link_new(uv_loop_t *loop, int descriptor, bool is_surplus)
 {
     struct link *l = xcalloc(1, sizeof *l);
     l->descriptor = descriptor;
+    l->is_surplus = is_surplus;
     uv_timer_init(loop, &l->timer);
     l->timer.data = l;
     l->open_handles = 1;
@@ -47,6 +48,11 @@ struct link *link_new(uv_loop_t *loop, int descriptor)
         uv_poll_start(&l->watch, UV_DISCONNECT, on_watch);
     }
     return l;
+}
+
+bool link_is_surplus(const struct link *l)
+{
+    return l->is_surplus;
 }
 
 static void on_closed(uv_handle_t *handle)

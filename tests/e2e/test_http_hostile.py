@@ -323,9 +323,27 @@ class Crowds(mcp_http.TestCase):
         with server.wire() as one_more:
             response = self.assertStatus(503, one_more.request(headers=PING_HEADERS, body=PING))
             self.assertIn("retry-after", response.headers)
+            self.assertTrue(one_more.is_closed_by_server())
+        # Who was there before is served as before.
+        self.assertStatus(200, wires[0].request(headers=PING_HEADERS, body=PING))
         for wire in wires:
             wire.close()
-        self.assertServes(server)
+        mcp.wait_until(lambda: server.ask("tools/list").status == 200, 10, "the others are gone")
+
+    def test_crowds_leave_descriptors_for_the_lisps(self):
+        server = self.start_http("--checkpoints", "off", files=400)
+        wires = []
+        for _ in range(200):
+            wires.append(server.wire())
+        for n in range(5):
+            headers, message = modern("tools/call", {"name": "create-session", "arguments": {"name": "s%d" % n}})
+            self.assertStatus(200, wires[n].request(headers=headers, body=message))
+            headers, message = modern("tools/call", {"name": "evaluate-lisp", "arguments": {"code": "1", "session": "s%d" % n}})
+            self.assertEqual("=> 1", mcp_http.text_of(wires[n].request(headers=headers, body=message).json["result"]))
+        self.assertStatus(503, wires[-1].request(headers=PING_HEADERS, body=PING))
+        for wire in wires:
+            wire.close()
+        mcp.wait_until(lambda: server.ask("tools/list").status == 200, 10, "the others are gone")
 
     def test_many_at_once_are_all_answered(self):
         answers = []
