@@ -44,6 +44,19 @@ export function listChangedTo(tools, resources) {
   return { tools: handler(tools), resources: handler(resources) };
 }
 
+// How a client subscribes to a resource; `onUpdated(handler)` registers for the notification.
+export function subscribing(client, onUpdated, isModern) {
+  return async (uri, news) => {
+    onUpdated((params) => news.add(params));
+    if (!isModern) {
+      await client.subscribeResource({ uri });
+      return () => client.unsubscribeResource({ uri });
+    }
+    const subscription = await client.listen({ resourceSubscriptions: [uri] });
+    return () => subscription.close();
+  };
+}
+
 // `subscribe(uri, news)` resolves to a function that ends the subscription.
 export async function runSurfaceChecks({ client, call, tools, resources, subscribe, logs }) {
   let failed = 0;

@@ -3,7 +3,7 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { LoggingMessageNotificationSchema, ResourceUpdatedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
 import { runChecks } from './checks.mjs';
-import { listChangedTo, News, runSurfaceChecks } from './surface.mjs';
+import { listChangedTo, News, runSurfaceChecks, subscribing } from './surface.mjs';
 
 const [command, ...args] = process.argv.slice(2);
 const [tools, resources, logs] = [new News(), new News(), new News()];
@@ -24,11 +24,7 @@ failed += await runSurfaceChecks({
   tools,
   resources,
   logs,
-  subscribe: async (uri, news) => {
-    client.setNotificationHandler(ResourceUpdatedNotificationSchema, ({ params }) => news.add(params));
-    await client.subscribeResource({ uri });
-    return () => client.unsubscribeResource({ uri });
-  },
+  subscribe: subscribing(client, (handler) => client.setNotificationHandler(ResourceUpdatedNotificationSchema, ({ params }) => handler(params))),
 });
 await client.ping();
 await client.close();

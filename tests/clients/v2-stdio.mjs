@@ -2,7 +2,7 @@
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { runChecks } from './checks.mjs';
-import { listChangedTo, News, runSurfaceChecks } from './surface.mjs';
+import { listChangedTo, News, runSurfaceChecks, subscribing } from './surface.mjs';
 
 const [mode, command, ...args] = process.argv.slice(2);
 const [tools, resources, logs] = [new News(), new News(), new News()];
@@ -32,15 +32,7 @@ failed += await runSurfaceChecks({
   tools,
   resources,
   logs: era === 'legacy' ? logs : undefined, // since 2026-07-28 a request asks for itself
-  subscribe: async (uri, news) => {
-    client.setNotificationHandler('notifications/resources/updated', ({ params }) => news.add(params));
-    if (era === 'legacy') {
-      await client.subscribeResource({ uri });
-      return () => client.unsubscribeResource({ uri });
-    }
-    const subscription = await client.listen({ resourceSubscriptions: [uri] });
-    return () => subscription.close();
-  },
+  subscribe: subscribing(client, (handler) => client.setNotificationHandler('notifications/resources/updated', ({ params }) => handler(params)), era === 'modern'),
 });
 await client.close();
 console.log(strays ? 'not ok - the client saw no error of the transport' : 'ok - the client saw no error of the transport');
