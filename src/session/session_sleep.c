@@ -79,14 +79,24 @@ static bool may_sleep(const struct session *s)
            tree_children(session_pid(s), &program, 1) == 0;
 }
 
+static bool begin_image(struct session *s, struct err *err)
+{
+    char *image = dormitory_prepare(s->host->dormitory, err);
+    return image != NULL && saving_start_for_sleep(s, image, err);
+}
+
 void session_action_doze(struct session *s, struct event *e)
 {
     (void)e;
-    struct err err;
+    struct err err = {0};
     if (!may_sleep(s))
         return;
-    char *image = dormitory_prepare(s->host->dormitory, &err);
-    if (image == NULL || !saving_start_for_sleep(s, image, &err)) {
+    /* At the bound of processes its own old states, which go when it sleeps, make room for the copy that writes the image. */
+    bool is_begun;
+    do
+        is_begun = begin_image(s, &err);
+    while (!is_begun && err.code == ERR_LIMIT && session_drop_oldest_checkpoint(s));
+    if (!is_begun) {
         log_warning("session %s stays awake: %s", s->name, err.message);
         return;
     }

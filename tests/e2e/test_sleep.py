@@ -103,7 +103,7 @@ class Sleep(mcp.TestCase):
         self.assertIn("1 definition was evaluated again", reply.text)
 
     def test_nothing_is_left_on_disk(self):
-        s = self.server()
+        s = self.server("--max-processes", "2")  # itself and a checkpoint, which makes room for the copy that writes the image
         s.evaluate("(defun f () :here)")
         self.wait_asleep(s, "default")
         s.close()
