@@ -8,9 +8,15 @@
 
 #define NAME "%-60s"
 
+static void begin(struct table *t, const char *title, const char *other)
+{
+    snprintf(t->title, sizeof t->title, "%s", title);
+    t->other = other != NULL ? other : "";
+}
+
 static void print_headline(struct table *t, const char *title, const char *other, const char *measure)
 {
-    t->other = other != NULL ? other : "";
+    begin(t, title, other);
     printf("\n" NAME "%10s %8s %8s", title, measure, measure[0] == 'p' ? "p99" : "", "best");
     if (other != NULL)
         printf(" %9s %9s %8s %8s", other, "best", "x", "of best");
@@ -29,7 +35,7 @@ void table_rates(struct table *t, const char *title, const char *other)
 
 void table_sizes(struct table *t, const char *title)
 {
-    t->other = "";
+    begin(t, title, NULL);
     printf("\n" NAME "%10s\n", title, "MiB");
 }
 
@@ -145,7 +151,7 @@ void table_add(struct table *t, const struct row *row)
         t->targets++;
         t->met += is_met;
         if (!is_met)
-            strbuf_addf(&t->missed, "  %s: %s (%s)\n", row->name, value, target);
+            strbuf_addf(&t->missed, "  %s, %s: %s (%s)\n", t->title, row->name, value, target);
     }
     putchar('\n');
     fflush(stdout);

@@ -34,6 +34,7 @@ struct row {
 };
 
 struct table {
+    char title[80];
     const char *other; /* the name of what the rows are compared with */
     size_t targets, met;
     struct strbuf missed; /* a line for each */
