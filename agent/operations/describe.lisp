@@ -208,7 +208,7 @@ names near it, those called so elsewhere, those with names near it here, those t
               (near-symbols name #'symbol-meanings))
       (loop for package in (list-all-packages)
             unless (own-package-p package)
-              append (near-exports name package))))
+              append (remove-if #'agent-symbol-p (near-exports name package)))))
 
 (defun elsewhere-text (name)
   "Say where a symbol called like NAME, which is not there, can be found."

@@ -1425,6 +1425,7 @@ class Definitions(AgentTest):
                 self.assertEqual(reply.status, "refused")
                 self.assertIn(expected, reply.sentence)
         self.assertIn("SHOP", self.session.ask("find-definition", name="shp:price").sentence)
+        self.assertNotIn("CL-MCP-AGENT", self.session.ask("find-definition", name="declare-absen").sentence)
 
     def test_expansion_and_dispatch_report_the_users_errors(self):
         self.define('(defmacro bad (x) (error "no ~a" x)) (defgeneric g (x)) (defmethod g ((x integer)) x) (defmethod g :around ((x number)) (call-next-method))')
