@@ -17,8 +17,8 @@
       (string-downcase name)))
 
 (defun symbol-names-like (prefix package-name)
-  "List the names of the symbols of the package that begin with PREFIX: the exported ones, or all it has
-if none of these does; without a package, those the session can see."
+  "List the names of the symbols of the package that begin with PREFIX: the exported ones, or all it
+has if none of these does; without a package, those the session can see."
   (let* ((prefix (string-left-trim "|" prefix))
          (package (if package-name
                       (or (find-package package-name) (find-package (string-upcase package-name)))

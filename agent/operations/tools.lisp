@@ -1,6 +1,7 @@
-;;;; Tools of the user's own: CL-MCP:DEFINE-TOOL and its kin, which sessions use, and the operation that
-;;;; calls one. The set of tools is a variable of the image, so it goes back with a roll-back like
-;;;; everything else; the server is told of it in each hello, and in a reply when it has changed.
+;;;; Tools of the user's own: CL-MCP:DEFINE-TOOL and its kin, which sessions use, and the operation
+;;;; that calls one. The set of tools is a variable of the image, so it goes back with a roll-back
+;;;; like everything else; the server is told of it in each hello, and in a reply when it has
+;;;; changed.
 
 (in-package #:cl-mcp-agent)
 
@@ -19,8 +20,8 @@
   (function #'identity :type function))
 
 (defstruct (parameter (:copier nil))
-  "A bound is NIL or a number; CHOICES is a list of (TEXT . VALUE), what the client sends and what the
-function gets."
+  "A bound is NIL or a number; CHOICES is a list of (TEXT . VALUE), what the client sends and what
+the function gets."
   (name "" :type simple-string)
   (key :none :type symbol)
   (kind :string :type (member :string :integer :number :boolean :strings))
@@ -56,7 +57,8 @@ function gets."
                 (t (refuse-tool "The name of ~a must be a symbol, not ~s." what designator)))))
     (unless (and (<= 1 (length name) +longest-name+)
                  (alpha-char-p (char name 0))
-                 (every (lambda (character) (find character "abcdefghijklmnopqrstuvwxyz0123456789-"))
+                 (every (lambda (character)
+                          (find character "abcdefghijklmnopqrstuvwxyz0123456789-"))
                         name))
       (refuse-tool "The name of ~a must be a letter and up to ~d more of a-z, 0-9 and -, not ~s."
                    what (1- +longest-name+) designator))
@@ -112,7 +114,8 @@ function gets."
              (list :kind kind :minimum minimum :maximum maximum)))
           (t
            (refuse-tool "~s is no type of a parameter. There are string, integer, (integer 1 10), ~
-                         number, (number 0 1), boolean, (member \"a\" \"b\") and list, a list of strings."
+                         number, (number 0 1), boolean, (member \"a\" \"b\") and list, a list ~
+                         of strings."
                         type)))))
 
 (defun parse-parameters (lambda-list)
@@ -151,11 +154,14 @@ function gets."
 ;;; What sessions use
 
 (defmacro cl-mcp:define-tool (name parameters &body body)
-  "Make a tool that MCP clients can call as user.NAME: (define-tool NAME (PARAMETER*) \"What it does\" FORM*).
-A PARAMETER is (VARIABLE TYPE [DESCRIPTION]), behind &key (VARIABLE TYPE [DESCRIPTION [DEFAULT]]); those
-before &key must be given. TYPE is string, integer, (integer 1 10), number, (number 0 1), boolean,
-(member \"a\" \"b\") or list, a list of strings. A string that the body returns is the reply; any other
-value is printed. Returns the name that clients see."
+  "Make a tool that MCP clients can call as user.NAME:
+
+    (define-tool NAME (PARAMETER*) \"What it does\" FORM*)
+
+A PARAMETER is (VARIABLE TYPE [DESCRIPTION]), behind &key (VARIABLE TYPE [DESCRIPTION [DEFAULT]]);
+those before &key must be given. TYPE is string, integer, (integer 1 10), number, (number 0 1),
+boolean, (member \"a\" \"b\") or list, a list of strings. A string that the body returns is the
+reply; any other value is printed. Returns the name that clients see."
   (let* ((parsed (parse-parameters parameters))
          (documentation (and (stringp (first body)) (rest body) (first body)))
          (body (if documentation (rest body) body))
@@ -218,7 +224,8 @@ value is printed. Returns the name that clients see."
   (mapcar (lambda (tool) (full-name (tool-name tool))) *tools*))
 
 (defun cl-mcp:call-tool (name &rest arguments)
-  "Call the tool NAME with ARGUMENTS as keywords, as a client would: (call-tool \"deploy\" :target \"web\")."
+  "Call the tool NAME with ARGUMENTS as keywords, as a client would:
+(call-tool \"deploy\" :target \"web\")."
   (let ((tool (find-tool name)))
     (unless tool
       (error "There is no tool ~a." name))

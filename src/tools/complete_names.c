@@ -34,7 +34,9 @@ static void run(struct tool_call *call)
     call_write_string(call, &request, "type");
     call_write_string(call, &request, "prefix");
     call_write_string(call, &request, "package");
-    call_run(call, s, &(struct operation_options){.request = &request, .what = "completion", .timeout_ms = LOOK_UP_MS}, on_names);
+    call_run(call, s,
+             &(struct operation_options){.request = &request, .what = "completion", .timeout_ms = LOOK_UP_MS},
+             on_names);
     strbuf_fini(&request);
 }
 

@@ -1,6 +1,6 @@
 /*
- * Calling a tool of a session's own: an evaluation of that session, with all that belongs to one. Its arguments were checked and
- * put together by user_tools.c.
+ * Calling a tool of a session's own: an evaluation of that session, with all that belongs to one. Its
+ * arguments were checked and put together by user_tools.c.
  */
 #include <stdio.h>
 #include <string.h>
@@ -20,8 +20,9 @@ static void write_value(struct strbuf *request, const json_t *value)
             write_value(request, json_array_get(value, i));
         sexp_write_close(request);
     } else if (json_is_number(value)) {
-        int len = json_is_integer(value) ? snprintf(number, sizeof number, "%" JSON_INTEGER_FORMAT, json_integer_value(value))
-                                         : snprintf(number, sizeof number, "%.17g", json_real_value(value));
+        int len = json_is_integer(value)
+                      ? snprintf(number, sizeof number, "%" JSON_INTEGER_FORMAT, json_integer_value(value))
+                      : snprintf(number, sizeof number, "%.17g", json_real_value(value));
         sexp_write_string(request, number, (size_t)len);
     } else {
         sexp_write_boolean(request, json_is_true(value));

@@ -1,7 +1,7 @@
 /*
- * Tools of the sessions' own: which there are, and what they may be called with. What a session told of them is data from user
- * code: it becomes a struct tool only if it keeps the bounds, and then it is listed and checked like any other. How one is called
- * is in user_tool_call.c.
+ * Tools of the sessions' own: which there are, and what they may be called with. What a session told of them
+ * is data from user code: it becomes a struct tool only if it keeps the bounds, and then it is listed and
+ * checked like any other. How one is called is in user_tool_call.c.
  */
 #include "tools/user_tools.h"
 
@@ -42,8 +42,8 @@ static const char *read_name(const struct sexp *value)
 {
     size_t len;
     const char *name = sexp_string(value, &len);
-    bool is_name = name != NULL && len > 0 && len <= USER_TOOLS_LONGEST_NAME && name[0] >= 'a' && name[0] <= 'z' &&
-                   strspn(name, name_letters) == len;
+    bool is_name = name != NULL && len > 0 && len <= USER_TOOLS_LONGEST_NAME && name[0] >= 'a' &&
+                   name[0] <= 'z' && strspn(name, name_letters) == len;
     return is_name ? name : NULL;
 }
 
@@ -52,7 +52,8 @@ static const char *read_text(const struct sexp *value)
 {
     size_t len;
     const char *text = sexp_string(value, &len);
-    bool is_text = text != NULL && len <= USER_TOOLS_LONGEST_TEXT && strlen(text) == len && utf8_is_valid(text, len);
+    bool is_text =
+        text != NULL && len <= USER_TOOLS_LONGEST_TEXT && strlen(text) == len && utf8_is_valid(text, len);
     return is_text ? text : NULL;
 }
 
@@ -74,7 +75,8 @@ static bool read_type(const struct sexp *value, enum argument_type *type)
 /* As far as doubles are exact a bound that is not given is none that anybody meets. */
 static bool read_bounds(const struct sexp *entry, struct tool_argument *a)
 {
-    const char *minimum = sexp_string(sexp_get(entry, 2, "minimum"), NULL), *maximum = sexp_string(sexp_get(entry, 2, "maximum"), NULL);
+    const char *minimum = sexp_string(sexp_get(entry, 2, "minimum"), NULL),
+               *maximum = sexp_string(sexp_get(entry, 2, "maximum"), NULL);
     if (minimum == NULL && maximum == NULL)
         return true;
     a->minimum = minimum == NULL ? -9007199254740992.0 : strtod(minimum, NULL);
@@ -117,7 +119,8 @@ static bool read_argument(const struct sexp *entry, struct user_tool *t, size_t 
     };
     if (a->description != NULL && a->description[0] == '\0')
         a->description = NULL;
-    return a->name != NULL && is_new_argument(&t->tool, n, a->name) && read_type(sexp_nth(entry, 1), &a->type) && read_bounds(entry, a) &&
+    return a->name != NULL && is_new_argument(&t->tool, n, a->name) &&
+           read_type(sexp_nth(entry, 1), &a->type) && read_bounds(entry, a) &&
            read_choices(entry, a, t->choices[n]);
 }
 
@@ -143,8 +146,11 @@ static bool read_tool(const struct sexp *entry, struct user_tool *t)
     for (size_t i = 0; i < count; i++)
         if (!read_argument(sexp_nth(parameters, i), t, i))
             return false;
-    t->tool.arguments[count] = (struct tool_argument){
-        .name = "session", .type = ARGUMENT_STRING, .names_session = true, .description = "Session to call it in; default: the one whose tool this is."};
+    t->tool.arguments[count] =
+        (struct tool_argument){.name = "session",
+                               .type = ARGUMENT_STRING,
+                               .names_session = true,
+                               .description = "Session to call it in; default: the one whose tool this is."};
     return true;
 }
 
@@ -179,7 +185,8 @@ static struct session *first_session(const struct toolbox *toolbox, const char *
 }
 
 /* The default session comes first, then the others, the oldest first. */
-static struct session *next_session(const struct toolbox *toolbox, const char *default_session, struct session *s)
+static struct session *next_session(const struct toolbox *toolbox, const char *default_session,
+                                    struct session *s)
 {
     struct session *first = sessions_find(toolbox->sessions, default_session);
     struct session *next = s == first ? sessions_first(toolbox->sessions) : sessions_next(s);
@@ -197,7 +204,8 @@ static bool is_listed(const json_t *listing, size_t from, const char *name)
 void user_tools_list(const struct toolbox *toolbox, const char *default_session, json_t *listing)
 {
     size_t from = json_array_size(listing);
-    for (struct session *s = first_session(toolbox, default_session); s != NULL; s = next_session(toolbox, default_session, s)) {
+    for (struct session *s = first_session(toolbox, default_session); s != NULL;
+         s = next_session(toolbox, default_session, s)) {
         struct walk w;
         walk_begin(&w, s);
         while (json_array_size(listing) < from + USER_TOOLS_MAX_LISTED && walk_on(&w))
@@ -207,7 +215,8 @@ void user_tools_list(const struct toolbox *toolbox, const char *default_session,
     }
 }
 
-/* Some clients put their name for us in front, and some allow no point in a name. NULL: it is none of theirs. */
+/* Some clients put their name for us in front, and some allow no point in a name. NULL: it is none of theirs.
+ */
 static const char *bare_name(const char *name)
 {
     const char *slash = strrchr(name, '/');
@@ -220,7 +229,9 @@ static const char *bare_name(const char *name)
 static bool is_same_name(const char *asked, const char *name)
 {
     for (; *asked != '\0' || *name != '\0'; asked++, name++) {
-        char letter = *asked >= 'A' && *asked <= 'Z' ? (char)(*asked - 'A' + 'a') : *asked == '_' ? '-' : *asked;
+        char letter = *asked >= 'A' && *asked <= 'Z' ? (char)(*asked - 'A' + 'a')
+                      : *asked == '_'                ? '-'
+                                                     : *asked;
         if (letter != *name)
             return false;
     }
@@ -244,11 +255,12 @@ static json_t *prepare_in(struct session *s, struct walk *w, const json_t *given
     if (checked == NULL)
         return NULL;
     json_object_del(checked, "session");
-    return json_pack("{s:s,s:s,s:o}", "session", session_name(s), "tool", w->current.name + strlen(PREFIX), "arguments", checked);
+    return json_pack("{s:s,s:s,s:o}", "session", session_name(s), "tool", w->current.name + strlen(PREFIX),
+                     "arguments", checked);
 }
 
-json_t *user_tools_prepare(const struct toolbox *toolbox, const char *default_session, const char *name, const json_t *given, bool *is_known,
-                           struct err *err)
+json_t *user_tools_prepare(const struct toolbox *toolbox, const char *default_session, const char *name,
+                           const json_t *given, bool *is_known, struct err *err)
 {
     const char *bare = bare_name(name), *session = json_string_value(json_object_get(given, "session"));
     struct session *s = bare == NULL ? NULL : first_session(toolbox, default_session);
@@ -262,9 +274,10 @@ json_t *user_tools_prepare(const struct toolbox *toolbox, const char *default_se
         walk_end(&w);
         struct session *other = sessions_find(toolbox->sessions, session);
         if (other == NULL || !walk_to(&w, other, bare)) {
-            err_set(err, ERR_INVALID, "%s %.*s%s " PREFIX "%s; the session %s has it.", other == NULL ? "There is no session" : "The session",
-                    (int)utf8_floor(session, strlen(session), strlen(session) < 64 ? strlen(session) : 64), session, other == NULL ? ", so there is no" : " has no tool", bare,
-                    session_name(s));
+            err_set(err, ERR_INVALID, "%s %.*s%s " PREFIX "%s; the session %s has it.",
+                    other == NULL ? "There is no session" : "The session",
+                    (int)utf8_floor(session, strlen(session), strlen(session) < 64 ? strlen(session) : 64),
+                    session, other == NULL ? ", so there is no" : " has no tool", bare, session_name(s));
             return NULL;
         }
         s = other;

@@ -1,7 +1,8 @@
 /*
- * Tools that the code of sessions defines (cl-mcp:define-tool): listing them, checking what they are called with, calling them.
- * Clients know the tool NAME as user.NAME. Where several sessions define one of a name, a call means that of the session it names,
- * else that of the default session, else that of the oldest session that has it; that one is listed.
+ * Tools that the code of sessions defines (cl-mcp:define-tool): listing them, checking what they are called
+ * with, calling them. Clients know the tool NAME as user.NAME. Where several sessions define one of a name, a
+ * call means that of the session it names, else that of the default session, else that of the oldest session
+ * that has it; that one is listed.
  */
 #ifndef TOOLS_USER_TOOLS_H
 #define TOOLS_USER_TOOLS_H
@@ -16,15 +17,17 @@
 
 struct toolbox;
 
-/* What a session tells is believed up to here; what is beyond is not offered. The agent keeps the same bounds. */
-#define USER_TOOLS_MAX 64            /* of one session */
-#define USER_TOOLS_MAX_LISTED 256    /* of all sessions together */
-#define USER_TOOLS_MAX_ARGUMENTS 10  /* beside session */
+/* What a session tells is believed up to here; what is beyond is not offered. The agent keeps the same
+ * bounds. */
+#define USER_TOOLS_MAX 64           /* of one session */
+#define USER_TOOLS_MAX_LISTED 256   /* of all sessions together */
+#define USER_TOOLS_MAX_ARGUMENTS 10 /* beside session */
 #define USER_TOOLS_MAX_CHOICES 32
 #define USER_TOOLS_LONGEST_NAME 40
 #define USER_TOOLS_LONGEST_TEXT 4000 /* bytes of a description */
 
-/* user_tools_list(toolbox, default_session, listing): append them to ${listing}, as registry_listing() has the others. */
+/* user_tools_list(toolbox, default_session, listing): append them to ${listing}, as registry_listing() has
+ * the others. */
 void user_tools_list(const struct toolbox *toolbox, const char *default_session, json_t *listing);
 
 /*
@@ -36,8 +39,8 @@ void user_tools_list(const struct toolbox *toolbox, const char *default_session,
  * is_known    out: some session has a tool of that name
  * Returns     given: the arguments for tool_user; NULL if it is not known, or with ${err} set to one sentence
  */
-json_t *user_tools_prepare(const struct toolbox *toolbox, const char *default_session, const char *name, const json_t *given,
-                           bool *is_known, struct err *err);
+json_t *user_tools_prepare(const struct toolbox *toolbox, const char *default_session, const char *name,
+                           const json_t *given, bool *is_known, struct err *err);
 
 /* user_tools_nearest(toolbox, name, out): append the most similar of their names; false if none is near. */
 bool user_tools_nearest(const struct toolbox *toolbox, const char *name, struct strbuf *out);

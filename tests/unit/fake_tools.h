@@ -71,14 +71,21 @@ static const struct tool fake_load = {
 };
 
 #ifdef FAKE_READABLE_TOOLS
-/* What resources read from: they answer with their arguments; of the name "absent" there is nothing, "broken" fails. */
-#define FAKE_TEXT(argument) {.name = argument, .type = ARGUMENT_STRING, .description = "Text."}
-static const struct tool fake_guide = {.name = "get-usage-guide", .title = "", .description = "", .arguments = {{.name = NULL}}};
+/* What resources read from: they answer with their arguments; of the name "absent" there is nothing, "broken"
+ * fails. */
+#define FAKE_TEXT(argument)                                                                                  \
+    {                                                                                                        \
+        .name = argument, .type = ARGUMENT_STRING, .description = "Text."                                    \
+    }
+static const struct tool fake_guide = {
+    .name = "get-usage-guide", .title = "", .description = "", .arguments = {{.name = NULL}}};
 static const struct tool fake_history = {
     .name = "session-history",
     .title = "",
     .description = "",
-    .arguments = {{.name = "limit", .type = ARGUMENT_INTEGER, .description = "N."}, FAKE_TEXT("format"), FAKE_TEXT("session")},
+    .arguments = {{.name = "limit", .type = ARGUMENT_INTEGER, .description = "N."},
+                  FAKE_TEXT("format"),
+                  FAKE_TEXT("session")},
 };
 static const struct tool fake_error = {
     .name = "describe-last-error", .title = "", .description = "", .arguments = {FAKE_TEXT("session")}};
@@ -95,9 +102,10 @@ static const struct tool fake_symbol = {
 #define FAKE_READABLE
 #endif
 
-const struct tool *const tool_table[] = {&fake_echo, &fake_wait, FAKE_READABLE & fake_load};
+const struct tool *const tool_table[] = {&fake_echo, &fake_wait, FAKE_READABLE &fake_load};
 const size_t tool_table_count = sizeof tool_table / sizeof *tool_table;
-const struct tool_row tool_rows[] = {{.family = "Fake"}, {.tool = &fake_echo}, {.tool = &fake_wait}, {.tool = &fake_load}};
+const struct tool_row tool_rows[] = {
+    {.family = "Fake"}, {.tool = &fake_echo}, {.tool = &fake_wait}, {.tool = &fake_load}};
 const size_t tool_row_count = sizeof tool_rows / sizeof *tool_rows;
 
 /* Sessions' own tools need sessions; the tests that have some are e2e. */

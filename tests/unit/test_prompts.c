@@ -1,6 +1,6 @@
 /*
- * The texts of the prompts against the real tools: each name in backquotes is one of a tool or of an argument, and
- * each variable is an argument of the prompt.
+ * The texts of the prompts against the real tools: each name in backquotes is one of a tool or of an
+ * argument, and each variable is an argument of the prompt.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -64,7 +64,8 @@ static void each_variable_is_an_argument_and_each_argument_is_used(void **state)
             end = strchr(at, '}');
             assert_non_null(end);
             for (a = prompts_at(i)->arguments; a->name; a++) {
-                if (strlen(a->name) == (size_t)(end - at - 1) && memcmp(a->name, at + 1, strlen(a->name)) == 0)
+                if (strlen(a->name) == (size_t)(end - at - 1) &&
+                    memcmp(a->name, at + 1, strlen(a->name)) == 0)
                     break;
             }
             assert_non_null(a->name);
@@ -97,7 +98,8 @@ static void each_resource_has_a_tool_that_takes_its_variables(void **state)
         for (at = strchr(resources_at(i)->uri, '{'); at; at = strchr(end, '{')) {
             end = strchr(at, '}');
             for (a = tool->arguments; a->name; a++) {
-                if (strlen(a->name) == (size_t)(end - at - 1) && memcmp(a->name, at + 1, strlen(a->name)) == 0)
+                if (strlen(a->name) == (size_t)(end - at - 1) &&
+                    memcmp(a->name, at + 1, strlen(a->name)) == 0)
                     break;
             }
             assert_non_null(a->name);

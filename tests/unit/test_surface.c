@@ -1,6 +1,6 @@
 /*
- * What a connection offers beside tools: resources, prompts, completion, subscriptions, the log. The sessions are
- * real and have no process; the tools are the tests' own.
+ * What a connection offers beside tools: resources, prompts, completion, subscriptions, the log. The sessions
+ * are real and have no process; the tools are the tests' own.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -78,13 +78,15 @@ static void start(struct client *client, const char *revision)
 
     *client = (struct client){NULL};
     strbuf_init(&client->sent, 0);
-    client->host = session_host_new(&(struct session_host_options){.loop = uv_default_loop(), .limits = &limits});
+    client->host =
+        session_host_new(&(struct session_host_options){.loop = uv_default_loop(), .limits = &limits});
     client->toolbox.sessions = sessions_new(client->host, &(struct sessions_options){0});
     options.toolbox = &client->toolbox;
     client->connection = connection_new(&options);
     if (revision) {
         snprintf(json, sizeof json,
-                 "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"%s\"}}",
+                 "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"%"
+                 "s\"}}",
                  revision);
         say(client, json);
         say(client, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}");
@@ -120,7 +122,8 @@ static void ask(struct client *client, const char *method, const char *params, c
 {
     char json[2000];
 
-    snprintf(json, sizeof json, "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"%s\",\"params\":%s}", method, params);
+    snprintf(json, sizeof json, "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"%s\",\"params\":%s}", method,
+             params);
     say(client, json);
     if (client->count != 1 || strncmp(sent(client), "{\"jsonrpc\":\"2.0\",\"id\":7,", 24) != 0 ||
         !strstr(sent(client), part))
@@ -137,9 +140,11 @@ static void resources_of_sessions_come_and_go_with_them(void **state)
     ask(&client, "resources/list", "{}", "\"resources\":[{\"uri\":\"lisp://guide\",\"name\":\"guide\",");
     assert_null(strstr(sent(&client), "session"));
     s = create(&client, "work");
-    assert_string_equal(sent(&client),
-                        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/resources/list_changed\",\"params\":{}}\n");
-    ask(&client, "resources/list", "{}", "{\"uri\":\"lisp://session/work/transcript\",\"name\":\"work/transcript\",");
+    assert_string_equal(
+        sent(&client),
+        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/resources/list_changed\",\"params\":{}}\n");
+    ask(&client, "resources/list", "{}",
+        "{\"uri\":\"lisp://session/work/transcript\",\"name\":\"work/transcript\",");
     assert_null(strstr(sent(&client), "{session}"));
     assert_null(strstr(sent(&client), "{name}"));
     strbuf_clear(&client.sent);
@@ -183,10 +188,22 @@ static void a_resource_is_the_reply_of_its_tool(void **state)
 static void what_is_not_there_is_said_as_the_revision_wants(void **state)
 {
     static const char *const uris[] = {
-        "lisp://nothing", "lisp://guide/", "", "file:///etc/passwd", "lisp://session/nobody/transcript",
-        "lisp://session//transcript", "lisp://session/default/nothing", "lisp://symbol/CL/", "lisp://symbol//car",
-        "lisp://symbol/CL/%", "lisp://symbol/CL/%4", "lisp://symbol/CL/%zz", "lisp://symbol/CL/%00",
-        "lisp://symbol/CL/%ff", "lisp://symbol/CL/absent", "lisp://session/{session}/transcript",
+        "lisp://nothing",
+        "lisp://guide/",
+        "",
+        "file:///etc/passwd",
+        "lisp://session/nobody/transcript",
+        "lisp://session//transcript",
+        "lisp://session/default/nothing",
+        "lisp://symbol/CL/",
+        "lisp://symbol//car",
+        "lisp://symbol/CL/%",
+        "lisp://symbol/CL/%4",
+        "lisp://symbol/CL/%zz",
+        "lisp://symbol/CL/%00",
+        "lisp://symbol/CL/%ff",
+        "lisp://symbol/CL/absent",
+        "lisp://session/{session}/transcript",
     };
     struct client client;
     char params[400];
@@ -197,11 +214,14 @@ static void what_is_not_there_is_said_as_the_revision_wants(void **state)
     create(&client, "default");
     for (i = 0; i < sizeof uris / sizeof *uris; i++) {
         snprintf(params, sizeof params, "{\"uri\":\"%s\"}", uris[i]);
-        ask(&client, "resources/read", params, "\"error\":{\"code\":-32002,\"message\":\"Resource not found\",\"data\":{\"uri\":\"");
+        ask(&client, "resources/read", params,
+            "\"error\":{\"code\":-32002,\"message\":\"Resource not found\",\"data\":{\"uri\":\"");
         snprintf(params, sizeof params, "{\"uri\":\"%s\"," MODERN_META("") "}", uris[i]);
-        ask(&client, "resources/read", params, "\"error\":{\"code\":-32602,\"message\":\"Resource not found\",\"data\":{\"uri\":\"");
+        ask(&client, "resources/read", params,
+            "\"error\":{\"code\":-32602,\"message\":\"Resource not found\",\"data\":{\"uri\":\"");
     }
-    ask(&client, "resources/read", "{}", "\"code\":-32602,\"message\":\"Invalid params: uri must be a string");
+    ask(&client, "resources/read", "{}",
+        "\"code\":-32602,\"message\":\"Invalid params: uri must be a string");
     ask(&client, "resources/read", "{\"uri\":1}", "\"code\":-32602");
     ask(&client, "resources/read", "{\"uri\":\"lisp://symbol/CL/broken\"}", "\"code\":-32603");
     ask(&client, "resources/read", "{\"uri\":\"lisp://guide\"," MODERN_META("") "}",
@@ -220,13 +240,16 @@ static void a_subscribed_resource_is_told_until_it_is_unsubscribed(void **state)
     ask(&client, "resources/subscribe", "{\"uri\":\"lisp://session/default/transcript\"}", "\"result\":{}}");
     ask(&client, "resources/subscribe", "{\"uri\":\"lisp://session/default/transcript\"}", "\"result\":{}}");
     s = create(&client, "default");
-    assert_non_null(strstr(sent(&client), "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/resources/updated\",\"params\":"
-                                          "{\"uri\":\"lisp://session/default/transcript\"}}\n"));
+    assert_non_null(strstr(sent(&client),
+                           "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/resources/updated\",\"params\":"
+                           "{\"uri\":\"lisp://session/default/transcript\"}}\n"));
     assert_int_equal(client.count, 2);
     create(&client, "other");
     assert_int_equal(client.count, 1);
-    ask(&client, "resources/unsubscribe", "{\"uri\":\"lisp://session/default/transcript\"}", "\"result\":{}}");
-    ask(&client, "resources/unsubscribe", "{\"uri\":\"lisp://session/default/transcript\"}", "\"result\":{}}");
+    ask(&client, "resources/unsubscribe", "{\"uri\":\"lisp://session/default/transcript\"}",
+        "\"result\":{}}");
+    ask(&client, "resources/unsubscribe", "{\"uri\":\"lisp://session/default/transcript\"}",
+        "\"result\":{}}");
     ask(&client, "resources/unsubscribe", "{}", "\"code\":-32602");
     strbuf_clear(&client.sent);
     sessions_close(s);
@@ -250,8 +273,8 @@ static void subscriptions_are_bounded(void **state)
 }
 
 #define LISTEN(id, filter)                                                                                   \
-    "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"method\":\"subscriptions/listen\",\"params\":{\"notifications\":" filter \
-    "," MODERN_META("") "}}"
+    "{\"jsonrpc\":\"2.0\",\"id\":" id                                                                        \
+    ",\"method\":\"subscriptions/listen\",\"params\":{\"notifications\":" filter "," MODERN_META("") "}}"
 
 static void a_listen_is_acknowledged_first_and_tags_what_it_sends(void **state)
 {
@@ -260,21 +283,27 @@ static void a_listen_is_acknowledged_first_and_tags_what_it_sends(void **state)
 
     (void)state;
     start(&client, NULL);
-    say(&client, LISTEN("\"L1\"", "{\"toolsListChanged\":true,\"promptsListChanged\":true,\"resourcesListChanged\":true,"
-                                  "\"resourceSubscriptions\":[\"lisp://session/a/last-error\",\"lisp://guide\",\"x\","
-                                  "\"lisp://session/a/last-error\"]}"));
-    assert_string_equal(sent(&client),
-                        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/subscriptions/acknowledged\",\"params\":"
-                        "{\"notifications\":{\"toolsListChanged\":true,\"resourcesListChanged\":true,"
-                        "\"resourceSubscriptions\":[\"lisp://session/a/last-error\"]}," SUBSCRIPTION("\"L1\"") "}}\n");
+    say(&client,
+        LISTEN("\"L1\"",
+               "{\"toolsListChanged\":true,\"promptsListChanged\":true,\"resourcesListChanged\":true,"
+               "\"resourceSubscriptions\":[\"lisp://session/a/last-error\",\"lisp://guide\",\"x\","
+               "\"lisp://session/a/last-error\"]}"));
+    assert_string_equal(
+        sent(&client),
+        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/subscriptions/acknowledged\",\"params\":"
+        "{\"notifications\":{\"toolsListChanged\":true,\"resourcesListChanged\":true,"
+        "\"resourceSubscriptions\":[\"lisp://session/a/last-error\"]}," SUBSCRIPTION("\"L1\"") "}}\n");
     assert_true(connection_is_idle(client.connection));
     s = create(&client, "a");
-    assert_string_equal(sent(&client),
-                        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/resources/list_changed\",\"params\":"
-                        "{" SUBSCRIPTION("\"L1\"") "}}\n"
-                        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/resources/updated\",\"params\":{\"uri\":"
-                        "\"lisp://session/a/last-error\"," SUBSCRIPTION("\"L1\"") "}}\n");
-    say(&client, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":\"L1\"}}");
+    assert_string_equal(
+        sent(&client),
+        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/resources/list_changed\",\"params\":"
+        "{" SUBSCRIPTION("\"L1\"") "}}\n"
+                                   "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/resources/"
+                                   "updated\",\"params\":{\"uri\":"
+                                   "\"lisp://session/a/last-error\"," SUBSCRIPTION("\"L1\"") "}}\n");
+    say(&client,
+        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":\"L1\"}}");
     sessions_close(s);
     assert_int_equal(client.count, 0);
     stop(&client);
@@ -287,9 +316,11 @@ static void only_what_was_asked_for_is_told(void **state)
     (void)state;
     start(&client, NULL);
     say(&client, LISTEN("1", "{\"toolsListChanged\":true}"));
-    assert_non_null(strstr(sent(&client), "\"notifications\":{\"toolsListChanged\":true}," SUBSCRIPTION("1")));
+    assert_non_null(
+        strstr(sent(&client), "\"notifications\":{\"toolsListChanged\":true}," SUBSCRIPTION("1")));
     say(&client, LISTEN("2", "{\"resourceSubscriptions\":[\"lisp://session/b/source\"]}"));
-    assert_non_null(strstr(sent(&client), "{\"resourceSubscriptions\":[\"lisp://session/b/source\"]}," SUBSCRIPTION("2")));
+    assert_non_null(strstr(sent(&client),
+                           "{\"resourceSubscriptions\":[\"lisp://session/b/source\"]}," SUBSCRIPTION("2")));
     say(&client, LISTEN("3", "{\"toolsListChanged\":false}"));
     assert_non_null(strstr(sent(&client), "\"notifications\":{}," SUBSCRIPTION("3")));
     create(&client, "a");
@@ -312,7 +343,8 @@ static void a_listen_ends_with_a_result_when_the_server_does(void **state)
     client.count = 0;
     connection_end(client.connection);
     assert_int_equal(client.count, 2);
-    assert_non_null(strstr(sent(&client), "\"id\":\"a\",\"result\":{\"resultType\":\"complete\",\"_meta\":{"));
+    assert_non_null(
+        strstr(sent(&client), "\"id\":\"a\",\"result\":{\"resultType\":\"complete\",\"_meta\":{"));
     assert_non_null(strstr(sent(&client), ",\"io.modelcontextprotocol/subscriptionId\":\"a\"}}}\n"));
     assert_non_null(strstr(sent(&client), "subscriptionId\":-12345678901234567890}}}\n"));
     say(&client, LISTEN("\"a\"", "{}"));
@@ -323,7 +355,12 @@ static void a_listen_ends_with_a_result_when_the_server_does(void **state)
 static void a_wrong_listen_is_refused(void **state)
 {
     static const char *const filters[] = {
-        "1", "null", "[]", "{\"toolsListChanged\":1}", "{\"resourceSubscriptions\":{}}", "{\"resourceSubscriptions\":[1]}",
+        "1",
+        "null",
+        "[]",
+        "{\"toolsListChanged\":1}",
+        "{\"resourceSubscriptions\":{}}",
+        "{\"resourceSubscriptions\":[1]}",
     };
     struct client client;
     char json[500];
@@ -356,22 +393,31 @@ static void prompts_hold_what_was_given(void **state)
     (void)state;
     start(&client, "2025-11-25");
     ask(&client, "prompts/list", "{}", "{\"name\":\"write-and-test\",");
-    assert_non_null(strstr(sent(&client), "{\"name\":\"task\",\"description\":\"What the code is to do.\",\"required\":true}"));
-    ask(&client, "prompts/get", "{\"name\":\"write-and-test\",\"arguments\":{\"task\":\"sort \\\"{package}\\\" %s\"}}",
-        "\"messages\":[{\"role\":\"user\",\"content\":{\"type\":\"text\",\"text\":\"Write Common Lisp code for this task: sort "
+    assert_non_null(strstr(
+        sent(&client), "{\"name\":\"task\",\"description\":\"What the code is to do.\",\"required\":true}"));
+    ask(&client, "prompts/get",
+        "{\"name\":\"write-and-test\",\"arguments\":{\"task\":\"sort \\\"{package}\\\" %s\"}}",
+        "\"messages\":[{\"role\":\"user\",\"content\":{\"type\":\"text\",\"text\":\"Write Common Lisp code "
+        "for this task: sort "
         "\\\"{package}\\\" %s\\n1. ");
     assert_null(strstr(sent(&client), "Work in the session"));
-    ask(&client, "prompts/get", "{\"name\":\"write-and-test\",\"arguments\":{\"task\":\"x\",\"session\":\"s1\",\"package\":\"\"}}",
+    ask(&client, "prompts/get",
+        "{\"name\":\"write-and-test\",\"arguments\":{\"task\":\"x\",\"session\":\"s1\",\"package\":\"\"}}",
         "\\nWork in the session s1: ");
     assert_null(strstr(sent(&client), "Write it in the package"));
     ask(&client, "prompts/get", "{\"name\":\"debug-last-error\"}", "\"messages\"");
-    ask(&client, "prompts/get", "{\"name\":\"write-and-test\"}", "\"code\":-32602,\"message\":\"Invalid params: the prompt write-and-test needs the argument task");
-    ask(&client, "prompts/get", "{\"name\":\"write-and-test\",\"arguments\":{\"task\":1}}", "\"code\":-32602");
-    ask(&client, "prompts/get", "{\"name\":\"write-and-test\",\"arguments\":{\"task\":\"x\",\"pakage\":\"y\"}}", "Did you mean package?");
+    ask(&client, "prompts/get", "{\"name\":\"write-and-test\"}",
+        "\"code\":-32602,\"message\":\"Invalid params: the prompt write-and-test needs the argument task");
+    ask(&client, "prompts/get", "{\"name\":\"write-and-test\",\"arguments\":{\"task\":1}}",
+        "\"code\":-32602");
+    ask(&client, "prompts/get",
+        "{\"name\":\"write-and-test\",\"arguments\":{\"task\":\"x\",\"pakage\":\"y\"}}",
+        "Did you mean package?");
     ask(&client, "prompts/get", "{\"name\":\"write-and-test\",\"arguments\":[]}", "\"code\":-32602");
     ask(&client, "prompts/get", "{\"name\":\"write-test\"}", "Did you mean write-and-test?");
     ask(&client, "prompts/get", "{\"name\":7}", "\"code\":-32602");
-    ask(&client, "prompts/get", "{\"name\":\"debug-last-error\"," MODERN_META("") "}", "\"resultType\":\"complete\"");
+    ask(&client, "prompts/get", "{\"name\":\"debug-last-error\"," MODERN_META("") "}",
+        "\"resultType\":\"complete\"");
     assert_null(strstr(sent(&client), "ttlMs"));
     stop(&client);
 }
@@ -388,20 +434,30 @@ static void completion_asks_whoever_knows_the_names(void **state)
 
     (void)state;
     start(&client, "2025-06-18");
-    ask(&client, "completion/complete", COMPLETE(SYMBOL_REF, "{\"name\":\"name\",\"value\":\"ca\"}", ",\"context\":{\"arguments\":{\"package\":\"cl\"}}"),
-        "{\"completion\":{\"values\":[\"{\\\"package\\\":\\\"cl\\\",\\\"prefix\\\":\\\"ca\\\",\\\"type\\\":\\\"symbols\\\"}\",\"x\"");
+    ask(&client, "completion/complete",
+        COMPLETE(SYMBOL_REF, "{\"name\":\"name\",\"value\":\"ca\"}",
+                 ",\"context\":{\"arguments\":{\"package\":\"cl\"}}"),
+        "{\"completion\":{\"values\":[\"{\\\"package\\\":\\\"cl\\\",\\\"prefix\\\":\\\"ca\\\",\\\"type\\\":"
+        "\\\"symbols\\\"}\",\"x\"");
     assert_non_null(strstr(sent(&client), "],\"total\":150,\"hasMore\":true}"));
-    ask(&client, "completion/complete", COMPLETE(SYMBOL_REF, "{\"name\":\"package\",\"value\":\"\"}", ""), "\\\"type\\\":\\\"packages\\\"");
-    ask(&client, "completion/complete", COMPLETE(SYSTEM_REF, "{\"name\":\"system\",\"value\":\"a\"}", ""), "\\\"type\\\":\\\"systems\\\"");
+    ask(&client, "completion/complete", COMPLETE(SYMBOL_REF, "{\"name\":\"package\",\"value\":\"\"}", ""),
+        "\\\"type\\\":\\\"packages\\\"");
+    ask(&client, "completion/complete", COMPLETE(SYSTEM_REF, "{\"name\":\"system\",\"value\":\"a\"}", ""),
+        "\\\"type\\\":\\\"systems\\\"");
     ask(&client, "completion/complete", COMPLETE(SYSTEM_REF, "{\"name\":\"question\",\"value\":\"a\"}", ""),
         "{\"completion\":{\"values\":[],\"total\":0,\"hasMore\":false}}");
     for (i = 0; i < 120; i++) {
         snprintf(name, sizeof name, "work%zu", i);
         create(&client, name);
     }
-    ask(&client, "completion/complete", COMPLETE(SYSTEM_REF, "{\"name\":\"session\",\"value\":\"WORK1\"}", ""), "\"total\":31,\"hasMore\":false");
-    ask(&client, "completion/complete", COMPLETE(SYSTEM_REF, "{\"name\":\"session\",\"value\":\"\"}", ""), "\"total\":120,\"hasMore\":true");
-    snprintf(params, sizeof params, COMPLETE("{\"type\":\"ref/resource\",\"uri\":\"%s\"}", "{\"name\":\"session\",\"value\":\"work119\"}", ""),
+    ask(&client, "completion/complete",
+        COMPLETE(SYSTEM_REF, "{\"name\":\"session\",\"value\":\"WORK1\"}", ""),
+        "\"total\":31,\"hasMore\":false");
+    ask(&client, "completion/complete", COMPLETE(SYSTEM_REF, "{\"name\":\"session\",\"value\":\"\"}", ""),
+        "\"total\":120,\"hasMore\":true");
+    snprintf(params, sizeof params,
+             COMPLETE("{\"type\":\"ref/resource\",\"uri\":\"%s\"}",
+                      "{\"name\":\"session\",\"value\":\"work119\"}", ""),
              "lisp://session/{session}/transcript");
     ask(&client, "completion/complete", params, "{\"values\":[\"work119\"],\"total\":1,\"hasMore\":false}");
     stop(&client);
@@ -415,7 +471,8 @@ static void completion_of_what_is_not_there_is_refused(void **state)
         COMPLETE("{\"type\":\"ref/tool\",\"name\":\"x\"}", "{\"name\":\"name\",\"value\":\"\"}", ""),
         COMPLETE("{\"type\":\"ref/prompt\"}", "{\"name\":\"name\",\"value\":\"\"}", ""),
         COMPLETE("{\"type\":\"ref/prompt\",\"name\":\"nothing\"}", "{\"name\":\"name\",\"value\":\"\"}", ""),
-        COMPLETE("{\"type\":\"ref/resource\",\"uri\":\"lisp://nothing\"}", "{\"name\":\"name\",\"value\":\"\"}", ""),
+        COMPLETE("{\"type\":\"ref/resource\",\"uri\":\"lisp://nothing\"}",
+                 "{\"name\":\"name\",\"value\":\"\"}", ""),
         COMPLETE(SYSTEM_REF, "{\"name\":\"nothing\",\"value\":\"\"}", ""),
         COMPLETE(SYMBOL_REF, "{\"name\":\"session\",\"value\":\"\"}", ""),
         COMPLETE(SYMBOL_REF, "{\"name\":\"name\"}", ""),
@@ -446,8 +503,10 @@ static void the_log_is_told_from_the_level_on_that_was_set(void **state)
     strbuf_clear(&client.sent);
     log_info("told \"%s\"\n", "once");
     log_debug("unheard");
-    assert_string_equal(sent(&client), "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{\"level\":\"info\","
-                                       "\"logger\":\"cl-mcp-server\",\"data\":\"told \\\"once\\\"?\"}}\n");
+    assert_string_equal(
+        sent(&client),
+        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{\"level\":\"info\","
+        "\"logger\":\"cl-mcp-server\",\"data\":\"told \\\"once\\\"?\"}}\n");
     ask(&client, "logging/setLevel", "{\"level\":\"emergency\"}", "\"result\":{}}");
     client.count = 0;
     log_info("unheard");
@@ -461,8 +520,9 @@ static void the_log_is_told_from_the_level_on_that_was_set(void **state)
 }
 
 #define WAIT(id, level)                                                                                      \
-    "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"method\":\"tools/call\",\"params\":{\"name\":\"wait\","            \
-    MODERN_META(",\"io.modelcontextprotocol/logLevel\":\"" level "\"") "}}"
+    "{\"jsonrpc\":\"2.0\",\"id\":" id                                                                        \
+    ",\"method\":\"tools/call\",\"params\":{\"name\":\"wait\"," MODERN_META(                                 \
+        ",\"io.modelcontextprotocol/logLevel\":\"" level "\"") "}}"
 
 static void a_modern_request_hears_the_log_while_it_runs(void **state)
 {
@@ -488,8 +548,9 @@ static void a_modern_request_hears_the_log_while_it_runs(void **state)
     client.count = 0;
     log_warning("five");
     assert_int_equal(client.count, 0);
-    say(&client, "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"subscriptions/listen\",\"params\":{\"notifications\":{},"
-                 MODERN_META(",\"io.modelcontextprotocol/logLevel\":\"debug\"") "}}");
+    say(&client, "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"subscriptions/"
+                 "listen\",\"params\":{\"notifications\":{}," MODERN_META(
+                     ",\"io.modelcontextprotocol/logLevel\":\"debug\"") "}}");
     client.count = 0;
     log_warning("six");
     assert_int_equal(client.count, 0);
