@@ -22,7 +22,7 @@
 (defun refuse-without-quicklisp ()
   (list *id* :refused
         (format nil "Quicklisp is not installed: there is no setup.lisp in ~~/quicklisp, and none is loaded.~@
-                     ~:[To install it, load its installer (https://beta.quicklisp.org/quicklisp.lisp)~;~
+                     ~:[To install it, load its installer, beta.quicklisp.org/quicklisp.lisp,~;~
                      To install it, load its installer, ~:*~a,~] and call (quicklisp-quickstart:install).~@
                      Systems that are on this machine need no Quicklisp: list-local-systems shows them, ~
                      load-system loads them."
@@ -44,7 +44,8 @@
 (defun refuse-unknown-to-quicklisp (name)
   (let ((near (near-strings name (mapcar #'quicklisp-system-name (quicklisp-systems)))))
     (list *id* :refused
-          (format nil "Quicklisp has no system ~a, and this machine has none.~@[~%Did you mean ~{~a~^ or ~}?~]"
+          (format nil "Quicklisp has no system ~a, and this machine has none.~
+                       ~@[~%Did you mean ~{~a~^ or ~}?~]"
                   name (subseq near 0 (min (length near) +names-offered+)))
           :absent t)))
 

@@ -34,7 +34,9 @@ static void add_field(struct strbuf *out, const char *label, const struct sexp *
     char indent[32];
     snprintf(indent, sizeof indent, "%*s", (int)strlen(label) + 4, "");
     strbuf_addf(out, "\n  %s: ", label);
-    size_t first = (const char *)memchr(text, '\n', len) == NULL ? len : (size_t)((const char *)memchr(text, '\n', len) - text);
+    size_t first = (const char *)memchr(text, '\n', len) == NULL
+                       ? len
+                       : (size_t)((const char *)memchr(text, '\n', len) - text);
     strbuf_add(out, text, first);
     if (first < len) {
         strbuf_addc(out, '\n');
@@ -45,7 +47,9 @@ static void add_field(struct strbuf *out, const char *label, const struct sexp *
 static void add_failure(struct strbuf *out, const struct sexp *failure, size_t number, uint64_t stopped)
 {
     const struct sexp *kind = sexp_get(failure, 0, "kind");
-    const char *word = sexp_is_symbol(kind, "error") ? "ERROR" : sexp_is_symbol(kind, "known") ? "FAILED, as expected" : "FAILED";
+    const char *word = sexp_is_symbol(kind, "error")   ? "ERROR"
+                       : sexp_is_symbol(kind, "known") ? "FAILED, as expected"
+                                                       : "FAILED";
     strbuf_addf(out, "\n\n%zu. %s: ", number, word);
     section_add(out, sexp_get(failure, 0, "test"));
     add_field(out, "form", sexp_get(failure, 0, "form"));
@@ -72,8 +76,11 @@ static void add_failure(struct strbuf *out, const struct sexp *failure, size_t n
     }
     int64_t stop = sexp_integer(sexp_get(failure, 0, "stop"), 0);
     if (stop > 0)
-        strbuf_addf(out, "\n  error %" PRIu64 " of the session: get-backtrace, evaluate-in-frame and invoke-restart take index %" PRIu64,
-                    stopped - (uint64_t)stop + 1, stopped - (uint64_t)stop + 1);
+        strbuf_addf(
+            out,
+            "\n  error %" PRIu64
+            " of the session: get-backtrace, evaluate-in-frame and invoke-restart take index %" PRIu64,
+            stopped - (uint64_t)stop + 1, stopped - (uint64_t)stop + 1);
 }
 
 static void add_part(struct strbuf *out, const char *before, uint64_t n, const char *word)
@@ -114,7 +121,9 @@ bool report_tests(struct strbuf *out, const struct sexp *reply)
     const struct sexp *verdict = sexp_get(reply, 2, "verdict");
     uint64_t failed = count_of(reply, "failed") + count_of(reply, "errors");
     bool is_failed = failed > 0 || has_text(verdict);
-    bool has_run = failed + count_of(reply, "tests") + count_of(reply, "passed") + count_of(reply, "known") + count_of(reply, "skipped") > 0;
+    bool has_run = failed + count_of(reply, "tests") + count_of(reply, "passed") + count_of(reply, "known") +
+                       count_of(reply, "skipped") >
+                   0;
     if (!has_run) {
         section_add(out, sexp_get(reply, 2, "system"));
         strbuf_adds(out, ": its test operation ended without an error.\n"
@@ -123,7 +132,8 @@ bool report_tests(struct strbuf *out, const struct sexp *reply)
     }
     add_counts(out, reply, is_failed);
     if (!sexp_is_nil(sexp_get(reply, 2, "fallback")))
-        strbuf_adds(out, "\nThe system's test operation runs no tests: all that the framework knows in this session were run.");
+        strbuf_adds(out, "\nThe system's test operation runs no tests: all that the framework knows in this "
+                         "session were run.");
     if (has_text(verdict)) {
         strbuf_adds(out, "\nThe system's test operation then signalled: ");
         section_add(out, verdict);

@@ -58,7 +58,8 @@ static bool is_same_text(const struct sexp *a, const struct sexp *b)
 {
     for (size_t i = 0; i < 2; i++) {
         size_t a_len, b_len;
-        const char *a_text = sexp_string(sexp_nth(a, i), &a_len), *b_text = sexp_string(sexp_nth(b, i), &b_len);
+        const char *a_text = sexp_string(sexp_nth(a, i), &a_len),
+                   *b_text = sexp_string(sexp_nth(b, i), &b_len);
         if (a_text == NULL || b_text == NULL || a_len != b_len || memcmp(a_text, b_text, a_len) != 0)
             return false;
     }
@@ -82,7 +83,8 @@ static void add_message(struct strbuf *out, const struct sexp *message)
 }
 
 /* Those of one file and kind. Returns how many were left out, the same one again not counted. */
-static size_t add_kind(struct strbuf *out, const struct sexp *warnings, const struct place *file, enum kind kind, size_t most)
+static size_t add_kind(struct strbuf *out, const struct sexp *warnings, const struct place *file,
+                       enum kind kind, size_t most)
 {
     size_t shown = 0, left_out = 0;
     for (size_t i = 0; i < sexp_count(warnings); i++) {
@@ -94,7 +96,8 @@ static size_t add_kind(struct strbuf *out, const struct sexp *warnings, const st
         size_t times = 1;
         for (size_t k = 0; k < sexp_count(warnings) && !is_repeated; k++) {
             struct place other = place_of(sexp_nth(warnings, k));
-            bool is_like_it = k != i && other.file != NULL && is_same_file(&other, file) && is_same_text(sexp_nth(warnings, k), warning);
+            bool is_like_it = k != i && other.file != NULL && is_same_file(&other, file) &&
+                              is_same_text(sexp_nth(warnings, k), warning);
             is_repeated = is_like_it && k < i;
             times += is_like_it;
         }
@@ -121,7 +124,8 @@ static size_t add_kind(struct strbuf *out, const struct sexp *warnings, const st
     return left_out;
 }
 
-static void add_file(struct strbuf *out, const struct sexp *warnings, const struct place *file, size_t most, size_t *left_out)
+static void add_file(struct strbuf *out, const struct sexp *warnings, const struct place *file, size_t most,
+                     size_t *left_out)
 {
     size_t counts[KIND_COUNT] = {0};
     for (size_t i = 0; i < sexp_count(warnings); i++) {

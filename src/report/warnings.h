@@ -12,11 +12,12 @@ struct strbuf;
 
 /*
  * warnings_add(out, session, warnings, most):
- * Those without a place first. Those in files are grouped by file and kind; of each kind the first few are shown, and all of
- * them are kept for get-output if that leaves some out.
+ * Those without a place first. Those in files are grouped by file and kind; of each kind the first few are
+ * shown, and all of them are kept for get-output if that leaves some out.
  *
- * warnings    as the agent sends them: (("TYPE" "message" "file:line" "form") ...), the last two may be missing
- * most        bytes, of the session's max-output limit; about four times as much is shown of each half
+ * warnings    as the agent sends them: (("TYPE" "message" "file:line" "form") ...), the last two may be
+ * missing most        bytes, of the session's max-output limit; about four times as much is shown of each
+ * half
  */
 void warnings_add(struct strbuf *out, struct session *session, const struct sexp *warnings, size_t most);
 

@@ -9,7 +9,8 @@
 struct session;
 struct strbuf;
 
-/* cut_add(out, session, text, most): append ${text}; if it has more than ${most} bytes its head and tail, and the rest is kept for get-output. */
+/* cut_add(out, session, text, most): append ${text}; if it has more than ${most} bytes its head and tail, and
+ * the rest is kept for get-output. */
 void cut_add(struct strbuf *out, struct session *session, const struct strbuf *text, size_t most);
 
 #endif

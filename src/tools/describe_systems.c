@@ -1,6 +1,7 @@
 /*
- * describe-system, system-dependencies, list-local-systems, find-system-file: what is known of systems without loading
- * them. They run in a copy of the session that is thrown away, because finding a system loads its definition.
+ * describe-system, system-dependencies, list-local-systems, find-system-file: what is known of systems
+ * without loading them. They run in a copy of the session that is thrown away, because finding a system loads
+ * its definition.
  */
 #include <string.h>
 
@@ -37,8 +38,10 @@ static bool is_set(const struct sexp *plist, size_t from, const char *key)
 /* Ask a copy of the session: ${request} is taken apart when this returns. */
 static void look(struct tool_call *call, struct session *s, struct strbuf *request, call_outcome *on_outcome)
 {
-    call_enter(call, s, &(struct operation_options){.request = request, .what = call->tool->name, .timeout_ms = LOOK_UP_MS}, 0, false,
-               on_outcome);
+    call_enter(
+        call, s,
+        &(struct operation_options){.request = request, .what = call->tool->name, .timeout_ms = LOOK_UP_MS},
+        0, false, on_outcome);
     strbuf_fini(request);
 }
 
@@ -262,15 +265,16 @@ static void list_local_systems(struct tool_call *call)
     look(call, s, &request, on_systems);
 }
 
-#define SYSTEM_ARGUMENT                                                                                                   \
-    {                                                                                                                     \
-        .name = "system", .type = ARGUMENT_STRING, .is_required = true, .description = "Name of the system."              \
+#define SYSTEM_ARGUMENT                                                                                      \
+    {                                                                                                        \
+        .name = "system", .type = ARGUMENT_STRING, .is_required = true, .description = "Name of the system." \
     }
 
 const struct tool tool_describe_system = {
     .name = "describe-system",
     .title = "Describe a system",
-    .description = "What the definition of an ASDF system says: description, version, dependencies, tests, files. It is not loaded.",
+    .description = "What the definition of an ASDF system says: description, version, dependencies, tests, "
+                   "files. It is not loaded.",
     .toolset = TOOLSET_FULL,
     .is_read_only = true,
     .is_idempotent = true,
@@ -288,7 +292,9 @@ const struct tool tool_system_dependencies = {
     .arguments =
         {
             SYSTEM_ARGUMENT,
-            {.name = "transitive", .type = ARGUMENT_BOOLEAN, .description = "Also what those depend on, as a tree."},
+            {.name = "transitive",
+             .type = ARGUMENT_BOOLEAN,
+             .description = "Also what those depend on, as a tree."},
             SESSION_ARGUMENT,
         },
     .run = system_dependencies,
@@ -297,14 +303,19 @@ const struct tool tool_system_dependencies = {
 const struct tool tool_list_local_systems = {
     .name = "list-local-systems",
     .title = "List the systems of this machine",
-    .description = "Systems that load-system finds by their files: in the project, in libraries of the machine, installed by qlot, ocicl or Quicklisp.",
+    .description = "Systems that load-system finds by their files: in the project, in libraries of the "
+                   "machine, installed by qlot, ocicl or Quicklisp.",
     .toolset = TOOLSET_FULL,
     .is_read_only = true,
     .is_idempotent = true,
     .arguments =
         {
             {.name = "pattern", .type = ARGUMENT_STRING, .description = "Only names that contain this."},
-            {.name = "limit", .type = ARGUMENT_INTEGER, .minimum = 1, .maximum = 5000, .description = "How many to show; default 200."},
+            {.name = "limit",
+             .type = ARGUMENT_INTEGER,
+             .minimum = 1,
+             .maximum = 5000,
+             .description = "How many to show; default 200."},
             SESSION_ARGUMENT,
         },
     .run = list_local_systems,

@@ -6,7 +6,8 @@
 
 struct sexp;
 
-/* place_text(place): the words for what the agent calls a place (docs/agent-protocol.md, section 7); never NULL. */
+/* place_text(place): the words for what the agent calls a place (docs/agent-protocol.md, section 7); never
+ * NULL. */
 const char *place_text(const struct sexp *place);
 
 #endif

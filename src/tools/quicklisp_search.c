@@ -1,5 +1,6 @@
 /*
- * quicklisp-search: systems that quickload can load. In a copy of the session, for Quicklisp is loaded to be asked.
+ * quicklisp-search: systems that quickload can load. In a copy of the session, for Quicklisp is loaded to be
+ * asked.
  */
 #include "base/text.h"
 #include "report/report.h"
@@ -25,7 +26,9 @@ static void add_system(struct strbuf *out, const struct sexp *system)
     add_string(out, sexp_nth(system, 1));
     strbuf_adds(out, ", ");
     add_string(out, sexp_nth(system, 2));
-    strbuf_adds(out, !sexp_is_nil(sexp_nth(system, 4)) ? "; loaded)" : !sexp_is_nil(sexp_nth(system, 3)) ? "; installed)" : ")");
+    strbuf_adds(out, !sexp_is_nil(sexp_nth(system, 4))   ? "; loaded)"
+                     : !sexp_is_nil(sexp_nth(system, 3)) ? "; installed)"
+                                                         : ")");
 }
 
 static void on_found(struct tool_call *call, const struct outcome *o)
@@ -69,22 +72,33 @@ static void run(struct tool_call *call)
     call_write_string(call, &request, "pattern");
     sexp_write_symbol(&request, "count");
     sexp_write_integer(&request, (int64_t)call_number(call, "limit", FOUND_SHOWN));
-    call_enter(call, s, &(struct operation_options){.request = &request, .what = "quicklisp-search", .timeout_ms = SEARCH_MS}, 0, false, on_found);
+    call_enter(
+        call, s,
+        &(struct operation_options){.request = &request, .what = "quicklisp-search", .timeout_ms = SEARCH_MS},
+        0, false, on_found);
     strbuf_fini(&request);
 }
 
 const struct tool tool_quicklisp_search = {
     .name = "quicklisp-search",
     .title = "Search Quicklisp",
-    .description = "Systems of Quicklisp by a part of the name: release, dist, whether it is installed or loaded.",
+    .description =
+        "Systems of Quicklisp by a part of the name: release, dist, whether it is installed or loaded.",
     .toolset = TOOLSET_FULL,
     .is_read_only = true,
     .is_idempotent = true,
     .is_open_world = true,
     .arguments =
         {
-            {.name = "pattern", .type = ARGUMENT_STRING, .is_required = true, .description = "A part of the name."},
-            {.name = "limit", .type = ARGUMENT_INTEGER, .minimum = 1, .maximum = 5000, .description = "How many to show; default 50."},
+            {.name = "pattern",
+             .type = ARGUMENT_STRING,
+             .is_required = true,
+             .description = "A part of the name."},
+            {.name = "limit",
+             .type = ARGUMENT_INTEGER,
+             .minimum = 1,
+             .maximum = 5000,
+             .description = "How many to show; default 50."},
             SESSION_ARGUMENT,
         },
     .run = run,

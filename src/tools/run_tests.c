@@ -1,6 +1,6 @@
 /*
- * run-tests: the tests of a system, with the framework they are written in. The run goes on after unexpected errors; the first
- * few are kept so that they can be entered.
+ * run-tests: the tests of a system, with the framework they are written in. The run goes on after unexpected
+ * errors; the first few are kept so that they can be entered.
  */
 #include <string.h>
 
@@ -8,7 +8,8 @@
 #include "tools/call.h"
 #include "tools/cut.h"
 
-/* Loading compiles, and suites are long: more time than an evaluation has, unless the caller says otherwise. */
+/* Loading compiles, and suites are long: more time than an evaluation has, unless the caller says otherwise.
+ */
 #define TEST_TIMEOUT_MS 300000
 /* Of the five errors of a session that can be entered, so many may be of one run. */
 #define ERRORS_ENTERABLE 3
@@ -28,7 +29,8 @@ static void add_result(struct strbuf *out, const struct outcome *o, size_t most,
 static void on_run(struct tool_call *call, const struct outcome *o)
 {
     call->is_error = o->kind == OUTCOME_ERROR;
-    report_evaluation_with(&call->text, o, (size_t)limits_int(session_limits(o->session), LIMIT_MAX_OUTPUT), add_result, call);
+    report_evaluation_with(&call->text, o, (size_t)limits_int(session_limits(o->session), LIMIT_MAX_OUTPUT),
+                           add_result, call);
     call_finish(call);
 }
 
@@ -54,7 +56,9 @@ static void run_tests(struct tool_call *call)
     struct operation_options options = {
         .request = &request,
         .what = system,
-        .timeout_ms = call_has(call, "timeout") ? (int)(call_number(call, "timeout", 0) * 1000) : session_ms > TEST_TIMEOUT_MS ? session_ms : TEST_TIMEOUT_MS,
+        .timeout_ms = call_has(call, "timeout")      ? (int)(call_number(call, "timeout", 0) * 1000)
+                      : session_ms > TEST_TIMEOUT_MS ? session_ms
+                                                     : TEST_TIMEOUT_MS,
         .keeps_record = true,
         .goes_on = true,
         .code = code.bytes,
@@ -65,20 +69,28 @@ static void run_tests(struct tool_call *call)
     strbuf_fini(&code);
 }
 
-static const char *const frameworks[] = {"auto", "FiveAM", "Parachute", "Rove", "RT", "lisp-unit", "lisp-unit2", NULL};
+static const char *const frameworks[] = {"auto", "FiveAM",    "Parachute",  "Rove",
+                                         "RT",   "lisp-unit", "lisp-unit2", NULL};
 
 const struct tool tool_run_tests = {
     .name = "run-tests",
     .title = "Run tests",
-    .description = "Run a system's tests: counts, each failure with form, expected and actual value, condition. Unexpected errors can be entered.",
+    .description = "Run a system's tests: counts, each failure with form, expected and actual value, "
+                   "condition. Unexpected errors can be entered.",
     .toolset = TOOLSET_STANDARD,
     .is_destructive = true,
     .is_open_world = true,
     .arguments =
         {
-            {.name = "system", .type = ARGUMENT_STRING, .is_required = true, .description = "Name of the system."},
+            {.name = "system",
+             .type = ARGUMENT_STRING,
+             .is_required = true,
+             .description = "Name of the system."},
             {.name = "test", .type = ARGUMENT_STRING, .description = "Only the test or suite of this name."},
-            {.name = "framework", .type = ARGUMENT_STRING, .choices = frameworks, .description = "Default: whichever is loaded."},
+            {.name = "framework",
+             .type = ARGUMENT_STRING,
+             .choices = frameworks,
+             .description = "Default: whichever is loaded."},
             TIMEOUT_ARGUMENT,
             SESSION_ARGUMENT,
         },

@@ -60,6 +60,8 @@ static void on_progress(void *arg, double elapsed_s, uint64_t output_bytes, cons
     c->saw_progress = true;
 }
 
+static bool submits_what_goes_on; /* the option of what is submitted next */
+
 static void submit(struct fixture *f, struct call *c, const char *code, int timeout_ms, bool keeps_record)
 {
     struct strbuf request;
@@ -69,7 +71,7 @@ static void submit(struct fixture *f, struct call *c, const char *code, int time
     sexp_write_string(&request, code, strlen(code));
     c->fixture = f;
     struct operation_options options = {
-        .request = &request, .what = code, .timeout_ms = timeout_ms, .keeps_record = keeps_record, .done = on_done, .on_progress = on_progress, .arg = c};
+        .request = &request, .what = code, .timeout_ms = timeout_ms, .keeps_record = keeps_record, .goes_on = submits_what_goes_on, .done = on_done, .on_progress = on_progress, .arg = c};
     int before = c->answers;
     c->is_over = false;
     c->op = session_run(f->s, &options);
@@ -757,6 +759,75 @@ static void a_lisp_that_cannot_be_copied_goes_on_afresh(void **state)
     assert_value(f, "count", "1");
 }
 
+/* ---- operations that go on after an error ---- */
+
+static struct call gone_on(struct fixture *f, const char *code, int timeout_ms)
+{
+    submits_what_goes_on = true;
+    struct call c = evaluated(f, code, timeout_ms);
+    submits_what_goes_on = false;
+    return c;
+}
+
+static void an_operation_that_goes_on_keeps_its_error_and_is_answered_once(void **state)
+{
+    struct fixture *f = *state;
+    with_checkpoints(f, 8);
+    struct call c = gone_on(f, "print before;goes-on E", 0);
+    assert_int_equal(c.kind, OUTCOME_OK);
+    assert_string_equal(c.value, "went on");
+    assert_string_equal(c.printed, "before");
+    assert_int_equal(session_error_count(f->s), 1);
+    assert_string_equal(session_last_error(f->s)->type, "E");
+    assert_true(error_record_is_enterable(session_last_error(f->s)));
+    assert_int_equal(session_evaluations(f->s), 1);
+    assert_value(f, "value 1", "1");
+    assert_null(session_last_error(f->s));
+}
+
+static void what_does_not_say_so_does_not_go_on(void **state)
+{
+    struct fixture *f = *state;
+    with_checkpoints(f, 8);
+    assert_string_equal(evaluated(f, "goes-on E", 0).type, "E"); /* the option is not given */
+    assert_string_equal(gone_on(f, "error E", 0).type, "E");     /* the Lisp does not say so */
+    assert_value(f, "value 1", "1");
+}
+
+static void an_operation_goes_on_although_no_copy_can_be_made(void **state)
+{
+    struct fixture *f = *state;
+    assert_string_equal(gone_on(f, "goes-on E", 0).value, "went on");
+    assert_non_null(strstr(session_last_error(f->s)->why_not_frozen, "checkpoint-limit is 0"));
+    setenv("FAKE_FREEZE", "refuse", 1);
+    with_checkpoints(f, 8);
+    assert_string_equal(gone_on(f, "goes-on E", 0).value, "went on");
+    assert_string_equal(session_last_error(f->s)->why_not_frozen, "The fake makes no copies.");
+    assert_false(error_record_is_enterable(session_last_error(f->s)));
+}
+
+static void what_goes_on_can_fail_die_and_run_out_of_time(void **state)
+{
+    struct fixture *f = *state;
+    static const struct {
+        const char *code, *type;
+        int timeout_ms;
+    } rows[] = {
+        {"resume error;goes-on E", "SECOND-ERROR", 0},
+        {"resume die;goes-on E", "PROCESS-EXITED", 0},
+        {"resume deaf;goes-on E", "TIMEOUT", 100},
+    };
+    with_checkpoints(f, 8);
+    assert_value(f, "value 1", "1");
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct call c = gone_on(f, rows[i].code, rows[i].timeout_ms);
+        assert_int_equal(c.kind, OUTCOME_ERROR);
+        assert_string_equal(c.type, rows[i].type);
+        assert_string_equal(session_error(f->s, 1)->type, "E");
+        assert_value(f, "value 1", "1");
+    }
+}
+
 /* ---- resetting and closing ---- */
 
 static void a_reset_gives_a_fresh_process_and_no_errors(void **state)
@@ -1347,6 +1418,10 @@ int main(void)
         TEST(an_error_of_an_operation_that_keeps_no_record_leaves_the_last_one),
         TEST(the_history_keeps_the_last_thirty_two),
         TEST(a_record_survives_the_death_of_its_process),
+        TEST(an_operation_that_goes_on_keeps_its_error_and_is_answered_once),
+        TEST(what_does_not_say_so_does_not_go_on),
+        TEST(an_operation_goes_on_although_no_copy_can_be_made),
+        TEST(what_goes_on_can_fail_die_and_run_out_of_time),
         TEST(a_failure_after_the_failure_does_not_change_the_reply),
         TEST(one_that_obeys_the_first_interrupt_is_stopped_and_the_session_intact),
         TEST(one_that_obeys_the_second_interrupt_is_stopped_and_the_session_intact),

@@ -646,6 +646,86 @@ static void definitions_that_are_left_out_are_counted(void **state)
     assert_string_equal(text_of(f), "[Functions]\n- A ()\n- B ()\n… 2,998 more; from: 2 shows them\n\n[Macros]\n- C ()");
 }
 
+/* ---- warnings of files ---- */
+
+static void warnings_of_files_are_grouped_by_file_and_kind(void **state)
+{
+    struct fixture *f = *state;
+    reply(f, "(1 :ok :values () :warnings ((\"STYLE-WARNING\" \"unused X\" \"/p/a:b.lisp:3\" \"(DEFUN F (X))\") (\"WARNING\" \"typed\")"
+             " (\"PROGRAM-ERROR\" \"bad\nlet\" \"/p/a:b.lisp:9\" nil) (\"STYLE-WARNING\" \"unused X\" \"/p/a:b.lisp:5\" nil)"
+             " (\"WARNING\" \"no line\" \"/p/c.lisp\" nil)))");
+    assert_report(f, "[warnings]\nWARNING: typed\n"
+                     "/p/a:b.lisp: 1 error, 2 style warnings\n  line 9: PROGRAM-ERROR: bad\n    let\n"
+                     "  line 3: STYLE-WARNING: unused X (2 times)\n    in (DEFUN F (X))\n"
+                     "/p/c.lisp: 1 warning\n  WARNING: no line\n\n; No values");
+}
+
+static void of_many_warnings_the_first_are_shown_and_all_are_kept(void **state)
+{
+    struct fixture *f = *state;
+    reply(f, "(1 :ok :values () :warnings ((\"WARNING\" \"a\" \"x:1\" nil) (\"WARNING\" \"b\" \"x:2\" nil) (\"WARNING\" \"c\" \"x:3\" nil) (\"WARNING\" \"d\" \"x:4\" nil)))");
+    assert_report(f, "[warnings]\nx: 4 warnings\n  line 1: WARNING: a\n  line 2: WARNING: b\n  line 3: WARNING: c\n"
+                     "[… get-output ref 1 has all warnings …]\n\n; No values");
+    char kept[200];
+    size_t len = capture_read(&f->session.kept[1], 0, kept, sizeof kept - 1);
+    kept[len] = '\0';
+    assert_string_equal(kept, "x: 4 warnings\n  line 1: WARNING: a\n  line 2: WARNING: b\n  line 3: WARNING: c\n  line 4: WARNING: d\n");
+}
+
+/* ---- tests ---- */
+
+static void assert_tests(struct fixture *f, const char *text, bool is_failed, const char *expected)
+{
+    reply(f, text);
+    strbuf_clear(&f->out);
+    assert_int_equal(report_tests(&f->out, f->outcome.reply), is_failed);
+    assert_string_equal(text_of(f), expected);
+}
+
+static void tests_that_passed_are_counted(void **state)
+{
+    assert_tests(*state, "(1 :ok :system \"shop\" :framework \"RT\" :tests 1200 :passed 1200 :failed 0 :errors 0 :skipped 0 :known 0)", false,
+                 "shop: passed. 1,200 tests: 1,200 passed, 0 failed, 0 with an unexpected error (RT).");
+    assert_tests(*state, "(1 :ok :system \"shop\" :framework nil :fallback t :tests 0 :passed 2 :failed 0 :errors 0 :skipped 1 :known 1)", false,
+                 "shop: passed. 2 passed, 0 failed, 0 with an unexpected error, 1 failed as expected, 1 skipped.\n"
+                 "The system's test operation runs no tests: all that the framework knows in this session were run.");
+    assert_tests(*state, "(1 :ok :system \"shop\" :tests 0)", false,
+                 "shop: its test operation ended without an error.\nNo test of a framework that is known here was seen, so nothing could be counted.");
+}
+
+static void tests_that_failed_have_all_that_is_known_of_them(void **state)
+{
+    assert_tests(*state, "(1 :ok :system \"s\" :framework \"F\" :tests 2 :passed 1 :failed 1 :errors 1 :stopped 3 :verdict \"no\" :failures ("
+                         "(:test \"A\" :kind :failed :form \"(= 1 2)\" :expected \"1\nor 2\" :actual \"2\" :reason nil) "
+                         "(:test \"B\" :kind :error :type \"TYPE-ERROR\" :message \"x\ny\" :frames ((\"(G)\" \"g.lisp:3\") (\"(H)\" nil)) :stop 1) "
+                         "(:test \"C\" :kind :known)))",
+                 true,
+                 "s: FAILED. 2 tests: 1 passed, 1 failed, 1 with an unexpected error (F).\nThe system's test operation then signalled: no\n\n"
+                 "1. FAILED: A\n  form: (= 1 2)\n  expected: 1\n            or 2\n  actual: 2\n\n"
+                 "2. ERROR: B\n  condition: TYPE-ERROR\n    x\n    y\n    0: (G) at g.lisp:3\n    1: (H)\n"
+                 "  error 3 of the session: get-backtrace, evaluate-in-frame and invoke-restart take index 3\n\n"
+                 "3. FAILED, as expected: C");
+}
+
+static void results_of_other_shapes_do_no_harm(void **state)
+{
+    struct fixture *f = *state;
+    static const char *const replies[] = {
+        "(1 :ok)", "(1 :ok :failures t :tests \"x\" :stopped -5)", "(1 :ok :tests -1 :failed 1 :failures (nil 5 \"x\" (:test) (:stop 99 :frames 7 :message 3)))",
+        "(1 :ok :passed 1 :failures ((:kind :error :type \"\" :message nil :frames ((nil nil)) :stop 9223372036854775807)))",
+    };
+    for (size_t i = 0; i < sizeof replies / sizeof replies[0]; i++) {
+        reply(f, replies[i]);
+        strbuf_clear(&f->out);
+        report_tests(&f->out, f->outcome.reply);
+        text_of(f);
+    }
+    reply(f, "(1 :ok :warnings (nil 1 (\"A\") (nil nil \":\") (\"W\" nil \"\") (\"W\" \"m\" \"1\" 3) (\"W\" \"m\" \":7\")))");
+    strbuf_clear(&f->out);
+    report_evaluation(&f->out, &f->outcome, 16384);
+    text_of(f);
+}
+
 /* ---- the same as data ---- */
 
 static void assert_structured(struct fixture *f, const char *expected)
@@ -726,6 +806,11 @@ int main(void)
         TEST(definitions_are_listed_by_kind_in_a_fixed_order),
         TEST(definitions_of_a_fresh_session_are_none),
         TEST(definitions_that_are_left_out_are_counted),
+        TEST(warnings_of_files_are_grouped_by_file_and_kind),
+        TEST(of_many_warnings_the_first_are_shown_and_all_are_kept),
+        TEST(tests_that_passed_are_counted),
+        TEST(tests_that_failed_have_all_that_is_known_of_them),
+        TEST(results_of_other_shapes_do_no_harm),
         TEST(structured_values_output_warnings_and_timing),
         TEST(structured_error_has_all_its_parts),
     };

@@ -14,7 +14,8 @@
  *   progress TEXT                                 an event
  *   value TEXT, count, pid, refuse, error TYPE    a reply; count: how many evaluations this process has seen
  *   wait N, finish N                              wait for the Nth interrupt, then reply :error :kind :interrupt, or :ok; 0: for ever
- *   frames MODE, abort MODE                       how those two operations will go, next time: ok, error, wait, deaf, die
+ *   goes-on TYPE                                  an error that says that the operation goes on when invoke-restart tells it to
+ *   frames MODE, abort MODE, resume MODE          how those operations (resume: invoke-restart) will go, next time: ok, error, wait, deaf, die
  *   exit N, die N, close, garbage, stray, twice   leave; by a signal; and so on
  *   child                                         start a program that hangs in a session of its own; its pid is the reply
  */
@@ -38,7 +39,7 @@
 
 static int copies, evaluations, token;
 static bool is_zygote = true;
-static char frames_mode[16] = "ok", abort_mode[16] = "ok";
+static char frames_mode[16] = "ok", abort_mode[16] = "ok", resume_mode[16] = "ok";
 static int received[3], received_count;
 
 static const char *setting(const char *name)
@@ -121,14 +122,19 @@ static void reply_number(int64_t id, long number)
     reply_ok(id, text, (size_t)n);
 }
 
-static void reply_error(int64_t id, const char *type, const char *kind)
+static void reply_error_with(int64_t id, const char *type, const char *kind, const char *more)
 {
     char text[400];
     snprintf(text, sizeof text,
              "(%lld :error :type \"%.60s\" :message \"The fake signals.\" :kind :%s :frames ((\"(INNER 1)\" nil) (\"(EVAL (INNER 1))\" nil)) :total-frames 2"
-             " :restarts ((\"ABORT\" \"Return to top level.\" nil)))",
-             (long long)id, type, kind);
+             " :restarts ((\"ABORT\" \"Return to top level.\" nil))%s)",
+             (long long)id, type, kind, more);
     send_payload(text);
+}
+
+static void reply_error(int64_t id, const char *type, const char *kind)
+{
+    reply_error_with(id, type, kind, "");
 }
 
 /* How the look at the frames, or the unwinding, goes. False: it has been answered with an error. */
@@ -204,6 +210,10 @@ static void perform(int64_t id, char *command)
         send_payload(text);
     } else if (strcmp(command, "error") == 0) {
         reply_error(id, argument, "error");
+    } else if (strcmp(command, "goes-on") == 0) {
+        reply_error_with(id, argument, "error", " :goes-on t");
+    } else if (strcmp(command, "resume") == 0) {
+        snprintf(resume_mode, sizeof resume_mode, "%.15s", argument);
     } else if (strcmp(command, "wait") == 0) {
         wait_for_interrupts(number);
         reply_error(id, "INTERRUPTED", "interrupt");
@@ -349,6 +359,8 @@ static void serve(const struct sexp *message)
         behave(id, frames_mode, ":frames ((\"(INNER 1)\" nil (\"X\" \"1\")) (\"(EVAL (INNER 1))\" nil)) :total 2");
     } else if (sexp_is_symbol(what, "abort")) {
         behave(id, abort_mode, "");
+    } else if (sexp_is_symbol(what, "invoke-restart")) {
+        behave(id, resume_mode, ":values (\"went on\")");
     } else {
         snprintf(text, sizeof text, "(%lld :refused \"The fake does not know this.\")", (long long)id);
         send_payload(text);
