@@ -183,6 +183,29 @@ class Principals(WithTokens):
         del stolen["Authorization"]
         self.assertStatus(401, server.request(headers=stolen, body=legacy("ping")))
 
+    def test_nobody_is_told_of_anothers_sessions(self):
+        server, _ = self.start_with_tokens()
+        self.eval_as(server, ADA, "1")
+        session = Session(server, headers=bearer(ADA))
+        uri = "lisp://session/default/transcript"
+        session.request("resources/subscribe", {"uri": uri})
+        headers, message = modern("subscriptions/listen", {"notifications": {"resourcesListChanged": True, "resourceSubscriptions": [uri]}})
+        with server.wire() as old, server.wire() as new:
+            self.assertTrue(session.listen(old).is_stream)
+            self.assertTrue(new.request(headers={**headers, **bearer(ADA)}, body=message).is_stream)
+            self.assertEqual("notifications/subscriptions/acknowledged", new.event().message["method"])
+            # Bob does everything that Ada would be told of, and then she does one thing herself.
+            server.ask("tools/call", {"name": "create-session", "arguments": {"name": "bobs"}}, bearer(BOB))
+            self.eval_as(server, BOB, "(+ 1 1)")
+            server.ask("tools/call", {"name": "close-session", "arguments": {"session": "bobs"}}, bearer(BOB))
+            self.eval_as(server, ADA, "(+ 1 2)")
+            for wire in (old, new):
+                first = wire.event().message
+                self.assertEqual(("notifications/resources/updated", uri), (first["method"], first["params"].get("uri")))
+        response = server.ask("resources/read", {"uri": uri}, bearer(BOB))
+        self.assertNotIn(b"(+ 1 2)", response.body)
+        self.assertStatus(200, server.ask("resources/read", {"uri": "lisp://session/bobs/transcript"}, bearer(ADA)), -32602)
+
     def test_saves_at_the_end_are_each_principals_own(self):
         state = os.path.join(self.folder(), "state")
         path = self.token_file()
