@@ -61,7 +61,7 @@ static void measure_memory(struct bench *b, const struct peer *server, long sess
 static void run(struct bench *b)
 {
     struct peer server;
-    char reason[400], title[80];
+    char reason[400], sentence[500], title[80];
     struct samples one, each;
     samples_init(&one);
     samples_init(&each);
@@ -70,14 +70,19 @@ static void run(struct bench *b)
     double start = measure_now_ms();
     long made = flock_pipeline(b, &server, b->count, flock_write_create, "created", reason, sizeof reason);
     double created = measure_now_ms();
-    if (made < b->count)
-        printf("The making stopped at %ld of %ld sessions: %s\n", made, b->count, reason);
+    if (made < b->count) {
+        snprintf(sentence, sizeof sentence, "The making stopped at %ld of %ld sessions: %s", made, b->count,
+                 reason);
+        table_miss(&b->table, sentence);
+    }
     if (made == 0)
         bench_fail("no session could be made");
     long good = flock_pipeline(b, &server, made, write_evaluation, "=> ", reason, sizeof reason);
     double evaluated = measure_now_ms();
-    if (good < made)
-        printf("Only %ld of %ld answered: %s\n", good, made, reason);
+    if (good < made) {
+        snprintf(sentence, sizeof sentence, "Only %ld of %ld sessions answered: %s", good, made, reason);
+        table_miss(&b->table, sentence);
+    }
     snprintf(title, sizeof title, "%ld sessions, checkpoints %s", made, b->checkpoints);
     table_times(&b->table, title, NULL);
     table_add_time(&b->table, "create-session, 64 in flight", created - start, 0);

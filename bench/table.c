@@ -169,6 +169,13 @@ void table_add_size(struct table *t, const char *name, double mib, double most)
                      .name = name, .mib = mib, .target = {most > 0 ? TARGET_MOST_MIB : TARGET_NONE, most}});
 }
 
+void table_miss(struct table *t, const char *sentence)
+{
+    printf("%s\n", sentence);
+    t->targets++;
+    strbuf_addf(&t->missed, "  %s\n", sentence);
+}
+
 void table_finish(struct table *t)
 {
     printf("\n%zu of %zu targets met.%s\n", t->met, t->targets, t->met < t->targets ? " Missed:" : "");

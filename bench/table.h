@@ -52,6 +52,9 @@ void table_add(struct table *t, const struct row *row);
 void table_add_time(struct table *t, const char *name, double ms, double most);
 void table_add_size(struct table *t, const char *name, double mib, double most);
 
+/* table_miss(t, sentence): count a target that was missed before it could be measured; prints ${sentence}. */
+void table_miss(struct table *t, const char *sentence);
+
 /* table_finish(t): print how many targets were met, and which were not. */
 void table_finish(struct table *t);
 
