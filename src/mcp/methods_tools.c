@@ -16,6 +16,23 @@
 
 #define ADD_LITERAL(out, literal) strbuf_add((out), (literal), sizeof(literal) - 1)
 
+/* Only clients of 2026-07-28 over HTTP repeat arguments in headers: for others the wish would be a waste. */
+static char *listing_text(const struct connection *c, json_t *tools)
+{
+    json_t *tool, *argument;
+    const char *name;
+    size_t i;
+
+    json_array_foreach(tools, i, tool)
+    {
+        if (c->options.is_stateless)
+            break;
+        json_object_foreach(json_object_get(json_object_get(tool, "inputSchema"), "properties"), name, argument)
+            json_object_del(argument, "x-mcp-header");
+    }
+    return json_dumps(tools, JSON_COMPACT | JSON_REAL_PRECISION(15));
+}
+
 void methods_tools_list(struct request *r, const json_t *params)
 {
     struct connection *c = r->connection;
@@ -29,13 +46,13 @@ void methods_tools_list(struct request *r, const json_t *params)
     if (!c->listing) {
         tools = registry_listing(c->options.listing, &err);
         CHECK(tools);
-        c->listing = json_dumps(tools, JSON_COMPACT | JSON_REAL_PRECISION(15));
+        c->listing = listing_text(c, tools);
         CHECK(c->listing);
         json_decref(tools);
     }
     tools = json_array();
     user_tools_list(c->options.toolbox, c->options.default_session, tools);
-    listing = json_array_size(tools) == 0 ? NULL : json_dumps(tools, JSON_COMPACT | JSON_REAL_PRECISION(15));
+    listing = json_array_size(tools) == 0 ? NULL : listing_text(c, tools);
     json_decref(tools);
     out = request_result(r);
     ADD_LITERAL(out, "\"tools\":");
