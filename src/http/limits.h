@@ -4,8 +4,8 @@
 #ifndef HTTP_LIMITS_H
 #define HTTP_LIMITS_H
 
-/* Connections that are served, where the system lets us have twice as many descriptors; the next ones are told 503, and behind those nobody is accepted until one
- * goes. */
+/* Connections that are served, where the system lets us have twice as many descriptors; the next ones are
+ * told 503, and behind those nobody is accepted until one goes. */
 #define HTTP_MOST_CONNECTIONS 1024
 #define HTTP_SPARE_CONNECTIONS 64
 

@@ -11,8 +11,8 @@
 
 struct link;
 
-/* link_new(loop, descriptor, is_surplus): the descriptor stays the library's; is_surplus: there are more clients
- * than are served, and this is one too many. link_free(l): before the descriptor is closed. */
+/* link_new(loop, descriptor, is_surplus): the descriptor stays the library's; is_surplus: there are more
+ * clients than are served, and this is one too many. link_free(l): before the descriptor is closed. */
 struct link *link_new(uv_loop_t *loop, int descriptor, bool is_surplus);
 void link_free(struct link *l);
 
