@@ -122,11 +122,13 @@ static const char *activity(const struct session *s)
 }
 
 /* Of all its processes; what could not be read in time is said to be more. */
-static void add_memory(struct strbuf *out, const char *label, const struct session *s, int most_ms)
+static void add_memory(struct strbuf *out, const struct session *s, int most_ms)
 {
     struct session_memory m = session_memory(s, most_ms);
-    if (m.processes > m.unread)
-        strbuf_addf(out, "%s%.1f MiB%s in %zu process%s", label, (double)m.bytes / (1 << 20), m.unread > 0 ? " or more" : "", m.processes, m.processes == 1 ? "" : "es");
+    if (m.unread == m.processes)
+        strbuf_adds(out, "memory not read");
+    else
+        strbuf_addf(out, "%.1f MiB%s in %zu process%s", (double)m.bytes / (1 << 20), m.unread > 0 ? " or more" : "", m.processes, m.processes == 1 ? "" : "es");
 }
 
 static void add_summary(struct strbuf *out, struct session *s, int most_ms)
@@ -138,7 +140,10 @@ static void add_summary(struct strbuf *out, struct session *s, int most_ms)
     text_add_count(out, session_evaluations(s), "evaluation");
     strbuf_adds(out, ", ");
     text_add_count(out, session_error_count(s), "error");
-    add_memory(out, ", ", s, most_ms);
+    if (session_pid(s) > 0) {
+        strbuf_adds(out, ", ");
+        add_memory(out, s, most_ms);
+    }
 }
 
 static void list_sessions(struct tool_call *call)
@@ -229,7 +234,10 @@ static void add_info(struct tool_call *call, struct session *s, const struct sex
                 zygotes_lisp(call->toolbox->zygotes), session_package(s), (int)session_pid(s), session_age_s(s),
                 (unsigned long long)session_evaluations(s), session_error_count(s), session_last_error(s) != NULL ? " (the last one is current: describe-last-error)" : "");
     add_checkpoints(out, s);
-    add_memory(out, "\nMemory: ", s, MEMORY_MS);
+    if (session_pid(s) > 0) {
+        strbuf_adds(out, "\nMemory: ");
+        add_memory(out, s, MEMORY_MS);
+    }
     if (reply != NULL) {
         strbuf_adds(out, "\nHeap: ");
         text_add_grouped(out, (uint64_t)sexp_integer(sexp_get(reply, 2, "heap-bytes"), 0));
