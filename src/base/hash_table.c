@@ -39,7 +39,8 @@ static void grow(struct hash_table *t)
     t->bucket_count = old.bucket_count == 0 ? FEWEST_BUCKETS : old.bucket_count * 2;
     t->buckets = xcalloc(t->bucket_count, sizeof(struct hash_node *));
     for (size_t i = 0; i < old.bucket_count; i++) {
-        /* The youngest of equal hashes is to come first again, so the chain is turned round before it is pushed. */
+        /* The youngest of equal hashes is to come first again, so the chain is turned round before it is
+         * pushed. */
         struct hash_node *turned = NULL;
         while (old.buckets[i] != NULL) {
             struct hash_node *node = old.buckets[i];
@@ -95,7 +96,8 @@ struct hash_node *hash_table_next(const struct hash_node *node)
     return of_hash(node->next, node->hash);
 }
 
-/* The finalizer of splitmix64 (Steele, Lea, Flood 2014): every bit of the input reaches the low bits, which choose the bucket. */
+/* The finalizer of splitmix64 (Steele, Lea, Flood 2014): every bit of the input reaches the low bits, which
+ * choose the bucket. */
 uint64_t hash_number(uint64_t number)
 {
     number += 0x9E3779B97F4A7C15u;

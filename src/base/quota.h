@@ -1,5 +1,6 @@
 /*
- * How many of something there may be: a count with a bound, and perhaps a wider one around it that counts the same.
+ * How many of something there may be: a count with a bound, and perhaps a wider one around it that counts the
+ * same.
  */
 #ifndef BASE_QUOTA_H
 #define BASE_QUOTA_H
@@ -12,12 +13,13 @@
 struct quota {
     struct quota *parent; /* borrowed; NULL for none */
     size_t used, most;    /* most 0: unbounded */
-    const char *holder;   /* whose they are, and of what: "The server", "sessions (--max-sessions)"; borrowed, */
-    const char *what;     /* needed where ${most} is not 0 */
+    /* Whose they are, and of what, where ${most} is not 0: "The server", "sessions (--max-sessions)"; borrowed. */
+    const char *holder, *what;
 };
 
 /*
- * quota_take(q, err), quota_give_back(q): one more, one less, here and in all around it. ${q} NULL: nothing is counted.
+ * quota_take(q, err), quota_give_back(q): one more, one less, here and in all around it. ${q} NULL: nothing
+ * is counted.
  *
  * Returns     false with ${err} set (ERR_LIMIT: "HOLDER may have at most 20 WHAT."); nothing was taken then
  */

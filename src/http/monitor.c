@@ -1,5 +1,6 @@
 /*
- * Responsible for the two pages of the monitor. They show numbers and no names, so whoever reaches the address may read them.
+ * Responsible for the two pages of the monitor. They show numbers and no names, so whoever reaches the
+ * address may read them.
  */
 #include "http/monitor.h"
 
@@ -21,10 +22,12 @@ struct monitor {
     bool is_ending;
 };
 
-static enum MHD_Result answer(struct monitor *m, struct MHD_Connection *connection, unsigned status, const char *type, struct strbuf *body)
+static enum MHD_Result answer(struct monitor *m, struct MHD_Connection *connection, unsigned status,
+                              const char *type, struct strbuf *body)
 {
     size_t len = body->len;
-    struct MHD_Response *response = m->mhd.create_response_from_buffer(len, strbuf_steal(body, NULL), MHD_RESPMEM_MUST_FREE);
+    struct MHD_Response *response =
+        m->mhd.create_response_from_buffer(len, strbuf_steal(body, NULL), MHD_RESPMEM_MUST_FREE);
     if (response == NULL)
         return MHD_NO;
     m->mhd.add_response_header(response, "Content-Type", type);
@@ -36,8 +39,9 @@ static enum MHD_Result answer(struct monitor *m, struct MHD_Connection *connecti
     return result;
 }
 
-static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, const char *url, const char *method, const char *version,
-                                  const char *upload, size_t *upload_len, void **context)
+static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, const char *url,
+                                  const char *method, const char *version, const char *upload,
+                                  size_t *upload_len, void **context)
 {
     struct daemon *d = arg;
     struct monitor *m = daemon_arg(d);
@@ -65,13 +69,15 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, 
     }
     if (strcmp(url, "/healthz") == 0) {
         strbuf_adds(&body, m->is_ending ? "ending\n" : "ok\n");
-        return answer(m, connection, m->is_ending ? MHD_HTTP_SERVICE_UNAVAILABLE : MHD_HTTP_OK, "text/plain", &body);
+        return answer(m, connection, m->is_ending ? MHD_HTTP_SERVICE_UNAVAILABLE : MHD_HTTP_OK, "text/plain",
+                      &body);
     }
     strbuf_adds(&body, "there are /metrics and /healthz\n");
     return answer(m, connection, MHD_HTTP_NOT_FOUND, "text/plain", &body);
 }
 
-static void on_completed(void *arg, struct MHD_Connection *connection, void **context, enum MHD_RequestTerminationCode how)
+static void on_completed(void *arg, struct MHD_Connection *connection, void **context,
+                         enum MHD_RequestTerminationCode how)
 {
     (void)how;
     if (*context != NULL)
@@ -88,7 +94,8 @@ struct monitor *monitor_new(const struct monitor_options *options, struct err *e
         free(m);
         return NULL;
     }
-    const struct daemon_options daemon_options = {.loop = options->loop, .mhd = &m->mhd, .handle = on_request, .on_completed = on_completed, .arg = m};
+    const struct daemon_options daemon_options = {
+        .loop = options->loop, .mhd = &m->mhd, .handle = on_request, .on_completed = on_completed, .arg = m};
     if (listener_open(&listener, options->address, err))
         m->daemon = daemon_new(&listener, &daemon_options, err);
     if (m->daemon == NULL) {

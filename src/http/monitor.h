@@ -1,5 +1,6 @@
 /*
- * A second door for who watches the server: GET /metrics and GET /healthz at an address of its own, apart from MCP and its tokens.
+ * A second door for who watches the server: GET /metrics and GET /healthz at an address of its own, apart
+ * from MCP and its tokens.
  */
 #ifndef HTTP_MONITOR_H
 #define HTTP_MONITOR_H
@@ -13,12 +14,13 @@ struct strbuf;
 
 struct monitor_options {
     uv_loop_t *loop;
-    const char *address; /* as listener_open() takes it; borrowed */
+    const char *address;                          /* as listener_open() takes it; borrowed */
     void (*print)(void *arg, struct strbuf *out); /* append the figures in Prometheus' text format */
     void *arg;
 };
 
-/* monitor_new(options, err): listens when it returns; NULL with ${err} set. monitor_free(m): its memory goes with the loop's next turns. */
+/* monitor_new(options, err): listens when it returns; NULL with ${err} set. monitor_free(m): its memory goes
+ * with the loop's next turns. */
 struct monitor *monitor_new(const struct monitor_options *options, struct err *err);
 void monitor_free(struct monitor *m);
 

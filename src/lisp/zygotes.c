@@ -23,8 +23,8 @@ struct zygotes {
     struct children *children;
     struct zygote_options options;
     struct sized all[MOST_ZYGOTES]; /* the first is that of the server's own heap size */
-    struct list waiting; /* of struct zygote_request, for a place */
-    uv_timer_t *rest;    /* one of them rests and somebody waits for a place */
+    struct list waiting;            /* of struct zygote_request, for a place */
+    uv_timer_t *rest;               /* one of them rests and somebody waits for a place */
     uv_timer_t *unused;
 };
 
@@ -64,7 +64,8 @@ static bool is_building(const struct zygotes *zs)
     return false;
 }
 
-/* A place for another heap size: a free one, or that of the idle zygote that was used longest ago; NULL: all are at work. */
+/* A place for another heap size: a free one, or that of the idle zygote that was used longest ago; NULL: all
+ * are at work. */
 static struct sized *make_room(struct zygotes *zs)
 {
     if (is_building(zs))
@@ -87,7 +88,8 @@ static void on_unused(uv_timer_t *timer)
     struct zygotes *zs = timer->data;
     uint64_t now = uv_now(zs->loop);
     for (size_t i = 1; i < MOST_ZYGOTES; i++)
-        if (zs->all[i].zygote != NULL && now - zs->all[i].used_at >= UNUSED_MS && zygote_is_idle(zs->all[i].zygote))
+        if (zs->all[i].zygote != NULL && now - zs->all[i].used_at >= UNUSED_MS &&
+            zygote_is_idle(zs->all[i].zygote))
             end(&zs->all[i]);
         else if (zs->all[i].zygote != NULL && !uv_is_active((uv_handle_t *)timer))
             uv_timer_start(timer, on_unused, UNUSED_MS, 0);
@@ -137,7 +139,8 @@ void zygotes_fork(struct zygotes *zs, struct zygote_request *request)
         list_append(&zs->waiting, &request->node);
 }
 
-struct worker *zygotes_start_image(struct zygotes *zs, int heap_mib, struct quota *quota, const char *image, const char *directory, const struct worker_events *events, struct err *err)
+struct worker *zygotes_start_image(struct zygotes *zs, int heap_mib, struct quota *quota, const char *image,
+                                   const char *directory, const struct worker_events *events, struct err *err)
 {
     return zygote_start_image(zs->all[0].zygote, heap_mib, quota, image, directory, events, err);
 }

@@ -1,6 +1,6 @@
 /*
- * The directory is locked as long as its server lives (flock), however that ends: one that can be locked by somebody else is
- * nobody's.
+ * The directory is locked as long as its server lives (flock), however that ends: one that can be locked by
+ * somebody else is nobody's.
  */
 #include "session/dormitory.h"
 
@@ -31,7 +31,9 @@ struct dormitory *dormitory_new(const char *parent)
 {
     struct dormitory *d = xcalloc(1, sizeof *d);
     const char *temporary = getenv("TMPDIR");
-    d->parent = xstrdup(parent != NULL ? parent : temporary != NULL && temporary[0] == '/' ? temporary : "/tmp");
+    d->parent = xstrdup(parent != NULL                             ? parent
+                        : temporary != NULL && temporary[0] == '/' ? temporary
+                                                                   : "/tmp");
     d->lock = -1;
     return d;
 }
@@ -50,7 +52,8 @@ static void remove_directory(int parent, const char *name, int directory)
     unlinkat(parent, name, AT_REMOVEDIR);
 }
 
-/* Those of servers that are gone; in a directory for everybody's temporary files those of other users stay. */
+/* Those of servers that are gone; in a directory for everybody's temporary files those of other users stay.
+ */
 static void remove_leftovers(const char *parent)
 {
     DIR *entries = opendir(parent);
@@ -60,9 +63,11 @@ static void remove_leftovers(const char *parent)
     while ((entry = readdir(entries)) != NULL) {
         if (strncmp(entry->d_name, PREFIX, sizeof PREFIX - 1) != 0)
             continue;
-        int directory = openat(dirfd(entries), entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        int directory =
+            openat(dirfd(entries), entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         struct stat s;
-        if (directory >= 0 && fstat(directory, &s) == 0 && s.st_uid == geteuid() && flock(directory, LOCK_EX | LOCK_NB) == 0)
+        if (directory >= 0 && fstat(directory, &s) == 0 && s.st_uid == geteuid() &&
+            flock(directory, LOCK_EX | LOCK_NB) == 0)
             remove_directory(dirfd(entries), entry->d_name, directory);
         if (directory >= 0)
             close(directory);
@@ -70,7 +75,8 @@ static void remove_leftovers(const char *parent)
     closedir(entries);
 }
 
-/* Another server may take it for a leftover between its making and its locking: then it is gone, and another one is made. */
+/* Another server may take it for a leftover between its making and its locking: then it is gone, and another
+ * one is made. */
 static bool make(struct dormitory *d, struct err *err)
 {
     struct strbuf b;
@@ -91,7 +97,8 @@ static bool make(struct dormitory *d, struct err *err)
     }
     int e = errno;
     strbuf_fini(&b);
-    return d->path != NULL || err_set_errno(err, ERR_SYSTEM, e, "cannot make a directory for sleeping sessions in %s", d->parent);
+    return d->path != NULL || err_set_errno(err, ERR_SYSTEM, e,
+                                            "cannot make a directory for sleeping sessions in %s", d->parent);
 }
 
 char *dormitory_prepare(struct dormitory *d, struct err *err)

@@ -1,6 +1,6 @@
 /*
- * What the sessions of all owners share: the loop, the zygotes, the limits that sessions begin with, and how many there may be.
- * Each owner has a collection of its own (sessions.h) and sees no other.
+ * What the sessions of all owners share: the loop, the zygotes, the limits that sessions begin with, and how
+ * many there may be. Each owner has a collection of its own (sessions.h) and sees no other.
  */
 #ifndef SESSION_SESSION_HOST_H
 #define SESSION_SESSION_HOST_H
@@ -20,9 +20,11 @@ struct session_host_options {
     struct zygotes *zygotes;     /* borrowed, outlives it */
     const struct limits *limits; /* borrowed, copied: what new sessions begin with */
     size_t most_sessions;        /* of all owners together; 0: SESSION_HOST_MOST_SESSIONS */
-    size_t most_processes;       /* of all owners together, copies included; 0: as many as the machine lets us have */
+    size_t
+        most_processes; /* of all owners together, copies included; 0: as many as the machine lets us have */
     uint64_t idle_timeout_ms;    /* a session that was not used for that long is put to sleep; 0: never */
-    const char *sleep_directory; /* borrowed, copied: where their images are kept meanwhile; NULL: where temporary files are */
+    const char *sleep_directory; /* borrowed, copied: where their images are kept meanwhile; NULL: where
+                                    temporary files are */
 };
 
 #define SESSION_HOST_MOST_SESSIONS 20000
@@ -31,11 +33,13 @@ struct session_host_options {
 struct session_host *session_host_new(const struct session_host_options *options);
 void session_host_free(struct session_host *host);
 
-/* session_host_first(host), session_host_next(sessions): the collections of all owners, in the order in which they were made; NULL at the end. */
+/* session_host_first(host), session_host_next(sessions): the collections of all owners, in the order in which
+ * they were made; NULL at the end. */
 struct sessions *session_host_first(const struct session_host *host);
 struct sessions *session_host_next(const struct sessions *sessions);
 
-/* session_host_count(host), session_host_processes(host): the sessions of all owners, their processes with all copies. */
+/* session_host_count(host), session_host_processes(host): the sessions of all owners, their processes with
+ * all copies. */
 size_t session_host_count(const struct session_host *host);
 size_t session_host_processes(const struct session_host *host);
 

@@ -1,5 +1,6 @@
 /*
- * Making room: when memory is short or there are as many processes as there may be, old states are worth less than what runs.
+ * Making room: when memory is short or there are as many processes as there may be, old states are worth less
+ * than what runs.
  */
 #include "base/log.h"
 #include "proc/memory.h"

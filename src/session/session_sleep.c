@@ -1,9 +1,10 @@
 /*
- * Sleep: a session that nobody has used for a while is saved to an image and its processes end; when it is next used it comes
- * back from the image. One session at a time falls asleep, since to save one takes a processor for some seconds.
+ * Sleep: a session that nobody has used for a while is saved to an image and its processes end; when it is
+ * next used it comes back from the image. One session at a time falls asleep, since to save one takes a
+ * processor for some seconds.
  *
- * What can only live in a process stays behind: open files, earlier states, errors to enter. So a session stays awake that has
- * threads or programs running, or a checkpoint that somebody gave a name.
+ * What can only live in a process stays behind: open files, earlier states, errors to enter. So a session
+ * stays awake that has threads or programs running, or a checkpoint that somebody gave a name.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +40,9 @@ static void arm(struct session_host *host)
 {
     if (host->dozing != NULL || list_is_empty(&host->resting) || uv_is_active((uv_handle_t *)host->sleeper))
         return;
-    uint64_t due = list_entry(host->resting.next, struct session, resting)->rests_since + host->idle_timeout_ms, now = uv_now(host->loop);
+    uint64_t due =
+                 list_entry(host->resting.next, struct session, resting)->rests_since + host->idle_timeout_ms,
+             now = uv_now(host->loop);
     uv_timer_start(host->sleeper, on_due, due > now ? due - now : 0, 0);
 }
 
@@ -75,8 +78,8 @@ static bool has_named_checkpoint(const struct session *s)
 static bool may_sleep(const struct session *s)
 {
     pid_t program;
-    return list_is_empty(&s->queue) && list_is_empty(&s->savings) && worker_is_alive(s->worker) && !has_named_checkpoint(s) &&
-           tree_children(session_pid(s), &program, 1) == 0;
+    return list_is_empty(&s->queue) && list_is_empty(&s->savings) && worker_is_alive(s->worker) &&
+           !has_named_checkpoint(s) && tree_children(session_pid(s), &program, 1) == 0;
 }
 
 static bool begin_image(struct session *s, struct err *err)
@@ -91,7 +94,8 @@ void session_action_doze(struct session *s, struct event *e)
     struct err err = {0};
     if (!may_sleep(s))
         return;
-    /* At the bound of processes its own old states, which go when it sleeps, make room for the copy that writes the image. */
+    /* At the bound of processes its own old states, which go when it sleeps, make room for the copy that
+     * writes the image. */
     bool is_begun;
     do
         is_begun = begin_image(s, &err);
@@ -166,7 +170,8 @@ void session_action_wake(struct session *s, struct event *e)
 static struct worker *start_image(struct session *s, const char *directory, struct err *err)
 {
     struct worker_events events = session_process_events(s);
-    return zygotes_start_image(s->host->zygotes, s->heap_mib, &s->all->processes, s->image, directory, &events, err);
+    return zygotes_start_image(s->host->zygotes, s->heap_mib, &s->all->processes, s->image, directory,
+                               &events, err);
 }
 
 void session_wake(struct session *s)
@@ -216,6 +221,9 @@ void session_say_awake(const struct session *s, struct strbuf *out)
     char when[32];
     gmtime_r(&s->asleep_since.tv_sec, &utc);
     strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &utc);
-    strbuf_addf(out, "The session had been asleep since %s, because nobody had used it for %.10g s. Definitions, variables and history are as they were; open files and sockets are closed, and earlier states and errors can no longer be entered.", when,
-                (double)s->host->idle_timeout_ms / 1000);
+    strbuf_addf(out,
+                "The session had been asleep since %s, because nobody had used it for %.10g s. Definitions, "
+                "variables and history are as they were; open files and sockets are closed, and earlier "
+                "states and errors can no longer be entered.",
+                when, (double)s->host->idle_timeout_ms / 1000);
 }

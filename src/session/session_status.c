@@ -1,5 +1,6 @@
 /*
- * How the sessions are, for the person who runs the server: what each holds of the machine, and all of them in the log.
+ * How the sessions are, for the person who runs the server: what each holds of the machine, and all of them
+ * in the log.
  */
 #include <string.h>
 
@@ -47,9 +48,13 @@ static size_t queue_length(const struct session *s)
 static void log_session(const struct sessions *all, const struct session *s, uint64_t deadline_ns)
 {
     uint64_t now = uv_hrtime();
-    struct session_memory m = session_memory(s, now < deadline_ns ? (int)((deadline_ns - now) / NS_PER_MS) : 0);
-    log_status("session %s%s%s: %s, process %d, %zu processes, %llu KiB%s, %zu operations, %zu checkpoints, %llu evaluations, %zu errors", all->owner, all->owner[0] != '\0' ? "/" : "", s->name,
-               session_state_text(s->state), (int)session_pid(s), m.processes, (unsigned long long)(m.bytes >> 10), m.unread > 0 ? " or more" : "", queue_length(s), s->checkpoints.count,
+    struct session_memory m =
+        session_memory(s, now < deadline_ns ? (int)((deadline_ns - now) / NS_PER_MS) : 0);
+    log_status("session %s%s%s: %s, process %d, %zu processes, %llu KiB%s, %zu operations, %zu checkpoints, "
+               "%llu evaluations, %zu errors",
+               all->owner, all->owner[0] != '\0' ? "/" : "", s->name, session_state_text(s->state),
+               (int)session_pid(s), m.processes, (unsigned long long)(m.bytes >> 10),
+               m.unread > 0 ? " or more" : "", queue_length(s), s->checkpoints.count,
                (unsigned long long)s->evaluations, s->errors);
 }
 

@@ -65,7 +65,8 @@ static uint64_t hash_of(const struct sessions *all, const char *name)
 
 struct session *sessions_find(const struct sessions *all, const char *name)
 {
-    for (struct hash_node *node = hash_table_first(&all->by_name, hash_of(all, name)); node != NULL; node = hash_table_next(node)) {
+    for (struct hash_node *node = hash_table_first(&all->by_name, hash_of(all, name)); node != NULL;
+         node = hash_table_next(node)) {
         struct session *s = hash_table_entry(node, struct session, by_name);
         if (strcmp(s->name, name) == 0)
             return s;
@@ -83,8 +84,10 @@ struct session *sessions_create(struct sessions *all, const char *name, struct e
         name = made_up;
     }
     size_t len = strlen(name);
-    if (len == 0 || len > LONGEST_NAME || strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-") != len) {
-        err_set(err, ERR_INVALID, "A session's name has 1 to %d characters from A-Z a-z 0-9 . _ and -.", LONGEST_NAME);
+    if (len == 0 || len > LONGEST_NAME ||
+        strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-") != len) {
+        err_set(err, ERR_INVALID, "A session's name has 1 to %d characters from A-Z a-z 0-9 . _ and -.",
+                LONGEST_NAME);
         return NULL;
     }
     if (sessions_find(all, name) != NULL) {

@@ -1,6 +1,6 @@
 /*
- * The sessions of one owner, by name. An owner is whoever may see them: the client on standard input and output, or one
- * principal of many over HTTP. What is in one collection cannot be found through another.
+ * The sessions of one owner, by name. An owner is whoever may see them: the client on standard input and
+ * output, or one principal of many over HTTP. What is in one collection cannot be found through another.
  */
 #ifndef SESSION_SESSIONS_H
 #define SESSION_SESSIONS_H
@@ -38,16 +38,19 @@ struct session *sessions_find(const struct sessions *all, const char *name);
  *
  * name        borrowed; NULL makes one up ("s1", ...)
  * Returns     borrowed, until sessions_close(); NULL with ${err} set
- * Errors      ERR_INVALID: a name has 1 to 64 characters from A-Z a-z 0-9 . _ -; ERR_BUSY: it exists; ERR_LIMIT: there are too
- *             many, of this owner or in all
+ * Errors      ERR_INVALID: a name has 1 to 64 characters from A-Z a-z 0-9 . _ -; ERR_BUSY: it exists;
+ * ERR_LIMIT: there are too many, of this owner or in all
  */
 struct session *sessions_create(struct sessions *all, const char *name, struct err *err);
 
-/* sessions_close(s): its operations end with OUTCOME_UNAVAILABLE, its process is killed with all that it started. sessions_close_later(s): the same from the loop; for use while one of its own outcomes is being delivered. */
+/* sessions_close(s): its operations end with OUTCOME_UNAVAILABLE, its process is killed with all that it
+ * started. sessions_close_later(s): the same from the loop; for use while one of its own outcomes is being
+ * delivered. */
 void sessions_close(struct session *s);
 void sessions_close_later(struct session *s);
 
-/* sessions_first(all), sessions_next(s): one after the other, the oldest first; NULL at the end. sessions_count(all). */
+/* sessions_first(all), sessions_next(s): one after the other, the oldest first; NULL at the end.
+ * sessions_count(all). */
 struct session *sessions_first(const struct sessions *all);
 struct session *sessions_next(const struct session *s);
 size_t sessions_count(const struct sessions *all);
