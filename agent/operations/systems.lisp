@@ -17,15 +17,17 @@
                      (send-message (list 0 :progress :message message)))))
 
 (defconstant +progress-pause-us+ 50000
-  "So long after a message the next one may come: a large system has hundreds of small files.")
+  "So long after a message the next one about a quick step may come: a system has hundreds of files to load.")
 
 (defvar *last-progress* nil
   "When the last message went out, in microseconds; NIL before the first of an operation.")
 
-(defun progress-due-p ()
+(defun progress-due-p (slow)
+  "True if what begins now is to be told: always if it may be SLOW, else not too often."
   (and *progress*
        (let ((now (clock-readings)))
-         (when (or (null *last-progress*)
+         (when (or slow
+                   (null *last-progress*)
                    (>= (- now *last-progress*) +progress-pause-us+))
            (setf *last-progress* now)
            t))))
@@ -55,7 +57,7 @@
 
 (defun note-component (verb component)
   (setf *component* (cons verb component))
-  (when (progress-due-p)
+  (when (progress-due-p (string= verb "compiling"))
     (let ((file (component-file component)))
       (send-progress (format nil "~a ~@[~a/~]~a" verb (component-system-name component)
                              (if file (file-namestring file) (asdf:component-name component)))))))

@@ -52,7 +52,7 @@
     (setf (run-current run) name)
     (incf (run-tests run))
     (setf *component* (format nil "running the test ~a" (shown-in-result name)))
-    (when (progress-due-p)
+    (when (progress-due-p t)
       (send-progress (format nil "testing ~a" (shown-in-result name))))))
 
 (defun note-passed (&optional (count 1))

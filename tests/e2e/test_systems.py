@@ -392,6 +392,7 @@ SUITES = {
 }
 
 
+@unittest.skipIf(mcp.SANITIZED, "what it tests is in the Lisp, where sanitizers are not")
 class StandIns(Systems):
     """Frameworks that Debian has not packed, by what they are known to call."""
 
