@@ -1,6 +1,6 @@
 /*
- * The page about the tools. What it says of a tool is what the tool's struct says, and the example that the tests run; what holds for all
- * of them is here.
+ * The page about the tools. What it says of a tool is what the tool's struct says, and the example that the
+ * tests run; what holds for all of them is here.
  */
 #include "tools/document.h"
 
@@ -149,10 +149,14 @@ static void add_files(struct strbuf *out, const json_t *files)
     const char *name;
     const json_t *text;
     void *at;
-    for (at = json_object_iter((json_t *)(uintptr_t)files); at != NULL; at = json_object_iter_next((json_t *)(uintptr_t)files, at)) {
+    /* jansson's walk wants what it could change, and changes nothing. */
+    json_t *walked = (json_t *)(uintptr_t)files;
+    for (at = json_object_iter(walked); at != NULL; at = json_object_iter_next(walked, at)) {
         name = json_object_iter_key(at);
         text = json_object_iter_value(at);
-        strbuf_addf(out, "\n`%s`:\n\n```lisp\n%s%s```\n", name, json_string_value(text), json_string_value(text)[json_string_length(text) - 1] == '\n' ? "" : "\n");
+        size_t len = json_string_length(text);
+        bool ends_in_newline = len > 0 && json_string_value(text)[len - 1] == '\n';
+        strbuf_addf(out, "\n`%s`:\n\n```lisp\n%s%s```\n", name, json_string_value(text), ends_in_newline ? "" : "\n");
     }
 }
 
@@ -185,8 +189,9 @@ static bool add_tool(struct strbuf *out, const struct tool *tool, const char *ex
 {
     strbuf_addf(out, "\n### %s\n\n%s\n", tool->name, tool->description);
     add_arguments(out, tool);
-    strbuf_addf(out, "\nTitle: %s. Set: %s. Annotations: readOnlyHint %s, destructiveHint %s, idempotentHint %s, openWorldHint %s.\n", tool->title,
-                set_name(tool->toolset), word(tool->is_read_only), word(tool->is_destructive), word(tool->is_idempotent), word(tool->is_open_world));
+    strbuf_addf(out, "\nTitle: %s. Set: %s. Annotations: readOnlyHint %s, destructiveHint %s, ", tool->title,
+                set_name(tool->toolset), word(tool->is_read_only), word(tool->is_destructive));
+    strbuf_addf(out, "idempotentHint %s, openWorldHint %s.\n", word(tool->is_idempotent), word(tool->is_open_world));
     char path[4096];
     snprintf(path, sizeof path, "%.3900s/%s.json", examples, tool->name);
     json_error_t fault;

@@ -1,22 +1,25 @@
-"""What the files in tests/data/tools say of a tool, and a server to try it on. docs/tools.md shows the same examples.
+"""What the files in tests/data/tools say of a tool, and a server to try it on. docs/tools.md shows the examples.
 
 Tool       one file: setup, example, cases, what the driver must know
 Bench      a server with a directory of its own; fresh sessions for each try
 normal()   a reply without the parts that differ from run to run
 
 A file, NAME.json:
-  setup      what is done first, in order: Lisp to evaluate; or {"tool", "arguments", "wait"} for another call, "wait": false for one
-             that goes on while the example runs
+  setup      what is done first, in order: Lisp to evaluate; or {"tool", "arguments", "wait"} for another call,
+             "wait": false for one that goes on while the example runs
   files      {"name": "text"}: written to the directory in which the Lisps work, first of all
-  example    {"arguments", "reply", "masks", "error"}: the ordinary use; the reply is literal text. masks: patterns of what varies in it
-  cases      [{"name", "arguments", "reply", "error"}]: the reply is a pattern that must match all of it ("." is any character);
-             a case runs after those before it, on the state of the setup
+  example    {"arguments", "reply", "masks", "error"}: the ordinary use; the reply is literal text, masks are
+             patterns of what varies in it
+  cases      [{"name", "arguments", "reply", "error"}]: the reply is a pattern that must match all of it ("." is
+             any character); a case runs after those before it, on the state that the example left
   changes    true: the tool changes the session. Absent: it only looks, and the driver checks that
-  contexts   {"running" | "after-error" | "second-session": reason}: where the example's reply is not the same, and why
+  contexts   {"running" | "after-error" | "second-session": reason}: where the example's reply is not the same
 
 The directory in which the Lisps work is /project in every reply, times and addresses are masked everywhere.
 
-usage: contract.py [--write] NAME...     show what the tools reply now; --write puts the example's reply into the file
+usage: contract.py [--write] NAME...
+
+Shows what the tools reply now; --write puts the example's reply into the file.
 """
 
 import json
@@ -103,7 +106,8 @@ class Bench:
         self.gate = os.path.join(self.folder, "gate")
         os.mkdir(self.project)
         os.mkfifo(self.gate)
-        self.client = mcp.Client("--tools=full", "--directory", self.project, "--state-dir", os.path.join(self.folder, "state"))
+        state = os.path.join(self.folder, "state")
+        self.client = mcp.Client("--tools=full", "--directory", self.project, "--state-dir", state)
         self.schemas = {tool["name"]: tool for tool in self.client.request("tools/list")["tools"]}
         self.pending = []
 
@@ -162,15 +166,17 @@ class Bench:
                 self.wait_until_running(session or "default")
 
     def wait_until_running(self, session):
+        pattern = re.compile(r"^- %s: (?!idle|starting)" % re.escape(session), re.MULTILINE)
         mcp.wait_until(
-            lambda: re.search(r"^- %s: (?!idle|starting)" % re.escape(session), self.client.call("list-sessions").text, re.MULTILINE),
+            lambda: pattern.search(self.client.call("list-sessions").text),
             20,
             "an evaluation that runs",
         )
 
     def hold(self, session=None):
         """Start an evaluation that runs until the function that this returns is called."""
-        pending = self.start("evaluate-lisp", {"code": '(with-open-file (gate "%s") (read-char gate) :held)' % self.gate}, session)
+        code = '(with-open-file (gate "%s") (read-char gate) :held)' % self.gate
+        pending = self.start("evaluate-lisp", {"code": code}, session)
         # A pipe opens for writing without waiting only when it is open for reading.
         def opened():
             try:
@@ -199,7 +205,8 @@ def main():
         bench.prepare(tool)
         started = time.monotonic()
         text, is_error = bench.call(name, tool.example["arguments"])
-        print("== %s (%.0f ms)%s\n%s" % (name, 1000 * (time.monotonic() - started), " error" if is_error else "", text))
+        took_ms = 1000 * (time.monotonic() - started)
+        print("== %s (%.0f ms)%s\n%s" % (name, took_ms, " error" if is_error else "", text))
         for case in tool.cases:
             text_of_case, failed = bench.call(name, case["arguments"])
             print("-- %s%s\n%s" % (case["name"], " error" if failed else "", text_of_case[:3000]))

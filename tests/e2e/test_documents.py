@@ -1,5 +1,6 @@
-"""What the documents say is so: the transcripts in README.md and docs/how-to are run and compared, options and tools exist, links lead
-somewhere, the configuration of clients can be read. docs/tools.md is compared by test_tool_contract.py and a unit test.
+"""What the documents say is so: the transcripts in README.md and docs/how-to are run and compared, options and tools
+exist, links lead somewhere, the configuration of clients can be read. docs/tools.md is compared by
+test_tool_contract.py and a unit test.
 """
 
 import glob
@@ -12,8 +13,14 @@ import contract
 import mcp
 import transcript
 
-PAGES = [os.path.join(mcp.ROOT, "README.md"), *sorted(glob.glob(os.path.join(mcp.ROOT, "docs", "how-to", "*.md")))]
-DOCUMENTS = [*glob.glob(os.path.join(mcp.ROOT, "*.md")), *glob.glob(os.path.join(mcp.ROOT, "docs", "**", "*.md"), recursive=True)]
+
+
+def pages(pattern):
+    return sorted(glob.glob(os.path.join(mcp.ROOT, pattern), recursive=True))
+
+
+PAGES = pages("README.md") + pages("docs/how-to/*.md")
+DOCUMENTS = pages("*.md") + pages("docs/**/*.md")
 
 
 def text_of(path):
@@ -47,7 +54,8 @@ class Transcripts(mcp.TestCase):
         self.assertIn(call.tool, bench.schemas, "%s:%d" % (page, call.line))
         text, _ = bench.call(call.tool, call.arguments(bench.schemas[call.tool]["inputSchema"]))
         if not transcript.matches(call.reply, text, lambda t: contract.normal(t, varying)):
-            self.fail("%s:%d: > %s %s\nThe page says:\n%s\nThe reply is:\n%s" % (page, call.line, call.tool, call.text, "\n".join(call.reply), text))
+            place = "%s:%d: > %s %s" % (page, call.line, call.tool, call.text)
+            self.fail("%s\nThe page says:\n%s\nThe reply is:\n%s" % (place, "\n".join(call.reply), text))
         return any(call.reply)
 
 
@@ -68,7 +76,8 @@ class Claims(mcp.TestCase):
     def test_every_option_that_is_named_exists(self):
         known = subprocess.run([mcp.SERVER, "--help"], stdout=subprocess.PIPE, text=True, check=True).stdout
         for path in PAGES:
-            for option in re.findall(r"(?<=[`\" ])--[a-z][a-z-]+", re.sub(r"(?m)^ +(?:claude|codex|gemini|make|meson) [^\n]*? (?=-- |\S*cl-mcp-server)", "", text_of(path))):
+            others = r"(?m)^ +(?:claude|codex|gemini|make|meson) [^\n]*? (?=-- |\S*cl-mcp-server)"
+            for option in re.findall(r"(?<=[`\" ])--[a-z][a-z-]+", re.sub(others, "", text_of(path))):
                 if option not in ("--scope", "--transport"):
                     self.assertIn(option, known, path)
 
@@ -76,21 +85,26 @@ class Claims(mcp.TestCase):
         tools = {tool["name"] for tool in self.start_server("--tools=full").request("tools/list")["tools"]}
         named = set(re.findall(r"`([a-z]+(?:-[a-z]+)*)`", text_of(PAGES[0])))
         self.assertEqual(set(), tools - named)
-        core, standard = (len(self.start_server("--tools", tools).request("tools/list")["tools"]) for tools in ("core", "standard"))
+        core, standard = (
+            len(self.start_server("--tools", tools).request("tools/list")["tools"]) for tools in ("core", "standard")
+        )
         self.assertIn("(%d and %d of them" % (core, standard), text_of(PAGES[0]))
 
     def test_the_readme_names_every_prompt_and_kind_of_resource(self):
         client = self.start_server()
         for prompt in client.request("prompts/list")["prompts"]:
             self.assertIn("`%s`" % prompt["name"], text_of(PAGES[0]))
-        schemes = {re.match(r"lisp://\w+", template["uriTemplate"]).group(0) for template in client.request("resources/templates/list")["resourceTemplates"]}
+        templates = client.request("resources/templates/list")["resourceTemplates"]
+        schemes = {re.match(r"lisp://\w+", template["uriTemplate"]).group(0) for template in templates}
         for scheme in schemes:
             self.assertIn("`%s/" % scheme, text_of(PAGES[0]))
 
     def test_links_lead_somewhere(self):
         for path in DOCUMENTS:
-            for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", re.sub(r"(?ms)^```.*?^```$", "", text_of(path))):
-                self.assertTrue(os.path.exists(os.path.join(os.path.dirname(path), target)), "%s: %s" % (path, target))
+            prose = re.sub(r"(?ms)^```.*?^```$", "", text_of(path))
+            for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", prose):
+                where = os.path.join(os.path.dirname(path), target)
+                self.assertTrue(os.path.exists(where), "%s: %s" % (path, target))
 
     def test_the_configuration_of_clients_can_be_read(self):
         found = 0
@@ -100,7 +114,8 @@ class Claims(mcp.TestCase):
                 found += 1
             for block in blocks(path, "toml"):
                 for line in filter(None, block.split("\n")):
-                    self.assertRegex(line, r'^(\[[a-z_.]+\]|[a-z_]+ = (".*"|\[.*\]|\d+|true|false)( +#.*)?)$', path)
+                    value = r'(".*"|\[.*\]|\d+|true|false)'
+                    self.assertRegex(line, r"^(\[[a-z_.]+\]|[a-z_]+ = %s( +#.*)?)$" % value, path)
                 found += 1
         self.assertGreater(found, 3)
 

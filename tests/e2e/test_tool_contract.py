@@ -1,8 +1,9 @@
-"""Every tool does what its file in tests/data/tools says (contract.py has the format), which is what docs/tools.md shows.
+"""Every tool does what its file in tests/data/tools says (contract.py has the format), as docs/tools.md shows it.
 
-For each tool: its example by itself, while an evaluation runs, after an error, in a second session; its cases; and, from its schema,
-each argument of a wrong type or out of bounds, a required one that is missing, and one that does not exist. A tool that only looks
-changes nothing: the image and the server's records of the session are compared before and after.
+For each tool: its example by itself, while an evaluation runs, after an error, in a second session; its cases; and,
+from its schema, each argument of a wrong type or out of bounds, a required one that is missing, and one that does
+not exist. A tool that only looks changes nothing: the image and the server's records of the session are compared
+before and after.
 
 With sanitizers only the examples are run.
 """
@@ -12,8 +13,9 @@ import re
 import contract
 import mcp
 
-# Everything in the image that a tool which only looks must leave as it is. The first time the form is evaluated it remembers, the
-# second time it says what is different; it is the same text both times, so that reading it interns nothing new.
+# Everything in the image that a tool which only looks must leave as it is. The first time the form is evaluated it
+# remembers, the second time it says what is different; it is the same text both times, so that reading it interns
+# nothing new.
 SNAPSHOT = """
 (let ((now (make-hash-table :test #'equal))
       (own '(* ** *** / // /// + ++ +++ - *gensym-counter* *package* *random-state*)))
@@ -37,14 +39,18 @@ SNAPSHOT = """
             (is-system (eql 0 (search "SB-" (package-name package)))))
         (do-symbols (symbol package)
           (when (eq (symbol-package symbol) package)
-            (if (eq :external (nth-value 1 (find-symbol (symbol-name symbol) package))) (incf outside) (incf inside))
+            (if (eq :external (nth-value 1 (find-symbol (symbol-name symbol) package)))
+                (incf outside)
+                (incf inside))
             (when (fboundp symbol)
               (let ((function (fdefinition symbol)))
                 (note (list :function symbol) function
-                      (and (typep function 'generic-function) (length (sb-mop:generic-function-methods function))))))
+                      (and (typep function 'generic-function)
+                           (length (sb-mop:generic-function-methods function))))))
             (when (find-class symbol nil) (note (list :class symbol) (find-class symbol nil)))
             (unless is-system
-              (when (and (symbol-plist symbol) (not (eq symbol :contract))) (note (list :plist symbol) (copy-list (symbol-plist symbol))))
+              (when (and (symbol-plist symbol) (not (eq symbol :contract)))
+                (note (list :plist symbol) (copy-list (symbol-plist symbol))))
               (when (and (boundp symbol) (not (member symbol own))
                          (not (search "CL-MCP" (package-name package))))
                 (note (list :value symbol) (value-of symbol))))))
@@ -55,17 +61,28 @@ SNAPSHOT = """
           (t
            (remprop :contract :snapshot)
            (maphash (lambda (key state)
-                      (unless (equal state (gethash key before)) (push (list key (gethash key before) state) changed)))
+                      (unless (equal state (gethash key before))
+                        (push (list key (gethash key before) state) changed)))
                     now)
            (maphash (lambda (key state)
                       (declare (ignore state))
                       (unless (nth-value 1 (gethash key now)) (push (list key :gone) changed)))
                     before)
-           (let ((*print-length* 10) (*print-level* 4)) (format nil "~{~s~^~%~}" (subseq changed 0 (min 10 (length changed)))))))))
+           (let ((*print-length* 10) (*print-level* 4))
+             (format nil "~{~s~^~%~}" (subseq changed 0 (min 10 (length changed)))))))))
 """
 
-# What the server remembers of a session: nobody's look may show in it. The first waits until the copy after the last evaluation is made.
-RECORDS = ("list-definitions", "session-history", "list-errors", "describe-last-error", "get-backtrace", "list-checkpoints", "configure-limits")
+# What the server remembers of a session: nobody's look may show in it. The first waits until the copy after the last
+# evaluation is made.
+RECORDS = (
+    "list-definitions",
+    "session-history",
+    "list-errors",
+    "describe-last-error",
+    "get-backtrace",
+    "list-checkpoints",
+    "configure-limits",
+)
 
 
 def wrong_values(schema):
@@ -104,7 +121,8 @@ class Contract(mcp.TestCase):
 
     def compare(self, tool, got):
         text, is_error = got
-        self.assertEqual(contract.normal(tool.example["reply"], tool.example.get("masks", ())), contract.normal(text, tool.example.get("masks", ())))
+        masks = tool.example.get("masks", ())
+        self.assertEqual(contract.normal(tool.example["reply"], masks), contract.normal(text, masks))
         self.assertEqual(tool.example.get("error", False), is_error)
 
     def check(self, name):
@@ -188,7 +206,8 @@ class Contract(mcp.TestCase):
             for case in tool.cases:
                 self.bench.call(tool.name, case["arguments"])
             self.assertRecords(before)
-            self.assertEqual('=> ""', self.bench.call("evaluate-lisp", {"code": SNAPSHOT})[0], "what is different in the image")
+            difference, _ = self.bench.call("evaluate-lisp", {"code": SNAPSHOT})
+            self.assertEqual('=> ""', difference, "what is different in the image")
 
     def second_session(self, tool):
         if "second-session" in tool.contexts or not self.bench.takes_session(tool.name):

@@ -5,9 +5,10 @@ A transcript is a fenced block without a language whose first line begins with "
   > TOOL  name: value, name: value     is a call; `> TOOL  text` gives the text as `code`
   >   text                             goes on with the value before it, line by line
 
-and the lines up to the next call are its reply. A line `...` in a reply stands for any lines; a call with nothing behind it has no
-reply to compare. A fenced block in Lisp, right behind a line that is nothing but a path in backquotes and a colon, is a file of the
-project. `<!-- varies: PATTERN -->` names what differs from run to run in all replies behind it.
+and the lines up to the next call are its reply. A line `...` in a reply stands for any lines; a call with nothing
+behind it has no reply to compare. A fenced block in Lisp, right behind a line that is nothing but a path in
+backquotes and a colon, is a file of the project. `<!-- varies: PATTERN -->` names what differs from run to run in
+all replies behind it.
 """
 
 import json
@@ -28,7 +29,8 @@ class Call:
         """The arguments, read with the help of the tool's schema."""
         properties = schema["properties"]
         text = self.text
-        pieces = list(re.finditer(r"(?:^|, )(%s):(?: |$)" % "|".join(map(re.escape, properties)), text)) if properties else []
+        name = re.compile(r"(?:^|, )(%s):(?: |$)" % "|".join(map(re.escape, properties)))
+        pieces = list(name.finditer(text)) if properties else []
         if not pieces or pieces[0].start() != 0:
             code = "\n".join(([text] if text else []) + self.more)
             return {"code": code} if code else {}
@@ -38,7 +40,10 @@ class Call:
         if self.more:
             last = pieces[-1].group(1)
             values[last] = "\n".join(([values[last]] if values[last] else []) + self.more)
-        return {name: value if properties[name]["type"] == "string" else json.loads(value) for name, value in values.items()}
+        for name, value in values.items():
+            if properties[name]["type"] != "string":
+                values[name] = json.loads(value)
+        return values
 
 
 def read(path):
