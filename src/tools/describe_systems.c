@@ -121,7 +121,7 @@ static void on_described(struct tool_call *call, const struct outcome *o)
     size_t len;
     const char *text = sexp_string(sexp_get(o->reply, 2, "long-description"), &len);
     if (text != NULL && len > 0)
-        strbuf_addf(out, "\n\n%.*s", (int)len, text);
+        strbuf_addf(out, "\n\nLong description:\n%.*s", (int)len, text);
     call_finish(call);
 }
 
