@@ -140,6 +140,26 @@ struct stream *http_session_stream(struct http_session *s, uint64_t id, bool *is
     return stream_new(&s->log, id);
 }
 
+void http_session_unanswered(struct http_session *s, uint64_t id)
+{
+    s->unanswered[s->unanswered_count++ % HTTP_UNANSWERED_KEPT] = id;
+}
+
+bool http_session_is_unanswered(const struct http_session *s, uint64_t id)
+{
+    for (size_t i = 0; i < HTTP_UNANSWERED_KEPT; i++)
+        if (s->unanswered[i] == id)
+            return true;
+    return false;
+}
+
+void http_session_hold(struct http_session *s, struct stream *stream)
+{
+    stream->ends_with_reader = true;
+    list_append(&s->streams, &stream->node);
+    stream_keep_alive(stream);
+}
+
 /* A reader outlives the log: what it has not read yet is its stream's own. */
 static void end_stream(struct stream *stream)
 {

@@ -22,6 +22,8 @@ struct connection_options;
 struct principal;
 struct stream;
 
+#define HTTP_UNANSWERED_KEPT 32
+
 struct http_session {
     struct list node; /* in its principal's; in no list before the handshake */
     struct principal *principal;
@@ -35,6 +37,8 @@ struct http_session {
     struct list streams;    /* of its requests, those that have not ended */
     struct list posts;      /* its requests that are under way */
     uint64_t used_ms;       /* when it was last */
+    uint64_t unanswered[HTTP_UNANSWERED_KEPT]; /* the last streams that ended without an answer, a ring; 0: none */
+    size_t unanswered_count;
 };
 
 /* http_session_new(principal, node, options): one that is not known by its id yet; ${node} is NULL or what
@@ -61,6 +65,13 @@ struct stream *http_session_open_stream(struct http_session *s);
 /* http_session_stream(s, id, &is_over): the stream of that id; when it has ended, one to be given to a reader
  * with what is left of it, and to be ended by the caller. NULL: there never was one. */
 struct stream *http_session_stream(struct http_session *s, uint64_t id, bool *is_over);
+
+/* http_session_unanswered(s, id): the stream of that id ends without an answer, because its request was cancelled.
+ * http_session_is_unanswered(s, id): was that said not long ago? http_session_hold(s, stream): nothing will come on it; it stays
+ * until its reader goes, or the session does. */
+void http_session_unanswered(struct http_session *s, uint64_t id);
+bool http_session_is_unanswered(const struct http_session *s, uint64_t id);
+void http_session_hold(struct http_session *s, struct stream *stream);
 
 /* http_session_close_lisp(s): close the Lisp session that is its own. http_session_free(s): end its streams;
  * its posts are over. */

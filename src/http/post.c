@@ -149,6 +149,8 @@ void post_on_over(void *arg, struct transport_origin *origin)
     if (publish(p)) {
         if (p->stream == NULL && p->exchange != NULL)
             answer(p);
+        if (p->stream != NULL && p->session != NULL && !p->has_answer)
+            http_session_unanswered(p->session, p->stream->id);
         if (p->stream != NULL)
             stream_end(p->stream);
     }

@@ -117,7 +117,9 @@ void stream_detach(struct stream *s)
 {
     s->reader = NULL;
     empty(s);
-    if (s->is_ended)
+    if (s->ends_with_reader)
+        list_remove(&s->node);
+    if (s->is_ended || s->ends_with_reader)
         stream_free(s);
 }
 

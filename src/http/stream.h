@@ -32,6 +32,7 @@ struct stream {
     const struct stream_reader *reader; /* NULL: none */
     struct strbuf pending;              /* for the reader, from ${taken} on */
     size_t taken;
+    bool ends_with_reader; /* nothing will come: it stays for as long as its reader does */
     bool is_ended;
 };
 

@@ -234,6 +234,26 @@ class Legacy(mcp_http.TestCase):
             session.listen(wire, last=events[-1].id)
             self.assertEqual([], wire.events())
 
+    def test_a_cancelled_call_that_is_asked_for_again_leaves_the_other_stream_alone(self):
+        session = Session(self.h)
+        with self.h.wire() as listening, self.h.wire() as wire, self.h.wire() as again:
+            self.assertTrue(session.listen(listening).is_stream)
+            wire.send(mcp_http.request_bytes(headers=session.headers(), body=legacy("tools/call", SPIN, request_id=8)))
+            session.post(notification("notifications/cancelled", {"requestId": 8}))
+            self.assertTrue(wire.receive().is_stream)
+            first = wire.event()
+            self.assertEqual(("", None), (first.data, wire.event()))
+            # It stays open, so that the client does not go on to ask for what is unasked a second time.
+            self.assertTrue(session.listen(again, last=first.id).is_stream)
+            session.call("create-session", name="news")
+            self.assertEqual("notifications/resources/list_changed", listening.event().message["method"])
+            again.socket.settimeout(0.5)
+            with self.assertRaises(TimeoutError):
+                again.event()
+            again.socket.settimeout(30 * mcp.STRETCH)
+            self.assertStatus(200, session.delete())
+            self.assertEqual([], again.events())
+
     def test_older_revisions_get_no_event_without_data(self):
         session = Session(self.h, "2025-06-18")
         response = session.post(legacy("tools/call", slow(1.4)))
