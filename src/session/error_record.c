@@ -50,7 +50,7 @@ void error_record_thaw(struct error_record *r)
 
 bool error_record_is_enterable(const struct error_record *r)
 {
-    return r->frozen != NULL && (worker_state(r->frozen) != WORKER_STARTING || session_why_no_checkpoint(r->session) == NULL);
+    return r->frozen != NULL && worker_state(r->frozen) != WORKER_GONE && (worker_state(r->frozen) != WORKER_STARTING || session_why_no_checkpoint(r->session) == NULL);
 }
 
 void error_record_free(struct error_record *r)

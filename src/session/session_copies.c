@@ -40,6 +40,9 @@ static void on_record_gone(void *arg, const struct child_end *end)
 {
     (void)end;
     struct error_record *r = arg;
+    /* The original refused to be copied, or the copy ended at once: its answer is on the way and says why. */
+    if (r->session->state == SESSION_FREEZING && r->session->examined == r)
+        return;
     error_record_thaw(r);
     if (r->session->awaited == r)
         session_invite(r->session);

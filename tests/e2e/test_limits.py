@@ -8,6 +8,7 @@ LADDER = 3.0  # what the ladder may take beyond the limit
 SLACK = 1.5  # for a busy machine, beyond what is promised
 
 
+@mcp.unittest.skipIf(mcp.SANITIZED, "it waits for time limits; the plain build does")
 class Ladder(mcp.TestCase):
     def assertStopped(self, code, survives=True, wait=30):
         self.assertEvaluates("(defparameter *kept* 42)", "*KEPT*")
@@ -92,6 +93,7 @@ class Ladder(mcp.TestCase):
         self.assertStopped("(sb-sys:without-gcing (loop))", survives=False)
 
 
+@mcp.unittest.skipIf(mcp.SANITIZED, "it waits for time limits; the plain build does")
 class Limits(mcp.TestCase):
     def test_the_limit_of_a_call_is_its_own(self):
         self.assertEqual("TIMEOUT", self.s.evaluate("(sleep 20)", timeout=0.5).error_type)
@@ -152,6 +154,7 @@ class Limits(mcp.TestCase):
         self.assertValue(second.reply(), ":SECOND")
 
 
+@mcp.unittest.skipIf(mcp.SANITIZED, "it waits for time limits; the plain build does")
 class AfterATimeLimit(mcp.TestCase):
     def test_the_error_record_is_the_time_limit(self):
         self.s.evaluate("(loop)", timeout=1)
@@ -177,6 +180,7 @@ class AfterATimeLimit(mcp.TestCase):
             self.assertOperational()
 
 
+@mcp.unittest.skipIf(mcp.SANITIZED, "it waits for time limits; the plain build does")
 class Cancel(mcp.TestCase):
     def test_cancel_walks_the_same_ladder(self):
         for code in ("(loop)", "(unwind-protect (loop) (loop))", "(sb-sys:without-interrupts (loop))"):
