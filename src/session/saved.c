@@ -34,10 +34,14 @@ struct saved_store {
     struct list commits;
 };
 
-/* A commit under way; its job runs in another thread and touches nothing but this. */
+/*
+ * A commit under way; its job runs in another thread and touches nothing but this. Those of one name run one after the other:
+ * of two at once each would take the same image for the old one, and leave the other's behind.
+ */
 struct commit {
     uv_work_t work;
     struct list node;
+    bool is_begun; /* no other of this name is before it */
     struct saved_store *store; /* NULL when it is gone */
     char *description; /* path */
     char *image;       /* path */
@@ -49,6 +53,16 @@ struct commit {
     saved_done *done;
     void *arg;
 };
+
+static void commit_free(struct commit *c)
+{
+    list_remove(&c->node);
+    json_decref(c->content);
+    free(c->description);
+    free(c->image);
+    free(c->announcement);
+    free(c);
+}
 
 struct saved_store *saved_store_new(const char *directory, uv_loop_t *loop)
 {
@@ -70,6 +84,10 @@ void saved_store_free(struct saved_store *store)
         struct commit *c = list_entry(store->commits.next, struct commit, node);
         list_remove(&c->node);
         c->store = NULL;
+        if (!c->is_begun) { /* its session is gone, and so is whoever asked */
+            unlink(c->image);
+            commit_free(c);
+        }
     }
     free(store->directory);
     free(store);
@@ -229,29 +247,48 @@ static void commit_work(uv_work_t *work)
         if (c->ok && old != NULL && strcmp(old, c->image) != 0)
             unlink(old);
         free(old);
-        *strrchr(c->description, '/') = '\0';
-        if (c->ok)
-            drop_attempts(c, c->description, json_string_value(json_object_get(c->content, "name")));
-        if (c->ok)
-            sync_path(c->description, O_RDONLY | O_DIRECTORY, &c->err); /* the rename itself; not every file system can */
+        if (c->ok) {
+            char *directory = xstrdup(c->description);
+            *strrchr(directory, '/') = '\0';
+            drop_attempts(c, directory, json_string_value(json_object_get(c->content, "name")));
+            sync_path(directory, O_RDONLY | O_DIRECTORY, &c->err); /* the rename itself; not every file system can */
+            free(directory);
+        }
     }
     if (!c->ok)
         unlink(c->image);
     unlink(c->announcement);
 }
 
+static void begin_next_commit(struct saved_store *store, const char *description);
+
 static void commit_done(uv_work_t *work, int status)
 {
     (void)status;
     struct commit *c = work->data;
-    if (c->store != NULL)
+    struct saved_store *store = c->store;
+    if (store != NULL) {
+        list_remove(&c->node);
+        begin_next_commit(store, c->description);
         c->done(c->arg, c->size, c->ok ? NULL : &c->err);
-    list_remove(&c->node);
-    json_decref(c->content);
-    free(c->description);
-    free(c->image);
-    free(c->announcement);
-    free(c);
+    }
+    commit_free(c);
+}
+
+static void begin_next_commit(struct saved_store *store, const char *description)
+{
+    struct list *node, *next;
+    list_for_each(node, next, &store->commits)
+    {
+        struct commit *c = list_entry(node, struct commit, node);
+        if (strcmp(c->description, description) != 0)
+            continue;
+        if (!c->is_begun) {
+            c->is_begun = true;
+            uv_queue_work(store->loop, &c->work, commit_work, commit_done);
+        }
+        return;
+    }
 }
 
 static json_t *journal_content(const struct journal *journal)
@@ -284,7 +321,7 @@ void saved_commit(struct saved_store *store, const struct saved *s, const struct
                            s->lisp, "package", s->package, "evaluations", (json_int_t)s->evaluations, "when", when, "journal", journal_content(journal));
     list_init(&c->node);
     list_append(&store->commits, &c->node);
-    uv_queue_work(store->loop, &c->work, commit_work, commit_done);
+    begin_next_commit(store, c->description);
 }
 
 void saved_announce(struct saved_store *store, const char *name)

@@ -26,6 +26,7 @@ struct saving {
     struct journal journal; /* as it was when the copy was made */
     uint64_t started_at;
     char *refusal;
+    bool is_written; /* the image is there */
     bool is_committing;
     struct session_host *sleep_host; /* it is for sleep: whoever waits to fall asleep is to be told; NULL: it is a save */
 };
@@ -35,9 +36,30 @@ static void free_handle(uv_handle_t *handle)
     free(handle);
 }
 
+static void on_committed(void *arg, uint64_t size, const struct err *err);
+
+/* Saves of a session count in the order in which they were begun: a small copy that is written faster must not make an older state the last. */
+static void commit_first(struct session *s)
+{
+    struct list *node, *next;
+    list_for_each(node, next, &s->savings)
+    {
+        struct saving *v = list_entry(node, struct saving, node);
+        if (v->sleep_host != NULL)
+            continue;
+        if (v->is_written && !v->is_committing) {
+            v->is_committing = true;
+            saved_commit(s->all->store, &v->saved, &v->journal, on_committed, v);
+        }
+        return;
+    }
+}
+
 static void saving_free(struct saving *v)
 {
     list_remove(&v->node);
+    if (v->session != NULL)
+        commit_first(v->session);
     worker_free(v->worker);
     uv_close((uv_handle_t *)v->timer, free_handle);
     saved_fini(&v->saved);
@@ -139,9 +161,9 @@ static void on_gone(void *arg, const struct child_end *end)
         return;
     }
     if (ok) {
-        v->is_committing = true;
+        v->is_written = true;
         uv_timer_stop(v->timer);
-        saved_commit(v->session->all->store, &v->saved, &v->journal, on_committed, v);
+        commit_first(v->session);
         return;
     }
     unlink(v->saved.image);
@@ -244,8 +266,8 @@ bool saving_start_asleep(struct session *s, struct operation *op)
     }
     struct saving *v = new_saving(s, path);
     take_out_of_queue(op, v);
-    v->is_committing = true;
-    saved_commit(s->all->store, &v->saved, &v->journal, on_committed, v);
+    v->is_written = true;
+    commit_first(s);
     return true;
 }
 
