@@ -184,10 +184,13 @@ On the way to the top level there is no serving: the report goes there, and the 
 (defun serve-from-top ()
   (call-with-debugger (lambda () (call-atomically #'serve)) #'debugger))
 
-(defun hello ()
+(defun begin ()
   (setf *own-process* (process-id)
         *id* nil
-        *token* 0)
+        *token* 0))
+
+(defun hello ()
+  (begin)
   (send-message (list* 0 :hello
                        :pid (process-id)
                        :implementation (lisp-implementation-type)
@@ -234,7 +237,9 @@ as many pages, each of which would be copied after each copy of the process."
                          (gather-memory-once)
                          ;; Inside an error the stack belongs to the user's code.
                          (unless *error-condition*
-                           (gather-again))
+                           (handler-case (gather-again)
+                             (serious-condition (condition)
+                               (note-stray-condition condition "while memory was gathered"))))
                          ;; Processor time: on a busy machine the clock on the wall measures the others.
                          (nth-value 1 (clock-readings))))
                (process (call-atomically #'clone-process)))
@@ -242,18 +247,23 @@ as many pages, each of which would be copied after each copy of the process."
                  (close-descriptors descriptors)
                  (list id :refused "The kernel made no copy of the process."))
                 ((zerop process)
-                 (become-copy descriptors)
+                 (become-copy descriptors (getf arguments :silent))
                  nil)
                 (t
                  (close-descriptors descriptors)
                  (list id :ok :pid process :took (- (nth-value 1 (clock-readings)) before))))))))
 
-(defun become-copy (descriptors)
-  "Make this process, a fresh copy, one that serves a channel of its own."
+(defun become-copy (descriptors silent)
+  "Make this process, a fresh copy, one that serves a channel of its own. If SILENT is true, its original says
+that it is there: most copies are never asked anything, and each page that a hello writes is a page copied."
   (die-with-parent)
   (when (and *server-process* (/= *server-process* (parent-process-id)))
     (end-process 0))
   (adopt-descriptors descriptors)
-  (keep-descriptors)
+  ;; The first is the channel.
+  (when (rest descriptors)
+    (keep-descriptors))
   (forget-input)
-  (hello))
+  (if silent
+      (begin)
+      (hello)))

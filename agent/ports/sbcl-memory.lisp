@@ -10,8 +10,16 @@
 (defconstant +huge-page+ (ash 1 21))
 (defconstant +gathered-at-once+ (* 32 +huge-page+))
 
+(defstruct (mapping (:copier nil) (:predicate nil))
+  "A mapping of the process: from START to END, PERMISSIONS as in /proc/self/maps, from OFFSET of its file;
+whether that file is the CORE of this Lisp; and how many octets of it are RESIDENT."
+  start end permissions offset core resident)
+
+(defun mapping-writable (mapping)
+  (string= "rwxp" (mapping-permissions mapping)))
+
 (defun memory-map ()
-  "List the mappings of the process as PARSE-MAPPING does."
+  "List the mappings of the process."
   (with-open-file (stream "/proc/self/smaps" :if-does-not-exist nil :external-format :latin-1)
     (and stream
          (loop with core = (or (sb-ext:native-namestring sb-ext:*core-pathname*) "?")
@@ -27,15 +35,16 @@
           return (* 1024 (parse-integer line :start 4 :junk-allowed t))))
 
 (defun parse-mapping (line resident core)
-  "Parse the first line of a mapping into start, end, whether it is private and writable, whether it
-maps the file CORE, and RESIDENT."
-  (let ((dash (position #\- line))
-        (space (position #\space line)))
-    (list (parse-integer line :end dash :radix 16)
-          (parse-integer line :start (1+ dash) :end space :radix 16)
-          (string= "rwxp" line :start2 (1+ space) :end2 (+ space 5))
-          (and (search core line) t)
-          resident)))
+  "Parse the first line of a mapping, of which so many octets are RESIDENT; CORE is the name of the core file."
+  (let* ((dash (position #\- line))
+         (space (position #\space line))
+         (offset (+ space 6)))
+    (make-mapping :start (parse-integer line :end dash :radix 16)
+                  :end (parse-integer line :start (1+ dash) :end space :radix 16)
+                  :permissions (subseq line (1+ space) (+ space 5))
+                  :offset (parse-integer line :start offset :end (position #\space line :start offset) :radix 16)
+                  :core (and (search core line) t)
+                  :resident resident)))
 
 (defun heap-end ()
   "Return where the used part of the heap ends."
@@ -43,26 +52,28 @@ maps the file CORE, and RESIDENT."
      (* sb-vm:gencgc-page-bytes
         (sb-alien:extern-alien "next_free_page" sb-alien:long))))
 
-(defun image-ranges ()
-  "List (START . END) of what is worth it, in whole huge pages: writable mappings of the core file, and
-where that was compressed the spaces it was read into."
-  (let ((ranges '()))
+(sb-ext:defglobal *image-end* 0
+  "Where the image's part of the heap ends, at a huge page's border; what the session allocates lies behind.")
+
+(defun image-ranges (heap-end)
+  "List (START . END) of what is worth it, in whole huge pages: the heap up to HEAP-END, writable mappings of
+the core file, and where that was compressed the spaces it was read into."
+  (let ((ranges (list (cons (* +huge-page+ (ceiling sb-vm:dynamic-space-start +huge-page+))
+                            (* +huge-page+ (ceiling heap-end +huge-page+))))))
     (loop for (this next) on (memory-map)
-          do (destructuring-bind (start end writable core resident) this
-               (when (and writable (not core) (= start sb-vm:dynamic-space-start))
-                 ;; What follows is the free part of the same mapping.
-                 (setf next (list (heap-end) end t)
-                       end (heap-end)))
+          do (let ((start (mapping-start this))
+                   (end (mapping-end this)))
                ;; The other spaces of SBCL lie below the heap; parts of them are not used yet.
-               (when (and writable
+               (when (and (mapping-writable this)
+                          (< start sb-vm:dynamic-space-start)
                           (> (- end start) (* 2 +huge-page+))
-                          (or core
-                              (and (<= start sb-vm:dynamic-space-start)
-                                   (> resident (* 3/4 (- end start))))))
+                          (or (mapping-core this)
+                              (> (mapping-resident this) (* 3/4 (- end start)))))
                  (let ((from (* +huge-page+ (ceiling start +huge-page+)))
                        (to (* +huge-page+ (ceiling end +huge-page+))))
                    ;; What follows is the free part of the same space, so rounding up stays inside it.
-                   (unless (and next (= (first next) end) (third next) (>= (second next) to))
+                   (unless (and next (= (mapping-start next) end) (mapping-writable next)
+                                (>= (mapping-end next) to))
                      (decf to +huge-page+))
                    (when (< from to)
                      (push (cons from to) ranges))))))
@@ -86,8 +97,10 @@ where that was compressed the spaces it was read into."
      scratch length length 3 start))
   nil)
 
+(declaim (inline advise))
 (defun advise (start end advice)
   "Tell the kernel what is going to happen to the memory from START to END."
+  (declare (type (unsigned-byte 62) start end))
   (c-call "madvise" sb-alien:int sb-alien:unsigned-long start sb-alien:unsigned-long (- end start)
           sb-alien:int advice))
 
@@ -112,6 +125,130 @@ where that was compressed the spaces it was read into."
           (advise scratch (+ scratch length) 14)
           (replace-memory start length scratch))))))
 
+;;; A huge page that holds something that every call writes is split by every copy, and then costs more than
+;;; all others together. So what is written lies behind the image: whatever is free in the image's part of the
+;;; heap is taken, for good, by vectors that the collector does not move.
+
+(sb-ext:defglobal *filling* '()
+  "What takes the place that is free in the image.")
+
+(defconstant +least-large-object+ (* 4 sb-vm:gencgc-page-bytes)
+  "Objects of this size have pages of their own, on which they stay.")
+
+(defun heap-address (object)
+  (logandc2 (sb-kernel:get-lisp-obj-address object) sb-vm:lowtag-mask))
+
+(defun page-number (address)
+  "Return the number of the heap's page that has the ADDRESS."
+  (floor (- address sb-vm:dynamic-space-start) sb-vm:gencgc-page-bytes))
+
+(declaim (inline free-page-p))
+(defun free-page-p (number)
+  (declare (type (unsigned-byte 40) number))
+  (zerop (logand 15 (the (unsigned-byte 8)
+                         (sb-alien:slot (sb-alien:deref sb-vm::page-table number) 'sb-vm::flags)))))
+
+(defun free-runs (start end)
+  "List (FIRST . COUNT) of the free pages of the heap between the addresses START and END, in ascending order."
+  (let ((runs '()))
+    (loop for number from (page-number start) below (page-number end)
+          do (when (free-page-p number)
+               (if (and runs (= number (+ (car (first runs)) (cdr (first runs)))))
+                   (incf (cdr (first runs)))
+                   (push (cons number 1) runs))))
+    (nreverse runs)))
+
+(defun make-filling (pages)
+  "Return a vector that fills so many pages of the heap."
+  (make-array (- (* pages sb-vm:gencgc-page-bytes) (* 2 sb-vm:n-word-bytes))
+              :element-type '(unsigned-byte 8)))
+
+(defun drop-filling ()
+  "An image that is saved is packed anew, and nothing in it is free."
+  (setf *filling* '()))
+
+(defun call-pinning (objects function)
+  "Call FUNCTION while none of OBJECTS is moved."
+  (if (endp objects)
+      (funcall (the function function))
+      (sb-sys:with-pinned-objects ((first objects))
+        (call-pinning (rest objects) function))))
+
+(defun fill-small-holes ()
+  "Allocate until new objects lie behind the image; return the first object of each page that took."
+  (let ((objects '())
+        (page nil))
+    (dolist (make (list (lambda () (make-filling 1))
+                        (lambda () (make-array 2))
+                        (lambda () (cons nil nil)))
+                  objects)
+      (loop for object = (funcall (the function make))
+            do (unless (eql page (page-number (heap-address object)))
+                 (setf page (page-number (heap-address object)))
+                 (push object objects))
+            until (>= (heap-address object) *image-end*)))))
+
+(defun fill-image ()
+  "Collect garbage, and have everything that is allocated from now on lie behind the image; return where that
+ends but for what fills its last huge page."
+  ;; What this process has allocated so far leaves a hole, and that is to be large enough for a large object.
+  (push (make-filling 4) *filling*)
+  (pop *filling*)
+  (let ((end (heap-end)))
+    (setf *image-end* (* +huge-page+ (ceiling (+ end +least-large-object+) +huge-page+)))
+    (push (make-filling (floor (- *image-end* end) sb-vm:gencgc-page-bytes)) *filling*)
+    (sb-ext:gc)
+    (loop for (nil . count) in (free-runs sb-vm:dynamic-space-start *image-end*)
+          when (>= (* count sb-vm:gencgc-page-bytes) +least-large-object+)
+            do (push (make-filling count) *filling*))
+    ;; What is pinned in collections is promoted where it is; what was beside it leaves other holes.
+    (loop repeat 3
+          do (let ((objects (fill-small-holes)))
+               (push objects *filling*)
+               (call-pinning objects (lambda ()
+                                       (sb-ext:gc)
+                                       (sb-ext:gc))))
+          while (free-runs sb-vm:dynamic-space-start *image-end*))
+    end))
+
+;;; Looking up a symbol that a package inherits notes in the package which table had it. CL-USER lies in the
+;;; image, so that reading any code wrote to it.
+
+(sb-ext:defglobal *spare-package* (list nil)
+  "The copy that looking up uses, while nobody does.")
+
+(defun call-with-copy (function package)
+  "Call FUNCTION with a copy of PACKAGE, the one of before made to look like it if nobody uses it: other threads
+and interrupts look up symbols too."
+  (declare (type function function) (type package package) (optimize speed))
+  (let* ((cell *spare-package*)
+         (spare (car cell))
+         (copy (if (and spare (eq spare (sb-ext:compare-and-swap (car cell) spare nil)))
+                   (the package spare)
+                   (copy-structure package))))
+    (setf (sb-impl::package-internal-symbols copy) (sb-impl::package-internal-symbols package)
+          (sb-impl::package-external-symbols copy) (sb-impl::package-external-symbols package)
+          (sb-impl::package-tables copy) (sb-impl::package-tables package)
+          (sb-impl::package-mru-table-index copy) (sb-impl::package-mru-table-index package))
+    (multiple-value-prog1 (funcall function copy)
+      (setf (car cell) copy))))
+
+(defun look-up-in-copies ()
+  "Have symbols looked up in a copy of a package that lies in the image: it has the same tables, and its note
+goes to where everything new goes."
+  (sb-ext:unlock-package "SB-IMPL")
+  (sb-int:encapsulate 'sb-impl::%find-symbol 'look-up-in-copies
+                      (lambda (look-up name length package)
+                        (declare (type function look-up) (optimize speed (safety 0)))
+                        (if (< (the sb-ext:word (sb-kernel:get-lisp-obj-address package))
+                               (the sb-ext:word *image-end*))
+                            (flet ((look-up-there (copy)
+                                     (funcall look-up name length copy)))
+                              (declare (dynamic-extent #'look-up-there))
+                              (call-with-copy #'look-up-there package))
+                            (funcall look-up name length package))))
+  (sb-ext:lock-package "SB-IMPL"))
+
 ;;; The table of the collector's cards is filled with zeros at the start, octet by octet, so that all of it
 ;;; is in memory. A page of it that still holds nothing else reads the same when the kernel has it back.
 
@@ -133,42 +270,119 @@ where that was compressed the spaces it was read into."
 ;;; A page of the core file that was read but not written costs an entry in each copy's table if its
 ;;; neighbours were written. It comes back from the kernel's cache when it is used again.
 
-(defun read-page-flags (stream start count)
-  "Return the flags of COUNT pages from the address START, as /proc/self/pagemap has them."
-  (let ((flags (make-array count :element-type '(unsigned-byte 64) :initial-element 0)))
-    (file-position stream (floor start +page+))
-    (read-sequence flags stream)
-    flags))
+(sb-ext:defglobal *file-ranges* '()
+  "The mappings of the core file as (START . END), as they were when the image was gathered.")
 
-(defun unwritten-page-p (flags)
+(defconstant +page-flags-at-once+ 512)
+
+(defun read-page-flags (descriptor start count)
+  "Return the flags of COUNT pages, at most 512, from the address START, as /proc/self/pagemap has them, or NIL."
+  (let ((flags (make-array +page-flags-at-once+ :element-type '(unsigned-byte 64) :initial-element 0)))
+    (and (= (* 8 count) (read-at descriptor flags (* 8 count) (* 8 (floor start +page+))))
+         flags)))
+
+(defun read-at (descriptor vector length offset)
+  "Read LENGTH octets at OFFSET of the file into VECTOR; return how many came, or -1."
+  (sb-sys:with-pinned-objects (vector)
+    (c-call "pread" sb-alien:long sb-alien:int descriptor
+            sb-sys:system-area-pointer (sb-sys:vector-sap vector)
+            sb-alien:unsigned-long length sb-alien:long offset)))
+
+(defun call-with-file (name function)
+  "Call FUNCTION with a descriptor for reading the file NAME, if there is one."
+  ;; O_CLOEXEC.
+  (let ((descriptor (c-call "open" sb-alien:int sb-alien:c-string name sb-alien:int #o2000000)))
+    (unless (minusp descriptor)
+      (funcall (the function function) descriptor)
+      (close-descriptors (list descriptor)))))
+
+(defun walk-pages (start end test descriptor function)
+  "Call FUNCTION with the start and the end of each run of pages between START and END whose flags satisfy TEST.
+DESCRIPTOR is of /proc/self/pagemap."
+  (declare (type function test function))
+  (loop for from from start below end by (* +page+ +page-flags-at-once+)
+        do (let* ((count (min +page-flags-at-once+ (floor (- end from) +page+)))
+                  (flags (read-page-flags descriptor from count)))
+             (when flags
+               (loop with first = 0
+                     while (< first count)
+                     do (let ((last (loop for number from first below count
+                                          while (funcall test (aref flags number))
+                                          finally (return number))))
+                          (when (< first last)
+                            (funcall function (+ from (* first +page+)) (+ from (* last +page+))))
+                          (setf first (1+ last))))))))
+
+(defun files-page-p (flags)
   "True if the page is in memory (bit 63) and still the file's (bit 61)."
   (= 5 (ash flags -61)))
 
+(defun unwritten-page-p (flags)
+  "True if the page is the file's, in memory or not: neither in memory nor swapped out as our own."
+  (or (zerop (ash flags -62)) (files-page-p flags)))
+
 (defun give-back-file-pages ()
-  (with-open-file (stream "/proc/self/pagemap" :element-type '(unsigned-byte 64)
-                                               :if-does-not-exist nil)
-    (when stream
-      (loop for (start end nil core) in (memory-map)
-            when core
-              do (loop for flags across (read-page-flags stream start (floor (- end start) +page+))
-                       for page from start by +page+
-                       ;; MADV_DONTNEED.
-                       when (unwritten-page-p flags)
-                         do (advise page (+ page +page+) 4))))))
+  (call-with-file "/proc/self/pagemap"
+                  (lambda (descriptor)
+                    (loop for (start . end) in *file-ranges*
+                          do (walk-pages start end #'files-page-p descriptor
+                                         ;; MADV_DONTNEED.
+                                         (lambda (from to) (advise from to 4)))))))
 
-;;; What the session allocates later, and what it writes, is in small pages again. From time to time
-;;; it is gathered too: after a collection, so that only what lives is.
+;;; A private mapping of a file of which no page was ever written costs a copy nothing. The spaces that SBCL keeps
+;;; from being written have a few written pages each; what lies between them is mapped anew.
 
+(defconstant +least-renewed+ (* 8 +page+))
+
+(defun renew-mapping (start end offset descriptor)
+  "Map what is between START and END, which is at OFFSET of the core file, anew, unless it is something else."
+  (let* ((length (- end start))
+         (octets (make-array length :element-type '(unsigned-byte 8))))
+    (when (and (= length (read-at descriptor octets length offset))
+               (sb-sys:with-pinned-objects (octets)
+                 (zerop (c-call "memcmp" sb-alien:int sb-alien:unsigned-long start
+                                sb-sys:system-area-pointer (sb-sys:vector-sap octets)
+                                sb-alien:unsigned-long length))))
+      ;; PROT_READ and PROT_EXEC; MAP_PRIVATE, MAP_FIXED, and MAP_NORESERVE, which the mappings around it do not
+      ;; have, so that the kernel does not make one of them all.
+      (c-call "mmap" sb-alien:unsigned-long sb-alien:unsigned-long start sb-alien:unsigned-long length
+              sb-alien:int 5 sb-alien:int #x4012 sb-alien:int descriptor sb-alien:long offset))))
+
+(defun renew-mappings ()
+  (call-with-file
+   (sb-ext:native-namestring sb-ext:*core-pathname*)
+   (lambda (core)
+     (call-with-file
+      "/proc/self/pagemap"
+      (lambda (flags)
+        (dolist (mapping (memory-map))
+          (when (and (mapping-core mapping) (string= "r-xp" (mapping-permissions mapping)))
+            (let ((start (mapping-start mapping)))
+              (walk-pages start (mapping-end mapping) #'unwritten-page-p flags
+                          (lambda (from to)
+                            (when (>= (- to from) +least-renewed+)
+                              (renew-mapping from to (+ (mapping-offset mapping) (- from start)) core))))))))))))
+
+;;; What the session allocates later is in small pages again, and each of them costs something in each copy.
+;;; So what it needs no longer goes back to the kernel soon: a collection of what is young takes a fraction of
+;;; a millisecond. What lives on, and what is written of the image, is gathered too, but less often.
+
+(defconstant +octets-until-collected+ (ash 1 19))
+(defconstant +share-of-time-collecting+ 1/32)
 (defconstant +octets-until-gathered+ (ash 1 23))
 (defconstant +octets-in-small-pages+ (ash 1 22))
 (defconstant +collapsed-at-once+ (* 8 +huge-page+))
 (defconstant +microseconds-of-gathering+ 20000)
 
+(sb-ext:defglobal *consed-when-collected* 0)
 (sb-ext:defglobal *consed-when-gathered* 0)
-(declaim (type unsigned-byte *consed-when-gathered*))
+(declaim (type unsigned-byte *consed-when-collected* *consed-when-gathered*))
 
-(sb-ext:defglobal *epoch-when-gathered* nil
+(sb-ext:defglobal *epoch-when-collected* nil
   "What was the collector's epoch then: each collection makes a new one.")
+
+(sb-ext:defglobal *next-collection* 0
+  "The processor time before which none is worth it.")
 
 (sb-ext:defglobal *gathered-ranges* '()
   "What the first gathering moved, as (START . END).")
@@ -195,16 +409,40 @@ where that was compressed the spaces it was read into."
     (loop for page from start below end by +huge-page+
           do (advise page (+ page +huge-page+) 25))))
 
-(defun plan-to-collapse ()
-  "Give back what of the heap is not in use, and note what is, in small ranges."
-  (let ((start (* +huge-page+ (ceiling sb-vm:dynamic-space-start +huge-page+)))
-        (end (heap-end-in-huge-pages)))
-    (use-huge-pages-from start)
-    (when (< end (heap-limit))
-      ;; MADV_DONTNEED. The collector takes pages for free ones whatever they hold.
-      (advise end (heap-limit) 4))
+(defun give-back-free-pages ()
+  "Give the kernel back what of the heap behind the image is not in use. The collector takes pages for free
+ones whatever they hold. Must not allocate: what is free when it is looked at would not be when it is given
+back."
+  (declare (optimize speed (safety 0)))
+  (let ((number (page-number *image-end*))
+        (end (sb-alien:extern-alien "next_free_page" (sb-alien:signed 64)))
+        (start sb-vm:dynamic-space-start))
+    (declare (type (unsigned-byte 40) number end) (type (unsigned-byte 60) start))
+    (loop while (< number end)
+          do (let ((first number))
+               (declare (type (unsigned-byte 40) first))
+               (loop while (and (< number end) (free-page-p number))
+                     do (incf number))
+               (if (= first number)
+                   (incf number)
+                   ;; MADV_DONTNEED.
+                   (advise (+ start (the (unsigned-byte 60) (* first sb-vm:gencgc-page-bytes)))
+                           (+ start (the (unsigned-byte 60) (* number sb-vm:gencgc-page-bytes)))
+                           4))))
+    (advise (heap-end) (heap-limit) 4)))
+
+(defun plan-to-collapse (all)
+  "Note in small ranges what of the image is in use, and if ALL is true what the session has allocated; but not
+where the next objects are going to be."
+  (let ((end (heap-end-in-huge-pages))
+        (next (* +huge-page+ (floor (sb-kernel:get-lisp-obj-address (list 0)) +huge-page+))))
+    (when all
+      (use-huge-pages-from (+ end +octets-in-small-pages+)))
     (setf *ranges-to-collapse*
-          (loop for (from . to) in (cons (cons start end) *gathered-ranges*)
+          (loop for (from . to) in (append *gathered-ranges*
+                                           (and all
+                                                (list (cons *image-end* next)
+                                                      (cons (+ next +huge-page+) end))))
                 nconc (loop for from from from below to by +collapsed-at-once+
                             collect (cons from (min to (+ from +collapsed-at-once+))))))))
 
@@ -215,32 +453,53 @@ where that was compressed the spaces it was read into."
         do (destructuring-bind (from . to) (pop *ranges-to-collapse*)
              (collapse-range from to))))
 
-(defun note-gathered ()
-  (setf *consed-when-gathered* (sb-ext:get-bytes-consed)
-        *epoch-when-gathered* sb-kernel::*gc-epoch*))
+(defun note-collected ()
+  (setf *consed-when-collected* (sb-ext:get-bytes-consed)
+        *epoch-when-collected* sb-kernel::*gc-epoch*))
+
+(defun collect-again ()
+  "Collect what is young, if much was allocated since; true if that was done, by us or by the session."
+  (let ((start (nth-value 1 (clock-readings))))
+    (when (or (not (eq *epoch-when-collected* sb-kernel::*gc-epoch*))
+              (and (> (- (sb-ext:get-bytes-consed) *consed-when-collected*) +octets-until-collected+)
+                   (>= start *next-collection*)))
+      ;; GC would go on to run finalizers and hooks of the user's, which have no business here.
+      (when (eq *epoch-when-collected* sb-kernel::*gc-epoch*)
+        (sb-kernel::sub-gc 0))
+      (give-back-free-pages)
+      ;; The collector has read them.
+      (give-back-file-pages)
+      (note-collected)
+      (let ((end (nth-value 1 (clock-readings))))
+        (setf *next-collection* (+ end (floor (- end start) +share-of-time-collecting+))))
+      t)))
 
 #+(and x86-64 linux)
 (implement gather-memory ()
-  (sb-ext:gc)
-  (setf *gathered-ranges* (image-ranges))
+  (setf *message* (copy-seq *message*)
+        *spare-package* (list nil))
+  (setf *gathered-ranges* (image-ranges (fill-image)))
   (loop for (start . end) in *gathered-ranges*
         do (loop for from from start below end by +gathered-at-once+
                  do (gather-range from (min end (+ from +gathered-at-once+)))))
   ;; A session that allocates little stays small; what one allocates beyond that is in huge pages at once.
   (use-huge-pages-from (+ (heap-end-in-huge-pages) +octets-in-small-pages+))
   (give-back-empty-cards)
+  (setf *file-ranges* (loop for mapping in (memory-map)
+                            when (mapping-core mapping)
+                              collect (cons (mapping-start mapping) (mapping-end mapping))))
+  (renew-mappings)
+  (sb-kernel::sub-gc 0)
   (give-back-file-pages)
-  (note-gathered))
+  (give-back-free-pages)
+  (note-collected)
+  (setf *consed-when-gathered* *consed-when-collected*))
 
 #+(and x86-64 linux)
 (implement gather-again ()
-  (let ((collected (not (eq *epoch-when-gathered* sb-kernel::*gc-epoch*)))
-        (much (> (- (sb-ext:get-bytes-consed) *consed-when-gathered*) +octets-until-gathered+)))
-    (when (or collected much)
-      (unless collected
-        ;; GC would go on to run finalizers and hooks of the user's, which have no business here.
-        (sb-kernel::sub-gc 0))
-      (plan-to-collapse)
-      (note-gathered))
-    (collapse-some)))
-
+  (when (collect-again)
+    (let ((much (> (- *consed-when-collected* *consed-when-gathered*) +octets-until-gathered+)))
+      (when much
+        (setf *consed-when-gathered* *consed-when-collected*))
+      (plan-to-collapse much)))
+  (collapse-some))

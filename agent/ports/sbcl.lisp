@@ -1595,6 +1595,8 @@ statically, but all routines are in it by then, and it is made once in a process
   (setf sb-ext:*exit-timeout* 1)
   (note-library-packages)
   (separate-standard-functions)
+  #+(and x86-64 linux)
+  (look-up-in-copies)
   ;; What is in the image stays: a copy of ASDF among the sources would be compiled and loaded
   ;; before anything else, which takes seconds and breaks every session's first load.
   (asdf:register-immutable-system "asdf")
@@ -1617,6 +1619,7 @@ statically, but all routines are in it by then, and it is made once in a process
   (declare (ignorable compressed))
   (when compressed
     (close-output))
+  (drop-filling)
   (sb-ext:save-lisp-and-die path :toplevel #'main :executable nil
                                  #+sb-core-compression #+sb-core-compression
                                  :compression (if compressed +compression+ nil)))

@@ -176,10 +176,7 @@ static void on_message(void *arg, struct sexp_document *document)
         return;
     }
     if (id == 0 && w->state == WORKER_STARTING && sexp_is_symbol(what, "hello")) {
-        int64_t pid = sexp_integer(sexp_get(message, 2, "pid"), 0);
-        if (pid > 1 && pid <= INT32_MAX)
-            worker_adopt(w, (pid_t)pid);
-        w->state = WORKER_IDLE;
+        worker_begin(w, sexp_integer(sexp_get(message, 2, "pid"), 0));
         w->events.on_ready(w->events.arg, message);
     } else if (id == 0 && sexp_is_symbol(what, "progress")) {
         w->events.on_progress(w->events.arg, message);
@@ -285,6 +282,14 @@ void worker_adopt(struct worker *w, pid_t pid)
         w->child = child_adopt(w->children, pid, on_child_exit, w);
 }
 
+void worker_begin(struct worker *w, int64_t pid)
+{
+    if (pid > 1 && pid <= INT32_MAX)
+        worker_adopt(w, (pid_t)pid);
+    if (w->state == WORKER_STARTING)
+        w->state = WORKER_IDLE;
+}
+
 static void destroy(struct worker *w)
 {
     /* A frozen copy is dropped after almost every evaluation; looking for its children would cost more than all the rest. */
@@ -350,11 +355,15 @@ int worker_call(struct worker *w, const struct strbuf *request, const int *descr
     return send_call(w, request, descriptors, count);
 }
 
-int worker_fork(struct worker *w, const int *descriptors, size_t count)
+int worker_fork(struct worker *w, const int *descriptors, size_t count, enum worker_hello hello)
 {
     struct strbuf request;
     strbuf_init(&request, 0);
     sexp_write_symbol(&request, "fork");
+    if (hello == WORKER_SILENT) {
+        sexp_write_symbol(&request, "silent");
+        sexp_write_boolean(&request, true);
+    }
     int id = send_call(w, &request, descriptors, count);
     strbuf_fini(&request);
     return id;

@@ -77,6 +77,8 @@ bool worker_spawn(struct worker *w, struct child_spec *spec, struct worker_ends 
 
 /* worker_adopt(w, pid): the process behind it is this one, a copy that another worker has made. Harmless when known already. */
 void worker_adopt(struct worker *w, pid_t pid);
+/* worker_begin(w, pid): the same for a silent copy; from now on it can be called. pid as the reply has it: anything may be in there. States: STARTING to IDLE. */
+void worker_begin(struct worker *w, int64_t pid);
 
 /* worker_abandon(w): the process behind it could not be made: it is gone, in a state of not knowing how. */
 void worker_abandon(struct worker *w);
@@ -95,8 +97,12 @@ void worker_free(struct worker *w);
  */
 int worker_call(struct worker *w, const struct strbuf *request, const int *descriptors, size_t count);
 
-/* worker_fork(w, descriptors, count): the same for the operation that copies the process. */
-int worker_fork(struct worker *w, const int *descriptors, size_t count);
+/*
+ * worker_fork(w, descriptors, count, hello): the same for the operation that copies the process. With WORKER_SILENT the copy does
+ * not say hello, which would cost it more than all else that it does: the reply tells its pid (worker_begin).
+ */
+enum worker_hello { WORKER_SAYS_HELLO, WORKER_SILENT };
+int worker_fork(struct worker *w, const int *descriptors, size_t count, enum worker_hello hello);
 
 /* worker_interrupt(w): interrupt the call under way, if there is one. worker_kill(w): SIGKILL; on_gone follows. */
 void worker_interrupt(struct worker *w);

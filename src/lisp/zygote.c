@@ -508,7 +508,7 @@ static void serve(struct zygote *z)
     int descriptors[] = {ends.channel, ends.output, ends.error};
     z->copy = w;
     z->is_copy_unwanted = false;
-    worker_fork(z->worker, descriptors, 3);
+    worker_fork(z->worker, descriptors, 3, WORKER_SAYS_HELLO);
     set_deadline(z, FORK_LIMIT_MS);
     r->on_worker(r->arg, w);
 }

@@ -211,7 +211,7 @@ static bool ask_for_copy(struct saving *v, struct err *err)
     if (v->worker == NULL)
         return false;
     uv_timer_start(v->timer, on_late, SAVE_MS, 0);
-    worker_fork(s->worker, &channel, 1);
+    worker_fork(s->worker, &channel, 1, WORKER_SAYS_HELLO);
     return true;
 }
 

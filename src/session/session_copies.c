@@ -100,13 +100,13 @@ static struct worker_events checkpoint_events(struct checkpoint *cp)
 }
 
 /* Ask ${original} for a copy of itself. NULL, with the reason in *err, if there are no descriptors for it. */
-struct worker *session_fork_from(struct worker *original, const struct worker_events *events, struct err *err)
+struct worker *session_fork_from(struct worker *original, enum worker_hello hello, const struct worker_events *events, struct err *err)
 {
     int channel;
     struct worker *copy = worker_new_copy(original, events, &channel, err);
     if (copy == NULL)
         return NULL;
-    worker_fork(original, &channel, 1);
+    worker_fork(original, &channel, 1, hello);
     return copy;
 }
 
@@ -118,7 +118,7 @@ void session_make_checkpoint(struct session *s, const char *name)
     struct worker_events events = checkpoint_events(cp);
     s->making = cp;
     do
-        cp->worker = session_fork_from(s->worker, &events, &err);
+        cp->worker = session_fork_from(s->worker, WORKER_SILENT, &events, &err);
     while (cp->worker == NULL && err.code == ERR_LIMIT && session_drop_oldest_checkpoint(s));
     if (cp->worker == NULL) {
         s->making = NULL;
@@ -188,6 +188,8 @@ void session_action_kept(struct session *s, struct event *e)
         if (cp != NULL)
             checkpoint_drop(cp);
     } else {
+        if (cp != NULL)
+            worker_begin(cp->worker, sexp_integer(sexp_get(sexp_root(e->document), 2, "pid"), 0));
         if (cp != NULL && cp->name != NULL)
             drop_namesakes(s, cp);
         checkpoints_thin(&s->checkpoints, (size_t)limits_int(&s->limits, LIMIT_CHECKPOINTS));

@@ -143,7 +143,7 @@ void session_ask_source(struct session *s)
 {
     struct err err;
     struct worker_events events = session_process_events(s);
-    s->worker = session_fork_from(s->source->worker, &events, &err);
+    s->worker = session_fork_from(s->source->worker, WORKER_SAYS_HELLO, &events, &err);
     if (s->worker == NULL) {
         log_error("%s", err.message);
         s->source = NULL;

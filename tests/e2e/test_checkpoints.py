@@ -100,9 +100,10 @@ class AfterADeath(Checkpoints):
     def test_damage_that_shows_late_leads_further_back_and_the_reply_lists_what_that_undid(self):
         self.s.evaluate("(defvar *a* 1)")
         self.s.evaluate("(setf *a* 2)")
-        # Errors reach Lisp by a trap of the machine: without a handler for it the first one kills, here and in every copy.
+        # Errors reach Lisp by a trap of the machine: without a handler for it the first one kills, here and in every copy. SIGSEGV keeps
+        # its handler: after a collection, writing to an old object is such a fault too.
         default = '(sb-alien:alien-funcall (sb-alien:extern-alien "signal" (function sb-alien:unsigned-long sb-alien:int sb-alien:unsigned-long)) %d 0)'
-        self.s.evaluate("(progn (defvar *b* 1) %s %s %s)" % (default % 4, default % 5, default % 11))
+        self.s.evaluate("(progn (defvar *b* 1) %s %s)" % (default % 4, default % 5))
         self.assertEvaluates("(setf *a* 3)", "3")
         report = self.assertDied(self.s.evaluate("(car (first (list 42)))"), "PROCESS-KILLED")
         self.assertIn("goes on from the state before this evaluation", report.session)
