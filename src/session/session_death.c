@@ -147,13 +147,8 @@ void session_action_mourn(struct session *s, struct event *e)
         return;
     }
     struct operation *op = s->current;
-    s->is_returning = true;
     s->was_idle = op == NULL;
-    s->may_replay = true;
-    s->replayed = s->replay_failed = 0;
-    s->replay_next = 0;
-    s->died_at = s->at;
-    strbuf_clear(&s->return_text);
+    session_begin_return(s, true);
     bool is_suspect = false;
     if (op == NULL) {
         strbuf_adds(&s->return_text, s->state == SESSION_IDLE || s->state == SESSION_CHECKPOINTING ? "Between two calls: " : "While the last failed call was being unwound: ");

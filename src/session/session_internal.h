@@ -309,6 +309,9 @@ struct error_record *session_record_of_death(struct session *s, const struct chi
 /* session_newest_checkpoint(s, most): of a state after at most ${most} evaluations that is on the way to that of now; NULL if there is none. */
 struct checkpoint *session_newest_checkpoint(const struct session *s, uint64_t most);
 
+/* Begin to return from ${at}: forget what an earlier return has come to. With ${may_replay} the definitions that no checkpoint holds are evaluated again. */
+void session_begin_return(struct session *s, bool may_replay);
+
 /* session_go_back(s): to the newest checkpoint there is, or to the beginning. session_ask_source(s): ask the checkpoint that is returned to for a copy. session_lower_best(s): a checkpoint was killed from outside. */
 void session_go_back(struct session *s);
 void session_ask_source(struct session *s);

@@ -43,6 +43,15 @@ static void refuse(struct session *s, struct operation *op, const char *why)
     session_deliver(s, op, &(struct outcome){.kind = OUTCOME_UNAVAILABLE, .why = why});
 }
 
+void session_begin_return(struct session *s, bool may_replay)
+{
+    s->is_returning = true;
+    s->may_replay = may_replay;
+    s->replay_next = s->replayed = s->replay_failed = 0;
+    s->died_at = s->at;
+    strbuf_clear(&s->return_text);
+}
+
 /* Nothing is given up before the save has been found good; whether its image lives is seen when it is tried. */
 void session_perform_restore(struct session *s, struct operation *op)
 {
@@ -70,10 +79,9 @@ void session_perform_restore(struct session *s, struct operation *op)
         return;
     }
     session_take_up(s, op);
-    s->is_restoring = s->is_returning = true;
-    s->may_replay = false;
-    s->died_at = s->best = s->at;
-    strbuf_clear(&s->return_text);
+    s->is_restoring = true;
+    session_begin_return(s, false);
+    s->best = s->at;
     session_enter_state(s, SESSION_PROVING, START_MS);
 }
 
@@ -130,11 +138,9 @@ void session_perform_rollback(struct session *s, struct operation *op)
         return;
     }
     session_take_up(s, op);
-    s->is_returning = true;
     s->was_idle = false;
-    s->died_at = s->best = s->at;
-    s->may_replay = false;
-    strbuf_clear(&s->return_text);
+    session_begin_return(s, false);
+    s->best = s->at;
     session_retire(s);
     return_to(s, cp);
 }

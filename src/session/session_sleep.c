@@ -190,12 +190,9 @@ void session_wake(struct session *s)
     }
     free(s->why);
     s->why = NULL;
-    s->is_waking = s->is_returning = s->was_idle = s->may_replay = true;
-    s->replayed = s->replay_failed = 0;
-    s->replay_next = 0;
-    s->died_at = s->at;
+    s->is_waking = s->was_idle = true;
+    session_begin_return(s, true);
     s->best = 0;
-    strbuf_clear(&s->return_text);
     session_count(s, METRIC_WOKEN);
     session_enter_state(s, SESSION_PROVING, WAKE_MS);
 }

@@ -202,6 +202,18 @@ class Journal(Checkpoints):
         self.assertDied(self.s.evaluate("(sb-ext:exit :abort t)", wait=40))
         self.assertEvaluates("*before*", "1")
 
+    def test_what_was_evaluated_again_after_a_death_is_not_told_of_a_return_that_is_asked_for(self):
+        self.with_thread()
+        self.s.evaluate("(defvar *again* 1)")
+        self.assertIn("evaluated again", self.assertDied(self.s.evaluate("(sb-ext:exit :abort t)")).session)
+        self.s.call("reset-session")
+        self.s.call("checkpoint-session", name="good")
+        self.s.evaluate("(defvar *undone* 1)")
+        text = self.s.call("rollback-session", to="good").text
+        self.assertIn("\nUndone:\n  1: (defvar *undone* 1)\n", text)
+        self.assertNotIn("evaluated again", text)
+        self.assertIn(";; 1: undone\n;; (defvar *undone* 1)", self.s.call("session-history", format="lisp").text)
+
     def test_when_the_threads_are_gone_checkpoints_are_made_again(self):
         self.with_thread()
         self.s.evaluate("(sb-thread:terminate-thread *thread*) (sb-thread:join-thread *thread* :default nil) (defvar *after* 3)")
