@@ -39,7 +39,10 @@ static const struct {
      "Work on two things: create-session makes another Lisp; its name goes into the argument session of other tools. Otherwise\n"
      "they use the session \"default\". Sessions run at the same time and do not see each other.\n"
      "Keep the work: session-history with format lisp is a file that loads; save-session writes the whole session to disk and\n"
-     "restore-session brings it back, in this server or another."},
+     "restore-session brings it back, in this server or another.\n"
+     "What you do again and again can be a tool of your own. This makes user.greet, with a schema from its parameters:\n"
+     "  (cl-mcp:define-tool greet ((name string \"Whom\")) \"Greet somebody.\" (format nil \"Hello, ~a.\" name))\n"
+     "(cl-mcp:call-tool \"greet\" :name \"Ann\") calls it from Lisp."},
     {"recovery",
      "RECOVERY\n"
      "An error is a result: [ERROR] with the condition's type and message, [Backtrace] from the point of the error down to your form,\n"

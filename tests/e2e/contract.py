@@ -100,16 +100,24 @@ def normal(text, masks=()):
 class Bench:
     """A server and the directory in which its Lisps work."""
 
-    def __init__(self):
+    def __init__(self, *options):
         self.folder = os.path.realpath(tempfile.mkdtemp(prefix="cl-mcp-test-"))
         self.project = os.path.join(self.folder, "project")
         self.gate = os.path.join(self.folder, "gate")
         os.mkdir(self.project)
         os.mkfifo(self.gate)
         state = os.path.join(self.folder, "state")
-        self.client = mcp.Client("--tools=full", "--directory", self.project, "--state-dir", state)
-        self.schemas = {tool["name"]: tool for tool in self.client.request("tools/list")["tools"]}
+        self.client = mcp.Client("--tools=full", "--directory", self.project, "--state-dir", state, *options)
+        self.schemas = self.listed()
         self.pending = []
+
+    def listed(self):
+        return {tool["name"]: tool for tool in self.client.request("tools/list")["tools"]}
+
+    def schema(self, tool):
+        """The arguments it takes; None if there is no such tool now."""
+        tools = self.listed() if tool.startswith("user.") else self.schemas
+        return tools[tool]["inputSchema"] if tool in tools else None
 
     def close(self):
         try:

@@ -1,4 +1,4 @@
-"""What the documents say is so: the transcripts in README.md and docs/how-to are run and compared, options and tools
+"""What the documents say is so: the transcripts in README.md and docs are run and compared, options and tools
 exist, links lead somewhere, the configuration of clients can be read. docs/tools.md is compared by
 test_tool_contract.py and a unit test.
 """
@@ -21,6 +21,7 @@ def pages(pattern):
 
 PAGES = pages("README.md") + pages("docs/how-to/*.md")
 DOCUMENTS = pages("*.md") + pages("docs/**/*.md")
+COMPARED_ELSEWHERE = pages("docs/tools.md")
 
 
 def text_of(path):
@@ -29,32 +30,49 @@ def text_of(path):
 
 
 def blocks(path, language):
-    return re.findall(r"^```%s\n(.*?)^```$" % language, text_of(path), re.MULTILINE | re.DOTALL)
+    fenced = re.findall(r"^```(\w*)\n(.*?)^```$", text_of(path), re.MULTILINE | re.DOTALL)
+    return [block for name, block in fenced if name == language]
 
 
 class Transcripts(mcp.TestCase):
-    def run_page(self, path):
-        bench = contract.Bench()
+    def start_bench(self, *options):
+        bench = contract.Bench(*options)
         self.addCleanup(bench.close)
-        varying, compared = [], 0
+        return bench
+
+    def run_page(self, path):
+        bench = self.start_bench()
+        of_page, of_section, compared = [], None, 0
         for kind, *what in transcript.read(path):
             if kind == "file":
                 target = os.path.join(bench.project, what[0])
                 os.makedirs(os.path.dirname(target), exist_ok=True)
                 with open(target, "w", encoding="utf-8") as f:
                     f.write(what[1])
+            elif kind == "section":
+                of_section = []
             elif kind == "varies":
-                varying.append(what[0])
+                (of_page if of_section is None else of_section).append(what[0])
+            elif kind == "options":
+                bench.fresh()
+                bench = self.start_bench(*what[0])
             else:
+                varying = of_page + (of_section or [])
                 compared += self.run_call(bench, os.path.basename(path), what[0], varying)
         bench.fresh()
         return compared
 
     def run_call(self, bench, page, call, varying):
-        self.assertIn(call.tool, bench.schemas, "%s:%d" % (page, call.line))
-        text, _ = bench.call(call.tool, call.arguments(bench.schemas[call.tool]["inputSchema"]))
+        place = "%s:%d: > %s %s" % (page, call.line, call.tool, call.text)
+        schema = bench.schema(call.tool)
+        self.assertIsNotNone(schema, place)
+        arguments = call.arguments(schema)
+        if call.until:
+            mcp.wait_until(lambda: re.search(call.until, bench.call(call.tool, arguments)[0]), 20, place)
+            return False
+        for _ in range(call.times):
+            text, _ = bench.call(call.tool, arguments)
         if not transcript.matches(call.reply, text, lambda t: contract.normal(t, varying)):
-            place = "%s:%d: > %s %s" % (page, call.line, call.tool, call.text)
             self.fail("%s\nThe page says:\n%s\nThe reply is:\n%s" % (place, "\n".join(call.reply), text))
         return any(call.reply)
 
@@ -68,11 +86,19 @@ def test_of(path):
     return test
 
 
-for _path in PAGES:
+for _path in DOCUMENTS:
+    if _path in COMPARED_ELSEWHERE or not any(kind == "call" for kind, *_ in transcript.read(_path)):
+        continue
     setattr(Transcripts, "test_" + re.sub(r"\W", "_", os.path.basename(_path)[:-3].lower()), test_of(_path))
 
 
 class Claims(mcp.TestCase):
+    def test_no_reply_is_shown_without_its_call(self):
+        for path in set(DOCUMENTS) - set(COMPARED_ELSEWHERE):
+            for block in blocks(path, ""):
+                if not block.startswith("> "):
+                    self.assertNotRegex(block, r"(?m)^(=> |\[(ERROR|Session|stdout)\])", path)
+
     def test_every_option_that_is_named_exists(self):
         known = subprocess.run([mcp.SERVER, "--help"], stdout=subprocess.PIPE, text=True, check=True).stdout
         for path in PAGES:

@@ -7,8 +7,16 @@ A transcript is a fenced block without a language whose first line begins with "
 
 and the lines up to the next call are its reply. A line `...` in a reply stands for any lines; a call with nothing
 behind it has no reply to compare. A fenced block in Lisp, right behind a line that is nothing but a path in
-backquotes and a colon, is a file of the project. `<!-- varies: PATTERN -->` names what differs from run to run in
-all replies behind it.
+backquotes and a colon, is a file of the project.
+
+Comments, which readers of the page do not see:
+
+  <!-- varies: PATTERN -->      differs from run to run, in the replies of the section; before all sections: of the page
+  <!-- options: OPTIONS -->     what follows is said to a new server, which has these options
+  <!-- unseen
+  > TOOL  ...
+  -->                           calls that are made and not shown; `<!-- unseen, 300 times` makes them so often,
+                                `<!-- unseen, until: PATTERN` makes one until its reply has the pattern in it
 """
 
 import json
@@ -17,6 +25,8 @@ import re
 FENCE = re.compile(r"^```(\w*)\s*$")
 PATH = re.compile(r"^`([^`]+)`:$")
 VARIES = re.compile(r"^<!-- varies: (.*) -->$")
+OPTIONS = re.compile(r"^<!-- options: (.*) -->$")
+UNSEEN = re.compile(r"^<!-- unseen(?:, (?:(\d+) times|until: (.*)))?$")
 
 
 class Call:
@@ -24,6 +34,8 @@ class Call:
         self.line, self.tool, self.text = line, tool, text
         self.more = []
         self.reply = []
+        self.times = 1
+        self.until = None
 
     def arguments(self, schema):
         """The arguments, read with the help of the tool's schema."""
@@ -47,15 +59,31 @@ class Call:
 
 
 def read(path):
-    """What a page holds, in order: ("file", name, text), ("varies", pattern), ("call", Call)."""
+    """What a page holds, in order: ("file", name, text), ("section",), ("varies", pattern), ("options", list),
+    ("call", Call)."""
     with open(path, encoding="utf-8") as f:
         lines = f.read().split("\n")
-    language, block, start, behind_path = None, [], 0, None
+    language, block, start, behind_path, unseen = None, [], 0, None, None
     for number, line in enumerate(lines, 1):
         fence = FENCE.match(line)
-        if language is None:
-            if fence:
+        if unseen:
+            if line != "-->":
+                block.append(line)
+                continue
+            for _, call in calls(block, start):
+                call.times, call.until = int(unseen.group(1) or 1), unseen.group(2)
+                yield ("call", call)
+            unseen = None
+        elif language is None:
+            unseen = UNSEEN.match(line)
+            if unseen:
+                block, start = [], number
+            elif fence:
                 language, block, start = fence.group(1), [], number
+            elif line.startswith("## "):
+                yield ("section",)
+            elif OPTIONS.match(line):
+                yield ("options", OPTIONS.match(line).group(1).split())
             elif VARIES.match(line):
                 yield ("varies", VARIES.match(line).group(1))
             elif PATH.match(line):

@@ -170,6 +170,7 @@ static void guide_is_one_page(void **state)
     (void)state;
     read_guide(&g, NULL);
     assert_in_range(g.text.len, 1000, 6000 - 1);
+    assert_non_null(strstr(strbuf_string(&g.text), "cl-mcp:define-tool"));
     assert_true(utf8_is_valid(g.text.bytes, g.text.len));
     strbuf_fini(&g.text);
 }
@@ -230,7 +231,7 @@ static void next_word(const char **at, char *word, size_t size)
 /* Every word with a dash is a tool, an argument, or one of the few words of English and of Lisp listed here. */
 static void guide_names_only_tools_and_arguments_that_exist(void **state)
 {
-    static const char *const others[] = {"in-package", "common-lisp", ""};
+    static const char *const others[] = {"in-package", "common-lisp", "cl-mcp", "define-tool", "call-tool", ""};
     struct guide g;
     (void)state;
     read_guide(&g, NULL);
