@@ -21,6 +21,10 @@ def pages(pattern):
 
 PAGES = pages("README.md") + pages("docs/how-to/*.md")
 DOCUMENTS = pages("*.md") + pages("docs/**/*.md")
+OTHERS_OPTIONS = set(
+    "--scope --transport".split()  # of claude
+    + "--cap-drop --network --pids-limit --read-only --security-opt --stop-timeout --user --userns".split()  # of podman
+)
 OF_DEVELOPMENT = pages("CONTRIBUTING.md") + pages("docs/design.md")
 COMPARED_ELSEWHERE = pages("docs/tools.md")
 
@@ -105,7 +109,7 @@ class Claims(mcp.TestCase):
         for path in set(DOCUMENTS) - set(OF_DEVELOPMENT):
             others = r"(?m)^ *(?:systemctl|claude|codex|gemini|make|meson) [^\n]*? (?=-- |\S*cl-mcp-server)"
             for option in re.findall(r"(?<=[`\" ])--[a-z][a-z-]+", re.sub(others, "", text_of(path))):
-                if option not in ("--scope", "--transport"):  # of claude
+                if option not in OTHERS_OPTIONS:
                     self.assertIn(option, known, path)
 
     def test_the_readme_names_every_tool(self):
