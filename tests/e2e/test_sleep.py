@@ -2,6 +2,8 @@
 
 import os
 import re
+import shutil
+import signal
 
 import mcp
 
@@ -101,6 +103,46 @@ class Sleep(mcp.TestCase):
         self.assertIn("=> :HERE", reply.text)
         self.assertIn("The session could not be woken from its sleep.", reply.text)
         self.assertIn("1 definition was evaluated again", reply.text)
+
+    def writer(self, s):
+        """The process that has the image open, if there is one."""
+        for pid in s.processes():
+            try:
+                files = [os.readlink("/proc/%d/fd/%s" % (pid, fd)) for fd in os.listdir("/proc/%d/fd" % pid)]
+            except OSError:
+                continue
+            if any(file.startswith(self.state + "/asleep-") and file.endswith(".core") for file in files):
+                return pid
+
+    def test_what_is_done_while_the_image_is_written_is_not_lost(self):
+        s = self.server()
+        folder = self.folder()
+        s.evaluate(f"(progn (defvar *n* 1) (sb-posix:chdir \"{folder}\"))")
+        writer = mcp.wait_until(lambda: self.writer(s), 60, "the process that writes")
+        os.kill(writer, signal.SIGSTOP)
+        reply = s.evaluate("(setf *n* 2)")
+        os.kill(writer, signal.SIGCONT)
+        self.assertValue(reply, "2")
+        self.wait_asleep(s, "default")
+        self.assertEqual(1, len(self.images()))
+        shutil.rmtree(folder)
+        self.assertValue(s.evaluate("*n*"), "2")
+
+    def test_servers_that_share_a_directory_leave_each_others_sessions_alone(self):
+        servers = [self.server("--max-processes", "2") for _ in range(2)]
+        for number, s in enumerate(servers):
+            s.call("create-session", name="other")
+            s.evaluate(f"(defvar *n* {number})", session="other")
+            self.wait_asleep(s, "other")
+        self.assertEqual(2, len(self.images()))
+        for number, s in enumerate(servers):
+            # At the bound of processes the checkpoint of another session makes room.
+            s.evaluate("(defvar *x* 1)")
+            mcp.wait_until(lambda: "Checkpoints: 1" in s.call("session-info").text, 20, "there is no checkpoint")
+            reply = s.evaluate("*n*", session="other")
+            self.assertValue(reply, str(number))
+            self.assertRegex(reply.session, "^The session had been asleep")
+        self.assertEqual([], self.images())
 
     def test_nothing_is_left_on_disk(self):
         s = self.server("--max-processes", "2")  # itself and a checkpoint, which makes room for the copy that writes the image

@@ -79,6 +79,21 @@ class Finding(Systems):
             self.assertIn("qlot", self.where(client, system))
         self.assertRegex(client.call("list-local-systems", pattern="other").text, r"\n- other: .*/\.qlot/")
 
+    def test_of_several_below_the_directory_the_nearest_is_found_and_hidden_ones_are_not(self):
+        client = self.project({"a/deep/near.asd": '(defsystem "near")\n', "b/near.asd": '(defsystem "near")\n', ".old/hidden.asd": '(defsystem "hidden")\n'})
+        self.assertIn("/b/near.asd", self.where(client, "near"))
+        self.assertIn("There is no system hidden", self.where(client, "hidden"))
+
+    def test_names_in_upper_case_and_definitions_that_cannot_be_read_are_told_from_systems_that_are_not_there(self):
+        client = self.project({"here.asd": '(defsystem "here" :perform (test-op (o c) (error "no test failed")))\n', "unreadable.asd": '(defsystem "unreadable"\n'})
+        self.assertIn("Loaded here.", client.call("load-system", system="HERE", wait=60).text)
+        # What the test operation signals when no test has failed is an error like any other.
+        self.assertErrorReport(client.call("run-tests", system="HERE", wait=60), "SIMPLE-ERROR")
+        reply = client.call("load-system", system="unreadable", wait=60)
+        self.assertTrue(reply.is_error)
+        self.assertNotIn("There is no system", reply.text)
+        self.assertIn("There is no system nowhere", client.call("load-system", system="nowhere").text)
+
     def test_what_is_in_the_home_directory_is_found(self):
         home = self.folder()
         self.write(home, {"common-lisp/at-home/at-home.asd": '(defsystem "at-home")\n'})
@@ -105,11 +120,12 @@ class Finding(Systems):
 class Loading(Systems):
     def test_a_file_that_does_not_compile_is_told_by_file_line_form_and_condition(self):
         client = self.project({"broken.asd": '(defsystem "broken" :components ((:file "fine") (:file "bad")))\n', "fine.lisp": "(defun fine (x) 1)\n",
-                               "bad.lisp": "(defun ok () 1)\n\n(defun f (x)\n  (let ((x 1 2)) x))\n"})
+                               "bad.lisp": "(defun ok (unused) 1)\n\n(defun f (x)\n  (let ((x 1 2)) x))\n"})
         report = client.call("load-system", system="broken", wait=60)
         self.assertTrue(report.is_error)
         self.assertRegex(report.hint, r"/bad\.lisp of the system broken\.\n/\S*/bad\.lisp:3: PROGRAM-ERROR: .*malformed.*\n  in \(X 1 2\)")
-        self.assertRegex(report.text, r"/bad\.lisp: 1 error, 1 style warning\n  line 3: PROGRAM-ERROR: ")
+        self.assertRegex(report.text, r"/bad\.lisp: 1 error, 2 style warnings\n  line 3: PROGRAM-ERROR: ")
+        self.assertNotIn("STYLE-WARNING", report.hint)
 
     def test_a_form_that_is_not_finished_is_told_by_where_it_begins(self):
         client = self.project({"open.asd": '(defsystem "open" :components ((:file "open")))\n', "open.lisp": "(defun a () 1)\n\n\n(defun b (\n\n"})
@@ -135,7 +151,10 @@ class Loading(Systems):
         client = self.project(SHOP)
         reply = client.call("load-system", system="shop", wait=60)
         self.assertRegex(reply.text, r"^Loaded shop\.\nSystems loaded: shop\nFound: in the session's directory: /.*/shop\.asd")
-
+        client.evaluate("(fmakunbound 'shop:total)")
+        self.assertIn("shop was loaded already; force: true loads it again.", client.call("load-system", system="shop", wait=60).text)
+        self.assertRegex(client.call("load-system", system="shop", force=True, wait=60).text, r"^Loaded shop\.\nSystems loaded: shop\n")
+        self.assertValue(client.evaluate("(shop:total '(1 2))"), "3")
 
     def test_compiled_files_go_where_this_environment_says(self):
         # Not to the directory of whoever built the image.
@@ -194,7 +213,9 @@ class Testing(Systems):
         self.assertIn("evaluation 3", client.call("list-checkpoints").text)
 
     def test_only_the_first_errors_of_a_run_are_kept_to_be_entered(self):
-        tests = "".join('(deftest err.%d (error "number %d") 1)\n' % (i, i) for i in range(9))
+        # A handler that signals its condition again makes no other error of it.
+        again = "(handler-bind ((error (lambda (c) (error c)))) (error \"number %d\"))"
+        tests = "".join("(deftest err.%d %s 1)\n" % (i, again % i) for i in range(9))
         client = self.project({"many.asd": '(defsystem "many" :depends-on ("rt") :components ((:file "many")) :perform (test-op (o c) (uiop:symbol-call :rt \'#:do-tests)))\n',
                                "many.lisp": "(defpackage #:many (:use #:cl #:rt))\n(in-package #:many)\n" + tests})
         reply = client.call("run-tests", system="many", wait=120)
@@ -251,6 +272,8 @@ class Testing(Systems):
         for name in ("texts", "TEXTS", "shop-tests::texts", "SHOP-TESTS:TEXTS"):
             reply = client.call("run-tests", system="shop", test=name, wait=120)
             self.assertIn("shop: FAILED. 1 test: 0 passed, 1 failed", reply.text)
+        for name in ("fiveam::texts", "nowhere:texts"):
+            self.assertRegex(client.call("run-tests", system="shop", test=name).text, "^There is no test " + name)
         self.assertRegex(client.call("run-tests", system="shop", test="text").text, r"^There is no test text\.\nDid you mean TEXTS")
 
     def test_progress_names_the_test_that_runs(self):
@@ -422,6 +445,9 @@ class StandIns(Systems):
         reply = client.call("run-tests", system="quiet", wait=60)
         self.assertIn("quiet: FAILED. 2 tests: 1 passed, 1 failed", reply.text)
         self.assertIn("test operation runs no tests", reply.text)
+        # They are not those of a system that has nothing to do with it.
+        client.evaluate('(asdf:defsystem "plain")')
+        self.assertNotIn("2 tests", client.call("run-tests", system="plain", wait=60).text)
 
 
 QUICKLISP = """
