@@ -1,12 +1,14 @@
 /*
- * /proc/PID/smaps_rollup and /proc/PID/cwd.
+ * /proc/PID/smaps_rollup, /proc/PID/stat and /proc/PID/cwd, and the clock of a process.
  */
 #include "proc/process.h"
 
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/memory.h"
@@ -26,6 +28,30 @@ bool process_memory(pid_t pid, uint64_t *bytes)
     if (is_known)
         *bytes = (uint64_t)kib << 10;
     return is_known;
+}
+
+uint64_t process_time_ms(pid_t pid)
+{
+    clockid_t clock;
+    struct timespec t;
+    if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &t) != 0)
+        return 0;
+    return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+char process_state(pid_t pid)
+{
+    char path[64], line[512];
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    FILE *f = fopen(path, "re");
+    if (f == NULL)
+        return '?';
+    size_t n = fread(line, 1, sizeof line - 1, f);
+    fclose(f);
+    line[n] = '\0';
+    /* PID (NAME) STATE: the name may hold parentheses. */
+    const char *end = strrchr(line, ')');
+    return end != NULL && end[1] == ' ' && end[2] != '\0' ? end[2] : '?';
 }
 
 char *process_directory(pid_t pid)

@@ -16,6 +16,7 @@
 #include "session/checkpoints.h"
 #include "session/journal.h"
 #include "session/metrics.h"
+#include "session/patience.h"
 #include "session/session.h"
 #include "session/session_host.h"
 #include "session/session_states.h"
@@ -83,6 +84,7 @@ struct session {
     struct zygote_request request;
     bool is_requested; /* the zygote has our request */
     int start_attempts;
+    struct patience patience;  /* with the deadline of the state that it is in */
     struct list queue;         /* of struct operation */
     struct operation *current; /* the one that was sent; NULL once it was answered */
     uint64_t started_at;       /* loop time in ms when it was sent */

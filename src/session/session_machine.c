@@ -21,9 +21,33 @@
 #define FRAMES_EXAMINED 100 /* docs/agent-protocol.md section 4 */
 #define ENTERABLE 5         /* errors that keep their frozen process */
 
+/* Where the agent does what we have asked of it. The limits of what the user asked for count on the clock, as the user meant them. */
+static bool is_patient(enum session_state state)
+{
+    return state == SESSION_STARTING || state == SESSION_PROVING || state == SESSION_REPLAYING || state == SESSION_ABORTING || state == SESSION_FORCING;
+}
+
+/* Whose turn it is; while a checkpoint has not made its copy, the checkpoint's. */
+static pid_t process_waited_for(const struct session *s)
+{
+    pid_t pid = s->worker == NULL ? 0 : worker_pid(s->worker);
+    return pid == 0 && s->source != NULL ? worker_pid(s->source->worker) : pid;
+}
+
 static void on_deadline(uv_timer_t *timer)
 {
-    session_happen(timer->data, &(struct event){.kind = EVENT_DEADLINE});
+    struct session *s = timer->data;
+    int more_ms = patience_more_ms(&s->patience, process_waited_for(s));
+    if (more_ms > 0)
+        uv_timer_start(timer, on_deadline, (uint64_t)more_ms, 0);
+    else
+        session_happen(s, &(struct event){.kind = EVENT_DEADLINE});
+}
+
+static void set_deadline(struct session *s, int deadline_ms)
+{
+    patience_begin(&s->patience, is_patient(s->state) ? deadline_ms : 0, process_waited_for(s));
+    uv_timer_start(s->timer, on_deadline, (uint64_t)deadline_ms, 0);
 }
 
 void session_enter_state(struct session *s, enum session_state state, int deadline_ms)
@@ -37,7 +61,7 @@ void session_enter_state(struct session *s, enum session_state state, int deadli
     else if (state != SESSION_CHECKPOINTING)
         session_stirs(s);
     if (deadline_ms > 0)
-        uv_timer_start(s->timer, on_deadline, (uint64_t)deadline_ms, 0);
+        set_deadline(s, deadline_ms);
     else
         uv_timer_stop(s->timer);
 }
@@ -219,7 +243,7 @@ static void on_worker(void *arg, struct worker *worker)
     struct session *s = arg;
     s->is_requested = false;
     s->worker = worker;
-    uv_timer_start(s->timer, on_deadline, HELLO_MS, 0);
+    set_deadline(s, HELLO_MS);
 }
 
 static void on_later(uv_timer_t *timer)

@@ -143,29 +143,36 @@ class Load(mcp_http.TestCase):
         with open("/proc/%d/smaps_rollup" % server.pid) as file:
             return 1024 * sum(int(line.split()[1]) for line in file if line.startswith("Private_Dirty"))
 
+    def crowd(self, server, random):
+        """All clients for half of the time. Returns how many requests they made, and what was wrong."""
+        stop = threading.Event()
+        clients = [(Modern if n % 2 else Legacy)(server, n, random.random(), stop) for n in range(CLIENTS)]
+        for client in clients:
+            client.start()
+        time.sleep(SECONDS / 2)
+        stop.set()
+        for client in clients:
+            client.join()
+        return sum(client.done for client in clients), [wrong for client in clients for wrong in client.wrong]
+
     def test_two_hundred_clients(self):
         server = self.start_http("--checkpoint-limit", "2")
-        stop = threading.Event()
         # Once around, so that what is kept for good is there before it is counted.
-        first = Modern(server, 999, 1, stop)
+        first = Modern(server, 999, 1, threading.Event())
         first.begin()
         first.count()
         first.end()
         mcp.wait_until(lambda: len(mcp.marked(server.mark)) <= 4, 30, "the processes of the first are gone")
-        processes, descriptors, memory = len(mcp.marked(server.mark)), server.descriptors(), self.memory(server)
-        random = self.random()
-        clients = [(Modern if n % 2 else Legacy)(server, n, random.random(), stop) for n in range(CLIENTS)]
-        for client in clients:
-            client.start()
-        time.sleep(SECONDS)
-        stop.set()
-        for client in clients:
-            client.join()
-        self.assertEqual([], [wrong for client in clients for wrong in client.wrong][:5])
-        print("# %d clients, %d requests in %g s" % (CLIENTS, sum(client.done for client in clients), SECONDS))
-        mcp.wait_until(lambda: len(mcp.marked(server.mark)) <= processes, 60, "the processes are those of before")
-        mcp.wait_until(lambda: server.descriptors() <= descriptors, 60, "the descriptors are those of before")
-        self.assertLess(self.memory(server), memory + (16 << 20))
+        processes, descriptors, random, memory = len(mcp.marked(server.mark)), server.descriptors(), self.random(), []
+        for _ in range(2):
+            done, wrong = self.crowd(server, random)
+            self.assertEqual([], wrong[:5])
+            mcp.wait_until(lambda: len(mcp.marked(server.mark)) <= processes, 60, "the processes are those of before")
+            mcp.wait_until(lambda: server.descriptors() <= descriptors, 60, "the descriptors are those of before")
+            memory.append(self.memory(server))
+            print("# %d clients, %d requests in %g s, then %.1f MiB in the server" % (CLIENTS, done, SECONDS / 2, memory[-1] / 2**20))
+        # What malloc keeps after the first crowd serves the second.
+        self.assertLess(memory[1], memory[0] + (4 << 20))
         self.assertServes(server)
 
 

@@ -1,0 +1,167 @@
+/*
+ * Whether a deadline counts, for processes that run, wait, are stopped and are gone.
+ */
+#include "proc_test.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "proc/process.h"
+#include "session/patience.h"
+
+#define LIMIT 200
+
+enum { RUNS, WAITS };
+
+static pid_t start(int how)
+{
+    pid_t pid = fork();
+    if (pid == 0)
+        while (true)
+            if (how == WAITS)
+                pause();
+    assert_true(pid > 0);
+    return pid;
+}
+
+static void end(pid_t pid)
+{
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+    assert_no_process_left();
+}
+
+/* Its own clock, so that it does not matter how busy the machine is. */
+static void wait_until_used(pid_t pid, int ms)
+{
+    clockid_t clock;
+    struct timespec t = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L};
+    assert_int_equal(clock_getcpuclockid(pid, &clock), 0);
+    assert_int_equal(clock_nanosleep(clock, TIMER_ABSTIME, &t, NULL), 0);
+}
+
+static void wait_for_state(pid_t pid, char state)
+{
+    while (process_state(pid) != state)
+        sched_yield();
+}
+
+static void one_that_has_had_no_processor_is_given_more_time(void **state)
+{
+    (void)state;
+    struct patience p;
+    pid_t pid = start(RUNS);
+    wait_for_state(pid, 'R');
+    patience_begin(&p, 1000 * LIMIT, pid);
+    for (int i = 0; i < 100; i++)
+        assert_int_equal(patience_more_ms(&p, pid), 1000 * LIMIT);
+    /* There is an end to everything. */
+    assert_in_range(patience_more_ms(&p, pid), 1, 1000);
+    assert_int_equal(patience_more_ms(&p, pid), 0);
+    end(pid);
+}
+
+static void one_that_has_used_its_time_is_not(void **state)
+{
+    (void)state;
+    struct patience p;
+    pid_t pid = start(RUNS);
+    patience_begin(&p, LIMIT, pid);
+    wait_until_used(pid, LIMIT);
+    assert_in_range(patience_more_ms(&p, pid), 1, 1000);
+    assert_int_equal(patience_more_ms(&p, pid), 0);
+    end(pid);
+}
+
+static void what_it_used_before_does_not_count(void **state)
+{
+    (void)state;
+    struct patience p;
+    pid_t pid = start(RUNS);
+    wait_until_used(pid, LIMIT);
+    patience_begin(&p, 1000 * LIMIT, pid);
+    assert_int_equal(patience_more_ms(&p, pid), 1000 * LIMIT);
+    assert_true(p.used_ms >= LIMIT);
+    end(pid);
+}
+
+static void one_that_waits_gets_a_last_look(void **state)
+{
+    (void)state;
+    struct patience p;
+    pid_t pid = start(WAITS);
+    wait_for_state(pid, 'S');
+    patience_begin(&p, LIMIT, pid);
+    assert_in_range(patience_more_ms(&p, pid), 1, 1000);
+    assert_int_equal(patience_more_ms(&p, pid), 0);
+    end(pid);
+}
+
+static void one_that_is_stopped_gets_a_last_look(void **state)
+{
+    (void)state;
+    struct patience p;
+    pid_t pid = start(RUNS);
+    kill(pid, SIGSTOP);
+    wait_for_state(pid, 'T');
+    patience_begin(&p, LIMIT, pid);
+    assert_in_range(patience_more_ms(&p, pid), 1, 1000);
+    assert_int_equal(patience_more_ms(&p, pid), 0);
+    end(pid);
+}
+
+static void a_copy_that_takes_over_begins_at_nothing(void **state)
+{
+    (void)state;
+    struct patience p;
+    pid_t one = start(RUNS), other = start(RUNS);
+    wait_until_used(one, LIMIT);
+    patience_begin(&p, 1000 * LIMIT, one);
+    wait_for_state(other, 'R');
+    assert_int_equal(patience_more_ms(&p, other), 1000 * LIMIT);
+    assert_int_equal(p.used_ms, 0);
+    kill(other, SIGKILL);
+    waitpid(other, NULL, 0);
+    end(one);
+}
+
+static void nobody_is_known_and_nobody_is_there(void **state)
+{
+    (void)state;
+    struct patience p;
+    pid_t pid = start(WAITS);
+    end(pid);
+    for (int i = 0; i < 2; i++) {
+        patience_begin(&p, LIMIT, i == 0 ? 0 : pid);
+        assert_in_range(patience_more_ms(&p, i == 0 ? 0 : pid), 1, 1000);
+        assert_int_equal(patience_more_ms(&p, i == 0 ? 0 : pid), 0);
+    }
+}
+
+static void without_a_limit_the_deadline_counts(void **state)
+{
+    (void)state;
+    struct patience p;
+    pid_t pid = start(RUNS);
+    wait_for_state(pid, 'R');
+    patience_begin(&p, 0, pid);
+    assert_int_equal(patience_more_ms(&p, pid), 0);
+    end(pid);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_that_has_had_no_processor_is_given_more_time),
+        cmocka_unit_test(one_that_has_used_its_time_is_not),
+        cmocka_unit_test(what_it_used_before_does_not_count),
+        cmocka_unit_test(one_that_waits_gets_a_last_look),
+        cmocka_unit_test(one_that_is_stopped_gets_a_last_look),
+        cmocka_unit_test(a_copy_that_takes_over_begins_at_nothing),
+        cmocka_unit_test(nobody_is_known_and_nobody_is_there),
+        cmocka_unit_test(without_a_limit_the_deadline_counts),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
