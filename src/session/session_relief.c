@@ -28,8 +28,10 @@ bool session_drop_oldest_checkpoint(struct session *s)
 {
     for (struct list *node = s->checkpoints.all.next; node != &s->checkpoints.all; node = node->next) {
         struct checkpoint *cp = list_entry(node, struct checkpoint, node);
-        if (cp->name != NULL || cp == s->source || cp == s->making)
+        if (cp->name != NULL || cp == s->source || cp->worker == NULL)
             continue;
+        if (cp == s->making)
+            s->making = NULL; /* its original answers all the same */
         checkpoint_drop(cp);
         return true;
     }
