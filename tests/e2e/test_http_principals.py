@@ -62,6 +62,8 @@ class Tokens(WithTokens):
         for value in ("Bearer " + ADA, "bearer  " + ADA, "BEARER " + ADA + "  ", "Bearer " + ANY):
             with self.subTest(value):
                 self.assertStatus(200, server.request(headers={**headers, "Authorization": value}, body=message))
+        response = server.request(headers={**headers, "Authorization": "Bearer " + ADA + "x"}, body=message)
+        self.assertEqual('Bearer error="invalid_token"', response.headers["www-authenticate"])
         for method in ("GET", "DELETE"):
             self.assertStatus(401, server.request(method))
         self.assertStatus(401, server.request(body=initialize()))
@@ -76,7 +78,10 @@ class Tokens(WithTokens):
     def test_files_that_are_no_token_files_are_refused(self):
         folder = self.folder()
         for path, part in ((os.path.join(folder, "none"), b"No such file"), (folder, b"it is no file"), (self.token_file(mode=0o644), b"chmod 600"),
-                           (self.token_file("ada:short\n"), b"line 1"), (self.token_file("# only this\n"), b"no token")):
+                           (self.token_file("ada:short\n"), b"line 1"), (self.token_file(mode=0o640), b"chmod 600"),
+                           (self.token_file("ada:%s\nbob:%s\n" % (ADA, ADA)), b"line 2: this token is another principal's already"),
+                           (self.token_file("..:%s\n" % ADA), b"line 1: a name has"), (self.token_file("ada:" + "x" * 2000 + "\n"), b"line 1: a token has"),
+                           (self.token_file("# only this\n"), b"no token")):
             with self.subTest(path):
                 done = subprocess.run([mcp.SERVER, "--http", "127.0.0.1:0", "--token-file", path], env=mcp.clean_environment(),
                                       stdin=subprocess.DEVNULL, capture_output=True, timeout=20 * mcp.STRETCH)
@@ -132,6 +137,8 @@ class Tokens(WithTokens):
         self.assertEqual("=> 1", self.eval_as(server, ADA, "1"))
         headers, message = modern("tools/list")
         headers.update(bearer(ADA))
+        # A page of this machine is one of the reader's own, whose machine is another.
+        self.assertStatus(403, server.request(headers={**headers, "Origin": "http://localhost"}, body=message))
         for host, status in (("192.0.2.7:80", 200), ("lisp.example.org", 403), ("localhost", 200)):
             self.assertStatus(status, server.request(headers={**headers, "Host": host}, body=message))
 
@@ -160,6 +167,20 @@ class Principals(WithTokens):
         call(ADA, "save-session", session="secret")
         self.assertNotIn("secret", call(ANY, "restore-session", name="secret").split("\n")[0].replace("named secret", ""))
         self.assertIn("UNBOUND-VARIABLE", self.eval_as(server, ANY, "*y*"))
+
+    def test_the_bounds_of_one_are_not_those_of_another(self):
+        for option, number, what in (("--principal-sessions", 2, "sessions"), ("--principal-processes", 1, "processes")):
+            server, _ = self.start_with_tokens(option, str(number))
+            call = lambda token, tool, **arguments: text_of(self.assertStatus(
+                200, server.ask("tools/call", {"name": tool, "arguments": arguments}, bearer(token))).json["result"])
+            for token in (ADA, BOB):
+                call(token, "configure-limits", **{"checkpoint-limit": 0})
+                self.assertEqual("=> 1", self.eval_as(server, token, "1"))
+                for n in range(1, number):
+                    self.assertNotIn("at most", call(token, "create-session", name="s%d" % n))
+                self.assertIn("You may have at most %d %s" % (number, what), call(token, "create-session", name="last"))
+                call(token, "close-session", session="default")
+                self.assertNotIn("at most", call(token, "create-session", name="last"))
 
     def test_errors_and_output_stay_with_who_made_them(self):
         server, _ = self.start_with_tokens()

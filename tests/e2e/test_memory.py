@@ -136,6 +136,9 @@ class Memory(mcp.TestCase):
             with self.subTest(code=code, name=name):
                 self.s.evaluate(code)
                 self.assertEvaluates('(looked-up "%s")' % name, found)
+        # In another package of the image the same name is another symbol, or none.
+        self.assertEvaluates('(list (looked-up "LOOKED-UP") (looked-up "LOOKED-UP" "CL-MCP") (looked-up "LOOKED-UP"))',
+                             '(("COMMON-LISP-USER" :INTERNAL) (NIL NIL) ("COMMON-LISP-USER" :INTERNAL))')
         self.s.evaluate('(use-package "LATER")')
         self.assertFalse(self.s.call("rollback-session", to="-1").is_error)
         self.assertEvaluates('(looked-up "COMES-LATER")', "(NIL NIL)")

@@ -1,5 +1,7 @@
 """Tools that the code of sessions defines: listed, checked and called like the server's own; gone when the state that had them is."""
 
+import re
+
 import mcp
 
 DEPLOY = """
@@ -60,6 +62,33 @@ class UserTools(mcp.TestCase):
             self.assertIn(part, reply.text)
         self.assertIn("1 evaluation\n", self.s.call("session-history").text)
 
+    def test_what_cannot_be_a_tool_is_refused_when_it_is_defined(self):
+        for definition, part in (
+            ('"a b" ()', "must be a letter and up to"),
+            ('"%s" ()' % ("a" * 41), "must be a letter and up to 39 more"),
+            ("bounds ((x (integer 5 5)))", "in the wrong order"),
+            ("bounds ((x (integer 5 1)))", "in the wrong order"),
+            ("own ((session string))", "has a parameter session already"),
+            ("twice ((x string) &key (x string))", "stands twice"),
+            ("typed ((x vector))", "is no type of a parameter"),
+            ("wordy () \"%s\" 1" % ("x" * 1001), "1,000 are allowed"),
+            ("wordy ((x string \"%s\"))" % ("x" * 301), "300 are allowed"),
+            ("many (%s)" % " ".join("(p%d string)" % n for n in range(11)), "at most 10 parameters"),
+            ("choosy ((x (member %s)))" % " ".join('"c%d"' % n for n in range(33)), "1 to 32 choices"),
+        ):
+            with self.subTest(definition[:40]):
+                report = self.s.evaluate("(cl-mcp:define-tool %s)" % definition if "wordy ()" in definition else "(cl-mcp:define-tool %s 1)" % definition)
+                self.assertTrue(report.is_error, report.text)
+                self.assertIn(part, report.text)
+        self.assertEqual([], self.names())
+        define = "(dotimes (i %d) (cl-mcp-agent::install-tool (format nil \"t~d\" i) nil '() #'list))"
+        self.assertFalse(self.s.evaluate(define % 64).is_error)
+        self.assertEqual(["user.t%d" % n for n in range(64)], list(self.tools()))
+        self.assertIn("There are 64 tools already", self.s.evaluate("(cl-mcp:define-tool one-more () 1)").text)
+        # One that is there can be made anew, and keeps its place.
+        self.define("t3", "again")
+        self.assertEqual(["user.t%d" % n for n in range(64)], list(self.tools()))
+
     def test_a_string_is_the_reply_as_it_is(self):
         self.s.evaluate('(cl-mcp:define-tool say ((what string)) (format t "printed~%") (values what "more"))')
         self.assertEqual("[stdout]\nprinted\n\ntwo\n\"lines\"", self.s.call("user.say", what='two\n"lines"').text)
@@ -70,6 +99,7 @@ class UserTools(mcp.TestCase):
         report = self.assertErrorReport(self.s.call("user.divide", x=4, y=0), "DIVISION-BY-ZERO")
         self.assertIn('("user.divide" :X 4 :Y 0)', report.frames)
         self.assertValue(self.s.call("evaluate-in-frame", frame=report.frames.index('("user.divide" :X 4 :Y 0)'), code="(+ x 38)"), "42")
+        self.assertValue(self.s.call("evaluate-in-frame", frame=0, code='"text"'), '"text"')
         self.assertIn("DIVISION-BY-ZERO", self.s.call("describe-last-error").text)
         self.assertValue(self.s.call("invoke-restart", restart="RETRY", code="(cl-mcp:define-tool divide ((x integer) (y integer)) (list x y))"), "(4 0)")
         self.assertIn('(cl-mcp:call-tool "divide" :x 4 :y 0)', self.s.call("session-history").text)
@@ -187,8 +217,8 @@ class UserTools(mcp.TestCase):
 
     def test_the_example_of_the_document_works(self):
         with open(mcp.ROOT + "/docs/user-tools.md") as f:
-            code, _, value = f.read().split("```lisp\n")[1].split("\n```")[0].rpartition("\n=> ")
-        self.assertValue(self.s.evaluate(code), value)
+            code, value = re.search(r"^> evaluate-lisp\n((?:>   .*\n)+)=> (.*)$", f.read(), re.MULTILINE).groups()
+        self.assertValue(self.s.evaluate(code.replace(">   ", "")), value)
         self.assertEqual("Would deploy 3 to web, careful.", self.s.call("user.deploy", {"target": "web", "mode": "careful", "dry-run": True}).text)
         self.assertEqual("Deployed 10 to web, fast.", self.s.call("user.deploy", target="web", mode="fast", count=10).text)
         self.assertValue(self.s.evaluate('(cl-mcp:call-tool "deploy" :target "web" :mode :fast)'), '"Deployed 3 to web, fast."')
