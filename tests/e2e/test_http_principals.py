@@ -49,7 +49,9 @@ class WithTokens(mcp_http.TestCase):
 
 class Tokens(WithTokens):
     def test_only_who_has_a_token_comes_in(self):
-        server, _ = self.start_with_tokens()
+        server, _ = self.start_with_tokens("--cors-origin", "https://page.example.org")
+        # Browsers ask without it what they may ask with it.
+        self.assertStatus(204, server.request("OPTIONS", headers={"Origin": "https://page.example.org", "Access-Control-Request-Method": "POST"}))
         headers, message = modern("tools/list")
         response = self.assertStatus(401, server.request(headers=headers, body=message))
         self.assertEqual("Bearer", response.headers["www-authenticate"])

@@ -151,7 +151,7 @@ class Memory(mcp.TestCase):
     def test_what_is_kept_is_intact_after_many_collections(self):
         self.s.evaluate(STRUCTURES)
         pid = self.s.evaluate("(sb-posix:getpid)").value
-        for seed in range(1, 31):
+        for seed in range(1, 21):
             # SBCL looks at its whole heap with each of these collections, which takes it long, and ends the process if anything is wrong.
             verified = 0 if seed % 5 == 0 else 100
             code = '(progn (setf (extern-alien "verify_gens" char) %d) (keep %d) %s %s (setf *epoch* sb-kernel::*gc-epoch*) %d)'

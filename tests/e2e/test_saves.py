@@ -193,6 +193,18 @@ class SavingAndRestoring(Saves):
         self.restore()
         self.assertEvaluates("*n*", "2")
 
+    def test_the_history_that_comes_back_knows_what_was_undone(self):
+        for code in ("(defvar *n* 1)", "(defun undone () 1)", "(error \"no definition\")"):
+            self.s.evaluate(code)
+        self.s.call("rollback-session", to="1")
+        self.s.evaluate("(defun kept () 1)")
+        history, code = self.s.call("session-history").text, self.s.call("session-history", format="lisp").text
+        self.assertIn("\n;; (defun undone () 1)\n", code)
+        self.save()
+        self.restore()
+        self.assertEqual(history, self.s.call("session-history").text)
+        self.assertEqual(code, self.s.call("session-history", format="lisp").text)
+
     def test_two_saves_at_once_leave_one_that_is_whole(self):
         self.s.evaluate("(defvar *n* 1)")
         one, other = self.s.start_call("save-session"), self.s.start_call("save-session")

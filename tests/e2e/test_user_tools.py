@@ -14,10 +14,13 @@ DEPLOY = """
 
 class UserTools(mcp.TestCase):
     def tools(self, client=None):
-        return {tool["name"]: tool for tool in (client or self.s).request("tools/list")["tools"] if tool["name"].startswith("user.")}
+        return {tool["name"]: tool for tool in self.listed(client)}
+
+    def listed(self, client=None):
+        return [tool for tool in (client or self.s).request("tools/list")["tools"] if tool["name"].startswith("user.")]
 
     def names(self, client=None):
-        return sorted(self.tools(client))
+        return sorted(tool["name"] for tool in self.listed(client))
 
     def define(self, name, value, **named):
         self.assertValue(self.s.evaluate('(cl-mcp:define-tool %s () "%s")' % (name, value), **named), '"user.%s"' % name)
@@ -151,6 +154,8 @@ class UserTools(mcp.TestCase):
         reply = self.s.call("user.only", session="default")
         self.assertTrue(reply.is_error)
         self.assertIn("the session other has it", reply.text)
+        self.assertIn("Did you mean user.only?", self.s.error("tools/call", {"name": "user.onyl"})["message"])
+        self.assertNotIn("Did you mean user", self.s.error("tools/call", {"name": "user.quite-another-thing"})["message"])
         self.assertIn("There is no session nobody", self.s.call("user.only", session="nobody").text)
         self.s.call("close-session", session="other")
         self.assertEqual(["user.who"], self.names())
@@ -198,6 +203,7 @@ class UserTools(mcp.TestCase):
             (setf cl-mcp-agent::*tools*
                   (list* (tool "Upper") (tool "") (tool "a b") (tool (make-string 60 :initial-element #\\a))
                          (tool (format nil "nul~a" (code-char 0)))
+                         (tool "zero" :documentation (format nil "a~ab" (code-char 0)))
                          (tool "long" :documentation (make-string 5000 :initial-element #\\a))
                          (tool "twice" :parameters (list (parameter "x") (parameter "x")))
                          (tool "own" :parameters (list (parameter "session")))
