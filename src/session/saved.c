@@ -24,6 +24,7 @@
 #define FORMAT "cl-mcp-server session 1"
 #define OLD_ANNOUNCEMENT_S 600
 #define OLD_ATTEMPT_S 3600 /* nobody saves for that long */
+#define LATEST_S 253402300799 /* the end of the year 9999 */
 #define HASHED ((size_t)64 << 10) /* bytes at each end of the image */
 
 struct saved_store {
@@ -375,7 +376,11 @@ static void read_journal(const json_t *array, struct journal *journal)
             continue;
         journal_add(journal, (uint64_t)json_integer_value(json_object_get(e, "evaluation")), (uint64_t)json_integer_value(json_object_get(e, "parent")),
                     json_string_value(code), json_string_length(code), package, (enum journal_outcome)outcome);
-        journal_at(journal, journal->count - 1)->is_undone = json_is_true(json_object_get(e, "undone"));
+        struct journal_entry *entry = journal_at(journal, journal->count - 1);
+        entry->is_undone = json_is_true(json_object_get(e, "undone"));
+        json_int_t when = json_integer_value(json_object_get(e, "when"));
+        if (when > 0 && when <= LATEST_S)
+            entry->when = (struct timespec){.tv_sec = (time_t)when};
     }
 }
 

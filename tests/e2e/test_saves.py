@@ -423,7 +423,8 @@ class Damage(Saves):
             self.assertEvaluates("*saved*", ":OTHER", session="other")
 
     def test_a_strange_journal_is_no_reason_to_lose_the_session(self):
-        for journal in (None, 7, [], [1, "x", {}], [{"code": 5, "package": 6, "outcome": 77, "evaluation": -1}]):
+        for journal in (None, 7, [], [1, "x", {}], [{"code": 5, "package": 6, "outcome": 77, "evaluation": -1}],
+                        [{"code": "1", "package": "CL-USER", "outcome": 0, "evaluation": 1, "when": when} for when in (-1, 2**62, "x")]):
             with self.subTest(journal):
                 self.mend()
                 self.describe(journal=journal)
