@@ -348,15 +348,16 @@ DESCRIPTOR is of /proc/self/pagemap."
       (c-call "mmap" sb-alien:unsigned-long sb-alien:unsigned-long start sb-alien:unsigned-long length
               sb-alien:int 5 sb-alien:int #x4012 sb-alien:int descriptor sb-alien:long offset))))
 
-(defun renew-mappings ()
+(defun renew-mappings (mappings)
+  "Map anew what nobody has written of those of MAPPINGS, all of the core file, that may not be written."
   (call-with-file
    (sb-ext:native-namestring sb-ext:*core-pathname*)
    (lambda (core)
      (call-with-file
       "/proc/self/pagemap"
       (lambda (flags)
-        (dolist (mapping (memory-map))
-          (when (and (mapping-core mapping) (string= "r-xp" (mapping-permissions mapping)))
+        (dolist (mapping mappings)
+          (when (string= "r-xp" (mapping-permissions mapping))
             (let ((start (mapping-start mapping)))
               (walk-pages start (mapping-end mapping) #'unwritten-page-p flags
                           (lambda (from to)
@@ -485,10 +486,10 @@ where the next objects are going to be."
   ;; A session that allocates little stays small; what one allocates beyond that is in huge pages at once.
   (use-huge-pages-from (+ (heap-end-in-huge-pages) +octets-in-small-pages+))
   (give-back-empty-cards)
-  (setf *file-ranges* (loop for mapping in (memory-map)
-                            when (mapping-core mapping)
+  (let ((mappings (remove-if-not #'mapping-core (memory-map))))
+    (setf *file-ranges* (loop for mapping in mappings
                               collect (cons (mapping-start mapping) (mapping-end mapping))))
-  (renew-mappings)
+    (renew-mappings mappings))
   (sb-kernel::sub-gc 0)
   (give-back-file-pages)
   (give-back-free-pages)

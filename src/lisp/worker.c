@@ -175,7 +175,7 @@ static void on_message(void *arg, struct sexp_document *document)
         w->events.on_reply(w->events.arg, document);
         return;
     }
-    if (id == 0 && w->state == WORKER_STARTING && sexp_is_symbol(what, "hello")) {
+    if (id == 0 && w->state == WORKER_STARTING && w->events.on_ready != NULL && sexp_is_symbol(what, "hello")) {
         worker_begin(w, sexp_integer(sexp_get(message, 2, "pid"), 0));
         w->events.on_ready(w->events.arg, message);
     } else if (id == 0 && sexp_is_symbol(what, "progress")) {

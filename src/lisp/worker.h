@@ -28,7 +28,7 @@ enum worker_state {
 enum worker_stream { WORKER_STDOUT, WORKER_STDERR };
 
 struct worker_events {
-    /* The hello has come. The worker may be freed in any of these, but in on_output. */
+    /* The hello has come; NULL for a silent copy, of which a hello is a message that nobody waits for. The worker may be freed in any of these, but in on_output. */
     void (*on_ready)(void *arg, const struct sexp *hello);
     /* The reply to the call, (ID :ok ...), (ID :error ...) or (ID :refused ...): given. What the process had written before it has been given to on_output. */
     void (*on_reply)(void *arg, struct sexp_document *reply);

@@ -58,15 +58,6 @@ static struct session *session_of(const struct checkpoint *cp)
     return (struct session *)(void *)((char *)cp->owner - offsetof(struct session, checkpoints));
 }
 
-static void on_checkpoint_ready(void *arg, const struct sexp *hello)
-{
-    (void)hello;
-    struct checkpoint *cp = arg;
-    struct session *s = session_of(cp);
-    if (s->source == cp && s->worker == NULL)
-        session_ask_source(s);
-}
-
 static void on_checkpoint_gone(void *arg, const struct child_end *end)
 {
     struct checkpoint *cp = arg;
@@ -94,19 +85,20 @@ static void on_checkpoint_reply(void *arg, struct sexp_document *reply)
         session_ask_source(session_of(cp));
 }
 
+/* Without on_ready: that it is there is known from its original's answer. */
 static struct worker_events checkpoint_events(struct checkpoint *cp)
 {
-    return (struct worker_events){.on_ready = on_checkpoint_ready, .on_reply = on_checkpoint_reply, .on_progress = on_frozen_progress, .on_gone = on_checkpoint_gone, .arg = cp};
+    return (struct worker_events){.on_reply = on_checkpoint_reply, .on_progress = on_frozen_progress, .on_gone = on_checkpoint_gone, .arg = cp};
 }
 
 /* Ask ${original} for a copy of itself. NULL, with the reason in *err, if there are no descriptors for it. */
-struct worker *session_fork_from(struct worker *original, enum worker_hello hello, const struct worker_events *events, struct err *err)
+struct worker *session_fork_from(struct worker *original, const struct worker_events *events, struct err *err)
 {
     int channel;
     struct worker *copy = worker_new_copy(original, events, &channel, err);
     if (copy == NULL)
         return NULL;
-    worker_fork(original, &channel, 1, hello);
+    worker_fork(original, &channel, 1, events->on_ready == NULL ? WORKER_SILENT : WORKER_SAYS_HELLO);
     return copy;
 }
 
@@ -118,7 +110,7 @@ void session_make_checkpoint(struct session *s, const char *name)
     struct worker_events events = checkpoint_events(cp);
     s->making = cp;
     do
-        cp->worker = session_fork_from(s->worker, WORKER_SILENT, &events, &err);
+        cp->worker = session_fork_from(s->worker, &events, &err);
     while (cp->worker == NULL && err.code == ERR_LIMIT && session_drop_oldest_checkpoint(s));
     if (cp->worker == NULL) {
         s->making = NULL;

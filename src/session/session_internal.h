@@ -280,8 +280,8 @@ void session_word_stop(struct session *s, struct error_record *r, bool was_kille
 
 /* session_copies.c: checkpoints and frozen processes */
 
-/* session_fork_from(original, hello, events, err): ask ${original} for a copy of itself: given; NULL with ${err} set if there are no descriptors for it. session_record_events(r): what a frozen process tells. */
-struct worker *session_fork_from(struct worker *original, enum worker_hello hello, const struct worker_events *events, struct err *err);
+/* session_fork_from(original, events, err): ask ${original} for a copy of itself, a silent one if nobody hears of its hello: given; NULL with ${err} set if there are no descriptors for it. session_record_events(r): what a frozen process tells. */
+struct worker *session_fork_from(struct worker *original, const struct worker_events *events, struct err *err);
 struct worker_events session_record_events(struct error_record *r);
 
 /* session_make_checkpoint(s, name): CHECKPOINTING, unless there are no descriptors for it. session_keep_state(s): an evaluation is over and was answered: make one, now or when there is time, and proceed. */

@@ -602,7 +602,7 @@ static void put_aside(struct session *s, struct error_record *r)
     struct err err = {0};
     struct worker_events events = session_record_events(r);
     if (limits_int(&s->limits, LIMIT_CHECKPOINTS) > 0 && worker_is_alive(s->worker))
-        r->frozen = session_fork_from(s->worker, WORKER_SAYS_HELLO, &events, &err);
+        r->frozen = session_fork_from(s->worker, &events, &err);
     if (r->frozen != NULL) {
         s->examined = r;
         session_enter_state(s, SESSION_FREEZING, FREEZE_MS);
@@ -655,7 +655,7 @@ void session_action_freeze(struct session *s, struct event *e)
     /* ${r} is gone already if it was a look-up's. */
     struct worker *frozen = NULL;
     if (is_enterable && may_copy && worker_is_alive(s->worker))
-        frozen = r->frozen = session_fork_from(s->worker, WORKER_SAYS_HELLO, &events, &err);
+        frozen = r->frozen = session_fork_from(s->worker, &events, &err);
     if (frozen != NULL) {
         session_enter_state(s, SESSION_FREEZING, FREEZE_MS);
     } else if (is_enterable && !may_copy) {

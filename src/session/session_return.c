@@ -149,7 +149,7 @@ void session_ask_source(struct session *s)
 {
     struct err err;
     struct worker_events events = session_process_events(s);
-    s->worker = session_fork_from(s->source->worker, WORKER_SAYS_HELLO, &events, &err);
+    s->worker = session_fork_from(s->source->worker, &events, &err);
     if (s->worker == NULL) {
         log_error("%s", err.message);
         s->source = NULL;
@@ -166,7 +166,7 @@ static void return_to(struct session *s, struct checkpoint *cp)
     session_enter_state(s, SESSION_PROVING, PROVE_MS);
     if (worker_state(cp->worker) == WORKER_IDLE)
         session_ask_source(s);
-    /* else its hello is on the way, or its answer about the copy before */
+    /* else its answer about the copy before is on the way */
 }
 
 /* The process is gone or useless: to the newest checkpoint there is, or to the beginning. */

@@ -50,7 +50,7 @@ void session_invite(struct session *s)
         return;
     }
     if (host != NULL && worker_state(host) == WORKER_IDLE)
-        s->visitor = session_fork_from(host, WORKER_SAYS_HELLO, &events, &err);
+        s->visitor = session_fork_from(host, &events, &err);
     if (s->visitor != NULL)
         return;
     session_enter_state(s, SESSION_IDLE, 0);

@@ -48,6 +48,13 @@ static void wait_for_state(pid_t pid, char state)
         sched_yield();
 }
 
+/* Once more for reading what has come, and no more. */
+static void assert_last_look(struct patience *p, pid_t pid)
+{
+    assert_in_range(patience_more_ms(p, pid), 1, 1000);
+    assert_int_equal(patience_more_ms(p, pid), 0);
+}
+
 static void one_that_has_had_no_processor_is_given_more_time(void **state)
 {
     (void)state;
@@ -58,8 +65,7 @@ static void one_that_has_had_no_processor_is_given_more_time(void **state)
     for (int i = 0; i < 100; i++)
         assert_int_equal(patience_more_ms(&p, pid), 1000 * LIMIT);
     /* There is an end to everything. */
-    assert_in_range(patience_more_ms(&p, pid), 1, 1000);
-    assert_int_equal(patience_more_ms(&p, pid), 0);
+    assert_last_look(&p, pid);
     end(pid);
 }
 
@@ -70,8 +76,7 @@ static void one_that_has_used_its_time_is_not(void **state)
     pid_t pid = start(RUNS);
     patience_begin(&p, LIMIT, pid);
     wait_until_used(pid, LIMIT);
-    assert_in_range(patience_more_ms(&p, pid), 1, 1000);
-    assert_int_equal(patience_more_ms(&p, pid), 0);
+    assert_last_look(&p, pid);
     end(pid);
 }
 
@@ -94,8 +99,7 @@ static void one_that_waits_gets_a_last_look(void **state)
     pid_t pid = start(WAITS);
     wait_for_state(pid, 'S');
     patience_begin(&p, LIMIT, pid);
-    assert_in_range(patience_more_ms(&p, pid), 1, 1000);
-    assert_int_equal(patience_more_ms(&p, pid), 0);
+    assert_last_look(&p, pid);
     end(pid);
 }
 
@@ -107,8 +111,7 @@ static void one_that_is_stopped_gets_a_last_look(void **state)
     kill(pid, SIGSTOP);
     wait_for_state(pid, 'T');
     patience_begin(&p, LIMIT, pid);
-    assert_in_range(patience_more_ms(&p, pid), 1, 1000);
-    assert_int_equal(patience_more_ms(&p, pid), 0);
+    assert_last_look(&p, pid);
     end(pid);
 }
 
@@ -135,8 +138,7 @@ static void nobody_is_known_and_nobody_is_there(void **state)
     end(pid);
     for (int i = 0; i < 2; i++) {
         patience_begin(&p, LIMIT, i == 0 ? 0 : pid);
-        assert_in_range(patience_more_ms(&p, i == 0 ? 0 : pid), 1, 1000);
-        assert_int_equal(patience_more_ms(&p, i == 0 ? 0 : pid), 0);
+        assert_last_look(&p, i == 0 ? 0 : pid);
     }
 }
 
