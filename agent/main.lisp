@@ -200,9 +200,11 @@ On the way to the top level there is no serving: the report goes there, and the 
                        (if *tools* (tools-part) '()))))
 
 (defun serve-for-ever ()
-  "Serve, with bindings of our own for what each evaluation sets: the symbols of these variables lie on
-as many pages, each of which would be copied after each copy of the process."
-  (let ((* nil) (** nil) (*** nil) (/ nil) (// nil) (/// nil) (+ nil) (++ nil) (+++ nil) (- nil))
+  "Serve, with bindings of our own for what each request sets: the symbols of these variables lie on many
+pages, each of which would be copied after each copy of the process."
+  (let ((* nil) (** nil) (*** nil) (/ nil) (// nil) (/// nil) (+ nil) (++ nil) (+++ nil) (- nil)
+        (*id* nil) (*token* 0) (*interrupted* 0) (*early-interrupt* 0) (*leaving* nil)
+        (*input-end* 0) (*output-end* 0) (*descriptors* '()))
     (restore-values)
     (loop
       (let ((message (catch 'top-level (serve-from-top))))
@@ -225,7 +227,7 @@ as many pages, each of which would be copied after each copy of the process."
 ;;; Operations on the process itself
 
 (define-operation :fork (arguments)
-  (let ((descriptors (take-descriptors))
+  (let ((descriptors (shiftf *descriptors* '()))
         (id *id*))
     (unless *snapshot-taken*
       (take-snapshot))
@@ -242,20 +244,23 @@ as many pages, each of which would be copied after each copy of the process."
                                (note-stray-condition condition "while memory was gathered"))))
                          ;; Processor time: on a busy machine the clock on the wall measures the others.
                          (nth-value 1 (clock-readings))))
-               (process (call-atomically #'clone-process)))
+               (silent (getf arguments :silent))
+               (process (call-atomically
+                         (lambda () (clone-process (and silent (first descriptors)))))))
           (cond ((null process)
                  (close-descriptors descriptors)
                  (list id :refused "The kernel made no copy of the process."))
                 ((zerop process)
-                 (become-copy descriptors (getf arguments :silent))
+                 (become-copy (if silent '() descriptors) silent)
                  nil)
                 (t
                  (close-descriptors descriptors)
                  (list id :ok :pid process :took (- (nth-value 1 (clock-readings)) before))))))))
 
 (defun become-copy (descriptors silent)
-  "Make this process, a fresh copy, one that serves a channel of its own. If SILENT is true, its original says
-that it is there: most copies are never asked anything, and each page that a hello writes is a page copied."
+  "Make this process, a fresh copy, one that serves a channel of its own: that of DESCRIPTORS, or the one that
+it has already. If SILENT is true, its original says that it is there: most copies are never asked anything, and each
+page that a hello writes is a page copied."
   (die-with-parent)
   (when (and *server-process* (/= *server-process* (parent-process-id)))
     (end-process 0))
@@ -263,7 +268,6 @@ that it is there: most copies are never asked anything, and each page that a hel
   ;; The first is the channel.
   (when (rest descriptors)
     (keep-descriptors))
-  (forget-input)
   (if silent
       (begin)
       (hello)))

@@ -104,21 +104,22 @@ which are many more."
   "Ask the kernel to kill this process when its parent ends; the request does not survive a fork."
   nil)
 
-(define-port-operation receive-octets (buffer start)
-  "Wait for octets on descriptor 3 and put what there is into BUFFER from START.
-Returns how many, 0 at the end of the stream. User code may run while it waits, none afterwards.
-Descriptors that came along are kept for TAKE-DESCRIPTORS. Ends the process if the channel is
-broken.")
+(defvar *descriptors* '()
+  "Those that came along with requests and were not taken, in the order in which they were sent.")
 
-(define-port-operation take-descriptors ()
-  "Return the list of descriptors received since the last call, in the order they were sent.")
+(define-port-operation receive-octets (buffer start end)
+  "Wait for octets on descriptor 3 and put what there is into BUFFER between START and END.
+Returns how many, 0 at the end of the stream. User code may run while it waits, none afterwards.
+Descriptors that came along are added to *DESCRIPTORS*. Ends the process if the channel is
+broken.")
 
 (define-port-operation send-octets (buffer end)
   "Write BUFFER up to END to descriptor 3, all of it. Ends the process if the channel is broken.")
 
-(define-port-operation clone-process ()
+(define-port-operation clone-process (&optional channel)
   "Copy the process as a sibling. Returns the copy's process id, or 0 in the copy.
-NIL if the kernel refused.")
+NIL if the kernel refused. With CHANNEL, a descriptor, the copy has that as its channel, dies with its parent, and
+waits for octets before it does anything else: until then it writes to next to no page.")
 
 (define-port-operation adopt-descriptors (descriptors)
   "In a copy: make DESCRIPTORS the channel or the channel and both outputs, and close them.")

@@ -7,9 +7,8 @@
 (defconstant +frame-limit+ (* 16 1024 1024))
 
 (declaim (type octets *input* *output-octets*)
-         (type index *input-start* *input-end* *output-end*))
+         (type index *input-end* *output-end*))
 (defvar *input* (make-array 65536 :element-type '(unsigned-byte 8) :initial-element 0))
-(defvar *input-start* 0)
 (defvar *input-end* 0)
 (defvar *output-octets* (make-array 65536 :element-type '(unsigned-byte 8) :initial-element 0))
 (defvar *output-end* 0)
@@ -184,11 +183,11 @@
           ((= octet 58) (parse-keyword position limit))
           (t (parse-atom position limit)))))
 
-(defun frame-length (start)
-  "Decode the eight hexadecimal digits at START of *INPUT*."
+(defun frame-length ()
+  "Decode the eight hexadecimal digits at the start of *INPUT*."
   (let ((length 0))
     (declare (type (unsigned-byte 32) length))
-    (loop for index from start below (+ start +frame-header-length+)
+    (loop for index below +frame-header-length+
           do (let* ((octet (aref *input* index))
                     (digit (cond ((<= 48 octet 57) (- octet 48))
                                  ((<= 97 octet 102) (- octet 87))
@@ -199,42 +198,29 @@
       (end-process 73))
     length))
 
-(defun receive-more (needed)
-  "Read until there are NEEDED octets after *INPUT-START*. The end of the stream ends the process."
-  (declare (type index needed))
-  (loop while (< (- *input-end* *input-start*) needed)
-        do (when (> (+ *input-start* needed) (length *input*))
-             (let ((new (if (> needed (length *input*))
-                            (make-array (+ needed 4096) :element-type '(unsigned-byte 8))
-                            *input*)))
-               (replace new *input* :start2 *input-start* :end2 *input-end*)
-               (setf *input* new
-                     *input-end* (- *input-end* *input-start*)
-                     *input-start* 0)))
-           (let ((count (receive-octets *input* *input-end*)))
+(defun receive-until (end)
+  "Read until there are END octets in *INPUT*, and not one more: what lies behind them in the channel, with its
+descriptors, stays out of the reach of evaluated code. The end of the stream ends the process."
+  (declare (type index end))
+  (when (> end (length *input*))
+    (let ((new (make-array (+ end 4096) :element-type '(unsigned-byte 8))))
+      (replace new *input* :end2 *input-end*)
+      (setf *input* new)))
+  (loop while (< *input-end* end)
+        do (let ((count (receive-octets *input* *input-end* end)))
              (when (zerop count)
                (end-process 0))
              (incf *input-end* count))))
 
 (defun receive-message ()
   "Wait for a message and return it."
-  (when (= *input-start* *input-end*)
-    (setf *input-start* 0
-          *input-end* 0)
-    (when (> (length *input*) 1048576)
-      (setf *input* (make-array 65536 :element-type '(unsigned-byte 8)))))
-  (receive-more +frame-header-length+)
-  (let ((length (frame-length *input-start*)))
-    (receive-more (+ +frame-header-length+ length))
-    (let* ((start (+ *input-start* +frame-header-length+))
-           (end (+ start length)))
-      (setf *input-start* end)
-      (values (parse-value start end 0)))))
-
-(defun forget-input ()
-  "Drop what was received and not read: in a copy it belongs to the original."
-  (setf *input-start* 0
-        *input-end* 0))
+  (setf *input-end* 0)
+  (when (> (length *input*) 1048576)
+    (setf *input* (make-array 65536 :element-type '(unsigned-byte 8))))
+  (receive-until +frame-header-length+)
+  (let ((end (+ +frame-header-length+ (frame-length))))
+    (receive-until end)
+    (values (parse-value +frame-header-length+ end 0))))
 
 ;;; Writing
 

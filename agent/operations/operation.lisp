@@ -16,7 +16,7 @@ returns the whole reply. It runs so that interrupts and the debugger are looked 
        (setf *operations* (append (remove ',name *operations* :key #'car)
                                   (list (cons ',name #',function)))))))
 
-;;; These are global and not bound: what unwinds must not bring an answered request back.
+;;; These are bound once, around all that unwinds: that must not bring an answered request back.
 (defvar *id* nil
   "The id of the request that waits for its reply, or NIL between requests.")
 (defvar *token* 0

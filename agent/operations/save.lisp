@@ -56,7 +56,6 @@
               (flush-streams)
               (keep-values)
               (note-no-request)
-              (forget-input)
               (setf *server-process* nil)
               (save-image path (getf arguments :compressed)))
           (error (condition)

@@ -12,8 +12,8 @@
 
 (defstruct (mapping (:copier nil) (:predicate nil))
   "A mapping of the process: from START to END, PERMISSIONS as in /proc/self/maps, from OFFSET of its file;
-whether that file is the CORE of this Lisp; and how many octets of it are RESIDENT."
-  start end permissions offset core resident)
+whether that file is the CORE of this Lisp, and whether there is none and it is no STACK either; and how many octets of it are RESIDENT."
+  start end permissions offset core plain resident)
 
 (defun mapping-writable (mapping)
   (string= "rwxp" (mapping-permissions mapping)))
@@ -44,6 +44,7 @@ whether that file is the CORE of this Lisp; and how many octets of it are RESIDE
                   :permissions (subseq line (1+ space) (+ space 5))
                   :offset (parse-integer line :start offset :end (position #\space line :start offset) :radix 16)
                   :core (and (search core line) t)
+                  :plain (and (search " 00:00 0 " line) (not (search "[stack]" line)))
                   :resident resident)))
 
 (defun heap-end ()
@@ -142,11 +143,20 @@ the core file, and where that was compressed the spaces it was read into."
   "Return the number of the heap's page that has the ADDRESS."
   (floor (- address sb-vm:dynamic-space-start) sb-vm:gencgc-page-bytes))
 
-(declaim (inline free-page-p))
+(declaim (inline page-state (setf page-state) free-page-p))
+(defun page-state (number)
+  "Return the flags of the heap's page NUMBER. Those of a free page say no more than whether it is to be filled with
+zeros before it is used."
+  (declare (type (unsigned-byte 40) number))
+  (the (unsigned-byte 8) (sb-alien:slot (sb-alien:deref sb-vm::page-table number) 'sb-vm::flags)))
+
+(defun (setf page-state) (state number)
+  (declare (type (unsigned-byte 40) number) (type (unsigned-byte 8) state))
+  (setf (sb-alien:slot (sb-alien:deref sb-vm::page-table number) 'sb-vm::flags) state))
+
 (defun free-page-p (number)
   (declare (type (unsigned-byte 40) number))
-  (zerop (logand 15 (the (unsigned-byte 8)
-                         (sb-alien:slot (sb-alien:deref sb-vm::page-table number) 'sb-vm::flags)))))
+  (zerop (logand 15 (page-state number))))
 
 (defun free-runs (start end)
   "List (FIRST . COUNT) of the free pages of the heap between the addresses START and END, in ascending order."
@@ -274,12 +284,12 @@ goes to where everything new goes."
   "The mappings of the core file as (START . END), as they were when the image was gathered.")
 
 (defconstant +page-flags-at-once+ 512)
+(deftype page-flags () '(simple-array (unsigned-byte 64) (#.+page-flags-at-once+)))
 
-(defun read-page-flags (descriptor start count)
-  "Return the flags of COUNT pages, at most 512, from the address START, as /proc/self/pagemap has them, or NIL."
-  (let ((flags (make-array +page-flags-at-once+ :element-type '(unsigned-byte 64) :initial-element 0)))
-    (and (= (* 8 count) (read-at descriptor flags (* 8 count) (* 8 (floor start +page+))))
-         flags)))
+(defun read-page-flags (descriptor start count flags)
+  "Fill FLAGS with those of COUNT pages, at most 512, from the address START, as /proc/self/pagemap has them; false
+if there are none."
+  (= (* 8 count) (read-at descriptor flags (* 8 count) (* 8 (floor start +page+)))))
 
 (defun read-at (descriptor vector length offset)
   "Read LENGTH octets at OFFSET of the file into VECTOR; return how many came, or -1."
@@ -296,38 +306,70 @@ goes to where everything new goes."
       (funcall (the function function) descriptor)
       (close-descriptors (list descriptor)))))
 
-(defun walk-pages (start end test descriptor function)
-  "Call FUNCTION with the start and the end of each run of pages between START and END whose flags satisfy TEST.
-DESCRIPTOR is of /proc/self/pagemap."
-  (declare (type function test function))
-  (loop for from from start below end by (* +page+ +page-flags-at-once+)
-        do (let* ((count (min +page-flags-at-once+ (floor (- end from) +page+)))
-                  (flags (read-page-flags descriptor from count)))
-             (when flags
-               (loop with first = 0
-                     while (< first count)
-                     do (let ((last (loop for number from first below count
-                                          while (funcall test (aref flags number))
-                                          finally (return number))))
-                          (when (< first last)
-                            (funcall function (+ from (* first +page+)) (+ from (* last +page+))))
-                          (setf first (1+ last))))))))
+(defmacro do-page-runs ((from to) (test start end descriptor) &body body)
+  "Evaluate BODY for each run of pages, FROM one address TO the other, between START and END whose flags satisfy TEST.
+DESCRIPTOR is of /proc/self/pagemap. Conses nothing: what is allocated where free pages are given back would be
+in the way."
+  (let ((flags (gensym)) (limit (gensym)) (base (gensym)) (count (gensym)) (first (gensym)) (last (gensym)) (number (gensym)))
+    `(let ((,flags (make-array +page-flags-at-once+ :element-type '(unsigned-byte 64)))
+           (,limit ,end))
+       (declare (type page-flags ,flags) (dynamic-extent ,flags) (type index ,limit))
+       (loop for ,base of-type index from ,start below ,limit by (* +page+ +page-flags-at-once+)
+             do (let ((,count (min +page-flags-at-once+ (floor (- ,limit ,base) +page+)))
+                      (,first 0))
+                  (declare (type (integer 0 #.+page-flags-at-once+) ,count ,first))
+                  (when (read-page-flags ,descriptor ,base ,count ,flags)
+                    (loop while (< ,first ,count)
+                          do (let ((,last (loop for ,number of-type index from ,first below ,count
+                                                while (,test (aref ,flags ,number))
+                                                finally (return ,number))))
+                               (when (< ,first ,last)
+                                 (let ((,from (+ ,base (* ,first +page+)))
+                                       (,to (+ ,base (* ,last +page+))))
+                                   ,@body))
+                               (setf ,first (min ,count (1+ ,last)))))))))))
+
+(declaim (inline present-page-p files-page-p unwritten-page-p))
+
+(defun present-page-p (flags)
+  (declare (type (unsigned-byte 64) flags))
+  (logbitp 63 flags))
 
 (defun files-page-p (flags)
   "True if the page is in memory (bit 63) and still the file's (bit 61)."
+  (declare (type (unsigned-byte 64) flags))
   (= 5 (ash flags -61)))
 
 (defun unwritten-page-p (flags)
   "True if the page is the file's, in memory or not: neither in memory nor swapped out as our own."
+  (declare (type (unsigned-byte 64) flags))
   (or (zerop (ash flags -62)) (files-page-p flags)))
 
 (defun give-back-file-pages ()
   (call-with-file "/proc/self/pagemap"
                   (lambda (descriptor)
                     (loop for (start . end) in *file-ranges*
-                          do (walk-pages start end #'files-page-p descriptor
-                                         ;; MADV_DONTNEED.
-                                         (lambda (from to) (advise from to 4)))))))
+                          do (do-page-runs (from to) (files-page-p start end descriptor)
+                               ;; MADV_DONTNEED.
+                               (advise from to 4))))))
+
+(defun give-back-empty-pages-between (start end descriptor)
+  "Give back those pages that hold zeros only: they read the same. Must not allocate, as it may come by the place where
+the next object is going to be."
+  (do-page-runs (from to) (present-page-p start end descriptor)
+    (loop for page of-type index from from below to by +page+
+          when (empty-page-p page)
+            ;; MADV_DONTNEED.
+            do (advise page (+ page +page+) 4))))
+
+(defun give-back-empty-pages ()
+  "Give back what malloc, the runtime, and buffers of the agent's have of pages that were filled with zeros."
+  (call-with-file "/proc/self/pagemap"
+                  (lambda (descriptor)
+                    (dolist (mapping (memory-map))
+                      (when (and (mapping-plain mapping) (string= "rw-p" (mapping-permissions mapping)))
+                        (give-back-empty-pages-between (mapping-start mapping) (mapping-end mapping) descriptor)))
+                    (give-back-empty-pages-between *image-end* (heap-end) descriptor))))
 
 ;;; A private mapping of a file of which no page was ever written costs a copy nothing. The spaces that SBCL keeps
 ;;; from being written have a few written pages each; what lies between them is mapped anew.
@@ -359,16 +401,15 @@ DESCRIPTOR is of /proc/self/pagemap."
         (dolist (mapping mappings)
           (when (string= "r-xp" (mapping-permissions mapping))
             (let ((start (mapping-start mapping)))
-              (walk-pages start (mapping-end mapping) #'unwritten-page-p flags
-                          (lambda (from to)
-                            (when (>= (- to from) +least-renewed+)
-                              (renew-mapping from to (+ (mapping-offset mapping) (- from start)) core))))))))))))
+              (do-page-runs (from to) (unwritten-page-p start (mapping-end mapping) flags)
+                (when (>= (- to from) +least-renewed+)
+                  (renew-mapping from to (+ (mapping-offset mapping) (- from start)) core)))))))))))
 
 ;;; What the session allocates later is in small pages again, and each of them costs something in each copy.
 ;;; So what it needs no longer goes back to the kernel soon: a collection of what is young takes a fraction of
 ;;; a millisecond. What lives on, and what is written of the image, is gathered too, but less often.
 
-(defconstant +octets-until-collected+ (ash 1 19))
+(defconstant +octets-until-collected+ (ash 1 18))
 (defconstant +share-of-time-collecting+ 1/32)
 (defconstant +octets-until-gathered+ (ash 1 23))
 (defconstant +octets-in-small-pages+ (ash 1 22))
@@ -411,9 +452,9 @@ DESCRIPTOR is of /proc/self/pagemap."
           do (advise page (+ page +huge-page+) 25))))
 
 (defun give-back-free-pages ()
-  "Give the kernel back what of the heap behind the image is not in use. The collector takes pages for free
-ones whatever they hold. Must not allocate: what is free when it is looked at would not be when it is given
-back."
+  "Give the kernel back what of the heap behind the image is not in use, and tell the collector that it holds
+zeros: filling it would bring all of it back. The collector takes pages for free ones whatever they hold. Must
+not allocate: what is free when it is looked at would not be when it is given back."
   (declare (optimize speed (safety 0)))
   (let ((number (page-number *image-end*))
         (end (sb-alien:extern-alien "next_free_page" (sb-alien:signed 64)))
@@ -427,10 +468,16 @@ back."
                (if (= first number)
                    (incf number)
                    ;; MADV_DONTNEED.
-                   (advise (+ start (the (unsigned-byte 60) (* first sb-vm:gencgc-page-bytes)))
-                           (+ start (the (unsigned-byte 60) (* number sb-vm:gencgc-page-bytes)))
-                           4))))
-    (advise (heap-end) (heap-limit) 4)))
+                   (when (zerop (advise (+ start (the (unsigned-byte 60) (* first sb-vm:gencgc-page-bytes)))
+                                        (+ start (the (unsigned-byte 60) (* number sb-vm:gencgc-page-bytes)))
+                                        4))
+                     (loop for page of-type (unsigned-byte 40) from first below number
+                           do (setf (page-state page) 0))))))
+    (when (zerop (advise (heap-end) (heap-limit) 4))
+      ;; As far as it was used since the last time.
+      (loop for page of-type (unsigned-byte 40) from end below (page-number (heap-limit))
+            until (zerop (page-state page))
+            do (setf (page-state page) 0)))))
 
 (defun plan-to-collapse (all)
   "Note in small ranges what of the image is in use, and if ALL is true what the session has allocated; but not
@@ -492,6 +539,7 @@ where the next objects are going to be."
     (renew-mappings mappings))
   (sb-kernel::sub-gc 0)
   (give-back-file-pages)
+  (give-back-empty-pages)
   (give-back-free-pages)
   (note-collected)
   (setf *consed-when-gathered* *consed-when-collected*))

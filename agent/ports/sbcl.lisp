@@ -51,10 +51,9 @@
 (defconstant +control-length+ 256)
 (defconstant +poll+ 512)
 
-(declaim (type octets *message*) (type list *descriptors*))
+(declaim (type octets *message*))
 (sb-ext:defglobal *message*
     (make-array 640 :element-type '(unsigned-byte 8) :initial-element 0))
-(sb-ext:defglobal *descriptors* '())
 
 (defun note-descriptors (message length)
   "Keep the descriptors in the LENGTH octets of control data at the address MESSAGE."
@@ -72,19 +71,25 @@
                                                message (+ +control+ position offset)))))))
                (incf position (logandc2 (+ size 7) 7))))))
 
+(declaim (inline poll-entry))
+(defun poll-entry (message events)
+  "Return where in MESSAGE, which is pinned, lies what poll(2) needs to wait for EVENTS on the channel."
+  (declare (type octets message))
+  (let ((entry (sb-sys:sap+ (sb-sys:vector-sap message) +poll+)))
+    (setf (sb-sys:sap-ref-32 entry 0) +channel+
+          (sb-sys:sap-ref-32 entry 4) events)
+    entry))
+
 (defun wait-for-octets ()
   (let ((message *message*))
     (sb-sys:with-pinned-objects (message)
-      (let ((entry (sb-sys:sap+ (sb-sys:vector-sap message) +poll+)))
-        (setf (sb-sys:sap-ref-32 entry 0) +channel+
-              (sb-sys:sap-ref-32 entry 4) 1)
-        (c-call "poll" sb-alien:int
-                sb-sys:system-area-pointer entry
-                sb-alien:unsigned-long 1
-                sb-alien:int -1)))))
+      (c-call "poll" sb-alien:int
+              sb-sys:system-area-pointer (poll-entry message 1)
+              sb-alien:unsigned-long 1
+              sb-alien:int -1))))
 
-(implement receive-octets (buffer start)
-  (declare (type octets buffer) (type index start))
+(implement receive-octets (buffer start end)
+  (declare (type octets buffer) (type index start end))
   (let ((message *message*))
     (loop
       (call-openly #'wait-for-octets)
@@ -96,7 +101,7 @@
                 (sb-sys:sap-ref-64 header +header-control-length+) +control-length+
                 (sb-sys:sap-ref-sap header +buffers+)
                 (sb-sys:sap+ (sb-sys:vector-sap buffer) start)
-                (sb-sys:sap-ref-64 header (+ +buffers+ 8)) (- (length buffer) start))
+                (sb-sys:sap-ref-64 header (+ +buffers+ 8)) (- end start))
           ;; MSG_CMSG_CLOEXEC and MSG_DONTWAIT: the wait above is where interrupts run.
           (let ((count (c-call "recvmsg" sb-alien:long
                                sb-alien:int +channel+
@@ -114,19 +119,14 @@
                      (unless (or (= code +interrupted-call+) (= code +try-again+))
                        (end-process 71)))))))))))
 
-(implement take-descriptors ()
-  (shiftf *descriptors* '()))
 
 (defun wait-until-writable ()
   (let ((message *message*))
     (sb-sys:with-pinned-objects (message)
-      (let ((entry (sb-sys:sap+ (sb-sys:vector-sap message) +poll+)))
-        (setf (sb-sys:sap-ref-32 entry 0) +channel+
-              (sb-sys:sap-ref-32 entry 4) 4)
-        (c-call "poll" sb-alien:int
-                sb-sys:system-area-pointer entry
-                sb-alien:unsigned-long 1
-                sb-alien:int -1)))))
+      (c-call "poll" sb-alien:int
+              sb-sys:system-area-pointer (poll-entry message 4)
+              sb-alien:unsigned-long 1
+              sb-alien:int -1))))
 
 (implement send-octets (buffer end)
   (declare (type octets buffer) (type index end))
@@ -160,21 +160,34 @@ it cannot signal: INTERRUPT-THREAD of the main thread would fail in copies."
                 return (+ self offset))
         0)))
 
-(implement clone-process ()
-  (let* ((address (thread-id-address))
-         ;; CLONE_PARENT and SIGCHLD; CLONE_CHILD_SETTID and CLONE_CHILD_CLEARTID as fork(3) does.
-         (flags (logior #x8000 17 (if (zerop address) 0 (logior #x01000000 #x00200000))))
-         (process #+x86-64
-                  (c-call "syscall" sb-alien:long sb-alien:long 56
-                          sb-alien:unsigned-long flags
-                          sb-alien:unsigned-long 0 sb-alien:unsigned-long 0
-                          sb-alien:unsigned-long address sb-alien:unsigned-long 0)
-                  #-x86-64
-                  (c-call "syscall" sb-alien:long sb-alien:long 220
-                          sb-alien:unsigned-long flags
-                          sb-alien:unsigned-long 0 sb-alien:unsigned-long 0
-                          sb-alien:unsigned-long 0 sb-alien:unsigned-long address)))
-    (if (minusp process) nil process)))
+(defmacro system-call (number &rest arguments)
+  "Call the kernel: NUMBER is a list of that on x86-64 and elsewhere."
+  `(c-call "syscall" sb-alien:long
+           sb-alien:long #+x86-64 ,(first number) #-x86-64 ,(second number)
+           ,@(loop for argument in arguments collect 'sb-alien:unsigned-long collect argument)))
+
+(defun wait-as-copy (channel poll)
+  "In a copy: take CHANNEL for descriptor 3 and wait there. POLL is the address of what poll(2) needs, ready made.
+All goes through one function of the C library: each other one would lie on a page that is not mapped yet."
+  (declare (type (unsigned-byte 31) channel) (type sb-vm:word poll))
+  (fast
+    (system-call (157 167) 1 9)              ; prctl: as DIE-WITH-PARENT
+    (system-call (292 24) channel 3 #o2000000) ; dup3
+    (system-call (3 57) channel)             ; close
+    (loop while (minusp (system-call (271 73) poll 1 0 0 8))))) ; ppoll
+
+(implement clone-process (&optional channel)
+  (let ((message *message*))
+    (sb-sys:with-pinned-objects (message)
+      (let* ((poll (sb-sys:sap-int (poll-entry message 1)))
+             (address (thread-id-address))
+             ;; CLONE_PARENT and SIGCHLD; CLONE_CHILD_SETTID and CLONE_CHILD_CLEARTID as fork(3) does.
+             (flags (logior #x8000 17 (if (zerop address) 0 (logior #x01000000 #x00200000))))
+             (process #+x86-64 (system-call (56 220) flags 0 0 address 0)
+                      #-x86-64 (system-call (56 220) flags 0 0 0 address)))
+        (when (and channel (zerop process))
+          (wait-as-copy channel poll))
+        (if (minusp process) nil process)))))
 
 (implement adopt-descriptors (descriptors)
   (loop for descriptor in descriptors
@@ -1577,8 +1590,7 @@ statically, but all routines are in it by then, and it is made once in a process
   (when *output*
     (revive-output *output*)
     (revive-output *error-output-stream*))
-  (setf *descriptors* '()
-        *kept-descriptors* '(-1 -1))
+  (setf *kept-descriptors* '(-1 -1))
   (learn-assembler-routines)
   ;; F_SETFD, FD_CLOEXEC.
   (c-call "fcntl" sb-alien:int sb-alien:int +channel+ sb-alien:int 2 sb-alien:int 1))

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -22,6 +23,7 @@
 
 #define OUTPUT_CHUNK ((size_t)64 << 10) /* what a pipe holds by default */
 #define DRAIN_CHUNKS 64                 /* read at one go, so that a flood of output cannot hold the loop */
+#define MOST_AWAITED 2                  /* a call, and behind it a request for a copy */
 
 struct output_pipe {
     uv_poll_t *poll; /* NULL once closed */
@@ -47,7 +49,9 @@ struct worker {
     struct channel *channel; /* NULL once closed */
     struct child *child;     /* NULL while the pid is unknown */
     struct outputs *outputs;
-    int last_id;
+    int awaited[MOST_AWAITED]; /* the ids of what was sent and is not answered, in that order */
+    size_t awaited_count;
+    int call_id;     /* of the last call; an interrupt is for no request for a copy */
     uint64_t random; /* never 0 */
     bool is_dead;     /* reaped; what it left is being read */
     bool is_pristine; /* a copy that has run nothing: it cannot have children */
@@ -169,9 +173,10 @@ static void on_message(void *arg, struct sexp_document *document)
     const struct sexp *message = sexp_root(document);
     int64_t id = sexp_integer(sexp_nth(message, 0), -1);
     const struct sexp *what = sexp_nth(message, 1);
-    if (id > 0 && id == w->last_id && w->state == WORKER_BUSY) {
+    if (w->awaited_count > 0 && id == w->awaited[0]) {
         worker_drain_output(w);
-        w->state = WORKER_IDLE;
+        memmove(w->awaited, w->awaited + 1, --w->awaited_count * sizeof w->awaited[0]);
+        w->state = w->awaited_count > 0 ? WORKER_BUSY : WORKER_IDLE;
         w->events.on_reply(w->events.arg, document);
         return;
     }
@@ -324,20 +329,22 @@ static int next_id(struct worker *w)
         w->random ^= w->random >> 7;
         w->random ^= w->random << 17;
         id = (int)(w->random >> 33);
-    } while (id == 0 || id == w->last_id);
+    } while (id == 0 || id == w->call_id || id == w->awaited[0]);
     return id;
 }
 
-static int send_call(struct worker *w, const struct strbuf *request, const int *descriptors, size_t count)
+static int send_request(struct worker *w, const struct strbuf *request, const int *descriptors, size_t count)
 {
-    CHECK(w->state == WORKER_IDLE);
-    w->last_id = next_id(w);
+    CHECK(w->state == WORKER_IDLE || w->state == WORKER_BUSY);
+    CHECK(w->awaited_count < MOST_AWAITED);
+    int id = next_id(w);
+    w->awaited[w->awaited_count++] = id;
     struct strbuf frame;
     strbuf_init(&frame, 0);
     size_t at = frame_begin(&frame);
-    strbuf_addf(&frame, "(%d ", w->last_id);
+    strbuf_addf(&frame, "(%d ", id);
     strbuf_add(&frame, request->bytes, request->len);
-    strbuf_addf(&frame, " :token %d)", w->last_id);
+    strbuf_addf(&frame, " :token %d)", id);
     frame_end(&frame, at);
     w->state = WORKER_BUSY;
     if (w->channel != NULL)
@@ -346,16 +353,17 @@ static int send_call(struct worker *w, const struct strbuf *request, const int *
         for (size_t i = 0; i < count; i++)
             close(descriptors[i]); /* it is dying: on_gone follows */
     strbuf_fini(&frame);
-    return w->last_id;
+    return id;
 }
 
 int worker_call(struct worker *w, const struct strbuf *request, const int *descriptors, size_t count)
 {
+    CHECK(w->state == WORKER_IDLE);
     w->is_pristine = false;
-    return send_call(w, request, descriptors, count);
+    return w->call_id = send_request(w, request, descriptors, count);
 }
 
-int worker_fork(struct worker *w, const int *descriptors, size_t count, enum worker_hello hello)
+void worker_fork(struct worker *w, const int *descriptors, size_t count, enum worker_hello hello)
 {
     struct strbuf request;
     strbuf_init(&request, 0);
@@ -364,15 +372,22 @@ int worker_fork(struct worker *w, const int *descriptors, size_t count, enum wor
         sexp_write_symbol(&request, "silent");
         sexp_write_boolean(&request, true);
     }
-    int id = send_call(w, &request, descriptors, count);
+    send_request(w, &request, descriptors, count);
     strbuf_fini(&request);
-    return id;
+}
+
+void worker_forget_fork(struct worker *w)
+{
+    CHECK(w->awaited_count == 1 && w->awaited[0] != w->call_id);
+    w->awaited_count = 0;
+    if (w->state == WORKER_BUSY)
+        w->state = WORKER_IDLE;
 }
 
 void worker_interrupt(struct worker *w)
 {
     if (w->child != NULL && w->state == WORKER_BUSY)
-        child_interrupt(w->child, w->last_id);
+        child_interrupt(w->child, w->call_id);
 }
 
 void worker_kill(struct worker *w)

@@ -1,6 +1,7 @@
 /*
- * One Lisp process seen from C: its channel, its two output pipes, its end. It carries one call at a time and knows
- * nothing of what the calls mean; deadlines and what follows from them are the session's.
+ * One Lisp process seen from C: its channel, its two output pipes, its end. It carries one call at a time, and behind it a
+ * request for a copy that the process takes up when it has answered. It knows nothing of what the calls mean; deadlines and
+ * what follows from them are the session's.
  */
 #ifndef LISP_WORKER_H
 #define LISP_WORKER_H
@@ -20,7 +21,7 @@ struct strbuf;
 enum worker_state {
     WORKER_STARTING, /* made, its hello has not come */
     WORKER_IDLE,
-    WORKER_BUSY, /* a call was sent, its reply has not come */
+    WORKER_BUSY, /* something was sent that was not answered: a call, a request for a copy, or one behind the other */
     WORKER_GONE, /* its process has ended; on_gone was called */
     WORKER_STATE_COUNT
 };
@@ -30,7 +31,7 @@ enum worker_stream { WORKER_STDOUT, WORKER_STDERR };
 struct worker_events {
     /* The hello has come; NULL for a silent copy, of which a hello is a message that nobody waits for. The worker may be freed in any of these, but in on_output. */
     void (*on_ready)(void *arg, const struct sexp *hello);
-    /* The reply to the call, (ID :ok ...), (ID :error ...) or (ID :refused ...): given. What the process had written before it has been given to on_output. */
+    /* A reply, (ID :ok ...), (ID :error ...) or (ID :refused ...): given; that to a call before that to the fork behind it. What the process had written before it has been given to on_output. */
     void (*on_reply)(void *arg, struct sexp_document *reply);
     /* (0 :progress ...) */
     void (*on_progress)(void *arg, const struct sexp *event);
@@ -98,11 +99,16 @@ void worker_free(struct worker *w);
 int worker_call(struct worker *w, const struct strbuf *request, const int *descriptors, size_t count);
 
 /*
- * worker_fork(w, descriptors, count, hello): the same for the operation that copies the process. With WORKER_SILENT the copy does
- * not say hello, which would cost it more than all else that it does: the reply tells its pid (worker_begin).
+ * worker_fork(w, descriptors, count, hello): the same for the operation that copies the process. It may be sent while a call is under
+ * way, one such: the process then need not be waked for it. It lies in the socket, its descriptors too, and the process has neither
+ * before it has answered the call. With WORKER_SILENT the copy does not say hello, which would cost it more than all else that it
+ * does: the reply tells its pid (worker_begin).
  */
 enum worker_hello { WORKER_SAYS_HELLO, WORKER_SILENT };
-int worker_fork(struct worker *w, const int *descriptors, size_t count, enum worker_hello hello);
+void worker_fork(struct worker *w, const int *descriptors, size_t count, enum worker_hello hello);
+
+/* worker_forget_fork(w): nobody waits for the answer to the fork any more, which is all that was sent and not answered. States: BUSY to IDLE. */
+void worker_forget_fork(struct worker *w);
 
 /* worker_interrupt(w): interrupt the call under way, if there is one. worker_kill(w): SIGKILL; on_gone follows. */
 void worker_interrupt(struct worker *w);

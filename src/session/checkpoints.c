@@ -64,6 +64,11 @@ static size_t count_unnamed(const struct checkpoints *c)
     return n;
 }
 
+bool checkpoints_are_too_many(const struct checkpoints *c, size_t most)
+{
+    return count_unnamed(c) > most;
+}
+
 void checkpoints_thin(struct checkpoints *c, size_t most)
 {
     for (size_t unnamed = count_unnamed(c); unnamed > most; unnamed--) {

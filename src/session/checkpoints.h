@@ -44,6 +44,7 @@ struct worker *checkpoint_take(struct checkpoint *cp);
 
 /* checkpoints_thin(c, most): drop unnamed ones until at most ${most} unnamed are left: the newest half stays dense, of the older ones the one goes whose neighbours are nearest to each other. */
 void checkpoints_thin(struct checkpoints *c, size_t most);
+bool checkpoints_are_too_many(const struct checkpoints *c, size_t most);
 
 /* checkpoints_drop_after(c, evaluation): drop the unnamed ones of later states. */
 void checkpoints_drop_after(struct checkpoints *c, uint64_t evaluation);

@@ -30,6 +30,7 @@ void session_deliver(struct session *s, struct operation *op, struct outcome *ou
     bool was_current = s->current == op;
     if (was_current) {
         s->current = NULL;
+        s->answered_at_ns = uv_hrtime();
         uv_timer_stop(s->ticker);
     }
     list_remove(&op->node);
@@ -213,8 +214,9 @@ const struct capture *session_kept(const struct session *s, int ref)
     return &s->kept[ref % KEPT].capture;
 }
 
-const struct checkpoints *session_checkpoints(const struct session *s)
+const struct checkpoints *session_checkpoints(struct session *s)
 {
+    session_thin_checkpoints(s);
     return &s->checkpoints;
 }
 

@@ -95,8 +95,8 @@ struct operation *session_rollback(struct session *s, const char *to, operation_
 struct operation *session_save(struct session *s, operation_done *done, void *arg);
 struct operation *session_restore(struct session *s, const char *name, operation_done *done, void *arg);
 
-/* session_checkpoints(s), session_journal(s): to be looked at; borrowed. session_why_no_checkpoint(s): NULL, or why the last one could not be made. session_at(s): the process is in the state after this evaluation. */
-const struct checkpoints *session_checkpoints(const struct session *s);
+/* session_checkpoints(s), session_journal(s): to be looked at; borrowed. Of checkpoints, those that are to go have gone. session_why_no_checkpoint(s): NULL, or why the last one could not be made. session_at(s): the process is in the state after this evaluation. */
+const struct checkpoints *session_checkpoints(struct session *s);
 const struct journal *session_journal(const struct session *s);
 const char *session_why_no_checkpoint(const struct session *s);
 uint64_t session_at(const struct session *s);

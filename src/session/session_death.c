@@ -122,6 +122,7 @@ void session_action_mourn(struct session *s, struct event *e)
         return;
     }
     session_count(s, METRIC_DEATHS);
+    session_drop_ahead(s);
     if (s->making != NULL) {
         struct checkpoint *cp = s->making;
         s->making = NULL;

@@ -25,6 +25,8 @@
 #define HISTORY 32 /* errors kept */
 #define KEPT 16    /* outputs kept for get-output */
 #define MOST_TOOLS_TEXT ((size_t)1 << 20) /* what is longer is no list of tools */
+#define FREEZE_MS 30000 /* for copying the process */
+#define ANSWER_MS 2000  /* for saying why there is no copy */
 #define COSTLY_MS 20.0 /* a checkpoint that takes longer than this is not made after each evaluation, */
 #define COSTLY_SHARE 20 /* but when the session has been idle, or this many times that long after the last one */
 
@@ -89,6 +91,7 @@ struct session {
     struct operation *current; /* the one that was sent; NULL once it was answered */
     uint64_t started_at;       /* loop time in ms when it was sent */
     int running_timeout_ms;
+    uint64_t answered_at_ns;   /* loop time when the last one was answered */
     enum stop_reason stop;
     uint64_t kill_at; /* loop time in ms at which the ladder ends */
     int interrupts;
@@ -101,6 +104,7 @@ struct session {
     uint64_t at_before;           /* the same, before the evaluation that is being unwound */
     struct checkpoint *source;    /* borrowed: what is being returned to, in PROVING */
     struct checkpoint *making;    /* borrowed: what is being made, in CHECKPOINTING */
+    struct worker *ahead;         /* the copy that the process was asked for together with what it does now; NULL: none, or it came to nothing */
     uint64_t forked_at;           /* loop time in ns of the last fork request */
     double fork_ms, last_fork_ms; /* what copying the process costs, and what it cost the last time */
     bool owes_checkpoint;         /* the one after the last evaluation was put off */
@@ -244,7 +248,7 @@ void session_deliver(struct session *s, struct operation *op, struct outcome *ou
  * session_machine.c: the process comes, operations go
  */
 
-/* session_enter_state(s, state, deadline_ms): 0 for no deadline. session_proceed(s): in IDLE, ABSENT or ASLEEP, do what is queued; in any other state the event that leads out of it comes back here. */
+/* session_enter_state(s, state, deadline_ms): 0 for no deadline; that of IDLE follows from what is left to do. session_proceed(s): in IDLE, ABSENT or ASLEEP, do what is queued; in any other state the event that leads out of it comes back here. */
 void session_enter_state(struct session *s, enum session_state state, int deadline_ms);
 void session_proceed(struct session *s);
 
@@ -284,8 +288,32 @@ void session_word_stop(struct session *s, struct error_record *r, bool was_kille
 struct worker *session_fork_from(struct worker *original, const struct worker_events *events, struct err *err);
 struct worker_events session_record_events(struct error_record *r);
 
+/*
+ * The copy of the state that an operation leaves is asked for with the operation, so that the process need not be waked for it.
+ *
+ * session_ask_ahead(s): right after a call to the process; not where copies are dear, were refused the last time, or there is no room for one more.
+ * session_drop_ahead(s): it is not wanted; the process answers for it all the same.
+ * session_copy_process(s, events, err): the copy that was asked for ahead, or one asked for now; as session_fork_from().
+ * session_settle_down(s): an operation is over and its state is not to be kept: idle, as soon as the process has answered for the copy that it makes.
+ */
+void session_ask_ahead(struct session *s);
+void session_drop_ahead(struct session *s);
+struct worker *session_copy_process(struct session *s, const struct worker_events *events, struct err *err);
+void session_settle_down(struct session *s);
+
+/* session_why_not_copied(answer): what the process said; borrowed. NULL for ${answer}: it said nothing. */
+const char *session_why_not_copied(const struct sexp_document *answer);
+
 /* session_make_checkpoint(s, name): CHECKPOINTING, unless there are no descriptors for it. session_keep_state(s): an evaluation is over and was answered: make one, now or when there is time, and proceed. */
 void session_make_checkpoint(struct session *s, const char *name);
+
+/*
+ * session_thin_checkpoints(s): keep no more than there may be. Half as many again may be there for a second: several processes that
+ * end one after the other cost less than as many that end one by one, each beside the copy that is being made.
+ * session_idle_deadline_ms(s): 0 if nothing is to be done when it has been idle for a while.
+ */
+void session_thin_checkpoints(struct session *s);
+int session_idle_deadline_ms(const struct session *s);
 void session_keep_state(struct session *s);
 
 /* session_retire(s): the process of now becomes a checkpoint as it is. */

@@ -11,7 +11,6 @@
 #include "session/session_internal.h"
 
 #define RUNG_MS 1000       /* the ladder: interrupt, one rung, interrupt again, one rung, kill */
-#define FREEZE_MS 30000    /* for copying the process */
 #define EXAMINE_MS 500     /* for reading locals after a failure */
 #define ABORT_MS 2000      /* for the cleanup forms of a failed operation */
 #define PROGRESS_MS 900    /* so that somebody who asked hears at least once a second */
@@ -20,11 +19,13 @@
 #define HELLO_MS 10000     /* for a copy of the zygote to say hello */
 #define FRAMES_EXAMINED 100 /* docs/agent-protocol.md section 4 */
 #define ENTERABLE 5         /* errors that keep their frozen process */
+#define AT_ONCE_NS 2000000  /* after the last answer */
 
 /* Where the agent does what we have asked of it. The limits of what the user asked for count on the clock, as the user meant them. */
 static bool is_patient(enum session_state state)
 {
-    return state == SESSION_STARTING || state == SESSION_PROVING || state == SESSION_REPLAYING || state == SESSION_ABORTING || state == SESSION_FORCING;
+    return state == SESSION_STARTING || state == SESSION_PROVING || state == SESSION_REPLAYING || state == SESSION_ABORTING || state == SESSION_FORCING ||
+           state == SESSION_FREEZING || state == SESSION_CHECKPOINTING;
 }
 
 /* Whose turn it is; while a checkpoint has not made its copy, the checkpoint's. */
@@ -56,10 +57,12 @@ void session_enter_state(struct session *s, enum session_state state, int deadli
     s->host->asleep += state == SESSION_ASLEEP;
     s->host->asleep -= s->state == SESSION_ASLEEP;
     s->state = state;
-    if (state == SESSION_IDLE)
+    if (state == SESSION_IDLE) {
+        deadline_ms = session_idle_deadline_ms(s);
         session_rests(s);
-    else if (state != SESSION_CHECKPOINTING)
+    } else if (state != SESSION_CHECKPOINTING) {
         session_stirs(s);
+    }
     if (deadline_ms > 0)
         set_deadline(s, deadline_ms);
     else
@@ -298,6 +301,7 @@ void session_forget_process(struct session *s)
     s->examined = s->awaited = NULL;
     s->source = NULL;
     s->making = NULL;
+    session_drop_ahead(s);
     s->owes_checkpoint = false;
     session_enter_state(s, SESSION_ABSENT, 0);
 }
@@ -331,6 +335,12 @@ void session_take_up(struct session *s, struct operation *op)
         uv_timer_start(s->ticker, on_tick, PROGRESS_MS, PROGRESS_MS);
 }
 
+/* Somebody who asks one thing after the other is served faster, somebody who pauses slower, if the process begins with the copy while its answer is on the way. */
+static bool is_asked_at_once(const struct session *s)
+{
+    return uv_hrtime() - s->answered_at_ns < AT_ONCE_NS;
+}
+
 void session_run_current(struct session *s)
 {
     struct operation *op = s->current;
@@ -349,6 +359,9 @@ void session_run_current(struct session *s)
     }
     worker_call(runner(s), &request, NULL, 0);
     strbuf_fini(&request);
+    /* One that goes on after an error is copied there first. */
+    if (op->keeps_record && !op->goes_on && s->visitor == NULL && is_asked_at_once(s))
+        session_ask_ahead(s);
 }
 
 void session_clear(struct session *s)
@@ -565,9 +578,14 @@ void session_action_finish(struct session *s, struct event *e)
     } else if (is_evaluation) {
         session_keep_state(s);
     } else {
-        session_enter_state(s, SESSION_IDLE, 0);
-        session_proceed(s);
+        session_settle_down(s);
     }
+}
+
+/* Did an evaluation leave the failure that is being unwound, or a look-up? */
+static bool is_of_evaluation(const struct session *s)
+{
+    return s->held != NULL ? s->current->keeps_record : s->examined != NULL;
 }
 
 /* What cannot be read later from a copy is read now. */
@@ -602,7 +620,7 @@ static void put_aside(struct session *s, struct error_record *r)
     struct err err = {0};
     struct worker_events events = session_record_events(r);
     if (limits_int(&s->limits, LIMIT_CHECKPOINTS) > 0 && worker_is_alive(s->worker))
-        r->frozen = session_fork_from(s->worker, &events, &err);
+        r->frozen = session_copy_process(s, &events, &err);
     if (r->frozen != NULL) {
         s->examined = r;
         session_enter_state(s, SESSION_FREEZING, FREEZE_MS);
@@ -617,6 +635,15 @@ void session_action_put_off(struct session *s, struct event *e)
     (void)e;
     if (s->current != NULL && s->current->is_put_aside)
         s->current->is_to_stop = true;
+}
+
+/* What failed is unwound, and the state that this leaves is copied. */
+static void unwind(struct session *s, int deadline_ms)
+{
+    session_enter_state(s, SESSION_ABORTING, deadline_ms);
+    session_call(s, ":abort");
+    if (is_of_evaluation(s))
+        session_ask_ahead(s);
 }
 
 void session_action_freeze(struct session *s, struct event *e)
@@ -655,15 +682,15 @@ void session_action_freeze(struct session *s, struct event *e)
     /* ${r} is gone already if it was a look-up's. */
     struct worker *frozen = NULL;
     if (is_enterable && may_copy && worker_is_alive(s->worker))
-        frozen = r->frozen = session_fork_from(s->worker, &events, &err);
-    if (frozen != NULL) {
-        session_enter_state(s, SESSION_FREEZING, FREEZE_MS);
+        frozen = r->frozen = session_copy_process(s, &events, &err);
+    session_drop_ahead(s);
+    if (worker_state(s->worker) == WORKER_BUSY) {
+        session_enter_state(s, SESSION_FREEZING, frozen != NULL ? FREEZE_MS : ANSWER_MS);
     } else if (is_enterable && !may_copy) {
         r->why_not_frozen = xstrdup("This session makes no copies of itself (checkpoint-limit is 0).");
         examine(s);
     } else {
-        session_enter_state(s, SESSION_ABORTING, ABORT_MS);
-        session_call(s, ":abort");
+        unwind(s, ABORT_MS);
     }
 }
 
@@ -679,9 +706,10 @@ static int time_to_unwind(const struct session *s)
 void session_action_frozen(struct session *s, struct event *e)
 {
     bool ok = session_is_reply(e->document, "ok");
+    if (ok && s->examined != NULL && s->examined->frozen != NULL)
+        worker_begin(s->examined->frozen, sexp_integer(sexp_get(sexp_root(e->document), 2, "pid"), 0));
     if (!ok && s->examined != NULL) {
-        const char *why = sexp_string(sexp_nth(sexp_root(e->document), 2), NULL);
-        s->examined->why_not_frozen = xstrdup(why == NULL ? "the Lisp could not be copied" : why);
+        s->examined->why_not_frozen = xstrdup(session_why_not_copied(e->document));
         error_record_thaw(s->examined);
     } else if (s->examined != NULL && s->examined->frozen != NULL && worker_state(s->examined->frozen) == WORKER_GONE) {
         error_record_thaw(s->examined);
@@ -691,8 +719,7 @@ void session_action_frozen(struct session *s, struct event *e)
     } else if (!ok && s->examined != NULL) {
         examine(s);
     } else {
-        session_enter_state(s, SESSION_ABORTING, time_to_unwind(s));
-        session_call(s, ":abort");
+        unwind(s, time_to_unwind(s));
     }
     sexp_document_free(e->document);
 }
@@ -741,8 +768,7 @@ void session_action_abort(struct session *s, struct event *e)
         s->examined->details = e->document;
     else
         sexp_document_free(e->document);
-    session_enter_state(s, SESSION_ABORTING, time_to_unwind(s));
-    session_call(s, ":abort");
+    unwind(s, time_to_unwind(s));
 }
 
 void session_action_hurry(struct session *s, struct event *e)
@@ -803,19 +829,17 @@ void session_action_settle(struct session *s, struct event *e)
     sexp_document_free(e->document);
     struct error_record *held = s->held;
     struct operation *op = s->current;
-    bool is_evaluation = held != NULL ? op->keeps_record : s->examined != NULL;
+    bool is_evaluation = is_of_evaluation(s);
     s->held = NULL;
     s->examined = NULL;
     if (held != NULL) {
         session_word_stop(s, held, false);
         session_deliver_error(s, op, held);
     }
-    if (is_evaluation) {
+    if (is_evaluation)
         session_keep_state(s);
-    } else {
-        session_enter_state(s, SESSION_IDLE, 0);
-        session_proceed(s);
-    }
+    else
+        session_settle_down(s);
 }
 
 void session_action_discard(struct session *s, struct event *e)

@@ -132,6 +132,7 @@ static struct checkpoint *rollback_target(struct session *s, const char *to)
 
 void session_perform_rollback(struct session *s, struct operation *op)
 {
+    session_thin_checkpoints(s);
     struct checkpoint *cp = rollback_target(s, op->name);
     if (cp == NULL) {
         session_deliver(s, op, &(struct outcome){.kind = OUTCOME_UNAVAILABLE, .why = "There is no such checkpoint; list-checkpoints shows which there are."});

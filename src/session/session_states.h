@@ -74,6 +74,7 @@ enum session_event {
     X(discard)     /* a reply that came too late */                                                            \
     X(checkpoint)  /* make the checkpoint that was put off */                                                  \
     X(kept)        /* the checkpoint is made, or could not be */                                               \
+    X(do_without)  /* nobody answers for the copy: go on without one if it has come to nothing, else SIGKILL */ \
     X(prove)       /* the process returned to is there: try it */                                              \
     X(proven)      /* it lives: the session goes on from there */                                              \
     X(replayed)    /* one entry of the journal was evaluated again */                                          \

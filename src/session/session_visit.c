@@ -86,15 +86,12 @@ void session_leave(struct session *s)
 {
     worker_free(s->visitor);
     s->visitor = NULL;
-    session_enter_state(s, SESSION_IDLE, 0);
-    if (worker_state(s->worker) == WORKER_BUSY) {
-        /* Its answer about the visitor is on the way, as a checkpoint's would be. */
-        s->forked_at = uv_hrtime();
-        session_enter_state(s, SESSION_CHECKPOINTING, VISIT_MS);
-    } else if (worker_state(s->worker) == WORKER_GONE)
+    if (worker_state(s->worker) == WORKER_GONE) {
+        session_enter_state(s, SESSION_IDLE, 0);
         session_happen(s, &(struct event){.kind = EVENT_GONE, .end = &(struct child_end){0}});
-    else
-        session_proceed(s);
+    } else {
+        session_settle_down(s); /* its answer about the visitor may be on the way */
+    }
 }
 
 /* What runs in the copy of a frozen error went through: the copy is the process now, and the one of before a checkpoint. */

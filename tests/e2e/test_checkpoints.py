@@ -380,6 +380,13 @@ class TimeTravel(Checkpoints):
 
 
 class Processes(Checkpoints):
+    def test_what_comes_for_the_next_copy_is_out_of_the_reach_of_code(self):
+        # The request for it, with a descriptor, waits in the channel while the code runs; not yet when the first does.
+        descriptors = "(length (directory \"/proc/self/fd/*\" :resolve-symlinks nil))"
+        alone = self.s.evaluate(descriptors).values
+        for _ in range(50):
+            self.assertEqual(alone, self.s.evaluate(descriptors).values)
+
     def test_frozen_processes_are_bounded(self):
         for i in range(60):
             self.s.evaluate("(defvar *x%d* %d)" % (i, i))

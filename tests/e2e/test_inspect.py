@@ -250,11 +250,13 @@ class Objects(Inspecting):
 
     def test_standard_functions_that_were_replaced_do_not_matter(self):
         self.s.evaluate("(defvar *l* (list 1 2 3)) (defvar *h* (make-hash-table)) (setf (gethash 1 *h*) 2)")
-        before = [re.sub(r"h\d+", "h", self.shown(code)) for code in ("*l*", "*h*")]
+        # A collection may move them.
+        shown = lambda: [re.sub(r"h\d+", "h", re.sub(r"\{[0-9A-F]+\}", "{}", self.shown(code))) for code in ("*l*", "*h*")]
+        before = shown()
         self.s.evaluate("""(sb-ext:unlock-package :cl)
             (defun gethash (&rest r) (declare (ignore r)) (error "mine")) (defun maphash (&rest r) (declare (ignore r)) (error "mine"))
             (defun nthcdr (&rest r) (declare (ignore r)) (error "mine")) (defun format (&rest r) (declare (ignore r)) (error "mine"))""")
-        self.assertEqual(before, [re.sub(r"h\d+", "h", self.shown(code)) for code in ("*l*", "*h*")])
+        self.assertEqual(before, shown())
 
 
 class Setting(Inspecting):

@@ -155,7 +155,7 @@ static bool has_notice(void *arg)
     return session_notice(arg)->len > 0;
 }
 
-static const char *const settings[] = {"FAKE_BUILD", "FAKE_START", "FAKE_USER_INIT", "FAKE_FORK", "FAKE_FREEZE", "FAKE_COPY"};
+static const char *const settings[] = {"FAKE_BUILD", "FAKE_START", "FAKE_USER_INIT", "FAKE_FORK", "FAKE_FREEZE", "FAKE_TOOK", "FAKE_COPY"};
 
 #define MOST_SESSIONS 4
 
@@ -757,6 +757,84 @@ static void a_lisp_that_cannot_be_copied_goes_on_afresh(void **state)
     struct call c = evaluated(f, "exit 3", 0);
     assert_non_null(strstr(c.note, "The session goes on in a fresh Lisp, because no checkpoint could be made (The fake makes no copies)"));
     assert_value(f, "count", "1");
+}
+
+struct wanted_processes {
+    struct session_host *host;
+    size_t count;
+};
+
+static bool are_so_many(void *arg)
+{
+    const struct wanted_processes *w = arg;
+    return session_host_processes(w->host) == w->count;
+}
+
+static void wait_for_processes(struct fixture *f, size_t count)
+{
+    struct wanted_processes w = {f->host, count};
+    if (!run_until(&f->loop, are_so_many, &w, LIMIT_MS))
+        fail_msg("there are %zu processes, not %zu", session_host_processes(f->host), count);
+}
+
+static void states_beyond_the_limit_go_several_at_a_time_or_when_somebody_looks(void **state)
+{
+    struct fixture *f = *state;
+    with_checkpoints(f, 8);
+    for (int i = 1; i <= 40; i++) {
+        assert_int_equal(evaluated(f, "count", 0).kind, OUTCOME_OK);
+        wait_for_state(f, "idle");
+        size_t kept = session_host_processes(f->host) - 1;
+        assert_int_equal(kept, i <= 12 ? i : 8 + (i - 8) % 5);
+    }
+    /* Nothing is evaluated: in a second they are gone. */
+    assert_int_equal(session_host_processes(f->host), 1 + 8 + 2);
+    wait_for_processes(f, 1 + 8);
+    assert_value(f, "count", "41");
+    wait_for_state(f, "idle");
+    assert_int_equal(session_host_processes(f->host), 1 + 9);
+    assert_int_equal(session_checkpoints(f->s)->count, 8);
+    assert_int_equal(session_host_processes(f->host), 1 + 8);
+}
+
+static void a_copy_that_was_put_off_is_made_although_somebody_looked(void **state)
+{
+    struct fixture *f = *state;
+    setenv("FAKE_TOOK", "30000", 1);
+    with_checkpoints(f, 8);
+    /* What the last two took counts. */
+    for (int i = 1; i <= 2; i++) {
+        assert_int_equal(evaluated(f, "count", 0).kind, OUTCOME_OK);
+        wait_for_state(f, "idle");
+        assert_int_equal(session_host_processes(f->host), 1 + i);
+    }
+    assert_value(f, "count", "3");
+    wait_for_state(f, "idle");
+    assert_int_equal(session_host_processes(f->host), 1 + 2);
+    struct call look = {0};
+    submit(f, &look, "count", 0, false);
+    wait_for(f, &look);
+    assert_int_equal(session_host_processes(f->host), 1 + 2);
+    wait_for_processes(f, 1 + 3);
+    assert_int_equal(checkpoints_newest(session_checkpoints(f->s), 9)->evaluation, 3);
+}
+
+static void a_copy_asked_for_ahead_serves_whatever_becomes_of_the_evaluation(void **state)
+{
+    struct fixture *f = *state;
+    with_checkpoints(f, 4);
+    for (int i = 0; i < 20; i++) {
+        assert_int_equal(evaluated(f, "count", 0).kind, OUTCOME_OK);
+        struct call c = evaluated(f, "error E", 0);
+        assert_string_equal(c.type, "E");
+        assert_int_equal(evaluated(f, "refuse", 0).kind, OUTCOME_REFUSED);
+        assert_true(error_record_is_enterable(session_last_error(f->s)));
+        assert_string_equal(evaluated(f, "exit 3", 0).type, "PROCESS-EXITED");
+        assert_string_equal(evaluated(f, "finish 1", 20).value, "done");
+    }
+    wait_for_state(f, "idle");
+    /* What was refused was no evaluation, so that the death led back to the state before it. */
+    assert_value(f, "count", "61");
 }
 
 /* ---- operations that go on after an error ---- */
@@ -1443,6 +1521,9 @@ int main(void)
         TEST(a_death_returns_to_the_state_before_it),
         TEST(a_death_between_two_calls_returns_to_the_last_state),
         TEST(a_lisp_that_cannot_be_copied_goes_on_afresh),
+        TEST(states_beyond_the_limit_go_several_at_a_time_or_when_somebody_looks),
+        TEST(a_copy_that_was_put_off_is_made_although_somebody_looked),
+        TEST(a_copy_asked_for_ahead_serves_whatever_becomes_of_the_evaluation),
         TEST(a_reset_gives_a_fresh_process_and_no_errors),
         TEST(a_reset_waits_for_its_turn),
         TEST(a_reset_keeps_the_limits_and_starts_at_once),

@@ -15,6 +15,7 @@ struct fixture {
     char value[200], progress[200];
     bool was_error;
     struct strbuf output[2];
+    int64_t pid; /* of the copy that the last reply is about */
     size_t output_at_reply;
     size_t total[2];
     struct child_end end;
@@ -45,6 +46,7 @@ static void on_reply(void *arg, struct sexp_document *reply)
     f->replies++;
     f->has_reply = true;
     f->was_error = sexp_is_symbol(sexp_nth(root, 1), "error");
+    f->pid = sexp_integer(sexp_get(root, 2, "pid"), 0);
     const char *value = sexp_string(sexp_nth(sexp_get(root, 2, "values"), 0), NULL);
     snprintf(f->value, sizeof f->value, "%s", value == NULL ? "" : value);
     f->output_at_reply = f->total[0];
@@ -112,6 +114,13 @@ static int tear_down(void **state)
     strbuf_fini(&f->output[1]);
     free(f);
     return 0;
+}
+
+static void on_gone_of_copy(void *arg, const struct child_end *end)
+{
+    (void)arg;
+    (void)end;
+    fail_msg("the copy has gone");
 }
 
 static void spawn(struct fixture *f, const char *how)
@@ -185,6 +194,35 @@ static void a_worker_answers_one_call_after_the_other(void **state)
         assert_int_equal(worker_state(f->worker), WORKER_IDLE);
     }
     assert_int_equal(f->replies, 50);
+}
+
+static void a_request_for_a_copy_waits_behind_a_call(void **state)
+{
+    struct fixture *f = *state;
+    struct err err;
+    int channel;
+    start(f);
+    struct worker_events events = {.on_reply = on_reply, .on_progress = on_progress, .on_gone = on_gone_of_copy, .arg = f};
+    struct worker *copy = worker_new_copy(f->worker, &events, &channel, &err);
+    assert_non_null(copy);
+    send_code(f, "finish 1");
+    worker_fork(f->worker, &channel, 1, WORKER_SILENT);
+    worker_interrupt(f->worker); /* the call, and not what waits behind it */
+    wait_for_reply(f);
+    assert_string_equal(f->value, "done");
+    assert_int_equal(f->replies, 1);
+    assert_int_equal(worker_state(f->worker), WORKER_BUSY);
+    f->has_reply = false;
+    wait_for_reply(f);
+    assert_int_equal(worker_state(f->worker), WORKER_IDLE);
+    assert_int_equal(f->replies, 2);
+    assert_int_equal(worker_state(copy), WORKER_STARTING);
+    worker_begin(copy, f->pid);
+    assert_int_equal(worker_state(copy), WORKER_IDLE);
+    send_code(f, "value next");
+    wait_for_reply(f);
+    assert_string_equal(f->value, "next");
+    worker_free(copy);
 }
 
 static void output_before_a_reply_is_delivered_before_it(void **state)
@@ -470,6 +508,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         TEST(a_worker_is_ready_when_its_hello_has_come),
         TEST(a_worker_answers_one_call_after_the_other),
+        TEST(a_request_for_a_copy_waits_behind_a_call),
         TEST(output_before_a_reply_is_delivered_before_it),
         TEST(a_flood_of_output_comes_whole),
         TEST(progress_comes_while_a_call_runs),

@@ -19,6 +19,10 @@ def limit(resource, soft, hard):
 FULL_MASK = "(let ((v (make-array 16 :element-type '(unsigned-byte 64) :initial-element #xffffffffffffffff))) (sb-sys:with-pinned-objects (v) %s))"
 BLOCK_ALL = FULL_MASK % c("syscall", "long", "long", "14", "int", "0", "sb-sys:system-area-pointer", "(sb-sys:vector-sap v)", "unsigned-long", "0", "unsigned-long", "8")
 
+# What comes at once after another has a request behind it in the channel.
+AT_ONCE = ["1"] * 20
+READ = "(let ((octets (make-array 4096 :element-type '(unsigned-byte 8)))) (sb-sys:with-pinned-objects (octets) %s))" % c("recv", "long", "int", "3", "sb-sys:system-area-pointer", "(sb-sys:vector-sap octets)", "unsigned-long", "4096", "int", "64")
+
 CASES = [
     case("descriptor 0 closed", "(progn (sb-posix:close 0) :closed)", outcome=value(":CLOSED")),
     case("descriptor 1 closed", "(progn (sb-posix:close 1) :closed)", '(progn (format t "heard") 1)', outcome=ANY),
@@ -32,6 +36,8 @@ CASES = [
     case("the channel replaced by a pipe", "(multiple-value-bind (r w) (sb-posix:pipe) (sb-posix:dup2 r 3) w)", outcome=fails()),
     case("the channel replaced by an output", "(progn (sb-posix:dup2 1 3) :replaced)", outcome=died()),
     case("garbage into the channel", "(progn %s :written)" % write(3, GARBAGE, 30), outcome=died()),
+    case("what waits in the channel read", *AT_ONCE, "(progn %s :read)" % READ, outcome=value(":READ")),
+    case("what waits in the channel read before an error", *AT_ONCE, '(progn %s (error "after that"))' % READ, outcome=error("SIMPLE-ERROR")),
     case("half a frame into the channel", "(progn %s :written)" % write(3, '"0000ffff(7 :ok"', 14), outcome=fails(), timeout=0.5),
     case("an endless frame into the channel", "(progn %s :written)" % write(3, '"ffffffff("', 9), outcome=died()),
     case("a frame that nobody waits for", "(progn %s :written)" % write(3, '"0000001c(9999 :ok :values (\\"lie\\"))x"', 36)),

@@ -7,6 +7,7 @@
  *   FAKE_USER_INIT  exit | threads | print | notice
  *   FAKE_FORK       refuse | die
  *   FAKE_FREEZE     refuse: copies of a session's process are refused; the zygote's are not
+ *   FAKE_TOOK       microseconds: what a copy says to have taken
  *   FAKE_COPY       die | close | no-hello | garbage; with ":N" only the first N copies do
  *
  * The code that it "evaluates" is a list of commands, separated by ';':
@@ -273,7 +274,7 @@ static int copy_shall(const char *what)
     return setting_of_copies[n] == '\0' || (setting_of_copies[n] == ':' && copies <= atoi(setting_of_copies + n + 1));
 }
 
-static void become_copy(void)
+static void become_copy(bool is_silent)
 {
     static const int places[3] = {CHANNEL, 1, 2};
     int high[3];
@@ -289,7 +290,8 @@ static void become_copy(void)
     is_zygote = false;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (!was_zygote) {
-        say_hello();
+        if (!is_silent)
+            say_hello();
         return;
     }
     if (copy_shall("die"))
@@ -303,7 +305,7 @@ static void become_copy(void)
     say_hello();
 }
 
-static void copy(int64_t id)
+static void copy(int64_t id, bool is_silent)
 {
     char text[100];
     if (is_zygote && strcmp(setting("FAKE_FORK"), "die") == 0)
@@ -314,10 +316,10 @@ static void copy(int64_t id)
         copies++;
         pid_t pid = (pid_t)syscall(SYS_clone, (unsigned long)CLONE_PARENT | SIGCHLD, 0, 0, 0, 0);
         if (pid == 0) {
-            become_copy();
+            become_copy(is_silent);
             return;
         }
-        snprintf(text, sizeof text, "(%lld :ok :pid %d)", (long long)id, (int)pid);
+        snprintf(text, sizeof text, "(%lld :ok :pid %d :took %d)", (long long)id, (int)pid, atoi(setting("FAKE_TOOK")));
     }
     while (received_count > 0)
         close(received[--received_count]);
@@ -349,7 +351,7 @@ static void serve(const struct sexp *message)
     } else if (sexp_is_symbol(what, "warm")) {
         warm(id, message);
     } else if (sexp_is_symbol(what, "fork")) {
-        copy(id);
+        copy(id, !sexp_is_nil(sexp_get(message, 2, "silent")));
     } else if (sexp_is_symbol(what, "evaluate")) {
         evaluate(id, message);
     } else if (sexp_is_symbol(what, "probe") || sexp_is_symbol(what, "replay")) {
