@@ -209,6 +209,13 @@ void session_thin_checkpoints(struct session *s)
     checkpoints_thin(&s->checkpoints, most_checkpoints(s));
 }
 
+void session_thin_checkpoints_rarely(struct session *s)
+{
+    size_t most = most_checkpoints(s);
+    if (checkpoints_are_too_many(&s->checkpoints, most + most / 2))
+        session_thin_checkpoints(s);
+}
+
 int session_idle_deadline_ms(const struct session *s)
 {
     return s->owes_checkpoint || checkpoints_are_too_many(&s->checkpoints, most_checkpoints(s)) ? IDLE_MS : 0;
@@ -274,9 +281,6 @@ void session_action_kept(struct session *s, struct event *e)
             worker_begin(cp->worker, sexp_integer(sexp_get(sexp_root(e->document), 2, "pid"), 0));
         if (cp != NULL && cp->name != NULL)
             drop_namesakes(s, cp);
-        size_t most = (size_t)limits_int(&s->limits, LIMIT_CHECKPOINTS);
-        if (checkpoints_are_too_many(&s->checkpoints, most + most / 2))
-            session_thin_checkpoints(s);
     }
     if (s->current != NULL && e->document == NULL)
         session_deliver(s, s->current, &(struct outcome){.kind = OUTCOME_UNAVAILABLE, .why = s->why_no_checkpoint});

@@ -308,11 +308,12 @@ const char *session_why_not_copied(const struct sexp_document *answer);
 void session_make_checkpoint(struct session *s, const char *name);
 
 /*
- * session_thin_checkpoints(s): keep no more than there may be. Half as many again may be there for a second: several processes that
- * end one after the other cost less than as many that end one by one, each beside the copy that is being made.
+ * session_thin_checkpoints(s): keep no more than there may be. session_thin_checkpoints_rarely(s): once there are more than half as many
+ * again; several processes that end one after the other cost less than as many that end one by one, each beside the copy that is being made.
  * session_idle_deadline_ms(s): 0 if nothing is to be done when it has been idle for a while.
  */
 void session_thin_checkpoints(struct session *s);
+void session_thin_checkpoints_rarely(struct session *s);
 int session_idle_deadline_ms(const struct session *s);
 void session_keep_state(struct session *s);
 

@@ -21,11 +21,14 @@
 #define ENTERABLE 5         /* errors that keep their frozen process */
 #define AT_ONCE_NS 2000000  /* after the last answer */
 
-/* Where the agent does what we have asked of it. The limits of what the user asked for count on the clock, as the user meant them. */
-static bool is_patient(enum session_state state)
+/*
+ * Where the agent does what we have asked of it, and is given little time for it. The limits of what the user asked for count
+ * on the clock, as the user meant them.
+ */
+static bool is_patient(enum session_state state, int deadline_ms)
 {
-    return state == SESSION_STARTING || state == SESSION_PROVING || state == SESSION_REPLAYING || state == SESSION_ABORTING || state == SESSION_FORCING ||
-           state == SESSION_FREEZING || state == SESSION_CHECKPOINTING;
+    bool is_copying = state == SESSION_FREEZING || state == SESSION_CHECKPOINTING;
+    return (is_copying && deadline_ms < FREEZE_MS) || state == SESSION_STARTING || state == SESSION_PROVING || state == SESSION_REPLAYING || state == SESSION_ABORTING || state == SESSION_FORCING;
 }
 
 /* Whose turn it is; while a checkpoint has not made its copy, the checkpoint's. */
@@ -47,7 +50,7 @@ static void on_deadline(uv_timer_t *timer)
 
 static void set_deadline(struct session *s, int deadline_ms)
 {
-    patience_begin(&s->patience, is_patient(s->state) ? deadline_ms : 0, process_waited_for(s));
+    patience_begin(&s->patience, is_patient(s->state, deadline_ms) ? deadline_ms : 0, process_waited_for(s));
     uv_timer_start(s->timer, on_deadline, (uint64_t)deadline_ms, 0);
 }
 
@@ -362,6 +365,8 @@ void session_run_current(struct session *s)
     /* One that goes on after an error is copied there first. */
     if (op->keeps_record && !op->goes_on && s->visitor == NULL && is_asked_at_once(s))
         session_ask_ahead(s);
+    /* While it is busy, so that nobody waits for it. */
+    session_thin_checkpoints_rarely(s);
 }
 
 void session_clear(struct session *s)

@@ -785,10 +785,10 @@ static void states_beyond_the_limit_go_several_at_a_time_or_when_somebody_looks(
         assert_int_equal(evaluated(f, "count", 0).kind, OUTCOME_OK);
         wait_for_state(f, "idle");
         size_t kept = session_host_processes(f->host) - 1;
-        assert_int_equal(kept, i <= 12 ? i : 8 + (i - 8) % 5);
+        assert_int_equal(kept, i <= 13 ? i : 9 + (i - 9) % 5);
     }
     /* Nothing is evaluated: in a second they are gone. */
-    assert_int_equal(session_host_processes(f->host), 1 + 8 + 2);
+    assert_int_equal(session_host_processes(f->host), 1 + 9 + 1);
     wait_for_processes(f, 1 + 8);
     assert_value(f, "count", "41");
     wait_for_state(f, "idle");
