@@ -228,6 +228,8 @@ pages, each of which would be copied after each copy of the process."
 
 (define-operation :fork (arguments)
   (let ((descriptors (shiftf *descriptors* '()))
+        (silent (getf arguments :silent))
+        (ahead (getf arguments :ahead))
         (id *id*))
     (unless *snapshot-taken*
       (take-snapshot))
@@ -241,10 +243,11 @@ pages, each of which would be copied after each copy of the process."
                          (unless *error-condition*
                            (handler-case (gather-again)
                              (serious-condition (condition)
-                               (note-stray-condition condition "while memory was gathered"))))
+                               (note-stray-condition condition "while memory was gathered")))
+                           (unless ahead
+                             (note-written-pages)))
                          ;; Processor time: on a busy machine the clock on the wall measures the others.
                          (nth-value 1 (clock-readings))))
-               (silent (getf arguments :silent))
                (process (call-atomically
                          (lambda () (clone-process (and silent (first descriptors)))))))
           (cond ((null process)
@@ -255,7 +258,11 @@ pages, each of which would be copied after each copy of the process."
                  nil)
                 (t
                  (close-descriptors descriptors)
-                 (list id :ok :pid process :took (- (nth-value 1 (clock-readings)) before))))))))
+                 (reply (list id :ok :pid process :took (- (nth-value 1 (clock-readings)) before)))
+                 ;; Nobody waits now; somebody who asks one thing after the other does.
+                 (unless (or ahead *error-condition*)
+                   (copy-written-pages))
+                 nil))))))
 
 (defun become-copy (descriptors silent)
   "Make this process, a fresh copy, one that serves a channel of its own: that of DESCRIPTORS, or the one that

@@ -317,6 +317,14 @@ first copy."
   "The same before a later copy, for what has been allocated since, if that is worth its time."
   (values))
 
+(define-port-operation note-written-pages ()
+  "Before a copy: note what was written since the last one, for COPY-WRITTEN-PAGES."
+  (values))
+
+(define-port-operation copy-written-pages ()
+  "After a copy: copy now what was noted, which the next request is going to write to."
+  (values))
+
 (define-port-operation unbound-marker ()
   "Return an object that prints as an unavailable value."
   :unavailable)

@@ -522,6 +522,69 @@ where the next objects are going to be."
         (setf *next-collection* (+ end (floor (- end start) +share-of-time-collecting+))))
       t)))
 
+;;; Each page that is written after a copy is copied then. For somebody who pauses between two requests that is
+;;; done in the pause, for the pages that the last request has written.
+
+(defconstant +most-noted-pages+ 64
+  "What writes more than that is not what every request does.")
+(defconstant +window-of-allocation+ (ash 1 20))
+(defconstant +largest-noted-mapping+ (ash 1 22))
+
+(sb-ext:defglobal *noted-pages* (make-array +most-noted-pages+ :initial-element 0)
+  "Their addresses.")
+(sb-ext:defglobal *noted-count* 0
+  "How many there are; more than there is room for: too many.")
+(sb-ext:defglobal *written-ranges* '()
+  "Where to look for them, besides where the next objects are going to be, as (START . END).")
+(sb-ext:defglobal *epoch-when-noted* nil)
+(declaim (type simple-vector *noted-pages*) (type index *noted-count*))
+
+(declaim (inline own-page-p))
+(defun own-page-p (flags)
+  "True if the page is in memory (bit 63), no file's (61), and no other process has it (56)."
+  (declare (type (unsigned-byte 64) flags))
+  (and (logbitp 63 flags) (not (logbitp 61 flags)) (logbitp 56 flags)))
+
+(defun note-written-ranges ()
+  (setf *written-ranges*
+        (loop for mapping in (memory-map)
+              for length = (- (mapping-end mapping) (mapping-start mapping))
+              when (and (eql 0 (search "rw" (mapping-permissions mapping)))
+                        (< length +largest-noted-mapping+)
+                        (or (< (mapping-end mapping) sb-vm:dynamic-space-start)
+                            (> (mapping-start mapping) (heap-limit))))
+                collect (cons (mapping-start mapping) (mapping-end mapping)))))
+
+(defun note-pages-between (start end descriptor)
+  (do-page-runs (from to) (own-page-p start end descriptor)
+    (loop for page of-type index from from below to by +page+
+          do (when (< *noted-count* +most-noted-pages+)
+               (setf (svref *noted-pages* *noted-count*) page))
+             (incf *noted-count*))))
+
+#+(and x86-64 linux)
+(implement note-written-pages ()
+  (setf *noted-count* 0)
+  (when (eq *epoch-when-noted* sb-kernel::*gc-epoch*)
+    (call-with-file "/proc/self/pagemap"
+                    (lambda (descriptor)
+                      (loop for (start . end) in *written-ranges*
+                            do (note-pages-between start end descriptor))
+                      (let ((here (* +page+ (floor (heap-address (list 0)) +page+))))
+                        (note-pages-between (max *image-end* (- here +window-of-allocation+))
+                                            (min (heap-limit) (+ here +window-of-allocation+))
+                                            descriptor)))))
+  (setf *epoch-when-noted* sb-kernel::*gc-epoch*))
+
+#+(and x86-64 linux)
+(implement copy-written-pages ()
+  (when (<= *noted-count* +most-noted-pages+)
+    (loop for index of-type index below *noted-count*
+          do (let ((page (svref *noted-pages* index)))
+               (declare (type index page))
+               ;; MADV_POPULATE_WRITE, which kernels before 5.14 refuse.
+               (advise page (+ page +page+) 23)))))
+
 #+(and x86-64 linux)
 (implement gather-memory ()
   (setf *message* (copy-seq *message*)
@@ -540,6 +603,7 @@ where the next objects are going to be."
   (sb-kernel::sub-gc 0)
   (give-back-file-pages)
   (give-back-empty-pages)
+  (note-written-ranges)
   (give-back-free-pages)
   (note-collected)
   (setf *consed-when-gathered* *consed-when-collected*))

@@ -372,6 +372,10 @@ void worker_fork(struct worker *w, const int *descriptors, size_t count, enum wo
         sexp_write_symbol(&request, "silent");
         sexp_write_boolean(&request, true);
     }
+    if (w->state == WORKER_BUSY) {
+        sexp_write_symbol(&request, "ahead");
+        sexp_write_boolean(&request, true);
+    }
     send_request(w, &request, descriptors, count);
     strbuf_fini(&request);
 }

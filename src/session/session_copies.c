@@ -281,6 +281,8 @@ void session_action_kept(struct session *s, struct event *e)
             worker_begin(cp->worker, sexp_integer(sexp_get(sexp_root(e->document), 2, "pid"), 0));
         if (cp != NULL && cp->name != NULL)
             drop_namesakes(s, cp);
+        if (!s->is_asked_at_once)
+            session_thin_checkpoints_rarely(s);
     }
     if (s->current != NULL && e->document == NULL)
         session_deliver(s, s->current, &(struct outcome){.kind = OUTCOME_UNAVAILABLE, .why = s->why_no_checkpoint});

@@ -92,6 +92,7 @@ struct session {
     uint64_t started_at;       /* loop time in ms when it was sent */
     int running_timeout_ms;
     uint64_t answered_at_ns;   /* loop time when the last one was answered */
+    bool is_asked_at_once;     /* the current one came right after that: what can wait is done while the process is busy, and not while nobody waits */
     enum stop_reason stop;
     uint64_t kill_at; /* loop time in ms at which the ladder ends */
     int interrupts;

@@ -338,15 +338,10 @@ void session_take_up(struct session *s, struct operation *op)
         uv_timer_start(s->ticker, on_tick, PROGRESS_MS, PROGRESS_MS);
 }
 
-/* Somebody who asks one thing after the other is served faster, somebody who pauses slower, if the process begins with the copy while its answer is on the way. */
-static bool is_asked_at_once(const struct session *s)
-{
-    return uv_hrtime() - s->answered_at_ns < AT_ONCE_NS;
-}
-
 void session_run_current(struct session *s)
 {
     struct operation *op = s->current;
+    s->is_asked_at_once = uv_hrtime() - s->answered_at_ns < AT_ONCE_NS;
     s->started_at = uv_now(s->host->loop);
     s->running_timeout_ms = op->timeout_ms > 0 ? op->timeout_ms : limits_timeout_ms(&s->limits);
     if (op->keeps_record && s->visitor == NULL)
@@ -363,10 +358,10 @@ void session_run_current(struct session *s)
     worker_call(runner(s), &request, NULL, 0);
     strbuf_fini(&request);
     /* One that goes on after an error is copied there first. */
-    if (op->keeps_record && !op->goes_on && s->visitor == NULL && is_asked_at_once(s))
+    if (s->is_asked_at_once && op->keeps_record && !op->goes_on && s->visitor == NULL)
         session_ask_ahead(s);
-    /* While it is busy, so that nobody waits for it. */
-    session_thin_checkpoints_rarely(s);
+    if (s->is_asked_at_once)
+        session_thin_checkpoints_rarely(s);
 }
 
 void session_clear(struct session *s)
