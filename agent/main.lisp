@@ -226,10 +226,25 @@ pages, each of which would be copied after each copy of the process."
 
 ;;; Operations on the process itself
 
+(defvar *copied-inside-error* nil
+  "True if the last copy was made inside an error that has been unwound since, or is being served in.")
+
+(defun prepare-copy (at-once)
+  "Do what makes the copy cheap. Unless AT-ONCE, note what the request has written, before an error and after it."
+  (gather-memory-once)
+  ;; Inside an error the stack belongs to the user's code.
+  (unless *error-condition*
+    (handler-case (gather-again)
+      (serious-condition (condition)
+        (note-stray-condition condition "while memory was gathered"))))
+  (unless (or at-once (and *error-condition* (storage-kind *error-condition*)))
+    (note-written-pages *copied-inside-error*))
+  (setf *copied-inside-error* (and *error-condition* t)))
+
 (define-operation :fork (arguments)
   (let ((descriptors (shiftf *descriptors* '()))
         (silent (getf arguments :silent))
-        (ahead (getf arguments :ahead))
+        (at-once (getf arguments :at-once))
         (id *id*))
     (unless *snapshot-taken*
       (take-snapshot))
@@ -238,14 +253,7 @@ pages, each of which would be copied after each copy of the process."
           (close-descriptors descriptors)
           (list id :refused "Other threads run in this session, so it cannot be copied."))
         (let* ((before (progn
-                         (gather-memory-once)
-                         ;; Inside an error the stack belongs to the user's code.
-                         (unless *error-condition*
-                           (handler-case (gather-again)
-                             (serious-condition (condition)
-                               (note-stray-condition condition "while memory was gathered")))
-                           (unless ahead
-                             (note-written-pages)))
+                         (prepare-copy at-once)
                          ;; Processor time: on a busy machine the clock on the wall measures the others.
                          (nth-value 1 (clock-readings))))
                (process (call-atomically
@@ -259,8 +267,7 @@ pages, each of which would be copied after each copy of the process."
                 (t
                  (close-descriptors descriptors)
                  (reply (list id :ok :pid process :took (- (nth-value 1 (clock-readings)) before)))
-                 ;; Nobody waits now; somebody who asks one thing after the other does.
-                 (unless (or ahead *error-condition*)
+                 (unless (or at-once *error-condition*)
                    (copy-written-pages))
                  nil))))))
 

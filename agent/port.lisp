@@ -317,8 +317,9 @@ first copy."
   "The same before a later copy, for what has been allocated since, if that is worth its time."
   (values))
 
-(define-port-operation note-written-pages ()
-  "Before a copy: note what was written since the last one, for COPY-WRITTEN-PAGES."
+(define-port-operation note-written-pages (more)
+  "Before a copy: note what was written since the last one, for COPY-WRITTEN-PAGES; if MORE is true, besides what
+was noted then."
   (values))
 
 (define-port-operation copy-written-pages ()

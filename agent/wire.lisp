@@ -16,7 +16,7 @@
 ;;; Keywords
 
 (defparameter *wire-keywords*
-  '(:left-out :hello :configure :warm :fork :silent :ahead :evaluate :abort :frames :list-definitions :describe-symbol
+  '(:left-out :hello :configure :warm :fork :silent :at-once :evaluate :abort :frames :list-definitions :describe-symbol
     :session-info :call-tool :complete-names :prefix :arguments :load-system :load-file :evaluate-in-frame :invoke-restart
     :probe :replay :save
     :compile-form :server-pid :directory :user-init :load :preload :finish :pid :code :package

@@ -523,21 +523,25 @@ where the next objects are going to be."
       t)))
 
 ;;; Each page that is written after a copy is copied then. For somebody who pauses between two requests that is
-;;; done in the pause, for the pages that the last request has written.
+;;; done in the pause, for the pages that both of the last two requests have written.
 
-(defconstant +most-noted-pages+ 64
-  "What writes more than that is not what every request does.")
+(defconstant +most-noted-pages+ 1024)
+(defconstant +most-pages-copied+ 128)
 (defconstant +window-of-allocation+ (ash 1 20))
 (defconstant +largest-noted-mapping+ (ash 1 22))
 
-(sb-ext:defglobal *noted-pages* (make-array +most-noted-pages+ :initial-element 0)
-  "Their addresses.")
-(sb-ext:defglobal *noted-count* 0
-  "How many there are; more than there is room for: too many.")
+(defun make-notes ()
+  "Make what holds the addresses of pages, and how many there are as its first element."
+  (make-array (1+ +most-noted-pages+) :element-type 'fixnum :initial-element 0))
+
+(deftype notes () '(simple-array fixnum (#.(1+ +most-noted-pages+))))
+(declaim (type notes *noted* *noted-before*))
+(sb-ext:defglobal *noted* (make-notes)
+  "The pages that the last request has written.")
+(sb-ext:defglobal *noted-before* (make-notes)
+  "Those that the one before it had, in the same order.")
 (sb-ext:defglobal *written-ranges* '()
   "Where to look for them, besides where the next objects are going to be, as (START . END).")
-(sb-ext:defglobal *epoch-when-noted* nil)
-(declaim (type simple-vector *noted-pages*) (type index *noted-count*))
 
 (declaim (inline own-page-p))
 (defun own-page-p (flags)
@@ -556,38 +560,51 @@ where the next objects are going to be."
                 collect (cons (mapping-start mapping) (mapping-end mapping)))))
 
 (defun note-pages-between (start end descriptor)
-  (do-page-runs (from to) (own-page-p start end descriptor)
-    (loop for page of-type index from from below to by +page+
-          do (when (< *noted-count* +most-noted-pages+)
-               (setf (svref *noted-pages* *noted-count*) page))
-             (incf *noted-count*))))
+  (let ((noted *noted*))
+    (do-page-runs (from to) (own-page-p start end descriptor)
+      (loop for page of-type index from from below to by +page+
+            while (< (aref noted 0) +most-noted-pages+)
+            do (setf (aref noted (incf (aref noted 0))) page)))))
 
 #+(and x86-64 linux)
-(implement note-written-pages ()
-  (setf *noted-count* 0)
-  (when (eq *epoch-when-noted* sb-kernel::*gc-epoch*)
-    (call-with-file "/proc/self/pagemap"
-                    (lambda (descriptor)
-                      (loop for (start . end) in *written-ranges*
-                            do (note-pages-between start end descriptor))
-                      (let ((here (* +page+ (floor (heap-address (list 0)) +page+))))
-                        (note-pages-between (max *image-end* (- here +window-of-allocation+))
-                                            (min (heap-limit) (+ here +window-of-allocation+))
-                                            descriptor)))))
-  (setf *epoch-when-noted* sb-kernel::*gc-epoch*))
+(implement note-written-pages (more)
+  (unless more
+    (rotatef *noted* *noted-before*)
+    (setf (aref *noted* 0) 0))
+  (call-with-file "/proc/self/pagemap"
+                  (lambda (descriptor)
+                    (loop for (start . end) in *written-ranges*
+                          do (note-pages-between start end descriptor))
+                    (let ((here (* +page+ (floor (heap-address (list 0)) +page+))))
+                      (note-pages-between (max *image-end* (- here +window-of-allocation+))
+                                          (min (heap-limit) (+ here +window-of-allocation+))
+                                          descriptor)))))
 
 #+(and x86-64 linux)
 (implement copy-written-pages ()
-  (when (<= *noted-count* +most-noted-pages+)
-    (loop for index of-type index below *noted-count*
-          do (let ((page (svref *noted-pages* index)))
+  (let ((noted *noted*)
+        (before *noted-before*)
+        (at 1)
+        (left +most-pages-copied+))
+    (declare (type index at) (type fixnum left))
+    (loop for index of-type index from 1 to (aref noted 0)
+          while (plusp left)
+          do (let* ((page (aref noted index))
+                    (place (loop for place of-type index from at to (aref before 0)
+                                 when (= page (aref before place))
+                                   return place)))
                (declare (type index page))
-               ;; MADV_POPULATE_WRITE, which kernels before 5.14 refuse.
-               (advise page (+ page +page+) 23)))))
+               (when place
+                 (setf at (1+ (the index place)))
+                 (decf left)
+                 ;; MADV_POPULATE_WRITE, which kernels before 5.14 refuse.
+                 (advise page (+ page +page+) 23))))))
 
 #+(and x86-64 linux)
 (implement gather-memory ()
   (setf *message* (copy-seq *message*)
+        *noted* (make-notes)
+        *noted-before* (make-notes)
         *spare-package* (list nil))
   (setf *gathered-ranges* (image-ranges (fill-image)))
   (loop for (start . end) in *gathered-ranges*

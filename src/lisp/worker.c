@@ -368,12 +368,12 @@ void worker_fork(struct worker *w, const int *descriptors, size_t count, enum wo
     struct strbuf request;
     strbuf_init(&request, 0);
     sexp_write_symbol(&request, "fork");
-    if (hello == WORKER_SILENT) {
+    if (hello != WORKER_SAYS_HELLO) {
         sexp_write_symbol(&request, "silent");
         sexp_write_boolean(&request, true);
     }
-    if (w->state == WORKER_BUSY) {
-        sexp_write_symbol(&request, "ahead");
+    if (hello == WORKER_SILENT_AT_ONCE) {
+        sexp_write_symbol(&request, "at-once");
         sexp_write_boolean(&request, true);
     }
     send_request(w, &request, descriptors, count);

@@ -102,9 +102,10 @@ int worker_call(struct worker *w, const struct strbuf *request, const int *descr
  * worker_fork(w, descriptors, count, hello): the same for the operation that copies the process. It may be sent while a call is under
  * way, one such: the process then need not be waked for it. It lies in the socket, its descriptors too, and the process has neither
  * before it has answered the call. With WORKER_SILENT the copy does not say hello, which would cost it more than all else that it
- * does: the reply tells its pid (worker_begin).
+ * does: the reply tells its pid (worker_begin). With WORKER_SILENT_AT_ONCE the process expects the next call at once and does not prepare
+ * for it in the pause.
  */
-enum worker_hello { WORKER_SAYS_HELLO, WORKER_SILENT };
+enum worker_hello { WORKER_SAYS_HELLO, WORKER_SILENT, WORKER_SILENT_AT_ONCE };
 void worker_fork(struct worker *w, const int *descriptors, size_t count, enum worker_hello hello);
 
 /* worker_forget_fork(w): nobody waits for the answer to the fork any more, which is all that was sent and not answered. States: BUSY to IDLE. */

@@ -89,15 +89,20 @@ static struct worker_events checkpoint_events(struct checkpoint *cp)
     return (struct worker_events){.on_reply = on_checkpoint_reply, .on_progress = on_frozen_progress, .on_gone = on_checkpoint_gone, .arg = cp};
 }
 
-/* Ask ${original} for a copy of itself. NULL, with the reason in *err, if there are no descriptors for it. */
-struct worker *session_fork_from(struct worker *original, const struct worker_events *events, struct err *err)
+static struct worker *fork_from(struct worker *original, enum worker_hello hello, const struct worker_events *events, struct err *err)
 {
     int channel;
     struct worker *copy = worker_new_copy(original, events, &channel, err);
     if (copy == NULL)
         return NULL;
-    worker_fork(original, &channel, 1, events->on_ready == NULL ? WORKER_SILENT : WORKER_SAYS_HELLO);
+    worker_fork(original, &channel, 1, hello);
     return copy;
+}
+
+/* Ask ${original} for a copy of itself. NULL, with the reason in *err, if there are no descriptors for it. */
+struct worker *session_fork_from(struct worker *original, const struct worker_events *events, struct err *err)
+{
+    return fork_from(original, events->on_ready == NULL ? WORKER_SILENT : WORKER_SAYS_HELLO, events, err);
 }
 
 /* The original refused, or the copy ended at once: the answer says the rest. */
@@ -120,7 +125,7 @@ void session_ask_ahead(struct session *s)
     bool is_wanted = limits_int(&s->limits, LIMIT_CHECKPOINTS) > 0 && s->why_no_checkpoint == NULL && !session_checkpoints_when_idle(s);
     CHECK(s->ahead == NULL);
     if (is_wanted && worker_is_alive(s->worker))
-        s->ahead = session_fork_from(s->worker, &events, &err); /* else it is asked for afterwards, and room is made for it then */
+        s->ahead = fork_from(s->worker, s->is_asked_at_once ? WORKER_SILENT_AT_ONCE : WORKER_SILENT, &events, &err); /* else it is asked for afterwards, and room is made for it then */
 }
 
 void session_drop_ahead(struct session *s)

@@ -97,7 +97,7 @@ struct session {
     uint64_t kill_at; /* loop time in ms at which the ladder ends */
     int interrupts;
     struct error_record *held;     /* its report waits until the unwinding has shown how it ends */
-    struct error_record *awaited;  /* borrowed: VISITING, and its frozen process has not said hello */
+    struct error_record *awaited;  /* borrowed: VISITING, and its frozen process has not answered for the copy before */
     struct error_record *examined; /* borrowed: the record of the failure that is being frozen or unwound */
 
     struct checkpoints checkpoints;

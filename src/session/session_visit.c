@@ -45,8 +45,8 @@ void session_invite(struct session *s)
     else
         err_set(&err, ERR_GONE, "This error cannot be entered any more; list-errors says which can.");
     s->awaited = NULL;
-    if (host != NULL && (worker_state(host) == WORKER_STARTING || (r != NULL && worker_state(host) == WORKER_BUSY))) {
-        s->awaited = r; /* its hello is on the way, or its answer about the copy before */
+    if (host != NULL && r != NULL && worker_state(host) == WORKER_BUSY) {
+        s->awaited = r; /* its answer about the copy before is on the way */
         return;
     }
     if (host != NULL && worker_state(host) == WORKER_IDLE)

@@ -1,7 +1,9 @@
 """What keeps copies of a session's process cheap, seen from outside: the image stays in huge pages, symbols are looked up right although
 that is done in copies of packages, and what a session has made is intact however often its memory is collected between two calls."""
 
+import os
 import re
+import time
 
 import mcp
 
@@ -103,6 +105,27 @@ class Memory(mcp.TestCase):
             self.assertEvaluates("(+ 1 2)", "3")
         self.assertEqual((resident, huge), self.start_of_heap())
         self.assertRegex(self.s.call("list-checkpoints").text, r"^[5-9]\d* checkpoints")
+
+    def faults_until_evaluated(self):
+        """How many pages the process had to copy or to get from the call's coming until its form is evaluated, nobody having asked for a while."""
+        evaluations = int(re.search(r"after evaluation (\d+)", self.s.call("list-checkpoints").text).group(1))
+        mcp.wait_until(lambda: "- after evaluation %d," % evaluations in self.s.call("list-checkpoints").text, 5, "the copy of the last state")
+        mcp.wait_until(lambda: self.process_status()[0] == "S", 5, "a process that waits")
+        time.sleep(0.01)  # the pause that all this is about
+        before = int(self.process_status()[7])
+        return int(self.s.evaluate("(minor-faults)").value) - before
+
+    def process_status(self):
+        with open("/proc/%d/stat" % self.pid, encoding="latin-1") as f:
+            return f.read().rsplit(")", 1)[1].split()
+
+    def test_what_a_call_writes_is_copied_before_it_comes(self):
+        if tuple(int(n) for n in re.findall(r"\d+", os.uname().release)[:2]) < (5, 14):
+            self.skipTest("a kernel before 5.14 cannot copy pages beforehand")
+        self.pid = int(self.s.evaluate("(sb-posix:getpid)").value)
+        self.s.evaluate("(defun minor-faults () (nth 7 (multiple-value-list (sb-unix:unix-getrusage sb-unix:rusage_self))))")
+        faults = sorted(self.faults_until_evaluated() for _ in range(30))
+        self.assertLess(faults[15], 4, faults)
 
     def test_symbols_are_found_where_they_are_whatever_was_looked_up_before(self):
         self.s.evaluate(LOOKED_UP)
