@@ -17,6 +17,12 @@ it was there, and the last of these."
   (callers '() :type list)
   (callees '() :type list))
 
+(defun agents-name-p (name)
+  "True if NAME is that of a function of the agent, or of one inside such, as (LAMBDA () :IN SERVE) is."
+  (if (consp name)
+      (or (agents-name-p (car name)) (agents-name-p (cdr name)))
+      (and (symbolp name) (agent-symbol-p name))))
+
 (defun program-frames (stack ours)
   "Return what of STACK, names of functions from the innermost, belongs to the program. OURS is true for
 stacks of the thread that serves: what the agent does there by itself, compiling for one, is nothing."
@@ -28,7 +34,7 @@ stacks of the thread that serves: what the agent does there by itself, compiling
         (compiled-form (push :form frames))
         (:more (setf cut t) (push :more frames))
         (t
-         (unless (and (symbolp name) (agent-symbol-p name))
+         (unless (agents-name-p name)
            (push name frames)))))))
 
 (defun count-neighbour (other number list)
