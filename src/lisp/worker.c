@@ -23,7 +23,7 @@
 
 #define OUTPUT_CHUNK ((size_t)64 << 10) /* what a pipe holds by default */
 #define DRAIN_CHUNKS 64                 /* read at one go, so that a flood of output cannot hold the loop */
-#define MOST_AWAITED 2                  /* a call, and behind it a request for a copy */
+#define MOST_AWAITED 3                  /* a call, and before and behind it a request for a copy */
 
 struct output_pipe {
     uv_poll_t *poll; /* NULL once closed */
@@ -51,6 +51,7 @@ struct worker {
     struct outputs *outputs;
     int awaited[MOST_AWAITED]; /* the ids of what was sent and is not answered, in that order */
     size_t awaited_count;
+    bool has_copied; /* the reply that is being delivered is to a request for a copy */
     int call_id;     /* of the last call; an interrupt is for no request for a copy */
     uint64_t random; /* never 0 */
     bool is_dead;     /* reaped; what it left is being read */
@@ -175,6 +176,7 @@ static void on_message(void *arg, struct sexp_document *document)
     const struct sexp *what = sexp_nth(message, 1);
     if (w->awaited_count > 0 && id == w->awaited[0]) {
         worker_drain_output(w);
+        w->has_copied = id != w->call_id;
         memmove(w->awaited, w->awaited + 1, --w->awaited_count * sizeof w->awaited[0]);
         w->state = w->awaited_count > 0 ? WORKER_BUSY : WORKER_IDLE;
         w->events.on_reply(w->events.arg, document);
@@ -329,7 +331,7 @@ static int next_id(struct worker *w)
         w->random ^= w->random >> 7;
         w->random ^= w->random << 17;
         id = (int)(w->random >> 33);
-    } while (id == 0 || id == w->call_id || id == w->awaited[0]);
+    } while (id == 0 || id == w->call_id || id == w->awaited[0] || id == w->awaited[1]);
     return id;
 }
 
@@ -358,7 +360,7 @@ static int send_request(struct worker *w, const struct strbuf *request, const in
 
 int worker_call(struct worker *w, const struct strbuf *request, const int *descriptors, size_t count)
 {
-    CHECK(w->state == WORKER_IDLE);
+    CHECK(w->state == WORKER_IDLE || (w->awaited_count == 1 && w->awaited[0] != w->call_id));
     w->is_pristine = false;
     return w->call_id = send_request(w, request, descriptors, count);
 }
@@ -400,6 +402,16 @@ void worker_kill(struct worker *w)
         child_kill_tree(w->child);
     else
         worker_abandon(w); /* nobody has told us its pid; with its channel closed an agent ends by itself */
+}
+
+bool worker_has_begun(const struct worker *w)
+{
+    return w->awaited_count > 0 && w->awaited[0] == w->call_id;
+}
+
+bool worker_has_copied(const struct worker *w)
+{
+    return w->has_copied;
 }
 
 enum worker_state worker_state(const struct worker *w)

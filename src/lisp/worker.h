@@ -1,6 +1,6 @@
 /*
- * One Lisp process seen from C: its channel, its two output pipes, its end. It carries one call at a time, and behind it a
- * request for a copy that the process takes up when it has answered. It knows nothing of what the calls mean; deadlines and
+ * One Lisp process seen from C: its channel, its two output pipes, its end. It carries one call at a time, and before and
+ * behind it a request for a copy; the process takes up one after the other. It knows nothing of what the calls mean; deadlines and
  * what follows from them are the session's.
  */
 #ifndef LISP_WORKER_H
@@ -89,7 +89,7 @@ void worker_free(struct worker *w);
 
 /*
  * worker_call(w, request, descriptors, count):
- * Send an operation. One at a time: the state must be WORKER_IDLE.
+ * Send an operation. One at a time: the state must be WORKER_IDLE, or BUSY with nothing but one request for a copy.
  *
  * request      borrowed; the items after the id, as sexp_write_* made them: ":evaluate :code "..."". An unfinished list without its parentheses
  * descriptors  taken; as in channel_send()
@@ -107,6 +107,12 @@ int worker_call(struct worker *w, const struct strbuf *request, const int *descr
  */
 enum worker_hello { WORKER_SAYS_HELLO, WORKER_SILENT, WORKER_SILENT_AT_ONCE };
 void worker_fork(struct worker *w, const int *descriptors, size_t count, enum worker_hello hello);
+
+/* worker_has_begun(w): the process is at the call under way, as far as is known: it has answered for the copy that was asked for before. */
+bool worker_has_begun(const struct worker *w);
+
+/* worker_has_copied(w): inside on_reply: that is the answer to worker_fork(), not to worker_call(). */
+bool worker_has_copied(const struct worker *w);
 
 /* worker_forget_fork(w): nobody waits for the answer to the fork any more, which is all that was sent and not answered. States: BUSY to IDLE. */
 void worker_forget_fork(struct worker *w);

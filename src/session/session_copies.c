@@ -260,10 +260,11 @@ void session_action_do_without(struct session *s, struct event *e)
         return;
     }
     worker_forget_fork(s->worker);
-    session_happen(s, &(struct event){.kind = EVENT_OK});
+    session_happen(s, &(struct event){.kind = EVENT_COPIED});
 }
 
-void session_action_kept(struct session *s, struct event *e)
+/* What the process has answered for the checkpoint. */
+static bool note_copy(struct session *s, struct event *e)
 {
     bool ok = session_is_reply(e->document, "ok");
     double ms = e->document == NULL ? -1 : (double)sexp_integer(sexp_get(sexp_root(e->document), 2, "took"), -1) / 1e3;
@@ -289,6 +290,18 @@ void session_action_kept(struct session *s, struct event *e)
         if (!s->is_asked_at_once)
             session_thin_checkpoints_rarely(s);
     }
+    return ok;
+}
+
+void session_action_keep(struct session *s, struct event *e)
+{
+    note_copy(s, e);
+    sexp_document_free(e->document);
+}
+
+void session_action_kept(struct session *s, struct event *e)
+{
+    bool ok = note_copy(s, e);
     if (s->current != NULL && e->document == NULL)
         session_deliver(s, s->current, &(struct outcome){.kind = OUTCOME_UNAVAILABLE, .why = s->why_no_checkpoint});
     else if (s->current != NULL)

@@ -147,12 +147,14 @@ void session_action_mourn(struct session *s, struct event *e)
         session_go_back(s);
         return;
     }
+    if (s->state == SESSION_RUNNING && s->stop == STOP_NONE && !worker_has_begun(s->worker))
+        session_put_back(s);
     struct operation *op = s->current;
     s->was_idle = op == NULL;
     session_begin_return(s, true);
     bool is_suspect = false;
     if (op == NULL) {
-        strbuf_adds(&s->return_text, s->state == SESSION_IDLE || s->state == SESSION_CHECKPOINTING ? "Between two calls: " : "While the last failed call was being unwound: ");
+        strbuf_adds(&s->return_text, s->state == SESSION_IDLE || s->state == SESSION_CHECKPOINTING || s->state == SESSION_RUNNING ? "Between two calls: " : "While the last failed call was being unwound: ");
         describe_end(e->end, &s->return_text);
         strbuf_addc(&s->return_text, ' ');
         s->examined = NULL;

@@ -256,7 +256,8 @@ void session_proceed(struct session *s);
 /* session_request_process(s): ask the zygote for one: STARTING. */
 void session_request_process(struct session *s);
 
-/* session_take_up(s, op): it is the current one now. session_run_current(s): send it, to the visitor if there is one: RUNNING. session_call(s, request): send the process a request of our own. */
+/* session_put_back(s): the current one has not begun: it is the first to be taken up again. session_take_up(s, op): it is the current one now. session_run_current(s): send it, to the visitor if there is one: RUNNING. session_call(s, request): send the process a request of our own. */
+void session_put_back(struct session *s);
 void session_take_up(struct session *s, struct operation *op);
 void session_run_current(struct session *s);
 void session_call(struct session *s, const char *request);

@@ -192,15 +192,17 @@ static void on_ready(void *arg, const struct sexp *hello)
 
 static void on_reply(void *arg, struct sexp_document *reply)
 {
+    struct session *s = arg;
     /* While a visitor runs, the process can only be answering the request for that copy. */
-    if (((struct session *)arg)->visitor != NULL) {
-        session_action_answered(arg, &(struct event){.kind = EVENT_OK, .document = reply});
+    if (s->visitor != NULL) {
+        session_action_answered(s, &(struct event){.kind = EVENT_COPIED, .document = reply});
         return;
     }
     const struct sexp *tools = sexp_get(sexp_root(reply), 2, "tools");
     if (tools != NULL)
-        session_note_tools(arg, tools);
-    session_happen(arg, &(struct event){.kind = session_is_reply(reply, "error") ? EVENT_FAILED : EVENT_OK, .document = reply});
+        session_note_tools(s, tools);
+    enum session_event kind = worker_has_copied(s->worker) ? EVENT_COPIED : session_is_reply(reply, "error") ? EVENT_FAILED : EVENT_OK;
+    session_happen(s, &(struct event){.kind = kind, .document = reply});
 }
 
 static void on_progress(void *arg, const struct sexp *event)
@@ -338,6 +340,12 @@ void session_take_up(struct session *s, struct operation *op)
         uv_timer_start(s->ticker, on_tick, PROGRESS_MS, PROGRESS_MS);
 }
 
+void session_put_back(struct session *s)
+{
+    s->current = NULL;
+    uv_timer_stop(s->ticker);
+}
+
 void session_run_current(struct session *s)
 {
     struct operation *op = s->current;
@@ -395,12 +403,19 @@ static void perform_reset(struct session *s, struct operation *op)
     session_deliver(s, op, &(struct outcome){.kind = OUTCOME_OK});
 }
 
-static bool may_proceed(const struct session *s)
+/* While a checkpoint is being made, an evaluation may be sent already: the process begins with it when it has answered for the copy. */
+static bool may_follow_copy(const struct session *s)
 {
-    return s->state == SESSION_IDLE || s->state == SESSION_ABSENT || s->state == SESSION_ASLEEP;
+    const struct operation *op = list_entry(s->queue.next, struct operation, node);
+    return s->state == SESSION_CHECKPOINTING && s->is_asked_at_once && s->making != NULL && s->current == NULL && op->kind == OPERATION_RUN && op->keeps_record;
 }
 
-/* In IDLE, ABSENT or ASLEEP: do what is queued. In any other state the event that leads out of it comes back here. */
+static bool may_proceed(const struct session *s)
+{
+    return s->state == SESSION_IDLE || s->state == SESSION_ABSENT || s->state == SESSION_ASLEEP || may_follow_copy(s);
+}
+
+/* Where it may be done, do what is queued. In any other state the event that leads out of it comes back here. */
 void session_proceed(struct session *s)
 {
     bool was_reset = false;

@@ -3,33 +3,33 @@
  */
 #include "session/session_states.h"
 
-#define ROW(submitted, ready, unavailable, ok, failed, deadline, cancel, gone, unused, stored)                 \
+#define ROW(submitted, ready, unavailable, ok, failed, deadline, cancel, copied, gone, unused, stored)         \
     {                                                                                                          \
         [EVENT_SUBMITTED] = ACTION_##submitted, [EVENT_READY] = ACTION_##ready,                                \
         [EVENT_UNAVAILABLE] = ACTION_##unavailable, [EVENT_OK] = ACTION_##ok, [EVENT_FAILED] = ACTION_##failed, \
-        [EVENT_DEADLINE] = ACTION_##deadline, [EVENT_CANCEL] = ACTION_##cancel, [EVENT_GONE] = ACTION_##gone,   \
-        [EVENT_UNUSED] = ACTION_##unused, [EVENT_STORED] = ACTION_##stored                                     \
+        [EVENT_DEADLINE] = ACTION_##deadline, [EVENT_CANCEL] = ACTION_##cancel, [EVENT_COPIED] = ACTION_##copied, \
+        [EVENT_GONE] = ACTION_##gone, [EVENT_UNUSED] = ACTION_##unused, [EVENT_STORED] = ACTION_##stored       \
     }
 
 const enum session_action session_table[SESSION_STATE_COUNT][SESSION_EVENT_COUNT] = {
-    /*                          submitted ready   unavailable ok        failed    deadline    cancel     gone         unused  stored */
-    [SESSION_ABSENT] =        ROW(start,  ignore, ignore,     discard,  discard,  ignore,     ignore,    ignore,      ignore, stay_awake),
-    [SESSION_ASLEEP] =        ROW(wake,   ignore, stay_asleep, discard, discard,  ignore,     ignore,    ignore,      ignore, stay_awake),
-    [SESSION_STARTING] =      ROW(ignore, begin,  give_up,    discard,  discard,  cut_short,  ignore,    start_again, ignore, stay_awake),
-    [SESSION_IDLE] =          ROW(begin,  ignore, ignore,     discard,  discard,  checkpoint, ignore,    mourn,       doze,   fall_asleep),
-    [SESSION_VISITING] =      ROW(ignore, enter,  ignore,     answered, discard,  kill,       ignore,    mourn,       ignore, stay_awake),
-    [SESSION_RUNNING] =       ROW(ignore, ignore, ignore,     finish,   freeze,   interrupt,  interrupt, mourn,       ignore, stay_awake),
-    [SESSION_INTERRUPTING] =  ROW(ignore, ignore, ignore,     finish,   freeze,   insist,     ignore,    mourn,       ignore, stay_awake),
-    [SESSION_INSISTING] =     ROW(ignore, ignore, ignore,     finish,   freeze,   kill,       ignore,    mourn,       ignore, stay_awake),
-    [SESSION_FREEZING] =      ROW(ignore, ignore, ignore,     frozen,   frozen,   do_without, put_off,   mourn,       ignore, stay_awake),
-    [SESSION_EXAMINING] =     ROW(ignore, ignore, ignore,     abort,    abort,    hurry,      ignore,    mourn,       ignore, stay_awake),
-    [SESSION_HURRYING] =      ROW(ignore, ignore, ignore,     abort,    abort,    kill,       ignore,    mourn,       ignore, stay_awake),
-    [SESSION_ABORTING] =      ROW(ignore, ignore, ignore,     settle,   settle,   force,      ignore,    mourn,       ignore, stay_awake),
-    [SESSION_FORCING] =       ROW(ignore, ignore, ignore,     settle,   settle,   kill,       ignore,    mourn,       ignore, stay_awake),
-    [SESSION_KILLING] =       ROW(ignore, ignore, ignore,     discard,  discard,  ignore,     ignore,    mourn,       ignore, stay_awake),
-    [SESSION_CHECKPOINTING] = ROW(ignore, ignore, ignore,     kept,     kept,     do_without, ignore,    mourn,       ignore, stay_awake),
-    [SESSION_PROVING] =       ROW(ignore, prove,  ignore,     proven,   kill,     kill,       ignore,    mourn,       ignore, stay_awake),
-    [SESSION_REPLAYING] =     ROW(ignore, ignore, ignore,     replayed, replayed, kill,       ignore,    mourn,       ignore, stay_awake),
+    /*                          submitted ready   unavailable ok        failed    deadline    cancel     copied    gone         unused  stored */
+    [SESSION_ABSENT] =        ROW(start,  ignore, ignore,     discard,  discard,  ignore,     ignore,    discard,  ignore,      ignore, stay_awake),
+    [SESSION_ASLEEP] =        ROW(wake,   ignore, stay_asleep, discard, discard,  ignore,     ignore,    discard,  ignore,      ignore, stay_awake),
+    [SESSION_STARTING] =      ROW(ignore, begin,  give_up,    discard,  discard,  cut_short,  ignore,    discard,  start_again, ignore, stay_awake),
+    [SESSION_IDLE] =          ROW(begin,  ignore, ignore,     discard,  discard,  checkpoint, ignore,    discard,  mourn,       doze,   fall_asleep),
+    [SESSION_VISITING] =      ROW(ignore, enter,  ignore,     discard,  discard,  kill,       ignore,    answered, mourn,       ignore, stay_awake),
+    [SESSION_RUNNING] =       ROW(ignore, ignore, ignore,     finish,   freeze,   interrupt,  interrupt, keep,     mourn,       ignore, stay_awake),
+    [SESSION_INTERRUPTING] =  ROW(ignore, ignore, ignore,     finish,   freeze,   insist,     ignore,    keep,     mourn,       ignore, stay_awake),
+    [SESSION_INSISTING] =     ROW(ignore, ignore, ignore,     finish,   freeze,   kill,       ignore,    keep,     mourn,       ignore, stay_awake),
+    [SESSION_FREEZING] =      ROW(ignore, ignore, ignore,     discard,  discard,  do_without, put_off,   frozen,   mourn,       ignore, stay_awake),
+    [SESSION_EXAMINING] =     ROW(ignore, ignore, ignore,     abort,    abort,    hurry,      ignore,    discard,  mourn,       ignore, stay_awake),
+    [SESSION_HURRYING] =      ROW(ignore, ignore, ignore,     abort,    abort,    kill,       ignore,    discard,  mourn,       ignore, stay_awake),
+    [SESSION_ABORTING] =      ROW(ignore, ignore, ignore,     settle,   settle,   force,      ignore,    discard,  mourn,       ignore, stay_awake),
+    [SESSION_FORCING] =       ROW(ignore, ignore, ignore,     settle,   settle,   kill,       ignore,    discard,  mourn,       ignore, stay_awake),
+    [SESSION_KILLING] =       ROW(ignore, ignore, ignore,     discard,  discard,  ignore,     ignore,    discard,  mourn,       ignore, stay_awake),
+    [SESSION_CHECKPOINTING] = ROW(begin,  ignore, ignore,     discard,  discard,  do_without, ignore,    kept,     mourn,       ignore, stay_awake),
+    [SESSION_PROVING] =       ROW(ignore, prove,  ignore,     proven,   kill,     kill,       ignore,    discard,  mourn,       ignore, stay_awake),
+    [SESSION_REPLAYING] =     ROW(ignore, ignore, ignore,     replayed, replayed, kill,       ignore,    discard,  mourn,       ignore, stay_awake),
 };
 
 const char *session_state_text(enum session_state state)

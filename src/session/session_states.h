@@ -32,6 +32,7 @@
     X(FAILED, "failed")           /* reply :error */                                                           \
     X(DEADLINE, "deadline")       /* the timer ran out */                                                      \
     X(CANCEL, "cancel")           /* the running operation is to be stopped */                                 \
+    X(COPIED, "copied")           /* reply to the request for a copy */                                        \
     X(GONE, "gone")               /* the process has ended */                                                 \
     X(UNUSED, "unused")           /* it has been idle for the idle timeout */                                  \
     X(STORED, "stored")           /* the image that it is to sleep in is there, or could not be made */
@@ -74,6 +75,7 @@ enum session_event {
     X(discard)     /* a reply that came too late */                                                            \
     X(checkpoint)  /* make the checkpoint that was put off */                                                  \
     X(kept)        /* the checkpoint is made, or could not be */                                               \
+    X(keep)        /* the same, and the next operation runs already */                                         \
     X(do_without)  /* nobody answers for the copy: go on without one if it has come to nothing, else SIGKILL */ \
     X(prove)       /* the process returned to is there: try it */                                              \
     X(proven)      /* it lives: the session goes on from there */                                              \

@@ -819,6 +819,26 @@ static void a_copy_that_was_put_off_is_made_although_somebody_looked(void **stat
     assert_int_equal(checkpoints_newest(session_checkpoints(f->s), 9)->evaluation, 3);
 }
 
+static void an_evaluation_behind_a_copy_that_kills_is_taken_up_again(void **state)
+{
+    static const char *const values[] = {"1", "2", "3", "3", "3", "3"};
+    enum { COUNT = sizeof values / sizeof values[0] };
+    struct fixture *f = *state;
+    struct call calls[COUNT] = {0};
+    setenv("FAKE_FREEZE", "die:3", 1);
+    with_checkpoints(f, 8);
+    for (int i = 0; i < COUNT; i++)
+        submit(f, &calls[i], "count", 0, true);
+    for (int i = 0; i < COUNT; i++) {
+        wait_for(f, &calls[i]);
+        assert_int_equal(calls[i].kind, OUTCOME_OK);
+        assert_string_equal(calls[i].value, values[i]);
+    }
+    assert_int_equal(session_error_count(f->s), 0);
+    assert_int_equal(session_evaluations(f->s), COUNT);
+    assert_non_null(strstr(strbuf_string(session_notice(f->s)), "Between two calls: The Lisp process exited with code 9."));
+}
+
 static void a_copy_asked_for_ahead_serves_whatever_becomes_of_the_evaluation(void **state)
 {
     struct fixture *f = *state;
@@ -1523,6 +1543,7 @@ int main(void)
         TEST(a_lisp_that_cannot_be_copied_goes_on_afresh),
         TEST(states_beyond_the_limit_go_several_at_a_time_or_when_somebody_looks),
         TEST(a_copy_that_was_put_off_is_made_although_somebody_looked),
+        TEST(an_evaluation_behind_a_copy_that_kills_is_taken_up_again),
         TEST(a_copy_asked_for_ahead_serves_whatever_becomes_of_the_evaluation),
         TEST(a_reset_gives_a_fresh_process_and_no_errors),
         TEST(a_reset_waits_for_its_turn),
