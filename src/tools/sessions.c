@@ -180,7 +180,7 @@ static void add_list(struct strbuf *out, const char *label, const struct sexp *l
     }
 }
 
-static void add_checkpoints(struct strbuf *out, const struct session *s)
+static void add_checkpoints(struct strbuf *out, struct session *s)
 {
     strbuf_addf(out, "\nCheckpoints: %zu", session_checkpoints(s)->count);
     if (session_checkpoint_cost_ms(s) > 0)
