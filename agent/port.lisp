@@ -320,6 +320,7 @@ first copy."
 (define-port-operation note-written-pages (more)
   "Before a copy: note what was written since the last one, for COPY-WRITTEN-PAGES; if MORE is true, besides what
 was noted then."
+  (declare (ignore more))
   (values))
 
 (define-port-operation copy-written-pages ()
