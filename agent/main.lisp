@@ -248,10 +248,12 @@ pages, each of which would be copied after each copy of the process."
         (id *id*))
     (unless *snapshot-taken*
       (take-snapshot))
-    (if (not (only-thread-p))
+    (if (or (not (only-thread-p)) (null descriptors))
         (progn
           (close-descriptors descriptors)
-          (list id :refused "Other threads run in this session, so it cannot be copied."))
+          (list id :refused (if descriptors
+                                "Other threads run in this session, so it cannot be copied."
+                                "The session may have no more descriptors, and a copy needs one.")))
         (let* ((before (progn
                          (prepare-copy at-once)
                          ;; Processor time: on a busy machine the clock on the wall measures the others.

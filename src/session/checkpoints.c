@@ -69,12 +69,12 @@ bool checkpoints_are_too_many(const struct checkpoints *c, size_t most)
     return count_unnamed(c) > most;
 }
 
-void checkpoints_thin(struct checkpoints *c, size_t most)
+void checkpoints_thin(struct checkpoints *c, size_t most, size_t newest)
 {
     for (size_t unnamed = count_unnamed(c); unnamed > most; unnamed--) {
         struct checkpoint *victim = NULL;
         uint64_t least = UINT64_MAX;
-        size_t dense = most / 2 > 0 ? most / 2 : 1; /* the newest is never dropped */
+        size_t dense = most / 2 > newest ? most / 2 : newest;
         size_t older = unnamed > dense ? unnamed - dense : 0, seen = 0;
         for (struct list *node = c->all.next; node != &c->all && seen < older; node = node->next) {
             struct checkpoint *cp = list_entry(node, struct checkpoint, node);

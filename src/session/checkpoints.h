@@ -42,8 +42,8 @@ struct checkpoint *checkpoints_add(struct checkpoints *c, struct worker *worker,
 void checkpoint_drop(struct checkpoint *cp);
 struct worker *checkpoint_take(struct checkpoint *cp);
 
-/* checkpoints_thin(c, most): drop unnamed ones until at most ${most} unnamed are left: the newest half stays dense, of the older ones the one goes whose neighbours are nearest to each other. */
-void checkpoints_thin(struct checkpoints *c, size_t most);
+/* checkpoints_thin(c, most, newest): drop unnamed ones until at most ${most} unnamed are left, but of the newest so many never: the newest half stays dense, of the older ones the one goes whose neighbours are nearest to each other. */
+void checkpoints_thin(struct checkpoints *c, size_t most, size_t newest);
 bool checkpoints_are_too_many(const struct checkpoints *c, size_t most);
 
 /* checkpoints_drop_after(c, evaluation): drop the unnamed ones of later states. */

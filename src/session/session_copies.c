@@ -211,7 +211,8 @@ static size_t most_checkpoints(const struct session *s)
 
 void session_thin_checkpoints(struct session *s)
 {
-    checkpoints_thin(&s->checkpoints, most_checkpoints(s));
+    /* What is being made may come to nothing: the one before it is the newest. */
+    checkpoints_thin(&s->checkpoints, most_checkpoints(s), s->making != NULL ? 2 : 1);
 }
 
 void session_thin_checkpoints_rarely(struct session *s)
@@ -263,8 +264,7 @@ void session_action_do_without(struct session *s, struct event *e)
     session_happen(s, &(struct event){.kind = EVENT_COPIED});
 }
 
-/* What the process has answered for the checkpoint. */
-static bool note_copy(struct session *s, struct event *e)
+bool session_note_copy(struct session *s, const struct event *e)
 {
     bool ok = session_is_reply(e->document, "ok");
     double ms = e->document == NULL ? -1 : (double)sexp_integer(sexp_get(sexp_root(e->document), 2, "took"), -1) / 1e3;
@@ -293,15 +293,9 @@ static bool note_copy(struct session *s, struct event *e)
     return ok;
 }
 
-void session_action_keep(struct session *s, struct event *e)
-{
-    note_copy(s, e);
-    sexp_document_free(e->document);
-}
-
 void session_action_kept(struct session *s, struct event *e)
 {
-    bool ok = note_copy(s, e);
+    bool ok = session_note_copy(s, e);
     if (s->current != NULL && e->document == NULL)
         session_deliver(s, s->current, &(struct outcome){.kind = OUTCOME_UNAVAILABLE, .why = s->why_no_checkpoint});
     else if (s->current != NULL)

@@ -147,14 +147,15 @@ void session_action_mourn(struct session *s, struct event *e)
         session_go_back(s);
         return;
     }
-    if (s->state == SESSION_RUNNING && s->stop == STOP_NONE && !worker_has_begun(s->worker))
+    bool has_begun = s->current == NULL || s->stop != STOP_NONE || (s->state != SESSION_RUNNING && s->state != SESSION_KILLING) || worker_has_begun(s->worker);
+    if (!has_begun)
         session_put_back(s);
     struct operation *op = s->current;
     s->was_idle = op == NULL;
     session_begin_return(s, true);
     bool is_suspect = false;
     if (op == NULL) {
-        strbuf_adds(&s->return_text, s->state == SESSION_IDLE || s->state == SESSION_CHECKPOINTING || s->state == SESSION_RUNNING ? "Between two calls: " : "While the last failed call was being unwound: ");
+        strbuf_adds(&s->return_text, s->state == SESSION_IDLE || s->state == SESSION_CHECKPOINTING || !has_begun ? "Between two calls: " : "While the last failed call was being unwound: ");
         describe_end(e->end, &s->return_text);
         strbuf_addc(&s->return_text, ' ');
         s->examined = NULL;

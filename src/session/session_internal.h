@@ -303,6 +303,9 @@ void session_drop_ahead(struct session *s);
 struct worker *session_copy_process(struct session *s, const struct worker_events *events, struct err *err);
 void session_settle_down(struct session *s);
 
+/* session_note_copy(s, e): what the process has answered for the checkpoint that is being made; true if it has made it. */
+bool session_note_copy(struct session *s, const struct event *e);
+
 /* session_why_not_copied(answer): what the process said; borrowed. NULL for ${answer}: it said nothing. */
 const char *session_why_not_copied(const struct sexp_document *answer);
 

@@ -354,7 +354,9 @@ void session_run_current(struct session *s)
     s->running_timeout_ms = op->timeout_ms > 0 ? op->timeout_ms : limits_timeout_ms(&s->limits);
     if (op->keeps_record && s->visitor == NULL)
         checkpoints_drop_after(&s->checkpoints, s->at);
-    session_enter_state(s, SESSION_RUNNING, s->running_timeout_ms);
+    /* Behind the request for a copy it begins when that is answered (session_action_keep()), and its time too. */
+    bool is_behind = worker_state(runner(s)) == WORKER_BUSY;
+    session_enter_state(s, SESSION_RUNNING, is_behind ? FREEZE_MS : s->running_timeout_ms);
     struct strbuf request;
     strbuf_init(&request, 0);
     strbuf_add(&request, op->request.bytes, op->request.len);
@@ -739,13 +741,27 @@ void session_action_frozen(struct session *s, struct event *e)
     sexp_document_free(e->document);
 }
 
+void session_action_keep(struct session *s, struct event *e)
+{
+    session_note_copy(s, e);
+    sexp_document_free(e->document);
+    s->started_at = uv_now(s->host->loop);
+    s->kill_at = s->started_at + 2 * RUNG_MS;
+    session_enter_state(s, s->state, s->state == SESSION_RUNNING ? s->running_timeout_ms : RUNG_MS);
+}
+
 void session_action_interrupt(struct session *s, struct event *e)
 {
+    bool has_begun = worker_has_begun(runner(s));
+    if (!has_begun && e->kind == EVENT_DEADLINE) {
+        session_action_kill(s, e); /* the process does not answer for the copy before */
+        return;
+    }
     s->stop = e->kind == EVENT_CANCEL ? STOP_CANCEL : STOP_TIMEOUT;
     s->interrupts = 1;
     s->kill_at = uv_now(s->host->loop) + 2 * RUNG_MS;
-    session_enter_state(s, SESSION_INTERRUPTING, RUNG_MS);
-    worker_interrupt(runner(s));
+    session_enter_state(s, SESSION_INTERRUPTING, has_begun ? RUNG_MS : FREEZE_MS);
+    worker_interrupt(runner(s)); /* one that has not begun is stopped when it does */
 }
 
 void session_action_insist(struct session *s, struct event *e)

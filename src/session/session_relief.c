@@ -21,7 +21,7 @@ void session_relieve_memory(struct session_host *host)
     for (struct sessions *all = session_host_first(host); all != NULL; all = session_host_next(all))
         for (struct session *s = sessions_first(all); s != NULL; s = sessions_next(s))
             if (s->source == NULL && s->making == NULL)
-                checkpoints_thin(&s->checkpoints, 1);
+                checkpoints_thin(&s->checkpoints, 1, 1);
 }
 
 bool session_drop_oldest_checkpoint(struct session *s)
