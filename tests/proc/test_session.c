@@ -839,6 +839,23 @@ static void an_evaluation_behind_a_copy_that_kills_is_taken_up_again(void **stat
     assert_non_null(strstr(strbuf_string(session_notice(f->s)), "Between two calls: The Lisp process exited with code 9."));
 }
 
+static void the_time_of_an_evaluation_behind_a_copy_begins_with_it(void **state)
+{
+    struct fixture *f = *state;
+    struct call calls[4] = {0};
+    setenv("FAKE_FREEZE", "slow:400", 1);
+    with_checkpoints(f, 8);
+    for (int i = 0; i < 4; i++)
+        submit(f, &calls[i], i == 3 ? "wait 1" : "count", 150, true);
+    for (int i = 0; i < 4; i++)
+        wait_for(f, &calls[i]);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(calls[i].kind, OUTCOME_OK);
+    assert_string_equal(calls[3].type, "TIMEOUT");
+    assert_non_null(strstr(calls[3].message, "It was interrupted where it was; the session is intact."));
+    assert_value(f, "count", "5");
+}
+
 static void a_copy_asked_for_ahead_serves_whatever_becomes_of_the_evaluation(void **state)
 {
     struct fixture *f = *state;
@@ -1544,6 +1561,7 @@ int main(void)
         TEST(states_beyond_the_limit_go_several_at_a_time_or_when_somebody_looks),
         TEST(a_copy_that_was_put_off_is_made_although_somebody_looked),
         TEST(an_evaluation_behind_a_copy_that_kills_is_taken_up_again),
+        TEST(the_time_of_an_evaluation_behind_a_copy_begins_with_it),
         TEST(a_copy_asked_for_ahead_serves_whatever_becomes_of_the_evaluation),
         TEST(a_reset_gives_a_fresh_process_and_no_errors),
         TEST(a_reset_waits_for_its_turn),
