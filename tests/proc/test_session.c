@@ -843,7 +843,7 @@ static void the_time_of_an_evaluation_behind_a_copy_begins_with_it(void **state)
 {
     struct fixture *f = *state;
     struct call calls[4] = {0};
-    setenv("FAKE_FREEZE", "slow:400", 1);
+    setenv("FAKE_FREEZE", "slow:3", 1);
     with_checkpoints(f, 8);
     for (int i = 0; i < 4; i++)
         submit(f, &calls[i], i == 3 ? "wait 1" : "count", 150, true);

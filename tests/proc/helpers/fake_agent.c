@@ -8,7 +8,7 @@
  *   FAKE_FORK       refuse | die
  *   FAKE_FREEZE     refuse: copies of a session's process are refused; the zygote's are not
  *                   die:N: a session's process that has seen N evaluations ends instead of making one
- *                   slow:N: each takes N ms
+ *                   slow:N: that of a process that has seen N evaluations takes 400 ms
  *   FAKE_TOOK       microseconds: what a copy says to have taken
  *   FAKE_COPY       die | close | no-hello | garbage; with ":N" only the first N copies do
  *
@@ -314,8 +314,8 @@ static void copy(int64_t id, bool is_silent)
         _exit(8);
     if (!is_zygote && strncmp(setting("FAKE_FREEZE"), "die:", 4) == 0 && evaluations == atoi(setting("FAKE_FREEZE") + 4))
         _exit(9);
-    if (!is_zygote && strncmp(setting("FAKE_FREEZE"), "slow:", 5) == 0)
-        usleep((useconds_t)atoi(setting("FAKE_FREEZE") + 5) * 1000);
+    if (!is_zygote && strncmp(setting("FAKE_FREEZE"), "slow:", 5) == 0 && evaluations == atoi(setting("FAKE_FREEZE") + 5))
+        usleep(400000);
     if (strcmp(setting(is_zygote ? "FAKE_FORK" : "FAKE_FREEZE"), "refuse") == 0) {
         snprintf(text, sizeof text, "(%lld :refused \"The fake makes no copies.\")", (long long)id);
     } else {
