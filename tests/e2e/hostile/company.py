@@ -40,5 +40,5 @@ CASES = [
     case("a thread that holds the world's lock", "(progn (sb-thread:make-thread (lambda () (sb-c::with-world-lock () (loop (sleep 1))))) (sleep 0.05) :made)", "(compile nil '(lambda (x) x))", outcome=ANY, timeout=0.5),
     case("a thread that holds the lock of all threads", "(progn (sb-thread:make-thread (lambda () (sb-thread::with-all-threads-lock (loop)))) (sleep 0.05) :made)", "(+ 1 2)", outcome=ANY, timeout=0.5),
     case("the finalizer thread started", "(progn (ignore-errors (sb-impl::finalizer-thread-start)) :started)", "(sb-ext:gc :full t)", outcome=ANY, timeout=2),
-    case("a server that listens", "(require :sb-bsd-sockets)", "(progn (let ((s (make-instance 'sb-bsd-sockets:inet-socket :type :stream :protocol :tcp))) (sb-bsd-sockets:socket-bind s #(127 0 0 1) 0) (sb-bsd-sockets:socket-listen s 5) (sb-bsd-sockets:socket-accept s)))", outcome=STOPPED, timeout=0.3),
+    case("a server that listens", "(require :sb-bsd-sockets)", "(progn (let ((s (make-instance 'sb-bsd-sockets:inet-socket :type :stream :protocol :tcp))) (sb-bsd-sockets:socket-bind s #(127 0 0 1) 0) (sb-bsd-sockets:socket-listen s 5) (sb-bsd-sockets:socket-accept s)))", outcome=STOPPED, timeout=3),
 ]
