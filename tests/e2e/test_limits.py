@@ -35,8 +35,12 @@ class Ladder(mcp.TestCase):
 
     def test_a_loop_in_a_function_shows_where_it_was(self):
         self.s.evaluate("(defun spin (n) (loop (setf n (logxor n 1))))")
-        report = self.assertStopped("(list (spin 0))")
-        self.assertTrue(any(frame.startswith("(SPIN") for frame in report.frames), report.text)
+        # Interrupted in the first instructions of a function that it calls, it is not seen: SBCL finds its frame by what those save.
+        for _ in range(8):
+            report = self.assertStopped("(list (spin 0))")
+            if any(frame.startswith("(SPIN") for frame in report.frames):
+                return
+        self.fail(report.text)
 
     def test_a_sleep_is_interrupted(self):
         self.assertStopped("(sleep 100)")
