@@ -199,12 +199,15 @@ On the way to the top level there is no serving: the report goes there, and the 
                        :notices '()
                        (if *tools* (tools-part) '()))))
 
+(defvar *copied-inside-error* nil
+  "True if the last copy was made inside an error that has been unwound since, or is being served in.")
+
 (defun serve-for-ever ()
   "Serve, with bindings of our own for what each request sets: the symbols of these variables lie on many
 pages, each of which would be copied after each copy of the process."
   (let ((* nil) (** nil) (*** nil) (/ nil) (// nil) (/// nil) (+ nil) (++ nil) (+++ nil) (- nil)
         (*id* nil) (*token* 0) (*interrupted* 0) (*early-interrupt* 0) (*leaving* nil)
-        (*input-end* 0) (*output-end* 0) (*descriptors* '()))
+        (*input-end* 0) (*output-end* 0) (*descriptors* '()) (*copied-inside-error* nil))
     (restore-values)
     (loop
       (let ((message (catch 'top-level (serve-from-top))))
@@ -225,9 +228,6 @@ pages, each of which would be copied after each copy of the process."
   (serve-for-ever))
 
 ;;; Operations on the process itself
-
-(defvar *copied-inside-error* nil
-  "True if the last copy was made inside an error that has been unwound since, or is being served in.")
 
 (defun prepare-copy (at-once)
   "Do what makes the copy cheap. Unless AT-ONCE, note what the request has written, before an error and after it."

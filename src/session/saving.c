@@ -206,12 +206,10 @@ static bool ask_for_copy(struct saving *v, struct err *err)
 {
     struct session *s = v->session;
     struct worker_events events = {.on_ready = on_ready, .on_reply = on_reply, .on_progress = on_progress, .on_gone = on_gone, .arg = v};
-    int channel;
-    v->worker = worker_new_copy(s->worker, &events, &channel, err);
+    v->worker = session_fork_from(s->worker, &events, err);
     if (v->worker == NULL)
         return false;
     uv_timer_start(v->timer, on_late, SAVE_MS, 0);
-    worker_fork(s->worker, &channel, 1, WORKER_SAYS_HELLO);
     return true;
 }
 
