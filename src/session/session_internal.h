@@ -1,7 +1,7 @@
 /*
  * What a session is made of; shared by session.c (the public face), sessions.c and session_host.c (the collections) and the
- * files of its life: session_machine.c, session_copies.c, session_visit.c, session_death.c, session_return.c, session_relief.c, session_sleep.c,
- * saving.c.
+ * files of its life: session_machine.c, session_process.c, session_failure.c, session_ladder.c, session_copies.c, session_visit.c,
+ * session_death.c, session_return.c, session_relief.c, session_sleep.c, saving.c.
  */
 #ifndef SESSION_SESSION_INTERNAL_H
 #define SESSION_SESSION_INTERNAL_H
@@ -27,6 +27,7 @@
 #define MOST_TOOLS_TEXT ((size_t)1 << 20) /* what is longer is no list of tools */
 #define FREEZE_MS 30000 /* for copying the process */
 #define ANSWER_MS 2000  /* for saying why there is no copy */
+#define RUNG_MS 1000    /* of the ladder: session_ladder.c */
 #define COSTLY_MS 20.0 /* a checkpoint that takes longer than this is not made after each evaluation, */
 #define COSTLY_SHARE 20 /* but when the session has been idle, or this many times that long after the last one */
 
@@ -223,9 +224,6 @@ void session_tell(struct session *s, enum sessions_news news);
 /* session_later(s): look at the queue from the loop. */
 void session_later(struct session *s);
 
-/* session_forget_process(s): no process any more: state ABSENT. Checkpoints stay. */
-void session_forget_process(struct session *s);
-
 /* session_clear(s): everything but name, limits and queue is as in a new session. */
 void session_clear(struct session *s);
 
@@ -246,20 +244,36 @@ void session_deliver(struct session *s, struct operation *op, struct outcome *ou
 /*
  * What follows joins the files of a session's life. Each function is called from the loop, in the state that its file says.
  *
- * session_machine.c: the process comes, operations go
+ * session_machine.c: operations come and go
  */
 
 /* session_enter_state(s, state, deadline_ms): 0 for no deadline; that of IDLE follows from what is left to do. session_proceed(s): in IDLE, ABSENT or ASLEEP, do what is queued; in any other state the event that leads out of it comes back here. */
 void session_enter_state(struct session *s, enum session_state state, int deadline_ms);
 void session_proceed(struct session *s);
 
-/* session_request_process(s): ask the zygote for one: STARTING. */
-void session_request_process(struct session *s);
-
-/* session_put_back(s): the current one has not begun: it is the first to be taken up again. session_take_up(s, op): it is the current one now. session_run_current(s): send it, to the visitor if there is one: RUNNING. session_call(s, request): send the process a request of our own. */
+/* session_put_back(s): the current one has not begun: it is the first to be taken up again. session_take_up(s, op): it is the current one now. session_run_current(s): send it, to the visitor if there is one: RUNNING. */
 void session_put_back(struct session *s);
 void session_take_up(struct session *s, struct operation *op);
 void session_run_current(struct session *s);
+
+/* session_remember_package(s, reply): take :package from it. session_write_journal(s, op, outcome): count and keep what it evaluated, if it keeps records. */
+void session_remember_package(struct session *s, const struct sexp *reply);
+void session_write_journal(struct session *s, const struct operation *op, enum journal_outcome outcome);
+
+/* session_set_deadline(s, deadline_ms): DEADLINE follows then, or later if the process has had no processor (patience.h). */
+void session_set_deadline(struct session *s, int deadline_ms);
+
+/* session_process.c: the process comes, tells things, goes */
+
+/* session_request_process(s): ask the zygote for one: STARTING. session_forget_process(s): no process any more: ABSENT. Checkpoints stay. */
+void session_request_process(struct session *s);
+void session_forget_process(struct session *s);
+
+/* session_process_events(s): what the worker of the process tells, and whom. session_is_reply(document, kind): is it (ID :kind ...)? NULL is not. */
+struct worker_events session_process_events(struct session *s);
+bool session_is_reply(const struct sexp_document *document, const char *kind);
+
+/* session_call(s, request): send the process a request of our own. */
 void session_call(struct session *s, const char *request);
 
 /* session_note_tools(s, tools): the process has told which it has; NULL: none. session_note_visitor_tools(s, tools): the visitor has. */
@@ -269,19 +283,19 @@ void session_note_visitor_tools(struct session *s, const struct sexp *tools);
 /* session_take_tools(s, told): ${told} is taken, empty afterwards: it is what the process has. */
 void session_take_tools(struct session *s, struct strbuf *told);
 
-/* session_process_events(s): what the worker of the process tells, and whom. session_is_reply(document, kind): is it (ID :kind ...)? NULL is not. */
-struct worker_events session_process_events(struct session *s);
-bool session_is_reply(const struct sexp_document *document, const char *kind);
+/* session_runner(s): where the current operation runs: the visitor if there is one, or the process. */
+static inline struct worker *session_runner(const struct session *s)
+{
+    return s->visitor != NULL ? s->visitor : s->worker;
+}
 
-/* session_remember_package(s, reply): take :package from it. session_write_journal(s, op, outcome): count and keep what it evaluated, if it keeps records. */
-void session_remember_package(struct session *s, const struct sexp *reply);
-void session_write_journal(struct session *s, const struct operation *op, enum journal_outcome outcome);
+/* session_failure.c: errors, from the failure to the end of the unwinding */
 
-/* session_deliver_error(s, op, r): ${r} is taken: it becomes the session's last error, or goes when it was told. session_find_error(s, sequence): borrowed; NULL if it is not kept. */
+/* session_deliver_error(s, op, r): ${r} is taken: it becomes the session's last error, or goes when it was told. session_clear_error(s): there is no last error; the history stays. */
 void session_deliver_error(struct session *s, struct operation *op, struct error_record *r);
-struct error_record *session_find_error(struct session *s, int sequence);
+void session_clear_error(struct session *s);
 
-/* session_word_stop(s, r, was_killed): the words of a stopped operation: what stopped it, which step of the ladder worked, what to do about it. */
+/* session_ladder.c: session_word_stop(s, r, was_killed): the words of a stopped operation: what stopped it, which step of the ladder worked, what to do about it. */
 void session_word_stop(struct session *s, struct error_record *r, bool was_killed);
 
 /* session_copies.c: checkpoints and frozen processes */
@@ -332,6 +346,9 @@ void session_visit(struct session *s, struct operation *op);
 void session_invite(struct session *s);
 void session_leave(struct session *s);
 void session_move_in(struct session *s);
+
+/* session_find_error(s, sequence): borrowed; NULL if it is not kept. */
+struct error_record *session_find_error(struct session *s, int sequence);
 
 /* session_visitor_failed(s, op, r), session_visitor_died(s, e): report it and leave; ${r} is taken. */
 void session_visitor_failed(struct session *s, struct operation *op, struct error_record *r);

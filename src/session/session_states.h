@@ -51,7 +51,7 @@ enum session_event {
         SESSION_EVENT_COUNT
 };
 
-/* The actions, by name; each is a function of session_machine.c. */
+/* The actions, by name; each is a function of one of the files of a session's life (session_internal.h). */
 #define SESSION_ACTIONS(X)                                                                                     \
     X(ignore)      /* nothing is to be done */                                                                 \
     X(start)       /* ask the zygote for a process */                                                          \
