@@ -80,10 +80,11 @@ the core file, and where that was compressed the spaces it was read into."
                      (push (cons from to) ranges))))))
     ranges))
 
-(defun replace-memory (start length scratch)
-  "Copy what is at START to SCRATCH and put SCRATCH in its place; nothing may write to it between."
+(defun replace-memory (start length scratch mapping)
+  "Copy what is at START to SCRATCH and put MAPPING, which shows what is there, in its place; nothing may write to it
+between."
   (declare (optimize (speed 3) (safety 0))
-           (type (unsigned-byte 62) start length scratch))
+           (type (unsigned-byte 62) start length scratch mapping))
   (sb-sys:without-interrupts
     (sb-alien:alien-funcall
      (sb-alien:extern-alien "memcpy" (function sb-alien:unsigned-long sb-alien:unsigned-long
@@ -95,7 +96,7 @@ the core file, and where that was compressed the spaces it was read into."
      (sb-alien:extern-alien "mremap" (function sb-alien:unsigned-long sb-alien:unsigned-long
                                                sb-alien:unsigned-long sb-alien:unsigned-long
                                                sb-alien:int sb-alien:unsigned-long))
-     scratch length length 3 start))
+     mapping length length 3 start))
   nil)
 
 (declaim (inline advise))
@@ -105,26 +106,99 @@ the core file, and where that was compressed the spaces it was read into."
   (c-call "madvise" sb-alien:int sb-alien:unsigned-long start sb-alien:unsigned-long (- end start)
           sb-alien:int advice))
 
-(defun gather-range (start end)
-  (let* ((length (- end start))
-         ;; PROT_READ, PROT_WRITE, PROT_EXEC; MAP_PRIVATE, MAP_ANONYMOUS.
-         (raw (c-call "mmap" sb-alien:unsigned-long
-                      sb-alien:unsigned-long 0
-                      sb-alien:unsigned-long (+ length +huge-page+)
-                      sb-alien:int 7 sb-alien:int #x22 sb-alien:int -1 sb-alien:long 0)))
-    (unless (= raw (1- (ash 1 64)))
+(defun map-memory (address length protection flags descriptor)
+  "Map LENGTH octets of the file, or of empty memory; return the address, or nil."
+  (let ((mapped (c-call "mmap" sb-alien:unsigned-long
+                        sb-alien:unsigned-long address sb-alien:unsigned-long length
+                        sb-alien:int protection sb-alien:int flags sb-alien:int descriptor sb-alien:long 0)))
+    (if (= mapped (1- (ash 1 64)))
+        nil
+        mapped)))
+
+(defun unmap-memory (address length)
+  (when (plusp length)
+    (c-call "munmap" sb-alien:int sb-alien:unsigned-long address sb-alien:unsigned-long length)))
+
+(defun map-scratch (length)
+  "Map LENGTH octets of empty memory from a huge page's border on; return the address, or nil."
+  ;; PROT_READ, PROT_WRITE, PROT_EXEC; MAP_PRIVATE, MAP_ANONYMOUS.
+  (let ((raw (map-memory 0 (+ length +huge-page+) 7 #x22 -1)))
+    (when raw
       (let* ((scratch (* +huge-page+ (ceiling raw +huge-page+)))
-             (head (- scratch raw))
-             (tail (- +huge-page+ head)))
-        (flet ((unmap (address length)
-                 (when (plusp length)
-                   (c-call "munmap" sb-alien:int sb-alien:unsigned-long address
-                           sb-alien:unsigned-long length))))
-          (unmap raw head)
-          (unmap (+ scratch length) tail)
-          ;; MADV_HUGEPAGE; a kernel without huge pages is none the worse for the copy.
-          (advise scratch (+ scratch length) 14)
-          (replace-memory start length scratch))))))
+             (head (- scratch raw)))
+        (unmap-memory raw head)
+        (unmap-memory (+ scratch length) (- +huge-page+ head))
+        scratch))))
+
+(defun use-huge-pages-of-file (start end)
+  "Have all of a file's empty memory from START to END be in huge pages; false if the kernel has none for files."
+  ;; The kernel puts pages together and makes those that are missing, but not all of them.
+  (loop for page from start below end by +huge-page+
+        do (setf (sb-sys:sap-ref-8 (sb-sys:int-sap page) 0) 0))
+  ;; MADV_COLLAPSE.
+  (zerop (advise start end 25)))
+
+(defun largest-file ()
+  "Return how many octets a file may get; one that gets more is a signal that ends the process."
+  (let ((limits (make-array 2 :element-type '(unsigned-byte 64) :initial-element 0)))
+    (sb-sys:with-pinned-objects (limits)
+      ;; RLIMIT_FSIZE.
+      (c-call "getrlimit" sb-alien:int sb-alien:int 1 sb-sys:system-area-pointer (sb-sys:vector-sap limits)))
+    (aref limits 0)))
+
+(defun note-file-of-heap (end)
+  "Tell the collector that the heap up to END is a file's, so that pages that get free there are filled with zeros: giving them
+back to the kernel would bring back what the file has. False if this SBCL does not know of such."
+  (when (sb-sys:find-foreign-symbol-address "anon_dynamic_space_start")
+    (setf (sb-alien:extern-alien "anon_dynamic_space_start" sb-alien:unsigned-long)
+          (max end (sb-alien:extern-alien "anon_dynamic_space_start" sb-alien:unsigned-long)))))
+
+(defun gather-in-file (start end)
+  "Put what is between START and END into huge pages of a file that only this mapping knows: what nobody has written of a
+file costs a copy nothing at all. False if there are no such pages for files."
+  (let* ((length (- end start))
+         (descriptor (if (and (<= length (largest-file))
+                              (or (< end sb-vm:dynamic-space-start)
+                                  (note-file-of-heap end)))
+                         ;; MFD_CLOEXEC.
+                         (c-call "memfd_create" sb-alien:int sb-alien:c-string "lisp-image" sb-alien:unsigned 1)
+                         -1))
+         (scratch (and (not (minusp descriptor))
+                       (zerop (c-call "ftruncate" sb-alien:int sb-alien:int descriptor sb-alien:long length))
+                       (map-scratch length)))
+         (mapping nil))
+    (when scratch
+      ;; MAP_SHARED, MAP_FIXED; MAP_PRIVATE.
+      (when (and (map-memory scratch length 3 #x11 descriptor)
+                 (use-huge-pages-of-file scratch (+ scratch length))
+                 (setf mapping (map-memory 0 length 7 #x2 descriptor)))
+        (replace-memory start length scratch mapping))
+      (unmap-memory scratch length))
+    (unless (minusp descriptor)
+      (close-descriptors (list descriptor)))
+    (and mapping t)))
+
+(sb-ext:defglobal *file-ranges* '()
+  "The mappings of files, of the core's and of those that the image was gathered in, as (START . END).")
+
+(sb-ext:defglobal *gathered-ranges* '()
+  "What was gathered in memory that is no file's, as (START . END).")
+
+(defun gather-in-memory (start end)
+  "Put what is between START and END into huge pages; a kernel without them is none the worse for the copy."
+  (let* ((length (- end start))
+         (scratch (map-scratch length)))
+    (when scratch
+      ;; MADV_HUGEPAGE.
+      (advise scratch (+ scratch length) 14)
+      (replace-memory start length scratch scratch))))
+
+(defun gather-range (start end)
+  (if (gather-in-file start end)
+      (push (cons start end) *file-ranges*)
+      (progn
+        (gather-in-memory start end)
+        (push (cons start end) *gathered-ranges*))))
 
 ;;; A huge page that holds something that every call writes is split by every copy, and then costs more than
 ;;; all others together. So what is written lies behind the image: whatever is free in the image's part of the
@@ -280,9 +354,6 @@ goes to where everything new goes."
 ;;; A page of the core file that was read but not written costs an entry in each copy's table if its
 ;;; neighbours were written. It comes back from the kernel's cache when it is used again.
 
-(sb-ext:defglobal *file-ranges* '()
-  "The mappings of the core file as (START . END), as they were when the image was gathered.")
-
 (defconstant +page-flags-at-once+ 512)
 (deftype page-flags () '(simple-array (unsigned-byte 64) (#.+page-flags-at-once+)))
 
@@ -427,8 +498,12 @@ are those of the process."
 (sb-ext:defglobal *next-collection* 0
   "The processor time before which none is worth it.")
 
-(sb-ext:defglobal *gathered-ranges* '()
-  "What the first gathering moved, as (START . END).")
+(defconstant +octets-until-promoted+ (ash 1 20))
+(defconstant +never-promoted+ (1- (ash 1 31)))
+
+(sb-ext:defglobal *young-when-collected* 0
+  "How much was young still after the last collection.")
+(declaim (type unsigned-byte *young-when-collected*))
 
 (defun heap-limit ()
   (+ sb-vm:dynamic-space-start (sb-ext:dynamic-space-size)))
@@ -504,7 +579,18 @@ where the next objects are going to be."
 
 (defun note-collected ()
   (setf *consed-when-collected* (sb-ext:get-bytes-consed)
+        *young-when-collected* (sb-ext:generation-bytes-allocated 0)
         *epoch-when-collected* sb-kernel::*gc-epoch*))
+
+(defun collect-young ()
+  "Collect what is young. What the stack refers to stays where it is, and with it whatever lies on the same page; once
+that is promoted it is garbage that nobody collects. So nothing is promoted until there is much that lives on."
+  (let ((collections (sb-ext:generation-number-of-gcs-before-promotion 0)))
+    (when (< *young-when-collected* +octets-until-promoted+)
+      (setf (sb-ext:generation-number-of-gcs-before-promotion 0) +never-promoted+))
+    ;; GC would go on to run finalizers and hooks of the user's, which have no business here.
+    (sb-kernel::sub-gc 0)
+    (setf (sb-ext:generation-number-of-gcs-before-promotion 0) collections)))
 
 (defun collect-again ()
   "Collect what is young, if much was allocated since; true if that was done, by us or by the session."
@@ -512,9 +598,8 @@ where the next objects are going to be."
     (when (or (not (eq *epoch-when-collected* sb-kernel::*gc-epoch*))
               (and (> (- (sb-ext:get-bytes-consed) *consed-when-collected*) +octets-until-collected+)
                    (>= start *next-collection*)))
-      ;; GC would go on to run finalizers and hooks of the user's, which have no business here.
       (when (eq *epoch-when-collected* sb-kernel::*gc-epoch*)
-        (sb-kernel::sub-gc 0))
+        (collect-young))
       (give-back-free-pages)
       ;; The collector has read them.
       (give-back-file-pages)
@@ -607,8 +692,9 @@ where the next objects are going to be."
         *noted* (make-notes)
         *noted-before* (make-notes)
         *spare-package* (list nil))
-  (setf *gathered-ranges* (image-ranges (fill-image)))
-  (loop for (start . end) in *gathered-ranges*
+  (setf *gathered-ranges* '()
+        *file-ranges* '())
+  (loop for (start . end) in (image-ranges (fill-image))
         do (loop for from from start below end by +gathered-at-once+
                  do (gather-range from (min end (+ from +gathered-at-once+)))))
   ;; A session that allocates little stays small; what one allocates beyond that is in huge pages at once.
@@ -617,8 +703,8 @@ where the next objects are going to be."
   ;; Read once: it takes 2 ms.
   (let* ((mappings (memory-map))
          (of-core (remove-if-not #'mapping-core mappings)))
-    (setf *file-ranges* (loop for mapping in of-core
-                              collect (cons (mapping-start mapping) (mapping-end mapping))))
+    (dolist (mapping of-core)
+      (push (cons (mapping-start mapping) (mapping-end mapping)) *file-ranges*))
     (note-written-ranges mappings)
     (renew-mappings of-core)
     (sb-kernel::sub-gc 0)
