@@ -179,9 +179,12 @@ file costs a copy nothing at all. False if there are no such pages for files."
     (and mapping t)))
 
 (sb-ext:defglobal *file-ranges* '()
-  "The mappings of files, of the core's and of those that the image was gathered in, as (START . END).")
+  "All mappings of files, the core's too, as (START . END).")
 
-(sb-ext:defglobal *gathered-ranges* '()
+(sb-ext:defglobal *ranges-in-files* '()
+  "What was gathered in files, as (START . END).")
+
+(sb-ext:defglobal *ranges-in-memory* '()
   "What was gathered in memory that is no file's, as (START . END).")
 
 (defun gather-in-memory (start end)
@@ -195,10 +198,10 @@ file costs a copy nothing at all. False if there are no such pages for files."
 
 (defun gather-range (start end)
   (if (gather-in-file start end)
-      (push (cons start end) *file-ranges*)
+      (push (cons start end) *ranges-in-files*)
       (progn
         (gather-in-memory start end)
-        (push (cons start end) *gathered-ranges*))))
+        (push (cons start end) *ranges-in-memory*))))
 
 ;;; A huge page that holds something that every call writes is split by every copy, and then costs more than
 ;;; all others together. So what is written lies behind the image: whatever is free in the image's part of the
@@ -227,6 +230,10 @@ zeros before it is used."
 (defun (setf page-state) (state number)
   (declare (type (unsigned-byte 40) number) (type (unsigned-byte 8) state))
   (setf (sb-alien:slot (sb-alien:deref sb-vm::page-table number) 'sb-vm::flags) state))
+
+(defun page-generation (number)
+  (declare (type (unsigned-byte 40) number))
+  (the (signed-byte 8) (sb-alien:slot (sb-alien:deref sb-vm::page-table number) 'sb-vm::gen)))
 
 (defun free-page-p (number)
   (declare (type (unsigned-byte 40) number))
@@ -400,7 +407,7 @@ in the way."
                                    ,@body))
                                (setf ,first (min ,count (1+ ,last)))))))))))
 
-(declaim (inline present-page-p files-page-p unwritten-page-p))
+(declaim (inline present-page-p files-page-p unwritten-page-p written-page-p))
 
 (defun present-page-p (flags)
   (declare (type (unsigned-byte 64) flags))
@@ -410,6 +417,11 @@ in the way."
   "True if the page is in memory (bit 63) and still the file's (bit 61)."
   (declare (type (unsigned-byte 64) flags))
   (= 5 (ash flags -61)))
+
+(defun written-page-p (flags)
+  "True if the page is in memory and no longer the file's."
+  (declare (type (unsigned-byte 64) flags))
+  (= 4 (ash flags -61)))
 
 (defun unwritten-page-p (flags)
   "True if the page is the file's, in memory or not: neither in memory nor swapped out as our own."
@@ -517,8 +529,8 @@ are those of the process."
     ;; MADV_HUGEPAGE.
     (advise address (heap-limit) 14)))
 
-(sb-ext:defglobal *ranges-to-collapse* '()
-  "What is still to be put into huge pages, as (START . END).")
+(sb-ext:defglobal *to-be-gathered* '()
+  "What is still to be put into huge pages, as (FUNCTION START END).")
 
 (defun collapse-range (start end)
   "Have the kernel put what is between START and END into huge pages."
@@ -526,6 +538,28 @@ are those of the process."
   (unless (zerop (advise start end 25))
     (loop for page from start below end by +huge-page+
           do (advise page (+ page +huge-page+) 25))))
+
+(defun in-pieces (function start end)
+  "List what FUNCTION is to be called with for what is between START and END."
+  (loop for from from start below end by +collapsed-at-once+
+        collect (list function from (min end (+ from +collapsed-at-once+)))))
+
+(defun written-huge-pages (start end)
+  "List (START . END) of the runs of huge pages between START and END, which are a file's, in which something was written."
+  (let ((runs '()))
+    (call-with-file "/proc/self/pagemap"
+                    (lambda (descriptor)
+                      (do-page-runs (from to) (written-page-p start end descriptor)
+                        (let ((first (- from (mod from +huge-page+))))
+                          (cond ((null runs)
+                                 (push (cons first (+ first +huge-page+)) runs))
+                                ((< first (cdr (first runs)))
+                                 nil)
+                                ((= first (cdr (first runs)))
+                                 (incf (cdr (first runs)) +huge-page+))
+                                (t
+                                 (push (cons first (+ first +huge-page+)) runs)))))))
+    runs))
 
 (defun give-back-free-pages ()
   "Give the kernel back what of the heap behind the image is not in use, and tell the collector that it holds
@@ -555,27 +589,41 @@ not allocate: what is free when it is looked at would not be when it is given ba
             until (zerop (page-state page))
             do (setf (page-state page) 0)))))
 
-(defun plan-to-collapse (all)
-  "Note in small ranges what of the image is in use, and if ALL is true what the session has allocated; but not
-where the next objects are going to be."
-  (let ((end (heap-end-in-huge-pages))
-        (next (* +huge-page+ (floor (sb-kernel:get-lisp-obj-address (list 0)) +huge-page+))))
-    (when all
-      (use-huge-pages-from (+ end +octets-in-small-pages+)))
-    (setf *ranges-to-collapse*
-          (loop for (from . to) in (append *gathered-ranges*
-                                           (and all
-                                                (list (cons *image-end* next)
-                                                      (cons (+ next +huge-page+) end))))
-                nconc (loop for from from from below to by +collapsed-at-once+
-                            collect (cons from (min to (+ from +collapsed-at-once+))))))))
+(defun settled-huge-page-p (start)
+  "True if all that lies in the huge page from START on has outlived collections, and there is no place for something new."
+  (loop with first = (page-number start)
+        for number from first below (+ first (floor +huge-page+ sb-vm:gencgc-page-bytes))
+        always (and (not (free-page-p number))
+                    (plusp (page-generation number)))))
 
-(defun collapse-some ()
-  "Collapse what was noted until it has taken long enough; the rest waits for the next copy."
+(defun settled-huge-pages ()
+  "List (START . END) of the huge pages of what the session has allocated to which nothing new is going to come."
+  (loop for page from *image-end* below (* +huge-page+ (floor (heap-end) +huge-page+)) by +huge-page+
+        when (settled-huge-page-p page)
+          collect (cons page (+ page +huge-page+))))
+
+(defun plan-to-gather (all)
+  "Note in small ranges what of the image was written, and if ALL is true what the session has allocated, unless the
+next objects are going to be there. Where the image is in a file, what was written of it costs each copy little, and comes
+into a new file only with ALL."
+  (flet ((to-be-gathered (function ranges)
+           (loop for (from . to) in ranges
+                 nconc (in-pieces function from to))))
+    (when all
+      (use-huge-pages-from (+ (heap-end-in-huge-pages) +octets-in-small-pages+)))
+    (setf *to-be-gathered*
+          (nconc (to-be-gathered #'collapse-range *ranges-in-memory*)
+                 (when all
+                   (nconc (to-be-gathered #'collapse-range (settled-huge-pages))
+                          (loop for (from . to) in *ranges-in-files*
+                                nconc (to-be-gathered #'gather-in-file (written-huge-pages from to)))))))))
+
+(defun gather-some ()
+  "Gather what was noted until it has taken long enough; the rest waits for the next copy."
   (loop with deadline = (+ (clock-readings) +microseconds-of-gathering+)
-        while (and *ranges-to-collapse* (< (clock-readings) deadline))
-        do (destructuring-bind (from . to) (pop *ranges-to-collapse*)
-             (collapse-range from to))))
+        while (and *to-be-gathered* (< (clock-readings) deadline))
+        do (destructuring-bind (function from to) (pop *to-be-gathered*)
+             (funcall (the function function) from to))))
 
 (defun note-collected ()
   (setf *consed-when-collected* (sb-ext:get-bytes-consed)
@@ -692,8 +740,8 @@ that is promoted it is garbage that nobody collects. So nothing is promoted unti
         *noted* (make-notes)
         *noted-before* (make-notes)
         *spare-package* (list nil))
-  (setf *gathered-ranges* '()
-        *file-ranges* '())
+  (setf *ranges-in-files* '()
+        *ranges-in-memory* '())
   (loop for (start . end) in (image-ranges (fill-image))
         do (loop for from from start below end by +gathered-at-once+
                  do (gather-range from (min end (+ from +gathered-at-once+)))))
@@ -703,8 +751,9 @@ that is promoted it is garbage that nobody collects. So nothing is promoted unti
   ;; Read once: it takes 2 ms.
   (let* ((mappings (memory-map))
          (of-core (remove-if-not #'mapping-core mappings)))
-    (dolist (mapping of-core)
-      (push (cons (mapping-start mapping) (mapping-end mapping)) *file-ranges*))
+    (setf *file-ranges* (append *ranges-in-files*
+                                (loop for mapping in of-core
+                                      collect (cons (mapping-start mapping) (mapping-end mapping)))))
     (note-written-ranges mappings)
     (renew-mappings of-core)
     (sb-kernel::sub-gc 0)
@@ -720,5 +769,5 @@ that is promoted it is garbage that nobody collects. So nothing is promoted unti
     (let ((much (> (- *consed-when-collected* *consed-when-gathered*) +octets-until-gathered+)))
       (when much
         (setf *consed-when-gathered* *consed-when-collected*))
-      (plan-to-collapse much)))
-  (collapse-some))
+      (plan-to-gather much)))
+  (gather-some))
