@@ -8,9 +8,16 @@
 
 (declaim (type octets *input* *output-octets*)
          (type index *input-end* *output-end*))
-(defvar *input* (make-array 65536 :element-type '(unsigned-byte 8) :initial-element 0))
+(defun make-buffer (length)
+  (make-array length :element-type '(unsigned-byte 8) :initial-element 0))
+
+;;; For most messages; so small that both lie on one page, which is copied once after each copy of the process.
+(defconstant +buffer-length+ 1024)
+(defconstant +longest-buffer-kept+ (* 1024 1024))
+
+(defvar *input* (make-buffer +buffer-length+))
 (defvar *input-end* 0)
-(defvar *output-octets* (make-array 65536 :element-type '(unsigned-byte 8) :initial-element 0))
+(defvar *output-octets* (make-buffer +buffer-length+))
 (defvar *output-end* 0)
 
 ;;; Keywords
@@ -203,7 +210,7 @@
 descriptors, stays out of the reach of evaluated code. The end of the stream ends the process."
   (declare (type index end))
   (when (> end (length *input*))
-    (let ((new (make-array (+ end 4096) :element-type '(unsigned-byte 8))))
+    (let ((new (make-buffer (+ end 4096))))
       (replace new *input* :end2 *input-end*)
       (setf *input* new)))
   (loop while (< *input-end* end)
@@ -215,8 +222,8 @@ descriptors, stays out of the reach of evaluated code. The end of the stream end
 (defun receive-message ()
   "Wait for a message and return it."
   (setf *input-end* 0)
-  (when (> (length *input*) 1048576)
-    (setf *input* (make-array 65536 :element-type '(unsigned-byte 8))))
+  (when (> (length *input*) +longest-buffer-kept+)
+    (setf *input* (make-buffer +buffer-length+)))
   (receive-until +frame-header-length+)
   (let ((end (+ +frame-header-length+ (frame-length))))
     (receive-until end)
@@ -228,7 +235,7 @@ descriptors, stays out of the reach of evaluated code. The end of the stream end
   (declare (type index count))
   (let ((needed (+ *output-end* count)))
     (when (> needed (length *output-octets*))
-      (let ((new (make-array (* 2 needed) :element-type '(unsigned-byte 8))))
+      (let ((new (make-buffer (* 2 needed))))
         (replace new *output-octets* :end2 *output-end*)
         (setf *output-octets* new)))))
 
@@ -333,6 +340,6 @@ descriptors, stays out of the reach of evaluated code. The end of the stream end
                  (setf (aref *output-octets* index) (+ digit (if (< digit 10) 48 87))
                        length (ash length -4))))
       (send-octets *output-octets* *output-end*))
-    (when (> (length *output-octets*) 1048576)
-      (setf *output-octets* (make-array 65536 :element-type '(unsigned-byte 8))))
+    (when (> (length *output-octets*) +longest-buffer-kept+)
+      (setf *output-octets* (make-buffer +buffer-length+)))
     short-enough))

@@ -12,8 +12,9 @@
 
 (defstruct (mapping (:copier nil) (:predicate nil))
   "A mapping of the process: from START to END, PERMISSIONS as in /proc/self/maps, from OFFSET of its file;
-whether that file is the CORE of this Lisp, and whether there is none and it is no STACK either; and how many octets of it are RESIDENT."
-  start end permissions offset core plain resident)
+its FILE with device and number, whether that is the CORE of this Lisp, and whether there is none and it is no STACK either; and how
+many octets of it are RESIDENT."
+  start end permissions offset file core plain resident)
 
 (defun mapping-writable (mapping)
   (string= "rwxp" (mapping-permissions mapping)))
@@ -43,6 +44,7 @@ whether that file is the CORE of this Lisp, and whether there is none and it is 
                   :end (parse-integer line :start (1+ dash) :end space :radix 16)
                   :permissions (subseq line (1+ space) (+ space 5))
                   :offset (parse-integer line :start offset :end (position #\space line :start offset) :radix 16)
+                  :file (subseq line (position #\space line :start offset))
                   :core (and (search core line) t)
                   :plain (and (search " 00:00 0 " line) (not (search "[stack]" line)))
                   :resident resident)))
@@ -489,6 +491,44 @@ are those of the process."
                 (when (>= (- to from) +least-renewed+)
                   (renew-mapping from to (+ (mapping-offset mapping) (- from start)) core)))))))))))
 
+;;; Linkers give what a library only reads a mapping on either side of its code, and what is written when it is loaded
+;;; another before its data, so that none can be executed or written by mistake. Until 2018 they did not, and in a process
+;;; that is there to execute what is written it helps nobody. Each mapping costs each copy something.
+
+(defun join-mappings (mappings)
+  "Make one mapping of those of MAPPINGS that follow one another in the same file and differ in their permissions only."
+  (labels ((followed-p (this next)
+             (and this next
+                  (= (mapping-end this) (mapping-start next))
+                  (= (+ (mapping-offset this) (- (mapping-end this) (mapping-start this))) (mapping-offset next))
+                  (string= (mapping-file this) (mapping-file next))))
+           (is (mapping permissions)
+             (string= permissions (mapping-permissions mapping)))
+           (permit (mapping protection)
+             (c-call "mprotect" sb-alien:int sb-alien:unsigned-long (mapping-start mapping)
+                     sb-alien:unsigned-long (- (mapping-end mapping) (mapping-start mapping))
+                     sb-alien:int protection)))
+    (loop for (before this next) on (cons nil (remove-if #'mapping-core mappings))
+          when (and this (is this "r--p"))
+            ;; PROT_READ and PROT_WRITE, or PROT_READ and PROT_EXEC.
+            do (cond ((and (followed-p this next) (is next "rw-p"))
+                      (permit this 3))
+                     ((or (and (followed-p before this) (is before "r-xp"))
+                          (and (followed-p this next) (is next "r-xp")))
+                      (permit this 5))))))
+
+;;; The kernel writes into each process where its C library asked to be told the processor (rseq), as soon as it runs and
+;;; whenever it is moved: a page to be copied for each copy. Whoever wants to know asks the kernel then.
+
+(defun leave-processor-unknown ()
+  (when (and (sb-sys:find-foreign-symbol-address "__rseq_offset")
+             (sb-sys:find-foreign-symbol-address "__rseq_size"))
+    ;; RSEQ_FLAG_UNREGISTER; 32 octets, and the signature that the C library registers with.
+    (system-call (334 293)
+                 (+ (c-call "pthread_self" sb-alien:unsigned-long)
+                    (sb-alien:extern-alien "__rseq_offset" sb-alien:long))
+                 32 1 #x53053053)))
+
 ;;; What the session allocates later is in small pages again, and each of them costs something in each copy.
 ;;; So what it needs no longer goes back to the kernel soon: a collection of what is young takes a fraction of
 ;;; a millisecond. What lives on, and what is written of the image, is gathered too, but less often.
@@ -748,6 +788,7 @@ that is promoted it is garbage that nobody collects. So nothing is promoted unti
   ;; A session that allocates little stays small; what one allocates beyond that is in huge pages at once.
   (use-huge-pages-from (+ (heap-end-in-huge-pages) +octets-in-small-pages+))
   (give-back-empty-cards)
+  (leave-processor-unknown)
   ;; Read once: it takes 2 ms.
   (let* ((mappings (memory-map))
          (of-core (remove-if-not #'mapping-core mappings)))
@@ -755,6 +796,7 @@ that is promoted it is garbage that nobody collects. So nothing is promoted unti
                                 (loop for mapping in of-core
                                       collect (cons (mapping-start mapping) (mapping-end mapping)))))
     (note-written-ranges mappings)
+    (join-mappings mappings)
     (renew-mappings of-core)
     (sb-kernel::sub-gc 0)
     (give-back-file-pages)

@@ -166,27 +166,28 @@ it cannot signal: INTERRUPT-THREAD of the main thread would fail in copies."
            sb-alien:long #+x86-64 ,(first number) #-x86-64 ,(second number)
            ,@(loop for argument in arguments collect 'sb-alien:unsigned-long collect argument)))
 
-(defun wait-as-copy (channel poll)
-  "In a copy: take CHANNEL for descriptor 3 and wait there. POLL is the address of what poll(2) needs, ready made.
+(defun wait-as-copy (channel octet)
+  "In a copy: take CHANNEL for descriptor 3 and wait there. At the address OCTET there is room for one.
 All goes through one function of the C library: each other one would lie on a page that is not mapped yet."
-  (declare (type (unsigned-byte 31) channel) (type sb-vm:word poll))
+  (declare (type (unsigned-byte 31) channel) (type sb-vm:word octet))
   (fast
     (system-call (157 167) 1 9)              ; prctl: as DIE-WITH-PARENT
     (system-call (292 24) channel 3 #o2000000) ; dup3
     (system-call (3 57) channel)             ; close
-    (loop while (minusp (system-call (271 73) poll 1 0 0 8))))) ; ppoll
+    ;; recvfrom, MSG_PEEK. Unlike poll(2) it writes nothing when the process is killed while it waits.
+    (loop while (minusp (system-call (45 207) 3 octet 1 2 0 0)))))
 
 (implement clone-process (&optional channel)
   (let ((message *message*))
     (sb-sys:with-pinned-objects (message)
-      (let* ((poll (sb-sys:sap-int (poll-entry message 1)))
+      (let* ((octet (sb-sys:sap-int (sb-sys:sap+ (sb-sys:vector-sap message) +poll+)))
              (address (thread-id-address))
              ;; CLONE_PARENT and SIGCHLD; CLONE_CHILD_SETTID and CLONE_CHILD_CLEARTID as fork(3) does.
              (flags (logior #x8000 17 (if (zerop address) 0 (logior #x01000000 #x00200000))))
              (process #+x86-64 (system-call (56 220) flags 0 0 address 0)
                       #-x86-64 (system-call (56 220) flags 0 0 0 address)))
         (when (and channel (zerop process))
-          (wait-as-copy channel poll))
+          (wait-as-copy channel octet))
         (if (minusp process) nil process)))))
 
 (implement adopt-descriptors (descriptors)
