@@ -798,7 +798,11 @@ that is promoted it is garbage that nobody collects. So nothing is promoted unti
     (note-written-ranges mappings)
     (join-mappings mappings)
     (renew-mappings of-core)
-    (sb-kernel::sub-gc 0)
+    ;; What is young, or was until now, would move with each collection, and what refers to it be written.
+    (sb-kernel::sub-gc 1)
+    (loop for (start . end) in *ranges-in-files*
+          do (loop for (from . to) in (written-huge-pages start end)
+                   do (gather-in-file from to)))
     (give-back-file-pages)
     (give-back-empty-pages mappings))
   (give-back-free-pages)
