@@ -162,8 +162,8 @@ file costs a copy nothing at all. False if there are no such pages for files."
          (descriptor (if (and (<= length (largest-file))
                               (or (< end sb-vm:dynamic-space-start)
                                   (note-file-of-heap end)))
-                         ;; MFD_CLOEXEC.
-                         (c-call "memfd_create" sb-alien:int sb-alien:c-string "lisp-image" sb-alien:unsigned 1)
+                         ;; MFD_CLOEXEC, MFD_ALLOW_SEALING.
+                         (c-call "memfd_create" sb-alien:int sb-alien:c-string "lisp-image" sb-alien:unsigned 3)
                          -1))
          (scratch (and (not (minusp descriptor))
                        (zerop (c-call "ftruncate" sb-alien:int sb-alien:int descriptor sb-alien:long length))
@@ -176,6 +176,9 @@ file costs a copy nothing at all. False if there are no such pages for files."
                  (setf mapping (map-memory 0 length 7 #x2 descriptor)))
         (replace-memory start length scratch mapping))
       (unmap-memory scratch length))
+    (when mapping
+      ;; F_ADD_SEALS: all sessions share it, so nobody may ever write to it, cut it short or make it longer.
+      (c-call "fcntl" sb-alien:int sb-alien:int descriptor sb-alien:int 1033 sb-alien:int 15))
     (unless (minusp descriptor)
       (close-descriptors (list descriptor)))
     (and mapping t)))
@@ -805,6 +808,9 @@ that is promoted it is garbage that nobody collects. So nothing is promoted unti
                    do (gather-in-file from to)))
     (give-back-file-pages)
     (give-back-empty-pages mappings))
+  ;; MADV_POPULATE_READ. What the zygote has, too, counts as shared, and not as what the first session needs.
+  (loop for (start . end) in *ranges-in-files*
+        do (advise start end 22))
   (give-back-free-pages)
   (note-collected)
   (setf *consed-when-gathered* *consed-when-collected*))

@@ -109,6 +109,25 @@ class Memory(mcp.TestCase):
         self.assertEqual(written, self.image()[0])
         self.assertRegex(self.s.call("list-checkpoints").text, r"^[5-9]\d* checkpoints")
 
+    def test_nobody_changes_what_all_sessions_share(self):
+        self.pid = int(self.s.evaluate("(sb-posix:getpid)").value)
+        files = [first.split()[0] for first, _ in self.mappings() if "/memfd:lisp-image" in first]
+        if not files:
+            self.skipTest("the kernel has no huge pages for files")
+        for file in files:
+            path = "/proc/%d/map_files/%s" % (self.pid, file)
+            try:
+                descriptor = os.open(path, os.O_RDWR)
+            except PermissionError:
+                self.skipTest("only root may try")
+            try:
+                for change in (lambda: os.ftruncate(descriptor, 0), lambda: os.pwrite(descriptor, b"x", 0)):
+                    with self.assertRaises(PermissionError):
+                        change()
+            finally:
+                os.close(descriptor)
+        self.assertEvaluates("(+ 1 2)", "3")
+
     def least_in_small_pages(self):
         """How many KiB the process has in pages that each copy of it has an entry for, when there is least, which is after a collection."""
         least = []
