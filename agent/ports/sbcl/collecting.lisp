@@ -1,0 +1,133 @@
+;;;; The agent's port to SBCL, continued: what the session allocates is collected and gathered between two calls.
+
+(in-package #:cl-mcp-agent)
+
+;;; What the session allocates later is in small pages again, and each of them costs something in each copy.
+;;; So what it needs no longer goes back to the kernel soon: a collection of what is young takes a fraction of
+;;; a millisecond. What lives on, and what is written of the image, is gathered too, but less often.
+
+(defconstant +octets-until-collected+ (ash 1 18))
+(defconstant +share-of-time-collecting+ 1/32)
+(defconstant +octets-until-gathered+ (ash 1 23))
+(defconstant +octets-in-small-pages+ (ash 1 22))
+(defconstant +collapsed-at-once+ (* 8 +huge-page+))
+(defconstant +microseconds-of-gathering+ 20000)
+
+(sb-ext:defglobal *consed-when-collected* 0)
+(sb-ext:defglobal *consed-when-gathered* 0)
+(declaim (type unsigned-byte *consed-when-collected* *consed-when-gathered*))
+
+(sb-ext:defglobal *epoch-when-collected* nil
+  "What was the collector's epoch then: each collection makes a new one.")
+
+(sb-ext:defglobal *next-collection* 0
+  "The processor time before which none is worth it.")
+
+(defconstant +octets-until-promoted+ (ash 1 20))
+(defconstant +never-promoted+ (1- (ash 1 31)))
+
+(sb-ext:defglobal *young-when-collected* 0
+  "How much was young still after the last collection.")
+(declaim (type unsigned-byte *young-when-collected*))
+
+(defun use-huge-pages-from (address)
+  "Have the kernel use huge pages for what of the heap from ADDRESS on is not in memory yet."
+  (when (< address (heap-limit))
+    ;; MADV_HUGEPAGE.
+    (advise address (heap-limit) 14)))
+
+(sb-ext:defglobal *to-be-gathered* '()
+  "What is still to be put into huge pages, as (FUNCTION START END).")
+
+(defun collapse-range (start end)
+  "Have the kernel put what is between START and END into huge pages."
+  ;; MADV_COLLAPSE, which kernels before 6.1 refuse. It gives up at the first page that is in the way.
+  (unless (zerop (advise start end 25))
+    (loop for page from start below end by +huge-page+
+          do (advise page (+ page +huge-page+) 25))))
+
+(defun in-pieces (function start end)
+  "List what FUNCTION is to be called with for what is between START and END."
+  (loop for from from start below end by +collapsed-at-once+
+        collect (list function from (min end (+ from +collapsed-at-once+)))))
+
+(defun give-back-free-pages ()
+  "Give the kernel back what of the heap behind the image is not in use, and tell the collector that it holds
+zeros: filling it would bring all of it back. The collector takes pages for free ones whatever they hold. Must
+not allocate: what is free when it is looked at would not be when it is given back."
+  (declare (optimize speed (safety 0)))
+  (let ((number (page-number *image-end*))
+        (end (sb-alien:extern-alien "next_free_page" (sb-alien:signed 64)))
+        (start sb-vm:dynamic-space-start))
+    (declare (type (unsigned-byte 40) number end) (type (unsigned-byte 60) start))
+    (loop while (< number end)
+          do (let ((first number))
+               (declare (type (unsigned-byte 40) first))
+               (loop while (and (< number end) (free-page-p number))
+                     do (incf number))
+               (if (= first number)
+                   (incf number)
+                   ;; MADV_DONTNEED.
+                   (when (zerop (advise (+ start (the (unsigned-byte 60) (* first sb-vm:gencgc-page-bytes)))
+                                        (+ start (the (unsigned-byte 60) (* number sb-vm:gencgc-page-bytes)))
+                                        4))
+                     (loop for page of-type (unsigned-byte 40) from first below number
+                           do (setf (page-state page) 0))))))
+    (when (zerop (advise (heap-end) (heap-limit) 4))
+      ;; As far as it was used since the last time.
+      (loop for page of-type (unsigned-byte 40) from end below (page-number (heap-limit))
+            until (zerop (page-state page))
+            do (setf (page-state page) 0)))))
+
+(defun plan-to-gather (all)
+  "Note in small ranges what of the image was written, and if ALL is true what the session has allocated, unless the
+next objects are going to be there. Where the image is in a file, what was written of it costs each copy little, and comes
+into a new file only with ALL."
+  (flet ((to-be-gathered (function ranges)
+           (loop for (from . to) in ranges
+                 nconc (in-pieces function from to))))
+    (when all
+      (use-huge-pages-from (+ (heap-end-in-huge-pages) +octets-in-small-pages+)))
+    (setf *to-be-gathered*
+          (nconc (to-be-gathered #'collapse-range *ranges-in-memory*)
+                 (when all
+                   (nconc (to-be-gathered #'collapse-range (settled-huge-pages))
+                          (to-be-gathered #'gather-in-file (written-huge-pages))))))))
+
+(defun gather-some ()
+  "Gather what was noted until it has taken long enough; the rest waits for the next copy."
+  (loop with deadline = (+ (clock-readings) +microseconds-of-gathering+)
+        while (and *to-be-gathered* (< (clock-readings) deadline))
+        do (destructuring-bind (function from to) (pop *to-be-gathered*)
+             (funcall (the function function) from to))))
+
+(defun note-collected ()
+  (setf *consed-when-collected* (sb-ext:get-bytes-consed)
+        *young-when-collected* (sb-ext:generation-bytes-allocated 0)
+        *epoch-when-collected* sb-kernel::*gc-epoch*))
+
+(defun collect-young ()
+  "Collect what is young. What the stack refers to stays where it is, and with it whatever lies on the same page; once
+that is promoted it is garbage that nobody collects. So nothing is promoted until there is much that lives on."
+  (let ((collections (sb-ext:generation-number-of-gcs-before-promotion 0)))
+    (when (< *young-when-collected* +octets-until-promoted+)
+      (setf (sb-ext:generation-number-of-gcs-before-promotion 0) +never-promoted+))
+    ;; GC would go on to run finalizers and hooks of the user's, which have no business here.
+    (sb-kernel::sub-gc 0)
+    (setf (sb-ext:generation-number-of-gcs-before-promotion 0) collections)))
+
+(defun collect-again ()
+  "Collect what is young, if much was allocated since; true if that was done, by us or by the session."
+  (let ((start (nth-value 1 (clock-readings))))
+    (when (or (not (eq *epoch-when-collected* sb-kernel::*gc-epoch*))
+              (and (> (- (sb-ext:get-bytes-consed) *consed-when-collected*) +octets-until-collected+)
+                   (>= start *next-collection*)))
+      (when (eq *epoch-when-collected* sb-kernel::*gc-epoch*)
+        (collect-young))
+      (give-back-free-pages)
+      ;; The collector has read them.
+      (give-back-file-pages)
+      (note-collected)
+      (let ((end (nth-value 1 (clock-readings))))
+        (setf *next-collection* (+ end (floor (- end start) +share-of-time-collecting+))))
+      t)))

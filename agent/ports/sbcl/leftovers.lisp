@@ -1,0 +1,118 @@
+;;;; The agent's port to SBCL, continued: pages and mappings that cost each copy of the process something and are good for nothing.
+
+(in-package #:cl-mcp-agent)
+
+;;; The table of the collector's cards is filled with zeros at the start, octet by octet, so that all of it
+;;; is in memory. A page of it that still holds nothing else reads the same when the kernel has it back.
+
+(defun give-back-empty-cards ()
+  (when (and (sb-sys:find-foreign-symbol-address "gc_card_mark")
+             (sb-sys:find-foreign-symbol-address "gc_card_table_mask"))
+    (let* ((start (sb-alien:extern-alien "gc_card_mark" sb-alien:unsigned-long))
+           (end (+ start 1 (sb-alien:extern-alien "gc_card_table_mask" sb-alien:int))))
+      (loop for page from (* +page+ (ceiling start +page+)) to (- end +page+) by +page+
+            when (empty-page-p page)
+              ;; MADV_DONTNEED.
+              do (advise page (+ page +page+) 4)))))
+
+;;; A page of the core file that was read but not written costs an entry in each copy's table if its
+;;; neighbours were written. It comes back from the kernel's cache when it is used again.
+
+(defun give-back-file-pages ()
+  (call-with-file "/proc/self/pagemap"
+                  (lambda (descriptor)
+                    (loop for (start . end) in *file-ranges*
+                          do (do-page-runs (from to) (files-page-p start end descriptor)
+                               ;; MADV_DONTNEED.
+                               (advise from to 4))))))
+
+(defun give-back-empty-pages-between (start end descriptor)
+  "Give back those pages that hold zeros only: they read the same. Must not allocate, as it may come by the place where
+the next object is going to be."
+  (do-page-runs (from to) (present-page-p start end descriptor)
+    (loop for page of-type index from from below to by +page+
+          when (empty-page-p page)
+            ;; MADV_DONTNEED.
+            do (advise page (+ page +page+) 4))))
+
+(defun give-back-empty-pages (mappings)
+  "Give back what malloc, the runtime, and buffers of the agent's have of pages that were filled with zeros; MAPPINGS
+are those of the process."
+  (call-with-file "/proc/self/pagemap"
+                  (lambda (descriptor)
+                    (dolist (mapping mappings)
+                      (when (and (mapping-plain mapping) (string= "rw-p" (mapping-permissions mapping)))
+                        (give-back-empty-pages-between (mapping-start mapping) (mapping-end mapping) descriptor)))
+                    (give-back-empty-pages-between *image-end* (heap-end) descriptor))))
+
+;;; A private mapping of a file of which no page was ever written costs a copy nothing. The spaces that SBCL keeps
+;;; from being written have a few written pages each; what lies between them is mapped anew.
+
+(defconstant +least-renewed+ (* 8 +page+))
+
+(defun renew-mapping (start end offset descriptor)
+  "Map what is between START and END, which is at OFFSET of the core file, anew, unless it is something else."
+  (let* ((length (- end start))
+         (octets (make-array length :element-type '(unsigned-byte 8))))
+    (when (and (= length (read-at descriptor octets length offset))
+               (sb-sys:with-pinned-objects (octets)
+                 (zerop (c-call "memcmp" sb-alien:int sb-alien:unsigned-long start
+                                sb-sys:system-area-pointer (sb-sys:vector-sap octets)
+                                sb-alien:unsigned-long length))))
+      ;; PROT_READ and PROT_EXEC; MAP_PRIVATE, MAP_FIXED, and MAP_NORESERVE, which the mappings around it do not
+      ;; have, so that the kernel does not make one of them all.
+      (c-call "mmap" sb-alien:unsigned-long sb-alien:unsigned-long start sb-alien:unsigned-long length
+              sb-alien:int 5 sb-alien:int #x4012 sb-alien:int descriptor sb-alien:long offset))))
+
+(defun renew-mappings (mappings)
+  "Map anew what nobody has written of those of MAPPINGS, all of the core file, that may not be written."
+  (call-with-file
+   (sb-ext:native-namestring sb-ext:*core-pathname*)
+   (lambda (core)
+     (call-with-file
+      "/proc/self/pagemap"
+      (lambda (flags)
+        (dolist (mapping mappings)
+          (when (string= "r-xp" (mapping-permissions mapping))
+            (let ((start (mapping-start mapping)))
+              (do-page-runs (from to) (unwritten-page-p start (mapping-end mapping) flags)
+                (when (>= (- to from) +least-renewed+)
+                  (renew-mapping from to (+ (mapping-offset mapping) (- from start)) core)))))))))))
+
+;;; Linkers give what a library only reads a mapping on either side of its code, and what is written when it is loaded
+;;; another before its data, so that none can be executed or written by mistake. Until 2018 they did not, and in a process
+;;; that is there to execute what is written it helps nobody. Each mapping costs each copy something.
+
+(defun join-mappings (mappings)
+  "Make one mapping of those of MAPPINGS that follow one another in the same file and differ in their permissions only."
+  (labels ((followed-p (this next)
+             (and this next
+                  (= (mapping-end this) (mapping-start next))
+                  (= (+ (mapping-offset this) (- (mapping-end this) (mapping-start this))) (mapping-offset next))
+                  (string= (mapping-file this) (mapping-file next))))
+           (is (mapping permissions)
+             (string= permissions (mapping-permissions mapping)))
+           (permit (mapping protection)
+             (c-call "mprotect" sb-alien:int sb-alien:unsigned-long (mapping-start mapping)
+                     sb-alien:unsigned-long (- (mapping-end mapping) (mapping-start mapping))
+                     sb-alien:int protection)))
+    (loop for (before this next) on (cons nil (remove-if #'mapping-core mappings))
+          when (and this (is this "r--p"))
+            ;; PROT_READ and PROT_WRITE, or PROT_READ and PROT_EXEC.
+            do (cond ((and (followed-p this next) (is next "rw-p"))
+                      (permit this 3))
+                     ((or (and (followed-p before this) (is before "r-xp"))
+                          (and (followed-p this next) (is next "r-xp")))
+                      (permit this 5))))))
+
+;;; The kernel writes into each process where its C library asked to be told the processor (rseq), as soon as it runs and
+;;; whenever it is moved: a page to be copied for each copy. Whoever wants to know asks the kernel then.
+
+(defun leave-processor-unknown ()
+  (when (and (sb-sys:find-foreign-symbol-address "__rseq_offset")
+             (sb-sys:find-foreign-symbol-address "__rseq_size"))
+    ;; RSEQ_FLAG_UNREGISTER; 32 octets, and the signature that the C library registers with.
+    (system-call (334 293)
+                 (+ (c-call "pthread_self" sb-alien:unsigned-long)
+                    (sb-alien:extern-alien "__rseq_offset" sb-alien:long))
+                 32 1 #x53053053)))

@@ -1,0 +1,148 @@
+;;;; The agent's port to SBCL, continued: the memory of the process as the kernel has it, mappings and pages.
+
+(in-package #:cl-mcp-agent)
+
+(defconstant +page+ 4096)
+(defconstant +huge-page+ (ash 1 21))
+
+(defstruct (mapping (:copier nil) (:predicate nil))
+  "A mapping of the process: from START to END, PERMISSIONS as in /proc/self/maps, from OFFSET of its file;
+its FILE with device and number, whether that is the CORE of this Lisp, and whether there is none and it is no STACK either; and how
+many octets of it are RESIDENT."
+  start end permissions offset file core plain resident)
+
+(defun mapping-writable (mapping)
+  (string= "rwxp" (mapping-permissions mapping)))
+
+(defun memory-map ()
+  "List the mappings of the process."
+  (with-open-file (stream "/proc/self/smaps" :if-does-not-exist nil :external-format :latin-1)
+    (and stream
+         (loop with core = (or (sb-ext:native-namestring sb-ext:*core-pathname*) "?")
+               for line = (read-line stream nil)
+               while line
+               when (find (char line 0) "0123456789abcdef")
+                 collect (parse-mapping line (read-resident stream) core)))))
+
+(defun read-resident (stream)
+  "Read on in /proc/self/smaps; return how many octets of the mapping are in memory."
+  (loop for line = (read-line stream nil "Rss: 0")
+        when (eql 0 (search "Rss:" line))
+          return (* 1024 (parse-integer line :start 4 :junk-allowed t))))
+
+(defun parse-mapping (line resident core)
+  "Parse the first line of a mapping, of which so many octets are RESIDENT; CORE is the name of the core file."
+  (let* ((dash (position #\- line))
+         (space (position #\space line))
+         (offset (+ space 6)))
+    (make-mapping :start (parse-integer line :end dash :radix 16)
+                  :end (parse-integer line :start (1+ dash) :end space :radix 16)
+                  :permissions (subseq line (1+ space) (+ space 5))
+                  :offset (parse-integer line :start offset :end (position #\space line :start offset) :radix 16)
+                  :file (subseq line (position #\space line :start offset))
+                  :core (and (search core line) t)
+                  :plain (and (search " 00:00 0 " line) (not (search "[stack]" line)))
+                  :resident resident)))
+
+(declaim (inline advise))
+(defun advise (start end advice)
+  "Tell the kernel what is going to happen to the memory from START to END."
+  (declare (type (unsigned-byte 62) start end))
+  (c-call "madvise" sb-alien:int sb-alien:unsigned-long start sb-alien:unsigned-long (- end start)
+          sb-alien:int advice))
+
+(defun map-memory (address length protection flags descriptor)
+  "Map LENGTH octets of the file, or of empty memory; return the address, or nil."
+  (let ((mapped (c-call "mmap" sb-alien:unsigned-long
+                        sb-alien:unsigned-long address sb-alien:unsigned-long length
+                        sb-alien:int protection sb-alien:int flags sb-alien:int descriptor sb-alien:long 0)))
+    (if (= mapped (1- (ash 1 64)))
+        nil
+        mapped)))
+
+(defun unmap-memory (address length)
+  (when (plusp length)
+    (c-call "munmap" sb-alien:int sb-alien:unsigned-long address sb-alien:unsigned-long length)))
+
+(defun map-scratch (length)
+  "Map LENGTH octets of empty memory from a huge page's border on; return the address, or nil."
+  ;; PROT_READ, PROT_WRITE, PROT_EXEC; MAP_PRIVATE, MAP_ANONYMOUS.
+  (let ((raw (map-memory 0 (+ length +huge-page+) 7 #x22 -1)))
+    (when raw
+      (let* ((scratch (* +huge-page+ (ceiling raw +huge-page+)))
+             (head (- scratch raw)))
+        (unmap-memory raw head)
+        (unmap-memory (+ scratch length) (- +huge-page+ head))
+        scratch))))
+
+(defun empty-page-p (address)
+  (declare (optimize (speed 3) (safety 0)) (type (unsigned-byte 62) address))
+  (loop for at of-type (unsigned-byte 62) from address below (+ address +page+) by 8
+        always (zerop (sb-sys:sap-ref-64 (sb-sys:int-sap at) 0))))
+
+(defconstant +page-flags-at-once+ 512)
+(deftype page-flags () '(simple-array (unsigned-byte 64) (#.+page-flags-at-once+)))
+
+(defun read-page-flags (descriptor start count flags)
+  "Fill FLAGS with those of COUNT pages, at most 512, from the address START, as /proc/self/pagemap has them; false
+if there are none."
+  (= (* 8 count) (read-at descriptor flags (* 8 count) (* 8 (floor start +page+)))))
+
+(defun read-at (descriptor vector length offset)
+  "Read LENGTH octets at OFFSET of the file into VECTOR; return how many came, or -1."
+  (sb-sys:with-pinned-objects (vector)
+    (c-call "pread" sb-alien:long sb-alien:int descriptor
+            sb-sys:system-area-pointer (sb-sys:vector-sap vector)
+            sb-alien:unsigned-long length sb-alien:long offset)))
+
+(defun call-with-file (name function)
+  "Call FUNCTION with a descriptor for reading the file NAME, if there is one."
+  ;; O_CLOEXEC.
+  (let ((descriptor (c-call "open" sb-alien:int sb-alien:c-string name sb-alien:int #o2000000)))
+    (unless (minusp descriptor)
+      (funcall (the function function) descriptor)
+      (close-descriptors (list descriptor)))))
+
+(defmacro do-page-runs ((from to) (test start end descriptor) &body body)
+  "Evaluate BODY for each run of pages, FROM one address TO the other, between START and END whose flags satisfy TEST.
+DESCRIPTOR is of /proc/self/pagemap. Conses nothing: what is allocated where free pages are given back would be
+in the way."
+  (let ((flags (gensym)) (limit (gensym)) (base (gensym)) (count (gensym)) (first (gensym)) (last (gensym)) (number (gensym)))
+    `(let ((,flags (make-array +page-flags-at-once+ :element-type '(unsigned-byte 64)))
+           (,limit ,end))
+       (declare (type page-flags ,flags) (dynamic-extent ,flags) (type index ,limit))
+       (loop for ,base of-type index from ,start below ,limit by (* +page+ +page-flags-at-once+)
+             do (let ((,count (min +page-flags-at-once+ (floor (- ,limit ,base) +page+)))
+                      (,first 0))
+                  (declare (type (integer 0 #.+page-flags-at-once+) ,count ,first))
+                  (when (read-page-flags ,descriptor ,base ,count ,flags)
+                    (loop while (< ,first ,count)
+                          do (let ((,last (loop for ,number of-type index from ,first below ,count
+                                                while (,test (aref ,flags ,number))
+                                                finally (return ,number))))
+                               (when (< ,first ,last)
+                                 (let ((,from (+ ,base (* ,first +page+)))
+                                       (,to (+ ,base (* ,last +page+))))
+                                   ,@body))
+                               (setf ,first (min ,count (1+ ,last)))))))))))
+
+(declaim (inline present-page-p files-page-p unwritten-page-p written-page-p))
+
+(defun present-page-p (flags)
+  (declare (type (unsigned-byte 64) flags))
+  (logbitp 63 flags))
+
+(defun files-page-p (flags)
+  "True if the page is in memory (bit 63) and still the file's (bit 61)."
+  (declare (type (unsigned-byte 64) flags))
+  (= 5 (ash flags -61)))
+
+(defun written-page-p (flags)
+  "True if the page is in memory and no longer the file's."
+  (declare (type (unsigned-byte 64) flags))
+  (= 4 (ash flags -61)))
+
+(defun unwritten-page-p (flags)
+  "True if the page is the file's, in memory or not: neither in memory nor swapped out as our own."
+  (declare (type (unsigned-byte 64) flags))
+  (or (zerop (ash flags -62)) (files-page-p flags)))
