@@ -37,7 +37,7 @@
     (advise address (heap-limit) 14)))
 
 (sb-ext:defglobal *to-be-gathered* '()
-  "What is still to be put into huge pages, as (FUNCTION START END).")
+  "What is still to be put into huge pages, as (START . END).")
 
 (defun collapse-range (start end)
   "Have the kernel put what is between START and END into huge pages."
@@ -45,11 +45,6 @@
   (unless (zerop (advise start end 25))
     (loop for page from start below end by +huge-page+
           do (advise page (+ page +huge-page+) 25))))
-
-(defun in-pieces (function start end)
-  "List what FUNCTION is to be called with for what is between START and END."
-  (loop for from from start below end by +collapsed-at-once+
-        collect (list function from (min end (+ from +collapsed-at-once+)))))
 
 (defun give-back-free-pages ()
   "Give the kernel back what of the heap behind the image is not in use, and tell the collector that it holds
@@ -79,27 +74,21 @@ not allocate: what is free when it is looked at would not be when it is given ba
             until (zerop (page-state page))
             do (setf (page-state page) 0)))))
 
-(defun plan-to-gather (all)
-  "Note in small ranges what of the image was written, and if ALL is true what the session has allocated, unless the
-next objects are going to be there. Where the image is in a file, what was written of it costs each copy little, and comes
-into a new file only with ALL."
-  (flet ((to-be-gathered (function ranges)
-           (loop for (from . to) in ranges
-                 nconc (in-pieces function from to))))
-    (when all
-      (use-huge-pages-from (+ (heap-end-in-huge-pages) +octets-in-small-pages+)))
-    (setf *to-be-gathered*
-          (nconc (to-be-gathered #'collapse-range *ranges-in-memory*)
-                 (when all
-                   (nconc (to-be-gathered #'collapse-range (settled-huge-pages))
-                          (to-be-gathered #'gather-in-file (written-huge-pages))))))))
+(defun plan-to-gather ()
+  "Note in small ranges the image, of which something may have been written, and what the session has allocated, unless the next
+objects are going to be there. Each time waits for all processors (lru_add_drain_all): rarely done, it holds up nobody."
+  (use-huge-pages-from (+ (heap-end-in-huge-pages) +octets-in-small-pages+))
+  (setf *to-be-gathered*
+        (loop for (start . end) in (append *gathered-ranges* (settled-huge-pages))
+              nconc (loop for from from start below end by +collapsed-at-once+
+                          collect (cons from (min end (+ from +collapsed-at-once+)))))))
 
 (defun gather-some ()
   "Gather what was noted until it has taken long enough; the rest waits for the next copy."
   (loop with deadline = (+ (clock-readings) +microseconds-of-gathering+)
         while (and *to-be-gathered* (< (clock-readings) deadline))
-        do (destructuring-bind (function from to) (pop *to-be-gathered*)
-             (funcall (the function function) from to))))
+        do (destructuring-bind (from . to) (pop *to-be-gathered*)
+             (collapse-range from to))))
 
 (defun note-collected ()
   (setf *consed-when-collected* (sb-ext:get-bytes-consed)
@@ -108,7 +97,7 @@ into a new file only with ALL."
 
 (defun collect-young ()
   "Collect what is young. What the stack refers to stays where it is, and with it whatever lies on the same page; once
-that is promoted it is garbage that nobody collects. So nothing is promoted until there is much that lives on."
+that is promoted it is garbage that nobody collects, some more each time. So nothing is promoted until there is much that lives on."
   (let ((collections (sb-ext:generation-number-of-gcs-before-promotion 0)))
     (when (< *young-when-collected* +octets-until-promoted+)
       (setf (sb-ext:generation-number-of-gcs-before-promotion 0) +never-promoted+))
@@ -117,7 +106,7 @@ that is promoted it is garbage that nobody collects. So nothing is promoted unti
     (setf (sb-ext:generation-number-of-gcs-before-promotion 0) collections)))
 
 (defun collect-again ()
-  "Collect what is young, if much was allocated since; true if that was done, by us or by the session."
+  "Collect what is young, if enough was allocated since; true if that was done, by us or by the session."
   (let ((start (nth-value 1 (clock-readings))))
     (when (or (not (eq *epoch-when-collected* sb-kernel::*gc-epoch*))
               (and (> (- (sb-ext:get-bytes-consed) *consed-when-collected*) +octets-until-collected+)

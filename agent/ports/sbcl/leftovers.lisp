@@ -18,6 +18,9 @@
 ;;; A page of the core file that was read but not written costs an entry in each copy's table if its
 ;;; neighbours were written. It comes back from the kernel's cache when it is used again.
 
+(sb-ext:defglobal *file-ranges* '()
+  "The mappings of the core file as (START . END), as they were when the image was gathered.")
+
 (defun give-back-file-pages ()
   (call-with-file "/proc/self/pagemap"
                   (lambda (descriptor)

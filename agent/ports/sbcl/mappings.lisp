@@ -126,7 +126,7 @@ in the way."
                                    ,@body))
                                (setf ,first (min ,count (1+ ,last)))))))))))
 
-(declaim (inline present-page-p files-page-p unwritten-page-p written-page-p))
+(declaim (inline present-page-p files-page-p unwritten-page-p own-page-p))
 
 (defun present-page-p (flags)
   (declare (type (unsigned-byte 64) flags))
@@ -137,10 +137,10 @@ in the way."
   (declare (type (unsigned-byte 64) flags))
   (= 5 (ash flags -61)))
 
-(defun written-page-p (flags)
-  "True if the page is in memory and no longer the file's."
+(defun own-page-p (flags)
+  "True if the page is in memory (bit 63), no file's (61), and no other process has it (56)."
   (declare (type (unsigned-byte 64) flags))
-  (= 4 (ash flags -61)))
+  (and (logbitp 63 flags) (not (logbitp 61 flags)) (logbitp 56 flags)))
 
 (defun unwritten-page-p (flags)
   "True if the page is the file's, in memory or not: neither in memory nor swapped out as our own."

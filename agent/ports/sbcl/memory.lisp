@@ -16,30 +16,23 @@
   ;; Read once: it takes 2 ms.
   (let* ((mappings (memory-map))
          (of-core (remove-if-not #'mapping-core mappings)))
-    (setf *file-ranges* (append *ranges-in-files*
-                                (loop for mapping in of-core
-                                      collect (cons (mapping-start mapping) (mapping-end mapping)))))
+    (setf *file-ranges* (loop for mapping in of-core
+                              collect (cons (mapping-start mapping) (mapping-end mapping))))
     (note-written-ranges mappings)
     (join-mappings mappings)
     (renew-mappings of-core)
     ;; What is young, or was until now, would move with each collection, and what refers to it be written.
     (sb-kernel::sub-gc 1)
-    (loop for (start . end) in (written-huge-pages)
-          do (gather-in-file start end))
     (give-back-file-pages)
     (give-back-empty-pages mappings))
-  ;; MADV_POPULATE_READ. What the zygote has, too, counts as shared, and not as what the first session needs.
-  (loop for (start . end) in *ranges-in-files*
-        do (advise start end 22))
   (give-back-free-pages)
   (note-collected)
   (setf *consed-when-gathered* *consed-when-collected*))
 
 #+(and x86-64 linux)
 (implement gather-again ()
-  (when (collect-again)
-    (let ((much (> (- *consed-when-collected* *consed-when-gathered*) +octets-until-gathered+)))
-      (when much
-        (setf *consed-when-gathered* *consed-when-collected*))
-      (plan-to-gather much)))
+  (when (and (collect-again)
+             (> (- *consed-when-collected* *consed-when-gathered*) +octets-until-gathered+))
+    (setf *consed-when-gathered* *consed-when-collected*)
+    (plan-to-gather))
   (gather-some))

@@ -23,12 +23,6 @@
 (sb-ext:defglobal *written-ranges* '()
   "Where to look for them, besides where the next objects are going to be, as (START . END).")
 
-(declaim (inline own-page-p))
-(defun own-page-p (flags)
-  "True if the page is in memory (bit 63), no file's (61), and no other process has it (56)."
-  (declare (type (unsigned-byte 64) flags))
-  (and (logbitp 63 flags) (not (logbitp 61 flags)) (logbitp 56 flags)))
-
 (defun note-written-ranges (mappings)
   (setf *written-ranges*
         (loop for mapping in mappings
