@@ -102,8 +102,8 @@ that is promoted it is garbage that nobody collects, some more each time. So not
     (when (< *young-when-collected* +octets-until-promoted+)
       (setf (sb-ext:generation-number-of-gcs-before-promotion 0) +never-promoted+))
     ;; GC would go on to run finalizers and hooks of the user's, which have no business here.
-    (sb-kernel::sub-gc 0)
-    (setf (sb-ext:generation-number-of-gcs-before-promotion 0) collections)))
+    (unwind-protect (sb-kernel::sub-gc 0)
+      (setf (sb-ext:generation-number-of-gcs-before-promotion 0) collections))))
 
 (defun collect-again ()
   "Collect what is young, if enough was allocated since; true if that was done, by us or by the session."

@@ -3,9 +3,8 @@
 (in-package #:cl-mcp-agent)
 
 ;;; A copy of the process costs what its page tables cost. Most pages of the image are never written, but a mapping of the
-;;; core file that is written somewhere has an entry for each, which fork copies one by one. A huge page has one, until something is
-;;; written in it; then it has 512. docs/design.md, section 3, says why
-;;; these are not a file's.
+;;; core file that is written somewhere has an entry for each, which fork copies one by one. A huge page has one, until
+;;; something is written in it; then it has 512. docs/design.md, section 3, says why these are not a file's.
 
 (defconstant +gathered-at-once+ (* 32 +huge-page+))
 
