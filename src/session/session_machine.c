@@ -7,7 +7,6 @@
 
 #include "base/log.h"
 #include "base/memory.h"
-#include "base/utf8.h"
 #include "session/session_internal.h"
 
 #define PROGRESS_MS 900 /* so that somebody who asked hears at least once a second */

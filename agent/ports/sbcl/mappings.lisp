@@ -51,28 +51,21 @@ many octets of it are RESIDENT."
   (c-call "madvise" sb-alien:int sb-alien:unsigned-long start sb-alien:unsigned-long (- end start)
           sb-alien:int advice))
 
-(defun map-memory (address length protection flags descriptor)
-  "Map LENGTH octets of the file, or of empty memory; return the address, or nil."
-  (let ((mapped (c-call "mmap" sb-alien:unsigned-long
-                        sb-alien:unsigned-long address sb-alien:unsigned-long length
-                        sb-alien:int protection sb-alien:int flags sb-alien:int descriptor sb-alien:long 0)))
-    (if (= mapped (1- (ash 1 64)))
-        nil
-        mapped)))
-
-(defun unmap-memory (address length)
-  (when (plusp length)
-    (c-call "munmap" sb-alien:int sb-alien:unsigned-long address sb-alien:unsigned-long length)))
-
 (defun map-scratch (length)
   "Map LENGTH octets of empty memory from a huge page's border on; return the address, or nil."
   ;; PROT_READ, PROT_WRITE, PROT_EXEC; MAP_PRIVATE, MAP_ANONYMOUS.
-  (let ((raw (map-memory 0 (+ length +huge-page+) 7 #x22 -1)))
-    (when raw
+  (let ((raw (c-call "mmap" sb-alien:unsigned-long
+                     sb-alien:unsigned-long 0 sb-alien:unsigned-long (+ length +huge-page+)
+                     sb-alien:int 7 sb-alien:int #x22 sb-alien:int -1 sb-alien:long 0)))
+    (unless (= raw (1- (ash 1 64)))
       (let* ((scratch (* +huge-page+ (ceiling raw +huge-page+)))
              (head (- scratch raw)))
-        (unmap-memory raw head)
-        (unmap-memory (+ scratch length) (- +huge-page+ head))
+        (flet ((unmap (address length)
+                 (when (plusp length)
+                   (c-call "munmap" sb-alien:int sb-alien:unsigned-long address
+                           sb-alien:unsigned-long length))))
+          (unmap raw head)
+          (unmap (+ scratch length) (- +huge-page+ head)))
         scratch))))
 
 (defun empty-page-p (address)
