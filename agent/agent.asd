@@ -13,6 +13,7 @@
                (:file "ports/sbcl/image" :if-feature :sbcl)
                (:file "ports/sbcl/symbols" :if-feature :sbcl)
                (:file "ports/sbcl/leftovers" :if-feature :sbcl)
+               (:file "ports/sbcl/fixed-objects" :if-feature :sbcl)
                (:file "ports/sbcl/collecting" :if-feature :sbcl)
                (:file "ports/sbcl/written-pages" :if-feature :sbcl)
                (:file "ports/sbcl/memory" :if-feature :sbcl)

@@ -113,6 +113,7 @@ that is promoted it is garbage that nobody collects, some more each time. So not
                    (>= start *next-collection*)))
       (when (eq *epoch-when-collected* sb-kernel::*gc-epoch*)
         (collect-young))
+      (join-fixed-objects)
       (give-back-free-pages)
       ;; The collector has read them.
       (give-back-file-pages)

@@ -48,40 +48,6 @@ are those of the process."
                         (give-back-empty-pages-between (mapping-start mapping) (mapping-end mapping) descriptor)))
                     (give-back-empty-pages-between *image-end* (heap-end) descriptor))))
 
-;;; A private mapping of a file of which no page was ever written costs a copy nothing. The spaces that SBCL keeps
-;;; from being written have a few written pages each; what lies between them is mapped anew.
-
-(defconstant +least-renewed+ (* 8 +page+))
-
-(defun renew-mapping (start end offset descriptor)
-  "Map what is between START and END, which is at OFFSET of the core file, anew, unless it is something else."
-  (let* ((length (- end start))
-         (octets (make-array length :element-type '(unsigned-byte 8))))
-    (when (and (= length (read-at descriptor octets length offset))
-               (sb-sys:with-pinned-objects (octets)
-                 (zerop (c-call "memcmp" sb-alien:int sb-alien:unsigned-long start
-                                sb-sys:system-area-pointer (sb-sys:vector-sap octets)
-                                sb-alien:unsigned-long length))))
-      ;; PROT_READ and PROT_EXEC; MAP_PRIVATE, MAP_FIXED, and MAP_NORESERVE, which the mappings around it do not
-      ;; have, so that the kernel does not make one of them all.
-      (c-call "mmap" sb-alien:unsigned-long sb-alien:unsigned-long start sb-alien:unsigned-long length
-              sb-alien:int 5 sb-alien:int #x4012 sb-alien:int descriptor sb-alien:long offset))))
-
-(defun renew-mappings (mappings)
-  "Map anew what nobody has written of those of MAPPINGS, all of the core file, that may not be written."
-  (call-with-file
-   (sb-ext:native-namestring sb-ext:*core-pathname*)
-   (lambda (core)
-     (call-with-file
-      "/proc/self/pagemap"
-      (lambda (flags)
-        (dolist (mapping mappings)
-          (when (string= "r-xp" (mapping-permissions mapping))
-            (let ((start (mapping-start mapping)))
-              (do-page-runs (from to) (unwritten-page-p start (mapping-end mapping) flags)
-                (when (>= (- to from) +least-renewed+)
-                  (renew-mapping from to (+ (mapping-offset mapping) (- from start)) core)))))))))))
-
 ;;; Linkers give what a library only reads a mapping on either side of its code, and what is written when it is loaded
 ;;; another before its data, so that none can be executed or written by mistake. Until 2018 they did not, and in a process
 ;;; that is there to execute what is written it helps nobody. Each mapping costs each copy something.

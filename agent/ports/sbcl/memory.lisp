@@ -20,9 +20,9 @@
                               collect (cons (mapping-start mapping) (mapping-end mapping))))
     (note-written-ranges mappings)
     (join-mappings mappings)
-    (renew-mappings of-core)
     ;; What is young, or was until now, would move with each collection, and what refers to it be written.
     (sb-kernel::sub-gc 1)
+    (renew-fixed-objects of-core)
     (give-back-file-pages)
     (give-back-empty-pages mappings))
   (give-back-free-pages)

@@ -1,0 +1,135 @@
+;;;; The agent's port to SBCL, continued: the space of symbols, cells of definitions, and layouts.
+
+(in-package #:cl-mcp-agent)
+
+;;; After each collection SBCL forbids to write those pages of this space on which nothing refers to anything younger. A
+;;; page that may be written among those that may not is a mapping of its own, and so is what lies to either side, and
+;;; each mapping costs each copy of the process something. So what is forbidden is allowed again where it is not much; the
+;;; collector looks through it each time. And a mapping of a file of which no page was ever written costs a copy next to
+;;; nothing: what never was is mapped anew.
+
+(defconstant +least-pages-renewed+ 64)
+
+(sb-ext:defglobal *renewed-fixed-objects* #*
+  "A bit for each page: whether it lies where the core file was mapped anew.")
+(declaim (type simple-bit-vector *renewed-fixed-objects*))
+
+;;; Eight octets for each page: where it is free, and then the flags, of which this one says that it may not be written.
+(defconstant +kept-from-writing+ #x80)
+
+(declaim (inline fixed-object-flags (setf fixed-object-flags)))
+(defun fixed-object-flags (number)
+  (declare (type (unsigned-byte 24) number))
+  (sb-sys:sap-ref-8 (sb-alien:extern-alien "fixedobj_pages" sb-sys:system-area-pointer) (+ 4 (* 8 number))))
+
+(defun (setf fixed-object-flags) (flags number)
+  (declare (type (unsigned-byte 24) number))
+  (setf (sb-sys:sap-ref-8 (sb-alien:extern-alien "fixedobj_pages" sb-sys:system-area-pointer) (+ 4 (* 8 number)))
+        flags))
+
+(defun fixed-object-page (number)
+  (+ sb-vm:fixedobj-space-start (* +page+ number)))
+
+(defun fixed-object-page-number (address)
+  (floor (- address sb-vm:fixedobj-space-start) +page+))
+
+(defun fixed-object-page-count ()
+  (ceiling (- (sb-sys:sap-int sb-vm:*fixedobj-space-free-pointer*) sb-vm:fixedobj-space-start) +page+))
+
+(defun kept-from-writing-p (number)
+  "True if the collector keeps the page from being written, and it was not mapped anew."
+  (and (logtest +kept-from-writing+ (fixed-object-flags number))
+       (or (>= number (length *renewed-fixed-objects*))
+           (zerop (sbit *renewed-fixed-objects* number)))))
+
+(defun call-with-kept-runs (function)
+  "Call FUNCTION with the first number and the end of each run of pages that are kept from being written."
+  (declare (type function function))
+  (loop with first = nil
+        with count = (fixed-object-page-count)
+        for number from 0 to count
+        do (if (and (< number count) (kept-from-writing-p number))
+               (setf first (or first number))
+               (when first
+                 (funcall function (shiftf first nil) number)))))
+
+(defun permit-fixed-objects (first end protection)
+  "Give the pages from number FIRST to END that PROTECTION; true if the kernel does."
+  (zerop (c-call "mprotect" sb-alien:int sb-alien:unsigned-long (fixed-object-page first)
+                 sb-alien:unsigned-long (* +page+ (- end first)) sb-alien:int protection)))
+
+(defun open-fixed-objects (first end)
+  "Let the pages from number FIRST to END be written, and the collector know it."
+  ;; PROT_READ, PROT_WRITE, PROT_EXEC.
+  (when (permit-fixed-objects first end 7)
+    (loop for number from first below end
+          do (setf (fixed-object-flags number)
+                   (logandc2 (fixed-object-flags number) +kept-from-writing+)))))
+
+(defun join-fixed-objects ()
+  "Open what is kept from being written in short runs."
+  ;; A collection by another thread between the two steps of opening would have the collector believe what is not so.
+  (sb-sys:without-gcing
+    (call-with-kept-runs (lambda (first end)
+                           (when (< (- end first) +least-pages-renewed+)
+                             (open-fixed-objects first end))))))
+
+(defun map-core (core address length offset protection flags)
+  "Map LENGTH octets at OFFSET of the file CORE; return the address."
+  (c-call "mmap" sb-alien:unsigned-long sb-alien:unsigned-long address sb-alien:unsigned-long length
+          sb-alien:int protection sb-alien:int flags sb-alien:int core sb-alien:long offset))
+
+(defun put-back-what-differs (start length scratch)
+  "Copy those pages at START to SCRATCH that are not the same there, and put SCRATCH in their place."
+  (declare (optimize (speed 3) (safety 0)) (type (unsigned-byte 62) start length scratch))
+  (sb-sys:without-interrupts
+    (loop for at of-type (unsigned-byte 62) from 0 below length by +page+
+          do (unless (zerop (c-call "memcmp" sb-alien:int sb-alien:unsigned-long (+ start at)
+                                    sb-alien:unsigned-long (+ scratch at) sb-alien:unsigned-long +page+))
+               (c-call "memcpy" sb-alien:unsigned-long sb-alien:unsigned-long (+ scratch at)
+                       sb-alien:unsigned-long (+ start at) sb-alien:unsigned-long +page+)))
+    ;; MREMAP_MAYMOVE and MREMAP_FIXED.
+    (c-call "mremap" sb-alien:unsigned-long sb-alien:unsigned-long scratch sb-alien:unsigned-long length
+            sb-alien:unsigned-long length sb-alien:int 3 sb-alien:unsigned-long start))
+  nil)
+
+(defun renew-unwritten (start end offset core flags)
+  "Map anew what nobody has written between START and END, at OFFSET of the file CORE; FLAGS are those of pages."
+  (do-page-runs (from to) (unwritten-page-p start end flags)
+    (when (>= (- to from) (* +page+ +least-pages-renewed+))
+      ;; PROT_READ and PROT_EXEC; MAP_PRIVATE, MAP_FIXED, and MAP_NORESERVE, which the mappings around it do not
+      ;; have, so that the kernel does not make one of them all.
+      (map-core core from (- to from) (+ offset (- from start)) 5 #x4012)
+      (fill *renewed-fixed-objects* 1 :start (fixed-object-page-number from) :end (fixed-object-page-number to)))))
+
+(defun renew-fixed-objects-between (start end offset core flags)
+  "Make the space anew from START to END, which is at OFFSET of the file CORE; FLAGS are those of pages."
+  ;; All may be written; MAP_PRIVATE.
+  (let ((scratch (map-core core 0 (- end start) offset 7 2)))
+    (unless (= scratch (1- (ash 1 64)))
+      (put-back-what-differs start (- end start) scratch)
+      (call-with-kept-runs
+       (lambda (first after)
+         ;; PROT_READ and PROT_EXEC.
+         (permit-fixed-objects first after 5)
+         (let ((from (fixed-object-page first))
+               (to (min end (fixed-object-page after))))
+           (renew-unwritten from to (+ offset (- from start)) core flags))))
+      (join-fixed-objects))))
+
+(defun renew-fixed-objects (mappings)
+  "Make the space anew with as few mappings as can be; MAPPINGS are those of the core file."
+  (let ((here (remove-if-not (lambda (mapping)
+                               (< -1 (- (mapping-start mapping) sb-vm:fixedobj-space-start) sb-vm:fixedobj-space-size))
+                             mappings)))
+    (setf *renewed-fixed-objects* (make-array (fixed-object-page-count) :element-type 'bit :initial-element 0))
+    (when here
+      (call-with-file
+       (sb-ext:native-namestring sb-ext:*core-pathname*)
+       (lambda (core)
+         (call-with-file
+          "/proc/self/pagemap"
+          (lambda (flags)
+            (sb-sys:without-gcing
+              (renew-fixed-objects-between (mapping-start (first here)) (mapping-end (first (last here)))
+                                           (mapping-offset (first here)) core flags)))))))))
