@@ -79,20 +79,6 @@
   (c-call "mmap" sb-alien:unsigned-long sb-alien:unsigned-long address sb-alien:unsigned-long length
           sb-alien:int protection sb-alien:int flags sb-alien:int core sb-alien:long offset))
 
-(defun put-back-what-differs (start length scratch)
-  "Copy those pages at START to SCRATCH that are not the same there, and put SCRATCH in their place."
-  (declare (optimize (speed 3) (safety 0)) (type (unsigned-byte 62) start length scratch))
-  (sb-sys:without-interrupts
-    (loop for at of-type (unsigned-byte 62) from 0 below length by +page+
-          do (unless (zerop (c-call "memcmp" sb-alien:int sb-alien:unsigned-long (+ start at)
-                                    sb-alien:unsigned-long (+ scratch at) sb-alien:unsigned-long +page+))
-               (c-call "memcpy" sb-alien:unsigned-long sb-alien:unsigned-long (+ scratch at)
-                       sb-alien:unsigned-long (+ start at) sb-alien:unsigned-long +page+)))
-    ;; MREMAP_MAYMOVE and MREMAP_FIXED.
-    (c-call "mremap" sb-alien:unsigned-long sb-alien:unsigned-long scratch sb-alien:unsigned-long length
-            sb-alien:unsigned-long length sb-alien:int 3 sb-alien:unsigned-long start))
-  nil)
-
 (defun renew-unwritten (start end offset core flags)
   "Map anew what nobody has written between START and END, at OFFSET of the file CORE; FLAGS are those of pages."
   (do-page-runs (from to) (unwritten-page-p start end flags)
@@ -106,8 +92,8 @@
   "Make the space anew from START to END, which is at OFFSET of the file CORE; FLAGS are those of pages."
   ;; All may be written; MAP_PRIVATE.
   (let ((scratch (map-core core 0 (- end start) offset 7 2)))
-    (unless (= scratch (1- (ash 1 64)))
-      (put-back-what-differs start (- end start) scratch)
+    (unless (= scratch +no-memory+)
+      (replace-where-different start (- end start) scratch)
       (call-with-kept-runs
        (lambda (first after)
          ;; PROT_READ and PROT_EXEC.

@@ -32,24 +32,6 @@ the core file, and where that was compressed the spaces it was read into."
                      (push (cons from to) ranges))))))
     ranges))
 
-(defun replace-memory (start length scratch)
-  "Copy what is at START to SCRATCH and put SCRATCH in its place; nothing may write to it between."
-  (declare (optimize (speed 3) (safety 0))
-           (type (unsigned-byte 62) start length scratch))
-  (sb-sys:without-interrupts
-    (sb-alien:alien-funcall
-     (sb-alien:extern-alien "memcpy" (function sb-alien:unsigned-long sb-alien:unsigned-long
-                                               sb-alien:unsigned-long sb-alien:unsigned-long))
-     scratch start length)
-    ;; MREMAP_MAYMOVE and MREMAP_FIXED: one system call takes the old mapping away and moves the new
-    ;; one there, this code included.
-    (sb-alien:alien-funcall
-     (sb-alien:extern-alien "mremap" (function sb-alien:unsigned-long sb-alien:unsigned-long
-                                               sb-alien:unsigned-long sb-alien:unsigned-long
-                                               sb-alien:int sb-alien:unsigned-long))
-     scratch length length 3 start))
-  nil)
-
 (sb-ext:defglobal *gathered-ranges* '()
   "Where the image is, in huge pages, as (START . END).")
 

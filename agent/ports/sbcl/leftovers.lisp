@@ -74,6 +74,29 @@ are those of the process."
                           (and (followed-p this next) (is next "r-xp")))
                       (permit this 5))))))
 
+;;; A library's data that are in its file and its data that start as zeros follow one another, as two mappings.
+
+(defconstant +largest-data+ (ash 1 20))
+
+(defun join-memory (start end)
+  "Make one mapping without a file of what is between START and END, all of which may be read and written."
+  ;; PROT_READ and PROT_WRITE; MAP_PRIVATE and MAP_ANONYMOUS.
+  (let ((scratch (c-call "mmap" sb-alien:unsigned-long sb-alien:unsigned-long 0 sb-alien:unsigned-long (- end start)
+                         sb-alien:int 3 sb-alien:int #x22 sb-alien:int -1 sb-alien:long 0)))
+    (unless (= scratch +no-memory+)
+      (replace-where-different start (- end start) scratch))))
+
+(defun join-data (mappings)
+  "Make one mapping of those of MAPPINGS that hold the data of a file and of those that follow them."
+  (loop for (file plain) on mappings
+        when (and plain
+                  (= (mapping-end file) (mapping-start plain))
+                  (not (mapping-core file)) (not (mapping-plain file)) (mapping-plain plain)
+                  (string= "rw-p" (mapping-permissions file))
+                  (string= "rw-p" (mapping-permissions plain))
+                  (< (- (mapping-end plain) (mapping-start file)) +largest-data+))
+          do (join-memory (mapping-start file) (mapping-end plain))))
+
 ;;; The kernel writes into each process where its C library asked to be told the processor (rseq), as soon as it runs and
 ;;; whenever it is moved: a page to be copied for each copy. Whoever wants to know asks the kernel then.
 

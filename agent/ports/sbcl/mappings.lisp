@@ -4,6 +4,7 @@
 
 (defconstant +page+ 4096)
 (defconstant +huge-page+ (ash 1 21))
+(defconstant +no-memory+ (1- (ash 1 64)))
 
 (defstruct (mapping (:copier nil) (:predicate nil))
   "A mapping of the process: from START to END, PERMISSIONS as in /proc/self/maps, from OFFSET of its file;
@@ -57,7 +58,7 @@ many octets of it are RESIDENT."
   (let ((raw (c-call "mmap" sb-alien:unsigned-long
                      sb-alien:unsigned-long 0 sb-alien:unsigned-long (+ length +huge-page+)
                      sb-alien:int 7 sb-alien:int #x22 sb-alien:int -1 sb-alien:long 0)))
-    (unless (= raw (1- (ash 1 64)))
+    (unless (= raw +no-memory+)
       (let* ((scratch (* +huge-page+ (ceiling raw +huge-page+)))
              (head (- scratch raw)))
         (flet ((unmap (address length)
@@ -67,6 +68,37 @@ many octets of it are RESIDENT."
           (unmap raw head)
           (unmap (+ scratch length) (- +huge-page+ head)))
         scratch))))
+
+;;; Memory is replaced by a copy of it at SCRATCH, this code and what it works on included, so nothing may write to it
+;;; between. One system call takes the old mapping away and moves the new one there.
+
+(defmacro put-in-place (scratch length start)
+  ;; MREMAP_MAYMOVE and MREMAP_FIXED.
+  `(c-call "mremap" sb-alien:unsigned-long sb-alien:unsigned-long ,scratch sb-alien:unsigned-long ,length
+           sb-alien:unsigned-long ,length sb-alien:int 3 sb-alien:unsigned-long ,start))
+
+(defmacro copy-octets (to from length)
+  `(c-call "memcpy" sb-alien:unsigned-long sb-alien:unsigned-long ,to sb-alien:unsigned-long ,from
+           sb-alien:unsigned-long ,length))
+
+(defun replace-memory (start length scratch)
+  "Copy what is at START to SCRATCH and put SCRATCH in its place."
+  (declare (optimize (speed 3) (safety 0)) (type (unsigned-byte 62) start length scratch))
+  (sb-sys:without-interrupts
+    (copy-octets scratch start length)
+    (put-in-place scratch length start))
+  nil)
+
+(defun replace-where-different (start length scratch)
+  "Copy those pages at START to SCRATCH that are not the same there, and put SCRATCH in their place."
+  (declare (optimize (speed 3) (safety 0)) (type (unsigned-byte 62) start length scratch))
+  (sb-sys:without-interrupts
+    (loop for at of-type (unsigned-byte 62) from 0 below length by +page+
+          do (unless (zerop (c-call "memcmp" sb-alien:int sb-alien:unsigned-long (+ scratch at)
+                                    sb-alien:unsigned-long (+ start at) sb-alien:unsigned-long +page+))
+               (copy-octets (+ scratch at) (+ start at) +page+)))
+    (put-in-place scratch length start))
+  nil)
 
 (defun empty-page-p (address)
   (declare (optimize (speed 3) (safety 0)) (type (unsigned-byte 62) address))

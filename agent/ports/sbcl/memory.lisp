@@ -20,6 +20,7 @@
                               collect (cons (mapping-start mapping) (mapping-end mapping))))
     (note-written-ranges mappings)
     (join-mappings mappings)
+    (join-data (memory-map))
     ;; What is young, or was until now, would move with each collection, and what refers to it be written.
     (sb-kernel::sub-gc 1)
     (renew-fixed-objects of-core)
