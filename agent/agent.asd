@@ -16,6 +16,7 @@
                (:file "ports/sbcl/fixed-objects" :if-feature :sbcl)
                (:file "ports/sbcl/collecting" :if-feature :sbcl)
                (:file "ports/sbcl/written-pages" :if-feature :sbcl)
+               (:file "ports/sbcl/often-written" :if-feature :sbcl)
                (:file "ports/sbcl/memory" :if-feature :sbcl)
                (:file "ports/sbcl/definitions" :if-feature :sbcl)
                (:file "wire")

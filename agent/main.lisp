@@ -257,7 +257,7 @@ pages, each of which would be copied after each copy of the process."
         (let* ((before (progn
                          (prepare-copy at-once)
                          ;; Processor time: on a busy machine the clock on the wall measures the others.
-                         (nth-value 1 (clock-readings))))
+                         (processor-time)))
                (process (call-atomically
                          (lambda () (clone-process (and silent (first descriptors)))))))
           (cond ((null process)
@@ -268,7 +268,7 @@ pages, each of which would be copied after each copy of the process."
                  nil)
                 (t
                  (close-descriptors descriptors)
-                 (reply (list id :ok :pid process :took (- (nth-value 1 (clock-readings)) before)))
+                 (reply (list id :ok :pid process :took (- (processor-time) before)))
                  (unless (or at-once *error-condition*)
                    (copy-written-pages))
                  nil))))))

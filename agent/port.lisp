@@ -308,9 +308,10 @@ Returns how many were walked and whether the end was reached.")
   "Visit what lives in the heap, so that damage to it shows."
   (values))
 
-(define-port-operation gather-memory ()
-  "Make the memory of the image cheap to copy, if there is a way. Done once, before the
-first copy."
+(define-port-operation gather-memory (variables)
+  "Make the memory of the image cheap to copy, if there is a way. Done once, before the first copy. The values of VARIABLES
+are what every request writes to, vectors and structures that nothing else refers to; they may be replaced by copies."
+  (declare (ignore variables))
   (values))
 
 (define-port-operation gather-again ()
@@ -344,6 +345,10 @@ was noted then."
   (flet ((microseconds (time)
            (floor (* time 1000000) internal-time-units-per-second)))
     (values (microseconds (get-internal-real-time)) (microseconds (get-internal-run-time)) 0 0)))
+
+(define-port-operation processor-time ()
+  "Return the processor time of this process in microseconds."
+  (nth-value 1 (clock-readings)))
 
 (define-port-operation thread-name ()
   "Return the name of the calling thread."

@@ -190,12 +190,7 @@ compile, what the compiler found there."
 (defun gather-memory-once ()
   (unless *memory-gathered*
     (setf *memory-gathered* t)
-    ;; What every call writes to is new, and so lies together and apart from the image, most of whose
-    ;; pages then are never written.
-    (setf *input* (copy-seq *input*)
-          *output-octets* (copy-seq *output-octets*)
-          *capture* (make-capture))
-    (gather-memory)))
+    (gather-memory '(*input* *output-octets* *capture*))))
 
 (defun forget-build-environment ()
   "Have ASDF take its directories from the environment of this process and not of the one that saved the

@@ -85,10 +85,11 @@ objects are going to be there. Each time waits for all processors (lru_add_drain
 
 (defun gather-some ()
   "Gather what was noted until it has taken long enough; the rest waits for the next copy."
-  (loop with deadline = (+ (clock-readings) +microseconds-of-gathering+)
-        while (and *to-be-gathered* (< (clock-readings) deadline))
-        do (destructuring-bind (from . to) (pop *to-be-gathered*)
-             (collapse-range from to))))
+  (when *to-be-gathered*
+    (loop with deadline = (+ (clock-readings) +microseconds-of-gathering+)
+          while (and *to-be-gathered* (< (clock-readings) deadline))
+          do (destructuring-bind (from . to) (pop *to-be-gathered*)
+               (collapse-range from to)))))
 
 (defun note-collected ()
   (setf *consed-when-collected* (sb-ext:get-bytes-consed)
@@ -107,7 +108,7 @@ that is promoted it is garbage that nobody collects, some more each time. So not
 
 (defun collect-again ()
   "Collect what is young, if enough was allocated since; true if that was done, by us or by the session."
-  (let ((start (nth-value 1 (clock-readings))))
+  (let ((start (processor-time)))
     (when (or (not (eq *epoch-when-collected* sb-kernel::*gc-epoch*))
               (and (> (- (sb-ext:get-bytes-consed) *consed-when-collected*) +octets-until-collected+)
                    (>= start *next-collection*)))
@@ -118,6 +119,6 @@ that is promoted it is garbage that nobody collects, some more each time. So not
       ;; The collector has read them.
       (give-back-file-pages)
       (note-collected)
-      (let ((end (nth-value 1 (clock-readings))))
+      (let ((end (processor-time)))
         (setf *next-collection* (+ end (floor (- end start) +share-of-time-collecting+))))
       t)))

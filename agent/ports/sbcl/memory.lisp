@@ -3,11 +3,9 @@
 (in-package #:cl-mcp-agent)
 
 #+(and x86-64 linux)
-(implement gather-memory ()
-  (setf *message* (copy-seq *message*)
-        *noted* (make-notes)
-        *noted-before* (make-notes)
-        *spare-package* (list nil))
+(implement gather-memory (variables)
+  (setf *noted* (make-notes)
+        *noted-before* (make-notes))
   (gather-image)
   ;; A session that allocates little stays small; what one allocates beyond that is in huge pages at once.
   (use-huge-pages-from (+ (heap-end-in-huge-pages) +octets-in-small-pages+))
@@ -22,7 +20,7 @@
     (join-mappings mappings)
     (join-data (memory-map))
     ;; What is young, or was until now, would move with each collection, and what refers to it be written.
-    (sb-kernel::sub-gc 1)
+    (call-with-often-written variables (lambda () (sb-kernel::sub-gc 1)))
     (renew-fixed-objects of-core)
     (give-back-file-pages)
     (give-back-empty-pages mappings))

@@ -5,16 +5,17 @@
 ;;; Looking up a symbol that a package inherits notes in the package which table had it. CL-USER lies in the
 ;;; image, so that reading any code wrote to it.
 
-(sb-ext:defglobal *spare-package* (list nil)
+(declaim (type simple-vector *spare-package*))
+(sb-ext:defglobal *spare-package* (vector nil)
   "The copy that looking up uses, while nobody does.")
 
 (defun call-with-copy (function package)
   "Call FUNCTION with a copy of PACKAGE, the one of before made to look like it if nobody uses it: other threads
 and interrupts look up symbols too."
   (declare (type function function) (type package package) (optimize speed))
-  (let* ((cell *spare-package*)
-         (spare (car cell))
-         (copy (if (and spare (eq spare (sb-ext:compare-and-swap (car cell) spare nil)))
+  (let* ((place *spare-package*)
+         (spare (svref place 0))
+         (copy (if (and spare (eq spare (sb-ext:compare-and-swap (svref place 0) spare nil)))
                    (the package spare)
                    (copy-structure package))))
     (setf (sb-impl::package-internal-symbols copy) (sb-impl::package-internal-symbols package)
@@ -22,7 +23,7 @@ and interrupts look up symbols too."
           (sb-impl::package-tables copy) (sb-impl::package-tables package)
           (sb-impl::package-mru-table-index copy) (sb-impl::package-mru-table-index package))
     (multiple-value-prog1 (funcall function copy)
-      (setf (car cell) copy))))
+      (setf (svref place 0) copy))))
 
 (defun look-up-in-copies ()
   "Have symbols looked up in a copy of a package that lies in the image: it has the same tables, and its note
