@@ -152,8 +152,8 @@
 
 (defun thread-id-address ()
   "Return where the C library keeps the main thread's id, or 0.
-Only the kernel can change it in a copy (CLONE_CHILD_SETTID), and what the C library does not know
-it cannot signal: INTERRUPT-THREAD of the main thread would fail in copies."
+In a copy it has to be changed: what the C library does not know it cannot signal, and INTERRUPT-THREAD of the main
+thread would fail."
   (let* ((self (c-call "pthread_self" sb-alien:unsigned-long))
          (id (c-call "syscall" sb-alien:long sb-alien:long +gettid+)))
     (or (loop for offset from 512 below 1024 by 4
@@ -167,28 +167,39 @@ it cannot signal: INTERRUPT-THREAD of the main thread would fail in copies."
            sb-alien:long #+x86-64 ,(first number) #-x86-64 ,(second number)
            ,@(loop for argument in arguments collect 'sb-alien:unsigned-long collect argument)))
 
+;;; A copy that is never asked anything is to write as little as can be: each page that it writes is copied for it. So
+;;; nothing is bound around its system calls, all of them go through one function of the C library, and no other function of
+;;; ours is called, whose cell would lie on a page that is not mapped yet.
+
+(declaim (inline wait-as-copy))
 (defun wait-as-copy (channel octet)
-  "In a copy: take CHANNEL for descriptor 3 and wait there. At the address OCTET there is room for one.
-All goes through one function of the C library: each other one would lie on a page that is not mapped yet."
+  "In a copy: take CHANNEL for descriptor 3 and wait there. At the address OCTET there is room for one."
   (declare (type (unsigned-byte 31) channel) (type sb-vm:word octet))
-  (fast
-    (system-call (157 167) 1 9)              ; prctl: as DIE-WITH-PARENT
-    (system-call (292 24) channel 3 #o2000000) ; dup3
-    (system-call (3 57) channel)             ; close
-    ;; recvfrom, MSG_PEEK. Unlike poll(2) it writes nothing when the process is killed while it waits.
-    (loop while (minusp (system-call (45 207) 3 octet 1 2 0 0)))))
+  (system-call (157 167) 1 9)                ; prctl: as DIE-WITH-PARENT
+  (system-call (292 24) channel 3 #o2000000) ; dup3
+  (system-call (3 57) channel)               ; close
+  ;; recvfrom, MSG_PEEK. Unlike poll(2) it writes nothing when the process is killed while it waits.
+  (loop while (minusp (system-call (45 207) 3 octet 1 2 0 0))))
 
 (implement clone-process (&optional channel)
-  (let ((message *message*))
+  (declare (optimize speed (sb-c:alien-funcall-saves-fp-and-pc 0)))
+  (let ((message *message*)
+        (channel (or channel -1)))
+    (declare (type (signed-byte 32) channel))
     (sb-sys:with-pinned-objects (message)
       (let* ((octet (sb-sys:sap-int (sb-sys:sap+ (sb-sys:vector-sap message) +poll+)))
              (address (thread-id-address))
-             ;; CLONE_PARENT and SIGCHLD; CLONE_CHILD_SETTID and CLONE_CHILD_CLEARTID as fork(3) does.
-             (flags (logior #x8000 17 (if (zerop address) 0 (logior #x01000000 #x00200000))))
-             (process #+x86-64 (system-call (56 220) flags 0 0 address 0)
-                      #-x86-64 (system-call (56 220) flags 0 0 0 address)))
-        (when (and channel (zerop process))
-          (wait-as-copy channel octet))
+             ;; CLONE_PARENT and SIGCHLD.
+             (process (system-call (56 220) (logior #x8000 17) 0 0 0 0)))
+        (declare (type sb-vm:word octet address))
+        (when (zerop process)
+          (unless (minusp channel)
+            (wait-as-copy channel octet))
+          ;; set_tid_address, which returns the id. The kernel could do both in fork, but a copy that is never asked
+          ;; anything needs neither.
+          (unless (zerop address)
+            (setf (sb-sys:signed-sap-ref-32 (sb-sys:int-sap address) 0)
+                  (system-call (218 96) address))))
         (if (minusp process) nil process)))))
 
 (implement adopt-descriptors (descriptors)
