@@ -1628,6 +1628,12 @@ statically, but all routines are in it by then, and it is made once in a process
   ;; F_SETFD, FD_CLOEXEC.
   (c-call "fcntl" sb-alien:int sb-alien:int +channel+ sb-alien:int 2 sb-alien:int 1))
 
+(defun finalize-classes (class)
+  "Do with CLASS and all below it what their first use does: every process that uses one would write to the image."
+  (unless (sb-mop:class-finalized-p class)
+    (sb-mop:finalize-inheritance class))
+  (mapc #'finalize-classes (sb-mop:class-direct-subclasses class)))
+
 (implement prepare-image ()
   (remove-finalizer-thread)
   (remove-debugger)
@@ -1647,6 +1653,7 @@ statically, but all routines are in it by then, and it is made once in a process
   (asdf:register-immutable-system "asdf")
   (asdf:register-immutable-system "uiop")
   (search-also)
+  (finalize-classes (find-class 'asdf:operation))
   (setf sb-ext:*evaluator-mode* :compile)
   ;; Variables can be looked at, and calls in tail position stay calls in tail position.
   (proclaim '(optimize (debug 2) (safety 1) (speed 1) (space 1) (compilation-speed 1)
