@@ -6,6 +6,7 @@
 (implement gather-memory (variables)
   (setf *noted* (make-notes)
         *noted-before* (make-notes))
+  (prepare-for-errors)
   (gather-image)
   ;; A session that allocates little stays small; what one allocates beyond that is in huge pages at once.
   (use-huge-pages-from (+ (heap-end-in-huge-pages) +octets-in-small-pages+))

@@ -6,6 +6,33 @@
 ;;; objects. They are made anew side by side, on one page, and pinned in the last collection before the first copy, which
 ;;; gives them to a generation that is not collected soon.
 
+;;; What each error writes to is not in the image either: what SBCL looks up then, and what it notes of the functions that
+;;; are on the stack of every evaluation.
+
+(defun renew-table (variable)
+  "Make VARIABLE's hash table anew."
+  (let* ((old (symbol-value variable))
+         (new (make-hash-table :test (hash-table-test old) :synchronized (sb-ext:hash-table-synchronized-p old))))
+    (maphash (lambda (key value)
+               (setf (gethash key new) value))
+             old)
+    (setf (symbol-value variable) new)))
+
+(defun rehearse-error ()
+  "Look through the stack of an error in an evaluation."
+  (catch 'rehearsed
+    (handler-bind ((error (lambda (condition)
+                            (declare (ignore condition))
+                            (sb-di::find-interrupted-frame)
+                            (sb-debug::map-backtrace #'sb-di:frame-debug-fun)
+                            (throw 'rehearsed nil))))
+      (eval '(car 42)))))
+
+(defun prepare-for-errors ()
+  (renew-table 'sb-alien::*alien-type-classes*)
+  (renew-table 'sb-di::*component-breakpoint-offsets*)
+  (rehearse-error))
+
 (defconstant +attempts-at-one-page+ 8)
 
 (defun make-padding (length)
