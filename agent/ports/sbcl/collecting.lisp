@@ -9,6 +9,7 @@
 (defconstant +octets-until-collected+ (ash 1 18))
 (defconstant +share-of-time-collecting+ 1/32)
 (defconstant +octets-until-gathered+ (ash 1 23))
+(defconstant +octets-until-repaired+ (ash 1 20))
 (defconstant +octets-in-small-pages+ (ash 1 22))
 (defconstant +collapsed-at-once+ (* 8 +huge-page+))
 (defconstant +microseconds-of-gathering+ 20000)
@@ -25,10 +26,29 @@
 
 (defconstant +octets-until-promoted+ (ash 1 20))
 (defconstant +never-promoted+ (1- (ash 1 31)))
+(defconstant +few-octets+ (ash 1 23))
+(defconstant +most-octets-collected+ (ash 1 25))
 
 (sb-ext:defglobal *young-when-collected* 0
   "How much was young still after the last collection.")
-(declaim (type unsigned-byte *young-when-collected*))
+(sb-ext:defglobal *old-when-collected* 0
+  "How much there was of the generation after that when it was collected last.")
+(declaim (type unsigned-byte *young-when-collected* *old-when-collected*))
+
+(sb-ext:defglobal *image-state* :whole
+  "How the last collection found the image: :WHOLE if nothing was written in it since it was gathered, :WRITTEN if the last
+request or the collection did, :LEFT-ALONE if somebody did before.")
+
+(defun count-written-of-image ()
+  "Count the pages of the image that were written since the last copy of the process was made."
+  (let ((count 0))
+    (declare (type index count))
+    (call-with-file "/proc/self/pagemap"
+                    (lambda (descriptor)
+                      (loop for (start . end) in *gathered-ranges*
+                            do (do-page-runs (from to) (own-page-p start end descriptor)
+                                 (incf count (floor (- to from) +page+))))))
+    count))
 
 (defun use-huge-pages-from (address)
   "Have the kernel use huge pages for what of the heap from ADDRESS on is not in memory yet."
@@ -78,7 +98,9 @@ not allocate: what is free when it is looked at would not be when it is given ba
   "Note in small ranges the image, of which something may have been written, and what the session has allocated, unless the next
 objects are going to be there. Each time waits for all processors (lru_add_drain_all): rarely done, it holds up nobody."
   (use-huge-pages-from (+ (heap-end-in-huge-pages) +octets-in-small-pages+))
-  (setf *to-be-gathered*
+  (setf *consed-when-gathered* *consed-when-collected*
+        *image-state* :whole
+        *to-be-gathered*
         (loop for (start . end) in (append *gathered-ranges* (settled-huge-pages))
               nconc (loop for from from start below end by +collapsed-at-once+
                           collect (cons from (min end (+ from +collapsed-at-once+)))))))
@@ -96,15 +118,48 @@ objects are going to be there. Each time waits for all processors (lru_add_drain
         *young-when-collected* (sb-ext:generation-bytes-allocated 0)
         *epoch-when-collected* sb-kernel::*gc-epoch*))
 
+(defun collect-generation (generation &optional collections)
+  "Collect GENERATION, and what is younger is promoted to it; what is of it is promoted if it has outlived so many COLLECTIONS, or
+as many as the Lisp was told."
+  (let ((before (sb-ext:generation-number-of-gcs-before-promotion generation)))
+    (when collections
+      (setf (sb-ext:generation-number-of-gcs-before-promotion generation) collections))
+    ;; GC would go on to run finalizers and hooks of the user's, which have no business here.
+    (unwind-protect (sb-kernel::sub-gc generation)
+      (setf (sb-ext:generation-number-of-gcs-before-promotion generation) before))))
+
 (defun collect-young ()
   "Collect what is young. What the stack refers to stays where it is, and with it whatever lies on the same page; once
-that is promoted it is garbage that nobody collects, some more each time. So nothing is promoted until there is much that lives on."
-  (let ((collections (sb-ext:generation-number-of-gcs-before-promotion 0)))
-    (when (< *young-when-collected* +octets-until-promoted+)
-      (setf (sb-ext:generation-number-of-gcs-before-promotion 0) +never-promoted+))
-    ;; GC would go on to run finalizers and hooks of the user's, which have no business here.
-    (unwind-protect (sb-kernel::sub-gc 0)
-      (setf (sb-ext:generation-number-of-gcs-before-promotion 0) collections))))
+that is promoted it is garbage that nobody collects, some more each time. So nothing is promoted until there is much that
+lives on, or the image refers to it: whatever moves with each collection has the image written each time."
+  (if (>= *young-when-collected* +octets-until-promoted+)
+      (collect-generation 0)
+      (let ((written (count-written-of-image)))
+        (collect-generation 0 +never-promoted+)
+        (let ((written-now (count-written-of-image)))
+          (when (> written-now written)
+            (collect-generation 0 0))
+          (setf *image-state* (cond ((plusp written-now) :written)
+                                    ((eq *image-state* :whole) :whole)
+                                    (t :left-alone)))))))
+
+(defun collect-old ()
+  "Collect what was promoted if that is quickly done, or it is much more than the last time and not so much that somebody
+would notice. What every request writes to stays where it is."
+  (let ((octets (sb-ext:generation-bytes-allocated 1)))
+    (when (or (< octets +few-octets+)
+              (< (* 3/2 *old-when-collected*) octets +most-octets-collected+))
+      (call-pinning *often-written* (lambda () (collect-generation 1 +never-promoted+)))
+      (tidy-up)
+      (setf *old-when-collected* (sb-ext:generation-bytes-allocated 1)))))
+
+(defun tidy-up ()
+  "Undo what a collection does that costs each copy of the process something."
+  (join-fixed-objects)
+  (give-back-free-pages)
+  ;; The collector has read them.
+  (give-back-file-pages)
+  (note-collected))
 
 (defun collect-again ()
   "Collect what is young, if enough was allocated since; true if that was done, by us or by the session."
@@ -114,11 +169,7 @@ that is promoted it is garbage that nobody collects, some more each time. So not
                    (>= start *next-collection*)))
       (when (eq *epoch-when-collected* sb-kernel::*gc-epoch*)
         (collect-young))
-      (join-fixed-objects)
-      (give-back-free-pages)
-      ;; The collector has read them.
-      (give-back-file-pages)
-      (note-collected)
+      (tidy-up)
       (let ((end (processor-time)))
         (setf *next-collection* (+ end (floor (- end start) +share-of-time-collecting+))))
       t)))

@@ -21,18 +21,23 @@
     (join-mappings mappings)
     (join-data (memory-map))
     ;; What is young, or was until now, would move with each collection, and what refers to it be written.
-    (call-with-often-written variables (lambda () (sb-kernel::sub-gc 1)))
+    (renew-often-written variables)
+    (call-pinning *often-written* (lambda () (collect-generation 1)))
     (renew-fixed-objects of-core)
     (give-back-file-pages)
     (give-back-empty-pages mappings))
   (give-back-free-pages)
   (note-collected)
-  (setf *consed-when-gathered* *consed-when-collected*))
+  (setf *consed-when-gathered* *consed-when-collected*
+        *old-when-collected* (sb-ext:generation-bytes-allocated 1)))
 
 #+(and x86-64 linux)
 (implement gather-again ()
   (when (and (collect-again)
-             (> (- *consed-when-collected* *consed-when-gathered*) +octets-until-gathered+))
-    (setf *consed-when-gathered* *consed-when-collected*)
+             (> (- *consed-when-collected* *consed-when-gathered*)
+                (if (eq *image-state* :left-alone)
+                    +octets-until-repaired+
+                    +octets-until-gathered+)))
+    (collect-old)
     (plan-to-gather))
   (gather-some))

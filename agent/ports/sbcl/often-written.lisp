@@ -35,6 +35,9 @@
 
 (defconstant +attempts-at-one-page+ 8)
 
+(sb-ext:defglobal *often-written* '()
+  "What every request writes to.")
+
 (defun make-padding (length)
   (make-array length :element-type '(unsigned-byte 8)))
 
@@ -66,7 +69,7 @@
         when (typep object 'capture)
           collect (setf (captured-text-buffer object) (copy-seq (captured-text-buffer object)))))
 
-(defun renew-often-written (variables)
+(defun make-often-written (variables)
   "Make anew what every request writes to, VARIABLES and what belongs to the Lisp; return a list of it. What is last may
 be longer than what of it is written as a rule."
   (let ((package (copy-structure (find-package "COMMON-LISP")))
@@ -86,11 +89,10 @@ be longer than what of it is written as a rule."
                   (floor start +page+)
                   (floor (if more (+ start -1 (sb-ext:primitive-object-size object)) start) +page+))))
 
-(defun call-with-often-written (variables function)
-  "Call FUNCTION while what every request writes to, VARIABLES and what belongs to the Lisp, is pinned on a page."
-  (call-pinning (loop repeat +attempts-at-one-page+
-                      for objects = (progn (begin-page)
-                                           (renew-often-written variables))
-                      until (on-one-page-p objects)
-                      finally (return objects))
-                function))
+(defun renew-often-written (variables)
+  "Make anew what every request writes to, VARIABLES and what belongs to the Lisp, side by side."
+  (setf *often-written* (loop repeat +attempts-at-one-page+
+                              for objects = (progn (begin-page)
+                                                   (make-often-written variables))
+                              until (on-one-page-p objects)
+                              finally (return objects))))
