@@ -11,6 +11,12 @@ import mcp
 GARBAGE = "(progn (setf *garbage* (loop repeat 100 collect (make-string 2000))) nil)"
 # To say that it was long ago writes to the image.
 DUE = "(setf cl-mcp-agent::*next-collection* 0)"
+DEFINED = [
+    "(defun square (x) (* x x))",
+    "(defclass point () ((x :initarg :x :reader x)))",
+    "(x (make-instance 'point :x 1))",
+    "(with-output-to-string (s) (describe 'car s))",
+]
 LOOKED_UP = """
 (defun looked-up (name &optional (package "CL-USER"))
   (multiple-value-bind (symbol status) (find-symbol name package)
@@ -123,6 +129,51 @@ class Memory(mcp.TestCase):
                 return
             most = max(most, written)
         self.fail("%d KiB of the image were written and never gathered" % most)
+
+    def test_what_was_defined_leaves_the_image_in_huge_pages(self):
+        self.start()
+        for code in DEFINED:
+            self.s.evaluate(code)
+        self.assertGreater(self.image()[0], 0)
+        for _ in range(20):
+            self.repeat(100)
+            if self.image()[0] == 0:
+                break
+        # Some collections: nothing that the image refers to moves, and so nothing is written in it.
+        self.repeat(600)
+        self.assertEqual(0, self.image()[0])
+
+    def test_the_space_of_symbols_is_a_few_mappings(self):
+        self.start()
+        start, end = (int(self.s.evaluate(bound).value) for bound in ("sb-vm:fixedobj-space-start", "sb-vm:text-space-start"))
+        self.repeat(600)
+        symbols = [first for first, _ in self.mappings() if start <= int(first.split("-")[0], 16) < end]
+        self.assertLess(len(symbols), 9, symbols)
+
+    def repeat(self, times):
+        for _ in range(times):
+            self.s.evaluate("(+ 1 2)")
+
+    def faults(self, pid):
+        with open("/proc/%d/stat" % pid, encoding="latin-1") as f:
+            return int(f.read().rsplit(")", 1)[1].split()[7])
+
+    def test_what_every_call_writes_lies_on_a_few_pages(self):
+        self.start()
+        self.repeat(300)
+        before = self.faults(self.pid)
+        self.repeat(300)
+        self.assertLess((self.faults(self.pid) - before) / 300, 14)
+
+    def test_a_copy_that_waits_writes_next_to_nothing(self):
+        self.start()
+        self.repeat(30)
+        with open("/proc/%d/task/%d/children" % (self.s.pid, self.s.pid), encoding="ascii") as f:
+            copies = sorted(int(pid) for pid in f.read().split())[-4:]
+        self.assertNotIn(self.pid, copies)
+        faults = [self.faults(pid) for pid in copies]
+        # One page of the C library's is mapped, and one of the stack copied.
+        self.assertLess(sorted(faults)[1], 4, faults)
 
     def least_in_small_pages(self):
         """How many KiB the process has in pages that each copy of it has an entry for, when there is least, which is after a collection."""
