@@ -20,6 +20,8 @@
 #include "proc/child.h"
 
 #define BUILD_LIMIT_MS 45000 /* it takes two or three seconds */
+#define LOG_READ 65536           /* of what the Lisp printed */
+#define LOG_SHOWN 400
 #define CORE_HEAP_MIB "2048" /* what sessions have unless --max-heap says otherwise */
 
 struct core_build {
@@ -197,26 +199,32 @@ void core_build_cancel(struct core_build *build)
         build_free(build);
 }
 
-/* The end of what the Lisp printed, as one line. */
+/* What the Lisp printed, of which the error is what matters: SBCL names it first, then come pages of frames. Else the end. */
 static void explain(const struct core_build *b, struct err *err)
 {
-    char text[401];
+    char *text = xcalloc(1, LOG_READ + 1);
     FILE *f = fopen(b->log, "re");
     size_t n = 0;
     if (f != NULL) {
-        if (fseek(f, -400, SEEK_END) != 0)
-            rewind(f);
-        n = fread(text, 1, sizeof text - 1, f);
+        n = fread(text, 1, LOG_READ, f);
         fclose(f);
     }
-    text[n] = '\0';
-    for (size_t i = 0; i < n; i++)
-        if ((unsigned char)text[i] < ' ' || (unsigned char)text[i] > '~')
-            text[i] = ' ';
+    size_t len = 0;
+    for (size_t i = 0; i < n; i++) {
+        char c = (unsigned char)text[i] < ' ' || (unsigned char)text[i] > '~' ? ' ' : text[i];
+        if (c != ' ' || (len > 0 && text[len - 1] != ' '))
+            text[len++] = c;
+    }
+    text[len] = '\0';
+    const char *error = strstr(text, "Unhandled ");
+    const char *said = error != NULL ? error : len > LOG_SHOWN ? text + len - LOG_SHOWN : text;
+    const char *frames = strstr(said, " Backtrace for");
+    int shown = frames != NULL && frames - said < LOG_SHOWN ? (int)(frames - said) : LOG_SHOWN;
     if (b->is_late)
         err_set(err, ERR_START, "%.200s did not build its image within %d s, so it is perhaps no SBCL. Give --lisp the path of one.", b->lisp, BUILD_LIMIT_MS / 1000);
     else
-        err_set(err, ERR_START, "%.200s could not build its image; is it an SBCL, 2.2.6 or newer? It said: %s", b->lisp, n == 0 ? "(nothing)" : text);
+        err_set(err, ERR_START, "%.200s could not build its image; is it an SBCL, 2.2.6 or newer? It said: %.*s", b->lisp, shown, len == 0 ? "(nothing)" : said);
+    free(text);
 }
 
 static void on_child_exit(void *arg, const struct child_end *end)

@@ -690,12 +690,19 @@ class WithoutALisp(mcp.TestCase):
             self.assertIn("/bin/true", reply.text)
         self.assertEqual({}, client.request("ping"))
 
+    def script(self, text):
+        path = os.path.join(self.folder(), "lisp")
+        with open(path, "w") as f:
+            f.write("#!/bin/sh\n" + text + "\n")
+        os.chmod(path, 0o755)
+        return path
+
+    def test_a_lisp_that_meets_an_error_is_said_with_the_error(self):
+        client = self.start_server("--lisp", self.script("""exec sbcl --noinform --disable-debugger --eval '(error "No room.")'"""))
+        self.assertRegex(client.evaluate("1", wait=20).text, "It said: Unhandled SIMPLE-ERROR in thread .*: No room\\.$")
+
     def test_a_program_that_never_answers_is_given_up(self):
-        script = os.path.join(self.folder(), "lisp")
-        with open(script, "w") as f:
-            f.write("#!/bin/sh\nexec sleep 1000\n")
-        os.chmod(script, 0o755)
-        client = self.start_server("--lisp", script)
+        client = self.start_server("--lisp", self.script("exec sleep 1000"))
         pending = client.start_call("evaluate-lisp", code="1")
         self.assertEqual({}, client.request("ping", wait=5))
         reply = pending.reply(wait=60)
