@@ -1,0 +1,112 @@
+;;;; The agent's port to SBCL, continued: octets and descriptors that come and go on the channel to the server.
+
+(in-package #:cl-mcp-agent)
+
+;;; The message header, the vector of buffers and the control data of recvmsg(2) lie in one octet
+;;; vector, at these places; the layout is that of every 64-bit Linux.
+(defconstant +header-buffers+ 16)
+(defconstant +header-buffer-count+ 24)
+(defconstant +header-control+ 32)
+(defconstant +header-control-length+ 40)
+(defconstant +header-flags+ 48)
+(defconstant +header-end+ 56)
+(defconstant +buffers+ 64)
+(defconstant +control+ 128)
+(defconstant +control-length+ 256)
+(defconstant +poll+ 512)
+(defconstant +time+ 528)
+
+(declaim (type octets *message*))
+(sb-ext:defglobal *message*
+    (make-array 640 :element-type '(unsigned-byte 8) :initial-element 0))
+
+(defun note-descriptors (message length)
+  "Keep the descriptors in the LENGTH octets of control data at the address MESSAGE."
+  (let ((position 0))
+    (loop while (<= (+ position 16) length)
+          do (let ((size (sb-sys:sap-ref-64 message (+ +control+ position))))
+               (when (< size 16)
+                 (return))
+               (when (and (= 1 (sb-sys:sap-ref-32 message (+ +control+ position 8)))
+                          (= 1 (sb-sys:sap-ref-32 message (+ +control+ position 12))))
+                 (loop for offset from 16 below size by 4
+                       do (setf *descriptors*
+                                (append *descriptors*
+                                        (list (sb-sys:sap-ref-32
+                                               message (+ +control+ position offset)))))))
+               (incf position (logandc2 (+ size 7) 7))))))
+
+(declaim (inline poll-entry))
+(defun poll-entry (message events)
+  "Return where in MESSAGE, which is pinned, lies what poll(2) needs to wait for EVENTS on the channel."
+  (declare (type octets message))
+  (let ((entry (sb-sys:sap+ (sb-sys:vector-sap message) +poll+)))
+    (setf (sb-sys:sap-ref-32 entry 0) +channel+
+          (sb-sys:sap-ref-32 entry 4) events)
+    entry))
+
+(defun wait-for-octets ()
+  (let ((message *message*))
+    (sb-sys:with-pinned-objects (message)
+      (c-call "poll" sb-alien:int
+              sb-sys:system-area-pointer (poll-entry message 1)
+              sb-alien:unsigned-long 1
+              sb-alien:int -1))))
+
+(implement receive-octets (buffer start end)
+  (declare (type octets buffer) (type index start end))
+  (let ((message *message*))
+    (loop
+      (call-openly #'wait-for-octets)
+      (sb-sys:with-pinned-objects (buffer message)
+        (let ((header (sb-sys:vector-sap message)))
+          (setf (sb-sys:sap-ref-sap header +header-buffers+) (sb-sys:sap+ header +buffers+)
+                (sb-sys:sap-ref-64 header +header-buffer-count+) 1
+                (sb-sys:sap-ref-sap header +header-control+) (sb-sys:sap+ header +control+)
+                (sb-sys:sap-ref-64 header +header-control-length+) +control-length+
+                (sb-sys:sap-ref-sap header +buffers+)
+                (sb-sys:sap+ (sb-sys:vector-sap buffer) start)
+                (sb-sys:sap-ref-64 header (+ +buffers+ 8)) (- end start))
+          ;; MSG_CMSG_CLOEXEC and MSG_DONTWAIT: the wait above is where interrupts run.
+          (let ((count (c-call "recvmsg" sb-alien:long
+                               sb-alien:int +channel+
+                               sb-sys:system-area-pointer header
+                               sb-alien:int (logior #x40000000 #x40))))
+            (cond ((plusp count)
+                   (let ((length (sb-sys:sap-ref-64 header +header-control-length+)))
+                     (when (plusp length)
+                       (note-descriptors header length)))
+                   (return count))
+                  ((zerop count)
+                   (return 0))
+                  (t
+                   (let ((code (sb-alien:get-errno)))
+                     (unless (or (= code +interrupted-call+) (= code +try-again+))
+                       (end-process 71)))))))))))
+
+(defun wait-until-writable ()
+  (let ((message *message*))
+    (sb-sys:with-pinned-objects (message)
+      (c-call "poll" sb-alien:int
+              sb-sys:system-area-pointer (poll-entry message 4)
+              sb-alien:unsigned-long 1
+              sb-alien:int -1))))
+
+(implement send-octets (buffer end)
+  (declare (type octets buffer) (type index end))
+  (let ((start 0))
+    (declare (type index start))
+    (loop while (< start end)
+          do (let ((count (sb-sys:with-pinned-objects (buffer)
+                            ;; MSG_NOSIGNAL, so that a user's SIGPIPE handler has no say.
+                            (c-call "send" sb-alien:long
+                                    sb-alien:int +channel+
+                                    sb-sys:system-area-pointer
+                                    (sb-sys:sap+ (sb-sys:vector-sap buffer) start)
+                                    sb-alien:unsigned-long (- end start)
+                                    sb-alien:int #x4000))))
+               (if (minusp count)
+                   (let ((code (sb-alien:get-errno)))
+                     (cond ((= code +try-again+) (wait-until-writable))
+                           ((/= code +interrupted-call+) (end-process 72))))
+                   (incf start count))))))

@@ -1,0 +1,97 @@
+;;;; The agent's port to SBCL, continued: conditions, handlers and restarts, and what stands in for SBCL's debugger.
+
+(in-package #:cl-mcp-agent)
+
+(defvar *debugger* nil)
+
+(defun enter-agent (condition hook)
+  "Give CONDITION to the user's *DEBUGGER-HOOK* as the standard says, then to the agent."
+  (declare (ignore hook))
+  (let ((hook *debugger-hook*))
+    (when hook
+      (let ((*debugger-hook* nil))
+        (funcall hook condition hook))))
+  (funcall (the function *debugger*) condition))
+
+(sb-ext:defglobal *thread-debugger* nil)
+
+(defun instead-of-the-debugger (condition)
+  "Stand in for SBCL's debugger when user code has put *INVOKE-DEBUGGER-HOOK* out of action."
+  (funcall (the function (or *debugger* *thread-debugger*)) condition))
+
+(defun remove-debugger ()
+  (sb-ext:unlock-package "SB-DEBUG")
+  (handler-bind ((warning #'muffle-warning))
+    (setf (fdefinition 'sb-debug::%invoke-debugger) #'instead-of-the-debugger))
+  (sb-ext:lock-package "SB-DEBUG"))
+
+(implement call-with-debugger (function debugger)
+  (declare (type function function))
+  (let ((*debugger* debugger)
+        (sb-ext:*invoke-debugger-hook* #'enter-agent)
+        ;; Handlers of errors that signal errors are ordinary; what never ends fills the stack.
+        (sb-kernel:*maximum-error-depth* 1000000))
+    (funcall function)))
+
+(implement handlers-now ()
+  sb-kernel:*handler-clusters*)
+
+(implement call-with-handlers (handlers function)
+  (declare (type function function))
+  (let ((sb-kernel:*handler-clusters* handlers))
+    (funcall function)))
+
+(implement call-without-handlers (function)
+  (declare (type function function))
+  (let ((sb-kernel:*handler-clusters* sb-kernel::**initial-handler-clusters**))
+    (funcall function)))
+
+(implement standing-for (class)
+  (let* ((name (class-name class))
+         (package (and name (symbol-package name))))
+    (flet ((implementation-p (package)
+             (and package (eql 0 (search "SB-" (package-name package))))))
+      (when (eq name 'heap-nearly-full)
+        (return-from standing-for (find-class 'sb-kernel::heap-exhausted-error)))
+      (if (or (eq package #.(find-package "CL-MCP-AGENT"))
+              (and (implementation-p package)
+                   (or (eql 0 (search "SIMPLE-" (symbol-name name)))
+                       (subtypep class 'warning))))
+          (or (find-if (lambda (class)
+                         (let ((name (class-name class)))
+                           (and (eq (symbol-package name) (find-package "COMMON-LISP"))
+                                (not (eql 0 (search "SIMPLE-" (symbol-name name)))))))
+                       (rest (sb-mop:class-precedence-list class)))
+              class)
+          class))))
+
+(implement original-condition (condition)
+  (if (typep condition 'sb-int:compiled-program-error)
+      (let ((entry (find (sb-kernel::program-error-message condition) *compiler-errors*
+                         :key #'first :test #'equal)))
+        (if entry
+            (values (second entry) (third entry))
+            (values condition nil)))
+      (values condition nil)))
+
+(implement storage-kind (condition)
+  (typecase condition
+    (sb-kernel::heap-exhausted-error :heap)
+    (sb-sys:memory-fault-error nil)
+    (storage-condition :stack)))
+
+(defparameter *dull-slots*
+  '("FORMAT-CONTROL" "FORMAT-ARGUMENTS" "CONTEXT" "REFERENCES" "NOT-YET-LOADED" "PROBLEM")
+  "Slots of SBCL's conditions that repeat the message or mean something to SBCL only.")
+
+(implement condition-slots (condition)
+  (loop for slot in (sb-mop:class-slots (class-of condition))
+        for name = (sb-mop:slot-definition-name slot)
+        unless (or (and (member (symbol-name name) *dull-slots* :test #'string=)
+                        (not (visible-symbol-p name)))
+                   (not (slot-boundp condition name)))
+          collect (cons name (slot-value condition name))))
+
+(implement restart-takes-value-p (restart)
+  (let ((function (sb-kernel::restart-interactive-function restart)))
+    (if (or function (member (restart-name restart) '(use-value store-value))) t nil)))

@@ -1,0 +1,48 @@
+;;;; The agent's port to SBCL, continued: the condition that comes before the heap is exhausted.
+
+(in-package #:cl-mcp-agent)
+
+;;; A collection copies what is alive, and the process ends if there is no room for that. So it ends
+;;; where half of the heap is full of small objects, although there seems to be plenty left. Before
+;;; it comes to that the evaluation gets a condition.
+
+(define-condition heap-nearly-full (sb-kernel::heap-exhausted-error)
+  ((used :initarg :used :reader heap-used))
+  (:report (lambda (condition stream)
+             (format stream "Heap exhausted: ~:d of ~:d MiB are in use after a garbage collection, ~
+                             which leaves too little room for the next ones."
+                     (ash (heap-used condition) -20) (ash (sb-ext:dynamic-space-size) -20)))))
+
+(declaim (type sb-ext:word *heap-told*))
+(sb-ext:defglobal *heap-told* 0)
+(defconstant +single-object+ 16
+  "The flag of a page whose object is large; such are not copied.")
+
+(defun movable-octets ()
+  "Return how many octets of the heap a collection of everything would copy."
+  (let ((pages 0)
+        (end (sb-alien:extern-alien "next_free_page" sb-alien:long)))
+    (declare (type fixnum pages end) (optimize speed))
+    (loop for number of-type fixnum below end
+          do (symbol-macrolet ((page (sb-alien:deref sb-vm::page-table number)))
+               (let ((flags (sb-alien:slot page 'sb-vm::flags)))
+                 (when (and (plusp flags)
+                            (not (logtest +single-object+ flags))
+                            (< (sb-alien:slot page 'sb-vm::gen)
+                               sb-vm:+pseudo-static-generation+))
+                   (incf pages)))))
+    (* pages sb-vm:gencgc-page-bytes)))
+
+(defun check-heap ()
+  "Signal HEAP-NEARLY-FULL if the collections to come may find no room, once for each growth."
+  (let ((size (sb-ext:dynamic-space-size))
+        (used (sb-kernel:dynamic-usage))
+        (batch (sb-ext:bytes-consed-between-gcs)))
+    (cond ((< (* 3 used) size)
+           (setf *heap-told* 0))
+          ((and (> used (+ *heap-told* (ash batch -1)))
+                (> (+ used (movable-octets) (* 4 batch)) size))
+           (setf *heap-told* used)
+           (restart-case (error 'heap-nearly-full :used used)
+             (continue ()
+               :report "Go on, at the risk that the process ends."))))))

@@ -1,0 +1,49 @@
+;;;; The agent's port to SBCL: calls of the C library and of the kernel, and the process itself.
+;;;; The port needs SBCL 2.2.6 or newer on Linux, x86-64 or arm64, with threads.
+;;;; Only in its folder the agent names symbols of SBCL's own packages.
+
+(in-package #:cl-mcp-agent)
+
+(eval-when (:compile-toplevel :load-toplevel :execute)
+  (require :sb-posix)
+  (require :sb-introspect)
+  (require :sb-sprof)
+  (require :asdf)
+  (setf sb-ext:*evaluator-mode* :compile))
+
+;;; Calls of the C library. The names are resolved when the core starts.
+
+(defmacro c-call (name result &rest typed-arguments)
+  "Call the C function NAME; TYPED-ARGUMENTS alternates types and values."
+  `(sb-alien:alien-funcall
+    (sb-alien:extern-alien ,name (function ,result
+                                           ,@(loop for (type) on typed-arguments by #'cddr
+                                                   collect type)))
+    ,@(loop for (nil value) on typed-arguments by #'cddr
+            collect value)))
+
+(defmacro system-call (number &rest arguments)
+  "Call the kernel: NUMBER is a list of that on x86-64 and elsewhere."
+  `(c-call "syscall" sb-alien:long
+           sb-alien:long #+x86-64 ,(first number) #-x86-64 ,(second number)
+           ,@(loop for argument in arguments collect 'sb-alien:unsigned-long collect argument)))
+
+(defconstant +interrupted-call+ 4)
+(defconstant +try-again+ 11)
+(defconstant +channel+ 3)
+(defconstant +gettid+ #+x86-64 186 #-x86-64 178)
+
+(implement process-id ()
+  (c-call "getpid" sb-alien:int))
+
+(implement parent-process-id ()
+  (c-call "getppid" sb-alien:int))
+
+(implement end-process (code)
+  (loop (c-call "_exit" sb-alien:void sb-alien:int code)))
+
+(implement die-with-parent ()
+  (c-call "prctl" sb-alien:int sb-alien:int 1 sb-alien:unsigned-long 9))
+
+(implement change-directory (directory)
+  (sb-posix:chdir directory))

@@ -1,0 +1,111 @@
+;;;; The agent's port to SBCL, continued: the frames of the stack and their variables.
+
+(in-package #:cl-mcp-agent)
+
+(defvar *top-frame* nil
+  "The frame to begin with when a condition arrived outside INVOKE-DEBUGGER.")
+
+(implement signalling-frame ()
+  (or *top-frame*
+      (let ((hint (sb-debug::resolve-stack-top-hint)))
+        (if (sb-di:frame-p hint) hint nil))
+      (sb-di:top-frame)))
+
+(defun name-of-frame (frame)
+  (sb-di:debug-fun-name (sb-di:frame-debug-fun frame)))
+
+(defun evaluator-frame-p (name name-below)
+  "True if the frame called NAME is there only because its caller evaluates or expands a form."
+  (and (member name-below '(sb-impl::%simple-eval sb-int:simple-eval-in-lexenv
+                            sb-c::careful-expand-macro macroexpand macroexpand-1
+                            sb-impl::%macroexpand sb-impl::%macroexpand-1))
+       (or (equal name '(lambda ()))
+           (member name '(macroexpand macroexpand-1 sb-impl::%macroexpand
+                          sb-impl::%macroexpand-1)))))
+
+(implement map-frames (function frame limit)
+  (declare (type function function) (type fixnum limit))
+  (let ((walked 0))
+    (declare (type fixnum walked))
+    (loop
+      (when (null frame)
+        (return (values walked t)))
+      (when (>= walked limit)
+        (return (values walked nil)))
+      (let* ((name (name-of-frame frame))
+             (below (sb-di:frame-down frame))
+             (name-below (and below (name-of-frame below))))
+        (incf walked)
+        (when (or (eq name 'evaluate-form)
+                  (eq name 'evaluate-form-by)
+                  (and (eq name 'eval) (eq name-below 'evaluate-form)))
+          (return (values walked t)))
+        (when (and (visible-name-p name) (not (evaluator-frame-p name name-below)))
+          (funcall function frame name))
+        (setf frame below)))))
+
+(implement frame-call (frame)
+  (multiple-value-bind (name arguments)
+      (sb-debug::frame-call frame :method-frame-style :normal)
+    (cond ((eq name 'sb-pcl::call-no-applicable-method)
+           (destructuring-bind (function call) arguments
+             (values (sb-mop:generic-function-name function) call)))
+          ((atom name)
+           (values name arguments))
+          ((eq (first name) :method)
+           (values (cons 'method (rest name)) arguments))
+          ((and (eq (first name) 'macro-function) (consp arguments))
+           ;; The environment says nothing.
+           (values name (list (first arguments))))
+          (t
+           (values name arguments)))))
+
+(implement frame-locals (frame)
+  (let ((location (sb-di:frame-code-location frame))
+        (variables '()))
+    (handler-case
+        (sb-di:do-debug-fun-vars (variable (sb-di:frame-debug-fun frame))
+          (when (eq :valid (sb-di:debug-var-validity variable location))
+            (push (cons (sb-di:debug-var-symbol variable)
+                        (sb-di:debug-var-value variable frame))
+                  variables)))
+      (sb-di:debug-condition ()))
+    (nreverse variables)))
+
+(implement unbound-marker ()
+  (sb-debug::make-unprintable-object "unavailable"))
+
+(defun debug-fun-source (debug-source compiled-debug-fun)
+  (let ((namestring (sb-di:debug-source-namestring debug-source))
+        (form (and compiled-debug-fun (sb-c::compiled-debug-fun-tlf-number compiled-debug-fun)))
+        (positions (sb-c::debug-source-start-positions debug-source)))
+    (if (and (stringp namestring) (not (eql 0 (search "SYS:" namestring))))
+        (source-text namestring
+                     (and form positions (< form (length positions)) (elt positions form))
+                     (sb-c::debug-source-created debug-source))
+        nil)))
+
+(implement frame-source (frame)
+  (let ((debug-fun (sb-di:frame-debug-fun frame)))
+    (if (typep debug-fun 'sb-di::compiled-debug-fun)
+        (ignore-errors
+         (debug-fun-source (sb-di:code-location-debug-source (sb-di:frame-code-location frame))
+                           (sb-di::compiled-debug-fun-compiler-debug-fun debug-fun)))
+        nil)))
+
+(implement call-in-fresh-context (function)
+  (declare (type function function))
+  (let ((sb-debug:*stack-top-hint* nil)
+        (*top-frame* nil)
+        (sb-kernel:*current-level-in-print* 0)
+        (sb-impl::*circularity-hash-table* nil)
+        (sb-impl::*circularity-counter* nil)
+        (sb-ext:*suppress-print-errors* nil)
+        (sb-kernel::*current-error-depth* 0)
+        (sb-impl::*deadline* nil))
+    (funcall function)))
+
+(implement call-as-interrupted (function)
+  (declare (type function function))
+  (let ((*top-frame* (sb-di::find-interrupted-frame)))
+    (funcall function)))

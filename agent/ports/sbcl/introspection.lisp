@@ -1,0 +1,95 @@
+;;;; The agent's port to SBCL, continued: what functions, variables, types, objects and classes are made of.
+
+(in-package #:cl-mcp-agent)
+
+(implement function-lambda-list (function)
+  (handler-case (sb-introspect:function-lambda-list function)
+    (error () :unknown)))
+
+(implement function-type (name)
+  (sb-introspect:function-type name))
+
+(implement variable-type (symbol)
+  (sb-kernel:type-specifier (sb-int:info :variable :type symbol)))
+
+(implement variable-kind (symbol)
+  (let ((kind (sb-int:info :variable :kind symbol)))
+    (case kind
+      (:unknown nil)
+      (:macro :symbol-macro)
+      (:constant (if (keywordp symbol) nil :constant))
+      (t kind))))
+
+(implement type-definition (symbol)
+  (when (and (eq :defined (sb-int:info :type :kind symbol))
+             (not (find-class symbol nil)))
+    (let ((arguments (ignore-errors (sb-introspect:deftype-lambda-list symbol))))
+      (format nil "Arguments: ~:[()~;~:*~a~]" arguments))))
+
+(implement special-variable-p (symbol)
+  (eq :special (sb-int:info :variable :kind symbol)))
+
+(implement closed-over-values (function)
+  (if (sb-kernel:closurep function)
+      (loop for value in (sb-kernel:%closure-values function)
+            collect (if (and (sb-kernel:%other-pointer-p value)
+                             (= sb-vm:value-cell-widetag (sb-kernel:%other-pointer-widetag value)))
+                        (sb-kernel:value-cell-ref value)
+                        value))
+      '()))
+
+(implement inner-objects (object)
+  (typecase object
+    (sb-ext:weak-pointer (list (cons "VALUE" (sb-ext:weak-pointer-value object))))
+    (sb-kernel:fdefn (list (cons "NAME" (sb-kernel:fdefn-name object))
+                           (cons "FUNCTION" (sb-kernel:fdefn-fun object))))
+    (t '())))
+
+(implement hash-table-weak (table)
+  (sb-ext:hash-table-weakness table))
+
+(implement class-ancestors (class)
+  (sb-mop:class-precedence-list class))
+
+(implement direct-slot-names (class)
+  (mapcar #'sb-mop:slot-definition-name (sb-mop:class-direct-slots class)))
+
+(implement slot-names (object)
+  (mapcar #'sb-mop:slot-definition-name (sb-mop:class-slots (class-of object))))
+
+(implement direct-superclasses (class)
+  (sb-mop:class-direct-superclasses class))
+
+(implement direct-subclasses (class)
+  (sb-mop:class-direct-subclasses class))
+
+(implement direct-superclass-names (class)
+  (remove nil (mapcar #'class-name (sb-mop:class-direct-superclasses class))))
+
+(implement direct-subclass-names (class)
+  (remove nil (mapcar #'class-name (sb-mop:class-direct-subclasses class))))
+
+(implement methods-of-function (function)
+  (sb-mop:generic-function-methods function))
+
+(implement methods-on-class (class)
+  (sb-mop:specializer-direct-methods class))
+
+(implement method-parts (method)
+  (let ((function (sb-mop:method-generic-function method)))
+    (if (or (null function) (typep method 'sb-mop:standard-accessor-method))
+        nil
+        (let ((specializers (sb-mop:method-specializers method))
+              (lambda-list (sb-mop:method-lambda-list method)))
+          (values (sb-mop:generic-function-name function)
+                  (method-qualifiers method)
+                  (loop for parameter in lambda-list
+                        for specializer = (pop specializers)
+                        collect (cond ((null specializer) parameter)
+                                      ((eq specializer (find-class t)) parameter)
+                                      ((typep specializer 'class)
+                                       (list parameter (class-name specializer)))
+                                      (t
+                                       (list parameter
+                                             `(eql ,(sb-mop:eql-specializer-object
+                                                     specializer)))))))))))

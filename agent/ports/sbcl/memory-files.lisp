@@ -1,0 +1,64 @@
+;;;; The agent's port to SBCL, continued: compiling without effect, in files in memory.
+
+(in-package #:cl-mcp-agent)
+
+;;; What is compiled without effect is a file in memory, and so is what it is compiled into.
+
+(defun make-memory-file (name)
+  "Return a descriptor of a file without a name, or signal an error."
+  (let ((descriptor (c-call "memfd_create" sb-alien:int sb-alien:c-string name
+                            sb-alien:unsigned-int 1)))
+    (when (minusp descriptor)
+      (error "The kernel made no file in memory."))
+    descriptor))
+
+(defun name-of-descriptor (descriptor)
+  (make-pathname :directory '(:absolute "proc" "self" "fd") :name (decimal descriptor)
+                 ;; Nothing is to be added to it.
+                 :type :unspecific :version nil
+                 :defaults #p"/"))
+
+(defun write-memory-file (descriptor text)
+  (let ((octets (sb-ext:string-to-octets text :external-format '(:utf-8 :replacement #\?)))
+        (start 0))
+    (declare (type index start))
+    (loop while (< start (length octets))
+          do (let ((count (sb-sys:with-pinned-objects (octets)
+                            (c-call "write" sb-alien:long
+                                    sb-alien:int descriptor
+                                    sb-sys:system-area-pointer
+                                    (sb-sys:sap+ (sb-sys:vector-sap octets) start)
+                                    sb-alien:unsigned-long (- (length octets) start)))))
+               (when (minusp count)
+                 (error "The file in memory cannot be written."))
+               (incf start count)))))
+
+(defun compile-memory-file (source compiled note)
+  "Compile the file at the descriptor SOURCE into that at COMPILED. Returns whether all was well."
+  (declare (type function note))
+  (flet ((compile-it ()
+           (handler-bind ((sb-ext:compiler-note (lambda (condition)
+                                                  (funcall note condition)
+                                                  (muffle-warning condition))))
+             (not (nth-value 2 (compile-file (name-of-descriptor source)
+                                             :output-file (name-of-descriptor compiled)
+                                             :external-format :utf-8)))))
+         (give-up (condition)
+           ;; COMPILE-FILE removes what it has written when it fails; here there is nothing to remove.
+           (unless (and (typep condition 'file-error)
+                        (equal (princ-to-string (file-error-pathname condition))
+                               (namestring (name-of-descriptor compiled))))
+             (funcall note condition))
+           (return-from compile-memory-file nil)))
+    (call-with-debugger #'compile-it #'give-up)))
+
+(implement compile-text (text note)
+  (let ((source (make-memory-file "source"))
+        (compiled (make-memory-file "compiled"))
+        (*compile-print* nil)
+        (*compile-verbose* nil))
+    (unwind-protect
+         (progn
+           (write-memory-file source text)
+           (call-recording-warnings (lambda () (compile-memory-file source compiled note)) note))
+      (close-descriptors (list source compiled)))))

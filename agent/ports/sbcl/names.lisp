@@ -1,0 +1,81 @@
+;;;; The agent's port to SBCL, continued: which names are the user's business, and how names are printed.
+
+(in-package #:cl-mcp-agent)
+
+(implement system-package-p (package)
+  (let ((name (package-name package)))
+    (and name (or (string= name "COMMON-LISP") (eql 0 (search "SB-" name))))))
+
+(defparameter *public-packages*
+  '("SB-EXT" "SB-THREAD" "SB-POSIX" "SB-GRAY" "SB-MOP" "SB-BSD-SOCKETS" "SB-CLTL2"
+    "SB-CONCURRENCY" "SB-INTROSPECT" "SB-SPROF" "SB-ALIEN" "SB-UNICODE"))
+
+(defun visible-symbol-p (symbol)
+  "True unless SYMBOL names a function that only someone at work on the Lisp would look for."
+  (let ((package (symbol-package symbol)))
+    (or (null package)
+        (let ((name (package-name package)))
+          (or (null name)
+              (and (not (member package '#.(mapcar #'find-package '("CL-MCP-AGENT" "CL-MCP"))))
+                   (or (< (length name) 3)
+                       (char/= #\S (char name 0))
+                       (char/= #\B (char name 1))
+                       (char/= #\- (char name 2))
+                       (and (member name *public-packages* :test #'string=)
+                            (eq :external (nth-value 1 (find-symbol (symbol-name symbol)
+                                                                    package)))))))))))
+
+(defun system-symbol-p (symbol)
+  (let ((package (symbol-package symbol)))
+    (and package (system-package-p package))))
+
+(defun visible-name-p (name)
+  (cond ((eq name 'sb-pcl::call-no-applicable-method) t)
+        ((eq name 'sb-ext:eval-tlf) nil)
+        ((symbolp name) (visible-symbol-p name))
+        ((stringp name) (or (string= name "undefined function") (eql 0 (search "user." name))))
+        ((atom name) nil)
+        (t
+         (case (first name)
+           ((sb-pcl::fast-method sb-pcl::slow-method)
+            (let ((function (second name)))
+              (and (visible-name-p function)
+                   (not (and (eq function 'asdf:perform)
+                             (member :around name)))
+                   (not (member function '(no-applicable-method no-next-method slot-unbound
+                                           slot-missing))))))
+           ((flet labels lambda sb-int:named-lambda macro-function compiler-macro-function setf)
+            (let ((place (member :in name)))
+              (cond (place
+                     ;; Local functions of the Lisp's own functions are its own affair.
+                     (let ((home (second place)))
+                       (and (visible-name-p home)
+                            (not (and (symbolp home) (system-symbol-p home))))))
+                    ((member (first name) '(lambda sb-int:named-lambda)) t)
+                    ((consp (rest name)) (visible-name-p (second name)))
+                    (t nil))))
+           (t (and (symbolp (first name)) (visible-symbol-p (first name))))))))
+
+;;; SBCL prints many names with their package, whatever the current package is. The agent does not.
+
+(defvar *plain-names* nil)
+
+(defun print-name (stream symbol &optional colon at)
+  "Take the place of PRINT-SYMBOL-WITH-PREFIX, which FORMAT calls."
+  (declare (ignore colon at))
+  (if *plain-names*
+      (prin1 symbol stream)
+      (let ((*package* #.(find-package "KEYWORD")))
+        (prin1 symbol stream))))
+
+(defun replace-name-printer ()
+  (sb-ext:unlock-package "SB-EXT")
+  (handler-bind ((warning #'muffle-warning))
+    (setf (fdefinition 'sb-ext:print-symbol-with-prefix) #'print-name))
+  (sb-ext:lock-package "SB-EXT"))
+
+(implement call-printing-plainly (function)
+  (declare (type function function))
+  (let ((*plain-names* t)
+        (sb-int:*print-condition-references* nil))
+    (funcall function)))

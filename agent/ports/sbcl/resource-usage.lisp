@@ -1,0 +1,93 @@
+;;;; The agent's port to SBCL, continued: time and memory that are used.
+
+(in-package #:cl-mcp-agent)
+
+(implement clock-readings ()
+  ;; GET-INTERNAL-REAL-TIME ticks every few milliseconds only. 1 is CLOCK_MONOTONIC.
+  (multiple-value-bind (seconds nanoseconds) (sb-unix::clock-gettime 1)
+    (values (+ (* 1000000 seconds) (floor nanoseconds 1000))
+            (get-internal-run-time)
+            sb-ext:*gc-run-time*
+            (sb-ext:get-bytes-consed))))
+
+(implement processor-time ()
+  ;; In a place that is written anyway: the stack for foreign data would be a page more to be copied after each copy.
+  (let ((message *message*))
+    (sb-sys:with-pinned-objects (message)
+      (let ((time (sb-sys:sap+ (sb-sys:vector-sap message) +time+)))
+        ;; 2 is CLOCK_PROCESS_CPUTIME_ID.
+        (c-call "clock_gettime" sb-alien:int sb-alien:int 2 sb-sys:system-area-pointer time)
+        (+ (* 1000000 (sb-sys:sap-ref-64 time 0))
+           (floor (sb-sys:sap-ref-64 time 8) 1000))))))
+
+(implement quick-readings ()
+  ;; 1 is CLOCK_MONOTONIC.
+  (multiple-value-bind (seconds nanoseconds) (sb-unix::clock-gettime 1)
+    (declare (type (unsigned-byte 30) seconds nanoseconds))
+    (values (+ (* 1000000000 seconds) nanoseconds)
+            (the (unsigned-byte 62) (sb-ext:get-bytes-consed)))))
+
+;;; Memory
+
+(implement heap-readings ()
+  (values (sb-kernel:dynamic-usage) (sb-ext:dynamic-space-size)))
+
+(implement collect-garbage ()
+  (sb-ext:gc :full t))
+
+(implement generation-readings ()
+  (append (loop for generation from 0 below sb-vm:+pseudo-static-generation+
+                for octets = (sb-ext:generation-bytes-allocated generation)
+                when (plusp octets)
+                  collect (list (format nil "generation ~d" generation) octets))
+          (list (list "from the start"
+                      (sb-ext:generation-bytes-allocated sb-vm:+pseudo-static-generation+)))))
+
+;;; Objects are counted by their layout: to ask for their class might run code of the user's, and nothing
+;;; else can run while the heap is walked.
+(defmacro object-layout (object)
+  (list (or (find-symbol "WRAPPER-OF" "SB-KERNEL") (find-symbol "LAYOUT-OF" "SB-KERNEL")) object))
+
+(defmacro layout-classoid (layout)
+  (list (or (find-symbol "WRAPPER-CLASSOID" "SB-KERNEL") (find-symbol "LAYOUT-CLASSOID" "SB-KERNEL"))
+        layout))
+
+(defun type-of-layout (layout)
+  (let ((name (sb-kernel:classoid-name (layout-classoid layout))))
+    (if (or (not (symbolp name)) (eq name 'sb-kernel::random-class)) nil name)))
+
+(implement count-heap (image time-us)
+  (let ((counts (make-hash-table :test #'eq))
+        (types (make-hash-table :test #'eq))
+        (end (+ (clock-readings) time-us))
+        (seen 0)
+        (complete t))
+    (declare (type fixnum seen end))
+    (sb-vm:map-allocated-objects
+     (lambda (object widetag size)
+       (declare (ignore widetag) (type fixnum size))
+       (when (and (zerop (logand (incf seen) 4095)) (> (the fixnum (clock-readings)) end))
+         (setf complete nil))
+       (when (and complete
+                  (or image (< (the fixnum (sb-kernel:generation-of object))
+                               sb-vm:+pseudo-static-generation+)))
+         (let* ((layout (object-layout object))
+                (count (or (gethash layout counts)
+                           (setf (gethash layout counts) (cons 0 0)))))
+           (incf (the fixnum (car count)) size)
+           (incf (the fixnum (cdr count))))))
+     :dynamic)
+    ;; A class that was defined anew has several layouts.
+    (maphash (lambda (layout count)
+               (let* ((name (type-of-layout layout))
+                      (entry (or (gethash name types)
+                                 (setf (gethash name types) (list name 0 0)))))
+                 (incf (second entry) (car count))
+                 (incf (third entry) (cdr count))))
+             counts)
+    (values (loop for entry being the hash-values of types
+                  collect entry)
+            complete)))
+
+(implement walk-heap ()
+  (sb-ext:gc))

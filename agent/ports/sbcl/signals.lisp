@@ -1,0 +1,86 @@
+;;;; The agent's port to SBCL, continued: interrupts and signals.
+
+(in-package #:cl-mcp-agent)
+
+;;; The runtime has room for eight interrupted contexts and ends the process at the ninth, so a handler
+;;; of a fault that faults itself must not go deeper. When it gets narrow, contexts in the middle are
+;;; forgotten while the new one is served: frames interrupted there lose their names, nothing more.
+
+(defconstant +contexts-allowed+ 4)
+(defconstant +contexts-kept+ 2)
+
+(declaim (inline context-place))
+(defun context-place (number)
+  "Return where the runtime keeps the address of the interrupted context NUMBER."
+  (sb-sys:sap+ (sb-sys:int-sap (sb-thread::thread-primitive-thread sb-thread:*current-thread*))
+               (+ (sb-alien:extern-alien "dynamic_values_bytes" (sb-alien:unsigned 32))
+                  (* 8 (the (mod 8) number)))))
+
+(defun call-with-contexts-spared (function)
+  (declare (type function function))
+  (let* ((used sb-kernel:*free-interrupt-context-index*)
+         (saved (loop for number from +contexts-kept+ below used
+                      collect (sb-sys:sap-ref-word (context-place number) 0))))
+    (unwind-protect
+         (progn
+           (setf (sb-sys:sap-ref-word (context-place +contexts-kept+) 0)
+                 (sb-sys:sap-ref-word (context-place (1- used)) 0))
+           (let ((sb-kernel:*free-interrupt-context-index* (1+ +contexts-kept+)))
+             (funcall function)))
+      (loop for number from +contexts-kept+
+            for address in saved
+            do (setf (sb-sys:sap-ref-word (context-place number) 0) address)))))
+
+(defmacro with-room-for-contexts (call)
+  `(if (<= sb-kernel:*free-interrupt-context-index* +contexts-allowed+)
+       ,call
+       (call-with-contexts-spared (lambda () ,call))))
+
+(defun make-room-for-contexts ()
+  "Have the functions that the runtime calls for faults see to it that more of them can come."
+  (sb-ext:with-unlocked-packages ("SB-KERNEL" "SB-SYS")
+    (handler-bind ((warning #'muffle-warning))
+      (dolist (name '(sb-kernel:internal-error sb-kernel::memory-fault-error))
+        (let ((function (fdefinition name)))
+          (declare (type function function))
+          (setf (fdefinition name)
+                (lambda (context argument)
+                  (with-room-for-contexts (funcall function context argument)))))))))
+
+;;; Interrupts and signals
+
+(implement call-atomically (function)
+  (declare (type function function))
+  (sb-sys:without-interrupts
+    (sb-sys:allow-with-interrupts
+      (funcall function))))
+
+(implement call-openly (function)
+  (declare (type function function))
+  (sb-sys:with-interrupts
+    (funcall function)))
+
+(sb-ext:defglobal *on-interrupt* nil)
+(sb-ext:defglobal *interrupt-handler* nil)
+
+(defun handle-urgent-signal (signal info context)
+  "Tell the server's interrupts from those of SBCL's threads, which use the same signal."
+  ;; si_code is SI_QUEUE when sigqueue(3) was used; the value follows the sender's ids.
+  (if (and info (= -1 (sb-sys:signed-sap-ref-32 info 8)))
+      (let ((token (sb-sys:sap-ref-32 info 24))
+            (sb-kernel:*current-internal-error-context* context))
+        (with-room-for-contexts (funcall (the function *on-interrupt*) token)))
+      (sb-unix::sigurg-handler signal info context)))
+
+(defun installed-handler ()
+  (sb-sys:sap-ref-lispobj (sb-sys:foreign-symbol-sap "lisp_sig_handlers" t)
+                          (ash sb-unix:sigurg sb-vm:word-shift)))
+
+(implement install-interrupt (function)
+  (setf *on-interrupt* function)
+  (sb-sys:enable-interrupt sb-unix:sigurg #'handle-urgent-signal)
+  (setf *interrupt-handler* (installed-handler)))
+
+(implement refresh-signal-handlers ()
+  (unless (eq *interrupt-handler* (installed-handler))
+    (install-interrupt *on-interrupt*)))

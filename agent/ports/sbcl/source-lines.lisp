@@ -1,0 +1,173 @@
+;;;; The agent's port to SBCL, continued: the lines of a source file.
+
+(in-package #:cl-mcp-agent)
+
+;;; The line of a position in a file. SBCL keeps positions in octets, so lines are counted in octets;
+;;; of each file it is remembered how many lines there are before each of its blocks.
+
+(defconstant +source-block+ 16384)
+(defconstant +source-limit+ (* 16 1024 1024))
+(defconstant +source-files-kept+ 8)
+(defconstant +places-kept+ 50)
+(defconstant +comment-limit+ (* 8 +source-block+)
+  "So many octets of blanks and comments are passed over to find where a form begins.")
+
+(defstruct (source-file (:copier nil) (:predicate nil))
+  "What was found out about a file: LINES counts the newlines before each block, as far as read;
+PLACES are the last positions asked for with their lines."
+  (namestring "" :type string)
+  (native "" :type string)
+  (size 0 :type fixnum)
+  (written 0 :type integer)
+  (lines (make-array 8 :adjustable t :fill-pointer 0))
+  (places '() :type list))
+
+(declaim (type octets *source-block*))
+(sb-ext:defglobal *source-block*
+    (make-array +source-block+ :element-type '(unsigned-byte 8) :initial-element 0))
+(sb-ext:defglobal *source-files* '())
+
+(defun renew-source-file (file)
+  "Forget what is known of FILE if it has changed. Returns true if it is a file that can be read."
+  (multiple-value-bind (ok device inode mode links user group real-device size access written)
+      (sb-unix:unix-stat (source-file-native file))
+    (declare (ignore device inode links user group real-device access))
+    (let ((readable (and ok (= #o100000 (logand mode #o170000)) (<= size +source-limit+))))
+      (unless (and readable
+                   (= size (source-file-size file)) (= written (source-file-written file)))
+        (setf (fill-pointer (source-file-lines file)) 0
+              (source-file-places file) '()
+              (source-file-size file) (if readable size 0)
+              (source-file-written file) (if readable written 0)))
+      readable)))
+
+(defun source-file (namestring)
+  "Return what is known of the file NAMESTRING."
+  (let ((file (find namestring *source-files* :key #'source-file-namestring :test #'string=)))
+    (cond ((null file)
+           (setf file (make-source-file
+                       :namestring namestring
+                       :native (sb-ext:native-namestring
+                                (translate-logical-pathname (parse-namestring namestring)))))
+           (when (nthcdr (1- +source-files-kept+) *source-files*)
+             (setf *source-files* (butlast *source-files*))))
+          (t
+           (setf *source-files* (delete file *source-files*))))
+    (push file *source-files*)
+    file))
+
+(defun read-source-block (descriptor number)
+  "Read block NUMBER into *SOURCE-BLOCK*. Returns how many octets of it there are."
+  (let ((block *source-block*))
+    (sb-sys:with-pinned-objects (block)
+      (max 0 (c-call "pread" sb-alien:long
+                     sb-alien:int descriptor
+                     sb-sys:system-area-pointer (sb-sys:vector-sap block)
+                     sb-alien:unsigned-long +source-block+
+                     sb-alien:long (* number +source-block+))))))
+
+(defun newlines-in-block (end)
+  (declare (type (integer 0 #.+source-block+) end))
+  (let ((block *source-block*)
+        (count 0))
+    (declare (type index count))
+    (fast
+      (loop for position of-type index below end
+            when (= 10 (aref block position))
+              do (incf count)))
+    count))
+
+(defun line-of-position (descriptor file position)
+  "Return the line of the form that is read from POSITION on, after blanks and comments."
+  (declare (type index position))
+  (let* ((number (floor position +source-block+))
+         (known (source-file-lines file))
+         (count 0)
+         (line 0)
+         (at position)
+         (next 0))
+    (declare (type index number count line at next))
+    (when (zerop (fill-pointer known))
+      (vector-push-extend 0 known))
+    (loop for before = (1- (fill-pointer known))
+          while (< before number)
+          do (setf count (read-source-block descriptor before))
+             (vector-push-extend (+ (aref known before) (newlines-in-block count)) known))
+    (setf count (read-source-block descriptor number)
+          next (min count (mod position +source-block+))
+          line (+ 1 (aref known number) (newlines-in-block next)))
+    (flet ((look ()
+             (when (and (= next count) (= count +source-block+))
+               (setf count (read-source-block descriptor (incf number))
+                     next 0))
+             (if (< next count) (aref *source-block* next) nil))
+           (advance ()
+             (when (= 10 (aref *source-block* next))
+               (incf line))
+             (incf next)
+             (incf at)))
+      (loop for octet = (look)
+            for start = line
+            while (and octet (< (- at position) +comment-limit+))
+            do (case octet
+                 ((32 9 10 12 13) (advance))
+                 (59 (loop for octet = (look)
+                           while (and octet (/= octet 10))
+                           do (advance)))
+                 (35 (advance)
+                  (unless (eql 124 (look))
+                    (return start))
+                  (let ((depth 1)
+                        (before 0))
+                    (advance)
+                    (loop for octet = (look)
+                          while (and octet (plusp depth))
+                          do (cond ((and (= octet 35) (= before 124))
+                                    (decf depth)
+                                    (setf octet 0))
+                                   ((and (= octet 124) (= before 35))
+                                    (incf depth)
+                                    (setf octet 0)))
+                             (setf before octet)
+                             (advance))))
+                 (t (return start)))
+            finally (return line)))))
+
+(defun find-line (file position)
+  (let ((descriptor (c-call "open" sb-alien:int sb-alien:c-string (source-file-native file)
+                            ;; O_NONBLOCK and O_CLOEXEC.
+                            sb-alien:int #o2004000)))
+    (unless (minusp descriptor)
+      (unwind-protect (line-of-position descriptor file position)
+        (c-call "close" sb-alien:int sb-alien:int descriptor)))))
+
+(defun line-at (file position)
+  (let ((places (source-file-places file)))
+    (or (cdr (assoc position places))
+        (let ((line (find-line file position)))
+          (push (cons position line) places)
+          (when (nthcdr +places-kept+ places)
+            (setf places (butlast places)))
+          (setf (source-file-places file) places)
+          line))))
+
+(defun source-text (namestring position created)
+  "Return file:line, or the file alone where the line is not known."
+  (if (not (main-thread-p))
+      namestring
+      (sb-sys:without-interrupts
+        (let* ((file (source-file namestring))
+               (line (and (renew-source-file file)
+                          position
+                          (<= position (source-file-size file))
+                          (or (null created)
+                              (<= (+ (source-file-written file) sb-impl::unix-to-universal-time)
+                                  created))
+                          (line-at file position))))
+          (if line
+              (concatenate 'string (source-file-native file) ":" (decimal line))
+              (source-file-native file))))))
+
+(defun decimal (number)
+  (let ((*print-base* 10) (*print-radix* nil))
+    (princ-to-string number)))

@@ -1,0 +1,64 @@
+;;;; The agent's port to SBCL, continued: threads, and finalizers without a thread of their own.
+
+(in-package #:cl-mcp-agent)
+
+(implement only-thread-p ()
+  (null (rest (sb-int:with-system-mutex (sb-thread::*make-thread-lock*)
+                (sb-thread::%dispose-thread-structs)
+                ;; A thread is here before it has begun to run, and not yet in LIST-ALL-THREADS.
+                (sb-thread::avltree-list sb-thread::*all-threads*)))))
+
+(implement thread-names ()
+  (loop for thread in (sb-thread:list-all-threads)
+        unless (eq thread sb-thread:*current-thread*)
+          collect (let ((name (sb-thread:thread-name thread)))
+                    (if (stringp name) name "unnamed thread"))))
+
+(implement main-thread-p ()
+  (eq sb-thread:*current-thread* (sb-thread:main-thread)))
+
+(implement end-thread ()
+  (sb-thread:abort-thread))
+
+(implement thread-name ()
+  (let ((name (sb-thread:thread-name sb-thread:*current-thread*)))
+    (if (stringp name) name "unnamed thread")))
+
+(sb-ext:defglobal *lock* (sb-thread:make-mutex :name "agent"))
+
+(implement call-locked (function)
+  (declare (type function function))
+  (sb-thread:with-recursive-lock (*lock*)
+    (funcall function)))
+
+;;; The finalizer thread would forbid copies. It never runs: finalizers run in the thread that
+;;; collected garbage, as they do on SBCL without threads.
+
+(defun run-finalizers-here ()
+  (when (and sb-sys:*allow-with-interrupts* (not sb-impl::*in-a-finalizer*))
+    (sb-thread::without-thread-waiting-for ()
+      (sb-sys:with-interrupts
+        (sb-impl::run-pending-finalizers)))))
+
+(defun notice-collection ()
+  (run-finalizers-here)
+  (when (and *evaluating* (null *guard*) sb-sys:*allow-with-interrupts* (main-thread-p)
+             (not sb-impl::*in-a-finalizer*))
+    (sb-sys:with-interrupts
+      (check-heap))))
+
+(defun remove-finalizer-thread ()
+  "Stop the finalizer thread for good, in this process and in those started from its core."
+  (when (sb-thread::thread-p sb-impl::*finalizer-thread*)
+    (sb-impl::finalizer-thread-stop))
+  (sb-ext:unlock-package "SB-IMPL")
+  (handler-bind ((warning #'muffle-warning))
+    (setf (fdefinition 'sb-impl::finalizer-thread-start)
+          (lambda ()
+            (setf (sb-alien:extern-alien "finalizer_thread_runflag" sb-alien:int) 1))
+          (fdefinition 'sb-impl::finalizer-thread-stop)
+          (lambda () nil)
+          (fdefinition 'sb-impl::finalizer-thread-notify)
+          #'notice-collection))
+  (sb-ext:lock-package "SB-IMPL")
+  (setf (sb-alien:extern-alien "finalizer_thread_runflag" sb-alien:int) 1))

@@ -1,0 +1,81 @@
+;;;; The agent's port to SBCL, continued: the compiler's errors, warnings and notes.
+
+(in-package #:cl-mcp-agent)
+
+(defvar *compiler-errors* '()
+  "The newest errors the compiler found in code of the user's: (MESSAGE CONDITION FRAMES).
+Code compiled with an error signals another when it runs, which may be requests later.")
+(defconstant +compiler-errors-kept+ 50)
+
+(defvar *note-warning*)
+(defvar *keep-frames* nil
+  "A function of a condition that returns its frames as they will be reported.")
+
+(defun innermost-condition (condition)
+  "Return the error a macro signalled, if CONDITION is the compiler's message about it."
+  (loop
+    (let ((inner (cond ((typep condition 'sb-int:encapsulated-condition)
+                        (sb-int:encapsulated-condition condition))
+                       ((typep condition 'sb-int:simple-program-error)
+                        (find-if (lambda (argument) (typep argument 'condition))
+                                 (simple-condition-format-arguments condition))))))
+      (if inner
+          (setf condition inner)
+          (return condition)))))
+
+(defun note-compiler-error (condition)
+  "Keep an error the compiler found, as the form that has it will signal something else."
+  (let* ((inner (sb-int:encapsulated-condition condition))
+         (original (innermost-condition inner)))
+    (when (boundp 'sb-c::*compiler-error-bailout*)
+      (unless (find original *compiler-errors* :key #'second)
+        (push (list (ignore-errors (princ-to-string inner))
+                    original
+                    (and *keep-frames* (funcall (the function *keep-frames*) original)))
+              *compiler-errors*)
+        (let ((end (nthcdr +compiler-errors-kept+ *compiler-errors*)))
+          (when end
+            (setf *compiler-errors* (ldiff *compiler-errors* end))))
+        (funcall *note-warning* original))
+      ;; What the compiler does itself here, except for the text it prints.
+      (when (and (boundp 'sb-c::*failure-p*) (find-restart 'continue condition))
+        (setf sb-c::*failure-p* t
+              sb-c::*warnings-p* t)
+        (continue condition)))))
+
+(defun note-and-muffle (condition)
+  (let ((restart (find-restart 'muffle-warning condition)))
+    (when restart
+      ;; What the compiler would do itself, if the warning came as far: COMPILE and COMPILE-FILE
+      ;; return whether there were any.
+      (when (boundp 'sb-c::*warnings-p*)
+        (setf sb-c::*warnings-p* t)
+        (unless (typep condition 'style-warning)
+          (setf sb-c::*failure-p* t)))
+      (unless (ignorable-warning-p condition)
+        (funcall *note-warning* condition))
+      (invoke-restart restart))))
+
+(defvar *component*)
+
+(defun note-and-muffle-note (condition)
+  "Record what the compiler would have liked to do better; what is loaded from files has too many."
+  (let ((restart (find-restart 'muffle-warning condition)))
+    (when restart
+      (unless *component*
+        (funcall *note-warning* condition))
+      (invoke-restart restart))))
+
+(implement compiler-note-p (condition)
+  (typep condition 'sb-ext:compiler-note))
+
+(implement call-recording-warnings (function note)
+  (declare (type function function))
+  (let ((*note-warning* note))
+    (handler-bind ((warning #'note-and-muffle)
+                   (sb-ext:compiler-note #'note-and-muffle-note)
+                   (sb-c:compiler-error #'note-compiler-error))
+      (funcall function))))
+
+(implement ignorable-warning-p (condition)
+  (typep condition 'sb-kernel:redefinition-warning))
