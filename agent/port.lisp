@@ -47,7 +47,7 @@ DEFAULT is a list of forms or :NONE. STATUS is :CONTRACT, :IMPLEMENTED, :DEFAULT
                         (error 'not-implemented :operation ',name)))))
 
 (defmacro define-missing-operations ()
-  "Define what the port has not: by the contract's default, or as absent. Ends a port's file."
+  "Define what the port has not: by the contract's default, or as absent. Ends a port's last file."
   `(progn
      ,@(loop for (name lambda-list documentation default status) in *port-operations*
              when (eq status :contract)

@@ -1,4 +1,4 @@
-;;;; The agent's port to SBCL, continued: a stream that keeps a bounded number of characters.
+;;;; The agent's port to SBCL: a stream that keeps a bounded number of characters.
 
 (in-package #:cl-mcp-agent)
 

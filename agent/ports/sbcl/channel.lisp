@@ -1,4 +1,4 @@
-;;;; The agent's port to SBCL, continued: octets and descriptors that come and go on the channel to the server.
+;;;; The agent's port to SBCL: octets and descriptors that come and go on the channel to the server.
 
 (in-package #:cl-mcp-agent)
 

@@ -1,4 +1,4 @@
-;;;; The agent's port to SBCL, continued: evaluation and compilation: the unit, the form and the place being compiled, the policy.
+;;;; The agent's port to SBCL: evaluation and compilation: the unit, the form and the place being compiled, the policy.
 
 (in-package #:cl-mcp-agent)
 

@@ -1,4 +1,4 @@
-;;;; The agent's port to SBCL, continued: conditions, handlers and restarts, and what stands in for SBCL's debugger.
+;;;; The agent's port to SBCL: conditions, handlers and restarts, and what stands in for SBCL's debugger.
 
 (in-package #:cl-mcp-agent)
 

@@ -1,4 +1,4 @@
-;;;; The agent's port to SBCL, continued: copies of the process, and the descriptors they get.
+;;;; The agent's port to SBCL: copies of the process, and the descriptors they get.
 
 (in-package #:cl-mcp-agent)
 

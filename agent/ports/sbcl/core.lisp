@@ -1,4 +1,4 @@
-;;;; The agent's port to SBCL, continued: the image is prepared and saved as a core, and started from it.
+;;;; The agent's port to SBCL: the image is prepared and saved as a core, and started from it.
 
 (in-package #:cl-mcp-agent)
 

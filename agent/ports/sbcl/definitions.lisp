@@ -1,4 +1,4 @@
-;;;; The agent's port to SBCL, continued: what SBCL knows of definitions. Where each is, who refers to
+;;;; The agent's port to SBCL: what SBCL knows of definitions. Where each is, who refers to
 ;;;; what, what classes and generic functions are made of. Nothing here changes anything.
 
 (in-package #:cl-mcp-agent)

@@ -1,4 +1,4 @@
-;;;; The agent's port to SBCL, continued: the condition that comes before the heap is exhausted.
+;;;; The agent's port to SBCL: the condition that comes before the heap is exhausted.
 
 (in-package #:cl-mcp-agent)
 

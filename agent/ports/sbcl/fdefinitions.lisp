@@ -1,4 +1,4 @@
-;;;; The agent's port to SBCL, continued: what functions' names stand for: the image's own standard functions, and wrappers.
+;;;; The agent's port to SBCL: what functions' names stand for: the image's own standard functions, and wrappers.
 
 (in-package #:cl-mcp-agent)
 

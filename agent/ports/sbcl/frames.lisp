@@ -1,4 +1,4 @@
-;;;; The agent's port to SBCL, continued: the frames of the stack and their variables.
+;;;; The agent's port to SBCL: the frames of the stack and their variables.
 
 (in-package #:cl-mcp-agent)
 

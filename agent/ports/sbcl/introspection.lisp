@@ -1,4 +1,4 @@
-;;;; The agent's port to SBCL, continued: what functions, variables, types, objects and classes are made of.
+;;;; The agent's port to SBCL: what functions, variables, types, objects and classes are made of.
 
 (in-package #:cl-mcp-agent)
 

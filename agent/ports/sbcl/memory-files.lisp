@@ -1,4 +1,4 @@
-;;;; The agent's port to SBCL, continued: compiling without effect, in files in memory.
+;;;; The agent's port to SBCL: compiling without effect, in files in memory.
 
 (in-package #:cl-mcp-agent)
 

@@ -1,4 +1,4 @@
-;;;; The agent's port to SBCL, continued: which names are the user's business, and how names are printed.
+;;;; The agent's port to SBCL: which names are the user's business, and how names are printed.
 
 (in-package #:cl-mcp-agent)
 

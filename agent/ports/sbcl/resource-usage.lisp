@@ -1,4 +1,4 @@
-;;;; The agent's port to SBCL, continued: time and memory that are used.
+;;;; The agent's port to SBCL: time and memory that are used.
 
 (in-package #:cl-mcp-agent)
 

@@ -1,4 +1,4 @@
-;;;; The agent's port to SBCL, continued: the statistical profiler.
+;;;; The agent's port to SBCL: the statistical profiler.
 
 (in-package #:cl-mcp-agent)
 

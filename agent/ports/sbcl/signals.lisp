@@ -1,4 +1,4 @@
-;;;; The agent's port to SBCL, continued: interrupts and signals.
+;;;; The agent's port to SBCL: interrupts and signals.
 
 (in-package #:cl-mcp-agent)
 

@@ -1,4 +1,4 @@
-;;;; The agent's port to SBCL, continued: the lines of a source file.
+;;;; The agent's port to SBCL: the lines of a source file.
 
 (in-package #:cl-mcp-agent)
 

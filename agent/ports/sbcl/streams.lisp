@@ -1,4 +1,4 @@
-;;;; The agent's port to SBCL, continued: the standard streams.
+;;;; The agent's port to SBCL: the standard streams.
 
 (in-package #:cl-mcp-agent)
 

@@ -1,4 +1,4 @@
-;;;; The agent's port to SBCL, continued: threads, and finalizers without a thread of their own.
+;;;; The agent's port to SBCL: threads, and finalizers without a thread of their own.
 
 (in-package #:cl-mcp-agent)
 

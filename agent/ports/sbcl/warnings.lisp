@@ -1,4 +1,4 @@
-;;;; The agent's port to SBCL, continued: the compiler's errors, warnings and notes.
+;;;; The agent's port to SBCL: the compiler's errors, warnings and notes.
 
 (in-package #:cl-mcp-agent)
 

@@ -1,4 +1,4 @@
-;;;; The agent's port to SBCL, continued: the memory of the process as the kernel has it, mappings and pages.
+;;;; The agent's port to SBCL: the memory of the process as the kernel has it, mappings and pages.
 
 (in-package #:cl-mcp-agent)
 

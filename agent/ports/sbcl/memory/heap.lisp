@@ -1,4 +1,4 @@
-;;;; The agent's port to SBCL, continued: the pages of SBCL's heap.
+;;;; The agent's port to SBCL: the pages of SBCL's heap.
 
 (in-package #:cl-mcp-agent)
 

@@ -1,4 +1,4 @@
-;;;; The agent's port to SBCL, continued: what every request writes to lies together.
+;;;; The agent's port to SBCL: what every request writes to lies together.
 
 (in-package #:cl-mcp-agent)
 

@@ -1,4 +1,4 @@
-;;;; The agent's port to SBCL, continued: the space of symbols, cells of definitions, and layouts.
+;;;; The agent's port to SBCL: the space of symbols, cells of definitions, and layouts.
 
 (in-package #:cl-mcp-agent)
 

@@ -1,4 +1,4 @@
-;;;; The agent's port to SBCL, continued: pages that a call writes, copied before it comes.
+;;;; The agent's port to SBCL: pages that a call writes, copied before it comes.
 
 (in-package #:cl-mcp-agent)
 

@@ -1,4 +1,4 @@
-;;;; The agent's port to SBCL, continued: pages and mappings that cost each copy of the process something and are good for nothing.
+;;;; The agent's port to SBCL: pages and mappings that cost each copy of the process something and are good for nothing.
 
 (in-package #:cl-mcp-agent)
 

@@ -1,4 +1,4 @@
-;;;; The agent's port to SBCL, continued: copies of the process are kept cheap.
+;;;; The agent's port to SBCL: copies of the process are kept cheap.
 
 (in-package #:cl-mcp-agent)
 

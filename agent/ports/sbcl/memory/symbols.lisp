@@ -1,4 +1,4 @@
-;;;; The agent's port to SBCL, continued: looking up symbols without writing to the image.
+;;;; The agent's port to SBCL: looking up symbols without writing to the image.
 
 (in-package #:cl-mcp-agent)
 

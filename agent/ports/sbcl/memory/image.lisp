@@ -1,4 +1,4 @@
-;;;; The agent's port to SBCL, continued: what the image holds is moved to where a copy of the process costs least.
+;;;; The agent's port to SBCL: what the image holds is moved to where a copy of the process costs least.
 
 (in-package #:cl-mcp-agent)
 

@@ -1,4 +1,4 @@
-;;;; The agent's port to SBCL, continued: what the session allocates is collected and gathered between two calls.
+;;;; The agent's port to SBCL: what the session allocates is collected and gathered between two calls.
 
 (in-package #:cl-mcp-agent)
 
