@@ -26,8 +26,8 @@
 
 (defconstant +octets-until-promoted+ (ash 1 20))
 (defconstant +never-promoted+ (1- (ash 1 31)))
-(defconstant +few-octets+ (ash 1 23))
-(defconstant +most-octets-collected+ (ash 1 25))
+(defconstant +old-octets-always-collected+ (ash 1 23))
+(defconstant +old-octets-never-collected+ (ash 1 25))
 
 (sb-ext:defglobal *young-when-collected* 0
   "How much was young still after the last collection.")
@@ -36,8 +36,8 @@
 (declaim (type unsigned-byte *young-when-collected* *old-when-collected*))
 
 (sb-ext:defglobal *image-state* :whole
-  "How the last collection found the image: :WHOLE if nothing was written in it since it was gathered, :WRITTEN if the last
-request or the collection did, :LEFT-ALONE if somebody did before.")
+  "How the last collection left the image: :WHOLE if nothing was written in it since it was gathered, :WRITTEN if the last
+request or the collection may have done that, :LEFT-ALONE if neither did but somebody before.")
 
 (defun count-written-of-image ()
   "Count the pages of the image that were written since the last copy of the process was made."
@@ -133,7 +133,9 @@ as many as the Lisp was told."
 that is promoted it is garbage that nobody collects, some more each time. So nothing is promoted until there is much that
 lives on, or the image refers to it: whatever moves with each collection has the image written each time."
   (if (>= *young-when-collected* +octets-until-promoted+)
-      (collect-generation 0)
+      (progn
+        (collect-generation 0)
+        (setf *image-state* :written))
       (let ((written (count-written-of-image)))
         (collect-generation 0 +never-promoted+)
         (let ((written-now (count-written-of-image)))
@@ -147,8 +149,8 @@ lives on, or the image refers to it: whatever moves with each collection has the
   "Collect what was promoted if that is quickly done, or it is much more than the last time and not so much that somebody
 would notice. What every request writes to stays where it is."
   (let ((octets (sb-ext:generation-bytes-allocated 1)))
-    (when (or (< octets +few-octets+)
-              (< (* 3/2 *old-when-collected*) octets +most-octets-collected+))
+    (when (or (< octets +old-octets-always-collected+)
+              (< (* 3/2 *old-when-collected*) octets +old-octets-never-collected+))
       (call-pinning *often-written* (lambda () (collect-generation 1 +never-promoted+)))
       (tidy-up)
       (setf *old-when-collected* (sb-ext:generation-bytes-allocated 1)))))
@@ -167,8 +169,9 @@ would notice. What every request writes to stays where it is."
     (when (or (not (eq *epoch-when-collected* sb-kernel::*gc-epoch*))
               (and (> (- (sb-ext:get-bytes-consed) *consed-when-collected*) +octets-until-collected+)
                    (>= start *next-collection*)))
-      (when (eq *epoch-when-collected* sb-kernel::*gc-epoch*)
-        (collect-young))
+      (if (eq *epoch-when-collected* sb-kernel::*gc-epoch*)
+          (collect-young)
+          (setf *image-state* :written))
       (tidy-up)
       (let ((end (processor-time)))
         (setf *next-collection* (+ end (floor (- end start) +share-of-time-collecting+))))

@@ -1,37 +1,10 @@
-;;;; The agent's port to SBCL: what every request writes to lies together.
+;;;; The agent's port to SBCL: what every request writes to lies together, and what every error writes to not in the image.
 
 (in-package #:cl-mcp-agent)
 
 ;;; After a copy of the process each page that is written is copied, and what every request writes to are some small
 ;;; objects. They are made anew side by side, on one page, and pinned in the last collection before the first copy, which
 ;;; gives them to a generation that is not collected soon.
-
-;;; What each error writes to is not in the image either: what SBCL looks up then, and what it notes of the functions that
-;;; are on the stack of every evaluation.
-
-(defun renew-table (variable)
-  "Make VARIABLE's hash table anew."
-  (let* ((old (symbol-value variable))
-         (new (make-hash-table :test (hash-table-test old) :synchronized (sb-ext:hash-table-synchronized-p old))))
-    (maphash (lambda (key value)
-               (setf (gethash key new) value))
-             old)
-    (setf (symbol-value variable) new)))
-
-(defun rehearse-error ()
-  "Look through the stack of an error in an evaluation."
-  (catch 'rehearsed
-    (handler-bind ((error (lambda (condition)
-                            (declare (ignore condition))
-                            (sb-di::find-interrupted-frame)
-                            (sb-debug::map-backtrace #'sb-di:frame-debug-fun)
-                            (throw 'rehearsed nil))))
-      (eval '(car 42)))))
-
-(defun prepare-for-errors ()
-  (renew-table 'sb-alien::*alien-type-classes*)
-  (renew-table 'sb-di::*component-breakpoint-offsets*)
-  (rehearse-error))
 
 (defconstant +attempts-at-one-page+ 8)
 
@@ -96,3 +69,32 @@ be longer than what of it is written as a rule."
                                                    (make-often-written variables))
                               until (on-one-page-p objects)
                               finally (return objects))))
+
+;;; With each error SBCL looks into two tables, which notes in them where it found something, and it notes in the image what it
+;;; has made of the functions on the stack. So the tables are new, and of the functions that are on the stack of every
+;;; evaluation that is done before the image is gathered.
+
+(defun renew-table (variable)
+  "Make VARIABLE's hash table anew."
+  (let* ((old (symbol-value variable))
+         (new (make-hash-table :test (hash-table-test old) :synchronized (sb-ext:hash-table-synchronized-p old))))
+    (maphash (lambda (key value)
+               (setf (gethash key new) value))
+             old)
+    (setf (symbol-value variable) new)))
+
+(defun rehearse-error ()
+  "Look through the stack of an error in an evaluation."
+  (catch 'rehearsed
+    (let ((*break-on-signals* nil))
+      (handler-bind ((error (lambda (condition)
+                              (declare (ignore condition))
+                              (sb-di::find-interrupted-frame)
+                              (sb-debug::map-backtrace #'sb-di:frame-debug-fun)
+                              (throw 'rehearsed nil))))
+        (eval '(car 42))))))
+
+(defun prepare-for-errors ()
+  (renew-table 'sb-alien::*alien-type-classes*)
+  (renew-table 'sb-di::*component-breakpoint-offsets*)
+  (rehearse-error))
