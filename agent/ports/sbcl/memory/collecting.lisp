@@ -10,6 +10,7 @@
 (defconstant +share-of-time-collecting+ 1/32)
 (defconstant +octets-until-gathered+ (ash 1 23))
 (defconstant +octets-until-repaired+ (ash 1 20))
+(defconstant +copies-until-repaired+ 50)
 (defconstant +octets-in-small-pages+ (ash 1 22))
 (defconstant +collapsed-at-once+ (* 8 +huge-page+))
 (defconstant +microseconds-of-gathering+ 20000)
@@ -35,9 +36,9 @@
   "How much there was of the generation after that when it was collected last.")
 (declaim (type unsigned-byte *young-when-collected* *old-when-collected*))
 
-(sb-ext:defglobal *image-state* :whole
-  "How the last collection left the image: :WHOLE if nothing was written in it since it was gathered, :WRITTEN if the last
-request or the collection may have done that, :LEFT-ALONE if neither did but somebody before.")
+(sb-ext:defglobal *copies-since-written* nil
+  "How many copies were made since the image was written, as far as collections have seen, or NIL if it was not since it was
+gathered.")
 
 (defun count-written-of-image ()
   "Count the pages of the image that were written since the last copy of the process was made."
@@ -99,7 +100,7 @@ not allocate: what is free when it is looked at would not be when it is given ba
 objects are going to be there. Each time waits for all processors (lru_add_drain_all): rarely done, it holds up nobody."
   (use-huge-pages-from (+ (heap-end-in-huge-pages) +octets-in-small-pages+))
   (setf *consed-when-gathered* *consed-when-collected*
-        *image-state* :whole
+        *copies-since-written* nil
         *to-be-gathered*
         (loop for (start . end) in (append *gathered-ranges* (settled-huge-pages))
               nconc (loop for from from start below end by +collapsed-at-once+
@@ -135,15 +136,14 @@ lives on, or the image refers to it: whatever moves with each collection has the
   (if (>= *young-when-collected* +octets-until-promoted+)
       (progn
         (collect-generation 0)
-        (setf *image-state* :written))
+        (setf *copies-since-written* 0))
       (let ((written (count-written-of-image)))
         (collect-generation 0 +never-promoted+)
         (let ((written-now (count-written-of-image)))
           (when (> written-now written)
             (collect-generation 0 0))
-          (setf *image-state* (cond ((plusp written-now) :written)
-                                    ((eq *image-state* :whole) :whole)
-                                    (t :left-alone)))))))
+          (when (plusp written-now)
+            (setf *copies-since-written* 0))))))
 
 (defun collect-old ()
   "Collect what was promoted if that is quickly done, or it is much more than the last time and not so much that somebody
@@ -171,7 +171,7 @@ would notice. What every request writes to stays where it is."
                    (>= start *next-collection*)))
       (if (eq *epoch-when-collected* sb-kernel::*gc-epoch*)
           (collect-young)
-          (setf *image-state* :written))
+          (setf *copies-since-written* 0))
       (tidy-up)
       (let ((end (processor-time)))
         (setf *next-collection* (+ end (floor (- end start) +share-of-time-collecting+))))

@@ -31,13 +31,18 @@
   (setf *consed-when-gathered* *consed-when-collected*
         *old-when-collected* (sb-ext:generation-bytes-allocated 1)))
 
+(defun gathering-due-p (collected)
+  "True if it is time to put memory into huge pages again: when much was allocated, or when the image was written but has not been
+for a while. Gathering takes as long as ten copies of a split image, and more where many sessions do it at once."
+  (let ((consed (- (sb-ext:get-bytes-consed) *consed-when-gathered*)))
+    (or (and collected (> consed +octets-until-gathered+))
+        (and *copies-since-written*
+             (>= (incf *copies-since-written*) +copies-until-repaired+)
+             (> consed +octets-until-repaired+)))))
+
 #+(and x86-64 linux)
 (implement gather-again ()
-  (when (and (collect-again)
-             (> (- *consed-when-collected* *consed-when-gathered*)
-                (if (eq *image-state* :left-alone)
-                    +octets-until-repaired+
-                    +octets-until-gathered+)))
+  (when (gathering-due-p (collect-again))
     (collect-old)
     (plan-to-gather))
   (gather-some))
