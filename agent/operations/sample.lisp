@@ -5,6 +5,7 @@
 
 (defconstant +functions-sent+ 100)
 (defconstant +neighbours-sent+ 8)
+(defconstant +samples-of-our-own+ 1000)
 
 (defstruct (sampled (:copier nil) (:predicate nil))
   "In how many samples a function was the innermost one and in how many it was there at all; LAST is the
@@ -96,14 +97,14 @@ missing."
                                               '())))
           :found (length entries))))
 
-(defun profile-data (mode graph)
-  "Count the samples that were taken and return what the reply says of them."
+(defun profile-data (mode max-samples graph)
+  "Count the samples that were taken, MAX-SAMPLES of the program at most, and return what the reply says of them."
   (let ((table (make-hash-table :test #'equal))
         (count 0))
     (declare (type fixnum count))
     (map-samples (lambda (stack ours)
                    (let ((frames (program-frames stack ours)))
-                     (when frames
+                     (when (and frames (< count (the fixnum max-samples)))
                        (count-stack frames count table)
                        (incf count))))
                  mode)
@@ -117,14 +118,15 @@ the samples."
     (unwind-protect
          ;; A report is not sampled. What goes on from there does so in a copy, which has no timers.
          (let ((values (let ((*before-report* #'stop-sampling))
-                         (start-sampling mode interval-us max-samples)
+                         ;; Some are of what the agent does, and not counted.
+                         (start-sampling mode interval-us (+ max-samples +samples-of-our-own+))
                          (evaluate-text text
                                         :is-whole t
                                         :evaluate (lambda (form)
                                                     (call-measured (measurable-function form)
                                                                    totals))))))
            (stop-sampling)
-           (values values (list* :took totals (profile-data mode graph))))
+           (values values (list* :took totals (profile-data mode max-samples graph))))
       (forget-samples))))
 
 (define-operation :profile (arguments)
