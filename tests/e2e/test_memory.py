@@ -97,9 +97,12 @@ class Memory(mcp.TestCase):
         kib = next(kib for first, kib in self.mappings() if first.startswith("%x-" % self.heap))
         return kib["Anonymous"] - kib["AnonHugePages"], kib["AnonHugePages"]
 
+    def look(self):
+        self.pid = int(self.s.evaluate("(sb-posix:getpid)").value)
+
     def start(self):
         """Look at the process of the session; skips where the kernel has no huge pages."""
-        self.pid = int(self.s.evaluate("(sb-posix:getpid)").value)
+        self.look()
         self.heap = int(self.s.evaluate("sb-vm:dynamic-space-start").value)
         if self.image()[1] == 0:
             self.skipTest("the kernel gave no huge pages")
@@ -144,7 +147,7 @@ class Memory(mcp.TestCase):
         self.assertEqual(0, self.image()[0])
 
     def test_the_space_of_symbols_is_a_few_mappings(self):
-        self.start()
+        self.look()
         start, end = (int(self.s.evaluate(bound).value) for bound in ("sb-vm:fixedobj-space-start", "sb-vm:text-space-start"))
         self.repeat(600)
         symbols = [first for first, _ in self.mappings() if start <= int(first.split("-")[0], 16) < end]
@@ -155,18 +158,17 @@ class Memory(mcp.TestCase):
             self.s.evaluate("(+ 1 2)")
 
     def faults(self, pid):
-        with open("/proc/%d/stat" % pid, encoding="latin-1") as f:
-            return int(f.read().rsplit(")", 1)[1].split()[7])
+        return int(self.process_status(pid)[7])
 
     def test_what_every_call_writes_lies_on_a_few_pages(self):
-        self.start()
+        self.look()
         self.repeat(300)
         before = self.faults(self.pid)
         self.repeat(300)
         self.assertLess((self.faults(self.pid) - before) / 300, 14)
 
     def test_a_copy_that_waits_writes_next_to_nothing(self):
-        self.start()
+        self.look()
         self.repeat(30)
         with open("/proc/%d/task/%d/children" % (self.s.pid, self.s.pid), encoding="ascii") as f:
             copies = sorted(int(pid) for pid in f.read().split())[-4:]
@@ -180,35 +182,33 @@ class Memory(mcp.TestCase):
         least = []
         for _ in range(20):
             least.append(sum(kib["Anonymous"] - kib["AnonHugePages"] for _, kib in self.mappings()))
-            for _ in range(15):
-                self.s.evaluate("(+ 1 2)")
+            self.repeat(15)
         return min(least)
 
     def test_what_calls_leave_behind_does_not_get_more(self):
-        self.pid = int(self.s.evaluate("(sb-posix:getpid)").value)
+        self.look()
         self.least_in_small_pages()
         before = self.least_in_small_pages()
-        for _ in range(2500):
-            self.s.evaluate("(+ 1 2)")
+        self.repeat(2500)
         self.assertLess(self.least_in_small_pages() - before, 128, before)
 
     def faults_until_evaluated(self):
         """How many pages the process had to copy or to get from the call's coming until its form is evaluated, nobody having asked for a while."""
         evaluations = int(re.search(r"after evaluation (\d+)", self.s.call("list-checkpoints").text).group(1))
         mcp.wait_until(lambda: "- after evaluation %d," % evaluations in self.s.call("list-checkpoints").text, 5, "the copy of the last state")
-        mcp.wait_until(lambda: self.process_status()[0] == "S", 5, "a process that waits")
+        mcp.wait_until(lambda: self.process_status(self.pid)[0] == "S", 5, "a process that waits")
         time.sleep(0.01)  # the pause that all this is about
-        before = int(self.process_status()[7])
+        before = self.faults(self.pid)
         return int(self.s.evaluate("(minor-faults)").value) - before
 
-    def process_status(self):
-        with open("/proc/%d/stat" % self.pid, encoding="latin-1") as f:
+    def process_status(self, pid):
+        with open("/proc/%d/stat" % pid, encoding="latin-1") as f:
             return f.read().rsplit(")", 1)[1].split()
 
     def test_what_a_call_writes_is_copied_before_it_comes(self):
         if tuple(int(n) for n in re.findall(r"\d+", os.uname().release)[:2]) < (5, 14):
             self.skipTest("a kernel before 5.14 cannot copy pages beforehand")
-        self.pid = int(self.s.evaluate("(sb-posix:getpid)").value)
+        self.look()
         self.s.evaluate("(defun minor-faults () (nth 7 (multiple-value-list (sb-unix:unix-getrusage sb-unix:rusage_self))))")
         faults = sorted(self.faults_until_evaluated() for _ in range(30))
         self.assertLess(faults[15], 4, faults)

@@ -36,28 +36,27 @@
                                                message (+ +control+ position offset)))))))
                (incf position (logandc2 (+ size 7) 7))))))
 
-(declaim (inline poll-entry))
-(defun poll-entry (message events)
-  "Return where in MESSAGE, which is pinned, lies what poll(2) needs to wait for EVENTS on the channel."
-  (declare (type octets message))
-  (let ((entry (sb-sys:sap+ (sb-sys:vector-sap message) +poll+)))
-    (setf (sb-sys:sap-ref-32 entry 0) +channel+
-          (sb-sys:sap-ref-32 entry 4) events)
-    entry))
+(defconstant +to-read+ 1)
+(defconstant +to-write+ 4)
 
-(defun wait-for-octets ()
+(defun wait-for-channel (events)
+  "Wait until the channel can be read or written, as EVENTS say to poll(2)."
   (let ((message *message*))
+    (declare (type octets message))
     (sb-sys:with-pinned-objects (message)
-      (c-call "poll" sb-alien:int
-              sb-sys:system-area-pointer (poll-entry message 1)
-              sb-alien:unsigned-long 1
-              sb-alien:int -1))))
+      (let ((entry (sb-sys:sap+ (sb-sys:vector-sap message) +poll+)))
+        (setf (sb-sys:sap-ref-32 entry 0) +channel+
+              (sb-sys:sap-ref-32 entry 4) events)
+        (c-call "poll" sb-alien:int
+                sb-sys:system-area-pointer entry
+                sb-alien:unsigned-long 1
+                sb-alien:int -1)))))
 
 (implement receive-octets (buffer start end)
   (declare (type octets buffer) (type index start end))
   (let ((message *message*))
     (loop
-      (call-openly #'wait-for-octets)
+      (call-openly (lambda () (wait-for-channel +to-read+)))
       (sb-sys:with-pinned-objects (buffer message)
         (let ((header (sb-sys:vector-sap message)))
           (setf (sb-sys:sap-ref-sap header +header-buffers+) (sb-sys:sap+ header +buffers+)
@@ -84,14 +83,6 @@
                      (unless (or (= code +interrupted-call+) (= code +try-again+))
                        (end-process 71)))))))))))
 
-(defun wait-until-writable ()
-  (let ((message *message*))
-    (sb-sys:with-pinned-objects (message)
-      (c-call "poll" sb-alien:int
-              sb-sys:system-area-pointer (poll-entry message 4)
-              sb-alien:unsigned-long 1
-              sb-alien:int -1))))
-
 (implement send-octets (buffer end)
   (declare (type octets buffer) (type index end))
   (let ((start 0))
@@ -107,6 +98,6 @@
                                     sb-alien:int #x4000))))
                (if (minusp count)
                    (let ((code (sb-alien:get-errno)))
-                     (cond ((= code +try-again+) (wait-until-writable))
+                     (cond ((= code +try-again+) (wait-for-channel +to-write+))
                            ((/= code +interrupted-call+) (end-process 72))))
                    (incf start count))))))

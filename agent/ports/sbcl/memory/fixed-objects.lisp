@@ -17,15 +17,8 @@
 ;;; Eight octets for each page: where it is free, and then the flags, of which this one says that it may not be written.
 (defconstant +kept-from-writing+ #x80)
 
-(declaim (inline fixed-object-flags (setf fixed-object-flags)))
-(defun fixed-object-flags (number)
-  (declare (type (unsigned-byte 24) number))
-  (sb-sys:sap-ref-8 (sb-alien:extern-alien "fixedobj_pages" sb-sys:system-area-pointer) (+ 4 (* 8 number))))
-
-(defun (setf fixed-object-flags) (flags number)
-  (declare (type (unsigned-byte 24) number))
-  (setf (sb-sys:sap-ref-8 (sb-alien:extern-alien "fixedobj_pages" sb-sys:system-area-pointer) (+ 4 (* 8 number)))
-        flags))
+(defmacro fixed-object-flags (number)
+  `(sb-sys:sap-ref-8 (sb-alien:extern-alien "fixedobj_pages" sb-sys:system-area-pointer) (+ 4 (* 8 ,number))))
 
 (defun fixed-object-page (number)
   (+ sb-vm:fixedobj-space-start (* +page+ number)))
@@ -38,6 +31,7 @@
 
 (defun kept-from-writing-p (number)
   "True if the collector keeps the page from being written, and it was not mapped anew."
+  (declare (type (unsigned-byte 24) number))
   (and (logtest +kept-from-writing+ (fixed-object-flags number))
        (or (>= number (length *renewed-fixed-objects*))
            (zerop (sbit *renewed-fixed-objects* number)))))
@@ -53,15 +47,10 @@
                (when first
                  (funcall function (shiftf first nil) number)))))
 
-(defun permit-fixed-objects (first end protection)
-  "Give the pages from number FIRST to END that PROTECTION; true if the kernel does."
-  (zerop (c-call "mprotect" sb-alien:int sb-alien:unsigned-long (fixed-object-page first)
-                 sb-alien:unsigned-long (* +page+ (- end first)) sb-alien:int protection)))
-
 (defun open-fixed-objects (first end)
   "Let the pages from number FIRST to END be written, and the collector know it."
   ;; PROT_READ, PROT_WRITE, PROT_EXEC.
-  (when (permit-fixed-objects first end 7)
+  (when (protect (fixed-object-page first) (fixed-object-page end) 7)
     (loop for number from first below end
           do (setf (fixed-object-flags number)
                    (logandc2 (fixed-object-flags number) +kept-from-writing+)))))
@@ -74,33 +63,28 @@
                            (when (< (- end first) +least-pages-renewed+)
                              (open-fixed-objects first end))))))
 
-(defun map-core (core address length offset protection flags)
-  "Map LENGTH octets at OFFSET of the file CORE; return the address."
-  (c-call "mmap" sb-alien:unsigned-long sb-alien:unsigned-long address sb-alien:unsigned-long length
-          sb-alien:int protection sb-alien:int flags sb-alien:int core sb-alien:long offset))
-
 (defun renew-unwritten (start end offset core flags)
   "Map anew what nobody has written between START and END, at OFFSET of the file CORE; FLAGS are those of pages."
   (do-page-runs (from to) (unwritten-page-p start end flags)
     (when (>= (- to from) (* +page+ +least-pages-renewed+))
       ;; PROT_READ and PROT_EXEC; MAP_PRIVATE, MAP_FIXED, and MAP_NORESERVE, which the mappings around it do not
       ;; have, so that the kernel does not make one of them all.
-      (map-core core from (- to from) (+ offset (- from start)) 5 #x4012)
+      (map-memory from (- to from) 5 #x4012 core (+ offset (- from start)))
       (fill *renewed-fixed-objects* 1 :start (fixed-object-page-number from) :end (fixed-object-page-number to)))))
 
 (defun renew-fixed-objects-between (start end offset core flags)
   "Make the space anew from START to END, which is at OFFSET of the file CORE; FLAGS are those of pages."
   ;; All may be written; MAP_PRIVATE.
-  (let ((scratch (map-core core 0 (- end start) offset 7 2)))
+  (let ((scratch (map-memory 0 (- end start) 7 2 core offset)))
     (unless (= scratch +no-memory+)
       (replace-where-different start (- end start) scratch)
       (call-with-kept-runs
        (lambda (first after)
-         ;; PROT_READ and PROT_EXEC.
-         (permit-fixed-objects first after 5)
          (let ((from (fixed-object-page first))
-               (to (min end (fixed-object-page after))))
-           (renew-unwritten from to (+ offset (- from start)) core flags))))
+               (to (fixed-object-page after)))
+           ;; PROT_READ and PROT_EXEC.
+           (protect from to 5)
+           (renew-unwritten from (min end to) (+ offset (- from start)) core flags))))
       (join-fixed-objects))))
 
 (defun renew-fixed-objects (mappings)

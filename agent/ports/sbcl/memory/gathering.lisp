@@ -19,7 +19,7 @@
                               collect (cons (mapping-start mapping) (mapping-end mapping))))
     (note-written-ranges mappings)
     (join-mappings mappings)
-    (join-data (memory-map))
+    (join-data mappings)
     ;; What is young, or was until now, would move with each collection, and what refers to it be written.
     (renew-often-written variables)
     (call-pinning *often-written* (lambda () (collect-generation 1)))
@@ -37,12 +37,15 @@ for a while. Gathering takes as long as ten copies of a split image, and more wh
   (let ((consed (- (sb-ext:get-bytes-consed) *consed-when-gathered*)))
     (or (and collected (> consed +octets-until-gathered+))
         (and *copies-since-written*
-             (>= (incf *copies-since-written*) +copies-until-repaired+)
+             (>= *copies-since-written* +copies-until-repaired+)
              (> consed +octets-until-repaired+)))))
 
 #+(and x86-64 linux)
 (implement gather-again ()
-  (when (gathering-due-p (collect-again))
-    (collect-old)
-    (plan-to-gather))
+  (let ((collected (collect-again)))
+    (when *copies-since-written*
+      (incf *copies-since-written*))
+    (when (gathering-due-p collected)
+      (collect-old)
+      (plan-to-gather)))
   (gather-some))

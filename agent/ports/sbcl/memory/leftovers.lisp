@@ -52,26 +52,26 @@ are those of the process."
 ;;; another before its data, so that none can be executed or written by mistake. Until 2018 they did not, and in a process
 ;;; that is there to execute what is written it helps nobody. Each mapping costs each copy something.
 
+(defun continued-p (this next)
+  "True if the mapping NEXT goes on where THIS ends, in memory and in the same file."
+  (and this next
+       (= (mapping-end this) (mapping-start next))
+       (= (+ (mapping-offset this) (- (mapping-end this) (mapping-start this))) (mapping-offset next))
+       (string= (mapping-file this) (mapping-file next))))
+
 (defun join-mappings (mappings)
   "Make one mapping of those of MAPPINGS that follow one another in the same file and differ in their permissions only."
-  (labels ((followed-p (this next)
-             (and this next
-                  (= (mapping-end this) (mapping-start next))
-                  (= (+ (mapping-offset this) (- (mapping-end this) (mapping-start this))) (mapping-offset next))
-                  (string= (mapping-file this) (mapping-file next))))
-           (is (mapping permissions)
+  (labels ((is (mapping permissions)
              (string= permissions (mapping-permissions mapping)))
            (permit (mapping protection)
-             (c-call "mprotect" sb-alien:int sb-alien:unsigned-long (mapping-start mapping)
-                     sb-alien:unsigned-long (- (mapping-end mapping) (mapping-start mapping))
-                     sb-alien:int protection)))
+             (protect (mapping-start mapping) (mapping-end mapping) protection)))
     (loop for (before this next) on (cons nil (remove-if #'mapping-core mappings))
           when (and this (is this "r--p"))
             ;; PROT_READ and PROT_WRITE, or PROT_READ and PROT_EXEC.
-            do (cond ((and (followed-p this next) (is next "rw-p"))
+            do (cond ((and (continued-p this next) (is next "rw-p"))
                       (permit this 3))
-                     ((or (and (followed-p before this) (is before "r-xp"))
-                          (and (followed-p this next) (is next "r-xp")))
+                     ((or (and (continued-p before this) (is before "r-xp"))
+                          (and (continued-p this next) (is next "r-xp")))
                       (permit this 5))))))
 
 ;;; A library's data that are in its file and its data that start as zeros follow one another, as two mappings.
@@ -81,21 +81,25 @@ are those of the process."
 (defun join-memory (start end)
   "Make one mapping without a file of what is between START and END, all of which may be read and written."
   ;; PROT_READ and PROT_WRITE; MAP_PRIVATE and MAP_ANONYMOUS.
-  (let ((scratch (c-call "mmap" sb-alien:unsigned-long sb-alien:unsigned-long 0 sb-alien:unsigned-long (- end start)
-                         sb-alien:int 3 sb-alien:int #x22 sb-alien:int -1 sb-alien:long 0)))
+  (let ((scratch (map-memory 0 (- end start) 3 #x22)))
     (unless (= scratch +no-memory+)
       (replace-where-different start (- end start) scratch))))
 
 (defun join-data (mappings)
-  "Make one mapping of those of MAPPINGS that hold the data of a file and of those that follow them."
-  (loop for (file plain) on mappings
+  "Make one mapping of those of MAPPINGS that hold the data of a file, relocations included, and of those that follow them.
+They are as they were before JOIN-MAPPINGS."
+  (loop for (before file plain) on (cons nil mappings)
+        for start = (and file
+                         (mapping-start (if (and (continued-p before file) (string= "r--p" (mapping-permissions before)))
+                                            before
+                                            file)))
         when (and plain
                   (= (mapping-end file) (mapping-start plain))
                   (not (mapping-core file)) (not (mapping-plain file)) (mapping-plain plain)
                   (string= "rw-p" (mapping-permissions file))
                   (string= "rw-p" (mapping-permissions plain))
-                  (< (- (mapping-end plain) (mapping-start file)) +largest-data+))
-          do (join-memory (mapping-start file) (mapping-end plain))))
+                  (< (- (mapping-end plain) start) +largest-data+))
+          do (join-memory start (mapping-end plain))))
 
 ;;; The kernel writes into each process where its C library asked to be told the processor (rseq), as soon as it runs and
 ;;; whenever it is moved: a page to be copied for each copy. Whoever wants to know asks the kernel then.

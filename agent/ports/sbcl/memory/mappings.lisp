@@ -52,12 +52,20 @@ many octets of it are RESIDENT."
   (c-call "madvise" sb-alien:int sb-alien:unsigned-long start sb-alien:unsigned-long (- end start)
           sb-alien:int advice))
 
+(defun protect (start end protection)
+  "Permit with the memory from START to END what PROTECTION says: 1 to read, 2 to write, 4 to execute. True if the kernel does."
+  (zerop (c-call "mprotect" sb-alien:int sb-alien:unsigned-long start sb-alien:unsigned-long (- end start)
+                 sb-alien:int protection)))
+
+(defun map-memory (address length protection flags &optional (descriptor -1) (offset 0))
+  "Map LENGTH octets, of a file if there is a DESCRIPTOR, at OFFSET; return the address, or +NO-MEMORY+."
+  (c-call "mmap" sb-alien:unsigned-long sb-alien:unsigned-long address sb-alien:unsigned-long length
+          sb-alien:int protection sb-alien:int flags sb-alien:int descriptor sb-alien:long offset))
+
 (defun map-scratch (length)
   "Map LENGTH octets of empty memory from a huge page's border on; return the address, or nil."
   ;; PROT_READ, PROT_WRITE, PROT_EXEC; MAP_PRIVATE, MAP_ANONYMOUS.
-  (let ((raw (c-call "mmap" sb-alien:unsigned-long
-                     sb-alien:unsigned-long 0 sb-alien:unsigned-long (+ length +huge-page+)
-                     sb-alien:int 7 sb-alien:int #x22 sb-alien:int -1 sb-alien:long 0)))
+  (let ((raw (map-memory 0 (+ length +huge-page+) 7 #x22)))
     (unless (= raw +no-memory+)
       (let* ((scratch (* +huge-page+ (ceiling raw +huge-page+)))
              (head (- scratch raw)))
