@@ -138,13 +138,15 @@ class Memory(mcp.TestCase):
         for code in DEFINED:
             self.s.evaluate(code)
         self.assertGreater(self.image()[0], 0)
-        for _ in range(20):
-            self.repeat(100)
-            if self.image()[0] == 0:
-                break
-        # Some collections: nothing that the image refers to moves, and so nothing is written in it.
-        self.repeat(600)
-        self.assertEqual(0, self.image()[0])
+        # In some collections nothing that the image refers to moves any more, and so nothing is written in it: it is whole before
+        # and after. The first collection after a definition, whenever it comes, writes it once and promotes what it refers to.
+        written = []
+        for _ in range(10):
+            written.append(self.image()[0])
+            if written[-2:] == [0, 0]:
+                return
+            self.repeat(600)
+        self.fail("KiB of the image in small pages, after each 600 calls: %s" % written)
 
     def test_the_space_of_symbols_is_a_few_mappings(self):
         self.look()
