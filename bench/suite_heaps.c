@@ -154,7 +154,8 @@ static void run(struct bench *b)
         table_times(&b->table, title, NULL);
         for (size_t i = 0; i < SIZES; i++) {
             bool is_aimed_at = j == 0 && sizes_mib[i] <= GIGABYTE_MIB;
-            print_samples(b, names[i], &all[i].told[j], is_aimed_at ? (struct target){TARGET_MOST_MS, 1.0} : none);
+            print_samples(b, names[i], &all[i].told[j],
+                          is_aimed_at ? (struct target){TARGET_MOST_MS, 1.0} : none);
         }
         snprintf(title, sizeof title, "Its client, %s", written[j]);
         table_times(&b->table, title, NULL);

@@ -1,6 +1,6 @@
 /*
- * Options, wiring, exit status. Everything lives from here: the loop, the children, the sessions, the client on stdio, the server for
- * clients over HTTP.
+ * Options, wiring, exit status. Everything lives from here: the loop, the children, the sessions, the client
+ * on stdio, the server for clients over HTTP.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -140,7 +140,8 @@ static void on_transport_closed(void *arg)
     uv_stop(arg);
 }
 
-/* A descriptor 0, 1 or 2 that is not open would be taken by the next file we open, and written to as if it were the client. */
+/* A descriptor 0, 1 or 2 that is not open would be taken by the next file we open, and written to as if it
+ * were the client. */
 static void open_standard_descriptors(void)
 {
     int fd;
@@ -152,7 +153,11 @@ static void open_standard_descriptors(void)
 
 static bool begin_stdio(struct server *server, const struct options *options, struct err *err)
 {
-    struct transport_stdio_events events = {.on_message = on_message, .on_oversized = on_oversized, .on_end = on_end, .on_broken = on_broken, .arg = server};
+    struct transport_stdio_events events = {.on_message = on_message,
+                                            .on_oversized = on_oversized,
+                                            .on_end = on_end,
+                                            .on_broken = on_broken,
+                                            .arg = server};
     server->transport = transport_stdio_new(server->loop, &events, err);
     if (server->transport == NULL)
         return false;
@@ -205,7 +210,8 @@ static void print_metrics(void *arg, struct strbuf *out)
     metrics_print(((struct server *)arg)->host, out);
 }
 
-static bool begin(struct server *server, const struct options *options, const struct zygote_options *zygote_options, struct err *err)
+static bool begin(struct server *server, const struct options *options,
+                  const struct zygote_options *zygote_options, struct err *err)
 {
     server->zygotes = zygotes_new(server->loop, server->children, zygote_options);
     server->host = session_host_new(&(struct session_host_options){
@@ -227,7 +233,11 @@ static bool begin(struct server *server, const struct options *options, const st
         .most_processes = options->principal_processes,
     });
     if (options->metrics_address != NULL) {
-        server->monitor = monitor_new(&(struct monitor_options){.loop = server->loop, .address = options->metrics_address, .print = print_metrics, .arg = server}, err);
+        server->monitor = monitor_new(&(struct monitor_options){.loop = server->loop,
+                                                                .address = options->metrics_address,
+                                                                .print = print_metrics,
+                                                                .arg = server},
+                                      err);
         if (server->monitor == NULL)
             return false;
     }

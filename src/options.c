@@ -17,39 +17,86 @@
 #include "base/memory.h"
 #include "tools/registry.h"
 
-enum option_key { KEY_STDIO = 1, KEY_HTTP, KEY_TOKEN_FILE, KEY_ALLOW_HOST, KEY_ALLOW_ORIGIN, KEY_CORS_ORIGIN, KEY_TLS_CERT, KEY_TLS_KEY, KEY_NODE, KEY_LISP, KEY_USERINIT, KEY_NO_USERINIT, KEY_LOAD, KEY_PRELOAD, KEY_DIRECTORY, KEY_TOOLS, KEY_STRUCTURED, KEY_LOG_LEVEL, KEY_STATE_DIR, KEY_PERSIST, KEY_CHECKPOINTS, KEY_METRICS, KEY_IDLE_TIMEOUT, KEY_MAX_SESSIONS, KEY_MAX_PROCESSES, KEY_PRINCIPAL_SESSIONS, KEY_PRINCIPAL_PROCESSES, KEY_BUILD_CORE, KEY_CONFORMANCE, KEY_HELP, KEY_VERSION, KEY_LIMITS = 1000 };
+enum option_key {
+    KEY_STDIO = 1,
+    KEY_HTTP,
+    KEY_TOKEN_FILE,
+    KEY_ALLOW_HOST,
+    KEY_ALLOW_ORIGIN,
+    KEY_CORS_ORIGIN,
+    KEY_TLS_CERT,
+    KEY_TLS_KEY,
+    KEY_NODE,
+    KEY_LISP,
+    KEY_USERINIT,
+    KEY_NO_USERINIT,
+    KEY_LOAD,
+    KEY_PRELOAD,
+    KEY_DIRECTORY,
+    KEY_TOOLS,
+    KEY_STRUCTURED,
+    KEY_LOG_LEVEL,
+    KEY_STATE_DIR,
+    KEY_PERSIST,
+    KEY_CHECKPOINTS,
+    KEY_METRICS,
+    KEY_IDLE_TIMEOUT,
+    KEY_MAX_SESSIONS,
+    KEY_MAX_PROCESSES,
+    KEY_PRINCIPAL_SESSIONS,
+    KEY_PRINCIPAL_PROCESSES,
+    KEY_BUILD_CORE,
+    KEY_CONFORMANCE,
+    KEY_HELP,
+    KEY_VERSION,
+    KEY_LIMITS = 1000
+};
 
 static const struct {
     enum option_key key;
     const char *name, *argument, *help;
 } table[] = {
     {KEY_STDIO, "stdio", NULL, "Serve MCP on standard input and output (the default without --http)"},
-    {KEY_HTTP, "http", "WHERE", "Serve MCP over HTTP at ADDRESS:PORT, unix:PATH or systemd (a socket passed on); can be repeated; with --stdio beside it"},
-    {KEY_TOKEN_FILE, "token-file", "FILE", "Let in who has a bearer token: lines NAME:TOKEN; each name has its own sessions"},
+    {KEY_HTTP, "http", "WHERE",
+     "Serve MCP over HTTP at ADDRESS:PORT, unix:PATH or systemd (a socket passed on); can be repeated; with "
+     "--stdio beside it"},
+    {KEY_TOKEN_FILE, "token-file", "FILE",
+     "Let in who has a bearer token: lines NAME:TOKEN; each name has its own sessions"},
     {KEY_ALLOW_HOST, "allow-host", "HOST", "Serve requests for this Host, too; can be repeated"},
     {KEY_ALLOW_ORIGIN, "allow-origin", "ORIGIN", "Serve requests from pages of this origin; can be repeated"},
-    {KEY_CORS_ORIGIN, "cors-origin", "ORIGIN", "The same, and let such pages read the answers; can be repeated"},
+    {KEY_CORS_ORIGIN, "cors-origin", "ORIGIN",
+     "The same, and let such pages read the answers; can be repeated"},
     {KEY_TLS_CERT, "tls-cert", "FILE", "Serve HTTPS with this certificate (PEM)"},
     {KEY_TLS_KEY, "tls-key", "FILE", "The key of the certificate (PEM)"},
-    {KEY_NODE, "node", "NAME", "Begin the ids of HTTP sessions with this, so that a load balancer can tell servers apart"},
+    {KEY_NODE, "node", "NAME",
+     "Begin the ids of HTTP sessions with this, so that a load balancer can tell servers apart"},
     {KEY_LISP, "lisp", "PROGRAM", "The SBCL to use; default: sbcl"},
     {KEY_USERINIT, "userinit", "FILE", "Init file to load; default: ~/.sbclrc if it is there"},
     {KEY_NO_USERINIT, "no-userinit", NULL, "Load no init file"},
     {KEY_LOAD, "load", "FILE", "Load a Lisp file into every session; can be repeated"},
     {KEY_PRELOAD, "preload", "SYSTEM", "Load an ASDF system into every session; can be repeated"},
     {KEY_DIRECTORY, "directory", "DIR", "Directory in which the Lisps work; default: the current one"},
-    {KEY_TOOLS, "tools", "SET", "Tools to list: core, standard (the default), full, or names separated by commas"},
+    {KEY_TOOLS, "tools", "SET",
+     "Tools to list: core, standard (the default), full, or names separated by commas"},
     {KEY_STRUCTURED, "structured", NULL, "Add structuredContent to the reports of evaluations"},
-    {KEY_LOG_LEVEL, "log-level", "LEVEL", "What goes to standard error: error, warning (the default), info, debug"},
+    {KEY_LOG_LEVEL, "log-level", "LEVEL",
+     "What goes to standard error: error, warning (the default), info, debug"},
     {KEY_STATE_DIR, "state-dir", "DIR", "Where sessions are saved; default: ~/.local/state/cl-mcp-server"},
-    {KEY_PERSIST, "persist", NULL, "Save every session at the end; bring saved sessions back when first used"},
-    {KEY_CHECKPOINTS, "checkpoints", "on|off", "Keep the state after each evaluation, to return to; default: on"},
-    {KEY_METRICS, "metrics", "WHERE", "Serve figures (/metrics, /healthz) over HTTP at ADDRESS:PORT or unix:PATH"},
-    {KEY_IDLE_TIMEOUT, "idle-timeout", "SECONDS", "Save a session to disk and end its processes when it was not used for so long"},
+    {KEY_PERSIST, "persist", NULL,
+     "Save every session at the end; bring saved sessions back when first used"},
+    {KEY_CHECKPOINTS, "checkpoints", "on|off",
+     "Keep the state after each evaluation, to return to; default: on"},
+    {KEY_METRICS, "metrics", "WHERE",
+     "Serve figures (/metrics, /healthz) over HTTP at ADDRESS:PORT or unix:PATH"},
+    {KEY_IDLE_TIMEOUT, "idle-timeout", "SECONDS",
+     "Save a session to disk and end its processes when it was not used for so long"},
     {KEY_MAX_SESSIONS, "max-sessions", "N", "At most so many sessions; default: 20000"},
-    {KEY_MAX_PROCESSES, "max-processes", "N", "At most so many Lisp processes, kept states included; default: no bound of ours"},
-    {KEY_PRINCIPAL_SESSIONS, "principal-sessions", "N", "At most so many sessions for each name of the token file"},
-    {KEY_PRINCIPAL_PROCESSES, "principal-processes", "N", "At most so many Lisp processes for each name of the token file"},
+    {KEY_MAX_PROCESSES, "max-processes", "N",
+     "At most so many Lisp processes, kept states included; default: no bound of ours"},
+    {KEY_PRINCIPAL_SESSIONS, "principal-sessions", "N",
+     "At most so many sessions for each name of the token file"},
+    {KEY_PRINCIPAL_PROCESSES, "principal-processes", "N",
+     "At most so many Lisp processes for each name of the token file"},
     {KEY_BUILD_CORE, "build-core", "DIR", "Build the image of the Lisp in DIR and exit"},
     {KEY_CONFORMANCE, "conformance", NULL, NULL},
     {KEY_HELP, "help", NULL, "Show this text"},
@@ -67,7 +114,8 @@ static void show_help(void)
         char left[64];
         if (table[i].help == NULL)
             continue; /* for tests of the server only */
-        snprintf(left, sizeof left, "--%s%s%s", table[i].name, table[i].argument != NULL ? " " : "", table[i].argument != NULL ? table[i].argument : "");
+        snprintf(left, sizeof left, "--%s%s%s", table[i].name, table[i].argument != NULL ? " " : "",
+                 table[i].argument != NULL ? table[i].argument : "");
         printf("  %-22s %s\n", left, table[i].help);
     }
     printf("\nLimits (each session begins with these; configure-limits changes them):\n");
@@ -111,7 +159,8 @@ static bool set_count(size_t *out, const char *option, const char *text)
     errno = 0;
     long value = strtol(text, &end, 10);
     if (end == text || *end != '\0' || errno != 0 || value < 1 || value > MOST_COUNT) {
-        fprintf(stderr, "cl-mcp-server: --%s wants a number from 1 to %d, not '%s'\n", option, MOST_COUNT, text);
+        fprintf(stderr, "cl-mcp-server: --%s wants a number from 1 to %d, not '%s'\n", option, MOST_COUNT,
+                text);
         return false;
     }
     *out = (size_t)value;
@@ -135,7 +184,8 @@ static bool set_node(struct options *o, const char *name)
 {
     size_t len = strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789");
     if (len == 0 || len > OPTIONS_MOST_NODE || name[len] != '\0') {
-        fprintf(stderr, "cl-mcp-server: --node wants 1 to %d letters and digits, not '%s'\n", OPTIONS_MOST_NODE, name);
+        fprintf(stderr, "cl-mcp-server: --node wants 1 to %d letters and digits, not '%s'\n",
+                OPTIONS_MOST_NODE, name);
         return false;
     }
     o->node = name;
@@ -211,7 +261,8 @@ static bool take(struct options *o, int key, const char *argument, bool *is_init
             fprintf(stderr, "cl-mcp-server: --checkpoints is on or off\n");
             return false;
         }
-        o->limits.value[LIMIT_CHECKPOINTS] = strcmp(argument, "on") == 0 ? limit_definition(LIMIT_CHECKPOINTS)->initial : 0;
+        o->limits.value[LIMIT_CHECKPOINTS] =
+            strcmp(argument, "on") == 0 ? limit_definition(LIMIT_CHECKPOINTS)->initial : 0;
         return true;
     case KEY_METRICS:
         o->metrics_address = argument;
@@ -234,7 +285,8 @@ static bool take(struct options *o, int key, const char *argument, bool *is_init
         return true;
     default:
         /* getopt_long has said itself what it does not know: '?' */
-        return key >= KEY_LIMITS && key < KEY_LIMITS + LIMIT_COUNT && set_limit(o, (enum limit)(key - KEY_LIMITS), argument);
+        return key >= KEY_LIMITS && key < KEY_LIMITS + LIMIT_COUNT &&
+               set_limit(o, (enum limit)(key - KEY_LIMITS), argument);
     }
 }
 
@@ -270,9 +322,11 @@ enum options_outcome options_parse(struct options *o, int argc, char **argv)
     limits_init(&o->limits);
     struct option longs[TABLE_COUNT + LIMIT_COUNT + 1] = {0};
     for (size_t i = 0; i < TABLE_COUNT; i++)
-        longs[i] = (struct option){.name = table[i].name, .has_arg = table[i].argument != NULL, .val = table[i].key};
+        longs[i] =
+            (struct option){.name = table[i].name, .has_arg = table[i].argument != NULL, .val = table[i].key};
     for (int i = 0; i < LIMIT_COUNT; i++)
-        longs[TABLE_COUNT + (size_t)i] = (struct option){.name = limit_definition((enum limit)i)->name, .has_arg = 1, .val = KEY_LIMITS + i};
+        longs[TABLE_COUNT + (size_t)i] = (struct option){
+            .name = limit_definition((enum limit)i)->name, .has_arg = 1, .val = KEY_LIMITS + i};
     bool is_init_chosen = false;
     int key;
     while ((key = getopt_long(argc, argv, "", longs, NULL)) != -1) {

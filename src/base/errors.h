@@ -21,8 +21,10 @@ struct err {
     char message[512]; /* one sentence, NUL-terminated, valid UTF-8 */
 };
 
-/* err_set(e, code, format, ...): fill ${e} (which may be NULL); always returns false, so that `return err_set(...)` reads well. */
-bool err_set(struct err *e, enum error_code code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* err_set(e, code, format, ...): fill ${e} (which may be NULL); always returns false, so that `return
+ * err_set(...)` reads well. */
+bool err_set(struct err *e, enum error_code code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* err_set_errno(e, code, errno_value, format, ...): the same, with ": strerror" appended. */
 bool err_set_errno(struct err *e, enum error_code code, int errno_value, const char *format, ...)

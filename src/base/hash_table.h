@@ -39,6 +39,6 @@ uint64_t hash_text(const char *text, uint64_t seed);
 uint64_t hash_number(uint64_t number);
 
 /* hash_table_entry(node, type, member): the struct that holds the node. */
-#define hash_table_entry(node, type, member) ((type *)(void *)((char *)(node) - offsetof(type, member)))
+#define hash_table_entry(node, type, member) ((type *)(void *)((char *)(node)-offsetof(type, member)))
 
 #endif

@@ -40,10 +40,10 @@ static inline void list_remove(struct list *node)
 }
 
 /* list_entry(node, type, member): the struct that holds the node. */
-#define list_entry(node, type, member) ((type *)(void *)((char *)(node) - offsetof(type, member)))
+#define list_entry(node, type, member) ((type *)(void *)((char *)(node)-offsetof(type, member)))
 
 /* list_for_each(node, next, head): walk; ${node} may be removed on the way. */
-#define list_for_each(node, following, head)                                                                  \
+#define list_for_each(node, following, head)                                                                 \
     for ((node) = (head)->next, (following) = (node)->next; (node) != (head);                                \
          (node) = (following), (following) = (node)->next)
 

@@ -110,9 +110,8 @@ static bool is_heard(enum log_level level)
 {
     struct list *node, *next;
 
-    list_for_each(node, next, &listeners)
-        if (level <= list_entry(node, struct log_listener, node)->level)
-            return true;
+    list_for_each(node, next,
+                  &listeners) if (level <= list_entry(node, struct log_listener, node)->level) return true;
     return false;
 }
 

@@ -11,35 +11,38 @@
 
 enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG, LOG_LEVEL_COUNT };
 
-/* log_set_level(level): what is written from now on; starts at LOG_LEVEL_WARNING. This and the listeners are the one piece of process-wide state outside main. */
+/* log_set_level(level): what is written from now on; starts at LOG_LEVEL_WARNING. This and the listeners are
+ * the one piece of process-wide state outside main. */
 void log_set_level(enum log_level level);
 
 /* Somebody else who hears lines, whatever is written. All members but node are the listener's to set. */
 struct log_listener {
     struct list node;
     enum log_level level; /* what is less important is not told */
-    /* ${text} is borrowed, without what stands in front of it on stderr; valid UTF-8 without control characters. No listener may be
-       added or removed in it. */
+    /* ${text} is borrowed, without what stands in front of it on stderr; valid UTF-8 without control
+       characters. No listener may be added or removed in it. */
     void (*on_line)(void *arg, enum log_level level, const char *text, size_t len);
     void *arg;
 };
 
-/* log_add_listener(l): ${l} is borrowed until log_remove_listener(l), which does nothing for one that was not added. */
+/* log_add_listener(l): ${l} is borrowed until log_remove_listener(l), which does nothing for one that was not
+ * added. */
 void log_add_listener(struct log_listener *l);
 void log_remove_listener(struct log_listener *l);
 
 /* log_level_parse(name): the level called error, warning, info or debug; -1 for another word. */
 int log_level_parse(const char *name);
 
-/* log_error(format, ...) and so on: write "cl-mcp-server: LEVEL: ..." as one line of at most 4,000 bytes; control characters become '?'. */
+/* log_error(format, ...) and so on: write "cl-mcp-server: LEVEL: ..." as one line of at most 4,000 bytes;
+ * control characters become '?'. */
 void log_line(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 #define log_error(...) log_line(LOG_LEVEL_ERROR, __VA_ARGS__)
 #define log_warning(...) log_line(LOG_LEVEL_WARNING, __VA_ARGS__)
 #define log_info(...) log_line(LOG_LEVEL_INFO, __VA_ARGS__)
 #define log_debug(...) log_line(LOG_LEVEL_DEBUG, __VA_ARGS__)
 
-
-/* log_status(format, ...): what was asked for by who runs the server: the same line with "status", whatever the level, and told to no listener. */
+/* log_status(format, ...): what was asked for by who runs the server: the same line with "status", whatever
+ * the level, and told to no listener. */
 void log_status(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

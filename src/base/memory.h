@@ -7,7 +7,8 @@
 
 #include <stddef.h>
 
-/* xmalloc(size), xcalloc(count, size), xrealloc(old, size): given memory, never NULL. xcalloc checks the product. */
+/* xmalloc(size), xcalloc(count, size), xrealloc(old, size): given memory, never NULL. xcalloc checks the
+ * product. */
 void *xmalloc(size_t size);
 void *xcalloc(size_t count, size_t size);
 void *xrealloc(void *old, size_t size);

@@ -13,7 +13,8 @@
 struct quota {
     struct quota *parent; /* borrowed; NULL for none */
     size_t used, most;    /* most 0: unbounded */
-    /* Whose they are, and of what, where ${most} is not 0: "The server", "sessions (--max-sessions)"; borrowed. */
+    /* Whose they are, and of what, where ${most} is not 0: "The server", "sessions (--max-sessions)";
+     * borrowed. */
     const char *holder, *what;
 };
 

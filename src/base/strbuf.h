@@ -36,14 +36,16 @@ bool strbuf_addc(struct strbuf *b, char c);
 bool strbuf_addf(struct strbuf *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 bool strbuf_vaddf(struct strbuf *b, const char *format, va_list arguments);
 
-/* strbuf_reserve(b, len): room for len more bytes at bytes+len; the caller then raises len (strbuf_added). NULL over the cap. */
+/* strbuf_reserve(b, len): room for len more bytes at bytes+len; the caller then raises len (strbuf_added).
+ * NULL over the cap. */
 char *strbuf_reserve(struct strbuf *b, size_t len);
 void strbuf_added(struct strbuf *b, size_t len);
 
 /* strbuf_consume(b, len): drop the first len bytes, at most all. */
 void strbuf_consume(struct strbuf *b, size_t len);
 
-/* strbuf_string(b): borrowed, never NULL, NUL-terminated. strbuf_steal(b, &len): given (free() it); the buffer is empty again. */
+/* strbuf_string(b): borrowed, never NULL, NUL-terminated. strbuf_steal(b, &len): given (free() it); the
+ * buffer is empty again. */
 const char *strbuf_string(const struct strbuf *b);
 char *strbuf_steal(struct strbuf *b, size_t *len);
 

@@ -14,7 +14,8 @@ void text_add_grouped(struct strbuf *out, uint64_t n);
 /* text_add_count(out, n, singular): "1 frame", "2 frames". */
 void text_add_count(struct strbuf *out, uint64_t n, const char *singular);
 
-/* text_add_indented(out, text, len, indent): each line of ${text} behind ${indent}, lines separated by newlines, no newline at the end. */
+/* text_add_indented(out, text, len, indent): each line of ${text} behind ${indent}, lines separated by
+ * newlines, no newline at the end. */
 void text_add_indented(struct strbuf *out, const char *text, unsigned long len, const char *indent);
 
 #endif

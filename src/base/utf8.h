@@ -9,7 +9,8 @@
 
 struct strbuf;
 
-/* utf8_valid_prefix(bytes, len): how many leading bytes are well-formed UTF-8 (no surrogates, no overlong forms, at most U+10FFFF). */
+/* utf8_valid_prefix(bytes, len): how many leading bytes are well-formed UTF-8 (no surrogates, no overlong
+ * forms, at most U+10FFFF). */
 size_t utf8_valid_prefix(const char *bytes, size_t len);
 
 /* utf8_is_valid(bytes, len): all of it is. */
@@ -17,7 +18,8 @@ bool utf8_is_valid(const char *bytes, size_t len);
 
 /*
  * utf8_repair(out, bytes, len):
- * Append ${bytes} to ${out}, each maximal ill-formed part replaced by U+FFFD (Unicode 15, section 3.9, "U+FFFD substitution of maximal subparts").
+ * Append ${bytes} to ${out}, each maximal ill-formed part replaced by U+FFFD (Unicode 15, section 3.9,
+ * "U+FFFD substitution of maximal subparts").
  *
  * Returns     false when the cap of ${out} was reached; ${out} then holds as many whole characters as fit
  */

@@ -8,8 +8,9 @@
 #include "mcp/extension.h"
 #include "mcp/json_text.h"
 
-#define FORM(message, properties, required)                                                                                        \
-    "{\"message\":\"" message "\",\"requestedSchema\":{\"type\":\"object\",\"properties\":{" properties "},\"required\":[" required "]}}"
+#define FORM(message, properties, required)                                                                  \
+    "{\"message\":\"" message "\",\"requestedSchema\":{\"type\":\"object\",\"properties\":{" properties      \
+    "},\"required\":[" required "]}}"
 
 static void answer_with(struct request *r, const char *before, const json_t *value)
 {
@@ -73,8 +74,9 @@ static void elicit(struct request *r, const json_t *params)
     strbuf_init(&text, 0);
     strbuf_adds(&text, "{\"message\":");
     json_text_add_string(&text, message, strlen(message));
-    strbuf_adds(&text, ",\"requestedSchema\":{\"type\":\"object\",\"properties\":{\"username\":{\"type\":\"string\"},"
-                       "\"email\":{\"type\":\"string\"}},\"required\":[\"username\",\"email\"]}}");
+    strbuf_adds(
+        &text, ",\"requestedSchema\":{\"type\":\"object\",\"properties\":{\"username\":{\"type\":\"string\"},"
+               "\"email\":{\"type\":\"string\"}},\"required\":[\"username\",\"email\"]}}");
     ask_form(r, strbuf_string(&text));
     strbuf_fini(&text);
 }
@@ -83,9 +85,11 @@ static void elicit_with_defaults(struct request *r, const json_t *params)
 {
     (void)params;
     ask_form(r, FORM("Who is it?",
-                     "\"name\":{\"type\":\"string\",\"default\":\"John Doe\"},\"age\":{\"type\":\"integer\",\"default\":30},"
+                     "\"name\":{\"type\":\"string\",\"default\":\"John "
+                     "Doe\"},\"age\":{\"type\":\"integer\",\"default\":30},"
                      "\"score\":{\"type\":\"number\",\"default\":95.5},"
-                     "\"status\":{\"type\":\"string\",\"enum\":[\"active\",\"inactive\",\"pending\"],\"default\":\"active\"},"
+                     "\"status\":{\"type\":\"string\",\"enum\":[\"active\",\"inactive\",\"pending\"],"
+                     "\"default\":\"active\"},"
                      "\"verified\":{\"type\":\"boolean\",\"default\":true}",
                      ""));
 }
@@ -94,11 +98,12 @@ static void elicit_choices(struct request *r, const json_t *params)
 {
     (void)params;
 #define UNTITLED "\"enum\":[\"option1\",\"option2\",\"option3\"]"
-#define TITLED                                                                                                           \
-    "[{\"const\":\"value1\",\"title\":\"First Option\"},{\"const\":\"value2\",\"title\":\"Second Option\"},"             \
+#define TITLED                                                                                               \
+    "[{\"const\":\"value1\",\"title\":\"First Option\"},{\"const\":\"value2\",\"title\":\"Second Option\"}," \
     "{\"const\":\"value3\",\"title\":\"Third Option\"}]"
     ask_form(r, FORM("Which ones?",
-                     "\"untitledSingle\":{\"type\":\"string\"," UNTITLED "},\"titledSingle\":{\"type\":\"string\",\"oneOf\":" TITLED "},"
+                     "\"untitledSingle\":{\"type\":\"string\"," UNTITLED
+                     "},\"titledSingle\":{\"type\":\"string\",\"oneOf\":" TITLED "},"
                      "\"legacyEnum\":{\"type\":\"string\",\"enum\":[\"opt1\",\"opt2\",\"opt3\"],"
                      "\"enumNames\":[\"Option One\",\"Option Two\",\"Option Three\"]},"
                      "\"untitledMulti\":{\"type\":\"array\",\"items\":{\"type\":\"string\"," UNTITLED "}},"
@@ -106,8 +111,9 @@ static void elicit_choices(struct request *r, const json_t *params)
                      ""));
 }
 
-#define ONE_STRING(name)                                                                                                                \
-    ",\"description\":\"Asks the client.\",\"inputSchema\":{\"type\":\"object\",\"properties\":{\"" name "\":{\"type\":\"string\"}}," \
+#define ONE_STRING(name)                                                                                     \
+    ",\"description\":\"Asks the client.\",\"inputSchema\":{\"type\":\"object\",\"properties\":{\"" name     \
+    "\":{\"type\":\"string\"}},"                                                                             \
     "\"required\":[\"" name "\"]}"
 
 const struct fixture asking_tools[] = {

@@ -30,7 +30,8 @@ static const struct fixture *find(const struct fixture *const *tables, const cha
     return NULL;
 }
 
-static bool take_named(struct request *r, const json_t *params, const struct fixture *const *tables, const char *member)
+static bool take_named(struct request *r, const json_t *params, const struct fixture *const *tables,
+                       const char *member)
 {
     const struct fixture *f = find(tables, json_string_value(json_object_get(params, "name")));
     if (f == NULL)
@@ -67,7 +68,8 @@ static void add_items(const struct extension *extension, struct strbuf *out, con
     (void)extension;
     bool are_tools = strcmp(list, "tools") == 0, are_prompts = strcmp(list, "prompts") == 0;
     if (are_tools)
-        add_named(out, tool_tables, ",\"description\":\"For tests.\",\"inputSchema\":{\"type\":\"object\",\"properties\":{}}");
+        add_named(out, tool_tables,
+                  ",\"description\":\"For tests.\",\"inputSchema\":{\"type\":\"object\",\"properties\":{}}");
     if (are_prompts)
         add_named(out, prompt_tables, ",\"description\":\"For tests.\"");
     if (are_tools || are_prompts)

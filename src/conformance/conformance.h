@@ -1,6 +1,6 @@
 /*
- * What the official conformance suite expects a server under test to have: tools, resources and prompts with given names and
- * results. Behind --conformance, never otherwise.
+ * What the official conformance suite expects a server under test to have: tools, resources and prompts with
+ * given names and results. Behind --conformance, never otherwise.
  *
  * Source      the suite's scenarios, @modelcontextprotocol/conformance 0.2.0-alpha.12 and 0.1.16
  */

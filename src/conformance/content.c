@@ -19,7 +19,8 @@ static void progress(struct request *r, const json_t *params)
 
 static void log_lines(struct request *r, const json_t *params)
 {
-    static const char *const lines[] = {"Tool execution started", "Tool processing data", "Tool execution completed"};
+    static const char *const lines[] = {"Tool execution started", "Tool processing data",
+                                        "Tool execution completed"};
     (void)params;
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++)
         request_log(r, lines[i]);
@@ -32,7 +33,8 @@ static void missing_capability(struct request *r, const json_t *params)
     if (request_can(r, "sampling"))
         fixture_answer_text(r, "The client can sample.");
     else
-        request_fail_with(r, JSONRPC_MISSING_CAPABILITY, "This needs a client that can sample", "{\"requiredCapabilities\":{\"sampling\":{}}}");
+        request_fail_with(r, JSONRPC_MISSING_CAPABILITY, "This needs a client that can sample",
+                          "{\"requiredCapabilities\":{\"sampling\":{}}}");
 }
 
 static void change_tools(struct request *r, const json_t *params)
@@ -45,19 +47,25 @@ static void change_tools(struct request *r, const json_t *params)
 const struct fixture content_tools[] = {
     {.name = "test_simple_text", .content = "[" TEXT("This is a simple text response for testing.") "]"},
     {.name = "test_image_content", .content = "[" IMAGE "]"},
-    {.name = "test_audio_content", .content = "[{\"type\":\"audio\",\"data\":\"" FIXTURE_WAV "\",\"mimeType\":\"audio/wav\"}]"},
+    {.name = "test_audio_content",
+     .content = "[{\"type\":\"audio\",\"data\":\"" FIXTURE_WAV "\",\"mimeType\":\"audio/wav\"}]"},
     {
         .name = "test_embedded_resource",
-        .content = "[{\"type\":\"resource\",\"resource\":{\"uri\":\"test://embedded-resource\",\"mimeType\":\"text/plain\","
+        .content = "[{\"type\":\"resource\",\"resource\":{\"uri\":\"test://"
+                   "embedded-resource\",\"mimeType\":\"text/plain\","
                    "\"text\":\"This is an embedded resource content.\"}}]",
     },
     {
         .name = "test_multiple_content_types",
-        .content = "[" TEXT("Multiple content types test:") "," IMAGE
-                   ",{\"type\":\"resource\",\"resource\":{\"uri\":\"test://mixed-content-resource\",\"mimeType\":\"application/json\","
-                   "\"text\":\"{\\\"test\\\":\\\"data\\\",\\\"value\\\":123}\"}}]",
+        .content = "[" TEXT(
+            "Multiple content types test:") "," IMAGE
+                                            ",{\"type\":\"resource\",\"resource\":{\"uri\":\"test://"
+                                            "mixed-content-resource\",\"mimeType\":\"application/json\","
+                                            "\"text\":\"{\\\"test\\\":\\\"data\\\",\\\"value\\\":123}\"}}]",
     },
-    {.name = "test_error_handling", .content = "[" TEXT("This tool intentionally returns an error for testing") "]", .is_error = true},
+    {.name = "test_error_handling",
+     .content = "[" TEXT("This tool intentionally returns an error for testing") "]",
+     .is_error = true},
     {.name = "test_tool_with_progress", .run = progress},
     {.name = "test_tool_with_logging", .run = log_lines},
     {.name = "test_logging_tool", .run = log_lines},
@@ -70,10 +78,13 @@ const struct fixture content_tools[] = {
                 "\"$defs\":{\"address\":{\"$anchor\":\"addressDef\",\"type\":\"object\",\"properties\":"
                 "{\"street\":{\"type\":\"string\"},\"city\":{\"type\":\"string\"}}}},"
                 "\"properties\":{\"name\":{\"type\":\"string\"},\"address\":{\"$ref\":\"#/$defs/address\"},"
-                "\"contactMethod\":{\"type\":\"string\",\"enum\":[\"phone\",\"email\"]},\"phone\":{\"type\":\"string\"},\"email\":{\"type\":\"string\"}},"
+                "\"contactMethod\":{\"type\":\"string\",\"enum\":[\"phone\",\"email\"]},\"phone\":{\"type\":"
+                "\"string\"},\"email\":{\"type\":\"string\"}},"
                 "\"allOf\":[{\"anyOf\":[{\"required\":[\"phone\"]},{\"required\":[\"email\"]}]}],"
-                "\"if\":{\"properties\":{\"contactMethod\":{\"const\":\"phone\"}},\"required\":[\"contactMethod\"]},"
-                "\"then\":{\"required\":[\"phone\"]},\"else\":{\"required\":[\"email\"]},\"additionalProperties\":false}",
+                "\"if\":{\"properties\":{\"contactMethod\":{\"const\":\"phone\"}},\"required\":["
+                "\"contactMethod\"]},"
+                "\"then\":{\"required\":[\"phone\"]},\"else\":{\"required\":[\"email\"]},"
+                "\"additionalProperties\":false}",
         .content = "[" TEXT("The schema was met.") "]",
     },
     {0},

@@ -14,7 +14,8 @@ struct request;
 /* A tool or a prompt. */
 struct fixture {
     const char *name;
-    const char *rest;    /* JSON members of its item in the list, a comma before each; NULL: a description and, for a tool, no arguments */
+    const char *rest; /* JSON members of its item in the list, a comma before each; NULL: a description and,
+                         for a tool, no arguments */
     const char *content; /* what it answers: the value of "content" or "messages"; NULL: run does */
     bool is_error;
     void (*run)(struct request *r, const json_t *params);
@@ -22,7 +23,8 @@ struct fixture {
 
 extern const struct fixture content_tools[], asking_tools[], fixture_prompts[]; /* up to a name of NULL */
 
-/* inputs_take(r, params, key): the tools and the prompt that ask for input in a result. ${key} is a secret that marks our own state. */
+/* inputs_take(r, params, key): the tools and the prompt that ask for input in a result. ${key} is a secret
+ * that marks our own state. */
 bool inputs_take(struct request *r, const json_t *params, const char *key);
 void inputs_add_items(struct strbuf *out, const char *list);
 
@@ -33,7 +35,8 @@ void fixture_resources_add_items(struct strbuf *out, const char *list);
 /* fixture_answer_text(r, format, ...): one block of text. */
 void fixture_answer_text(struct request *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-#define FIXTURE_PNG "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+#define FIXTURE_PNG                                                                                          \
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 #define FIXTURE_WAV "UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAIA+AAACABAAZGF0YQIAAAAAAA=="
 
 #endif

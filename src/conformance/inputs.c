@@ -1,9 +1,9 @@
 /*
- * Fixtures that end with a result that asks for input, as 2026-07-28 has it: the client sends the request again, with the answers
- * and the state that it was given.
+ * Fixtures that end with a result that asks for input, as 2026-07-28 has it: the client sends the request
+ * again, with the answers and the state that it was given.
  *
- * Between two rounds nothing is kept here. What comes back as state is ours if it begins with the key, which nobody can guess and
- * which is another one in each process.
+ * Between two rounds nothing is kept here. What comes back as state is ours if it begins with the key, which
+ * nobody can guess and which is another one in each process.
  */
 #include <stdio.h>
 #include <string.h>
@@ -19,13 +19,29 @@ struct input {
     const char *key, *capability, *method, *params;
 };
 
-#define ASK_FOR(property) \
-    "{\"mode\":\"form\",\"message\":\"Please say.\",\"requestedSchema\":{\"type\":\"object\",\"properties\":{\"" property "\":{\"type\":\"string\"}},\"required\":[\"" property "\"]}}"
-#define CONFIRM "{\"mode\":\"form\",\"message\":\"Go on?\",\"requestedSchema\":{\"type\":\"object\",\"properties\":{\"ok\":{\"type\":\"boolean\"}},\"required\":[\"ok\"]}}"
-#define SAMPLE(text) "{\"messages\":[{\"role\":\"user\",\"content\":{\"type\":\"text\",\"text\":\"" text "\"}}],\"maxTokens\":100}"
-#define ELICIT(key, params) {key, "elicitation", "elicitation/create", params}
-#define CREATE(key, text) {key, "sampling", "sampling/createMessage", SAMPLE(text)}
-#define ROOTS(key) {key, "roots", "roots/list", "{}"}
+#define ASK_FOR(property)                                                                                    \
+    "{\"mode\":\"form\",\"message\":\"Please "                                                               \
+    "say.\",\"requestedSchema\":{\"type\":\"object\",\"properties\":{\"" property                            \
+    "\":{\"type\":\"string\"}},\"required\":[\"" property "\"]}}"
+#define CONFIRM                                                                                              \
+    "{\"mode\":\"form\",\"message\":\"Go "                                                                   \
+    "on?\",\"requestedSchema\":{\"type\":\"object\",\"properties\":{\"ok\":{\"type\":\"boolean\"}},"         \
+    "\"required\":[\"ok\"]}}"
+#define SAMPLE(text)                                                                                         \
+    "{\"messages\":[{\"role\":\"user\",\"content\":{\"type\":\"text\",\"text\":\"" text                      \
+    "\"}}],\"maxTokens\":100}"
+#define ELICIT(key, params)                                                                                  \
+    {                                                                                                        \
+        key, "elicitation", "elicitation/create", params                                                     \
+    }
+#define CREATE(key, text)                                                                                    \
+    {                                                                                                        \
+        key, "sampling", "sampling/createMessage", SAMPLE(text)                                              \
+    }
+#define ROOTS(key)                                                                                           \
+    {                                                                                                        \
+        key, "roots", "roots/list", "{}"                                                                     \
+    }
 
 struct asking {
     const char *name;
@@ -37,18 +53,31 @@ struct asking {
 static const struct asking table[] = {
     {"test_input_required_result_elicitation", false, false, {{ELICIT("user_name", ASK_FOR("name"))}}, NULL},
     {"test_streaming_elicitation", false, false, {{ELICIT("user_name", ASK_FOR("name"))}}, NULL},
-    {"test_input_required_result_sampling", false, false, {{CREATE("capital_question", "What is the capital of France?")}}, "The client sampled."},
-    {"test_input_required_result_list_roots", false, false, {{ROOTS("client_roots")}}, "The client has named its roots."},
+    {"test_input_required_result_sampling",
+     false,
+     false,
+     {{CREATE("capital_question", "What is the capital of France?")}},
+     "The client sampled."},
+    {"test_input_required_result_list_roots",
+     false,
+     false,
+     {{ROOTS("client_roots")}},
+     "The client has named its roots."},
     {"test_input_required_result_request_state", false, true, {{ELICIT("confirm", CONFIRM)}}, "state-ok"},
     {"test_input_required_result_tampered_state", false, true, {{ELICIT("confirm", CONFIRM)}}, "state-ok"},
     {
         "test_input_required_result_multiple_inputs",
         false,
         true,
-        {{ELICIT("user_name", ASK_FOR("name")), CREATE("greeting", "Write a greeting."), ROOTS("client_roots")}},
+        {{ELICIT("user_name", ASK_FOR("name")), CREATE("greeting", "Write a greeting."),
+          ROOTS("client_roots")}},
         "All three have come.",
     },
-    {"test_input_required_result_multi_round", false, true, {{ELICIT("step1", ASK_FOR("name"))}, {ELICIT("step2", ASK_FOR("color"))}}, "Both rounds are over."},
+    {"test_input_required_result_multi_round",
+     false,
+     true,
+     {{ELICIT("step1", ASK_FOR("name"))}, {ELICIT("step2", ASK_FOR("color"))}},
+     "Both rounds are over."},
     {
         "test_input_required_result_capabilities",
         false,
@@ -56,7 +85,11 @@ static const struct asking table[] = {
         {{CREATE("sample", "Say something."), ELICIT("user_name", ASK_FOR("name")), ROOTS("client_roots")}},
         "What could be asked was answered.",
     },
-    {"test_input_required_result_prompt", true, false, {{ELICIT("user_context", ASK_FOR("context"))}}, "The context has come."},
+    {"test_input_required_result_prompt",
+     true,
+     false,
+     {{ELICIT("user_context", ASK_FOR("context"))}},
+     "The context has come."},
 };
 
 #define COUNT (sizeof table / sizeof table[0])
@@ -99,7 +132,8 @@ static bool is_answer(const struct input *input, const json_t *response)
 }
 
 /* Ask for what is missing of the round. False: nothing is. */
-static bool ask(struct request *r, const struct asking *a, int round, const json_t *responses, const char *key)
+static bool ask(struct request *r, const struct asking *a, int round, const json_t *responses,
+                const char *key)
 {
     const struct input *inputs = a->rounds[round];
     struct strbuf wanted;
@@ -111,7 +145,8 @@ static bool ask(struct request *r, const struct asking *a, int round, const json
             continue;
         askable++;
         is_missing = is_missing || !is_answer(&inputs[i], json_object_get(responses, inputs[i].key));
-        strbuf_addf(&wanted, "%s\"%s\":{\"method\":\"%s\",\"params\":%s}", wanted.len > 0 ? "," : "", inputs[i].key, inputs[i].method, inputs[i].params);
+        strbuf_addf(&wanted, "%s\"%s\":{\"method\":\"%s\",\"params\":%s}", wanted.len > 0 ? "," : "",
+                    inputs[i].key, inputs[i].method, inputs[i].params);
     }
     if (askable == 0) {
         char data[100];
@@ -135,12 +170,14 @@ static void finish(struct request *r, const struct asking *a, const json_t *resp
 {
     if (a->is_prompt) {
         struct strbuf *out = request_result(r);
-        strbuf_addf(out, "\"messages\":[{\"role\":\"user\",\"content\":{\"type\":\"text\",\"text\":\"%s\"}}]", a->end);
+        strbuf_addf(out, "\"messages\":[{\"role\":\"user\",\"content\":{\"type\":\"text\",\"text\":\"%s\"}}]",
+                    a->end);
         request_finish(r);
     } else if (a->end != NULL) {
         fixture_answer_text(r, "%s", a->end);
     } else {
-        const char *name = json_string_value(json_object_get(json_object_get(json_object_get(responses, "user_name"), "content"), "name"));
+        const char *name = json_string_value(
+            json_object_get(json_object_get(json_object_get(responses, "user_name"), "content"), "name"));
         fixture_answer_text(r, "Hello, %s!", name == NULL ? "whoever you are" : name);
     }
 }

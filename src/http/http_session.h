@@ -37,7 +37,8 @@ struct http_session {
     struct list streams;    /* of its requests, those that have not ended */
     struct list posts;      /* its requests that are under way */
     uint64_t used_ms;       /* when it was last */
-    uint64_t unanswered[HTTP_UNANSWERED_KEPT]; /* the last streams that ended without an answer, a ring; 0: none */
+    uint64_t
+        unanswered[HTTP_UNANSWERED_KEPT]; /* the last streams that ended without an answer, a ring; 0: none */
     size_t unanswered_count;
 };
 
@@ -66,9 +67,9 @@ struct stream *http_session_open_stream(struct http_session *s);
  * with what is left of it, and to be ended by the caller. NULL: there never was one. */
 struct stream *http_session_stream(struct http_session *s, uint64_t id, bool *is_over);
 
-/* http_session_unanswered(s, id): the stream of that id ends without an answer, because its request was cancelled.
- * http_session_is_unanswered(s, id): was that said not long ago? http_session_hold(s, stream): nothing will come on it; it stays
- * until its reader goes, or the session does. */
+/* http_session_unanswered(s, id): the stream of that id ends without an answer, because its request was
+ * cancelled. http_session_is_unanswered(s, id): was that said not long ago? http_session_hold(s, stream):
+ * nothing will come on it; it stays until its reader goes, or the session does. */
 void http_session_unanswered(struct http_session *s, uint64_t id);
 bool http_session_is_unanswered(const struct http_session *s, uint64_t id);
 void http_session_hold(struct http_session *s, struct stream *stream);

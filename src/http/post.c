@@ -97,7 +97,8 @@ void post_on_send(void *arg, const struct transport_message *message)
     struct post *p = post_of(message->origin);
     bool is_answer = message->kind != TRANSPORT_NOTIFICATION;
     /* Before the handshake there is no session whose stream it could be. */
-    if (p->stream == NULL && p->exchange != NULL && p->exchange->takes_events && !is_answer && !p->is_newcomer)
+    if (p->stream == NULL && p->exchange != NULL && p->exchange->takes_events && !is_answer &&
+        !p->is_newcomer)
         begin_stream(p);
     if (p->stream != NULL) {
         stream_send(p->stream, message->bytes, message->len);

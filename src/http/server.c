@@ -139,8 +139,8 @@ static void take_get(struct exchange *e)
     exchange_stream(e, stream);
     if (last != NULL)
         stream_replay(stream, after);
-    /* A client that aborted its call and is told at once that nothing will come asks again, without an id, and so
-       displaces the stream that it listens to. */
+    /* A client that aborted its call and is told at once that nothing will come asks again, without an id,
+       and so displaces the stream that it listens to. */
     if (is_over && http_session_is_unanswered(session, id))
         http_session_hold(session, stream);
     else if (is_over)

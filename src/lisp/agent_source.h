@@ -1,6 +1,6 @@
 /*
- * The Lisp half, as text, inside the binary: so that the server can build the core it needs for any SBCL it is given.
- * The definition is generated from the files of agent/ (embed.py).
+ * The Lisp half, as text, inside the binary: so that the server can build the core it needs for any SBCL it
+ * is given. The definition is generated from the files of agent/ (embed.py).
  */
 #ifndef LISP_AGENT_SOURCE_H
 #define LISP_AGENT_SOURCE_H

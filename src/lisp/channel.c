@@ -1,6 +1,6 @@
 /*
- * The channel: uv_poll on a Unix socket, because descriptors must travel with it (SCM_RIGHTS) and because what a dead
- * process has left in it must be read at a moment of our choosing.
+ * The channel: uv_poll on a Unix socket, because descriptors must travel with it (SCM_RIGHTS) and because
+ * what a dead process has left in it must be read at a moment of our choosing.
  */
 #include "lisp/channel.h"
 
@@ -34,7 +34,8 @@ struct channel {
     struct list out; /* of struct pending_frame */
     bool is_closed;
     int depth;      /* of calls that run events */
-    bool is_doomed; /* freed by its owner while events run: it goes when they are done, and says nothing more */
+    bool is_doomed; /* freed by its owner while events run: it goes when they are done, and says nothing more
+                     */
 };
 
 #define READ_CHUNK ((size_t)64 << 10) /* what a Unix socket holds, about */
@@ -122,7 +123,8 @@ static void closed(struct channel *c, const struct err *why)
     c->events.on_closed(c->events.arg, why);
 }
 
-/* Hand over every whole frame at the start of ${bytes}; returns how much that was. Stops when the channel is closed or doomed. */
+/* Hand over every whole frame at the start of ${bytes}; returns how much that was. Stops when the channel is
+ * closed or doomed. */
 static size_t deliver(struct channel *c, const char *bytes, size_t len)
 {
     size_t used = 0;
@@ -148,7 +150,8 @@ static size_t deliver(struct channel *c, const char *bytes, size_t len)
 
 /*
  * One read; true if there may be more to read at once.
- * An ordinary message is parsed where it was read; only a part of one is kept, so that an idle channel holds no memory.
+ * An ordinary message is parsed where it was read; only a part of one is kept, so that an idle channel holds
+ * no memory.
  */
 static bool read_some(struct channel *c)
 {

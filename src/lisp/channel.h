@@ -1,5 +1,6 @@
 /*
- * Our end of the socket to one Lisp process: whole messages out, parsed messages in. Knows the framing, not the meaning.
+ * Our end of the socket to one Lisp process: whole messages out, parsed messages in. Knows the framing, not
+ * the meaning.
  */
 #ifndef LISP_CHANNEL_H
 #define LISP_CHANNEL_H
@@ -17,7 +18,8 @@ struct strbuf;
 struct channel_events {
     /* A message arrived: given. The channel may be freed in it. */
     void (*on_message)(void *arg, struct sexp_document *message);
-    /* Nothing more will come: the peer closed, or sent what is no message (then ${why} is set). Called once; the channel may be freed in it. */
+    /* Nothing more will come: the peer closed, or sent what is no message (then ${why} is set). Called once;
+     * the channel may be freed in it. */
     void (*on_closed)(void *arg, const struct err *why);
     void *arg;
 };
@@ -40,7 +42,8 @@ void channel_free(struct channel *c);
  */
 void channel_send(struct channel *c, const struct strbuf *frame, const int *descriptors, size_t count);
 
-/* channel_drain(c): deliver what has arrived already, without waiting; used when the process is known to be dead. The channel may be freed in it. */
+/* channel_drain(c): deliver what has arrived already, without waiting; used when the process is known to be
+ * dead. The channel may be freed in it. */
 void channel_drain(struct channel *c);
 
 #endif

@@ -20,7 +20,7 @@
 #include "proc/child.h"
 
 #define BUILD_LIMIT_MS 45000 /* it takes two or three seconds */
-#define LOG_READ 65536           /* of what the Lisp printed */
+#define LOG_READ 65536       /* of what the Lisp printed */
 #define LOG_SHOWN 400
 #define CORE_HEAP_MIB "2048" /* what sessions have unless --max-heap says otherwise */
 
@@ -48,7 +48,10 @@ char *core_find_lisp(const char *program, struct err *err)
     if (strchr(program, '/') != NULL) {
         if (is_program(program))
             return realpath(program, NULL);
-        err_set(err, ERR_NO_LISP, "No Lisp at %s. Give --lisp the path of an SBCL, or install one (Debian, Ubuntu: apt install sbcl; macOS: brew install sbcl).", program);
+        err_set(err, ERR_NO_LISP,
+                "No Lisp at %s. Give --lisp the path of an SBCL, or install one (Debian, Ubuntu: apt install "
+                "sbcl; macOS: brew install sbcl).",
+                program);
         return NULL;
     }
     const char *path = getenv("PATH");
@@ -60,7 +63,11 @@ char *core_find_lisp(const char *program, struct err *err)
             return realpath(candidate, NULL);
         p += len + (p[len] == ':');
     }
-    err_set(err, ERR_NO_LISP, "No Lisp found: there is no program '%s' in PATH. Install SBCL (Debian, Ubuntu: apt install sbcl; Fedora: dnf install sbcl; macOS: brew install sbcl) or give its path with --lisp; the next call will find it.", program);
+    err_set(err, ERR_NO_LISP,
+            "No Lisp found: there is no program '%s' in PATH. Install SBCL (Debian, Ubuntu: apt install "
+            "sbcl; Fedora: dnf install sbcl; macOS: brew install sbcl) or give its path with --lisp; the "
+            "next call will find it.",
+            program);
     return NULL;
 }
 
@@ -127,20 +134,24 @@ char *core_path(const char *lisp, bool *exists, struct err *err)
     const char *cache = getenv("XDG_CACHE_HOME");
     const char *home = getenv("HOME");
     char directories[3][PATH_MAX];
-    snprintf(directories[0], PATH_MAX, "%.3900s/cl-mcp-server", cache != NULL && cache[0] == '/' ? cache : "");
-    snprintf(directories[1], PATH_MAX, "%.3900s/.cache/cl-mcp-server", home != NULL && home[0] == '/' ? home : "");
+    snprintf(directories[0], PATH_MAX, "%.3900s/cl-mcp-server",
+             cache != NULL && cache[0] == '/' ? cache : "");
+    snprintf(directories[1], PATH_MAX, "%.3900s/.cache/cl-mcp-server",
+             home != NULL && home[0] == '/' ? home : "");
     snprintf(directories[2], PATH_MAX, "/tmp/cl-mcp-server-%u", (unsigned)getuid());
     bool is_set[3] = {cache != NULL && cache[0] == '/', home != NULL && home[0] == '/', true};
     for (size_t i = 0; i < 3; i++) {
         struct stat s;
         /* A directory in /tmp that another user has made is not ours to trust. */
-        if (!is_set[i] || !make_directories(directories[i]) || stat(directories[i], &s) != 0 || s.st_uid != getuid())
+        if (!is_set[i] || !make_directories(directories[i]) || stat(directories[i], &s) != 0 ||
+            s.st_uid != getuid())
             continue;
         snprintf(path, sizeof path, "%.4000s/agent-%016llx.core", directories[i], key);
         *exists = access(path, R_OK) == 0;
         return xstrdup(path);
     }
-    err_set(err, ERR_SYSTEM, "no directory to keep the Lisp image in can be written (tried the cache directory and /tmp)");
+    err_set(err, ERR_SYSTEM,
+            "no directory to keep the Lisp image in can be written (tried the cache directory and /tmp)");
     return NULL;
 }
 
@@ -199,7 +210,8 @@ void core_build_cancel(struct core_build *build)
         build_free(build);
 }
 
-/* What the Lisp printed, of which the error is what matters: SBCL names it first, then come pages of frames. Else the end. */
+/* What the Lisp printed, of which the error is what matters: SBCL names it first, then come pages of frames.
+ * Else the end. */
 static void explain(const struct core_build *b, struct err *err)
 {
     char *text = xcalloc(1, LOG_READ + 1);
@@ -221,9 +233,14 @@ static void explain(const struct core_build *b, struct err *err)
     const char *frames = strstr(said, " Backtrace for");
     int shown = frames != NULL && frames - said < LOG_SHOWN ? (int)(frames - said) : LOG_SHOWN;
     if (b->is_late)
-        err_set(err, ERR_START, "%.200s did not build its image within %d s, so it is perhaps no SBCL. Give --lisp the path of one.", b->lisp, BUILD_LIMIT_MS / 1000);
+        err_set(err, ERR_START,
+                "%.200s did not build its image within %d s, so it is perhaps no SBCL. Give --lisp the path "
+                "of one.",
+                b->lisp, BUILD_LIMIT_MS / 1000);
     else
-        err_set(err, ERR_START, "%.200s could not build its image; is it an SBCL, 2.2.6 or newer? It said: %.*s", b->lisp, shown, len == 0 ? "(nothing)" : said);
+        err_set(err, ERR_START,
+                "%.200s could not build its image; is it an SBCL, 2.2.6 or newer? It said: %.*s", b->lisp,
+                shown, len == 0 ? "(nothing)" : said);
     free(text);
 }
 
@@ -271,8 +288,20 @@ struct core_build *core_build(uv_loop_t *loop, struct children *children, const 
         build_free(b);
         return NULL;
     }
-    /* A core that is started with a larger heap than it was saved with is patched all over at each start (17 ms instead of 3). */
-    const char *argv[] = {lisp, "--noinform", "--dynamic-space-size", CORE_HEAP_MIB, "--no-sysinit", "--no-userinit", "--non-interactive", "--load", b->source, "--", b->temporary, NULL};
+    /* A core that is started with a larger heap than it was saved with is patched all over at each start (17
+     * ms instead of 3). */
+    const char *argv[] = {lisp,
+                          "--noinform",
+                          "--dynamic-space-size",
+                          CORE_HEAP_MIB,
+                          "--no-sysinit",
+                          "--no-userinit",
+                          "--non-interactive",
+                          "--load",
+                          b->source,
+                          "--",
+                          b->temporary,
+                          NULL};
     struct child_spec spec = {.argv = argv, .descriptors = {-1, log, log, -1}};
     b->child = child_spawn(children, &spec, on_child_exit, b, err);
     close(log);

@@ -1,5 +1,6 @@
 /*
- * The agent's core: an image of SBCL with the agent in it. One for each pair of SBCL and agent, told apart by its name.
+ * The agent's core: an image of SBCL with the agent in it. One for each pair of SBCL and agent, told apart by
+ * its name.
  */
 #ifndef LISP_CORE_H
 #define LISP_CORE_H
@@ -24,8 +25,10 @@ char *core_name(const char *lisp);
 
 /*
  * core_path(lisp, err):
- * Where the core for this SBCL is or would be: beside our own program, in ../lib/cl-mcp-server, or in the user's cache
- * ($XDG_CACHE_HOME or ~/.cache, then /tmp), as agent-KEY.core. KEY depends on the program's path, size and time and on the agent's sources.
+ * Where the core for this SBCL is or would be: beside our own program, in ../lib/cl-mcp-server, or in the
+ * user's cache
+ * ($XDG_CACHE_HOME or ~/.cache, then /tmp), as agent-KEY.core. KEY depends on the program's path, size and
+ * time and on the agent's sources.
  *
  * lisp        borrowed; from core_find_lisp()
  * exists      out: the file is there
@@ -35,7 +38,8 @@ char *core_path(const char *lisp, bool *exists, struct err *err);
 
 /*
  * core_build(loop, children, lisp, path, done, arg):
- * Build a core: the agent's sources are given to ${lisp}, the result is written under a temporary name and renamed. Takes seconds.
+ * Build a core: the agent's sources are given to ${lisp}, the result is written under a temporary name and
+ * renamed. Takes seconds.
  *
  * done        called once from the loop; ${err} is NULL on success, else says what the Lisp said last
  * Returns     a ticket for core_build_cancel(); NULL with ${err} set when the Lisp cannot be run at all

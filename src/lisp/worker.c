@@ -1,6 +1,6 @@
 /*
- * A worker is gone when its process has been reaped *and* what it left in its pipes has been read; when the channel closes
- * first, the process is killed, since without it there is no talking to it.
+ * A worker is gone when its process has been reaped *and* what it left in its pipes has been read; when the
+ * channel closes first, the process is killed, since without it there is no talking to it.
  */
 #include "lisp/worker.h"
 
@@ -51,9 +51,9 @@ struct worker {
     struct outputs *outputs;
     int awaited[MOST_AWAITED]; /* the ids of what was sent and is not answered, in that order */
     size_t awaited_count;
-    bool has_copied; /* the reply that is being delivered is to a request for a copy */
-    int call_id;     /* of the last call; an interrupt is for no request for a copy */
-    uint64_t random; /* never 0 */
+    bool has_copied;  /* the reply that is being delivered is to a request for a copy */
+    int call_id;      /* of the last call; an interrupt is for no request for a copy */
+    uint64_t random;  /* never 0 */
     bool is_dead;     /* reaped; what it left is being read */
     bool is_pristine; /* a copy that has run nothing: it cannot have children */
     bool is_ending;   /* in gone() */
@@ -182,7 +182,8 @@ static void on_message(void *arg, struct sexp_document *document)
         w->events.on_reply(w->events.arg, document);
         return;
     }
-    if (id == 0 && w->state == WORKER_STARTING && w->events.on_ready != NULL && sexp_is_symbol(what, "hello")) {
+    if (id == 0 && w->state == WORKER_STARTING && w->events.on_ready != NULL &&
+        sexp_is_symbol(what, "hello")) {
         worker_begin(w, sexp_integer(sexp_get(message, 2, "pid"), 0));
         w->events.on_ready(w->events.arg, message);
     } else if (id == 0 && sexp_is_symbol(what, "progress")) {
@@ -211,7 +212,8 @@ static void close_all(const int *descriptors, size_t count)
 }
 
 /* ${fd} and ${outputs} are taken; what is counted in ${quota} was taken already. */
-static struct worker *make(uv_loop_t *loop, struct children *children, struct quota *quota, const struct worker_events *events, int fd, struct outputs *outputs)
+static struct worker *make(uv_loop_t *loop, struct children *children, struct quota *quota,
+                           const struct worker_events *events, int fd, struct outputs *outputs)
 {
     struct worker *w = xcalloc(1, sizeof *w);
     w->loop = loop;
@@ -227,8 +229,8 @@ static struct worker *make(uv_loop_t *loop, struct children *children, struct qu
     return w;
 }
 
-struct worker *worker_new(uv_loop_t *loop, struct children *children, struct quota *quota, const struct worker_events *events,
-                          struct worker_ends *ends, struct err *err)
+struct worker *worker_new(uv_loop_t *loop, struct children *children, struct quota *quota,
+                          const struct worker_events *events, struct worker_ends *ends, struct err *err)
 {
     if (!quota_take(quota, err))
         return NULL;
@@ -248,7 +250,8 @@ struct worker *worker_new(uv_loop_t *loop, struct children *children, struct quo
     return make(loop, children, quota, events, fds[0], o);
 }
 
-struct worker *worker_new_copy(struct worker *original, const struct worker_events *events, int *channel, struct err *err)
+struct worker *worker_new_copy(struct worker *original, const struct worker_events *events, int *channel,
+                               struct err *err)
 {
     int fds[2];
     if (!quota_take(original->quota, err))
@@ -260,7 +263,8 @@ struct worker *worker_new_copy(struct worker *original, const struct worker_even
     }
     *channel = fds[1];
     original->outputs->references++;
-    struct worker *w = make(original->loop, original->children, original->quota, events, fds[0], original->outputs);
+    struct worker *w =
+        make(original->loop, original->children, original->quota, events, fds[0], original->outputs);
     w->is_pristine = true;
     return w;
 }
@@ -299,11 +303,13 @@ void worker_begin(struct worker *w, int64_t pid)
 
 static void destroy(struct worker *w)
 {
-    /* A frozen copy is dropped after almost every evaluation; looking for its children would cost more than all the rest. */
+    /* A frozen copy is dropped after almost every evaluation; looking for its children would cost more than
+     * all the rest. */
     if (w->child != NULL && w->is_pristine)
         child_signal(w->child, SIGKILL);
     child_free(w->child);
-    /* Only now: an agent ends by itself when its channel does, and what it had started could no longer be found as its children. */
+    /* Only now: an agent ends by itself when its channel does, and what it had started could no longer be
+     * found as its children. */
     channel_free(w->channel);
     outputs_release(w->outputs);
     quota_give_back(w->quota);
@@ -320,8 +326,9 @@ void worker_free(struct worker *w)
 }
 
 /*
- * Ids are not to be guessed: the user's code can write to the channel too, and an answer that it forged must not fit the next
- * request. Xorshift (Marsaglia 2003), seeded by the kernel; code that reads the agent's memory can still lie about itself.
+ * Ids are not to be guessed: the user's code can write to the channel too, and an answer that it forged must
+ * not fit the next request. Xorshift (Marsaglia 2003), seeded by the kernel; code that reads the agent's
+ * memory can still lie about itself.
  */
 static int next_id(struct worker *w)
 {

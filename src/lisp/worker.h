@@ -1,7 +1,7 @@
 /*
- * One Lisp process seen from C: its channel, its two output pipes, its end. It carries one call at a time, and before and
- * behind it a request for a copy; the process takes up one after the other. It knows nothing of what the calls mean; deadlines and
- * what follows from them are the session's.
+ * One Lisp process seen from C: its channel, its two output pipes, its end. It carries one call at a time,
+ * and before and behind it a request for a copy; the process takes up one after the other. It knows nothing
+ * of what the calls mean; deadlines and what follows from them are the session's.
  */
 #ifndef LISP_WORKER_H
 #define LISP_WORKER_H
@@ -21,7 +21,8 @@ struct strbuf;
 enum worker_state {
     WORKER_STARTING, /* made, its hello has not come */
     WORKER_IDLE,
-    WORKER_BUSY, /* something was sent that was not answered: a call, a request for a copy, or one behind the other */
+    WORKER_BUSY, /* something was sent that was not answered: a call, a request for a copy, or one behind the
+                    other */
     WORKER_GONE, /* its process has ended; on_gone was called */
     WORKER_STATE_COUNT
 };
@@ -29,20 +30,24 @@ enum worker_state {
 enum worker_stream { WORKER_STDOUT, WORKER_STDERR };
 
 struct worker_events {
-    /* The hello has come; NULL for a silent copy, of which a hello is a message that nobody waits for. The worker may be freed in any of these, but in on_output. */
+    /* The hello has come; NULL for a silent copy, of which a hello is a message that nobody waits for. The
+     * worker may be freed in any of these, but in on_output. */
     void (*on_ready)(void *arg, const struct sexp *hello);
-    /* A reply, (ID :ok ...), (ID :error ...) or (ID :refused ...): given; that to a call before that to the fork behind it. What the process had written before it has been given to on_output. */
+    /* A reply, (ID :ok ...), (ID :error ...) or (ID :refused ...): given; that to a call before that to the
+     * fork behind it. What the process had written before it has been given to on_output. */
     void (*on_reply)(void *arg, struct sexp_document *reply);
     /* (0 :progress ...) */
     void (*on_progress)(void *arg, const struct sexp *event);
-    /* Bytes from descriptor 1 or 2, as they are; of the worker made by worker_new() and of all its copies. Never called for a copy. */
+    /* Bytes from descriptor 1 or 2, as they are; of the worker made by worker_new() and of all its copies.
+     * Never called for a copy. */
     void (*on_output)(void *arg, enum worker_stream stream, const char *bytes, size_t len);
     /* The process has ended, and all that it had sent and written has been delivered. Called once. */
     void (*on_gone)(void *arg, const struct child_end *end);
     void *arg;
 };
 
-/* The other ends of a worker's descriptors, for the process that is to be behind it; -1: it has those of its original. */
+/* The other ends of a worker's descriptors, for the process that is to be behind it; -1: it has those of its
+ * original. */
 struct worker_ends {
     int channel, output, error;
 };
@@ -56,29 +61,34 @@ struct worker_ends {
  * Returns     given: worker_free() it; NULL with ${err} set
  * States      WORKER_STARTING
  */
-struct worker *worker_new(uv_loop_t *loop, struct children *children, struct quota *quota, const struct worker_events *events,
-                          struct worker_ends *ends, struct err *err);
+struct worker *worker_new(uv_loop_t *loop, struct children *children, struct quota *quota,
+                          const struct worker_events *events, struct worker_ends *ends, struct err *err);
 
 /*
  * worker_new_copy(original, events, channel):
- * The C side of a copy that ${original} is about to make of itself. The two share their output pipes: only one of them runs
- * at a time, and what either writes is given to the on_output of the one that was made by worker_new().
+ * The C side of a copy that ${original} is about to make of itself. The two share their output pipes: only
+ * one of them runs at a time, and what either writes is given to the on_output of the one that was made by
+ * worker_new().
  *
  * channel     given: the descriptor to be handed to the copy
  * Returns     given; NULL with ${err} set
  * States      WORKER_STARTING
  */
-struct worker *worker_new_copy(struct worker *original, const struct worker_events *events, int *channel, struct err *err);
+struct worker *worker_new_copy(struct worker *original, const struct worker_events *events, int *channel,
+                               struct err *err);
 
 /* worker_set_events(w, events): tell somebody else from now on. */
 void worker_set_events(struct worker *w, const struct worker_events *events);
 
-/* worker_spawn(w, spec, err): start a program behind it; descriptors of ${spec} are filled in from ${ends}, which are taken. */
+/* worker_spawn(w, spec, err): start a program behind it; descriptors of ${spec} are filled in from ${ends},
+ * which are taken. */
 bool worker_spawn(struct worker *w, struct child_spec *spec, struct worker_ends *ends, struct err *err);
 
-/* worker_adopt(w, pid): the process behind it is this one, a copy that another worker has made. Harmless when known already. */
+/* worker_adopt(w, pid): the process behind it is this one, a copy that another worker has made. Harmless when
+ * known already. */
 void worker_adopt(struct worker *w, pid_t pid);
-/* worker_begin(w, pid): the same for a silent copy; from now on it can be called. pid as the reply has it: anything may be in there. States: STARTING to IDLE. */
+/* worker_begin(w, pid): the same for a silent copy; from now on it can be called. pid as the reply has it:
+ * anything may be in there. States: STARTING to IDLE. */
 void worker_begin(struct worker *w, int64_t pid);
 
 /* worker_abandon(w): the process behind it could not be made: it is gone, in a state of not knowing how. */
@@ -89,43 +99,49 @@ void worker_free(struct worker *w);
 
 /*
  * worker_call(w, request, descriptors, count):
- * Send an operation. One at a time: the state must be WORKER_IDLE, or BUSY with nothing but one request for a copy.
+ * Send an operation. One at a time: the state must be WORKER_IDLE, or BUSY with nothing but one request for a
+ * copy.
  *
- * request      borrowed; the items after the id, as sexp_write_* made them: ":evaluate :code "..."". An unfinished list without its parentheses
- * descriptors  taken; as in channel_send()
- * Returns      the id, which is also the token for worker_interrupt()
- * States       WORKER_IDLE -> WORKER_BUSY
+ * request      borrowed; the items after the id, as sexp_write_* made them: ":evaluate :code "..."". An
+ * unfinished list without its parentheses descriptors  taken; as in channel_send() Returns      the id, which
+ * is also the token for worker_interrupt() States       WORKER_IDLE -> WORKER_BUSY
  */
 int worker_call(struct worker *w, const struct strbuf *request, const int *descriptors, size_t count);
 
 /*
- * worker_fork(w, descriptors, count, hello): the same for the operation that copies the process. It may be sent while a call is under
- * way, one such: the process then need not be waked for it. It lies in the socket, its descriptors too, and the process has neither
- * before it has answered the call. With WORKER_SILENT the copy does not say hello, which would cost it more than all else that it
- * does: the reply tells its pid (worker_begin). With WORKER_SILENT_AT_ONCE the process expects the next call at once and does not prepare
+ * worker_fork(w, descriptors, count, hello): the same for the operation that copies the process. It may be
+ * sent while a call is under way, one such: the process then need not be waked for it. It lies in the socket,
+ * its descriptors too, and the process has neither before it has answered the call. With WORKER_SILENT the
+ * copy does not say hello, which would cost it more than all else that it does: the reply tells its pid
+ * (worker_begin). With WORKER_SILENT_AT_ONCE the process expects the next call at once and does not prepare
  * for it in the pause.
  */
 enum worker_hello { WORKER_SAYS_HELLO, WORKER_SILENT, WORKER_SILENT_AT_ONCE };
 void worker_fork(struct worker *w, const int *descriptors, size_t count, enum worker_hello hello);
 
-/* worker_has_begun(w): the process is at the call under way, as far as is known: it has answered for the copy that was asked for before. */
+/* worker_has_begun(w): the process is at the call under way, as far as is known: it has answered for the copy
+ * that was asked for before. */
 bool worker_has_begun(const struct worker *w);
 
 /* worker_has_copied(w): inside on_reply: that is the answer to worker_fork(), not to worker_call(). */
 bool worker_has_copied(const struct worker *w);
 
-/* worker_forget_fork(w): nobody waits for the answer to the fork any more, which is all that was sent and not answered. States: BUSY to IDLE. */
+/* worker_forget_fork(w): nobody waits for the answer to the fork any more, which is all that was sent and not
+ * answered. States: BUSY to IDLE. */
 void worker_forget_fork(struct worker *w);
 
-/* worker_interrupt(w): interrupt the call under way, if there is one. worker_kill(w): SIGKILL; on_gone follows. */
+/* worker_interrupt(w): interrupt the call under way, if there is one. worker_kill(w): SIGKILL; on_gone
+ * follows. */
 void worker_interrupt(struct worker *w);
 void worker_kill(struct worker *w);
 
-/* worker_drain_output(w): deliver what the process has written so far; reads at most a bounded amount, so that a flood cannot hold the loop. */
+/* worker_drain_output(w): deliver what the process has written so far; reads at most a bounded amount, so
+ * that a flood cannot hold the loop. */
 void worker_drain_output(struct worker *w);
 
 enum worker_state worker_state(const struct worker *w);
-/* worker_is_alive(w): false from the moment its end is known, a little before on_gone. A call made then is answered by on_gone. */
+/* worker_is_alive(w): false from the moment its end is known, a little before on_gone. A call made then is
+ * answered by on_gone. */
 bool worker_is_alive(const struct worker *w);
 pid_t worker_pid(const struct worker *w); /* 0 while unknown */
 

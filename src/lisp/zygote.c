@@ -1,6 +1,7 @@
 /*
- * The zygote's life. What the user asked to be loaded may exit, loop, crash or start threads: each such step costs no more
- * than itself, because a zygote that dies of one is started again without it, and the fact becomes a notice.
+ * The zygote's life. What the user asked to be loaded may exit, loop, crash or start threads: each such step
+ * costs no more than itself, because a zygote that dies of one is started again without it, and the fact
+ * becomes a notice.
  */
 #include "lisp/zygote.h"
 
@@ -28,7 +29,8 @@ enum zygote_state {
     ZYGOTE_FORKING, /* fork was sent */
 };
 
-/* What is done before the first copy: these kinds, in this order, and as often as the options name something of a kind. */
+/* What is done before the first copy: these kinds, in this order, and as often as the options name something
+ * of a kind. */
 enum warm_kind { WARM_USER_INIT, WARM_LOAD, WARM_PRELOAD, WARM_FINISH, WARM_KIND_COUNT };
 
 static const struct {
@@ -62,7 +64,8 @@ struct zygote {
     bool is_core_fresh; /* built by us in this life: no use in building it again */
     struct core_build *build;
     struct worker *worker; /* NULL in ABSENT and BUILDING */
-    struct worker *copy;   /* borrowed: whose process is being made, in FORKING; NULL when nobody waits for its pid */
+    struct worker
+        *copy; /* borrowed: whose process is being made, in FORKING; NULL when nobody waits for its pid */
     bool is_copy_unwanted; /* its owner has freed it before its pid was known */
     uv_timer_t *deadline;
     struct list waiting; /* of struct zygote_request */
@@ -221,7 +224,8 @@ static void leave_out(struct zygote *z, const char *why)
     struct warm_step *step = &z->steps[z->step];
     step->is_left_out = true;
     if (step->name != NULL)
-        strbuf_addf(&z->notices, "Loading %s %s %s; it was left out.\n", kinds[step->kind].what, step->name, why);
+        strbuf_addf(&z->notices, "Loading %s %s %s; it was left out.\n", kinds[step->kind].what, step->name,
+                    why);
     else
         strbuf_addf(&z->notices, "Making the image cheap to copy %s; sessions work without it.\n", why);
 }
@@ -376,8 +380,9 @@ static void on_gone(void *arg, const struct child_end *end)
     case ZYGOTE_CONFIGURING:
         if (!try_building(z)) {
             char sentence[3000];
-            snprintf(sentence, sizeof sentence, "The Lisp (%s) could not be started: the attempt %s. %.*s", z->lisp_path, how,
-                     (int)(z->output.len > 1000 ? 1000 : z->output.len), strbuf_string(&z->output));
+            snprintf(sentence, sizeof sentence, "The Lisp (%s) could not be started: the attempt %s. %.*s",
+                     z->lisp_path, how, (int)(z->output.len > 1000 ? 1000 : z->output.len),
+                     strbuf_string(&z->output));
             strbuf_clear(&z->output);
             fail(z, sentence);
         }
@@ -403,7 +408,8 @@ static const char *basename_of(const char *path)
 }
 
 /* A Lisp started from this image, with the options that all of ours have. */
-static struct worker *run_image(struct zygote *z, int heap_mib, struct quota *quota, const char *image, const char *directory, const struct worker_events *events, struct err *err)
+static struct worker *run_image(struct zygote *z, int heap_mib, struct quota *quota, const char *image,
+                                const char *directory, const struct worker_events *events, struct err *err)
 {
     struct worker_ends ends;
     struct worker *w = worker_new(z->loop, z->children, quota, events, &ends, err);
@@ -411,9 +417,21 @@ static struct worker *run_image(struct zygote *z, int heap_mib, struct quota *qu
         return NULL;
     char heap[16];
     snprintf(heap, sizeof heap, "%d", heap_mib);
-    const char *argv[] = {z->lisp_path, "--core", image, "--noinform", "--disable-ldb", "--dynamic-space-size", heap, "--end-runtime-options", "--no-sysinit", "--no-userinit", NULL};
+    const char *argv[] = {z->lisp_path,
+                          "--core",
+                          image,
+                          "--noinform",
+                          "--disable-ldb",
+                          "--dynamic-space-size",
+                          heap,
+                          "--end-runtime-options",
+                          "--no-sysinit",
+                          "--no-userinit",
+                          NULL};
     const char *environment[] = {z->options.environment_mark, NULL};
-    struct child_spec spec = {.argv = argv, .environment = environment, .directory = directory != NULL ? directory : z->options.directory};
+    struct child_spec spec = {.argv = argv,
+                              .environment = environment,
+                              .directory = directory != NULL ? directory : z->options.directory};
     if (!worker_spawn(w, &spec, &ends, err)) {
         worker_free(w);
         return NULL;
@@ -429,14 +447,20 @@ static bool find_lisp(struct zygote *z, struct err *err)
     return z->lisp_path != NULL;
 }
 
-struct worker *zygote_start_image(struct zygote *z, int heap_mib, struct quota *quota, const char *image, const char *directory, const struct worker_events *events, struct err *err)
+struct worker *zygote_start_image(struct zygote *z, int heap_mib, struct quota *quota, const char *image,
+                                  const char *directory, const struct worker_events *events, struct err *err)
 {
     return find_lisp(z, err) ? run_image(z, heap_mib, quota, image, directory, events, err) : NULL;
 }
 
 static void spawn(struct zygote *z)
 {
-    struct worker_events events = {.on_ready = on_ready, .on_reply = on_reply, .on_progress = on_progress, .on_output = on_output, .on_gone = on_gone, .arg = z};
+    struct worker_events events = {.on_ready = on_ready,
+                                   .on_reply = on_reply,
+                                   .on_progress = on_progress,
+                                   .on_output = on_output,
+                                   .on_gone = on_gone,
+                                   .arg = z};
     struct err err;
     z->state = ZYGOTE_STARTING;
     z->worker = run_image(z, z->options.heap_mib, NULL, z->core, NULL, &events, &err);

@@ -558,7 +558,8 @@ static void handle_request(const struct arrival *a, const struct jsonrpc_message
         server_log_want(c, r->log_level);
     }
     if (c->options.extension) {
-        r->capabilities = json_incref(revision->is_modern ? json_object_get(meta, META_CAPABILITIES) : c->capabilities);
+        r->capabilities =
+            json_incref(revision->is_modern ? json_object_get(meta, META_CAPABILITIES) : c->capabilities);
         if (c->options.extension->take(c->options.extension, r, m->params))
             return;
     }

@@ -37,7 +37,7 @@ struct request {
     struct list same_origin;
     struct connection *connection;
     struct transport_origin *origin; /* NULL: the transport has none */
-    struct batch *batch; /* NULL: on its own */
+    struct batch *batch;             /* NULL: on its own */
     const struct revision *revision;
     const struct method *method;
     void *pending;                     /* what the method waits for; NULL: nothing */
@@ -47,10 +47,10 @@ struct request {
     json_t *capabilities;              /* of its client, where there is an extension; NULL: not said */
     long asked;                        /* the number of what it has asked its client; 0: nothing */
     void (*on_answer)(struct request *r, const json_t *result);
-    int log_level;                     /* the least of the log it is to be sent, an enum log_level; -1: nothing */
-    int64_t progress_ms;               /* the last that was said; -1: none yet */
-    size_t weight;                     /* bytes it is taken to occupy */
-    struct jsonrpc_slice id;           /* both are as the client wrote them, in ${written} */
+    int log_level;           /* the least of the log it is to be sent, an enum log_level; -1: nothing */
+    int64_t progress_ms;     /* the last that was said; -1: none yet */
+    size_t weight;           /* bytes it is taken to occupy */
+    struct jsonrpc_slice id; /* both are as the client wrote them, in ${written} */
     struct jsonrpc_slice progress_token;
     char written[];
 };
@@ -66,12 +66,12 @@ struct connection {
     bool owes_idle;                          /* the last request has ended; on_idle was not called yet */
     bool has_shaken_hands;                   /* on_handshake was called */
     char *listing;                           /* the text of the tools array; NULL until somebody asks */
-    json_t *capabilities;                    /* of the client, by the last initialize; where there is an extension */
+    json_t *capabilities; /* of the client, by the last initialize; where there is an extension */
     long last_asked;
     struct subscriptions subscriptions;
     struct server_log log;
-    struct json_text text;                   /* of the message being handled */
-    struct strbuf out;                       /* the message being written */
+    struct json_text text; /* of the message being handled */
+    struct strbuf out;     /* the message being written */
 };
 
 /* request_stays_open(r, pending, cancel): it is answered when the client or the server ends it; until then it
@@ -88,8 +88,8 @@ void connection_cancel(struct connection *c, struct jsonrpc_slice id);
 /* connection_notify(c, origin, text): send a notification; NULL for one that is about no request. */
 void connection_notify(struct connection *c, struct transport_origin *origin, const struct strbuf *text);
 
-/* connection_answered(c, response): the client answers what a request has asked it, by request_ask(); what was
- * not asked is ignored. */
+/* connection_answered(c, response): the client answers what a request has asked it, by request_ask(); what
+ * was not asked is ignored. */
 void connection_answered(struct connection *c, const json_t *response);
 
 /* connection_shake_hands(c): say on_handshake, the first time. */

@@ -79,7 +79,8 @@ static void cancel_asking(struct request *r)
     r->asked = 0;
 }
 
-void request_ask(struct request *r, const char *method, const char *params, void (*on_answer)(struct request *r, const json_t *result))
+void request_ask(struct request *r, const char *method, const char *params,
+                 void (*on_answer)(struct request *r, const json_t *result))
 {
     struct strbuf text;
 
@@ -89,7 +90,8 @@ void request_ask(struct request *r, const char *method, const char *params, void
     r->pending = r;
     r->cancel = cancel_asking;
     strbuf_init(&text, 0);
-    strbuf_addf(&text, "{\"jsonrpc\":\"2.0\",\"id\":\"server-%ld\",\"method\":\"%s\",\"params\":%s}", r->asked, method, params);
+    strbuf_addf(&text, "{\"jsonrpc\":\"2.0\",\"id\":\"server-%ld\",\"method\":\"%s\",\"params\":%s}",
+                r->asked, method, params);
     connection_notify(r->connection, r->origin, &text);
     strbuf_fini(&text);
 }

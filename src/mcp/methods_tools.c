@@ -27,8 +27,8 @@ static char *listing_text(const struct connection *c, json_t *tools)
     {
         if (c->options.is_stateless)
             break;
-        json_object_foreach(json_object_get(json_object_get(tool, "inputSchema"), "properties"), name, argument)
-            json_object_del(argument, "x-mcp-header");
+        json_object_foreach(json_object_get(json_object_get(tool, "inputSchema"), "properties"), name,
+                            argument) json_object_del(argument, "x-mcp-header");
     }
     return json_dumps(tools, JSON_COMPACT | JSON_REAL_PRECISION(15));
 }

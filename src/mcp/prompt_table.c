@@ -19,8 +19,7 @@ static const struct prompt table[] = {
         .description =
             "Find the cause of the last error where it stands, mend it, and let the computation go on.",
         .arguments = {SESSION_ARGUMENT},
-        .text = "Find out why the last error in the Lisp session happened, and mend it.\n"
-                SESSION_LINE
+        .text = "Find out why the last error in the Lisp session happened, and mend it.\n" SESSION_LINE
                 "1. Read it with `describe-last-error`, then `get-backtrace` with `locals` true.\n"
                 "2. The error still stands where it happened. Look around there with "
                 "`evaluate-in-frame`: give `frame` and `code`; it has no effect on the session.\n"
@@ -47,9 +46,7 @@ static const struct prompt table[] = {
                 {.name = "question", .description = "What is to be found out."},
                 SESSION_ARGUMENT,
             },
-        .text = "Explore the Common Lisp system {system}.\n"
-                SESSION_LINE
-                "The question is: {question}\n"
+        .text = "Explore the Common Lisp system {system}.\n" SESSION_LINE "The question is: {question}\n"
                 "1. `describe-system` says what it is and what it needs; load it with `load-system`.\n"
                 "2. Find its packages and what they export with `apropos-search`: give `package` and "
                 "set `external-only`.\n"

@@ -64,8 +64,9 @@ static const json_t *session_meant(const json_t *params)
 static const char *refuse_session(const struct transport_headers *headers, const json_t *session)
 {
     if (!json_is_string(session))
-        return headers->session && (!session || json_is_null(session)) ? "Mcp-Param-Session is there, but not the argument session"
-                                                                      : NULL;
+        return headers->session && (!session || json_is_null(session))
+                   ? "Mcp-Param-Session is there, but not the argument session"
+                   : NULL;
     if (!headers->session)
         return "Mcp-Param-Session is missing";
     if (!request_header_says(headers->session, json_string_value(session), json_string_length(session)))

@@ -1,6 +1,6 @@
 /*
- * The headers in which a request of 2026-07-28 repeats over HTTP what is in its body, so that what stands between
- * need not read it: whether the two agree. Pure.
+ * The headers in which a request of 2026-07-28 repeats over HTTP what is in its body, so that what stands
+ * between need not read it: whether the two agree. Pure.
  *
  * Source      MCP 2026-07-28, transports, Streamable HTTP
  */
@@ -19,14 +19,14 @@ struct transport_headers;
 /* The member of _meta that a request of 2026-07-28 cannot do without. */
 #define META_VERSION "io.modelcontextprotocol/protocolVersion"
 
-/* request_headers_are_modern(headers): they name a revision that has no handshake, or one we do not know. False
- * for NULL. */
+/* request_headers_are_modern(headers): they name a revision that has no handshake, or one we do not know.
+ * False for NULL. */
 bool request_headers_are_modern(const struct transport_headers *headers);
 
 /*
- * request_headers_refuse_version(headers, meta, method), request_headers_refuse_request(headers, name, method,
- * params): why a request does not agree with its headers, as far as its revision is concerned, and as far as the
- * rest is.
+ * request_headers_refuse_version(headers, meta, method), request_headers_refuse_request(headers, name,
+ * method, params): why a request does not agree with its headers, as far as its revision is concerned, and as
+ * far as the rest is.
  *
  * headers     borrowed; NULL: the transport has none, and nothing is wrong
  * method      the row of ${name}; NULL: we have no such method

@@ -14,13 +14,14 @@
  * connection_oversized(). */
 #define TRANSPORT_MAX_MESSAGE (64u << 20)
 
-/* What a transport says of a message beside it: since 2026-07-28 HTTP repeats some of it in headers, which must
- * agree. NULL: not said. */
+/* What a transport says of a message beside it: since 2026-07-28 HTTP repeats some of it in headers, which
+ * must agree. NULL: not said. */
 struct transport_headers {
     const char *version; /* MCP-Protocol-Version */
     const char *method;  /* Mcp-Method */
     const char *name;    /* Mcp-Name, encoded as it came */
-    const char *session; /* Mcp-Param-Session, likewise: the argument "session" of a tool, so that a balancer sees it */
+    const char *session; /* Mcp-Param-Session, likewise: the argument "session" of a tool, so that a balancer
+                            sees it */
     bool is_ambiguous;   /* one of them came more than once */
 };
 
@@ -30,7 +31,8 @@ struct transport_headers {
  * nothing but the headers.
  */
 struct transport_origin {
-    const struct transport_headers *headers; /* set by the transport, read by connection_message() only; may be NULL */
+    const struct transport_headers
+        *headers;         /* set by the transport, read by connection_message() only; may be NULL */
     struct list requests; /* under way that came with it */
     bool is_handling;     /* connection_message() with it is on the stack */
     bool is_abandoned;    /* nobody waits for answers */

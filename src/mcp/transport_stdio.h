@@ -26,12 +26,15 @@ struct transport_stdio_events {
  *
  * Returns     given; NULL with ${err} set
  */
-struct transport_stdio *transport_stdio_new(uv_loop_t *loop, const struct transport_stdio_events *events, struct err *err);
+struct transport_stdio *transport_stdio_new(uv_loop_t *loop, const struct transport_stdio_events *events,
+                                            struct err *err);
 
-/* transport_stdio_send(arg, bytes, len): a transport_send; ${arg} is the transport. Written at once where the peer takes it, queued otherwise, in order. */
+/* transport_stdio_send(arg, bytes, len): a transport_send; ${arg} is the transport. Written at once where the
+ * peer takes it, queued otherwise, in order. */
 void transport_stdio_send(void *arg, const char *bytes, size_t len);
 
-/* transport_stdio_close(t, done, arg): write what is queued (giving up after two seconds), then close and free; done is called at the end. */
+/* transport_stdio_close(t, done, arg): write what is queued (giving up after two seconds), then close and
+ * free; done is called at the end. */
 void transport_stdio_close(struct transport_stdio *t, void (*done)(void *arg), void *arg);
 
 #endif

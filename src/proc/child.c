@@ -1,10 +1,11 @@
 /*
- * Starting, signalling and reaping child processes. One SIGCHLD handler reaps and then tells the owners: reap first, then call
- * back, since a callback may change the lists.
+ * Starting, signalling and reaping child processes. One SIGCHLD handler reaps and then tells the owners: reap
+ * first, then call back, since a callback may change the lists.
  *
- * waitpid(-1) costs the kernel a walk over all our children, a millisecond when they are ten thousand, and after almost every
- * evaluation a copy is ended. So those that we have killed are waited for by their numbers, and the walk, for those that end
- * by themselves, is taken at once only while it is cheap, else so seldom that it takes a twentieth of the time.
+ * waitpid(-1) costs the kernel a walk over all our children, a millisecond when they are ten thousand, and
+ * after almost every evaluation a copy is ended. So those that we have killed are waited for by their
+ * numbers, and the walk, for those that end by themselves, is taken at once only while it is cheap, else so
+ * seldom that it takes a twentieth of the time.
  */
 #include "proc/child.h"
 
@@ -42,16 +43,17 @@ struct children {
     uv_loop_t *loop;
     uv_signal_t *sigchld; /* own allocation: libuv frees handles later than we may free ourselves */
     uv_async_t *wake;     /* for ends that were known before the child was adopted */
-    struct list running;      /* of struct child */
-    struct list dying;        /* of struct child: sent SIGKILL, not reaped; some have been freed by their owners */
-    struct list ended;        /* of struct child: reaped, and their owners are to be told */
-    struct list told;         /* of struct child: their owners know */
+    struct list running;  /* of struct child */
+    struct list dying; /* of struct child: sent SIGKILL, not reaped; some have been freed by their owners */
+    struct list ended; /* of struct child: reaped, and their owners are to be told */
+    struct list told;  /* of struct child: their owners know */
     struct hash_table by_pid; /* those that run or are dying */
     uv_timer_t *walk;         /* the walk over all children that was put off */
     uint64_t walk_ns;         /* what the last one took */
     struct early_end early[EARLY_ENDS];
     size_t early_next;
-    struct rlimit files; /* as we were started; ours is raised, since every session takes several descriptors */
+    struct rlimit
+        files; /* as we were started; ours is raised, since every session takes several descriptors */
 };
 
 struct child {
@@ -282,7 +284,8 @@ static struct child *new_child(struct children *c, pid_t pid, child_on_exit *on_
 }
 
 /* Runs between fork and exec: only async-signal-safe calls. Returns only on failure, with errno set. */
-static void become(const struct child_spec *spec, char *const *environment, pid_t server, const struct rlimit *files)
+static void become(const struct child_spec *spec, char *const *environment, pid_t server,
+                   const struct rlimit *files)
 {
     sigset_t none;
     sigemptyset(&none);
@@ -292,7 +295,7 @@ static void become(const struct child_spec *spec, char *const *environment, pid_
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != server)
         _exit(127); /* the server died before the line above */
-    setsid(); /* a terminal's ^C is for the server, not for what it runs */
+    setsid();       /* a terminal's ^C is for the server, not for what it runs */
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     int high[4];
     for (int i = 0; i < 4; i++) {
@@ -308,7 +311,8 @@ static void become(const struct child_spec *spec, char *const *environment, pid_
         if (high[i] < 0)
             close(i);
     }
-    /* What our own starter left open in us is not for the child. The pipe that reports a failure is close-on-exec already. */
+    /* What our own starter left open in us is not for the child. The pipe that reports a failure is
+     * close-on-exec already. */
     close_range(4, ~0u, CLOSE_RANGE_CLOEXEC);
     setrlimit(RLIMIT_NOFILE, files);
     if (spec->directory != NULL && chdir(spec->directory) != 0)
@@ -345,8 +349,8 @@ static char **merged_environment(const char *const *additions)
     return out;
 }
 
-struct child *child_spawn(struct children *c, const struct child_spec *spec, child_on_exit *on_exit, void *arg,
-                          struct err *err)
+struct child *child_spawn(struct children *c, const struct child_spec *spec, child_on_exit *on_exit,
+                          void *arg, struct err *err)
 {
     int report[2];
     if (pipe2(report, O_CLOEXEC) != 0) {
@@ -380,7 +384,8 @@ struct child *child_spawn(struct children *c, const struct child_spec *spec, chi
     }
     if (n > 0) {
         waitpid(pid, NULL, 0);
-        err_set_errno(err, failure == ENOENT ? ERR_NOT_FOUND : ERR_START, failure, "cannot run %s", spec->argv[0]);
+        err_set_errno(err, failure == ENOENT ? ERR_NOT_FOUND : ERR_START, failure, "cannot run %s",
+                      spec->argv[0]);
         return NULL;
     }
     struct child *child = new_child(c, pid, on_exit, arg);
@@ -388,7 +393,8 @@ struct child *child_spawn(struct children *c, const struct child_spec *spec, chi
     return child;
 }
 
-/* The last end that was remembered under this number, forgotten now; valid until the next one is remembered. NULL: there is none. */
+/* The last end that was remembered under this number, forgotten now; valid until the next one is remembered.
+ * NULL: there is none. */
 static const struct early_end *take_early_end(struct children *c, pid_t pid)
 {
     const struct early_end *last = NULL;
@@ -405,7 +411,8 @@ static const struct early_end *take_early_end(struct children *c, pid_t pid)
 struct child *child_adopt(struct children *c, pid_t pid, child_on_exit *on_exit, void *arg)
 {
     CHECK(pid > 1);
-    /* Numbers come again: an end that was remembered is this one's only if there is no such child to wait for. */
+    /* Numbers come again: an end that was remembered is this one's only if there is no such child to wait
+     * for. */
     siginfo_t info;
     bool is_there = waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
     const struct early_end *end = take_early_end(c, pid);

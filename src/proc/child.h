@@ -1,9 +1,10 @@
 /*
  * Child processes of this one: start, signal, reap. The only place that waits.
  *
- * Every Lisp process is a direct child of the server: the first is started here, and copies of it are made with
- * clone(CLONE_PARENT), so their ends are reported to us and to nobody else. The server is also a subreaper: what a dead Lisp
- * leaves running (programs it started) becomes our child too, is reaped silently, and is ended with children_free().
+ * Every Lisp process is a direct child of the server: the first is started here, and copies of it are made
+ * with clone(CLONE_PARENT), so their ends are reported to us and to nobody else. The server is also a
+ * subreaper: what a dead Lisp leaves running (programs it started) becomes our child too, is reaped silently,
+ * and is ended with children_free().
  */
 #ifndef PROC_CHILD_H
 #define PROC_CHILD_H
@@ -20,9 +21,9 @@ struct child;
 
 /* How a process ended. */
 struct child_end {
-    bool is_known;   /* false: it is gone, but nobody could tell us how */
-    int exit_code;   /* meaningful when signal is 0 */
-    int signal;      /* 0 if it exited by itself */
+    bool is_known; /* false: it is gone, but nobody could tell us how */
+    int exit_code; /* meaningful when signal is 0 */
+    int signal;    /* 0 if it exited by itself */
 };
 
 /* on_exit: called once, from the loop, when the process has been reaped; the child may be freed in it. */
@@ -32,12 +33,14 @@ struct child_spec {
     const char *const *argv;        /* argv[0] is looked up in PATH when it has no slash */
     const char *const *environment; /* NAME=VALUE to add or replace; NULL-terminated, may be NULL */
     const char *directory;          /* NULL: ours */
-    int descriptors[4];             /* borrowed: what becomes 0, 1, 2, 3 of the child; -1: /dev/null (0 to 2) or closed (3) */
+    int descriptors[4]; /* borrowed: what becomes 0, 1, 2, 3 of the child; -1: /dev/null (0 to 2) or closed
+                           (3) */
 };
 
 /*
  * children_new(loop, err): become a subreaper and listen for SIGCHLD.
- * children_free(c): kill and reap every child, adopted orphans included, then stop listening. Blocks until they are gone (they were sent SIGKILL).
+ * children_free(c): kill and reap every child, adopted orphans included, then stop listening. Blocks until
+ * they are gone (they were sent SIGKILL).
  */
 struct children *children_new(uv_loop_t *loop, struct err *err);
 void children_free(struct children *c);
@@ -46,27 +49,32 @@ void children_free(struct children *c);
  * child_spawn(c, spec, on_exit, arg, err):
  * Start a program. It gets SIGKILL when we die, default signal handling, and no descriptor above 3.
  *
- * Returns     given: child_free() it; NULL with ${err} set when it could not be executed (the child reports exec's errno
- *             through a close-on-exec pipe, so a missing program is an error here and not an exit code to guess at)
+ * Returns     given: child_free() it; NULL with ${err} set when it could not be executed (the child reports
+ * exec's errno through a close-on-exec pipe, so a missing program is an error here and not an exit code to
+ * guess at)
  */
-struct child *child_spawn(struct children *c, const struct child_spec *spec, child_on_exit *on_exit, void *arg, struct err *err);
+struct child *child_spawn(struct children *c, const struct child_spec *spec, child_on_exit *on_exit,
+                          void *arg, struct err *err);
 
 /*
  * child_adopt(c, pid, on_exit, arg):
  * Take charge of a process that another of our children made for us by clone(CLONE_PARENT).
  * It may have ended already: its end was remembered and on_exit comes from the loop all the same.
  *
- * Returns     given; NULL if no child of ours has or had that number, so that nobody can make us signal a stranger
+ * Returns     given; NULL if no child of ours has or had that number, so that nobody can make us signal a
+ * stranger
  */
 struct child *child_adopt(struct children *c, pid_t pid, child_on_exit *on_exit, void *arg);
 
-/* child_free(child): forget it; on_exit will not run. One that still runs is killed together with its descendants, unless it was sent SIGKILL already. */
+/* child_free(child): forget it; on_exit will not run. One that still runs is killed together with its
+ * descendants, unless it was sent SIGKILL already. */
 void child_free(struct child *child);
 
 pid_t child_pid(const struct child *child);
 bool child_has_exited(const struct child *child);
 
-/* child_signal(child, signal): harmless once it has exited. child_interrupt(child, token): SIGURG that carries ${token} (sigqueue). */
+/* child_signal(child, signal): harmless once it has exited. child_interrupt(child, token): SIGURG that
+ * carries ${token} (sigqueue). */
 void child_signal(struct child *child, int signal);
 void child_interrupt(struct child *child, int token);
 

@@ -1,7 +1,8 @@
 /*
- * The guardian: a small process that outlives the server by a moment, for the case that the server is killed by SIGKILL.
- * The Lisp processes then die by PR_SET_PDEATHSIG, but what *they* had started (programs run by the user's code) would be
- * left behind. The guardian sees the server's end of a pipe close and kills what carries our mark in its environment.
+ * The guardian: a small process that outlives the server by a moment, for the case that the server is killed
+ * by SIGKILL. The Lisp processes then die by PR_SET_PDEATHSIG, but what *they* had started (programs run by
+ * the user's code) would be left behind. The guardian sees the server's end of a pipe close and kills what
+ * carries our mark in its environment.
  */
 #ifndef PROC_GUARDIAN_H
 #define PROC_GUARDIAN_H

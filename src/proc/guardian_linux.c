@@ -24,7 +24,8 @@ struct guardian {
     char mark[64];
 };
 
-/* An environment is at most ARG_MAX; what matters is near its end or not there at all, so all of it is read, piece by piece. */
+/* An environment is at most ARG_MAX; what matters is near its end or not there at all, so all of it is read,
+ * piece by piece. */
 static bool environment_has(const char *pid, const char *mark)
 {
     char path[64];
@@ -56,7 +57,8 @@ static bool kill_marked(const char *mark)
     const struct dirent *entry;
     while ((entry = readdir(proc)) != NULL) {
         pid_t pid = (pid_t)atoi(entry->d_name);
-        if (!isdigit((unsigned char)entry->d_name[0]) || pid == getpid() || !environment_has(entry->d_name, mark))
+        if (!isdigit((unsigned char)entry->d_name[0]) || pid == getpid() ||
+            !environment_has(entry->d_name, mark))
             continue;
         kill(pid, SIGKILL);
         any = true;
@@ -81,7 +83,8 @@ static _Noreturn void guard(int alive, const char *mark)
     ssize_t n;
     while ((n = read(3, &c, 1)) < 0 && errno == EINTR)
         ;
-    /* A byte means that the server dismisses us. The second and third round catch what was forking in the first. */
+    /* A byte means that the server dismisses us. The second and third round catch what was forking in the
+     * first. */
     for (int round = 0; n == 0 && round < 8 && kill_marked(mark); round++)
         ;
     _exit(0);

@@ -16,7 +16,8 @@ bool process_memory(pid_t pid, uint64_t *bytes);
 /* process_time_ms(pid): the processor time it has used, in milliseconds; 0 if it is not known. */
 uint64_t process_time_ms(pid_t pid);
 
-/* process_state(pid): a letter: 'R' runs or would if it got a processor, 'D' waits for the disk, others wait for something else or are stopped. '?' if it is not known. */
+/* process_state(pid): a letter: 'R' runs or would if it got a processor, 'D' waits for the disk, others wait
+ * for something else or are stopped. '?' if it is not known. */
 char process_state(pid_t pid);
 
 /* process_directory(pid): the directory it works in; given. NULL if it is not known or was removed. */

@@ -10,7 +10,8 @@
 /* tree_children(pid, out, capacity): the direct children of ${pid}; returns how many were written. */
 size_t tree_children(pid_t pid, pid_t *out, size_t capacity);
 
-/* tree_kill_descendants(pid): SIGKILL to all descendants of ${pid}, not to ${pid} itself. Parents are killed before their children are listed again, so none slips through by forking. */
+/* tree_kill_descendants(pid): SIGKILL to all descendants of ${pid}, not to ${pid} itself. Parents are killed
+ * before their children are listed again, so none slips through by forking. */
 void tree_kill_descendants(pid_t pid);
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * Descendants of a process, from /proc/PID/task/TID/children (CONFIG_PROC_CHILDREN, on in every distribution kernel).
+ * Descendants of a process, from /proc/PID/task/TID/children (CONFIG_PROC_CHILDREN, on in every distribution
+ * kernel).
  */
 #include "proc/tree.h"
 
@@ -54,7 +55,8 @@ static pid_t *all_children(pid_t pid, size_t *count)
     return found;
 }
 
-/* Depth is bounded by what a hostile process can nest before we stop it; beyond that children_free() catches the rest as orphans. */
+/* Depth is bounded by what a hostile process can nest before we stop it; beyond that children_free() catches
+ * the rest as orphans. */
 static void kill_descendants(pid_t pid, int depth)
 {
     size_t n;

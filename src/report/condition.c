@@ -64,7 +64,8 @@ static void add_slots(struct strbuf *out, const struct sexp *slots)
     section_end(out);
 }
 
-/* A class of the implementation's own says little: which standard condition is it? NULL when the type is a standard one or the user's. */
+/* A class of the implementation's own says little: which standard condition is it? NULL when the type is a
+ * standard one or the user's. */
 static const char *standard_class(const struct error_record *r)
 {
     if (strncmp(r->type, "SB-", 3) != 0)
@@ -96,7 +97,8 @@ void report_condition(struct strbuf *out, const struct error_record *r)
     if (sexp_count(error_record_frames(r)) == 0)
         strbuf_adds(out, "(no frames)");
     add_frames(out, r, INLINE_FRAMES);
-    /* An error of a look into the image, or of a copy that is gone, is kept nowhere: nothing could go on from it. */
+    /* An error of a look into the image, or of a copy that is gone, is kept nowhere: nothing could go on from
+     * it. */
     bool is_kept = r->sequence > 0;
     add_left_out(out, r, INLINE_FRAMES, is_kept ? "; get-backtrace shows them" : "");
     const struct sexp *restarts = sexp_get(r->condition, 2, "restarts");
@@ -108,7 +110,8 @@ void report_condition(struct strbuf *out, const struct error_record *r)
     add_hint(out, r);
 }
 
-static const char no_error[] = "No error available.\n(No error has occurred since the last successful evaluation.)";
+static const char no_error[] =
+    "No error available.\n(No error has occurred since the last successful evaluation.)";
 
 void report_last_error(struct strbuf *out, const struct error_record *r)
 {
@@ -134,19 +137,24 @@ void report_last_error(struct strbuf *out, const struct error_record *r)
     strbuf_init(&frames, 0);
     add_frames(&frames, r, PREVIEW_FRAMES);
     strbuf_addf(out, "\nBacktrace (top %d frames):\n", PREVIEW_FRAMES);
-    text_add_indented(out, frames.len == 0 ? "(no frames)" : frames.bytes, frames.len == 0 ? 11 : frames.len, "  ");
+    text_add_indented(out, frames.len == 0 ? "(no frames)" : frames.bytes, frames.len == 0 ? 11 : frames.len,
+                      "  ");
     strbuf_fini(&frames);
     struct tm utc;
     char when[32];
     gmtime_r(&r->when.tv_sec, &utc);
     strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &utc);
-    strbuf_addf(out, "\n\nError %d of this session, at %s. get-backtrace shows all frames, with locals: true their variables.", r->sequence, when);
+    strbuf_addf(out,
+                "\n\nError %d of this session, at %s. get-backtrace shows all frames, with locals: true "
+                "their variables.",
+                r->sequence, when);
     /* Whether it still can be is said by list-errors: this text never changes. */
     if (sexp_count(restarts) > 0)
         strbuf_adds(out, " evaluate-in-frame and invoke-restart step into it.");
 }
 
-void report_backtrace(struct strbuf *out, const struct error_record *r, size_t from, size_t count, bool locals)
+void report_backtrace(struct strbuf *out, const struct error_record *r, size_t from, size_t count,
+                      bool locals)
 {
     if (r == NULL) {
         strbuf_adds(out, no_error);
@@ -188,7 +196,9 @@ void report_error_list(struct strbuf *out, const struct session *session, size_t
         return;
     }
     text_add_count(out, n, "error");
-    strbuf_adds(out, session_last_error(session) == NULL ? ", newest first; none since the last successful evaluation:" : ", newest first:");
+    strbuf_adds(out, session_last_error(session) == NULL
+                         ? ", newest first; none since the last successful evaluation:"
+                         : ", newest first:");
     for (size_t i = 0; i < n && i < limit; i++) {
         const struct error_record *r = session_error(session, i);
         struct tm utc;
@@ -196,7 +206,8 @@ void report_error_list(struct strbuf *out, const struct session *session, size_t
         gmtime_r(&r->when.tv_sec, &utc);
         strftime(when, sizeof when, "%H:%M:%SZ", &utc);
         size_t first_line = strcspn(r->message, "\n");
-        strbuf_addf(out, "\n%zu. %s %s: %.*s%s", i + 1, when, r->type, (int)utf8_floor(r->message, first_line, first_line > 300 ? 300 : first_line), r->message,
+        strbuf_addf(out, "\n%zu. %s %s: %.*s%s", i + 1, when, r->type,
+                    (int)utf8_floor(r->message, first_line, first_line > 300 ? 300 : first_line), r->message,
                     error_record_is_enterable(r) ? " (can be entered)" : "");
         if (r->why_not_frozen != NULL)
             strbuf_addf(out, " (cannot be entered: %s)", r->why_not_frozen);

@@ -12,12 +12,8 @@
 static const struct {
     const char *key, *heading, *separator;
 } kinds[] = {
-    {"functions", "[Functions]", " "},
-    {"variables", "[Variables]", " = "},
-    {"macros", "[Macros]", " "},
-    {"classes", "[Classes]", " "},
-    {"methods", "[Methods]", " "},
-    {"packages", "[Packages]", ""},
+    {"functions", "[Functions]", " "},   {"variables", "[Variables]", " = "}, {"macros", "[Macros]", " "},
+    {"classes", "[Classes]", " "},       {"methods", "[Methods]", " "},       {"packages", "[Packages]", ""},
     {"systems", "[Loaded Systems]", ""},
 };
 

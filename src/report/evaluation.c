@@ -1,6 +1,6 @@
 /*
- * The report of an evaluation. The order of its sections is fixed, so that a reader finds them even when the user's own
- * output looks like a heading.
+ * The report of an evaluation. The order of its sections is fixed, so that a reader finds them even when the
+ * user's own output looks like a heading.
  */
 #include "report/report.h"
 
@@ -10,7 +10,8 @@
 #include "report/section.h"
 #include "report/warnings.h"
 
-static void add_capture(struct strbuf *out, const char *heading, struct session *s, struct capture *c, size_t most)
+static void add_capture(struct strbuf *out, const char *heading, struct session *s, struct capture *c,
+                        size_t most)
 {
     if (c->total == 0)
         return;
@@ -21,7 +22,8 @@ static void add_capture(struct strbuf *out, const char *heading, struct session 
 }
 
 /* A value that is too long is kept like an output that is. */
-static void add_value(struct strbuf *out, struct session *s, const struct sexp *value, const struct sexp *cut, size_t most, bool is_plain)
+static void add_value(struct strbuf *out, struct session *s, const struct sexp *value, const struct sexp *cut,
+                      size_t most, bool is_plain)
 {
     size_t len;
     const char *text = sexp_string(value, &len);
@@ -136,7 +138,8 @@ void report_evaluation(struct strbuf *out, const struct outcome *o, size_t max_o
     report_evaluation_with(out, o, max_output, add_values, NULL);
 }
 
-void report_evaluation_with(struct strbuf *out, const struct outcome *o, size_t max_output, report_body *body, void *arg)
+void report_evaluation_with(struct strbuf *out, const struct outcome *o, size_t max_output, report_body *body,
+                            void *arg)
 {
     const struct sexp *reply = o->kind == OUTCOME_ERROR ? o->error->condition : o->reply;
     add_capture(out, "[output between calls]", o->session, session_between(o->session), max_output);

@@ -14,37 +14,43 @@ struct strbuf;
 
 /*
  * report_evaluation(out, outcome):
- * The report of an evaluation that ran (OK, ERROR): sections in fixed order, each left out when empty. Outputs and values
- * over the session's max-output limit are cut and moved to the session's kept outputs; what the session has to say by itself
- * (output between calls, notices) is said and cleared.
+ * The report of an evaluation that ran (OK, ERROR): sections in fixed order, each left out when empty.
+ * Outputs and values over the session's max-output limit are cut and moved to the session's kept outputs;
+ * what the session has to say by itself (output between calls, notices) is said and cleared.
  */
 void report_evaluation(struct strbuf *out, const struct outcome *outcome, size_t max_output);
 
 /*
  * report_evaluation_with(out, outcome, max_output, body, arg):
- * The same with something else in the place of the values. ${body} is called for OUTCOME_OK only, with ${arg}; it begins its
- * own sections. report_values(out, outcome, max_output): what it may use to show the values: "=> 3" and the like, no blank line.
+ * The same with something else in the place of the values. ${body} is called for OUTCOME_OK only, with
+ * ${arg}; it begins its own sections. report_values(out, outcome, max_output): what it may use to show the
+ * values: "=> 3" and the like, no blank line.
  */
 typedef void report_body(struct strbuf *out, const struct outcome *outcome, size_t max_output, void *arg);
-void report_evaluation_with(struct strbuf *out, const struct outcome *outcome, size_t max_output, report_body *body, void *arg);
+void report_evaluation_with(struct strbuf *out, const struct outcome *outcome, size_t max_output,
+                            report_body *body, void *arg);
 void report_values(struct strbuf *out, const struct outcome *outcome, size_t max_output);
 
-/* report_structured(outcome): the same as data; given. Call it before report_evaluation(), which clears some of it. */
+/* report_structured(outcome): the same as data; given. Call it before report_evaluation(), which clears some
+ * of it. */
 json_t *report_structured(const struct outcome *outcome);
 
-/* report_condition(out, record): [ERROR] to [Hint]. One that is not kept in the session's history has no [Restarts]: there is nothing to invoke them on. */
+/* report_condition(out, record): [ERROR] to [Hint]. One that is not kept in the session's history has no
+ * [Restarts]: there is nothing to invoke them on. */
 void report_condition(struct strbuf *out, const struct error_record *record);
 
 /* report_last_error(out, record): the text of describe-last-error; ${record} may be NULL: no error. */
 void report_last_error(struct strbuf *out, const struct error_record *record);
 
 /* report_backtrace(out, record, from, count, locals): the text of get-backtrace. */
-void report_backtrace(struct strbuf *out, const struct error_record *record, size_t from, size_t count, bool locals);
+void report_backtrace(struct strbuf *out, const struct error_record *record, size_t from, size_t count,
+                      bool locals);
 
 /* report_error_list(out, session, limit): the text of list-errors. */
 void report_error_list(struct strbuf *out, const struct session *session, size_t limit);
 
-/* report_definitions(out, reply): the text of list-definitions from the agent's reply; false if there is nothing to say. */
+/* report_definitions(out, reply): the text of list-definitions from the agent's reply; false if there is
+ * nothing to say. */
 bool report_definitions(struct strbuf *out, const struct sexp *reply);
 
 /* report_compilation(out, reply): the text of compile-form from the agent's reply. */

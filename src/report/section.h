@@ -9,7 +9,8 @@
 struct sexp;
 struct strbuf;
 
-/* section_begin(out, heading): the blank line if something stands before, and the heading (NULL for none) on a line of its own. */
+/* section_begin(out, heading): the blank line if something stands before, and the heading (NULL for none) on
+ * a line of its own. */
 void section_begin(struct strbuf *out, const char *heading);
 
 /* section_end(out): no newline at its end. */

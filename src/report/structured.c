@@ -43,8 +43,8 @@ static json_t *pairs_of(const struct sexp *list, const char *first, const char *
 {
     json_t *array = json_array();
     for (size_t i = 0; i < sexp_count(list); i++)
-        json_array_append_new(array, json_pack("{s:o, s:o}", first, string_of(sexp_nth(sexp_nth(list, i), 0)), second,
-                                               string_of(sexp_nth(sexp_nth(list, i), 1))));
+        json_array_append_new(array, json_pack("{s:o, s:o}", first, string_of(sexp_nth(sexp_nth(list, i), 0)),
+                                               second, string_of(sexp_nth(sexp_nth(list, i), 1))));
     return array;
 }
 
@@ -64,8 +64,10 @@ static json_t *restarts_of(const struct sexp *list)
     json_t *array = json_array();
     for (size_t i = 0; i < sexp_count(list); i++) {
         const struct sexp *r = sexp_nth(list, i);
-        json_array_append_new(array, json_pack("{s:i, s:o, s:o, s:b}", "index", (int)i + 1, "name", string_of(sexp_nth(r, 0)),
-                                               "description", string_of(sexp_nth(r, 1)), "takesValue", !sexp_is_nil(sexp_nth(r, 2))));
+        json_array_append_new(array,
+                              json_pack("{s:i, s:o, s:o, s:b}", "index", (int)i + 1, "name",
+                                        string_of(sexp_nth(r, 0)), "description", string_of(sexp_nth(r, 1)),
+                                        "takesValue", !sexp_is_nil(sexp_nth(r, 2))));
     }
     return array;
 }
@@ -75,33 +77,37 @@ static json_t *frames_of(const struct sexp *list)
     json_t *array = json_array();
     for (size_t i = 0; i < sexp_count(list); i++) {
         const struct sexp *f = sexp_nth(list, i);
-        json_array_append_new(array, json_pack("{s:i, s:o, s:o, s:o}", "index", (int)i, "call", string_of(sexp_nth(f, 0)),
-                                               "source", string_of(sexp_nth(f, 1)), "locals", slots_of(f, 2)));
+        json_array_append_new(array, json_pack("{s:i, s:o, s:o, s:o}", "index", (int)i, "call",
+                                               string_of(sexp_nth(f, 0)), "source", string_of(sexp_nth(f, 1)),
+                                               "locals", slots_of(f, 2)));
     }
     return array;
 }
 
 static json_t *error_of(const struct error_record *r)
 {
-    return json_pack("{s:s, s:o, s:s, s:o, s:o, s:o, s:i}", "type", r->type, "classes", strings_of(sexp_get(r->condition, 2, "classes")),
-                     "message", r->message, "slots", slots_of(sexp_get(r->condition, 2, "slots"), 0), "restarts",
-                     restarts_of(r->sequence > 0 ? sexp_get(r->condition, 2, "restarts") : NULL), "frames", frames_of(error_record_frames(r)), "totalFrames",
-                     abs(error_record_total_frames(r)));
+    return json_pack("{s:s, s:o, s:s, s:o, s:o, s:o, s:i}", "type", r->type, "classes",
+                     strings_of(sexp_get(r->condition, 2, "classes")), "message", r->message, "slots",
+                     slots_of(sexp_get(r->condition, 2, "slots"), 0), "restarts",
+                     restarts_of(r->sequence > 0 ? sexp_get(r->condition, 2, "restarts") : NULL), "frames",
+                     frames_of(error_record_frames(r)), "totalFrames", abs(error_record_total_frames(r)));
 }
 
 json_t *report_structured(const struct outcome *o)
 {
     const struct sexp *reply = o->kind == OUTCOME_ERROR ? o->error->condition : o->reply;
-    json_t *out = json_pack("{s:o, s:o, s:o, s:o, s:s, s:{s:s, s:i}}", "values", strings_of(sexp_get(reply, 2, "values")), "stdout",
-                            text_of(o->output[WORKER_STDOUT]), "stderr", text_of(o->output[WORKER_STDERR]), "warnings",
-                            pairs_of(sexp_get(reply, 2, "warnings"), "type", "message"), "package", session_package(o->session),
-                            "session", "name", session_name(o->session), "pid", (int)session_pid(o->session));
+    json_t *out = json_pack(
+        "{s:o, s:o, s:o, s:o, s:s, s:{s:s, s:i}}", "values", strings_of(sexp_get(reply, 2, "values")),
+        "stdout", text_of(o->output[WORKER_STDOUT]), "stderr", text_of(o->output[WORKER_STDERR]), "warnings",
+        pairs_of(sexp_get(reply, 2, "warnings"), "type", "message"), "package", session_package(o->session),
+        "session", "name", session_name(o->session), "pid", (int)session_pid(o->session));
     if (out == NULL)
         return NULL;
     if (o->kind == OUTCOME_ERROR)
         json_object_set_new(out, "error", error_of(o->error));
     const struct sexp *timing = sexp_get(reply, 2, "timing");
-    static const char *const names[] = {"realMicroseconds", "runMicroseconds", "gcMicroseconds", "bytesConsed"};
+    static const char *const names[] = {"realMicroseconds", "runMicroseconds", "gcMicroseconds",
+                                        "bytesConsed"};
     if (sexp_count(timing) >= 4) {
         json_t *object = json_object();
         for (size_t i = 0; i < 4; i++)

@@ -1,6 +1,6 @@
 /*
- * The ring of frozen processes. Who waits for them: the server itself, since copies are made with CLONE_PARENT and are its
- * direct children; their end is learnt like that of any worker.
+ * The ring of frozen processes. Who waits for them: the server itself, since copies are made with
+ * CLONE_PARENT and are its direct children; their end is learnt like that of any worker.
  */
 #include "session/checkpoints.h"
 
@@ -38,7 +38,8 @@ void checkpoints_clear(struct checkpoints *c)
         checkpoint_drop(list_entry(c->all.next, struct checkpoint, node));
 }
 
-struct checkpoint *checkpoints_add(struct checkpoints *c, struct worker *worker, uint64_t evaluation, const char *package)
+struct checkpoint *checkpoints_add(struct checkpoints *c, struct worker *worker, uint64_t evaluation,
+                                   const char *package)
 {
     struct checkpoint *cp = xcalloc(1, sizeof *cp);
     cp->owner = c;
@@ -81,9 +82,13 @@ void checkpoints_thin(struct checkpoints *c, size_t most, size_t newest)
             if (cp->name != NULL)
                 continue;
             seen++;
-            /* What is lost by dropping it: the way from its older neighbour to its newer one. The oldest has the whole past before it. */
-            uint64_t from = node->previous == &c->all ? 0 : list_entry(node->previous, struct checkpoint, node)->evaluation;
-            uint64_t to = node->next == &c->all ? cp->evaluation : list_entry(node->next, struct checkpoint, node)->evaluation;
+            /* What is lost by dropping it: the way from its older neighbour to its newer one. The oldest has
+             * the whole past before it. */
+            uint64_t from = node->previous == &c->all
+                                ? 0
+                                : list_entry(node->previous, struct checkpoint, node)->evaluation;
+            uint64_t to = node->next == &c->all ? cp->evaluation
+                                                : list_entry(node->next, struct checkpoint, node)->evaluation;
             if (to - from < least) {
                 least = to - from;
                 victim = cp;

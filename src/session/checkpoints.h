@@ -1,6 +1,6 @@
 /*
- * Frozen copies of a session's process, one for the state after each evaluation, thinned out towards the past.
- * A frozen copy is a process that waits in the agent's loop; to return to it is to speak to it.
+ * Frozen copies of a session's process, one for the state after each evaluation, thinned out towards the
+ * past. A frozen copy is a process that waits in the agent's loop; to return to it is to speak to it.
  */
 #ifndef SESSION_CHECKPOINTS_H
 #define SESSION_CHECKPOINTS_H
@@ -35,21 +35,26 @@ void checkpoints_init(struct checkpoints *c);
 /* checkpoints_clear(c): end them all. */
 void checkpoints_clear(struct checkpoints *c);
 
-/* checkpoints_add(c, worker, evaluation, package): ${worker} is taken; its on_gone must lead to checkpoint_drop(). Returns it, borrowed. */
-struct checkpoint *checkpoints_add(struct checkpoints *c, struct worker *worker, uint64_t evaluation, const char *package);
+/* checkpoints_add(c, worker, evaluation, package): ${worker} is taken; its on_gone must lead to
+ * checkpoint_drop(). Returns it, borrowed. */
+struct checkpoint *checkpoints_add(struct checkpoints *c, struct worker *worker, uint64_t evaluation,
+                                   const char *package);
 
 /* checkpoint_drop(cp): end it. checkpoint_take(cp): its worker is given, the rest forgotten. */
 void checkpoint_drop(struct checkpoint *cp);
 struct worker *checkpoint_take(struct checkpoint *cp);
 
-/* checkpoints_thin(c, most, newest): drop unnamed ones until at most ${most} unnamed are left, but of the newest so many never: the newest half stays dense, of the older ones the one goes whose neighbours are nearest to each other. */
+/* checkpoints_thin(c, most, newest): drop unnamed ones until at most ${most} unnamed are left, but of the
+ * newest so many never: the newest half stays dense, of the older ones the one goes whose neighbours are
+ * nearest to each other. */
 void checkpoints_thin(struct checkpoints *c, size_t most, size_t newest);
 bool checkpoints_are_too_many(const struct checkpoints *c, size_t most);
 
 /* checkpoints_drop_after(c, evaluation): drop the unnamed ones of later states. */
 void checkpoints_drop_after(struct checkpoints *c, uint64_t evaluation);
 
-/* checkpoints_newest(c, most): the newest one of a state after at most ${most} evaluations; NULL if there is none. checkpoints_named(c, name). */
+/* checkpoints_newest(c, most): the newest one of a state after at most ${most} evaluations; NULL if there is
+ * none. checkpoints_named(c, name). */
 struct checkpoint *checkpoints_newest(const struct checkpoints *c, uint64_t most);
 struct checkpoint *checkpoints_named(const struct checkpoints *c, const char *name);
 

@@ -50,7 +50,8 @@ void error_record_thaw(struct error_record *r)
 
 bool error_record_is_enterable(const struct error_record *r)
 {
-    return r->frozen != NULL && worker_state(r->frozen) != WORKER_GONE && (worker_state(r->frozen) != WORKER_STARTING || session_why_no_checkpoint(r->session) == NULL);
+    return r->frozen != NULL && worker_state(r->frozen) != WORKER_GONE &&
+           (worker_state(r->frozen) != WORKER_STARTING || session_why_no_checkpoint(r->session) == NULL);
 }
 
 void error_record_free(struct error_record *r)
@@ -67,7 +68,8 @@ void error_record_free(struct error_record *r)
     free(r);
 }
 
-/* What SBCL names of a frame, as a call: the arguments are not known. The evaluator's own frames say nothing; false for those. */
+/* What SBCL names of a frame, as a call: the arguments are not known. The evaluator's own frames say nothing;
+ * false for those. */
 static bool write_crash_frame(struct strbuf *out, const char *name, size_t len)
 {
     static const char evaluator[] = "SB-INT::SIMPLE-EVAL-IN-LEXENV", foreign[] = "Foreign function ";
@@ -88,8 +90,9 @@ static bool write_crash_frame(struct strbuf *out, const char *name, size_t len)
 }
 
 /*
- * SBCL prints a crash backtrace as lines "   3: fp=0x7f33 pc=0x5349 (LABELS CL-USER::F ...)" (src/runtime/backtrace.c); what
- * follows the pc is the frame's name. The frames below EVAL are the agent's. Returns how many frames were written.
+ * SBCL prints a crash backtrace as lines "   3: fp=0x7f33 pc=0x5349 (LABELS CL-USER::F ...)"
+ * (src/runtime/backtrace.c); what follows the pc is the frame's name. The frames below EVAL are the agent's.
+ * Returns how many frames were written.
  */
 static size_t write_crash_frames(struct strbuf *out, const char *text)
 {
@@ -148,6 +151,7 @@ const struct sexp *error_record_frames(const struct error_record *r)
 
 int error_record_total_frames(const struct error_record *r)
 {
-    int64_t n = sexp_integer(sexp_get(r->condition, 2, "total-frames"), (int64_t)sexp_count(error_record_frames(r)));
+    int64_t n =
+        sexp_integer(sexp_get(r->condition, 2, "total-frames"), (int64_t)sexp_count(error_record_frames(r)));
     return n > INT32_MAX || n < -INT32_MAX ? INT32_MAX : (int)n;
 }

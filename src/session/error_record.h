@@ -1,5 +1,6 @@
 /*
- * An error as the server keeps it: immune to the fate of the process in which it happened, and never changed once made.
+ * An error as the server keeps it: immune to the fate of the process in which it happened, and never changed
+ * once made.
  */
 #ifndef SESSION_ERROR_RECORD_H
 #define SESSION_ERROR_RECORD_H
@@ -21,16 +22,18 @@ struct session;
 struct error_record {
     struct sexp_document *document;
     const struct sexp *condition; /* (ID :error :key value ...), in ${document} */
-    struct sexp_document *details; /* reply of a later look at the frames with their locals; NULL if there was none */
-    char *type;                   /* given precedence over the condition's own :type */
-    char *message;                /* likewise; may be several lines */
-    char *session_note;           /* the text of a last section [Session]; NULL for none */
-    struct session *session;      /* borrowed: whose error it is */
-    struct worker *frozen;        /* owned: a copy of the process that waits at the point of the error; NULL when there is none */
-    char *why_not_frozen;         /* NULL, or a sentence */
-    uint64_t evaluation;          /* which evaluation of the session it was; 0 for a look-up */
-    struct timespec when;         /* wall clock */
-    int sequence;                 /* 1 for a session's first error */
+    struct sexp_document
+        *details;       /* reply of a later look at the frames with their locals; NULL if there was none */
+    char *type;         /* given precedence over the condition's own :type */
+    char *message;      /* likewise; may be several lines */
+    char *session_note; /* the text of a last section [Session]; NULL for none */
+    struct session *session; /* borrowed: whose error it is */
+    struct worker *frozen;   /* owned: a copy of the process that waits at the point of the error; NULL when
+                                there is none */
+    char *why_not_frozen;    /* NULL, or a sentence */
+    uint64_t evaluation;     /* which evaluation of the session it was; 0 for a look-up */
+    struct timespec when;    /* wall clock */
+    int sequence;            /* 1 for a session's first error */
 };
 
 /*
@@ -39,16 +42,19 @@ struct error_record {
 struct error_record *error_record_new(struct sexp_document *document);
 void error_record_free(struct error_record *r);
 
-/* error_record_make(type, message, crash_text): one that the server makes itself; ${crash_text} (may be NULL) is searched for the frames that SBCL prints when it crashes. */
+/* error_record_make(type, message, crash_text): one that the server makes itself; ${crash_text} (may be NULL)
+ * is searched for the frames that SBCL prints when it crashes. */
 struct error_record *error_record_make(const char *type, const char *message, const char *crash_text);
 
-/* error_record_is_enterable(r): its frozen process is there, or is being made and the session's last copy was not refused. */
+/* error_record_is_enterable(r): its frozen process is there, or is being made and the session's last copy was
+ * not refused. */
 bool error_record_is_enterable(const struct error_record *r);
 
 /* error_record_thaw(r): end its frozen process, if there is one; what it said stays. */
 void error_record_thaw(struct error_record *r);
 
-/* error_record_frames(r): the list of frames, with locals where they are known. error_record_total_frames(r): how many there were; negative: more than that many. */
+/* error_record_frames(r): the list of frames, with locals where they are known. error_record_total_frames(r):
+ * how many there were; negative: more than that many. */
 const struct sexp *error_record_frames(const struct error_record *r);
 int error_record_total_frames(const struct error_record *r);
 

@@ -36,7 +36,8 @@ static void drop_oldest(struct journal *j)
     j->dropped++;
 }
 
-void journal_add(struct journal *j, uint64_t evaluation, uint64_t parent, const char *code, size_t len, const char *package, enum journal_outcome outcome)
+void journal_add(struct journal *j, uint64_t evaluation, uint64_t parent, const char *code, size_t len,
+                 const char *package, enum journal_outcome outcome)
 {
     while (j->count > 0 && (j->count >= JOURNAL_ENTRIES || j->bytes + len > JOURNAL_BYTES))
         drop_oldest(j);
@@ -48,7 +49,8 @@ void journal_add(struct journal *j, uint64_t evaluation, uint64_t parent, const 
         j->entries = xrealloc(j->entries, j->capacity * sizeof *j->entries);
     }
     struct journal_entry *e = &j->entries[j->first + j->count++];
-    *e = (struct journal_entry){.evaluation = evaluation, .parent = parent, .code_len = len, .outcome = outcome};
+    *e = (struct journal_entry){
+        .evaluation = evaluation, .parent = parent, .code_len = len, .outcome = outcome};
     e->code = xmemdup0(code, len);
     e->package = xstrdup(package);
     clock_gettime(CLOCK_REALTIME, &e->when);

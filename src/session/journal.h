@@ -1,6 +1,6 @@
 /*
- * What was evaluated in a session, in order, and how it ended: for the transcript, for saying what a roll-back undid, and for
- * evaluating definitions again where no checkpoint could be made.
+ * What was evaluated in a session, in order, and how it ended: for the transcript, for saying what a
+ * roll-back undid, and for evaluating definitions again where no checkpoint could be made.
  */
 #ifndef SESSION_JOURNAL_H
 #define SESSION_JOURNAL_H
@@ -26,7 +26,8 @@ struct journal_entry {
 #define JOURNAL_ENTRIES 5000
 #define JOURNAL_BYTES ((size_t)8 << 20)
 
-/* Invariants: at most JOURNAL_ENTRIES entries of at most JOURNAL_BYTES of code together; the oldest go first; ${dropped} counts them. */
+/* Invariants: at most JOURNAL_ENTRIES entries of at most JOURNAL_BYTES of code together; the oldest go first;
+ * ${dropped} counts them. */
 struct journal {
     struct journal_entry *entries; /* ${count} of them from ${first} on */
     size_t first, count, capacity, bytes;
@@ -36,14 +37,17 @@ struct journal {
 void journal_init(struct journal *j);
 void journal_fini(struct journal *j);
 
-/* journal_add(j, evaluation, parent, code, len, package, outcome): code and package are copied. journal_copy(to, from): ${to} is initialised here. */
-void journal_add(struct journal *j, uint64_t evaluation, uint64_t parent, const char *code, size_t len, const char *package, enum journal_outcome outcome);
+/* journal_add(j, evaluation, parent, code, len, package, outcome): code and package are copied.
+ * journal_copy(to, from): ${to} is initialised here. */
+void journal_add(struct journal *j, uint64_t evaluation, uint64_t parent, const char *code, size_t len,
+                 const char *package, enum journal_outcome outcome);
 void journal_copy(struct journal *to, const struct journal *from);
 
 /* journal_at(j, n): 0 for the oldest kept; borrowed; NULL past the end. */
 struct journal_entry *journal_at(const struct journal *j, size_t n);
 
-/* journal_settle(j, at): the session is in the state after this evaluation: what is not on the way to it is undone. Roll-backs make branches; each entry knows its parent. */
+/* journal_settle(j, at): the session is in the state after this evaluation: what is not on the way to it is
+ * undone. Roll-backs make branches; each entry knows its parent. */
 void journal_settle(struct journal *j, uint64_t at);
 
 /* journal_is_live(j, evaluation): it is not undone; true for one that is not kept. */

@@ -8,11 +8,16 @@
 
 static const struct limit_definition definitions[LIMIT_COUNT] = {
     [LIMIT_TIMEOUT] = {"timeout", "s", 0.05, 86400, 30, false, "How long one call may take"},
-    [LIMIT_MAX_OUTPUT] = {"max-output", "bytes", 200, 4000000, 16384, true, "How much of an output or a value one reply shows"},
-    [LIMIT_PRINT_LENGTH] = {"print-length", "", 0, 1000000, 0, true, "Elements printed of each list or vector of a value; 0 for no limit"},
-    [LIMIT_PRINT_LEVEL] = {"print-level", "", 0, 1000, 0, true, "Levels printed of a nested value; 0 for no limit"},
-    [LIMIT_MAX_HEAP] = {"max-heap", "MiB", 128, 1048576, 2048, true, "Heap of a session's Lisp; takes effect when the session is next reset or created"},
-    [LIMIT_CHECKPOINTS] = {"checkpoint-limit", "", 0, 64, 8, true, "Unnamed checkpoints kept of each session; 0 makes none"},
+    [LIMIT_MAX_OUTPUT] = {"max-output", "bytes", 200, 4000000, 16384, true,
+                          "How much of an output or a value one reply shows"},
+    [LIMIT_PRINT_LENGTH] = {"print-length", "", 0, 1000000, 0, true,
+                            "Elements printed of each list or vector of a value; 0 for no limit"},
+    [LIMIT_PRINT_LEVEL] = {"print-level", "", 0, 1000, 0, true,
+                           "Levels printed of a nested value; 0 for no limit"},
+    [LIMIT_MAX_HEAP] = {"max-heap", "MiB", 128, 1048576, 2048, true,
+                        "Heap of a session's Lisp; takes effect when the session is next reset or created"},
+    [LIMIT_CHECKPOINTS] = {"checkpoint-limit", "", 0, 64, 8, true,
+                           "Unnamed checkpoints kept of each session; 0 makes none"},
 };
 
 const struct limit_definition *limit_definition(enum limit limit)
@@ -39,8 +44,9 @@ bool limits_set(struct limits *l, enum limit limit, double value, struct err *er
     const struct limit_definition *d = &definitions[limit];
     /* Written so that NaN is refused as well. */
     if (!(value >= d->minimum && value <= d->maximum) || (d->is_whole && value != floor(value)))
-        return err_set(err, ERR_INVALID, "%s must be a %snumber from %.10g to %.10g%s%s.", d->name, d->is_whole ? "whole " : "",
-                       d->minimum, d->maximum, d->unit[0] != '\0' ? " " : "", d->unit);
+        return err_set(err, ERR_INVALID, "%s must be a %snumber from %.10g to %.10g%s%s.", d->name,
+                       d->is_whole ? "whole " : "", d->minimum, d->maximum, d->unit[0] != '\0' ? " " : "",
+                       d->unit);
     l->value[limit] = value;
     return true;
 }

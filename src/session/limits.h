@@ -9,7 +9,15 @@
 
 #include "base/errors.h"
 
-enum limit { LIMIT_TIMEOUT, LIMIT_MAX_OUTPUT, LIMIT_PRINT_LENGTH, LIMIT_PRINT_LEVEL, LIMIT_MAX_HEAP, LIMIT_CHECKPOINTS, LIMIT_COUNT };
+enum limit {
+    LIMIT_TIMEOUT,
+    LIMIT_MAX_OUTPUT,
+    LIMIT_PRINT_LENGTH,
+    LIMIT_PRINT_LEVEL,
+    LIMIT_MAX_HEAP,
+    LIMIT_CHECKPOINTS,
+    LIMIT_COUNT
+};
 
 struct limit_definition {
     const char *name; /* kebab-case: the option, the argument of configure-limits, the line it prints */
@@ -28,7 +36,8 @@ const struct limit_definition *limit_definition(enum limit limit);
 /* limit_find(name): its index, or LIMIT_COUNT if there is no such limit. */
 enum limit limit_find(const char *name);
 
-/* limits_init(l): every limit at its initial value. limits_set(l, limit, value, err): false with ${err} set when out of bounds. */
+/* limits_init(l): every limit at its initial value. limits_set(l, limit, value, err): false with ${err} set
+ * when out of bounds. */
 void limits_init(struct limits *l);
 bool limits_set(struct limits *l, enum limit limit, double value, struct err *err);
 

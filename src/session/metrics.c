@@ -57,7 +57,8 @@ static void print(struct strbuf *out, const struct row *rows, size_t n, const ch
 {
     const struct row *row = &rows[n];
     if (n == 0 || strcmp(rows[n - 1].name, row->name) != 0)
-        strbuf_addf(out, "# HELP " PREFIX "%s %s\n# TYPE " PREFIX "%s %s\n", row->name, row->help, row->name, type);
+        strbuf_addf(out, "# HELP " PREFIX "%s %s\n# TYPE " PREFIX "%s %s\n", row->name, row->help, row->name,
+                    type);
     if (row->labels[0] != '\0')
         strbuf_addf(out, PREFIX "%s{%s} %llu\n", row->name, row->labels, (unsigned long long)value);
     else

@@ -1,6 +1,6 @@
 /*
- * Figures about the server, for whoever watches many: counters that only grow, and gauges that are read when they are asked for.
- * A new figure is a row here and, for a counter, a call where the thing happens.
+ * Figures about the server, for whoever watches many: counters that only grow, and gauges that are read when
+ * they are asked for. A new figure is a row here and, for a counter, a call where the thing happens.
  */
 #ifndef SESSION_METRICS_H
 #define SESSION_METRICS_H
@@ -11,26 +11,27 @@ struct session_host;
 struct strbuf;
 
 /* key, name, labels ("" for none), help. Rows of one name stand together; the help of the first counts. */
-#define METRICS_COUNTERS(X)                                                                                                  \
-    X(SESSIONS_CREATED, "sessions_created_total", "", "Sessions made.")                                                      \
-    X(EVALUATIONS_OK, "evaluations_total", "outcome=\"ok\"", "Evaluations, by how they ended.")                              \
-    X(EVALUATIONS_ERROR, "evaluations_total", "outcome=\"error\"", "")                                                       \
-    X(EVALUATIONS_STOPPED, "evaluations_total", "outcome=\"stopped\"", "")                                                   \
-    X(EVALUATIONS_DIED, "evaluations_total", "outcome=\"died\"", "")                                                         \
-    X(OPERATIONS, "operations_total", "", "Everything that was asked of sessions, look-ups included.")                       \
-    X(OUTPUT_BYTES, "output_bytes_total", "", "Bytes that Lisps have printed.")                                              \
-    X(DEATHS, "process_deaths_total", "", "Processes of sessions that ended without being told to.")                         \
-    X(CHECKPOINTS_MADE, "checkpoints_total", "outcome=\"made\"", "Copies of sessions asked for, by what came of it.")        \
-    X(CHECKPOINTS_REFUSED, "checkpoints_total", "outcome=\"refused\"", "")                                                   \
-    X(FELL_ASLEEP, "sleeps_total", "", "Times that a session was put to sleep.")                                             \
+#define METRICS_COUNTERS(X)                                                                                  \
+    X(SESSIONS_CREATED, "sessions_created_total", "", "Sessions made.")                                      \
+    X(EVALUATIONS_OK, "evaluations_total", "outcome=\"ok\"", "Evaluations, by how they ended.")              \
+    X(EVALUATIONS_ERROR, "evaluations_total", "outcome=\"error\"", "")                                       \
+    X(EVALUATIONS_STOPPED, "evaluations_total", "outcome=\"stopped\"", "")                                   \
+    X(EVALUATIONS_DIED, "evaluations_total", "outcome=\"died\"", "")                                         \
+    X(OPERATIONS, "operations_total", "", "Everything that was asked of sessions, look-ups included.")       \
+    X(OUTPUT_BYTES, "output_bytes_total", "", "Bytes that Lisps have printed.")                              \
+    X(DEATHS, "process_deaths_total", "", "Processes of sessions that ended without being told to.")         \
+    X(CHECKPOINTS_MADE, "checkpoints_total", "outcome=\"made\"",                                             \
+      "Copies of sessions asked for, by what came of it.")                                                   \
+    X(CHECKPOINTS_REFUSED, "checkpoints_total", "outcome=\"refused\"", "")                                   \
+    X(FELL_ASLEEP, "sleeps_total", "", "Times that a session was put to sleep.")                             \
     X(WOKEN, "wakes_total", "", "Times that one was woken.")
 
-#define METRICS_GAUGES(X)                                                                                                    \
-    X(SESSIONS, "sessions", "", "Sessions that there are.")                                                                  \
-    X(SESSIONS_ASLEEP, "sessions_asleep", "", "Of these, how many sleep.")                                                   \
-    X(PROCESSES, "lisp_processes", "", "Processes of sessions, copies included.")                                            \
-    X(ZYGOTES, "zygotes", "", "Processes that sessions are copied from.")                                                    \
-    X(SERVER_BYTES, "server_resident_bytes", "", "Memory of the server's own process.")                                      \
+#define METRICS_GAUGES(X)                                                                                    \
+    X(SESSIONS, "sessions", "", "Sessions that there are.")                                                  \
+    X(SESSIONS_ASLEEP, "sessions_asleep", "", "Of these, how many sleep.")                                   \
+    X(PROCESSES, "lisp_processes", "", "Processes of sessions, copies included.")                            \
+    X(ZYGOTES, "zygotes", "", "Processes that sessions are copied from.")                                    \
+    X(SERVER_BYTES, "server_resident_bytes", "", "Memory of the server's own process.")                      \
     X(UPTIME, "uptime_seconds", "", "Since the server has started.")
 
 enum metric {
@@ -43,7 +44,8 @@ struct metrics {
     uint64_t counters[METRIC_COUNTER_COUNT];
 };
 
-/* metrics_print(host, out): append all figures in Prometheus' text format, version 0.0.4; their names begin with cl_mcp_. */
+/* metrics_print(host, out): append all figures in Prometheus' text format, version 0.0.4; their names begin
+ * with cl_mcp_. */
 void metrics_print(const struct session_host *host, struct strbuf *out);
 
 #endif

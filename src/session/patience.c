@@ -26,7 +26,8 @@ int patience_more_ms(struct patience *p, pid_t pid)
     }
     char state = pid > 0 ? process_state(pid) : '?';
     bool wants_to_run = state == 'R' || state == 'D';
-    if (wants_to_run && p->times < MOST_TIMES && process_time_ms(pid) < p->used_ms + (uint64_t)p->limit_ms / 2) {
+    if (wants_to_run && p->times < MOST_TIMES &&
+        process_time_ms(pid) < p->used_ms + (uint64_t)p->limit_ms / 2) {
         p->times++;
         p->has_looked = false;
         return p->limit_ms;

@@ -23,30 +23,33 @@
 
 #define FORMAT "cl-mcp-server session 1"
 #define OLD_ANNOUNCEMENT_S 600
-#define OLD_ATTEMPT_S 3600 /* nobody saves for that long */
-#define LATEST_S 253402300799 /* the end of the year 9999 */
+#define OLD_ATTEMPT_S 3600        /* nobody saves for that long */
+#define LATEST_S 253402300799     /* the end of the year 9999 */
 #define HASHED ((size_t)64 << 10) /* bytes at each end of the image */
 
 struct saved_store {
     char *directory;
-    char self[128]; /* what tells our announcements from those of others: this machine, this process, this store */
+    char self[128]; /* what tells our announcements from those of others: this machine, this process, this
+                       store */
     uv_loop_t *loop;
-    unsigned long made; /* part of the names of images, so that the one of before stays until the new one counts */
+    unsigned long
+        made; /* part of the names of images, so that the one of before stays until the new one counts */
     struct list commits;
 };
 
 /*
- * A commit under way; its job runs in another thread and touches nothing but this. Those of one name run one after the other:
- * of two at once each would take the same image for the old one, and leave the other's behind.
+ * A commit under way; its job runs in another thread and touches nothing but this. Those of one name run one
+ * after the other: of two at once each would take the same image for the old one, and leave the other's
+ * behind.
  */
 struct commit {
     uv_work_t work;
     struct list node;
-    bool is_begun; /* no other of this name is before it */
+    bool is_begun;             /* no other of this name is before it */
     struct saved_store *store; /* NULL when it is gone */
-    char *description; /* path */
-    char *image;       /* path */
-    char *announcement; /* path; of a file that need not be there */
+    char *description;         /* path */
+    char *image;               /* path */
+    char *announcement;        /* path; of a file that need not be there */
     json_t *content;
     uint64_t size;
     struct err err;
@@ -131,7 +134,8 @@ char *saved_prepare(struct saved_store *store, const char *name, struct err *err
     return path_of(store, name, suffix);
 }
 
-/* FNV-1a over both ends: tells a torn or exchanged file from the one that was written; no protection against malice. */
+/* FNV-1a over both ends: tells a torn or exchanged file from the one that was written; no protection against
+ * malice. */
 static bool hash_ends(const char *path, uint64_t *size, char out[20], struct err *err)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -169,7 +173,8 @@ static bool sync_path(const char *path, int flags, struct err *err)
     return ok || err_set_errno(err, ERR_SYSTEM, e, "cannot sync %s", path);
 }
 
-/* The image that the description names, if the description is of the same session: nobody else's is dropped. */
+/* The image that the description names, if the description is of the same session: nobody else's is dropped.
+ */
 static char *old_image(const char *description, const char *session)
 {
     json_t *old = json_load_file(description, 0, NULL);
@@ -190,9 +195,11 @@ static bool write_description(struct commit *c, struct err *err)
 {
     struct strbuf b;
     strbuf_init(&b, 0);
-    strbuf_addf(&b, "%s.json", c->image); /* a name that no other server uses, the one of before included, should it still be ending */
+    strbuf_addf(&b, "%s.json", c->image); /* a name that no other server uses, the one of before included,
+                                             should it still be ending */
     const char *temporary = strbuf_string(&b);
-    bool ok = json_dump_file(c->content, temporary, JSON_INDENT(1)) == 0 || err_set_errno(err, ERR_SYSTEM, errno, "cannot write %s", temporary);
+    bool ok = json_dump_file(c->content, temporary, JSON_INDENT(1)) == 0 ||
+              err_set_errno(err, ERR_SYSTEM, errno, "cannot write %s", temporary);
     ok = ok && chmod(temporary, 0600) == 0 && sync_path(temporary, O_RDONLY, err);
     if (ok && rename(temporary, c->description) != 0)
         ok = err_set_errno(err, ERR_SYSTEM, errno, "cannot rename %s", temporary);
@@ -218,7 +225,8 @@ static bool is_attempt(const char *file, const char *session)
     return strcmp(p, ".core") == 0 || strcmp(p, ".core.json") == 0;
 }
 
-/* What a server that was killed while it saved has left behind. Another server may be at it now, so only what is old goes. */
+/* What a server that was killed while it saved has left behind. Another server may be at it now, so only what
+ * is old goes. */
 static void drop_attempts(const struct commit *c, const char *directory, const char *session)
 {
     DIR *entries = opendir(directory);
@@ -228,7 +236,8 @@ static void drop_attempts(const struct commit *c, const char *directory, const c
     for (struct dirent *e; (e = readdir(entries)) != NULL;) {
         struct stat st;
         if (is_attempt(e->d_name, session) && strcmp(e->d_name, strrchr(c->image, '/') + 1) != 0 &&
-            fstatat(dirfd(entries), e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && now - st.st_mtime > OLD_ATTEMPT_S)
+            fstatat(dirfd(entries), e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+            now - st.st_mtime > OLD_ATTEMPT_S)
             unlinkat(dirfd(entries), e->d_name, 0);
     }
     closedir(entries);
@@ -239,7 +248,9 @@ static void commit_work(uv_work_t *work)
     struct commit *c = work->data;
     char hash[20];
     /* What was in the session is nobody else's. */
-    c->ok = (chmod(c->image, 0600) == 0 || err_set_errno(&c->err, ERR_SYSTEM, errno, "cannot chmod %s", c->image)) && sync_path(c->image, O_RDONLY, &c->err) && hash_ends(c->image, &c->size, hash, &c->err);
+    c->ok = (chmod(c->image, 0600) == 0 ||
+             err_set_errno(&c->err, ERR_SYSTEM, errno, "cannot chmod %s", c->image)) &&
+            sync_path(c->image, O_RDONLY, &c->err) && hash_ends(c->image, &c->size, hash, &c->err);
     if (c->ok) {
         char *old = old_image(c->description, json_string_value(json_object_get(c->content, "name")));
         json_object_set_new(c->content, "size", json_integer((json_int_t)c->size));
@@ -252,7 +263,8 @@ static void commit_work(uv_work_t *work)
             char *directory = xstrdup(c->description);
             *strrchr(directory, '/') = '\0';
             drop_attempts(c, directory, json_string_value(json_object_get(c->content, "name")));
-            sync_path(directory, O_RDONLY | O_DIRECTORY, &c->err); /* the rename itself; not every file system can */
+            sync_path(directory, O_RDONLY | O_DIRECTORY,
+                      &c->err); /* the rename itself; not every file system can */
             free(directory);
         }
     }
@@ -297,13 +309,16 @@ static json_t *journal_content(const struct journal *journal)
     json_t *array = json_array();
     const struct journal_entry *e;
     for (size_t i = 0; journal != NULL && (e = journal_at(journal, i)) != NULL; i++)
-        json_array_append_new(array, json_pack("{s:I, s:I, s:o, s:s, s:i, s:b, s:I}", "evaluation", (json_int_t)e->evaluation, "parent", (json_int_t)e->parent, "code",
-                                               json_stringn_nocheck(e->code, e->code_len), "package", e->package, "outcome", (int)e->outcome,
-                                               "undone", (int)e->is_undone, "when", (json_int_t)e->when.tv_sec));
+        json_array_append_new(array, json_pack("{s:I, s:I, s:o, s:s, s:i, s:b, s:I}", "evaluation",
+                                               (json_int_t)e->evaluation, "parent", (json_int_t)e->parent,
+                                               "code", json_stringn_nocheck(e->code, e->code_len), "package",
+                                               e->package, "outcome", (int)e->outcome, "undone",
+                                               (int)e->is_undone, "when", (json_int_t)e->when.tv_sec));
     return array;
 }
 
-void saved_commit(struct saved_store *store, const struct saved *s, const struct journal *journal, saved_done *done, void *arg)
+void saved_commit(struct saved_store *store, const struct saved *s, const struct journal *journal,
+                  saved_done *done, void *arg)
 {
     struct commit *c = xcalloc(1, sizeof *c);
     c->work.data = c;
@@ -318,8 +333,10 @@ void saved_commit(struct saved_store *store, const struct saved *s, const struct
     char when[32];
     gmtime_r(&now, &utc);
     strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &utc);
-    c->content = json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:s, s:o}", "format", FORMAT, "name", s->name, "image", strrchr(s->image, '/') + 1, "lisp",
-                           s->lisp, "package", s->package, "evaluations", (json_int_t)s->evaluations, "when", when, "journal", journal_content(journal));
+    c->content =
+        json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:s, s:o}", "format", FORMAT, "name", s->name, "image",
+                  strrchr(s->image, '/') + 1, "lisp", s->lisp, "package", s->package, "evaluations",
+                  (json_int_t)s->evaluations, "when", when, "journal", journal_content(journal));
     list_init(&c->node);
     list_append(&store->commits, &c->node);
     begin_next_commit(store, c->description);
@@ -329,9 +346,12 @@ void saved_announce(struct saved_store *store, const char *name)
 {
     struct err err;
     char *path = path_of(store, name, ".coming");
-    int fd = make_directory(store->directory, &err) ? open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600) : -1;
+    int fd = make_directory(store->directory, &err)
+                 ? open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600)
+                 : -1;
     if (fd < 0 || write(fd, store->self, strlen(store->self)) < 0)
-        log_warning("cannot write %s: %s", path, strerror(errno)); /* the save itself will say what is wrong */
+        log_warning("cannot write %s: %s", path,
+                    strerror(errno)); /* the save itself will say what is wrong */
     if (fd >= 0)
         close(fd);
     free(path);
@@ -374,8 +394,9 @@ static void read_journal(const json_t *array, struct journal *journal)
         const char *package = json_string_value(json_object_get(e, "package"));
         if (!json_is_string(code) || package == NULL || outcome < JOURNAL_OK || outcome > JOURNAL_DIED)
             continue;
-        journal_add(journal, (uint64_t)json_integer_value(json_object_get(e, "evaluation")), (uint64_t)json_integer_value(json_object_get(e, "parent")),
-                    json_string_value(code), json_string_length(code), package, (enum journal_outcome)outcome);
+        journal_add(journal, (uint64_t)json_integer_value(json_object_get(e, "evaluation")),
+                    (uint64_t)json_integer_value(json_object_get(e, "parent")), json_string_value(code),
+                    json_string_length(code), package, (enum journal_outcome)outcome);
         struct journal_entry *entry = journal_at(journal, journal->count - 1);
         entry->is_undone = json_is_true(json_object_get(e, "undone"));
         json_int_t when = json_integer_value(json_object_get(e, "when"));
@@ -384,7 +405,8 @@ static void read_journal(const json_t *array, struct journal *journal)
     }
 }
 
-static bool check(const struct saved_store *store, const char *name, const json_t *d, const char *lisp, struct saved *s, struct err *err)
+static bool check(const struct saved_store *store, const char *name, const json_t *d, const char *lisp,
+                  struct saved *s, struct err *err)
 {
     const char *format = json_string_value(json_object_get(d, "format"));
     const char *image = json_string_value(json_object_get(d, "image"));
@@ -394,28 +416,41 @@ static bool check(const struct saved_store *store, const char *name, const json_
     const char *when = json_string_value(json_object_get(d, "when"));
     const char *saved_name = json_string_value(json_object_get(d, "name"));
     json_int_t size = json_integer_value(json_object_get(d, "size"));
-    if (format == NULL || strcmp(format, FORMAT) != 0 || image == NULL || strchr(image, '/') != NULL || wrote == NULL || package == NULL || hash == NULL || when == NULL)
-        return err_set(err, ERR_INVALID, "The saved session %s cannot be used: its description is not one of ours.", name);
+    if (format == NULL || strcmp(format, FORMAT) != 0 || image == NULL || strchr(image, '/') != NULL ||
+        wrote == NULL || package == NULL || hash == NULL || when == NULL)
+        return err_set(err, ERR_INVALID,
+                       "The saved session %s cannot be used: its description is not one of ours.", name);
     if (saved_name == NULL || strcmp(saved_name, name) != 0)
-        return err_set(err, ERR_INVALID, "The saved session %s cannot be used: its description is of another session.", name);
+        return err_set(err, ERR_INVALID,
+                       "The saved session %s cannot be used: its description is of another session.", name);
     if (lisp[0] != '\0' && strcmp(lisp, wrote) != 0)
-        return err_set(err, ERR_INVALID, "The saved session %s cannot be used: it was saved by %s, and this is %s.", name, wrote, lisp);
+        return err_set(err, ERR_INVALID,
+                       "The saved session %s cannot be used: it was saved by %s, and this is %s.", name,
+                       wrote, lisp);
     char actual_hash[20];
     uint64_t actual_size;
     char *path = path_of(store, image, "");
     struct err why;
-    bool is_same = hash_ends(path, &actual_size, actual_hash, &why) && actual_size == (uint64_t)size && strcmp(hash, actual_hash) == 0;
+    bool is_same = hash_ends(path, &actual_size, actual_hash, &why) && actual_size == (uint64_t)size &&
+                   strcmp(hash, actual_hash) == 0;
     if (!is_same) {
         free(path);
-        return err_set(err, ERR_INVALID, "The saved session %s cannot be used: its image is missing, torn or another one.", name);
+        return err_set(err, ERR_INVALID,
+                       "The saved session %s cannot be used: its image is missing, torn or another one.",
+                       name);
     }
-    *s = (struct saved){.name = xstrdup(name), .image = path, .lisp = xstrdup(wrote), .package = xstrdup(package), .size = actual_size,
+    *s = (struct saved){.name = xstrdup(name),
+                        .image = path,
+                        .lisp = xstrdup(wrote),
+                        .package = xstrdup(package),
+                        .size = actual_size,
                         .evaluations = (uint64_t)json_integer_value(json_object_get(d, "evaluations"))};
     snprintf(s->when, sizeof s->when, "%.31s", when);
     return true;
 }
 
-bool saved_find(struct saved_store *store, const char *name, const char *lisp, struct saved *s, struct journal *journal, struct err *err)
+bool saved_find(struct saved_store *store, const char *name, const char *lisp, struct saved *s,
+                struct journal *journal, struct err *err)
 {
     char *path = path_of(store, name, ".json");
     json_error_t why;
@@ -426,7 +461,9 @@ bool saved_find(struct saved_store *store, const char *name, const char *lisp, s
     if (!is_there)
         ok = err_set(err, ERR_NOT_FOUND, "There is no saved session named %s in %s.", name, store->directory);
     else if (d == NULL)
-        ok = err_set(err, ERR_INVALID, "The saved session %s cannot be used: its description cannot be read (%s).", name, why.text);
+        ok = err_set(err, ERR_INVALID,
+                     "The saved session %s cannot be used: its description cannot be read (%s).", name,
+                     why.text);
     else
         ok = check(store, name, d, lisp, s, err);
     if (ok && journal != NULL)

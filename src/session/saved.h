@@ -1,9 +1,10 @@
 /*
  * Sessions on disk: an image of the Lisp and a description beside it.
  *
- * The description, NAME.json, is what makes a save valid: it names the image file, its size and a hash of both its ends, and
- * which SBCL wrote it. It is written under a temporary name, synced and renamed after the image was synced, so that a save is
- * there whole or the one before it is. What does not agree is a clear error and never a wrong session.
+ * The description, NAME.json, is what makes a save valid: it names the image file, its size and a hash of
+ * both its ends, and which SBCL wrote it. It is written under a temporary name, synced and renamed after the
+ * image was synced, so that a save is there whole or the one before it is. What does not agree is a clear
+ * error and never a wrong session.
  */
 #ifndef SESSION_SAVED_H
 #define SESSION_SAVED_H
@@ -20,8 +21,8 @@ struct saved_store;
 /* What is known of a saved session. */
 struct saved {
     char *name;
-    char *image;  /* path */
-    char *lisp;   /* "SBCL 2.2.9.debian" */
+    char *image; /* path */
+    char *lisp;  /* "SBCL 2.2.9.debian" */
     char *package;
     uint64_t evaluations;
     uint64_t size; /* bytes of the image */
@@ -38,15 +39,17 @@ char *saved_prepare(struct saved_store *store, const char *name, struct err *err
 
 /*
  * saved_commit(store, s, journal, done, arg):
- * Make the image at ${s->image} the saved state of ${s->name}: sync it, write the description, drop the image of before. Done in
- * a thread of libuv's pool, since syncing takes its time.
+ * Make the image at ${s->image} the saved state of ${s->name}: sync it, write the description, drop the image
+ * of before. Done in a thread of libuv's pool, since syncing takes its time.
  *
  * s           borrowed, copied; its name, image, lisp, package and evaluations are read
  * journal     borrowed, copied; may be NULL
- * done        called once from the loop; ${size} in bytes, ${err} NULL on success. Not called after saved_store_free()
+ * done        called once from the loop; ${size} in bytes, ${err} NULL on success. Not called after
+ * saved_store_free()
  */
 typedef void saved_done(void *arg, uint64_t size, const struct err *err);
-void saved_commit(struct saved_store *store, const struct saved *s, const struct journal *journal, saved_done *done, void *arg);
+void saved_commit(struct saved_store *store, const struct saved *s, const struct journal *journal,
+                  saved_done *done, void *arg);
 
 /*
  * saved_find(store, name, lisp, s, journal, err):
@@ -57,13 +60,15 @@ void saved_commit(struct saved_store *store, const struct saved *s, const struct
  * journal     out: what was evaluated is added to it; may be NULL
  * Errors      ERR_NOT_FOUND: there is no such save; ERR_INVALID: it is torn, foreign, or another Lisp's
  */
-bool saved_find(struct saved_store *store, const char *name, const char *lisp, struct saved *s, struct journal *journal, struct err *err);
+bool saved_find(struct saved_store *store, const char *name, const char *lisp, struct saved *s,
+                struct journal *journal, struct err *err);
 void saved_fini(struct saved *s);
 
 /*
- * saved_announce(store, name): a save of that name will come from here; said to other servers on the same directory. The next
- * commit of that name, or its failure, ends it; so does saved_withdraw(store, name).
- * saved_is_announced(store, name): has another server announced it, and not so long ago that it must have died since?
+ * saved_announce(store, name): a save of that name will come from here; said to other servers on the same
+ * directory. The next commit of that name, or its failure, ends it; so does saved_withdraw(store, name).
+ * saved_is_announced(store, name): has another server announced it, and not so long ago that it must have
+ * died since?
  */
 void saved_announce(struct saved_store *store, const char *name);
 void saved_withdraw(struct saved_store *store, const char *name);

@@ -1,6 +1,6 @@
 /*
- * Saving a session: a copy of its process writes itself to a file and ends, while the session goes on; then the file is made
- * to count (saved.c).
+ * Saving a session: a copy of its process writes itself to a file and ends, while the session goes on; then
+ * the file is made to count (saved.c).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +28,8 @@ struct saving {
     char *refusal;
     bool is_written; /* the image is there */
     bool is_committing;
-    struct session_host *sleep_host; /* it is for sleep: whoever waits to fall asleep is to be told; NULL: it is a save */
+    struct session_host
+        *sleep_host; /* it is for sleep: whoever waits to fall asleep is to be told; NULL: it is a save */
 };
 
 static void free_handle(uv_handle_t *handle)
@@ -38,7 +39,8 @@ static void free_handle(uv_handle_t *handle)
 
 static void on_committed(void *arg, uint64_t size, const struct err *err);
 
-/* Saves of a session count in the order in which they were begun: a small copy that is written faster must not make an older state the last. */
+/* Saves of a session count in the order in which they were begun: a small copy that is written faster must
+ * not make an older state the last. */
 static void commit_first(struct session *s)
 {
     struct list *node, *next;
@@ -80,7 +82,8 @@ static void tell_stored(struct saving *v, bool ok)
         v->saved.image = NULL;
     } else {
         unlink(v->saved.image);
-        log_info("session %s: %s", s->name, v->refusal != NULL ? v->refusal : "the copy that was to write its image ended");
+        log_info("session %s: %s", s->name,
+                 v->refusal != NULL ? v->refusal : "the copy that was to write its image ended");
     }
     saving_free(v);
     session_happen(s, &event);
@@ -111,9 +114,11 @@ static void on_committed(void *arg, uint64_t size, const struct err *err)
     }
     struct strbuf text;
     strbuf_init(&text, 0);
-    strbuf_addf(&text, "Saved session %s, the state after evaluation %llu.\nFile: %s\nSize: ", v->saved.name, (unsigned long long)v->saved.evaluations, v->saved.image);
+    strbuf_addf(&text, "Saved session %s, the state after evaluation %llu.\nFile: %s\nSize: ", v->saved.name,
+                (unsigned long long)v->saved.evaluations, v->saved.image);
     text_add_grouped(&text, size);
-    strbuf_addf(&text, " bytes\nTime: %.1f s", (double)(uv_now(v->session->host->loop) - v->started_at) / 1000.0);
+    strbuf_addf(&text, " bytes\nTime: %.1f s",
+                (double)(uv_now(v->session->host->loop) - v->started_at) / 1000.0);
     answer(v, OUTCOME_OK, strbuf_string(&text));
     strbuf_fini(&text);
 }
@@ -155,7 +160,8 @@ static void on_gone(void *arg, const struct child_end *end)
     struct saving *v = arg;
     worker_free(v->worker);
     v->worker = NULL;
-    bool ok = v->refusal == NULL && end->is_known && end->signal == 0 && end->exit_code == 0 && access(v->saved.image, R_OK) == 0;
+    bool ok = v->refusal == NULL && end->is_known && end->signal == 0 && end->exit_code == 0 &&
+              access(v->saved.image, R_OK) == 0;
     if (v->sleep_host != NULL) {
         tell_stored(v, ok);
         return;
@@ -171,10 +177,15 @@ static void on_gone(void *arg, const struct child_end *end)
     if (v->refusal != NULL)
         snprintf(text, sizeof text, "The session was not saved: %.500s", v->refusal);
     else if (!end->is_known)
-        snprintf(text, sizeof text, "The session was not saved: %.500s", v->session->why_no_checkpoint != NULL ? v->session->why_no_checkpoint : "a copy of its process could not be made.");
+        snprintf(text, sizeof text, "The session was not saved: %.500s",
+                 v->session->why_no_checkpoint != NULL ? v->session->why_no_checkpoint
+                                                       : "a copy of its process could not be made.");
     else
-        snprintf(text, sizeof text, "The session was not saved: the copy that was to write it %s %d. Is there room in %.300s?",
-                 end->signal != 0 ? "was ended by signal" : "exited with code", end->signal != 0 ? end->signal : end->exit_code, saved_store_directory(v->session->all->store));
+        snprintf(text, sizeof text,
+                 "The session was not saved: the copy that was to write it %s %d. Is there room in %.300s?",
+                 end->signal != 0 ? "was ended by signal" : "exited with code",
+                 end->signal != 0 ? end->signal : end->exit_code,
+                 saved_store_directory(v->session->all->store));
     answer(v, OUTCOME_UNAVAILABLE, text);
 }
 
@@ -191,7 +202,11 @@ static struct saving *new_saving(struct session *s, char *image)
     struct saving *v = xcalloc(1, sizeof *v);
     v->session = s;
     v->started_at = uv_now(s->host->loop);
-    v->saved = (struct saved){.name = xstrdup(s->name), .image = image, .lisp = xstrdup(zygotes_lisp(s->host->zygotes)), .package = xstrdup(session_package(s)), .evaluations = s->at};
+    v->saved = (struct saved){.name = xstrdup(s->name),
+                              .image = image,
+                              .lisp = xstrdup(zygotes_lisp(s->host->zygotes)),
+                              .package = xstrdup(session_package(s)),
+                              .evaluations = s->at};
     journal_copy(&v->journal, &s->journal);
     v->timer = xcalloc(1, sizeof *v->timer);
     CHECK(uv_timer_init(s->host->loop, v->timer) == 0);
@@ -205,7 +220,8 @@ static struct saving *new_saving(struct session *s, char *image)
 static bool ask_for_copy(struct saving *v, struct err *err)
 {
     struct session *s = v->session;
-    struct worker_events events = {.on_ready = on_ready, .on_reply = on_reply, .on_progress = on_progress, .on_gone = on_gone, .arg = v};
+    struct worker_events events = {
+        .on_ready = on_ready, .on_reply = on_reply, .on_progress = on_progress, .on_gone = on_gone, .arg = v};
     v->worker = session_fork_from(s->worker, &events, err);
     if (v->worker == NULL)
         return false;
@@ -288,7 +304,8 @@ void savings_cancel(struct session *s)
         struct operation *op = v->op;
         if (op != NULL) {
             op->saving = NULL;
-            session_deliver(s, op, &(struct outcome){.kind = OUTCOME_UNAVAILABLE, .why = "The session was closed."});
+            session_deliver(s, op,
+                            &(struct outcome){.kind = OUTCOME_UNAVAILABLE, .why = "The session was closed."});
         }
         v->session = NULL;
         list_remove(&v->node);

@@ -1,5 +1,6 @@
 /*
- * The public face of a session. Its life is in session_machine.c, the collections it is found in are in sessions.c.
+ * The public face of a session. Its life is in session_machine.c, the collections it is found in are in
+ * sessions.c.
  */
 #include "session/session.h"
 
@@ -47,7 +48,8 @@ void session_deliver(struct session *s, struct operation *op, struct outcome *ou
     }
 }
 
-static struct operation *new_operation(struct session *s, enum operation_kind kind, operation_done *done, void *arg)
+static struct operation *new_operation(struct session *s, enum operation_kind kind, operation_done *done,
+                                       void *arg)
 {
     struct operation *op = xcalloc(1, sizeof *op);
     op->session = s;
@@ -64,13 +66,15 @@ static struct operation *new_operation(struct session *s, enum operation_kind ki
     return op;
 }
 
-static struct operation *new_run(struct session *s, enum operation_kind kind, const struct operation_options *options)
+static struct operation *new_run(struct session *s, enum operation_kind kind,
+                                 const struct operation_options *options)
 {
     struct operation *op = new_operation(s, kind, options->done, options->arg);
     strbuf_add(&op->request, options->request->bytes, options->request->len);
     size_t what_len = options->what == NULL ? 0 : strlen(options->what);
     if (what_len > 0)
-        strbuf_add(&op->what, options->what, utf8_floor(options->what, what_len, what_len > 200 ? 200 : what_len));
+        strbuf_add(&op->what, options->what,
+                   utf8_floor(options->what, what_len, what_len > 200 ? 200 : what_len));
     op->has_code = options->code != NULL;
     if (op->has_code)
         strbuf_add(&op->code, options->code, options->code_len);
@@ -97,7 +101,8 @@ static struct operation *later(struct operation *op)
     return op;
 }
 
-struct operation *session_enter(struct session *s, const struct operation_options *options, int sequence, bool resumes)
+struct operation *session_enter(struct session *s, const struct operation_options *options, int sequence,
+                                bool resumes)
 {
     struct operation *op = new_run(s, resumes ? OPERATION_RESUME : OPERATION_LOOK, options);
     op->sequence = sequence;
@@ -165,7 +170,8 @@ double session_running(const struct session *s, struct strbuf *what, size_t *wai
     const struct operation *op = s->current;
     struct list *node, *next;
     *waiting = 0;
-    list_for_each (node, next, &s->queue) {
+    list_for_each(node, next, &s->queue)
+    {
         const struct operation *queued = list_entry(node, struct operation, node);
         /* While the process is being copied, the next one is as good as running. */
         if (op == NULL)
@@ -288,7 +294,8 @@ pid_t session_pid(const struct session *s)
 const char *session_state_name(const struct session *s)
 {
     bool is_between = s->state == SESSION_IDLE || s->state == SESSION_CHECKPOINTING;
-    return is_between && !list_is_empty(&s->queue) ? session_state_text(SESSION_RUNNING) : session_state_text(s->state);
+    return is_between && !list_is_empty(&s->queue) ? session_state_text(SESSION_RUNNING)
+                                                   : session_state_text(s->state);
 }
 
 double session_age_s(const struct session *s)
@@ -355,7 +362,8 @@ void session_free(struct session *s)
     checkpoints_clear(&s->checkpoints);
     while (!list_is_empty(&s->queue)) {
         struct operation *op = list_entry(s->queue.next, struct operation, node);
-        session_deliver(s, op, &(struct outcome){.kind = OUTCOME_UNAVAILABLE, .why = "The session was closed."});
+        session_deliver(s, op,
+                        &(struct outcome){.kind = OUTCOME_UNAVAILABLE, .why = "The session was closed."});
     }
     uv_close((uv_handle_t *)s->timer, free_handle);
     uv_close((uv_handle_t *)s->later, free_handle);

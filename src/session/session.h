@@ -1,6 +1,7 @@
 /*
- * A session: what a client talks to by name. It owns the queue of operations, the Lisp process they run in, their time
- * limits, what they print, and the record of errors; it survives the process. How one is made, found and closed is in sessions.h.
+ * A session: what a client talks to by name. It owns the queue of operations, the Lisp process they run in,
+ * their time limits, what they print, and the record of errors; it survives the process. How one is made,
+ * found and closed is in sessions.h.
  */
 #ifndef SESSION_SESSION_H
 #define SESSION_SESSION_H
@@ -25,9 +26,10 @@ struct operation;
 struct strbuf;
 
 enum outcome_kind {
-    OUTCOME_OK,         /* reply holds (ID :ok ...) */
-    OUTCOME_REFUSED,    /* reply holds (ID :refused "sentence") */
-    OUTCOME_ERROR,      /* error holds the record; it is the session's last error if the operation keeps the record */
+    OUTCOME_OK,      /* reply holds (ID :ok ...) */
+    OUTCOME_REFUSED, /* reply holds (ID :refused "sentence") */
+    OUTCOME_ERROR, /* error holds the record; it is the session's last error if the operation keeps the record
+                    */
     OUTCOME_UNAVAILABLE /* it never ran: ${why} says why (no Lisp, session closed) */
 };
 
@@ -38,7 +40,7 @@ struct outcome {
     const struct sexp *reply;
     const struct error_record *error;
     const char *why;
-    const char *text; /* what a roll-back undid; NULL otherwise */
+    const char *text;          /* what a roll-back undid; NULL otherwise */
     struct capture *output[2]; /* by enum worker_stream; may be moved out with session_keep_output() */
 };
 
@@ -46,17 +48,22 @@ typedef void operation_done(void *arg, const struct outcome *outcome);
 typedef void operation_progress(void *arg, double elapsed_s, uint64_t output_bytes, const char *message);
 
 struct operation_options {
-    const struct strbuf *request; /* borrowed: "(OPERATION . plist)" without its parentheses, as worker_call() takes it */
-    const char *what;             /* borrowed: shown while it runs, e.g. the beginning of the code */
-    int timeout_ms;               /* from when it starts to run; 0: the session's limit at that time */
-    bool keeps_record;            /* an error becomes the session's last error, a success clears it; the state after it is kept as a checkpoint */
-    bool goes_on;                 /* after an error whose report says :goes-on: it is kept and can be entered, and the operation goes on */
-    bool is_examination;          /* session_enter(): the reply holds the frames with their locals and becomes part of the error's record */
-    const char *code;             /* borrowed: what the journal says was evaluated; NULL for nothing */
+    const struct strbuf
+        *request;     /* borrowed: "(OPERATION . plist)" without its parentheses, as worker_call() takes it */
+    const char *what; /* borrowed: shown while it runs, e.g. the beginning of the code */
+    int timeout_ms;   /* from when it starts to run; 0: the session's limit at that time */
+    bool keeps_record;   /* an error becomes the session's last error, a success clears it; the state after it
+                            is kept as a checkpoint */
+    bool goes_on;        /* after an error whose report says :goes-on: it is kept and can be entered, and the
+                            operation goes on */
+    bool is_examination; /* session_enter(): the reply holds the frames with their locals and becomes part of
+                            the error's record */
+    const char *code;    /* borrowed: what the journal says was evaluated; NULL for nothing */
     size_t code_len;
-    const char *package;          /* borrowed: in which it is read; NULL: the session's */
+    const char *package; /* borrowed: in which it is read; NULL: the session's */
     operation_done *done;
-    operation_progress *on_progress; /* at least once a second, with what the agent says it does, else the last line of the output; may be NULL */
+    operation_progress *on_progress; /* at least once a second, with what the agent says it does, else the
+                                        last line of the output; may be NULL */
     void *arg;
 };
 
@@ -75,27 +82,32 @@ struct operation *session_run(struct session *s, const struct operation_options 
  * The same in a copy of the process that is frozen at an error.
  *
  * sequence    of the error's record; 0: a copy of the session's process as it is now
- * resumes     true: if it succeeds the copy becomes the session's process, and what was that becomes a checkpoint; false: the
- *             copy is thrown away
+ * resumes     true: if it succeeds the copy becomes the session's process, and what was that becomes a
+ * checkpoint; false: the copy is thrown away
  */
-struct operation *session_enter(struct session *s, const struct operation_options *options, int sequence, bool resumes);
+struct operation *session_enter(struct session *s, const struct operation_options *options, int sequence,
+                                bool resumes);
 
 /*
- * session_checkpoint(s, name, done, arg): keep the state of now under a name; an older one of that name is dropped.
- * session_rollback(s, to, done, arg): return to a checkpoint: a name, a number of evaluations from the start, or "-N": N back. Its outcome has ${text}.
+ * session_checkpoint(s, name, done, arg): keep the state of now under a name; an older one of that name is
+ * dropped. session_rollback(s, to, done, arg): return to a checkpoint: a name, a number of evaluations from
+ * the start, or "-N": N back. Its outcome has ${text}.
  */
 struct operation *session_checkpoint(struct session *s, const char *name, operation_done *done, void *arg);
 struct operation *session_rollback(struct session *s, const char *to, operation_done *done, void *arg);
 
 /*
- * session_save(s, done, arg): a copy of the session writes itself to the store, under the session's name, while the session goes
- * on. session_restore(s, name, done, arg): the session's process, journal and package are those of that save; what it was is gone.
- * Both outcomes have ${text}. ${done} may be NULL: a failure is then said in the next reply.
+ * session_save(s, done, arg): a copy of the session writes itself to the store, under the session's name,
+ * while the session goes on. session_restore(s, name, done, arg): the session's process, journal and package
+ * are those of that save; what it was is gone. Both outcomes have ${text}. ${done} may be NULL: a failure is
+ * then said in the next reply.
  */
 struct operation *session_save(struct session *s, operation_done *done, void *arg);
 struct operation *session_restore(struct session *s, const char *name, operation_done *done, void *arg);
 
-/* session_checkpoints(s), session_journal(s): to be looked at; borrowed. Of checkpoints, those that are to go have gone. session_why_no_checkpoint(s): NULL, or why the last one could not be made. session_at(s): the process is in the state after this evaluation. */
+/* session_checkpoints(s), session_journal(s): to be looked at; borrowed. Of checkpoints, those that are to go
+ * have gone. session_why_no_checkpoint(s): NULL, or why the last one could not be made. session_at(s): the
+ * process is in the state after this evaluation. */
 const struct checkpoints *session_checkpoints(struct session *s);
 const struct journal *session_journal(const struct session *s);
 const char *session_why_no_checkpoint(const struct session *s);
@@ -104,15 +116,18 @@ uint64_t session_at(const struct session *s);
 /* session_is_unrestored(s): its save could not be restored; a server that ends does not overwrite it. */
 bool session_is_unrestored(const struct session *s);
 
-/* session_checkpoint_cost_ms(s): what a copy of it costs; 0 while unknown. session_checkpoints_when_idle(s): it is too dear to make one after each evaluation at once. */
+/* session_checkpoint_cost_ms(s): what a copy of it costs; 0 while unknown. session_checkpoints_when_idle(s):
+ * it is too dear to make one after each evaluation at once. */
 double session_checkpoint_cost_ms(const struct session *s);
 bool session_checkpoints_when_idle(const struct session *s);
 
-/* session_cancel(op): take it back: done will not run. One that is running is stopped like one that is over its time limit. */
+/* session_cancel(op): take it back: done will not run. One that is running is stopped like one that is over
+ * its time limit. */
 void session_cancel(struct operation *op);
 
 /*
- * session_stop(s, what): stop the operation that runs now; it ends with an error of type CANCELLED, and its done is called.
+ * session_stop(s, what): stop the operation that runs now; it ends with an error of type CANCELLED, and its
+ * done is called.
  *
  * what        out, appended: what was running
  * Returns     false if nothing ran
@@ -120,49 +135,58 @@ void session_cancel(struct operation *op);
 bool session_stop(struct session *s, struct strbuf *what);
 
 /*
- * session_running(s, what, waiting): for how many seconds the evaluation that runs now has been running; negative if none does. Looks
- * into the image, which are soon over, do not count.
+ * session_running(s, what, waiting): for how many seconds the evaluation that runs now has been running;
+ * negative if none does. Looks into the image, which are soon over, do not count.
  *
  * what        out, appended: what is running, at most 200 bytes
  * waiting     out: how many operations wait behind it, or for their turn
  */
 double session_running(const struct session *s, struct strbuf *what, size_t *waiting);
 
-/* session_reset(s, done, arg): when its turn in the queue comes, end the process and start another: nothing at all is left, limits excepted. Done as for session_run(), with OUTCOME_OK and no reply. */
+/* session_reset(s, done, arg): when its turn in the queue comes, end the process and start another: nothing
+ * at all is left, limits excepted. Done as for session_run(), with OUTCOME_OK and no reply. */
 struct operation *session_reset(struct session *s, operation_done *done, void *arg);
 
-/* session_last_error(s, index): 1 for the last error, if it still is one; 2 and up from the history; NULL if there is none. With index 0: number n in the history whatever came after. */
+/* session_last_error(s, index): 1 for the last error, if it still is one; 2 and up from the history; NULL if
+ * there is none. With index 0: number n in the history whatever came after. */
 const struct error_record *session_last_error(const struct session *s);
 size_t session_error_count(const struct session *s);
 const struct error_record *session_error(const struct session *s, size_t n); /* 0: the newest */
 
-/* session_keep_output(s, capture): keep it for get-output: taken (moved out). Returns its reference; the oldest kept ones are dropped. session_kept(s, ref): borrowed; NULL when unknown or dropped. */
+/* session_keep_output(s, capture): keep it for get-output: taken (moved out). Returns its reference; the
+ * oldest kept ones are dropped. session_kept(s, ref): borrowed; NULL when unknown or dropped. */
 int session_keep_output(struct session *s, struct capture *capture);
 int session_next_ref(const struct session *s);
 const struct capture *session_kept(const struct session *s, int ref);
 
-/* session_take_between(s): output that came outside any call, and sentences about the session that the next reply must say; both may be moved or cleared. */
+/* session_take_between(s): output that came outside any call, and sentences about the session that the next
+ * reply must say; both may be moved or cleared. */
 struct capture *session_between(struct session *s);
 struct strbuf *session_notice(struct session *s);
 
 struct limits *session_limits(struct session *s);
 const char *session_name(const struct session *s);
 const char *session_package(const struct session *s); /* as the last reply said */
-/* session_tools(s): the tools that its code defines, as the Lisp has told it last (docs/agent-protocol.md section 6): one s-expression, or empty; borrowed, until the loop runs again. It is not to be trusted. */
+/* session_tools(s): the tools that its code defines, as the Lisp has told it last (docs/agent-protocol.md
+ * section 6): one s-expression, or empty; borrowed, until the loop runs again. It is not to be trusted. */
 const struct strbuf *session_tools(const struct session *s);
-pid_t session_pid(const struct session *s);           /* 0 when there is no process */
+pid_t session_pid(const struct session *s); /* 0 when there is no process */
 const char *session_state_name(const struct session *s);
-/* session_asleep_since(s): NULL, or since when it has been put to sleep; whatever is asked of its process wakes it. */
+/* session_asleep_since(s): NULL, or since when it has been put to sleep; whatever is asked of its process
+ * wakes it. */
 const struct timespec *session_asleep_since(const struct session *s);
 
-/* What its processes hold: itself, visitors, checkpoints, frozen errors; each page divided by the number of processes that share it. */
+/* What its processes hold: itself, visitors, checkpoints, frozen errors; each page divided by the number of
+ * processes that share it. */
 struct session_memory {
     uint64_t bytes;
     size_t processes;
-    size_t unread; /* of them: whose memory is not in ${bytes}, because there was no time for it or it could not be read */
+    size_t unread; /* of them: whose memory is not in ${bytes}, because there was no time for it or it could
+                      not be read */
 };
 
-/* session_memory(s, most_ms): read now, half a millisecond a process; after ${most_ms} the rest stays unread. */
+/* session_memory(s, most_ms): read now, half a millisecond a process; after ${most_ms} the rest stays unread.
+ */
 struct session_memory session_memory(const struct session *s, int most_ms);
 
 double session_age_s(const struct session *s);

@@ -1,6 +1,6 @@
 /*
- * Copies of a session's process: the checkpoints that are made after evaluations, and the frozen processes of errors. Both
- * wait in the agent's loop and answer nothing but the request for a copy of themselves.
+ * Copies of a session's process: the checkpoints that are made after evaluations, and the frozen processes of
+ * errors. Both wait in the agent's loop and answer nothing but the request for a copy of themselves.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +12,9 @@
 #define IDLE_MS 1000 /* "idle for a while" */
 
 /*
- * Neither says hello, which would cost it more than all else that it does: that it is there is known from its original's
- * answer. A frozen process answers nothing but the fork it is asked for, and that is learnt from the copy itself.
+ * Neither says hello, which would cost it more than all else that it does: that it is there is known from its
+ * original's answer. A frozen process answers nothing but the fork it is asked for, and that is learnt from
+ * the copy itself.
  */
 static void on_frozen_progress(void *arg, const struct sexp *event)
 {
@@ -45,7 +46,8 @@ static void on_record_gone(void *arg, const struct child_end *end)
 
 struct worker_events session_record_events(struct error_record *r)
 {
-    return (struct worker_events){.on_reply = on_record_reply, .on_progress = on_frozen_progress, .on_gone = on_record_gone, .arg = r};
+    return (struct worker_events){
+        .on_reply = on_record_reply, .on_progress = on_frozen_progress, .on_gone = on_record_gone, .arg = r};
 }
 
 static struct session *session_of(const struct checkpoint *cp)
@@ -86,10 +88,14 @@ static void on_checkpoint_reply(void *arg, struct sexp_document *reply)
 
 static struct worker_events checkpoint_events(struct checkpoint *cp)
 {
-    return (struct worker_events){.on_reply = on_checkpoint_reply, .on_progress = on_frozen_progress, .on_gone = on_checkpoint_gone, .arg = cp};
+    return (struct worker_events){.on_reply = on_checkpoint_reply,
+                                  .on_progress = on_frozen_progress,
+                                  .on_gone = on_checkpoint_gone,
+                                  .arg = cp};
 }
 
-static struct worker *fork_from(struct worker *original, enum worker_hello hello, const struct worker_events *events, struct err *err)
+static struct worker *fork_from(struct worker *original, enum worker_hello hello,
+                                const struct worker_events *events, struct err *err)
 {
     int channel;
     struct worker *copy = worker_new_copy(original, events, &channel, err);
@@ -121,11 +127,14 @@ static void on_ahead_reply(void *arg, struct sexp_document *reply)
 void session_ask_ahead(struct session *s)
 {
     struct err err;
-    struct worker_events events = {.on_reply = on_ahead_reply, .on_progress = on_frozen_progress, .on_gone = on_ahead_gone, .arg = s};
-    bool is_wanted = limits_int(&s->limits, LIMIT_CHECKPOINTS) > 0 && s->why_no_checkpoint == NULL && !session_checkpoints_when_idle(s);
+    struct worker_events events = {
+        .on_reply = on_ahead_reply, .on_progress = on_frozen_progress, .on_gone = on_ahead_gone, .arg = s};
+    bool is_wanted = limits_int(&s->limits, LIMIT_CHECKPOINTS) > 0 && s->why_no_checkpoint == NULL &&
+                     !session_checkpoints_when_idle(s);
     CHECK(s->ahead == NULL);
     if (is_wanted && worker_is_alive(s->worker))
-        s->ahead = fork_from(s->worker, s->is_asked_at_once ? WORKER_SILENT_AT_ONCE : WORKER_SILENT, &events, &err); /* else it is asked for afterwards, and room is made for it then */
+        s->ahead = fork_from(s->worker, s->is_asked_at_once ? WORKER_SILENT_AT_ONCE : WORKER_SILENT, &events,
+                             &err); /* else it is asked for afterwards, and room is made for it then */
 }
 
 void session_drop_ahead(struct session *s)
@@ -250,12 +259,15 @@ static void drop_namesakes(struct session *s, const struct checkpoint *keep)
 const char *session_why_not_copied(const struct sexp_document *answer)
 {
     const char *why = answer == NULL ? NULL : sexp_string(sexp_nth(sexp_root(answer), 2), NULL);
-    return answer == NULL ? "the process has not answered for the copy" : why == NULL ? "the Lisp could not be copied" : why;
+    return answer == NULL ? "the process has not answered for the copy"
+           : why == NULL  ? "the Lisp could not be copied"
+                          : why;
 }
 
 void session_action_do_without(struct session *s, struct event *e)
 {
-    bool is_frozen = s->examined != NULL && s->examined->frozen != NULL && worker_state(s->examined->frozen) != WORKER_GONE;
+    bool is_frozen = s->examined != NULL && s->examined->frozen != NULL &&
+                     worker_state(s->examined->frozen) != WORKER_GONE;
     if (s->state == SESSION_CHECKPOINTING ? s->making != NULL : is_frozen) {
         session_action_kill(s, e);
         return;
@@ -267,7 +279,9 @@ void session_action_do_without(struct session *s, struct event *e)
 bool session_note_copy(struct session *s, const struct event *e)
 {
     bool ok = session_is_reply(e->document, "ok");
-    double ms = e->document == NULL ? -1 : (double)sexp_integer(sexp_get(sexp_root(e->document), 2, "took"), -1) / 1e3;
+    double ms = e->document == NULL
+                    ? -1
+                    : (double)sexp_integer(sexp_get(sexp_root(e->document), 2, "took"), -1) / 1e3;
     if (ms >= 0) {
         /* The lesser of the last two: one that the scheduler held up says nothing about the next. */
         s->fork_ms = s->last_fork_ms < ms ? s->last_fork_ms : ms;
@@ -297,9 +311,12 @@ void session_action_kept(struct session *s, struct event *e)
 {
     bool ok = session_note_copy(s, e);
     if (s->current != NULL && e->document == NULL)
-        session_deliver(s, s->current, &(struct outcome){.kind = OUTCOME_UNAVAILABLE, .why = s->why_no_checkpoint});
+        session_deliver(s, s->current,
+                        &(struct outcome){.kind = OUTCOME_UNAVAILABLE, .why = s->why_no_checkpoint});
     else if (s->current != NULL)
-        session_deliver(s, s->current, &(struct outcome){.kind = ok ? OUTCOME_OK : OUTCOME_REFUSED, .reply = sexp_root(e->document)});
+        session_deliver(
+            s, s->current,
+            &(struct outcome){.kind = ok ? OUTCOME_OK : OUTCOME_REFUSED, .reply = sexp_root(e->document)});
     sexp_document_free(e->document);
     session_enter_state(s, SESSION_IDLE, 0);
     session_proceed(s);

@@ -10,7 +10,9 @@
 
 static bool is_storage_death(const char *text)
 {
-    static const char *const marks[] = {"Heap exhausted", "heap exhausted", "Control stack exhausted", "Binding stack exhausted", "Alien stack exhausted", "out of memory"};
+    static const char *const marks[] = {"Heap exhausted",          "heap exhausted",
+                                        "Control stack exhausted", "Binding stack exhausted",
+                                        "Alien stack exhausted",   "out of memory"};
     for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++)
         if (strstr(text, marks[i]) != NULL)
             return true;
@@ -22,7 +24,8 @@ static void describe_end(const struct child_end *end, struct strbuf *out)
     if (!end->is_known)
         strbuf_adds(out, "The Lisp process ended; how is not known.");
     else if (end->signal != 0)
-        strbuf_addf(out, "The Lisp process was killed by signal %d (%s).", end->signal, strsignal(end->signal));
+        strbuf_addf(out, "The Lisp process was killed by signal %d (%s).", end->signal,
+                    strsignal(end->signal));
     else
         strbuf_addf(out, "The Lisp process exited with code %d.", end->exit_code);
 }
@@ -46,7 +49,8 @@ static bool is_end_of_runtime(const char *words)
     return strstr(words, "fatal error encountered in SBCL") != NULL;
 }
 
-/* The frames that SBCL printed as the last thing it did. They are no output of the program's, so they are taken out of it. */
+/* The frames that SBCL printed as the last thing it did. They are no output of the program's, so they are
+ * taken out of it. */
 static char *take_crash_frames(struct capture *out, const char *words)
 {
     char *text = last_words(out);
@@ -69,11 +73,13 @@ struct error_record *session_record_of_death(struct session *s, const struct chi
     const char *type = end->signal != 0 ? "PROCESS-KILLED" : "PROCESS-EXITED";
     if (is_storage_death(words)) {
         type = "STORAGE-CONDITION";
-        strbuf_adds(&message, strstr(words, "ontrol stack") != NULL ? "Control stack exhausted. " : "Heap exhausted. ");
+        strbuf_adds(&message,
+                    strstr(words, "ontrol stack") != NULL ? "Control stack exhausted. " : "Heap exhausted. ");
     }
     describe_end(end, &message);
     char *frames = take_crash_frames(&s->output[WORKER_STDOUT], words);
-    struct error_record *r = error_record_make(type, strbuf_string(&message), frames != NULL ? frames : words);
+    struct error_record *r =
+        error_record_make(type, strbuf_string(&message), frames != NULL ? frames : words);
     free(frames);
     free(words);
     strbuf_fini(&message);
@@ -99,15 +105,17 @@ struct error_record *session_record_of_death(struct session *s, const struct chi
 }
 
 /*
- * Does it look as if something was damaged before, rather than as if this code ended the process? SBCL's runtime ends it when it
- * finds its heap damaged, the C library calls abort() when it finds its own so; any other abort(), and a signal that is no
- * fault, comes from the code.
+ * Does it look as if something was damaged before, rather than as if this code ended the process? SBCL's
+ * runtime ends it when it finds its heap damaged, the C library calls abort() when it finds its own so; any
+ * other abort(), and a signal that is no fault, comes from the code.
  */
 static bool shows_damage(struct session *s, const struct child_end *end)
 {
-    static const char *const marks[] = {"malloc()", "free()", "realloc()", "munmap_chunk()", "corrupted", "double free", "invalid pointer"};
+    static const char *const marks[] = {"malloc()",  "free()",      "realloc()",      "munmap_chunk()",
+                                        "corrupted", "double free", "invalid pointer"};
     char *words = last_words(&s->output[WORKER_STDERR]);
-    bool is_shown = end->signal == SIGSEGV || end->signal == SIGBUS || end->signal == SIGILL || end->signal == SIGFPE || end->signal == SIGTRAP ||
+    bool is_shown = end->signal == SIGSEGV || end->signal == SIGBUS || end->signal == SIGILL ||
+                    end->signal == SIGFPE || end->signal == SIGTRAP ||
                     (is_end_of_runtime(words) && strstr(words, "SIGABRT received") == NULL);
     for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++)
         is_shown = is_shown || strstr(words, marks[i]) != NULL;
@@ -147,7 +155,9 @@ void session_action_mourn(struct session *s, struct event *e)
         session_go_back(s);
         return;
     }
-    bool has_begun = s->current == NULL || s->stop != STOP_NONE || (s->state != SESSION_RUNNING && s->state != SESSION_KILLING) || worker_has_begun(s->worker);
+    bool has_begun = s->current == NULL || s->stop != STOP_NONE ||
+                     (s->state != SESSION_RUNNING && s->state != SESSION_KILLING) ||
+                     worker_has_begun(s->worker);
     if (!has_begun)
         session_put_back(s);
     struct operation *op = s->current;
@@ -155,7 +165,10 @@ void session_action_mourn(struct session *s, struct event *e)
     session_begin_return(s, true);
     bool is_suspect = false;
     if (op == NULL) {
-        strbuf_adds(&s->return_text, s->state == SESSION_IDLE || s->state == SESSION_CHECKPOINTING || !has_begun ? "Between two calls: " : "While the last failed call was being unwound: ");
+        strbuf_adds(&s->return_text,
+                    s->state == SESSION_IDLE || s->state == SESSION_CHECKPOINTING || !has_begun
+                        ? "Between two calls: "
+                        : "While the last failed call was being unwound: ");
         describe_end(e->end, &s->return_text);
         strbuf_addc(&s->return_text, ' ');
         s->examined = NULL;
@@ -168,8 +181,10 @@ void session_action_mourn(struct session *s, struct event *e)
         error_record_free(s->held);
         s->held = NULL;
         s->examined = NULL;
-        /* The first evaluation in a state that was returned to, ended in a way that shows damage, and not the one that died before: the state itself is suspect. */
-        is_suspect = s->is_unproven && shows_damage(s, e->end) && s->stop == STOP_NONE && op->has_code && (s->killer == NULL || strcmp(s->killer, strbuf_string(&op->code)) != 0);
+        /* The first evaluation in a state that was returned to, ended in a way that shows damage, and not the
+         * one that died before: the state itself is suspect. */
+        is_suspect = s->is_unproven && shows_damage(s, e->end) && s->stop == STOP_NONE && op->has_code &&
+                     (s->killer == NULL || strcmp(s->killer, strbuf_string(&op->code)) != 0);
         free(s->killer);
         s->killer = xstrdup(strbuf_string(&op->code));
     }

@@ -1,5 +1,6 @@
 /*
- * What follows a failure: the process stands in it, is copied there or looked at, and is unwound; the error is reported and kept.
+ * What follows a failure: the process stands in it, is copied there or looked at, and is unwound; the error
+ * is reported and kept.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,7 +70,9 @@ static void go_on(struct session *s)
     uint64_t spent_ms = uv_now(s->host->loop) - s->started_at;
     op->is_put_aside = false;
     s->examined = NULL;
-    session_enter_state(s, SESSION_RUNNING, spent_ms < (uint64_t)s->running_timeout_ms ? s->running_timeout_ms - (int)spent_ms : 1);
+    session_enter_state(s, SESSION_RUNNING,
+                        spent_ms < (uint64_t)s->running_timeout_ms ? s->running_timeout_ms - (int)spent_ms
+                                                                   : 1);
     session_call(s, ":invoke-restart :restart \"GO-ON\" :value \"t\"");
     if (op->is_to_stop)
         session_happen(s, &(struct event){.kind = EVENT_CANCEL});
@@ -90,7 +93,9 @@ static void put_aside(struct session *s, struct error_record *r)
         s->examined = r;
         session_enter_state(s, SESSION_FREEZING, FREEZE_MS);
     } else {
-        r->why_not_frozen = xstrdup(err.message[0] != '\0' ? err.message : "This session makes no copies of itself (checkpoint-limit is 0).");
+        r->why_not_frozen = xstrdup(err.message[0] != '\0'
+                                        ? err.message
+                                        : "This session makes no copies of itself (checkpoint-limit is 0).");
         go_on(s);
     }
 }
@@ -116,7 +121,8 @@ void session_action_freeze(struct session *s, struct event *e)
     struct error_record *r = error_record_new(e->document);
     struct operation *op = s->current;
     r->session = s;
-    if (op->goes_on && s->visitor == NULL && s->stop == STOP_NONE && !sexp_is_nil(sexp_get(r->condition, 2, "goes-on"))) {
+    if (op->goes_on && s->visitor == NULL && s->stop == STOP_NONE &&
+        !sexp_is_nil(sexp_get(r->condition, 2, "goes-on"))) {
         put_aside(s, r);
         return;
     }
@@ -134,9 +140,11 @@ void session_action_freeze(struct session *s, struct event *e)
         r->evaluation = s->at;
     }
     s->examined = r;
-    /* A look-up's error is nobody's to enter; and after a second interrupt the Lisp stands in no error any more. */
+    /* A look-up's error is nobody's to enter; and after a second interrupt the Lisp stands in no error any
+     * more. */
     bool is_enterable = op->keeps_record && sexp_count(sexp_get(r->condition, 2, "restarts")) > 0;
-    /* How a stopped operation ended is known only when it has been unwound; everything else is reported at once. */
+    /* How a stopped operation ended is known only when it has been unwound; everything else is reported at
+     * once. */
     if (is_stopped)
         s->held = r;
     else
@@ -176,7 +184,8 @@ void session_action_frozen(struct session *s, struct event *e)
     if (!ok && s->examined != NULL) {
         s->examined->why_not_frozen = xstrdup(session_why_not_copied(e->document));
         error_record_thaw(s->examined);
-    } else if (s->examined != NULL && s->examined->frozen != NULL && worker_state(s->examined->frozen) == WORKER_GONE) {
+    } else if (s->examined != NULL && s->examined->frozen != NULL &&
+               worker_state(s->examined->frozen) == WORKER_GONE) {
         error_record_thaw(s->examined);
     }
     if (s->current != NULL && s->current->is_put_aside) {

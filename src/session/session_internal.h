@@ -1,7 +1,8 @@
 /*
- * What a session is made of; shared by session.c (the public face), sessions.c and session_host.c (the collections) and the
- * files of its life: session_machine.c, session_process.c, session_failure.c, session_ladder.c, session_copies.c, session_visit.c,
- * session_death.c, session_return.c, session_relief.c, session_sleep.c, saving.c.
+ * What a session is made of; shared by session.c (the public face), sessions.c and session_host.c (the
+ * collections) and the files of its life: session_machine.c, session_process.c, session_failure.c,
+ * session_ladder.c, session_copies.c, session_visit.c, session_death.c, session_return.c, session_relief.c,
+ * session_sleep.c, saving.c.
  */
 #ifndef SESSION_SESSION_INTERNAL_H
 #define SESSION_SESSION_INTERNAL_H
@@ -22,14 +23,15 @@
 #include "session/session_states.h"
 #include "session/sessions.h"
 
-#define HISTORY 32 /* errors kept */
-#define KEPT 16    /* outputs kept for get-output */
+#define HISTORY 32                        /* errors kept */
+#define KEPT 16                           /* outputs kept for get-output */
 #define MOST_TOOLS_TEXT ((size_t)1 << 20) /* what is longer is no list of tools */
-#define FREEZE_MS 30000 /* for copying the process */
-#define ANSWER_MS 2000  /* for saying why there is no copy */
-#define RUNG_MS 1000    /* of the ladder: session_ladder.c */
+#define FREEZE_MS 30000                   /* for copying the process */
+#define ANSWER_MS 2000                    /* for saying why there is no copy */
+#define RUNG_MS 1000                      /* of the ladder: session_ladder.c */
 #define COSTLY_MS 20.0 /* a checkpoint that takes longer than this is not made after each evaluation, */
-#define COSTLY_SHARE 20 /* but when the session has been idle, or this many times that long after the last one */
+#define COSTLY_SHARE                                                                                         \
+    20 /* but when the session has been idle, or this many times that long after the last one */
 
 enum operation_kind {
     OPERATION_RUN,        /* in the session's process */
@@ -54,8 +56,8 @@ struct operation {
     struct strbuf code; /* for the journal */
     char *package;      /* in which it is read: given with it, or the session's when it was sent */
     bool has_code;
-    int sequence; /* LOOK and RESUME: which error; 0: the session's own process */
-    char *name;   /* CHECKPOINT: its name; ROLLBACK: where to; RESTORE: which save */
+    int sequence;          /* LOOK and RESUME: which error; 0: the session's own process */
+    char *name;            /* CHECKPOINT: its name; ROLLBACK: where to; RESTORE: which save */
     struct saving *saving; /* SAVE: once it is under way, and out of the queue */
     int timeout_ms;
     bool keeps_record;
@@ -83,7 +85,8 @@ struct session {
     char *name;
     enum session_state state;
     struct worker *worker;  /* the process; NULL in ABSENT, and in STARTING until the zygote made it */
-    struct worker *visitor; /* a copy of a frozen error in which the current operation runs; NULL: it runs in ${worker} */
+    struct worker *visitor; /* a copy of a frozen error in which the current operation runs; NULL: it runs in
+                               ${worker} */
     struct zygote_request request;
     bool is_requested; /* the zygote has our request */
     int start_attempts;
@@ -92,27 +95,31 @@ struct session {
     struct operation *current; /* the one that was sent; NULL once it was answered */
     uint64_t started_at;       /* loop time in ms when it was sent */
     int running_timeout_ms;
-    uint64_t answered_at_ns;   /* loop time when the last one was answered */
-    bool is_asked_at_once;     /* the current one came right after that: what can wait is done while the process is busy, and not while nobody waits */
+    uint64_t answered_at_ns; /* loop time when the last one was answered */
+    bool is_asked_at_once;   /* the current one came right after that: what can wait is done while the process
+                                is busy, and not while nobody waits */
     enum stop_reason stop;
     uint64_t kill_at; /* loop time in ms at which the ladder ends */
     int interrupts;
-    struct error_record *held;     /* its report waits until the unwinding has shown how it ends */
-    struct error_record *awaited;  /* borrowed: VISITING, and its frozen process has not answered for the copy before */
+    struct error_record *held; /* its report waits until the unwinding has shown how it ends */
+    struct error_record
+        *awaited; /* borrowed: VISITING, and its frozen process has not answered for the copy before */
     struct error_record *examined; /* borrowed: the record of the failure that is being frozen or unwound */
 
     struct checkpoints checkpoints;
-    uint64_t at;                  /* the process is in the state after this evaluation */
-    uint64_t at_before;           /* the same, before the evaluation that is being unwound */
-    struct checkpoint *source;    /* borrowed: what is being returned to, in PROVING */
-    struct checkpoint *making;    /* borrowed: what is being made, in CHECKPOINTING */
-    struct worker *ahead;         /* the copy that the process was asked for together with what it does now; NULL: none, or it came to nothing */
-    uint64_t forked_at;           /* loop time in ns of the last fork request */
+    uint64_t at;               /* the process is in the state after this evaluation */
+    uint64_t at_before;        /* the same, before the evaluation that is being unwound */
+    struct checkpoint *source; /* borrowed: what is being returned to, in PROVING */
+    struct checkpoint *making; /* borrowed: what is being made, in CHECKPOINTING */
+    struct worker *ahead; /* the copy that the process was asked for together with what it does now; NULL:
+                             none, or it came to nothing */
+    uint64_t forked_at;   /* loop time in ns of the last fork request */
     double fork_ms, last_fork_ms; /* what copying the process costs, and what it cost the last time */
     bool owes_checkpoint;         /* the one after the last evaluation was put off */
     char *why_no_checkpoint;      /* NULL, or why the last one could not be made */
 
-    struct error_record *obituary; /* how the current operation died; reported when the session has been returned to a state that lives */
+    struct error_record *obituary; /* how the current operation died; reported when the session has been
+                                      returned to a state that lives */
     bool is_restoring;             /* the process comes from a file */
     bool is_delivering;            /* in session_deliver() */
     bool is_unrestored;            /* its save could not be restored, and must not be overwritten unasked */
@@ -135,7 +142,8 @@ struct session {
     uint64_t rests_since;          /* loop time in ms */
     uint64_t uses, dozed_at_use;   /* operations ever asked for; how many when the image was begun */
     pid_t dozed_pid;               /* whose image it is */
-    char *image, *image_directory; /* ASLEEP, and while it wakes: path of the image, where its process worked (may be NULL) */
+    char *image, *image_directory; /* ASLEEP, and while it wakes: path of the image, where its process worked
+                                      (may be NULL) */
     struct timespec asleep_since;
 
     struct journal journal;
@@ -151,7 +159,7 @@ struct session {
     int last_ref;
     struct limits limits;
     char *package;
-    struct strbuf tools;         /* what the process has told of them, as an s-expression; empty: there are none */
+    struct strbuf tools; /* what the process has told of them, as an s-expression; empty: there are none */
     struct strbuf visitor_tools; /* the same of the visitor */
     uint64_t created_at;
     uint64_t evaluations;
@@ -167,8 +175,8 @@ struct sessions {
     struct session_host *host;
     char *owner;
     struct saved_store *store; /* NULL: sessions cannot be saved */
-    struct quota quota;     /* of sessions */
-    struct quota processes; /* of these sessions: their own, checkpoints, frozen errors, visitors */
+    struct quota quota;        /* of sessions */
+    struct quota processes;    /* of these sessions: their own, checkpoints, frozen errors, visitors */
     struct hash_table by_name;
     struct list all; /* the oldest first */
     struct list watchers;
@@ -180,16 +188,16 @@ struct session_host {
     uv_loop_t *loop;
     struct zygotes *zygotes;
     struct limits limits;
-    struct list owners; /* of struct sessions */
+    struct list owners;               /* of struct sessions */
     struct quota sessions, processes; /* of all owners */
-    uint64_t seed;             /* of the hashes of names */
-    uint64_t idle_timeout_ms;  /* 0: nobody is put to sleep */
+    uint64_t seed;                    /* of the hashes of names */
+    uint64_t idle_timeout_ms;         /* 0: nobody is put to sleep */
     struct dormitory *dormitory;
-    struct list resting;       /* of struct session: idle, the longest first */
+    struct list resting; /* of struct session: idle, the longest first */
     uv_timer_t *sleeper;
-    struct session *dozing;    /* borrowed: whose image is being written */
+    struct session *dozing; /* borrowed: whose image is being written */
     size_t asleep;
-    uint64_t started_at;       /* loop time in ms */
+    uint64_t started_at; /* loop time in ms */
     struct metrics metrics;
     uint64_t memory_looked_at; /* loop time in ms */
 };
@@ -208,14 +216,16 @@ static inline void session_count(const struct session *s, enum metric metric)
     s->host->metrics.counters[metric]++;
 }
 
-/* session_new(all, name): one that is in no list and was counted nowhere yet. session_free(s): see sessions_close(). */
+/* session_new(all, name): one that is in no list and was counted nowhere yet. session_free(s): see
+ * sessions_close(). */
 struct session *session_new(struct sessions *all, const char *name);
 void session_free(struct session *s);
 
 /* session_happen(s, event): run the cell of the table. */
 void session_happen(struct session *s, struct event *event);
 
-/* session_drop_waiting(s, what): end the first operation of the queue, which has not begun, as cancelled; false if there is none. */
+/* session_drop_waiting(s, what): end the first operation of the queue, which has not begun, as cancelled;
+ * false if there is none. */
 bool session_drop_waiting(struct session *s, struct strbuf *what);
 
 /* session_tell(s, news): tell whoever watches the collection. */
@@ -227,13 +237,15 @@ void session_later(struct session *s);
 /* session_clear(s): everything but name, limits and queue is as in a new session. */
 void session_clear(struct session *s);
 
-/* saving_start_asleep(s, op): the same of a session that sleeps: the image it sleeps in is the save. False if the store cannot have it; the operation waits still. */
+/* saving_start_asleep(s, op): the same of a session that sleeps: the image it sleeps in is the save. False if
+ * the store cannot have it; the operation waits still. */
 bool saving_start_asleep(struct session *s, struct operation *op);
 
 /* saving_start_for_sleep(s, image, err): have a copy write itself to ${image} (taken); STORED follows. */
 bool saving_start_for_sleep(struct session *s, char *image, struct err *err);
 
-/* saving_start(s, op): begin to save; the operation leaves the queue. False if no copy can be made: it was answered. saving_cancel(saving). savings_cancel(s). */
+/* saving_start(s, op): begin to save; the operation leaves the queue. False if no copy can be made: it was
+ * answered. saving_cancel(saving). savings_cancel(s). */
 bool saving_start(struct session *s, struct operation *op);
 void saving_cancel(struct saving *saving);
 void savings_cancel(struct session *s);
@@ -242,41 +254,51 @@ void savings_cancel(struct session *s);
 void session_deliver(struct session *s, struct operation *op, struct outcome *outcome);
 
 /*
- * What follows joins the files of a session's life. Each function is called from the loop, in the state that its file says.
+ * What follows joins the files of a session's life. Each function is called from the loop, in the state that
+ * its file says.
  *
  * session_machine.c: operations come and go
  */
 
-/* session_enter_state(s, state, deadline_ms): 0 for no deadline; that of IDLE follows from what is left to do. session_proceed(s): in IDLE, ABSENT or ASLEEP, do what is queued; in any other state the event that leads out of it comes back here. */
+/* session_enter_state(s, state, deadline_ms): 0 for no deadline; that of IDLE follows from what is left to
+ * do. session_proceed(s): in IDLE, ABSENT or ASLEEP, do what is queued; in any other state the event that
+ * leads out of it comes back here. */
 void session_enter_state(struct session *s, enum session_state state, int deadline_ms);
 void session_proceed(struct session *s);
 
-/* session_put_back(s): the current one has not begun: it is the first to be taken up again. session_take_up(s, op): it is the current one now. session_run_current(s): send it, to the visitor if there is one: RUNNING. */
+/* session_put_back(s): the current one has not begun: it is the first to be taken up again.
+ * session_take_up(s, op): it is the current one now. session_run_current(s): send it, to the visitor if there
+ * is one: RUNNING. */
 void session_put_back(struct session *s);
 void session_take_up(struct session *s, struct operation *op);
 void session_run_current(struct session *s);
 
-/* session_remember_package(s, reply): take :package from it. session_write_journal(s, op, outcome): count and keep what it evaluated, if it keeps records. */
+/* session_remember_package(s, reply): take :package from it. session_write_journal(s, op, outcome): count and
+ * keep what it evaluated, if it keeps records. */
 void session_remember_package(struct session *s, const struct sexp *reply);
 void session_write_journal(struct session *s, const struct operation *op, enum journal_outcome outcome);
 
-/* session_set_deadline(s, deadline_ms): DEADLINE follows then, or later if the process has had no processor (patience.h). */
+/* session_set_deadline(s, deadline_ms): DEADLINE follows then, or later if the process has had no processor
+ * (patience.h). */
 void session_set_deadline(struct session *s, int deadline_ms);
 
 /* session_process.c: the process comes, tells things, goes */
 
-/* session_request_process(s): ask the zygote for one: STARTING. session_forget_process(s): no process any more: ABSENT. Checkpoints stay. */
+/* session_request_process(s): ask the zygote for one: STARTING. session_forget_process(s): no process any
+ * more: ABSENT. Checkpoints stay. */
 void session_request_process(struct session *s);
 void session_forget_process(struct session *s);
 
-/* session_process_events(s): what the worker of the process tells, and whom. session_is_reply(document, kind): is it (ID :kind ...)? NULL is not. */
+/* session_process_events(s): what the worker of the process tells, and whom. session_is_reply(document,
+ * kind): is it (ID :kind ...)? NULL is not. */
 struct worker_events session_process_events(struct session *s);
 bool session_is_reply(const struct sexp_document *document, const char *kind);
 
 /* session_call(s, request): send the process a request of our own. */
 void session_call(struct session *s, const char *request);
 
-/* session_note_tools(s, tools): the process has told which it has; NULL: none. session_note_visitor_tools(s, tools): the visitor has. */
+/* session_note_tools(s, tools): the process has told which it has; NULL: none. session_note_visitor_tools(s,
+ * tools): the visitor has. */
 void session_note_tools(struct session *s, const struct sexp *tools);
 void session_note_visitor_tools(struct session *s, const struct sexp *tools);
 
@@ -291,45 +313,56 @@ static inline struct worker *session_runner(const struct session *s)
 
 /* session_failure.c: errors, from the failure to the end of the unwinding */
 
-/* session_deliver_error(s, op, r): ${r} is taken: it becomes the session's last error, or goes when it was told. session_clear_error(s): there is no last error; the history stays. */
+/* session_deliver_error(s, op, r): ${r} is taken: it becomes the session's last error, or goes when it was
+ * told. session_clear_error(s): there is no last error; the history stays. */
 void session_deliver_error(struct session *s, struct operation *op, struct error_record *r);
 void session_clear_error(struct session *s);
 
-/* session_ladder.c: session_word_stop(s, r, was_killed): the words of a stopped operation: what stopped it, which step of the ladder worked, what to do about it. */
+/* session_ladder.c: session_word_stop(s, r, was_killed): the words of a stopped operation: what stopped it,
+ * which step of the ladder worked, what to do about it. */
 void session_word_stop(struct session *s, struct error_record *r, bool was_killed);
 
 /* session_copies.c: checkpoints and frozen processes */
 
-/* session_fork_from(original, events, err): ask ${original} for a copy of itself, a silent one if nobody hears of its hello: given; NULL with ${err} set if there are no descriptors for it. session_record_events(r): what a frozen process tells. */
-struct worker *session_fork_from(struct worker *original, const struct worker_events *events, struct err *err);
+/* session_fork_from(original, events, err): ask ${original} for a copy of itself, a silent one if nobody
+ * hears of its hello: given; NULL with ${err} set if there are no descriptors for it.
+ * session_record_events(r): what a frozen process tells. */
+struct worker *session_fork_from(struct worker *original, const struct worker_events *events,
+                                 struct err *err);
 struct worker_events session_record_events(struct error_record *r);
 
 /*
- * The copy of the state that an operation leaves is asked for with the operation, so that the process need not be waked for it.
+ * The copy of the state that an operation leaves is asked for with the operation, so that the process need
+ * not be waked for it.
  *
- * session_ask_ahead(s): right after a call to the process; not where copies are dear, were refused the last time, or there is no room for one more.
- * session_drop_ahead(s): it is not wanted; the process answers for it all the same.
- * session_copy_process(s, events, err): the copy that was asked for ahead, or one asked for now; as session_fork_from().
- * session_settle_down(s): an operation is over and its state is not to be kept: idle, as soon as the process has answered for the copy that it makes.
+ * session_ask_ahead(s): right after a call to the process; not where copies are dear, were refused the last
+ * time, or there is no room for one more. session_drop_ahead(s): it is not wanted; the process answers for it
+ * all the same. session_copy_process(s, events, err): the copy that was asked for ahead, or one asked for
+ * now; as session_fork_from(). session_settle_down(s): an operation is over and its state is not to be kept:
+ * idle, as soon as the process has answered for the copy that it makes.
  */
 void session_ask_ahead(struct session *s);
 void session_drop_ahead(struct session *s);
 struct worker *session_copy_process(struct session *s, const struct worker_events *events, struct err *err);
 void session_settle_down(struct session *s);
 
-/* session_note_copy(s, e): what the process has answered for the checkpoint that is being made; true if it has made it. */
+/* session_note_copy(s, e): what the process has answered for the checkpoint that is being made; true if it
+ * has made it. */
 bool session_note_copy(struct session *s, const struct event *e);
 
 /* session_why_not_copied(answer): what the process said; borrowed. NULL for ${answer}: it said nothing. */
 const char *session_why_not_copied(const struct sexp_document *answer);
 
-/* session_make_checkpoint(s, name): CHECKPOINTING, unless there are no descriptors for it. session_keep_state(s): an evaluation is over and was answered: make one, now or when there is time, and proceed. */
+/* session_make_checkpoint(s, name): CHECKPOINTING, unless there are no descriptors for it.
+ * session_keep_state(s): an evaluation is over and was answered: make one, now or when there is time, and
+ * proceed. */
 void session_make_checkpoint(struct session *s, const char *name);
 
 /*
- * session_thin_checkpoints(s): keep no more than there may be. session_thin_checkpoints_rarely(s): once there are more than half as many
- * again; several processes that end one after the other cost less than as many that end one by one, each beside the copy that is being made.
- * session_idle_deadline_ms(s): 0 if nothing is to be done when it has been idle for a while.
+ * session_thin_checkpoints(s): keep no more than there may be. session_thin_checkpoints_rarely(s): once there
+ * are more than half as many again; several processes that end one after the other cost less than as many
+ * that end one by one, each beside the copy that is being made. session_idle_deadline_ms(s): 0 if nothing is
+ * to be done when it has been idle for a while.
  */
 void session_thin_checkpoints(struct session *s);
 void session_thin_checkpoints_rarely(struct session *s);
@@ -341,7 +374,9 @@ void session_retire(struct session *s);
 
 /* session_visit.c: operations in copies */
 
-/* session_visit(s, op): take it up and ask for the copy: VISITING. session_invite(s): ask again, when a frozen process that was waited for is there or gone. session_leave(s): the visitor is done for. session_move_in(s): it becomes the process. */
+/* session_visit(s, op): take it up and ask for the copy: VISITING. session_invite(s): ask again, when a
+ * frozen process that was waited for is there or gone. session_leave(s): the visitor is done for.
+ * session_move_in(s): it becomes the process. */
 void session_visit(struct session *s, struct operation *op);
 void session_invite(struct session *s);
 void session_leave(struct session *s);
@@ -359,18 +394,23 @@ struct error_record *session_record_of_death(struct session *s, const struct chi
 
 /* session_return.c: returning to a state that lives */
 
-/* session_newest_checkpoint(s, most): of a state after at most ${most} evaluations that is on the way to that of now; NULL if there is none. */
+/* session_newest_checkpoint(s, most): of a state after at most ${most} evaluations that is on the way to that
+ * of now; NULL if there is none. */
 struct checkpoint *session_newest_checkpoint(const struct session *s, uint64_t most);
 
-/* Begin to return from ${at}: forget what an earlier return has come to. With ${may_replay} the definitions that no checkpoint holds are evaluated again. */
+/* Begin to return from ${at}: forget what an earlier return has come to. With ${may_replay} the definitions
+ * that no checkpoint holds are evaluated again. */
 void session_begin_return(struct session *s, bool may_replay);
 
-/* session_go_back(s): to the newest checkpoint there is, or to the beginning. session_ask_source(s): ask the checkpoint that is returned to for a copy. session_lower_best(s): a checkpoint was killed from outside. */
+/* session_go_back(s): to the newest checkpoint there is, or to the beginning. session_ask_source(s): ask the
+ * checkpoint that is returned to for a copy. session_lower_best(s): a checkpoint was killed from outside. */
 void session_go_back(struct session *s);
 void session_ask_source(struct session *s);
 void session_lower_best(struct session *s);
 
-/* session_returned(s): the process lives: evaluate again what no checkpoint held, then session_bury(s): answer the operation that died. session_restore_failed(s): the image of a saved session did not come to life. */
+/* session_returned(s): the process lives: evaluate again what no checkpoint held, then session_bury(s):
+ * answer the operation that died. session_restore_failed(s): the image of a saved session did not come to
+ * life. */
 void session_returned(struct session *s);
 void session_bury(struct session *s);
 void session_restore_failed(struct session *s);
@@ -382,9 +422,10 @@ void session_perform_restore(struct session *s, struct operation *op);
 /*
  * session_relief.c: making room
  *
- * session_relieve_memory(host): if memory is short, keep one unnamed checkpoint of each session; looks once a second at most.
- * session_drop_oldest_checkpoint(s): the oldest unnamed one; false if there is none. session_relieve_processes(s): drop one of this owner's,
- * or of anybody's if that helps ${s} to a process; false if there is none.
+ * session_relieve_memory(host): if memory is short, keep one unnamed checkpoint of each session; looks once a
+ * second at most. session_drop_oldest_checkpoint(s): the oldest unnamed one; false if there is none.
+ * session_relieve_processes(s): drop one of this owner's, or of anybody's if that helps ${s} to a process;
+ * false if there is none.
  */
 void session_relieve_memory(struct session_host *host);
 bool session_drop_oldest_checkpoint(struct session *s);
@@ -393,8 +434,9 @@ bool session_relieve_processes(struct session *s);
 /*
  * session_sleep.c: sleeping and waking
  *
- * session_rests(s), session_stirs(s): it is idle, it is not. session_doze_is_over(host): the image is there, or will not be.
- * session_wake(s): ASLEEP: start the image: PROVING. session_forget_image(s): it is awake, or will never be. session_say_awake(s, out).
+ * session_rests(s), session_stirs(s): it is idle, it is not. session_doze_is_over(host): the image is there,
+ * or will not be. session_wake(s): ASLEEP: start the image: PROVING. session_forget_image(s): it is awake, or
+ * will never be. session_say_awake(s, out).
  */
 void session_rests(struct session *s);
 void session_stirs(struct session *s);

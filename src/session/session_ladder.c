@@ -1,5 +1,6 @@
 /*
- * The ladder, by which an operation is stopped: interrupt, one rung, interrupt again, one rung, kill. Unwinding has a rung of its own.
+ * The ladder, by which an operation is stopped: interrupt, one rung, interrupt again, one rung, kill.
+ * Unwinding has a rung of its own.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,7 +57,8 @@ void session_action_kill(struct session *s, struct event *e)
         return;
     }
     session_enter_state(s, SESSION_KILLING, 0);
-    worker_kill(session_runner(s)); /* GONE may have happened when this returns, if the process has no number yet */
+    worker_kill(
+        session_runner(s)); /* GONE may have happened when this returns, if the process has no number yet */
 }
 
 void session_action_hurry(struct session *s, struct event *e)
@@ -90,9 +92,11 @@ void session_word_stop(struct session *s, struct error_record *r, bool was_kille
     free(r->type);
     r->type = xstrdup(s->stop == STOP_TIMEOUT ? "TIMEOUT" : "CANCELLED");
     if (s->stop == STOP_TIMEOUT)
-        strbuf_addf(&b, "The evaluation was stopped at its time limit of %s s.", seconds(s->running_timeout_ms, number, sizeof number));
+        strbuf_addf(&b, "The evaluation was stopped at its time limit of %s s.",
+                    seconds(s->running_timeout_ms, number, sizeof number));
     else
-        strbuf_addf(&b, "The evaluation was cancelled after %s s.", seconds((int)(uv_now(s->host->loop) - s->started_at), number, sizeof number));
+        strbuf_addf(&b, "The evaluation was cancelled after %s s.",
+                    seconds((int)(uv_now(s->host->loop) - s->started_at), number, sizeof number));
     if (was_killed)
         strbuf_adds(&b, " It did not give way to two interrupts, so its process was killed.");
     else if (s->interrupts > 1)
@@ -102,7 +106,8 @@ void session_word_stop(struct session *s, struct error_record *r, bool was_kille
     /* A look into the image has a limit that nobody sets. */
     bool is_look = s->current != NULL && !s->current->keeps_record;
     if (s->stop == STOP_TIMEOUT && !is_look) {
-        strbuf_adds(&b, "\nFor more time give this call a longer timeout, or set one for the session with configure-limits.");
+        strbuf_adds(&b, "\nFor more time give this call a longer timeout, or set one for the session with "
+                        "configure-limits.");
         if (r->frozen != NULL)
             strbuf_adds(&b, "\ninvoke-restart CONTINUE goes on from where it was stopped.");
     }

@@ -1,6 +1,6 @@
 /*
- * The life of a session: operations are taken up, sent to its process, and end. What happens when is in session_states.c; here
- * and in the files beside it (session_internal.h) is what each action does.
+ * The life of a session: operations are taken up, sent to its process, and end. What happens when is in
+ * session_states.c; here and in the files beside it (session_internal.h) is what each action does.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,13 +14,14 @@
 #define AT_ONCE_NS 2000000 /* after the last answer */
 
 /*
- * Where the agent does what we have asked of it, and is given little time for it. The limits of what the user asked for count
- * on the clock, as the user meant them.
+ * Where the agent does what we have asked of it, and is given little time for it. The limits of what the user
+ * asked for count on the clock, as the user meant them.
  */
 static bool is_patient(enum session_state state, int deadline_ms)
 {
     bool is_copying = state == SESSION_FREEZING || state == SESSION_CHECKPOINTING;
-    return (is_copying && deadline_ms < FREEZE_MS) || state == SESSION_STARTING || state == SESSION_PROVING || state == SESSION_REPLAYING || state == SESSION_ABORTING || state == SESSION_FORCING;
+    return (is_copying && deadline_ms < FREEZE_MS) || state == SESSION_STARTING || state == SESSION_PROVING ||
+           state == SESSION_REPLAYING || state == SESSION_ABORTING || state == SESSION_FORCING;
 }
 
 /* Whose turn it is; while a checkpoint has not made its copy, the checkpoint's. */
@@ -87,7 +88,8 @@ void session_write_journal(struct session *s, const struct operation *op, enum j
     session_count(s, metrics[outcome]);
     s->evaluations++;
     if (op->has_code)
-        journal_add(&s->journal, s->evaluations, s->at, op->code.bytes == NULL ? "" : op->code.bytes, op->code.len, op->package, outcome);
+        journal_add(&s->journal, s->evaluations, s->at, op->code.bytes == NULL ? "" : op->code.bytes,
+                    op->code.len, op->package, outcome);
     session_tell(s, SESSIONS_STATE);
 }
 
@@ -119,7 +121,8 @@ static void on_tick(uv_timer_t *timer)
         strbuf_add(&line, s->progress.bytes, s->progress.len);
     else
         capture_last_line(&s->output[s->last_stream], &line, LONGEST_PROGRESS);
-    op->on_progress(op->arg, (double)(uv_now(s->host->loop) - s->started_at) / 1000.0, s->output[0].total + s->output[1].total, strbuf_string(&line));
+    op->on_progress(op->arg, (double)(uv_now(s->host->loop) - s->started_at) / 1000.0,
+                    s->output[0].total + s->output[1].total, strbuf_string(&line));
     strbuf_fini(&line);
 }
 
@@ -150,7 +153,8 @@ void session_run_current(struct session *s)
     s->running_timeout_ms = op->timeout_ms > 0 ? op->timeout_ms : limits_timeout_ms(&s->limits);
     if (op->keeps_record && s->visitor == NULL)
         checkpoints_drop_after(&s->checkpoints, s->at);
-    /* Behind the request for a copy it begins when that is answered (session_action_keep()), and its time too. */
+    /* Behind the request for a copy it begins when that is answered (session_action_keep()), and its time
+     * too. */
     bool is_behind = worker_state(session_runner(s)) == WORKER_BUSY;
     session_enter_state(s, SESSION_RUNNING, is_behind ? FREEZE_MS : s->running_timeout_ms);
     struct strbuf request;
@@ -201,19 +205,23 @@ static void perform_reset(struct session *s, struct operation *op)
     session_deliver(s, op, &(struct outcome){.kind = OUTCOME_OK});
 }
 
-/* While a checkpoint is being made, an evaluation may be sent already: the process begins with it when it has answered for the copy. */
+/* While a checkpoint is being made, an evaluation may be sent already: the process begins with it when it has
+ * answered for the copy. */
 static bool may_follow_copy(const struct session *s)
 {
     const struct operation *op = list_entry(s->queue.next, struct operation, node);
-    return s->state == SESSION_CHECKPOINTING && s->is_asked_at_once && s->making != NULL && s->current == NULL && op->kind == OPERATION_RUN && op->keeps_record;
+    return s->state == SESSION_CHECKPOINTING && s->is_asked_at_once && s->making != NULL &&
+           s->current == NULL && op->kind == OPERATION_RUN && op->keeps_record;
 }
 
 static bool may_proceed(const struct session *s)
 {
-    return s->state == SESSION_IDLE || s->state == SESSION_ABSENT || s->state == SESSION_ASLEEP || may_follow_copy(s);
+    return s->state == SESSION_IDLE || s->state == SESSION_ABSENT || s->state == SESSION_ASLEEP ||
+           may_follow_copy(s);
 }
 
-/* Where it may be done, do what is queued. In any other state the event that leads out of it comes back here. */
+/* Where it may be done, do what is queued. In any other state the event that leads out of it comes back here.
+ */
 void session_proceed(struct session *s)
 {
     bool was_reset = false;
@@ -254,7 +262,8 @@ void session_proceed(struct session *s)
             session_take_up(s, op);
             session_make_checkpoint(s, op->name);
             if (s->state != SESSION_CHECKPOINTING)
-                session_deliver(s, op, &(struct outcome){.kind = OUTCOME_UNAVAILABLE, .why = s->why_no_checkpoint});
+                session_deliver(s, op,
+                                &(struct outcome){.kind = OUTCOME_UNAVAILABLE, .why = s->why_no_checkpoint});
         } else {
             session_take_up(s, op);
             session_run_current(s);
@@ -297,11 +306,13 @@ void session_give_up_waiting(struct session *s, const char *why)
 /* An operation that never began. */
 bool session_drop_waiting(struct session *s, struct strbuf *what)
 {
-    struct operation *op = list_is_empty(&s->queue) ? NULL : list_entry(s->queue.next, struct operation, node);
+    struct operation *op =
+        list_is_empty(&s->queue) ? NULL : list_entry(s->queue.next, struct operation, node);
     if (op == NULL || op->kind == OPERATION_RESET || op->kind == OPERATION_RESTORE)
         return false;
     strbuf_add(what, op->what.bytes, op->what.len);
-    struct error_record *r = error_record_make("CANCELLED", "The evaluation was cancelled before it began.", NULL);
+    struct error_record *r =
+        error_record_make("CANCELLED", "The evaluation was cancelled before it began.", NULL);
     r->session = s;
     session_deliver_error(s, op, r);
     return true;

@@ -36,7 +36,8 @@ void session_note_tools(struct session *s, const struct sexp *tools)
 
 void session_take_tools(struct session *s, struct strbuf *told)
 {
-    bool is_news = told->len != s->tools.len || (told->len > 0 && memcmp(told->bytes, s->tools.bytes, told->len) != 0);
+    bool is_news =
+        told->len != s->tools.len || (told->len > 0 && memcmp(told->bytes, s->tools.bytes, told->len) != 0);
     struct strbuf had = s->tools;
     s->tools = *told;
     strbuf_init(told, MOST_TOOLS_TEXT);
@@ -73,7 +74,9 @@ static void on_reply(void *arg, struct sexp_document *reply)
     const struct sexp *tools = sexp_get(sexp_root(reply), 2, "tools");
     if (tools != NULL)
         session_note_tools(s, tools);
-    enum session_event kind = worker_has_copied(s->worker) ? EVENT_COPIED : session_is_reply(reply, "error") ? EVENT_FAILED : EVENT_OK;
+    enum session_event kind = worker_has_copied(s->worker)       ? EVENT_COPIED
+                              : session_is_reply(reply, "error") ? EVENT_FAILED
+                                                                 : EVENT_OK;
     session_happen(s, &(struct event){.kind = kind, .document = reply});
 }
 
@@ -106,7 +109,12 @@ static void on_gone(void *arg, const struct child_end *end)
 
 struct worker_events session_process_events(struct session *s)
 {
-    return (struct worker_events){.on_ready = on_ready, .on_reply = on_reply, .on_progress = on_progress, .on_output = on_output, .on_gone = on_gone, .arg = s};
+    return (struct worker_events){.on_ready = on_ready,
+                                  .on_reply = on_reply,
+                                  .on_progress = on_progress,
+                                  .on_output = on_output,
+                                  .on_gone = on_gone,
+                                  .arg = s};
 }
 
 void session_call(struct session *s, const char *request)
@@ -126,7 +134,8 @@ static void on_worker(void *arg, struct worker *worker)
     session_set_deadline(s, HELLO_MS);
 }
 
-/* May be said inside zygote_fork(), which may be inside the caller's session_run(): so it takes effect a moment later. */
+/* May be said inside zygote_fork(), which may be inside the caller's session_run(): so it takes effect a
+ * moment later. */
 static void on_failed(void *arg, const struct err *err)
 {
     struct session *s = arg;
@@ -144,7 +153,12 @@ void session_request_process(struct session *s)
 {
     session_enter_state(s, SESSION_STARTING, 0);
     s->heap_mib = limits_int(&s->limits, LIMIT_MAX_HEAP);
-    s->request = (struct zygote_request){.events = session_process_events(s), .on_worker = on_worker, .on_failed = on_failed, .arg = s, .heap_mib = s->heap_mib, .quota = &s->all->processes};
+    s->request = (struct zygote_request){.events = session_process_events(s),
+                                         .on_worker = on_worker,
+                                         .on_failed = on_failed,
+                                         .arg = s,
+                                         .heap_mib = s->heap_mib,
+                                         .quota = &s->all->processes};
     s->is_requested = true;
     zygotes_fork(s->host->zygotes, &s->request);
 }

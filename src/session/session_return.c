@@ -1,6 +1,6 @@
 /*
- * Returning: after a death, by request, or from a file. A copy of a checkpoint, or a saved image, becomes the process when it
- * has shown that it lives; definitions that no checkpoint held are evaluated again.
+ * Returning: after a death, by request, or from a file. A copy of a checkpoint, or a saved image, becomes the
+ * process when it has shown that it lives; definitions that no checkpoint held are evaluated again.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,9 +13,9 @@
 #include "session/saved.h"
 #include "session/session_internal.h"
 
-#define PROVE_MS 5000      /* for the process that was returned to to show that it lives */
-#define START_MS 20000     /* for a saved image to start */
-#define REPLAY_MS 10000    /* for evaluating one entry of the journal again */
+#define PROVE_MS 5000   /* for the process that was returned to to show that it lives */
+#define START_MS 20000  /* for a saved image to start */
+#define REPLAY_MS 10000 /* for evaluating one entry of the journal again */
 #define UNDONE_SHOWN 10
 
 static void return_to(struct session *s, struct checkpoint *cp);
@@ -28,7 +28,8 @@ struct checkpoint *session_newest_checkpoint(const struct session *s, uint64_t m
     return cp;
 }
 
-/* A checkpoint was killed from outside: its state was no worse than the others, so that what came after them is worth evaluating again. */
+/* A checkpoint was killed from outside: its state was no worse than the others, so that what came after them
+ * is worth evaluating again. */
 void session_lower_best(struct session *s)
 {
     const struct checkpoint *cp = session_newest_checkpoint(s, s->died_at);
@@ -52,7 +53,8 @@ void session_begin_return(struct session *s, bool may_replay)
     strbuf_clear(&s->return_text);
 }
 
-/* Nothing is given up before the save has been found good; whether its image lives is seen when it is tried. */
+/* Nothing is given up before the save has been found good; whether its image lives is seen when it is tried.
+ */
 void session_perform_restore(struct session *s, struct operation *op)
 {
     struct err err;
@@ -60,7 +62,8 @@ void session_perform_restore(struct session *s, struct operation *op)
     struct journal journal;
     journal_init(&journal);
     err_set(&err, ERR_INVALID, "Sessions cannot be restored: no directory for it (--state-dir).");
-    if (s->all->store == NULL || !saved_find(s->all->store, op->name, zygotes_lisp(s->host->zygotes), &saved, &journal, &err)) {
+    if (s->all->store == NULL ||
+        !saved_find(s->all->store, op->name, zygotes_lisp(s->host->zygotes), &saved, &journal, &err)) {
         s->is_unrestored = err.code != ERR_NOT_FOUND;
         refuse(s, op, err.message);
         return;
@@ -72,7 +75,8 @@ void session_perform_restore(struct session *s, struct operation *op)
     s->package = xstrdup(saved.package);
     struct worker_events events = session_process_events(s);
     s->heap_mib = limits_int(&s->limits, LIMIT_MAX_HEAP);
-    s->worker = zygotes_start_image(s->host->zygotes, s->heap_mib, &s->all->processes, saved.image, NULL, &events, &err);
+    s->worker = zygotes_start_image(s->host->zygotes, s->heap_mib, &s->all->processes, saved.image, NULL,
+                                    &events, &err);
     saved_fini(&saved);
     if (s->worker == NULL) {
         refuse(s, op, err.message);
@@ -95,7 +99,10 @@ void session_restore_failed(struct session *s)
     session_clear(s);
     s->is_unrestored = true;
     char why[256];
-    snprintf(why, sizeof why, "The saved session %s could not be started: its image was perhaps written by another SBCL. The session is empty now.", name);
+    snprintf(why, sizeof why,
+             "The saved session %s could not be started: its image was perhaps written by another SBCL. The "
+             "session is empty now.",
+             name);
     refuse(s, op, why);
     session_proceed(s);
 }
@@ -135,7 +142,10 @@ void session_perform_rollback(struct session *s, struct operation *op)
     session_thin_checkpoints(s);
     struct checkpoint *cp = rollback_target(s, op->name);
     if (cp == NULL) {
-        session_deliver(s, op, &(struct outcome){.kind = OUTCOME_UNAVAILABLE, .why = "There is no such checkpoint; list-checkpoints shows which there are."});
+        session_deliver(
+            s, op,
+            &(struct outcome){.kind = OUTCOME_UNAVAILABLE,
+                              .why = "There is no such checkpoint; list-checkpoints shows which there are."});
         return;
     }
     session_take_up(s, op);
@@ -211,7 +221,8 @@ void session_action_proven(struct session *s, struct event *e)
 /* Is this entry one that the state returned to does not hold and that no checkpoint ever held? */
 static bool is_to_replay(const struct session *s, const struct journal_entry *entry)
 {
-    return !entry->is_undone && entry->evaluation > s->at && entry->evaluation <= s->died_at && (entry->outcome == JOURNAL_OK || entry->outcome == JOURNAL_ERROR);
+    return !entry->is_undone && entry->evaluation > s->at && entry->evaluation <= s->died_at &&
+           (entry->outcome == JOURNAL_OK || entry->outcome == JOURNAL_ERROR);
 }
 
 /* The process lives. What no checkpoint held is evaluated again, as far as it defines something. */
@@ -259,7 +270,8 @@ void session_action_replayed(struct session *s, struct event *e)
 
 static bool is_undone_now(const struct session *s, const struct journal_entry *entry)
 {
-    return entry->evaluation > s->at && entry->evaluation <= s->died_at && !entry->is_undone && entry->outcome != JOURNAL_DIED;
+    return entry->evaluation > s->at && entry->evaluation <= s->died_at && !entry->is_undone &&
+           entry->outcome != JOURNAL_DIED;
 }
 
 /* The newest are told; the older ones counted. */
@@ -279,7 +291,8 @@ static void add_undone(struct session *s, struct strbuf *out, const char *headin
             continue;
         size_t line = strcspn(entry->code, "\n");
         size_t shown = utf8_floor(entry->code, line, line > 120 ? 120 : line);
-        strbuf_addf(out, "\n  %llu: %.*s%s", (unsigned long long)entry->evaluation, (int)shown, entry->code, entry->code[shown] != '\0' ? " ..." : "");
+        strbuf_addf(out, "\n  %llu: %.*s%s", (unsigned long long)entry->evaluation, (int)shown, entry->code,
+                    entry->code[shown] != '\0' ? " ..." : "");
     }
 }
 
@@ -296,20 +309,30 @@ void session_bury(struct session *s)
     bool is_complete = s->at == s->died_at;
     bool was_damaged = s->at < s->best;
     if (op != NULL && op->kind == OPERATION_RESTORE)
-        strbuf_addf(out, "Restored session %s, the state after evaluation %llu.", op->name, (unsigned long long)s->at);
+        strbuf_addf(out, "Restored session %s, the state after evaluation %llu.", op->name,
+                    (unsigned long long)s->at);
     else if (op != NULL && op->kind == OPERATION_ROLLBACK)
         strbuf_addf(out, "Returned to the state after evaluation %llu.", (unsigned long long)s->at);
     else if (is_complete && s->is_waking)
         session_say_awake(s, out);
     else if (is_complete)
-        strbuf_addf(out, "The session goes on from the state before %s: definitions and variables are as they were.", s->was_idle ? "that" : "this evaluation");
+        strbuf_addf(
+            out, "The session goes on from the state before %s: definitions and variables are as they were.",
+            s->was_idle ? "that" : "this evaluation");
     else if (was_damaged)
-        strbuf_addf(out, "The states after that did not live, so the session goes on from the state after evaluation %llu.", (unsigned long long)s->at);
+        strbuf_addf(out,
+                    "The states after that did not live, so the session goes on from the state after "
+                    "evaluation %llu.",
+                    (unsigned long long)s->at);
     else if (s->at > 0)
-        strbuf_addf(out, "The session goes on from its last checkpoint, the state after evaluation %llu%s%s%s.", (unsigned long long)s->at,
-                    why_len == 0 ? "" : " (later ones could not be made: ", why, why_len == 0 ? "" : ")");
+        strbuf_addf(out,
+                    "The session goes on from its last checkpoint, the state after evaluation %llu%s%s%s.",
+                    (unsigned long long)s->at, why_len == 0 ? "" : " (later ones could not be made: ", why,
+                    why_len == 0 ? "" : ")");
     else
-        strbuf_addf(out, "The session goes on in a fresh Lisp%s%s%s.", why_len == 0 ? "" : ", because no checkpoint could be made (", why, why_len == 0 ? "" : ")");
+        strbuf_addf(out, "The session goes on in a fresh Lisp%s%s%s.",
+                    why_len == 0 ? "" : ", because no checkpoint could be made (", why,
+                    why_len == 0 ? "" : ")");
     if (s->replayed > 0 || s->replay_failed > 0) {
         strbuf_adds(out, " From the journal ");
         text_add_count(out, s->replayed, "definition");

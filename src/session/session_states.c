@@ -3,6 +3,8 @@
  */
 #include "session/session_states.h"
 
+/* The rows are laid out by hand, one a line, so that a column can be read downwards. */
+/* clang-format off */
 #define ROW(submitted, ready, unavailable, ok, failed, deadline, cancel, copied, gone, unused, stored)         \
     {                                                                                                          \
         [EVENT_SUBMITTED] = ACTION_##submitted, [EVENT_READY] = ACTION_##ready,                                \
@@ -31,6 +33,7 @@ const enum session_action session_table[SESSION_STATE_COUNT][SESSION_EVENT_COUNT
     [SESSION_PROVING] =       ROW(ignore, prove,  ignore,     proven,   kill,     kill,       ignore,    discard,  mourn,       ignore, stay_awake),
     [SESSION_REPLAYING] =     ROW(ignore, ignore, ignore,     replayed, replayed, kill,       ignore,    discard,  mourn,       ignore, stay_awake),
 };
+/* clang-format on */
 
 const char *session_state_text(enum session_state state)
 {

@@ -1,10 +1,12 @@
 /*
- * The states and events of a session and the table that joins them, apart from the actions, so that a test can walk it.
+ * The states and events of a session and the table that joins them, apart from the actions, so that a test
+ * can walk it.
  */
 #ifndef SESSION_SESSION_STATES_H
 #define SESSION_SESSION_STATES_H
 
-/* docs/states.md says what each means; the names are the same. */
+/* docs/states.md says what each means; the names are the same. One a line: */
+/* clang-format off */
 #define SESSION_STATES(X)                                                                                      \
     X(ABSENT, "absent")               /* no process */                                                         \
     X(ASLEEP, "asleep")               /* no process, but an image of the last one */                           \
@@ -37,6 +39,7 @@
     X(UNUSED, "unused")           /* it has been idle for the idle timeout */                                  \
     X(STORED, "stored")           /* the image that it is to sleep in is there, or could not be made */
 
+/* clang-format on */
 enum session_state {
 #define X(name, text) SESSION_##name,
     SESSION_STATES(X)
@@ -51,6 +54,7 @@ enum session_event {
         SESSION_EVENT_COUNT
 };
 
+/* clang-format off */
 /* The actions, by name; each is a function of one of the files of a session's life (session_internal.h). */
 #define SESSION_ACTIONS(X)                                                                                     \
     X(ignore)      /* nothing is to be done */                                                                 \
@@ -87,6 +91,7 @@ enum session_event {
     X(wake)        /* start the image */                                                                       \
     X(stay_asleep) /* it cannot be started: those that wait are told why */
 
+/* clang-format on */
 enum session_action {
 #define X(name) ACTION_##name,
     SESSION_ACTIONS(X)

@@ -1,20 +1,21 @@
 /*
- * Visits: an operation that runs in a copy of a frozen error, or of the process itself. The copy is thrown away, or, when a
- * restart led to a success, becomes the process.
+ * Visits: an operation that runs in a copy of a frozen error, or of the process itself. The copy is thrown
+ * away, or, when a restart led to a success, becomes the process.
  */
 #include <stdlib.h>
 
 #include "base/memory.h"
 #include "session/session_internal.h"
 
-#define VISIT_MS 5000      /* for copying a frozen error */
+#define VISIT_MS 5000 /* for copying a frozen error */
 
 static void on_visitor_reply(void *arg, struct sexp_document *reply)
 {
     const struct sexp *tools = sexp_get(sexp_root(reply), 2, "tools");
     if (tools != NULL)
         session_note_visitor_tools(arg, tools);
-    session_happen(arg, &(struct event){.kind = session_is_reply(reply, "error") ? EVENT_FAILED : EVENT_OK, .document = reply});
+    session_happen(arg, &(struct event){.kind = session_is_reply(reply, "error") ? EVENT_FAILED : EVENT_OK,
+                                        .document = reply});
 }
 
 static void on_visitor_gone(void *arg, const struct child_end *end)
@@ -67,7 +68,9 @@ void session_visit(struct session *s, struct operation *op)
 
 void session_action_answered(struct session *s, struct event *e)
 {
-    const char *why = session_is_reply(e->document, "refused") ? sexp_string(sexp_nth(sexp_root(e->document), 2), NULL) : NULL;
+    const char *why = session_is_reply(e->document, "refused")
+                          ? sexp_string(sexp_nth(sexp_root(e->document), 2), NULL)
+                          : NULL;
     if (why != NULL) {
         free(s->why_no_checkpoint);
         s->why_no_checkpoint = xstrdup(why);
@@ -94,7 +97,8 @@ void session_leave(struct session *s)
     }
 }
 
-/* What runs in the copy of a frozen error went through: the copy is the process now, and the one of before a checkpoint. */
+/* What runs in the copy of a frozen error went through: the copy is the process now, and the one of before a
+ * checkpoint. */
 void session_move_in(struct session *s)
 {
     session_retire(s);
@@ -127,13 +131,18 @@ void session_visitor_died(struct session *s, struct event *e)
 {
     struct operation *op = s->current;
     if (s->state == SESSION_VISITING) {
-        const char *why = s->why_no_checkpoint != NULL ? s->why_no_checkpoint : "This needs a copy of the Lisp, which could not be made.";
+        const char *why = s->why_no_checkpoint != NULL
+                              ? s->why_no_checkpoint
+                              : "This needs a copy of the Lisp, which could not be made.";
         session_deliver(s, op, &(struct outcome){.kind = OUTCOME_UNAVAILABLE, .why = why});
         session_leave(s);
         return;
     }
     struct error_record *r = session_record_of_death(s, e->end);
-    r->session_note = xstrdup(op->sequence == 0 ? "It died in a copy of the session, which itself is as it was." : "It died in a copy of the frozen error: the session and the frozen error are as they were.");
+    r->session_note = xstrdup(
+        op->sequence == 0
+            ? "It died in a copy of the session, which itself is as it was."
+            : "It died in a copy of the frozen error: the session and the frozen error are as they were.");
     session_write_journal(s, op, JOURNAL_DIED);
     session_deliver_error(s, op, r);
     session_leave(s);

@@ -57,7 +57,10 @@ void tool_call_cancel(struct tool_call *call)
 
 void call_finish(struct tool_call *call)
 {
-    struct tool_result result = {.text = &call->text, .structured = call->structured, .is_error = call->is_error, .is_absent = call->is_absent};
+    struct tool_result result = {.text = &call->text,
+                                 .structured = call->structured,
+                                 .is_error = call->is_error,
+                                 .is_absent = call->is_absent};
     CHECK(call->done != NULL);
     tool_call_done *done = call->done;
     call->done = NULL;
@@ -116,11 +119,16 @@ struct session *call_session(struct tool_call *call)
     struct session *s = sessions_find(call->toolbox->sessions, name);
     if (s != NULL)
         return s;
-    if (call->toolbox->is_persistent && strchr(name, '/') == NULL && saved_is_announced(call->toolbox->store, name)) {
-        call_answer(call, true, "Session %s is being saved by another server, which ends. Try again in a moment: it goes on here then.", name);
+    if (call->toolbox->is_persistent && strchr(name, '/') == NULL &&
+        saved_is_announced(call->toolbox->store, name)) {
+        call_answer(call, true,
+                    "Session %s is being saved by another server, which ends. Try again in a moment: it goes "
+                    "on here then.",
+                    name);
         return NULL;
     }
-    bool is_saved = call->toolbox->is_persistent && strchr(name, '/') == NULL && saved_exists(call->toolbox->store, name);
+    bool is_saved =
+        call->toolbox->is_persistent && strchr(name, '/') == NULL && saved_exists(call->toolbox->store, name);
     if (is_saved || strcmp(name, call->default_session) == 0) {
         struct err err;
         s = sessions_create(call->toolbox->sessions, name, &err);
@@ -141,13 +149,15 @@ void call_unknown_session(struct tool_call *call, const char *name, bool is_erro
     similar_init(&similar, name);
     strbuf_addf(&call->text, "No session named %s.", name);
     size_t offered = 0;
-    for (struct session *s = sessions_first(all); s != NULL && offered < MOST_OFFERED; s = sessions_next(s), offered++)
+    for (struct session *s = sessions_first(all); s != NULL && offered < MOST_OFFERED;
+         s = sessions_next(s), offered++)
         similar_offer(&similar, session_name(s));
     if (similar.best != NULL)
         strbuf_addf(&call->text, " Did you mean %s?", similar.best);
     strbuf_addf(&call->text, "\nThere %s: %s", sessions_count(all) > 1 ? "are" : "is", call->default_session);
     size_t named = 0;
-    for (struct session *s = sessions_first(all); s != NULL && named < MOST_NAMED; s = sessions_next(s), named++)
+    for (struct session *s = sessions_first(all); s != NULL && named < MOST_NAMED;
+         s = sessions_next(s), named++)
         if (strcmp(session_name(s), call->default_session) != 0)
             strbuf_addf(&call->text, ", %s", session_name(s));
     if (sessions_count(all) > named)
@@ -199,7 +209,8 @@ void call_wait(struct tool_call *call, call_outcome *on_outcome)
     call->on_outcome = on_outcome;
 }
 
-static struct operation_options complete(struct tool_call *call, const struct operation_options *options, call_outcome *on_outcome)
+static struct operation_options complete(struct tool_call *call, const struct operation_options *options,
+                                         call_outcome *on_outcome)
 {
     struct operation_options all = *options;
     call_wait(call, on_outcome);
@@ -209,14 +220,15 @@ static struct operation_options complete(struct tool_call *call, const struct op
     return all;
 }
 
-void call_run(struct tool_call *call, struct session *session, const struct operation_options *options, call_outcome *on_outcome)
+void call_run(struct tool_call *call, struct session *session, const struct operation_options *options,
+              call_outcome *on_outcome)
 {
     struct operation_options all = complete(call, options, on_outcome);
     call->operation = session_run(session, &all);
 }
 
-void call_enter(struct tool_call *call, struct session *session, const struct operation_options *options, int sequence, bool resumes,
-                call_outcome *on_outcome)
+void call_enter(struct tool_call *call, struct session *session, const struct operation_options *options,
+                int sequence, bool resumes, call_outcome *on_outcome)
 {
     struct operation_options all = complete(call, options, on_outcome);
     call->operation = session_enter(session, &all, sequence, resumes);
@@ -224,7 +236,8 @@ void call_enter(struct tool_call *call, struct session *session, const struct op
 
 void call_report_with(struct tool_call *call, const struct outcome *outcome, report_body *body)
 {
-    double most = call_number(call, "max-output", limits_int(session_limits(outcome->session), LIMIT_MAX_OUTPUT));
+    double most =
+        call_number(call, "max-output", limits_int(session_limits(outcome->session), LIMIT_MAX_OUTPUT));
     if (call->wants_structured)
         call->structured = report_structured(outcome);
     if (body == NULL)
@@ -240,7 +253,8 @@ void call_report(struct tool_call *call, const struct outcome *outcome)
     call_report_with(call, outcome, NULL);
 }
 
-bool call_report_if_ended(struct strbuf *out, const struct outcome *outcome, const char *key, size_t max_output)
+bool call_report_if_ended(struct strbuf *out, const struct outcome *outcome, const char *key,
+                          size_t max_output)
 {
     if (sexp_get(outcome->reply, 2, key) != NULL)
         return false;
@@ -260,8 +274,8 @@ bool call_report_failed_look(struct tool_call *call, const struct outcome *outco
     return true;
 }
 
-void call_evaluate(struct tool_call *call, struct session *session, const struct strbuf *request, const char *code, size_t len,
-                   call_outcome *on_outcome)
+void call_evaluate(struct tool_call *call, struct session *session, const struct strbuf *request,
+                   const char *code, size_t len, call_outcome *on_outcome)
 {
     struct operation_options options = {
         .request = request,

@@ -13,7 +13,8 @@
 
 static void on_checkpoint(struct tool_call *call, const struct outcome *o)
 {
-    call_answer(call, false, "Kept the state after evaluation %llu as %s. rollback-session returns to it.", (unsigned long long)session_at(o->session), call_string(call, "name", NULL));
+    call_answer(call, false, "Kept the state after evaluation %llu as %s. rollback-session returns to it.",
+                (unsigned long long)session_at(o->session), call_string(call, "name", NULL));
 }
 
 static void checkpoint_session(struct tool_call *call)
@@ -23,7 +24,8 @@ static void checkpoint_session(struct tool_call *call)
         return;
     size_t len;
     const char *name = call_string(call, "name", &len);
-    if (len == 0 || len > 64 || strspn(name, "0123456789-") == len || strlen(name) != len || strpbrk(name, "\n\r\t") != NULL) {
+    if (len == 0 || len > 64 || strspn(name, "0123456789-") == len || strlen(name) != len ||
+        strpbrk(name, "\n\r\t") != NULL) {
         call_answer(call, true, "A checkpoint's name has 1 to 64 characters in one line and is no number.");
         return;
     }
@@ -37,7 +39,8 @@ static void add_checkpoint(struct strbuf *out, const struct checkpoint *cp)
     char when[32];
     gmtime_r(&cp->when.tv_sec, &utc);
     strftime(when, sizeof when, "%H:%M:%SZ", &utc);
-    strbuf_addf(out, "\n- after evaluation %llu, %s, package %s", (unsigned long long)cp->evaluation, when, cp->package);
+    strbuf_addf(out, "\n- after evaluation %llu, %s, package %s", (unsigned long long)cp->evaluation, when,
+                cp->package);
     if (cp->name != NULL)
         strbuf_addf(out, ", named %s", cp->name);
 }
@@ -61,7 +64,8 @@ static void list_checkpoints(struct tool_call *call)
         strbuf_addf(&call->text, "No checkpoints in session %s.", session_name(s));
     else {
         text_add_count(&call->text, ready, "checkpoint");
-        strbuf_addf(&call->text, "; the session is in the state after evaluation %llu:", (unsigned long long)session_at(s));
+        strbuf_addf(&call->text, "; the session is in the state after evaluation %llu:",
+                    (unsigned long long)session_at(s));
     }
     for (struct list *node = all->all.previous; node != &all->all; node = node->previous)
         if (is_shown(s, list_entry(node, struct checkpoint, node)))
@@ -74,7 +78,10 @@ static void list_checkpoints(struct tool_call *call)
 static void on_rolled_back(struct tool_call *call, const struct outcome *o)
 {
     strbuf_addf(&call->text, "%s", o->text == NULL ? "" : o->text);
-    strbuf_addf(&call->text, "\nCurrent package: %s\nFiles, sockets and other processes are not rolled back. Until the next evaluation a later state can be returned to as well.", session_package(o->session));
+    strbuf_addf(&call->text,
+                "\nCurrent package: %s\nFiles, sockets and other processes are not rolled back. Until the "
+                "next evaluation a later state can be returned to as well.",
+                session_package(o->session));
     call_finish(call);
 }
 
@@ -92,7 +99,10 @@ static void rollback_session(struct tool_call *call)
 
 static const char *ending(const struct journal_entry *entry)
 {
-    static const char *const texts[] = {[JOURNAL_OK] = "", [JOURNAL_ERROR] = "error", [JOURNAL_STOPPED] = "stopped", [JOURNAL_DIED] = "the process died"};
+    static const char *const texts[] = {[JOURNAL_OK] = "",
+                                        [JOURNAL_ERROR] = "error",
+                                        [JOURNAL_STOPPED] = "stopped",
+                                        [JOURNAL_DIED] = "the process died"};
     return texts[entry->outcome];
 }
 
@@ -108,13 +118,16 @@ static void add_as_text(struct strbuf *out, const struct journal_entry *entry)
     if (entry->is_undone)
         strbuf_adds(out, ", undone");
     strbuf_addc(out, '\n');
-    size_t shown = entry->code_len > MOST_CODE ? utf8_floor(entry->code, entry->code_len, MOST_CODE) : entry->code_len;
+    size_t shown =
+        entry->code_len > MOST_CODE ? utf8_floor(entry->code, entry->code_len, MOST_CODE) : entry->code_len;
     text_add_indented(out, entry->code, shown, "   ");
     if (shown < entry->code_len)
-        strbuf_addf(out, "\n   [… %zu of %zu bytes left out; format: lisp shows them]", entry->code_len - shown, entry->code_len);
+        strbuf_addf(out, "\n   [… %zu of %zu bytes left out; format: lisp shows them]",
+                    entry->code_len - shown, entry->code_len);
 }
 
-/* Every line of code that is not to be loaded again becomes a comment, so that the whole is a file that loads. */
+/* Every line of code that is not to be loaded again becomes a comment, so that the whole is a file that
+ * loads. */
 static void add_as_lisp(struct strbuf *out, const struct journal_entry *entry, const char **package)
 {
     bool is_live = entry->outcome == JOURNAL_OK && !entry->is_undone;
@@ -122,7 +135,8 @@ static void add_as_lisp(struct strbuf *out, const struct journal_entry *entry, c
         strbuf_addf(out, "\n(in-package \"%s\")\n", entry->package);
         *package = entry->package;
     }
-    strbuf_addf(out, "\n;; %llu%s%s%s\n", (unsigned long long)entry->evaluation, entry->outcome == JOURNAL_OK ? "" : ": ", ending(entry), entry->is_undone ? ": undone" : "");
+    strbuf_addf(out, "\n;; %llu%s%s%s\n", (unsigned long long)entry->evaluation,
+                entry->outcome == JOURNAL_OK ? "" : ": ", ending(entry), entry->is_undone ? ": undone" : "");
     text_add_indented(out, entry->code, entry->code_len, is_live ? "" : ";; ");
     strbuf_addc(out, '\n');
 }
@@ -145,7 +159,8 @@ static void session_history(struct tool_call *call)
     strbuf_addf(&call->text, "%s: ", session_name(s));
     text_add_count(&call->text, session_evaluations(s), "evaluation");
     if (first > 0 || j->dropped > 0)
-        strbuf_adds(&call->text, is_lisp ? "; the first ones are left out" : "; earlier ones are left out (from, limit)");
+        strbuf_adds(&call->text,
+                    is_lisp ? "; the first ones are left out" : "; earlier ones are left out (from, limit)");
     const char *package = NULL;
     strbuf_adds(&call->text, is_lisp ? "\n" : "");
     for (size_t i = first; i < j->count && i < first + limit; i++) {
@@ -163,7 +178,11 @@ const struct tool tool_checkpoint_session = {
     .description = "Keep the state of now under a name, to return to with rollback-session.",
     .toolset = TOOLSET_STANDARD,
     .is_idempotent = true,
-    .arguments = {{.name = "name", .type = ARGUMENT_STRING, .is_required = true, .description = "Name of the checkpoint."}, SESSION_ARGUMENT},
+    .arguments = {{.name = "name",
+                   .type = ARGUMENT_STRING,
+                   .is_required = true,
+                   .description = "Name of the checkpoint."},
+                  SESSION_ARGUMENT},
     .run = checkpoint_session,
 };
 
@@ -186,7 +205,10 @@ const struct tool tool_rollback_session = {
     .is_destructive = true,
     .arguments =
         {
-            {.name = "to", .type = ARGUMENT_STRING, .is_required = true, .description = "A checkpoint's name, an evaluation's number, or -N for N back."},
+            {.name = "to",
+             .type = ARGUMENT_STRING,
+             .is_required = true,
+             .description = "A checkpoint's name, an evaluation's number, or -N for N back."},
             SESSION_ARGUMENT,
         },
     .run = rollback_session,
@@ -203,9 +225,20 @@ const struct tool tool_session_history = {
     .is_idempotent = true,
     .arguments =
         {
-            {.name = "limit", .type = ARGUMENT_INTEGER, .minimum = 1, .maximum = JOURNAL_ENTRIES, .description = "How many; default 20, for lisp all."},
-            {.name = "from", .type = ARGUMENT_INTEGER, .minimum = 1, .maximum = 9007199254740991, .description = "First evaluation."},
-            {.name = "format", .type = ARGUMENT_STRING, .choices = formats, .description = "text (default) or lisp."},
+            {.name = "limit",
+             .type = ARGUMENT_INTEGER,
+             .minimum = 1,
+             .maximum = JOURNAL_ENTRIES,
+             .description = "How many; default 20, for lisp all."},
+            {.name = "from",
+             .type = ARGUMENT_INTEGER,
+             .minimum = 1,
+             .maximum = 9007199254740991,
+             .description = "First evaluation."},
+            {.name = "format",
+             .type = ARGUMENT_STRING,
+             .choices = formats,
+             .description = "text (default) or lisp."},
             SESSION_ARGUMENT,
         },
     .run = session_history,

@@ -1,5 +1,6 @@
 /*
- * compile-form: what the compiler says of code. It runs in a copy of the session that is thrown away, so it has no effect.
+ * compile-form: what the compiler says of code. It runs in a copy of the session that is thrown away, so it
+ * has no effect.
  */
 #include "report/report.h"
 #include "tools/call.h"
@@ -26,20 +27,28 @@ static void run(struct tool_call *call)
     sexp_write_symbol(&request, "compile-form");
     call_write_string(call, &request, "code");
     call_write_string(call, &request, "package");
-    call_enter(call, s, &(struct operation_options){.request = &request, .what = code, .timeout_ms = (int)(call_number(call, "timeout", 0) * 1000)}, 0, false, on_compiled);
+    call_enter(call, s,
+               &(struct operation_options){.request = &request,
+                                           .what = code,
+                                           .timeout_ms = (int)(call_number(call, "timeout", 0) * 1000)},
+               0, false, on_compiled);
     strbuf_fini(&request);
 }
 
 const struct tool tool_compile_form = {
     .name = "compile-form",
     .title = "Compile without running",
-    .description = "Errors, warnings and notes of the compiler for some forms. They are not run and nothing is defined.",
+    .description =
+        "Errors, warnings and notes of the compiler for some forms. They are not run and nothing is defined.",
     .toolset = TOOLSET_FULL,
     .is_read_only = true,
     .is_idempotent = true,
     .arguments =
         {
-            {.name = "code", .type = ARGUMENT_STRING, .is_required = true, .description = "One or more forms."},
+            {.name = "code",
+             .type = ARGUMENT_STRING,
+             .is_required = true,
+             .description = "One or more forms."},
             {.name = "package", .type = ARGUMENT_STRING, .description = "Package to read them in."},
             TIMEOUT_ARGUMENT,
             SESSION_ARGUMENT,

@@ -23,7 +23,8 @@ static void run(struct tool_call *call)
     strbuf_adds(&call->text, "Current limits:");
     for (size_t i = 0; i < LIMIT_COUNT; i++) {
         const struct limit_definition *d = limit_definition((enum limit)i);
-        strbuf_addf(&call->text, "\n  %s: %.10g%s%s", d->name, changed.value[i], d->unit[0] != '\0' ? " " : "", d->unit);
+        strbuf_addf(&call->text, "\n  %s: %.10g%s%s", d->name, changed.value[i],
+                    d->unit[0] != '\0' ? " " : "", d->unit);
         if (changed.value[i] == 0 && d->minimum == 0 && i != LIMIT_CHECKPOINTS)
             strbuf_adds(&call->text, " (no limit)");
     }
@@ -41,11 +42,17 @@ const struct tool tool_configure_limits = {
     .arguments =
         {
             {.name = "timeout", .type = ARGUMENT_NUMBER, .description = "Seconds one call may take."},
-            {.name = "max-output", .type = ARGUMENT_INTEGER, .description = "Bytes shown of each output and value."},
+            {.name = "max-output",
+             .type = ARGUMENT_INTEGER,
+             .description = "Bytes shown of each output and value."},
             {.name = "print-length", .type = ARGUMENT_INTEGER, .description = "Elements printed; 0: all."},
             {.name = "print-level", .type = ARGUMENT_INTEGER, .description = "Levels printed; 0: all."},
-            {.name = "max-heap", .type = ARGUMENT_INTEGER, .description = "MiB of heap, from the next reset on."},
-            {.name = "checkpoint-limit", .type = ARGUMENT_INTEGER, .description = "Unnamed checkpoints kept; 0: none."},
+            {.name = "max-heap",
+             .type = ARGUMENT_INTEGER,
+             .description = "MiB of heap, from the next reset on."},
+            {.name = "checkpoint-limit",
+             .type = ARGUMENT_INTEGER,
+             .description = "Unnamed checkpoints kept; 0: none."},
             SESSION_ARGUMENT,
         },
     .run = run,

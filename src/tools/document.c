@@ -16,18 +16,24 @@
 static const char introduction[] =
     "# Tools\n"
     "\n"
-    "This page is printed from the tables of the server and from `tests/data/tools`, whose examples the tests run:\n"
+    "This page is printed from the tables of the server and from `tests/data/tools`, whose examples the "
+    "tests run:\n"
     "`build/src/tools/print_tools > docs/tools.md`.\n"
     "\n"
-    "Names are looked up leniently: case does not matter, `_` stands for `-`, and a leading `ns/` or `ns.` is dropped. So it is with the names of\n"
-    "arguments; `form`, `expression` and `input` stand for `code`, `system-name` for `system`. A number may be given as a string; an argument that is\n"
-    "null counts as absent. Every tool can be called; which ones are listed is chosen by `--tools=core|standard|full|NAME,NAME...`, where each set\n"
+    "Names are looked up leniently: case does not matter, `_` stands for `-`, and a leading `ns/` or `ns.` "
+    "is dropped. So it is with the names of\n"
+    "arguments; `form`, `expression` and `input` stand for `code`, `system-name` for `system`. A number may "
+    "be given as a string; an argument that is\n"
+    "null counts as absent. Every tool can be called; which ones are listed is chosen by "
+    "`--tools=core|standard|full|NAME,NAME...`, where each set\n"
     "holds those before it. A tool's set is the smallest that lists it.\n"
     "\n"
-    "Without `session` a tool works on the session `default`, and without `timeout` with the session's time limit, which `configure-limits`\n"
+    "Without `session` a tool works on the session `default`, and without `timeout` with the session's time "
+    "limit, which `configure-limits`\n"
     "shows and sets.\n"
     "\n"
-    "In the examples a line that begins with `>` is a call: the tool, then its arguments, or the code alone where there is no other. `...` is a\n"
+    "In the examples a line that begins with `>` is a call: the tool, then its arguments, or the code alone "
+    "where there is no other. `...` is a\n"
     "reply that is left out.\n"
     "\n"
     "| tool | set | what it does |\n"
@@ -156,7 +162,8 @@ static void add_files(struct strbuf *out, const json_t *files)
         text = json_object_iter_value(at);
         size_t len = json_string_length(text);
         bool ends_in_newline = len > 0 && json_string_value(text)[len - 1] == '\n';
-        strbuf_addf(out, "\n`%s`:\n\n```lisp\n%s%s```\n", name, json_string_value(text), ends_in_newline ? "" : "\n");
+        strbuf_addf(out, "\n`%s`:\n\n```lisp\n%s%s```\n", name, json_string_value(text),
+                    ends_in_newline ? "" : "\n");
     }
 }
 
@@ -178,8 +185,7 @@ static void add_example(struct strbuf *out, const char *name, const json_t *data
     size_t i;
     add_files(out, json_object_get(data, "files"));
     strbuf_adds(out, "\n```\n");
-    json_array_foreach(json_object_get(data, "setup"), i, step)
-        add_step(out, step);
+    json_array_foreach(json_object_get(data, "setup"), i, step) add_step(out, step);
     add_call(out, name, json_object_get(example, "arguments"));
     const char *reply = json_string_value(json_object_get(example, "reply"));
     strbuf_addf(out, "%s\n```\n", reply);
@@ -191,7 +197,8 @@ static bool add_tool(struct strbuf *out, const struct tool *tool, const char *ex
     add_arguments(out, tool);
     strbuf_addf(out, "\nTitle: %s. Set: %s. Annotations: readOnlyHint %s, destructiveHint %s, ", tool->title,
                 set_name(tool->toolset), word(tool->is_read_only), word(tool->is_destructive));
-    strbuf_addf(out, "idempotentHint %s, openWorldHint %s.\n", word(tool->is_idempotent), word(tool->is_open_world));
+    strbuf_addf(out, "idempotentHint %s, openWorldHint %s.\n", word(tool->is_idempotent),
+                word(tool->is_open_world));
     char path[4096];
     snprintf(path, sizeof path, "%.3900s/%s.json", examples, tool->name);
     json_error_t fault;

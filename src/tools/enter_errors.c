@@ -9,7 +9,8 @@
 #include "session/journal.h"
 #include "tools/call.h"
 
-/* The error meant: that of the index, or the newest that can be entered, whatever succeeded since. NULL, and the call answered, when it cannot be. */
+/* The error meant: that of the index, or the newest that can be entered, whatever succeeded since. NULL, and
+ * the call answered, when it cannot be. */
 static const struct error_record *enterable(struct tool_call *call, const struct session *s)
 {
     const struct error_record *r = NULL;
@@ -22,9 +23,15 @@ static const struct error_record *enterable(struct tool_call *call, const struct
             r = session_error(s, 0);
     }
     if (r == NULL)
-        call_answer(call, true, call_has(call, "index") ? "No error with that index is kept; list-errors shows them." : "No error available.\n(No error has occurred in this session.)");
+        call_answer(call, true,
+                    call_has(call, "index")
+                        ? "No error with that index is kept; list-errors shows them."
+                        : "No error available.\n(No error has occurred in this session.)");
     else if (r->frozen == NULL)
-        call_answer(call, true, "This error cannot be entered: %s", r->why_not_frozen != NULL ? r->why_not_frozen : "only the last five are kept in that form. Its text is still there: describe-last-error, get-backtrace.");
+        call_answer(call, true, "This error cannot be entered: %s",
+                    r->why_not_frozen != NULL ? r->why_not_frozen
+                                              : "only the last five are kept in that form. Its text is still "
+                                                "there: describe-last-error, get-backtrace.");
     else
         return r;
     return NULL;
@@ -44,19 +51,23 @@ static void evaluate_in_frame(struct tool_call *call)
     call_write_string(call, &request, "code");
     sexp_write_symbol(&request, "max-chars");
     sexp_write_integer(&request, MOST_VALUE_CHARACTERS);
-    struct operation_options options = {.request = &request, .what = "evaluate-in-frame", .timeout_ms = (int)(call_number(call, "timeout", 0) * 1000)};
+    struct operation_options options = {.request = &request,
+                                        .what = "evaluate-in-frame",
+                                        .timeout_ms = (int)(call_number(call, "timeout", 0) * 1000)};
     call_enter(call, s, &options, r->sequence, false, call_report);
     strbuf_fini(&request);
 }
 
-/* One form that begins with DEF: it comes along whole. What else an evaluation may be cannot be told from outside the Lisp. */
+/* One form that begins with DEF: it comes along whole. What else an evaluation may be cannot be told from
+ * outside the Lisp. */
 static bool is_definition(const struct journal_entry *entry)
 {
     const char *code = entry->code + strspn(entry->code, " \t\r\n");
     return strncasecmp(code, "(def", 4) == 0 && scan_text(entry->code, entry->code_len).forms == 1;
 }
 
-/* What was evaluated since the error, of which the definitions are evaluated again so that the fix made in an ordinary call is there when the computation goes on. Returns how many did more than define something. */
+/* What was evaluated since the error, of which the definitions are evaluated again so that the fix made in an
+ * ordinary call is there when the computation goes on. Returns how many did more than define something. */
 static size_t add_definitions(struct strbuf *request, const struct session *s, uint64_t since)
 {
     size_t count = 0;
@@ -78,13 +89,17 @@ static size_t add_definitions(struct strbuf *request, const struct session *s, u
     return count;
 }
 
-/* What was evaluated between the error and the restart did two things: what it defined came along, what else it did stayed behind. */
+/* What was evaluated between the error and the restart did two things: what it defined came along, what else
+ * it did stayed behind. */
 static void on_resumed(struct tool_call *call, const struct outcome *o)
 {
     if (o->kind == OUTCOME_OK && call->since > 0) {
         strbuf_addf(session_notice(o->session), "The session goes on from where the error stood. Of the ");
         text_add_count(session_notice(o->session), call->since, "evaluation");
-        strbuf_addf(session_notice(o->session), " since then that did more than define something, only the definitions came along; what else they did is in the state after evaluation %zu (rollback-session).\n", call->step);
+        strbuf_addf(session_notice(o->session),
+                    " since then that did more than define something, only the definitions came along; what "
+                    "else they did is in the state after evaluation %zu (rollback-session).\n",
+                    call->step);
     }
     call_report(call, o);
 }
@@ -124,23 +139,32 @@ static void invoke_restart(struct tool_call *call)
     strbuf_fini(&code);
 }
 
-#define INDEX_ARGUMENT                                                                                         \
-    {                                                                                                          \
-        .name = "index", .type = ARGUMENT_INTEGER, .minimum = 1, .maximum = 32,                                \
-        .description = "Which error, see list-errors; default: the newest."                                                   \
+#define INDEX_ARGUMENT                                                                                       \
+    {                                                                                                        \
+        .name = "index", .type = ARGUMENT_INTEGER, .minimum = 1, .maximum = 32,                              \
+        .description = "Which error, see list-errors; default: the newest."                                  \
     }
 
 const struct tool tool_evaluate_in_frame = {
     .name = "evaluate-in-frame",
     .title = "Evaluate in a frame",
-    .description = "Evaluate code where an error stands, with the variables of a frame. It runs in a copy: nothing changes.",
+    .description = "Evaluate code where an error stands, with the variables of a frame. It runs in a copy: "
+                   "nothing changes.",
     .toolset = TOOLSET_STANDARD,
     .is_read_only = false,
     .is_open_world = true,
     .arguments =
         {
-            {.name = "frame", .type = ARGUMENT_INTEGER, .is_required = true, .minimum = 0, .maximum = 1000, .description = "Number of the frame in get-backtrace."},
-            {.name = "code", .type = ARGUMENT_STRING, .is_required = true, .description = "Forms that may use the frame's variables."},
+            {.name = "frame",
+             .type = ARGUMENT_INTEGER,
+             .is_required = true,
+             .minimum = 0,
+             .maximum = 1000,
+             .description = "Number of the frame in get-backtrace."},
+            {.name = "code",
+             .type = ARGUMENT_STRING,
+             .is_required = true,
+             .description = "Forms that may use the frame's variables."},
             INDEX_ARGUMENT,
             TIMEOUT_ARGUMENT,
             SESSION_ARGUMENT,
@@ -157,9 +181,14 @@ const struct tool tool_invoke_restart = {
     .is_open_world = true,
     .arguments =
         {
-            {.name = "restart", .type = ARGUMENT_STRING, .is_required = true, .description = "Its name or number."},
+            {.name = "restart",
+             .type = ARGUMENT_STRING,
+             .is_required = true,
+             .description = "Its name or number."},
             {.name = "value", .type = ARGUMENT_STRING, .description = "Form whose value the restart takes."},
-            {.name = "code", .type = ARGUMENT_STRING, .description = "Forms evaluated there first, e.g. the fix."},
+            {.name = "code",
+             .type = ARGUMENT_STRING,
+             .description = "Forms evaluated there first, e.g. the fix."},
             INDEX_ARGUMENT,
             TIMEOUT_ARGUMENT,
             SESSION_ARGUMENT,

@@ -1,5 +1,6 @@
 /*
- * describe-last-error, get-backtrace, list-errors: look at errors that the server keeps. None of them touches the Lisp.
+ * describe-last-error, get-backtrace, list-errors: look at errors that the server keeps. None of them touches
+ * the Lisp.
  */
 #include "report/report.h"
 #include "tools/call.h"
@@ -17,7 +18,8 @@ static bool is_missing(struct tool_call *call, const struct session *s)
     size_t n = session_error_count(s);
     if (!call_has(call, "index") || (size_t)call_number(call, "index", 1) <= n)
         return false;
-    call_answer(call, false, "No error with index %.0f: %zu kept in session %s; list-errors shows them.", call_number(call, "index", 1), n, session_name(s));
+    call_answer(call, false, "No error with index %.0f: %zu kept in session %s; list-errors shows them.",
+                call_number(call, "index", 1), n, session_name(s));
     return true;
 }
 
@@ -32,12 +34,14 @@ static void describe_last_error(struct tool_call *call)
 
 static void show_backtrace(struct tool_call *call, const struct error_record *r)
 {
-    report_backtrace(&call->text, r, (size_t)call_number(call, "from", 0), (size_t)call_number(call, "max-frames", 20), call_boolean(call, "locals"));
+    report_backtrace(&call->text, r, (size_t)call_number(call, "from", 0),
+                     (size_t)call_number(call, "max-frames", 20), call_boolean(call, "locals"));
 }
 
 /*
- * The locals were read from a copy of the frozen process and are in the record now; if that failed, the frames are shown without. The
- * error is the one that was meant when the call came: another one, or a success, may have come since.
+ * The locals were read from a copy of the frozen process and are in the record now; if that failed, the
+ * frames are shown without. The error is the one that was meant when the call came: another one, or a
+ * success, may have come since.
  */
 static void on_examined(struct tool_call *call, const struct outcome *o)
 {
@@ -55,14 +59,20 @@ static void get_backtrace(struct tool_call *call)
     if (s == NULL || is_missing(call, s))
         return;
     const struct error_record *r = chosen(call, s);
-    if (r != NULL && call_boolean(call, "locals") && r->details == NULL && (r->frozen != NULL || r->why_not_frozen != NULL)) {
-        /* Its turn comes when the error is unwound; by then either a copy can be asked, or the locals have been read. */
+    if (r != NULL && call_boolean(call, "locals") && r->details == NULL &&
+        (r->frozen != NULL || r->why_not_frozen != NULL)) {
+        /* Its turn comes when the error is unwound; by then either a copy can be asked, or the locals have
+         * been read. */
         call->takes_unavailable = true;
         call->step = (size_t)r->sequence;
         struct strbuf request;
         strbuf_init(&request, 0);
         strbuf_adds(&request, ":frames :from 0 :count 100 :locals t");
-        call_enter(call, s, &(struct operation_options){.request = &request, .what = "get-backtrace", .timeout_ms = 5000, .is_examination = true}, r->sequence, false, on_examined);
+        call_enter(
+            call, s,
+            &(struct operation_options){
+                .request = &request, .what = "get-backtrace", .timeout_ms = 5000, .is_examination = true},
+            r->sequence, false, on_examined);
         strbuf_fini(&request);
         return;
     }
@@ -79,16 +89,17 @@ static void list_errors(struct tool_call *call)
     call_finish(call);
 }
 
-#define INDEX_ARGUMENT                                                                                         \
-    {                                                                                                          \
-        .name = "index", .type = ARGUMENT_INTEGER, .minimum = 1, .maximum = 32,                                \
-        .description = "Which error, 1 the newest."                                                             \
+#define INDEX_ARGUMENT                                                                                       \
+    {                                                                                                        \
+        .name = "index", .type = ARGUMENT_INTEGER, .minimum = 1, .maximum = 32,                              \
+        .description = "Which error, 1 the newest."                                                          \
     }
 
 const struct tool tool_describe_last_error = {
     .name = "describe-last-error",
     .title = "Describe the last error",
-    .description = "The last error: type, message, restarts, top of the backtrace. It stays until the next error, a success or a reset.",
+    .description = "The last error: type, message, restarts, top of the backtrace. It stays until the next "
+                   "error, a success or a reset.",
     .toolset = TOOLSET_CORE,
     .is_read_only = true,
     .is_idempotent = true,
@@ -105,8 +116,16 @@ const struct tool tool_get_backtrace = {
     .is_idempotent = true,
     .arguments =
         {
-            {.name = "max-frames", .type = ARGUMENT_INTEGER, .minimum = 1, .maximum = 1000, .description = "How many frames; default 20."},
-            {.name = "from", .type = ARGUMENT_INTEGER, .minimum = 0, .maximum = 100000, .description = "First frame; default 0."},
+            {.name = "max-frames",
+             .type = ARGUMENT_INTEGER,
+             .minimum = 1,
+             .maximum = 1000,
+             .description = "How many frames; default 20."},
+            {.name = "from",
+             .type = ARGUMENT_INTEGER,
+             .minimum = 0,
+             .maximum = 100000,
+             .description = "First frame; default 0."},
             {.name = "locals", .type = ARGUMENT_BOOLEAN, .description = "Show local variables."},
             INDEX_ARGUMENT,
             SESSION_ARGUMENT,
@@ -123,7 +142,11 @@ const struct tool tool_list_errors = {
     .is_idempotent = true,
     .arguments =
         {
-            {.name = "limit", .type = ARGUMENT_INTEGER, .minimum = 1, .maximum = 32, .description = "How many; default 10."},
+            {.name = "limit",
+             .type = ARGUMENT_INTEGER,
+             .minimum = 1,
+             .maximum = 32,
+             .description = "How many; default 10."},
             SESSION_ARGUMENT,
         },
     .run = list_errors,

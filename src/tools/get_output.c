@@ -47,7 +47,8 @@ static void answer_matches(struct tool_call *call, const struct capture *c)
     if (matches > MOST_MATCHES)
         strbuf_addf(&call->text, ", the first %d are shown", MOST_MATCHES);
     if (capture_gap(c, &gap_start, &gap_end))
-        strbuf_adds(&call->text, "; the middle of this output was not kept, line numbers behind it are those of what was");
+        strbuf_adds(&call->text,
+                    "; the middle of this output was not kept, line numbers behind it are those of what was");
     call_answer(call, false, ".");
 }
 
@@ -57,14 +58,16 @@ static void answer_part(struct tool_call *call, const struct capture *c)
     size_t length = (size_t)call_number(call, "length", 32768);
     char *bytes = xmalloc(length + 1);
     size_t n = capture_read(c, offset, bytes, length);
-    strbuf_addf(&call->text, "[bytes %llu to %llu of ", (unsigned long long)offset, (unsigned long long)(offset + n));
+    strbuf_addf(&call->text, "[bytes %llu to %llu of ", (unsigned long long)offset,
+                (unsigned long long)(offset + n));
     text_add_grouped(&call->text, c->total);
     strbuf_adds(&call->text, "]\n");
     utf8_repair(&call->text, bytes, n);
     free(bytes);
     if (n < length && capture_gap(c, &start, &end) && offset + n >= start && offset + n < end)
-        strbuf_addf(&call->text, "\n[bytes %llu to %llu were not kept; the next that are begin at offset %llu]", (unsigned long long)(offset + n),
-                    (unsigned long long)end, (unsigned long long)end);
+        strbuf_addf(&call->text,
+                    "\n[bytes %llu to %llu were not kept; the next that are begin at offset %llu]",
+                    (unsigned long long)(offset + n), (unsigned long long)end, (unsigned long long)end);
     call_finish(call);
 }
 
@@ -76,7 +79,10 @@ static void run(struct tool_call *call)
     int ref = (int)call_number(call, "ref", 0);
     const struct capture *c = session_kept(s, ref);
     if (c == NULL)
-        call_answer(call, false, "No output with ref %d is kept in session %s. The newest is %d; the last 16 that were cut are kept.", ref, session_name(s), session_next_ref(s) - 1);
+        call_answer(call, false,
+                    "No output with ref %d is kept in session %s. The newest is %d; the last 16 that were "
+                    "cut are kept.",
+                    ref, session_name(s), session_next_ref(s) - 1);
     else if (call_has(call, "pattern"))
         answer_matches(call, c);
     else
@@ -92,9 +98,22 @@ const struct tool tool_get_output = {
     .is_idempotent = true,
     .arguments =
         {
-            {.name = "ref", .type = ARGUMENT_INTEGER, .is_required = true, .minimum = 1, .maximum = 2147483647, .description = "The number that the reply named."},
-            {.name = "offset", .type = ARGUMENT_INTEGER, .minimum = 0, .maximum = 9007199254740991, .description = "First byte; default 0."},
-            {.name = "length", .type = ARGUMENT_INTEGER, .minimum = 1, .maximum = 1048576, .description = "How many bytes; default 32768."},
+            {.name = "ref",
+             .type = ARGUMENT_INTEGER,
+             .is_required = true,
+             .minimum = 1,
+             .maximum = 2147483647,
+             .description = "The number that the reply named."},
+            {.name = "offset",
+             .type = ARGUMENT_INTEGER,
+             .minimum = 0,
+             .maximum = 9007199254740991,
+             .description = "First byte; default 0."},
+            {.name = "length",
+             .type = ARGUMENT_INTEGER,
+             .minimum = 1,
+             .maximum = 1048576,
+             .description = "How many bytes; default 32768."},
             {.name = "pattern", .type = ARGUMENT_STRING, .description = "Only lines that hold this text."},
             SESSION_ARGUMENT,
         },

@@ -187,7 +187,10 @@ static void run(struct tool_call *call)
         call_evaluate(call, s, &request, strbuf_string(&journal), journal.len, on_evaluated);
         strbuf_fini(&journal);
     } else {
-        call_run(call, s, &(struct operation_options){.request = &request, .what = "inspect-object", .timeout_ms = LOOK_UP_MS}, on_looked);
+        call_run(call, s,
+                 &(struct operation_options){
+                     .request = &request, .what = "inspect-object", .timeout_ms = LOOK_UP_MS},
+                 on_looked);
     }
     strbuf_fini(&request);
 }
@@ -195,18 +198,33 @@ static void run(struct tool_call *call)
 const struct tool tool_inspect_object = {
     .name = "inspect-object",
     .title = "Inspect an object",
-    .description = "Kind, class and parts of an object, each part with a handle. Give code, or a handle from an earlier reply.",
+    .description = "Kind, class and parts of an object, each part with a handle. Give code, or a handle from "
+                   "an earlier reply.",
     .toolset = TOOLSET_STANDARD,
     .is_destructive = true,
     .is_open_world = true,
     .arguments =
         {
             {.name = "code", .type = ARGUMENT_STRING, .description = "Forms; their value is inspected."},
-            {.name = "handle", .type = ARGUMENT_STRING, .description = "Handle of an object, such as h7 or h7.3."},
-            {.name = "path", .type = ARGUMENT_STRING, .description = "Way to a part: slots, keys, [subscripts], e.g. items, [3]."},
-            {.name = "limit", .type = ARGUMENT_INTEGER, .minimum = 0, .maximum = MOST_PARTS, .description = "How many parts; default 30."},
-            {.name = "offset", .type = ARGUMENT_INTEGER, .minimum = 0, .maximum = 1e12, .description = "First part."},
-            {.name = "set", .type = ARGUMENT_STRING, .description = "Form whose value the part at path becomes."},
+            {.name = "handle",
+             .type = ARGUMENT_STRING,
+             .description = "Handle of an object, such as h7 or h7.3."},
+            {.name = "path",
+             .type = ARGUMENT_STRING,
+             .description = "Way to a part: slots, keys, [subscripts], e.g. items, [3]."},
+            {.name = "limit",
+             .type = ARGUMENT_INTEGER,
+             .minimum = 0,
+             .maximum = MOST_PARTS,
+             .description = "How many parts; default 30."},
+            {.name = "offset",
+             .type = ARGUMENT_INTEGER,
+             .minimum = 0,
+             .maximum = 1e12,
+             .description = "First part."},
+            {.name = "set",
+             .type = ARGUMENT_STRING,
+             .description = "Form whose value the part at path becomes."},
             {.name = "package", .type = ARGUMENT_STRING, .description = "Package to read in."},
             TIMEOUT_ARGUMENT,
             SESSION_ARGUMENT,

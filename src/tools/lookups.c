@@ -59,7 +59,8 @@ static void describe_symbol(struct tool_call *call)
     strbuf_fini(&request);
 }
 
-static const char *const definition_types[] = {"all", "functions", "variables", "macros", "classes", "methods", "packages", "systems", NULL};
+static const char *const definition_types[] = {"all",     "functions", "variables", "macros", "classes",
+                                               "methods", "packages",  "systems",   NULL};
 
 const struct tool tool_list_definitions = {
     .name = "list-definitions",
@@ -70,7 +71,10 @@ const struct tool tool_list_definitions = {
     .is_idempotent = true,
     .arguments =
         {
-            {.name = "type", .type = ARGUMENT_STRING, .choices = definition_types, .description = "Only these; default: all."},
+            {.name = "type",
+             .type = ARGUMENT_STRING,
+             .choices = definition_types,
+             .description = "Only these; default: all."},
             LIMIT_ARGUMENT,
             FROM_ARGUMENT,
             SESSION_ARGUMENT,
@@ -87,7 +91,10 @@ const struct tool tool_describe_symbol = {
     .is_idempotent = true,
     .arguments =
         {
-            {.name = "name", .type = ARGUMENT_STRING, .is_required = true, .description = "Symbol, with or without package."},
+            {.name = "name",
+             .type = ARGUMENT_STRING,
+             .is_required = true,
+             .description = "Symbol, with or without package."},
             {.name = "package", .type = ARGUMENT_STRING, .description = "Package to look in."},
             SESSION_ARGUMENT,
         },

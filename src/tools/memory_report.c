@@ -53,12 +53,14 @@ static void add_generations(struct strbuf *out, const struct sexp *generations)
     }
 }
 
-static void add_types(struct strbuf *out, const struct sexp *reply, size_t most, bool has_image, bool is_collected)
+static void add_types(struct strbuf *out, const struct sexp *reply, size_t most, bool has_image,
+                      bool is_collected)
 {
     const struct sexp *types = sexp_get(reply, 2, "types");
     section_end(out);
     section_begin(out, NULL);
-    strbuf_addf(out, "Objects by type%s%s:\n%15s %12s  type\n", has_image ? "" : ", without what the Lisp was started with",
+    strbuf_addf(out, "Objects by type%s%s:\n%15s %12s  type\n",
+                has_image ? "" : ", without what the Lisp was started with",
                 is_collected ? "" : ", garbage included", "bytes", "objects");
     for (size_t i = 0; i < sexp_count(types) && i < most; i++) {
         const struct sexp *type = sexp_nth(types, i);
@@ -111,7 +113,10 @@ static void run(struct tool_call *call)
     sexp_write_boolean(&request, !is_verbosity(call, "brief"));
     sexp_write_symbol(&request, "image");
     sexp_write_boolean(&request, is_verbosity(call, "full"));
-    call_run(call, s, &(struct operation_options){.request = &request, .what = "memory-report", .timeout_ms = REPORT_MS}, on_read);
+    call_run(
+        call, s,
+        &(struct operation_options){.request = &request, .what = "memory-report", .timeout_ms = REPORT_MS},
+        on_read);
     strbuf_fini(&request);
 }
 
@@ -125,8 +130,14 @@ const struct tool tool_memory_report = {
     .is_idempotent = true,
     .arguments =
         {
-            {.name = "verbosity", .type = ARGUMENT_STRING, .choices = verbosities, .description = "brief: no types; normal (default): the 20 largest; full: 100, and what the Lisp was started with."},
-            {.name = "gc-first", .type = ARGUMENT_BOOLEAN, .description = "Collect all garbage before; finalizers run."},
+            {.name = "verbosity",
+             .type = ARGUMENT_STRING,
+             .choices = verbosities,
+             .description = "brief: no types; normal (default): the 20 largest; full: 100, and what the Lisp "
+                            "was started with."},
+            {.name = "gc-first",
+             .type = ARGUMENT_BOOLEAN,
+             .description = "Collect all garbage before; finalizers run."},
             SESSION_ARGUMENT,
         },
     .run = run,

@@ -1,5 +1,6 @@
 /*
- * profile-code and allocation-profile: where an evaluation spends its time, or allocates, by samples of its stack.
+ * profile-code and allocation-profile: where an evaluation spends its time, or allocates, by samples of its
+ * stack.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -59,8 +60,11 @@ static void add_functions(struct strbuf *out, const struct sexp *reply, int64_t 
 /* (REAL-US RUN-US GC-US BYTES) */
 static void add_cost(struct strbuf *out, const struct sexp *took)
 {
-    strbuf_addf(out, "It took %.1f ms of real time, %.1f ms of processor time, %.1f ms of them in garbage collections, and ",
-                (double)sexp_integer(sexp_nth(took, 0), 0) / 1000, (double)sexp_integer(sexp_nth(took, 1), 0) / 1000,
+    strbuf_addf(out,
+                "It took %.1f ms of real time, %.1f ms of processor time, %.1f ms of them in garbage "
+                "collections, and ",
+                (double)sexp_integer(sexp_nth(took, 0), 0) / 1000,
+                (double)sexp_integer(sexp_nth(took, 1), 0) / 1000,
                 (double)sexp_integer(sexp_nth(took, 2), 0) / 1000);
     int64_t bytes = sexp_integer(sexp_nth(took, 3), 0);
     text_add_grouped(out, bytes < 0 ? 0 : (uint64_t)bytes);
@@ -73,7 +77,8 @@ static void add_profile(struct strbuf *out, const struct outcome *o, size_t max_
     if (call_report_if_ended(out, o, "samples", max_output))
         return;
     const char *mode = call_string(call, "mode", NULL), *type = call_string(call, "report-type", NULL);
-    bool is_alloc = strcmp(call->tool->name, "allocation-profile") == 0 || (mode != NULL && strcmp(mode, "alloc") == 0);
+    bool is_alloc =
+        strcmp(call->tool->name, "allocation-profile") == 0 || (mode != NULL && strcmp(mode, "alloc") == 0);
     bool is_time = mode != NULL && strcmp(mode, "time") == 0;
     int64_t samples = sexp_integer(sexp_get(o->reply, 2, "samples"), 0);
     section_begin(out, NULL);
@@ -82,13 +87,15 @@ static void add_profile(struct strbuf *out, const struct outcome *o, size_t max_
     if (is_alloc)
         strbuf_adds(out, ", one whenever about 32 kB had been allocated");
     else
-        strbuf_addf(out, ", one each %g ms of %s time", call_number(call, "sample-interval", INTERVAL_S) * 1000, is_time ? "real" : "processor");
+        strbuf_addf(out, ", one each %g ms of %s time",
+                    call_number(call, "sample-interval", INTERVAL_S) * 1000, is_time ? "real" : "processor");
     strbuf_adds(out, ".\n");
     add_cost(out, sexp_get(o->reply, 2, "took"));
     if (samples > 0)
         add_functions(out, o->reply, samples, type != NULL && strcmp(type, "graph") == 0);
     else
-        strbuf_addf(out, "It %s; nothing was seen.\n", is_alloc ? "allocated too little" : "was over too soon");
+        strbuf_addf(out, "It %s; nothing was seen.\n",
+                    is_alloc ? "allocated too little" : "was over too soon");
     section_end(out);
     section_begin(out, "Result:");
     report_values(out, o, max_output);
@@ -139,31 +146,43 @@ static void allocation_profile(struct tool_call *call)
 static const char *const modes[] = {"cpu", "time", "alloc", NULL};
 static const char *const report_types[] = {"flat", "graph", NULL};
 
-#define MAX_SAMPLES_ARGUMENT                                                                                   \
-    {                                                                                                          \
-        .name = "max-samples", .type = ARGUMENT_INTEGER, .minimum = 1, .maximum = MOST_SAMPLES,                \
-        .description = "No more samples than this are taken; default: 10000."                                 \
+#define MAX_SAMPLES_ARGUMENT                                                                                 \
+    {                                                                                                        \
+        .name = "max-samples", .type = ARGUMENT_INTEGER, .minimum = 1, .maximum = MOST_SAMPLES,              \
+        .description = "No more samples than this are taken; default: 10000."                                \
     }
-#define REPORT_TYPE_ARGUMENT                                                                                   \
-    {                                                                                                          \
-        .name = "report-type", .type = ARGUMENT_STRING, .choices = report_types,                               \
-        .description = "graph adds who called each function and what it called; default: flat."                \
+#define REPORT_TYPE_ARGUMENT                                                                                 \
+    {                                                                                                        \
+        .name = "report-type", .type = ARGUMENT_STRING, .choices = report_types,                             \
+        .description = "graph adds who called each function and what it called; default: flat."              \
     }
 
 const struct tool tool_profile_code = {
     .name = "profile-code",
     .title = "Profile an evaluation",
-    .description = "Evaluate forms and say in which functions they spend their time, by samples of the stack.",
+    .description =
+        "Evaluate forms and say in which functions they spend their time, by samples of the stack.",
     .toolset = TOOLSET_FULL,
     .is_destructive = true,
     .is_open_world = true,
     .arguments =
         {
-            {.name = "code", .type = ARGUMENT_STRING, .is_required = true, .description = "One or more forms."},
+            {.name = "code",
+             .type = ARGUMENT_STRING,
+             .is_required = true,
+             .description = "One or more forms."},
             {.name = "package", .type = ARGUMENT_STRING, .description = "Package for this call only."},
-            {.name = "mode", .type = ARGUMENT_STRING, .choices = modes, .description = "Sample by processor time, by real time (sees waiting), or by allocation; default: cpu."},
+            {.name = "mode",
+             .type = ARGUMENT_STRING,
+             .choices = modes,
+             .description =
+                 "Sample by processor time, by real time (sees waiting), or by allocation; default: cpu."},
             MAX_SAMPLES_ARGUMENT,
-            {.name = "sample-interval", .type = ARGUMENT_NUMBER, .minimum = 0.0005, .maximum = 10, .description = "Seconds between two samples; default: 0.01."},
+            {.name = "sample-interval",
+             .type = ARGUMENT_NUMBER,
+             .minimum = 0.0005,
+             .maximum = 10,
+             .description = "Seconds between two samples; default: 0.01."},
             REPORT_TYPE_ARGUMENT,
             TIMEOUT_ARGUMENT,
             SESSION_ARGUMENT,
@@ -174,13 +193,17 @@ const struct tool tool_profile_code = {
 const struct tool tool_allocation_profile = {
     .name = "allocation-profile",
     .title = "Profile allocation",
-    .description = "Evaluate forms and say which functions allocate, by samples of the stack, and how much is allocated in all.",
+    .description = "Evaluate forms and say which functions allocate, by samples of the stack, and how much "
+                   "is allocated in all.",
     .toolset = TOOLSET_FULL,
     .is_destructive = true,
     .is_open_world = true,
     .arguments =
         {
-            {.name = "code", .type = ARGUMENT_STRING, .is_required = true, .description = "One or more forms."},
+            {.name = "code",
+             .type = ARGUMENT_STRING,
+             .is_required = true,
+             .description = "One or more forms."},
             {.name = "package", .type = ARGUMENT_STRING, .description = "Package for this call only."},
             MAX_SAMPLES_ARGUMENT,
             REPORT_TYPE_ARGUMENT,

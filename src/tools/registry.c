@@ -334,8 +334,8 @@ static void reject_unknown(const struct tool *tool, const char *name, struct err
     }
     err_set(err, ERR_INVALID, "Unknown argument %.*s.%s%s%s %s takes %s",
             (int)utf8_floor(name, len, len > MOST_QUOTED ? MOST_QUOTED : len), name,
-            search.best ? " Did you mean " : "", search.best ? search.best : "", search.best ? "?" : "", tool->name,
-            known.len ? known.bytes : "no arguments");
+            search.best ? " Did you mean " : "", search.best ? search.best : "", search.best ? "?" : "",
+            tool->name, known.len ? known.bytes : "no arguments");
     strbuf_fini(&known);
 }
 
@@ -422,7 +422,8 @@ static json_t *argument_schema(const struct tool_argument *a)
     }
     if (a->description)
         json_object_set_new(schema, "description", json_string(a->description));
-    /* Over HTTP clients repeat it in the header Mcp-Param-Session, where a load balancer sees it (MCP 2026-07-28). */
+    /* Over HTTP clients repeat it in the header Mcp-Param-Session, where a load balancer sees it (MCP
+     * 2026-07-28). */
     if (a->names_session)
         json_object_set_new(schema, "x-mcp-header", json_string("Session"));
     return schema;

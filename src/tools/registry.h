@@ -21,19 +21,21 @@ const char *registry_family(size_t n);
  * registry_find(name):
  * The tool of that name: case does not matter, `_` stands for `-`, and a leading `ns/` or `ns.` is dropped.
  *
- * Returns     NULL if there is none. registry_nearest(name) then gives the most similar name, NULL if none is near.
+ * Returns     NULL if there is none. registry_nearest(name) then gives the most similar name, NULL if none is
+ * near.
  */
 const struct tool *registry_find(const char *name);
 const char *registry_nearest(const char *name);
 
 /*
  * registry_check_arguments(tool, given, err):
- * Check what a client sent against the tool's declaration: canonical names (case, `_` for `-`; form, expression, input for
- * code; system-name for system), numbers given as strings taken as numbers, required ones present, types, bounds and choices.
+ * Check what a client sent against the tool's declaration: canonical names (case, `_` for `-`; form,
+ * expression, input for code; system-name for system), numbers given as strings taken as numbers, required
+ * ones present, types, bounds and choices.
  *
  * given       borrowed; an object, or NULL for none. A member that is null counts as absent.
- * Returns     given: a new object with canonical names; NULL with ${err} set to one sentence that names the argument, what was
- *             expected, and the nearest right name (ERR_INVALID)
+ * Returns     given: a new object with canonical names; NULL with ${err} set to one sentence that names the
+ * argument, what was expected, and the nearest right name (ERR_INVALID)
  */
 json_t *registry_check_arguments(const struct tool *tool, const json_t *given, struct err *err);
 

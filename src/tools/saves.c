@@ -26,7 +26,8 @@ static void restore_session(struct tool_call *call)
     const char *name = call_string(call, "name", NULL);
     struct session *s = sessions_find(call->toolbox->sessions, name);
     struct err err;
-    if (call->toolbox->store == NULL || strchr(name, '/') != NULL || !saved_exists(call->toolbox->store, name)) {
+    if (call->toolbox->store == NULL || strchr(name, '/') != NULL ||
+        !saved_exists(call->toolbox->store, name)) {
         call_answer(call, true, "There is no saved session named %s.", name);
         return;
     }
@@ -43,7 +44,8 @@ static void restore_session(struct tool_call *call)
 const struct tool tool_save_session = {
     .name = "save-session",
     .title = "Save the session",
-    .description = "Write the session to disk under its name, for restore-session, now or in another server. The session goes on meanwhile.",
+    .description = "Write the session to disk under its name, for restore-session, now or in another server. "
+                   "The session goes on meanwhile.",
     .toolset = TOOLSET_FULL,
     .is_idempotent = true,
     .arguments = {SESSION_ARGUMENT},
@@ -53,10 +55,15 @@ const struct tool tool_save_session = {
 const struct tool tool_restore_session = {
     .name = "restore-session",
     .title = "Restore a session",
-    .description = "Bring a saved session back under its name; a session of that name that runs now is replaced.",
+    .description =
+        "Bring a saved session back under its name; a session of that name that runs now is replaced.",
     .toolset = TOOLSET_FULL,
     .is_destructive = true,
     .is_idempotent = true,
-    .arguments = {{.name = "name", .type = ARGUMENT_STRING, .names_session = true, .is_required = true, .description = "Name of the session that was saved."}},
+    .arguments = {{.name = "name",
+                   .type = ARGUMENT_STRING,
+                   .names_session = true,
+                   .is_required = true,
+                   .description = "Name of the session that was saved."}},
     .run = restore_session,
 };

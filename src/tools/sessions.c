@@ -91,12 +91,20 @@ static void next_step(struct tool_call *call, struct session *s)
     strbuf_init(&code, 0);
     if (write_step(call, &request, &code)) {
         /* What is said in front of it when this step fails or is refused. */
-        strbuf_addf(&call->text, "Session %s was created, but not all that was asked for was done:\n", session_name(s));
-        struct operation_options options = {.request = &request, .what = "create-session", .timeout_ms = 300000, .keeps_record = code.len > 0, .code = code.bytes, .code_len = code.len};
+        strbuf_addf(&call->text, "Session %s was created, but not all that was asked for was done:\n",
+                    session_name(s));
+        struct operation_options options = {.request = &request,
+                                            .what = "create-session",
+                                            .timeout_ms = 300000,
+                                            .keeps_record = code.len > 0,
+                                            .code = code.bytes,
+                                            .code_len = code.len};
         call_run(call, s, &options, on_step);
     } else {
-        call_answer(call, false, "Session %s created: %s, package %s. Give its name as the argument session of other tools.", session_name(s),
-                    zygotes_lisp(call->toolbox->zygotes), session_package(s));
+        call_answer(
+            call, false,
+            "Session %s created: %s, package %s. Give its name as the argument session of other tools.",
+            session_name(s), zygotes_lisp(call->toolbox->zygotes), session_package(s));
     }
     strbuf_fini(&request);
     strbuf_fini(&code);
@@ -128,7 +136,8 @@ static void add_memory(struct strbuf *out, const struct session *s, int most_ms)
     if (m.unread == m.processes)
         strbuf_adds(out, "memory not read");
     else
-        strbuf_addf(out, "%.1f MiB%s in %zu process%s", (double)m.bytes / (1 << 20), m.unread > 0 ? " or more" : "", m.processes, m.processes == 1 ? "" : "es");
+        strbuf_addf(out, "%.1f MiB%s in %zu process%s", (double)m.bytes / (1 << 20),
+                    m.unread > 0 ? " or more" : "", m.processes, m.processes == 1 ? "" : "es");
 }
 
 static void add_summary(struct strbuf *out, struct session *s, int most_ms)
@@ -150,14 +159,16 @@ static void list_sessions(struct tool_call *call)
 {
     size_t n = sessions_count(call->toolbox->sessions);
     if (n == 0) {
-        call_answer(call, false, "No session yet; the first evaluation makes the session %s.", call->default_session);
+        call_answer(call, false, "No session yet; the first evaluation makes the session %s.",
+                    call->default_session);
         return;
     }
     text_add_count(&call->text, n, "session");
     strbuf_addc(&call->text, ':');
     size_t shown = 0;
     uint64_t start_ns = uv_hrtime();
-    for (struct session *s = sessions_first(call->toolbox->sessions); s != NULL && shown < MOST_LISTED; s = sessions_next(s), shown++) {
+    for (struct session *s = sessions_first(call->toolbox->sessions); s != NULL && shown < MOST_LISTED;
+         s = sessions_next(s), shown++) {
         strbuf_adds(&call->text, "\n- ");
         uint64_t spent_ms = (uv_hrtime() - start_ns) / 1000000;
         add_summary(&call->text, s, spent_ms < MEMORY_MS ? (int)(MEMORY_MS - spent_ms) : 0);
@@ -186,7 +197,8 @@ static void add_checkpoints(struct strbuf *out, struct session *s)
     if (session_checkpoint_cost_ms(s) > 0)
         strbuf_addf(out, ", %.1f ms each", session_checkpoint_cost_ms(s));
     if (session_checkpoints_when_idle(s))
-        strbuf_adds(out, "; so dear that they may take a twentieth of the time only, or wait until the session has been idle for a second");
+        strbuf_adds(out, "; so dear that they may take a twentieth of the time only, or wait until the "
+                         "session has been idle for a second");
     if (session_why_no_checkpoint(s) != NULL)
         strbuf_addf(out, "; the last one could not be made: %s", session_why_no_checkpoint(s));
 }
@@ -199,7 +211,8 @@ static bool add_running(struct strbuf *out, const struct session *s)
     strbuf_init(&what, 0);
     double elapsed_s = session_running(s, &what, &waiting);
     if (elapsed_s >= 0) {
-        strbuf_addf(out, "running for %.0f s: %.*s", elapsed_s, (int)strcspn(strbuf_string(&what), "\n"), strbuf_string(&what));
+        strbuf_addf(out, "running for %.0f s: %.*s", elapsed_s, (int)strcspn(strbuf_string(&what), "\n"),
+                    strbuf_string(&what));
         if (strchr(strbuf_string(&what), '\n') != NULL)
             strbuf_adds(out, " ...");
         if (waiting > 0) {
@@ -231,8 +244,9 @@ static void add_info(struct tool_call *call, struct session *s, const struct sex
     if (session_asleep_since(s) != NULL)
         add_sleep(out, s);
     strbuf_addf(out, "\nLisp: %s\nPackage: %s\nProcess: %d\nAge: %.0f s\nEvaluations: %llu\nErrors: %zu%s",
-                zygotes_lisp(call->toolbox->zygotes), session_package(s), (int)session_pid(s), session_age_s(s),
-                (unsigned long long)session_evaluations(s), session_error_count(s), session_last_error(s) != NULL ? " (the last one is current: describe-last-error)" : "");
+                zygotes_lisp(call->toolbox->zygotes), session_package(s), (int)session_pid(s),
+                session_age_s(s), (unsigned long long)session_evaluations(s), session_error_count(s),
+                session_last_error(s) != NULL ? " (the last one is current: describe-last-error)" : "");
     add_checkpoints(out, s);
     if (session_pid(s) > 0) {
         strbuf_adds(out, "\nMemory: ");
@@ -250,7 +264,8 @@ static void add_info(struct tool_call *call, struct session *s, const struct sex
     strbuf_adds(out, "\nLimits:");
     for (size_t i = 0; i < LIMIT_COUNT; i++) {
         const struct limit_definition *d = limit_definition((enum limit)i);
-        strbuf_addf(out, " %s %.10g%s%s%s", d->name, session_limits(s)->value[i], d->unit[0] != '\0' ? " " : "", d->unit, i + 1 < LIMIT_COUNT ? "," : "");
+        strbuf_addf(out, " %s %.10g%s%s%s", d->name, session_limits(s)->value[i],
+                    d->unit[0] != '\0' ? " " : "", d->unit, i + 1 < LIMIT_COUNT ? "," : "");
     }
     call_finish(call);
 }
@@ -275,7 +290,10 @@ static void session_info(struct tool_call *call)
         return;
     }
     sexp_write_symbol(&request, "session-info");
-    call_run(call, s, &(struct operation_options){.request = &request, .what = "session-info", .timeout_ms = LOOK_UP_MS}, on_info);
+    call_run(
+        call, s,
+        &(struct operation_options){.request = &request, .what = "session-info", .timeout_ms = LOOK_UP_MS},
+        on_info);
     strbuf_fini(&request);
 }
 
@@ -311,10 +329,18 @@ const struct tool tool_create_session = {
     .toolset = TOOLSET_STANDARD,
     .arguments =
         {
-            {.name = "name", .type = ARGUMENT_STRING, .names_session = true, .description = "Its name; default: one is made up."},
+            {.name = "name",
+             .type = ARGUMENT_STRING,
+             .names_session = true,
+             .description = "Its name; default: one is made up."},
             {.name = "systems", .type = ARGUMENT_STRING_LIST, .description = "ASDF systems to load into it."},
-            {.name = "package", .type = ARGUMENT_STRING, .description = "Package to begin in; default: CL-USER."},
-            {.name = "implementation", .type = ARGUMENT_STRING, .choices = implementations, .description = "The Lisp to run."},
+            {.name = "package",
+             .type = ARGUMENT_STRING,
+             .description = "Package to begin in; default: CL-USER."},
+            {.name = "implementation",
+             .type = ARGUMENT_STRING,
+             .choices = implementations,
+             .description = "The Lisp to run."},
         },
     .run = create_session,
 };
@@ -347,6 +373,10 @@ const struct tool tool_close_session = {
     .toolset = TOOLSET_STANDARD,
     .is_destructive = true,
     .is_idempotent = true,
-    .arguments = {{.name = "session", .type = ARGUMENT_STRING, .names_session = true, .is_required = true, .description = "Its name."}},
+    .arguments = {{.name = "session",
+                   .type = ARGUMENT_STRING,
+                   .names_session = true,
+                   .is_required = true,
+                   .description = "Its name."}},
     .run = close_session,
 };

@@ -18,8 +18,8 @@ static int timeout_of(const struct tool_call *call, const struct session *s)
 }
 
 /* ${code}, which is emptied here, is what the journal shows and evaluates again. */
-static void run_journaled(struct tool_call *call, struct session *s, const struct strbuf *request, const char *what, struct strbuf *code,
-                          call_outcome *on_outcome)
+static void run_journaled(struct tool_call *call, struct session *s, const struct strbuf *request,
+                          const char *what, struct strbuf *code, call_outcome *on_outcome)
 {
     struct operation_options options = {
         .request = request,
@@ -37,7 +37,8 @@ static void run_journaled(struct tool_call *call, struct session *s, const struc
 static void add_loaded(struct strbuf *out, const struct sexp *reply)
 {
     const struct sexp *loaded = sexp_get(reply, 2, "loaded");
-    const char *system = sexp_string(sexp_get(reply, 2, "name"), NULL), *file = sexp_string(sexp_get(reply, 2, "file"), NULL);
+    const char *system = sexp_string(sexp_get(reply, 2, "name"), NULL),
+               *file = sexp_string(sexp_get(reply, 2, "file"), NULL);
     if (system == NULL)
         return;
     if (!sexp_is_nil(sexp_get(reply, 2, "already")))
@@ -45,7 +46,8 @@ static void add_loaded(struct strbuf *out, const struct sexp *reply)
     else
         strbuf_addf(out, "Loaded %s.", system);
     for (size_t i = 0; i < sexp_count(loaded); i++)
-        strbuf_addf(out, "%s%s", i == 0 ? "\nSystems loaded: " : ", ", sexp_string(sexp_nth(loaded, i), NULL));
+        strbuf_addf(out, "%s%s", i == 0 ? "\nSystems loaded: " : ", ",
+                    sexp_string(sexp_nth(loaded, i), NULL));
     strbuf_addf(out, "\nFound: %s", place_text(sexp_get(reply, 2, "place")));
     if (file != NULL)
         strbuf_addf(out, ": %s", file);
@@ -119,7 +121,10 @@ const struct tool tool_load_system = {
     .is_open_world = true,
     .arguments =
         {
-            {.name = "system", .type = ARGUMENT_STRING, .is_required = true, .description = "Name of the system."},
+            {.name = "system",
+             .type = ARGUMENT_STRING,
+             .is_required = true,
+             .description = "Name of the system."},
             {.name = "force", .type = ARGUMENT_BOOLEAN, .description = "Load all of it again."},
             TIMEOUT_ARGUMENT,
             SESSION_ARGUMENT,
@@ -136,7 +141,10 @@ const struct tool tool_quickload = {
     .is_open_world = true,
     .arguments =
         {
-            {.name = "system", .type = ARGUMENT_STRING, .is_required = true, .description = "Name of the system."},
+            {.name = "system",
+             .type = ARGUMENT_STRING,
+             .is_required = true,
+             .description = "Name of the system."},
             {.name = "verbose", .type = ARGUMENT_BOOLEAN, .description = "Show what the compiler prints."},
             TIMEOUT_ARGUMENT,
             SESSION_ARGUMENT,
@@ -153,8 +161,13 @@ const struct tool tool_load_file = {
     .is_open_world = true,
     .arguments =
         {
-            {.name = "path", .type = ARGUMENT_STRING, .is_required = true, .description = "The file; relative to the session's directory."},
-            {.name = "compile", .type = ARGUMENT_BOOLEAN, .description = "Compile the file, then load the result."},
+            {.name = "path",
+             .type = ARGUMENT_STRING,
+             .is_required = true,
+             .description = "The file; relative to the session's directory."},
+            {.name = "compile",
+             .type = ARGUMENT_BOOLEAN,
+             .description = "Compile the file, then load the result."},
             {.name = "package", .type = ARGUMENT_STRING, .description = "Package while it loads."},
             TIMEOUT_ARGUMENT,
             SESSION_ARGUMENT,

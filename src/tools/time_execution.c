@@ -65,8 +65,8 @@ static void add_many_runs(struct strbuf *out, const struct sexp *runs)
     size_t count = sexp_count(runs);
     int64_t *values = xcalloc(count, sizeof *values);
     section_begin(out, NULL);
-    strbuf_addf(out, "Timing: %zu runs\n  %-9s%*s%*s%*s%*s%*s\n", count, "", WIDTH, "median", WIDTH, "lower quartile", WIDTH,
-                "upper quartile", WIDTH, "least", WIDTH, "most");
+    strbuf_addf(out, "Timing: %zu runs\n  %-9s%*s%*s%*s%*s%*s\n", count, "", WIDTH, "median", WIDTH,
+                "lower quartile", WIDTH, "upper quartile", WIDTH, "least", WIDTH, "most");
     for (size_t i = 0; i < READINGS; i++) {
         for (size_t k = 0; k < count; k++)
             values[k] = sexp_integer(sexp_nth(sexp_nth(runs, k), i), 0);
@@ -123,16 +123,24 @@ static void run(struct tool_call *call)
 const struct tool tool_time_execution = {
     .name = "time-execution",
     .title = "Time an evaluation",
-    .description = "Evaluate forms and say how long they take and how much they allocate; compiling them is not counted. With several runs: median, "
+    .description = "Evaluate forms and say how long they take and how much they allocate; compiling them is "
+                   "not counted. With several runs: median, "
                    "quartiles, least and most.",
     .toolset = TOOLSET_FULL,
     .is_destructive = true,
     .is_open_world = true,
     .arguments =
         {
-            {.name = "code", .type = ARGUMENT_STRING, .is_required = true, .description = "One or more forms."},
+            {.name = "code",
+             .type = ARGUMENT_STRING,
+             .is_required = true,
+             .description = "One or more forms."},
             {.name = "package", .type = ARGUMENT_STRING, .description = "Package for this call only."},
-            {.name = "runs", .type = ARGUMENT_INTEGER, .minimum = 1, .maximum = MOST_RUNS, .description = "How often to evaluate all of them; default: 1."},
+            {.name = "runs",
+             .type = ARGUMENT_INTEGER,
+             .minimum = 1,
+             .maximum = MOST_RUNS,
+             .description = "How often to evaluate all of them; default: 1."},
             TIMEOUT_ARGUMENT,
             SESSION_ARGUMENT,
         },

@@ -1,7 +1,7 @@
 /*
  * A tool: what every file in this folder fills in, and a call of one.
- * The struct is the documentation, the schema that clients get, the argument check and the dispatcher's entry.
- * Tools never parse: their arguments were checked against the struct before they run.
+ * The struct is the documentation, the schema that clients get, the argument check and the dispatcher's
+ * entry. Tools never parse: their arguments were checked against the struct before they run.
  */
 #ifndef TOOLS_TOOL_H
 #define TOOLS_TOOL_H
@@ -14,13 +14,20 @@
 struct toolbox;
 struct tool_call;
 
-enum argument_type { ARGUMENT_STRING, ARGUMENT_INTEGER, ARGUMENT_NUMBER, ARGUMENT_BOOLEAN, ARGUMENT_STRING_LIST };
+enum argument_type {
+    ARGUMENT_STRING,
+    ARGUMENT_INTEGER,
+    ARGUMENT_NUMBER,
+    ARGUMENT_BOOLEAN,
+    ARGUMENT_STRING_LIST
+};
 
 struct tool_argument {
     const char *name; /* kebab-case; NULL ends the list */
     enum argument_type type;
     bool is_required;
-    bool names_session; /* it says which session is meant: clients repeat it in the header Mcp-Param-Session */
+    bool
+        names_session; /* it says which session is meant: clients repeat it in the header Mcp-Param-Session */
     double minimum, maximum;    /* for numbers; both 0: unbounded */
     const char *const *choices; /* NULL-terminated; NULL: any string */
     const char *description;    /* at most one sentence */
@@ -46,7 +53,8 @@ struct tool {
     void (*run)(struct tool_call *call);
 };
 
-/* What a finished call gives. Both members are the receiver's to read while ${done} runs, and gone after it. */
+/* What a finished call gives. Both members are the receiver's to read while ${done} runs, and gone after it.
+ */
 struct tool_result {
     const struct strbuf *text; /* the one text block, valid UTF-8 */
     json_t *structured;        /* borrowed; NULL unless the call asked for it and the tool has it */
@@ -73,8 +81,9 @@ struct tool_call_options {
  * Run ${tool}.
  *
  * arguments   taken; as registry_check_arguments() gave them
- * options     borrowed; its done is called exactly once unless the call is cancelled, and may be called before this returns
- * Returns     a ticket for tool_call_cancel(), valid until done has been called; NULL when done has been called already
+ * options     borrowed; its done is called exactly once unless the call is cancelled, and may be called
+ * before this returns Returns     a ticket for tool_call_cancel(), valid until done has been called; NULL
+ * when done has been called already
  */
 struct tool_call *tool_call_start(struct toolbox *toolbox, const struct tool *tool, json_t *arguments,
                                   const struct tool_call_options *options);

@@ -15,8 +15,9 @@ struct toolbox {
     struct sessions *sessions;
     struct zygotes *zygotes;
     struct saved_store *store;
-    uint64_t inspections; /* made so far; their handles are numbered by it, so that none ever stands for another object */
-    bool is_persistent; /* a saved session comes back when it is first named */
+    uint64_t inspections; /* made so far; their handles are numbered by it, so that none ever stands for
+                             another object */
+    bool is_persistent;   /* a saved session comes back when it is first named */
 };
 
 #endif

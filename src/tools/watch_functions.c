@@ -1,6 +1,7 @@
 /*
- * trace-functions and profile-functions: functions that are watched while the program calls them. Starting, stopping and clearing
- * change the session's image and count as evaluations, so that the state is kept; the reports only look.
+ * trace-functions and profile-functions: functions that are watched while the program calls them. Starting,
+ * stopping and clearing change the session's image and count as evaluations, so that the state is kept; the
+ * reports only look.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -46,8 +47,10 @@ static void add_changes(struct strbuf *out, const struct sexp *reply, const char
     add_names(out, strbuf_string(&heading), sexp_get(reply, 2, "stopped"));
     strbuf_fini(&heading);
     if (!sexp_is_nil(sexp_get(reply, 2, "standard")))
-        strbuf_adds(out, "Of standard functions, calls that were compiled inline and calls from inside the Lisp are not seen.\n");
-    add_names(out, "Calls that were compiled inline are not seen, as there may be of: ", sexp_get(reply, 2, "inlined"));
+        strbuf_adds(out, "Of standard functions, calls that were compiled inline and calls from inside the "
+                         "Lisp are not seen.\n");
+    add_names(out, "Calls that were compiled inline are not seen, as there may be of: ",
+              sexp_get(reply, 2, "inlined"));
     add_problems(out, sexp_get(reply, 2, "problems"));
     if (out->len == 0)
         strbuf_addf(out, "No functions were %s.", doing);
@@ -152,7 +155,8 @@ static void add_tallies(struct strbuf *out, const struct sexp *reply)
     const struct sexp *tallies = sexp_get(reply, 2, "tallies"), *uncalled = sexp_get(reply, 2, "uncalled");
     uint64_t count = sexp_count(tallies), called = (uint64_t)sexp_integer(sexp_get(reply, 2, "called"), 0);
     if (count == 0) {
-        strbuf_adds(out, sexp_count(uncalled) == 0 ? "No functions are profiled." : "No calls were recorded.\n");
+        strbuf_adds(out,
+                    sexp_count(uncalled) == 0 ? "No functions are profiled." : "No calls were recorded.\n");
     } else {
         strbuf_addf(out, "%14s %14s %12s %14s  %s\n", "self ms", "total ms", "calls", "bytes", "function");
         for (size_t i = 0; i < count; i++) {
@@ -169,7 +173,9 @@ static void add_tallies(struct strbuf *out, const struct sexp *reply)
             text_add_count(out, called - count, "more function");
             strbuf_adds(out, " left out.\n");
         }
-        strbuf_adds(out, "Real time. Self leaves out the other functions of this list; total counts outermost calls.\n");
+        strbuf_adds(
+            out,
+            "Real time. Self leaves out the other functions of this list; total counts outermost calls.\n");
     }
     add_names(out, "Not called: ", uncalled);
     section_end(out);
@@ -253,7 +259,10 @@ static void watch(struct tool_call *call, const char *operation, const char *con
         call_evaluate(call, s, &request, strbuf_string(&journal), journal.len, on_watched);
         strbuf_fini(&journal);
     } else {
-        call_run(call, s, &(struct operation_options){.request = &request, .what = call->tool->name, .timeout_ms = LOOK_UP_MS}, on_watched);
+        call_run(call, s,
+                 &(struct operation_options){
+                     .request = &request, .what = call->tool->name, .timeout_ms = LOOK_UP_MS},
+                 on_watched);
     }
     strbuf_fini(&request);
 }
@@ -276,14 +285,26 @@ static const char *const profile_actions[] = {"start", "stop", "report", "reset"
 const struct tool tool_trace_functions = {
     .name = "trace-functions",
     .title = "Trace functions",
-    .description = "Record the calls of functions with arguments and results, apart from the program's output; a trace outlives a redefinition. "
+    .description = "Record the calls of functions with arguments and results, apart from the program's "
+                   "output; a trace outlives a redefinition. "
                    "start and stop it, report what was recorded, list what is traced, clear the records.",
     .toolset = TOOLSET_FULL,
     .arguments =
         {
-            {.name = "action", .type = ARGUMENT_STRING, .is_required = true, .choices = trace_actions, .description = "What to do."},
-            {.name = "functions", .type = ARGUMENT_STRING_LIST, .description = "Names of functions, or of packages for all of theirs; stop without them means all."},
-            {.name = "limit", .type = ARGUMENT_INTEGER, .minimum = 1, .maximum = MOST_RECORDS, .description = "How many records to report, the last ones; default: 100."},
+            {.name = "action",
+             .type = ARGUMENT_STRING,
+             .is_required = true,
+             .choices = trace_actions,
+             .description = "What to do."},
+            {.name = "functions",
+             .type = ARGUMENT_STRING_LIST,
+             .description =
+                 "Names of functions, or of packages for all of theirs; stop without them means all."},
+            {.name = "limit",
+             .type = ARGUMENT_INTEGER,
+             .minimum = 1,
+             .maximum = MOST_RECORDS,
+             .description = "How many records to report, the last ones; default: 100."},
             SESSION_ARGUMENT,
         },
     .run = trace,
@@ -292,13 +313,21 @@ const struct tool tool_trace_functions = {
 const struct tool tool_profile_functions = {
     .name = "profile-functions",
     .title = "Profile functions",
-    .description = "Count the calls of functions, the real time they take with and without each other, and what they allocate. "
+    .description = "Count the calls of functions, the real time they take with and without each other, and "
+                   "what they allocate. "
                    "start and stop it, report the counts, reset them, or ask for the status.",
     .toolset = TOOLSET_FULL,
     .arguments =
         {
-            {.name = "action", .type = ARGUMENT_STRING, .is_required = true, .choices = profile_actions, .description = "What to do."},
-            {.name = "functions", .type = ARGUMENT_STRING_LIST, .description = "Names of functions, or of packages for all of theirs; stop without them means all."},
+            {.name = "action",
+             .type = ARGUMENT_STRING,
+             .is_required = true,
+             .choices = profile_actions,
+             .description = "What to do."},
+            {.name = "functions",
+             .type = ARGUMENT_STRING_LIST,
+             .description =
+                 "Names of functions, or of packages for all of theirs; stop without them means all."},
             SESSION_ARGUMENT,
         },
     .run = profile,

@@ -20,12 +20,14 @@ struct frame_result {
     size_t needed;   /* FRAME_PARTIAL: bytes the whole frame will have; 0 while the header is not complete */
 };
 
-/* frame_scan(bytes, len): is there a whole frame at the start of ${bytes}? Over SEXP_MAX_PAYLOAD is malformed. */
+/* frame_scan(bytes, len): is there a whole frame at the start of ${bytes}? Over SEXP_MAX_PAYLOAD is
+ * malformed. */
 struct frame_result frame_scan(const char *bytes, size_t len);
 
 /*
- * frame_begin(out): append an empty header, return its offset. frame_end(out, at): fill it in for all that was added since.
- * A frame that passed the cap of ${out}, or SEXP_MAX_PAYLOAD, is taken out again by frame_end and is_overflown stays set.
+ * frame_begin(out): append an empty header, return its offset. frame_end(out, at): fill it in for all that
+ * was added since. A frame that passed the cap of ${out}, or SEXP_MAX_PAYLOAD, is taken out again by
+ * frame_end and is_overflown stays set.
  */
 size_t frame_begin(struct strbuf *out);
 void frame_end(struct strbuf *out, size_t at);

@@ -1,6 +1,7 @@
 /*
  * The values of the agent protocol: s-expressions, parsed and written. Pure: no I/O, no clock.
- * The parser treats its input as hostile: bounded depth, bounded count, no recursion on depth it did not check.
+ * The parser treats its input as hostile: bounded depth, bounded count, no recursion on depth it did not
+ * check.
  */
 #ifndef WIRE_SEXP_H
 #define WIRE_SEXP_H
@@ -52,24 +53,26 @@ void sexp_document_free(struct sexp_document *document);
 const struct sexp *sexp_root(const struct sexp_document *document);
 
 /* Accessors that never fail: a value of another type, or NULL, gives nil, zero, "" or the default. */
-bool sexp_is_nil(const struct sexp *value);                          /* NULL, the empty list, or the symbol nil */
-bool sexp_is_symbol(const struct sexp *value, const char *name);     /* without the colon */
+bool sexp_is_nil(const struct sexp *value);                      /* NULL, the empty list, or the symbol nil */
+bool sexp_is_symbol(const struct sexp *value, const char *name); /* without the colon */
 size_t sexp_count(const struct sexp *list);
-const struct sexp *sexp_nth(const struct sexp *list, size_t n);      /* NULL past the end */
-const struct sexp *sexp_get(const struct sexp *list, size_t from, const char *key); /* plist look-up beginning at item ${from}; NULL if absent */
+const struct sexp *sexp_nth(const struct sexp *list, size_t n); /* NULL past the end */
+const struct sexp *sexp_get(const struct sexp *list, size_t from,
+                            const char *key); /* plist look-up beginning at item ${from}; NULL if absent */
 int64_t sexp_integer(const struct sexp *value, int64_t fallback);
-const char *sexp_string(const struct sexp *value, size_t *len);      /* NULL (len 0) unless a string; len may be NULL */
+const char *sexp_string(const struct sexp *value,
+                        size_t *len); /* NULL (len 0) unless a string; len may be NULL */
 
 /*
- * Writing: appends to a strbuf; separators are put where needed. Strings may hold anything; bytes that are no UTF-8
- * become U+FFFD. Keys and symbols are written with a colon in front.
+ * Writing: appends to a strbuf; separators are put where needed. Strings may hold anything; bytes that are no
+ * UTF-8 become U+FFFD. Keys and symbols are written with a colon in front.
  */
 void sexp_write_open(struct strbuf *out);
 void sexp_write_close(struct strbuf *out);
 void sexp_write_string(struct strbuf *out, const char *bytes, size_t len);
 void sexp_write_integer(struct strbuf *out, int64_t integer);
 void sexp_write_symbol(struct strbuf *out, const char *name);
-void sexp_write_boolean(struct strbuf *out, bool value); /* t or nil */
+void sexp_write_boolean(struct strbuf *out, bool value);             /* t or nil */
 void sexp_write_value(struct strbuf *out, const struct sexp *value); /* a parsed one again; NULL: nil */
 
 #endif

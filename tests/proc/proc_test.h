@@ -1,6 +1,6 @@
 /*
- * What the tests with real processes share: a loop that runs until something is true or the time is up, waiting for the end of
- * processes that are not ours, and the check that nothing is left.
+ * What the tests with real processes share: a loop that runs until something is true or the time is up,
+ * waiting for the end of processes that are not ours, and the check that nothing is left.
  */
 #ifndef PROC_PROC_TEST_H
 #define PROC_PROC_TEST_H
@@ -61,7 +61,8 @@ static inline void on_limit_closed(uv_handle_t *handle)
     *(bool *)handle->data = true;
 }
 
-/* Run the loop until ${is_true}(arg), which is asked after each round of events; false if that took too long. */
+/* Run the loop until ${is_true}(arg), which is asked after each round of events; false if that took too long.
+ */
 static inline bool run_until(uv_loop_t *loop, bool (*is_true)(void *arg), void *arg, int limit_ms)
 {
     struct limit_timer limit = {0};
@@ -131,8 +132,8 @@ static inline size_t count_descriptors(void)
 }
 
 /*
- * For the beginning of main(): what the starter of the test left open must not look like a leak, and what libuv opens once for
- * the whole process is opened before anything is counted.
+ * For the beginning of main(): what the starter of the test left open must not look like a leak, and what
+ * libuv opens once for the whole process is opened before anything is counted.
  */
 static inline void keep_only_standard_descriptors(void)
 {

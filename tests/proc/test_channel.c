@@ -220,7 +220,9 @@ static void a_message_over_the_limit_closes_the_channel(void **state)
 static void what_is_no_message_closes_the_channel_with_a_reason(void **state)
 {
     static const char *const garbage[] = {
-        "hello, world", "0000000g", "0000000A(1 2 3 4 5)", "00000003abc", "00000003(1(", "00000000", "00000006(1) (2)", "-0000003(1)", "0000000e(0 :hello :x \xFF)",
+        "hello, world",    "0000000g",    "0000000A(1 2 3 4 5)",
+        "00000003abc",     "00000003(1(", "00000000",
+        "00000006(1) (2)", "-0000003(1)", "0000000e(0 :hello :x \xFF)",
     };
     for (size_t i = 0; i < sizeof garbage / sizeof garbage[0]; i++) {
         struct fixture *f;
@@ -374,7 +376,10 @@ static size_t receive_descriptors(int peer, char *bytes, size_t size, ssize_t *l
         char bytes[CMSG_SPACE(sizeof(int) * 16)];
     } control;
     struct iovec part = {.iov_base = bytes, .iov_len = size};
-    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
+    struct msghdr message = {.msg_iov = &part,
+                             .msg_iovlen = 1,
+                             .msg_control = control.bytes,
+                             .msg_controllen = sizeof control.bytes};
     *len = recvmsg(peer, &message, MSG_CMSG_CLOEXEC);
     if (*len <= 0)
         return 0; /* the control data is then as we left it */

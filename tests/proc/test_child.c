@@ -154,14 +154,17 @@ static void a_childs_environment_is_ours_with_additions(void **state)
     struct err err;
     setenv("PROC_TEST_KEPT", "kept", 1);
     setenv("PROC_TEST_REPLACED", "old", 1);
-    const char *argv[] = {helper_path("helper"), "environment", "PROC_TEST_KEPT", "PROC_TEST_REPLACED", "PROC_TEST_ADDED", "PROC_TEST_REPLACE", NULL};
+    const char *argv[] = {
+        helper_path("helper"), "environment", "PROC_TEST_KEPT", "PROC_TEST_REPLACED", "PROC_TEST_ADDED",
+        "PROC_TEST_REPLACE",   NULL};
     const char *environment[] = {"PROC_TEST_REPLACED=new", "PROC_TEST_ADDED=added", NULL};
     assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
     struct child_spec spec = {.argv = argv, .environment = environment, .descriptors = {-1, ends[1], 2, -1}};
     f->child = child_spawn(f->children, &spec, on_exit_of_child, f, &err);
     close(ends[1]);
     f->output = ends[0];
-    static const char *const expected[] = {"PROC_TEST_KEPT=kept", "PROC_TEST_REPLACED=new", "PROC_TEST_ADDED=added", "PROC_TEST_REPLACE=(unset)"};
+    static const char *const expected[] = {"PROC_TEST_KEPT=kept", "PROC_TEST_REPLACED=new",
+                                           "PROC_TEST_ADDED=added", "PROC_TEST_REPLACE=(unset)"};
     for (size_t i = 0; i < 4; i++) {
         assert_true(read_line(f->output, line, sizeof line));
         assert_string_equal(line, expected[i]);
@@ -273,7 +276,8 @@ static void a_childs_descriptors_may_be_given_crosswise(void **state)
     assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
     for (int i = 0; i < 4; i++)
         saved[i] = fcntl(i, F_DUPFD_CLOEXEC, 20);
-    int write_end = fcntl(ends[1], F_DUPFD_CLOEXEC, 30), zero = open("/dev/zero", O_RDWR | O_CLOEXEC), full = open("/dev/full", O_RDWR | O_CLOEXEC);
+    int write_end = fcntl(ends[1], F_DUPFD_CLOEXEC, 30), zero = open("/dev/zero", O_RDWR | O_CLOEXEC),
+        full = open("/dev/full", O_RDWR | O_CLOEXEC);
     int zero_high = fcntl(zero, F_DUPFD_CLOEXEC, 30), full_high = fcntl(full, F_DUPFD_CLOEXEC, 30);
     close(zero);
     close(full);
@@ -447,7 +451,8 @@ static bool has_no_child(void *arg)
     return tree_children(getpid(), &any, 1) == 0;
 }
 
-/* More than are probed by their numbers; those that were freed are reaped like the others, and nobody is told of them. */
+/* More than are probed by their numbers; those that were freed are reaped like the others, and nobody is told
+ * of them. */
 static void many_children_are_killed_at_once_and_all_are_reaped(void **state)
 {
     enum { COUNT = 150 };
@@ -583,7 +588,8 @@ static void a_copy_that_is_a_zombie_when_adopted_is_told_once(void **state)
     child_free(copy);
 }
 
-/* An orphan's end is remembered as well, since nobody can tell it from a copy's. Its number may come again. */
+/* An orphan's end is remembered as well, since nobody can tell it from a copy's. Its number may come again.
+ */
 static void a_copy_with_the_number_of_a_dead_orphan_is_not_taken_for_it(void **state)
 {
     struct fixture *f = *state;
@@ -771,7 +777,8 @@ static void a_child_dies_with_a_parent_that_is_killed(void **state)
         pids[i] = read_pid(f->output);
     assert_int_equal(tree_children(child_pid(f->child), found, 8), 1);
     direct = found[0];
-    assert_true(pids[0] == direct || pids[1] == direct || pids[2] == direct || pids[3] == direct || pids[4] == direct);
+    assert_true(pids[0] == direct || pids[1] == direct || pids[2] == direct || pids[3] == direct ||
+                pids[4] == direct);
     child_signal(f->child, SIGKILL);
     assert_true(has_gone(direct, LIMIT_MS));
     wait_for_end(f);

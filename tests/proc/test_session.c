@@ -1,6 +1,6 @@
 /*
- * The whole life of sessions over a fake Lisp: the ladder, cancels, deaths in each state, resets, starts that fail. Whatever
- * happens, each operation is answered exactly once.
+ * The whole life of sessions over a fake Lisp: the ladder, cancels, deaths in each state, resets, starts that
+ * fail. Whatever happens, each operation is answered exactly once.
  */
 #include "proc_test.h"
 
@@ -70,8 +70,14 @@ static void submit(struct fixture *f, struct call *c, const char *code, int time
     sexp_write_symbol(&request, "code");
     sexp_write_string(&request, code, strlen(code));
     c->fixture = f;
-    struct operation_options options = {
-        .request = &request, .what = code, .timeout_ms = timeout_ms, .keeps_record = keeps_record, .goes_on = submits_what_goes_on, .done = on_done, .on_progress = on_progress, .arg = c};
+    struct operation_options options = {.request = &request,
+                                        .what = code,
+                                        .timeout_ms = timeout_ms,
+                                        .keeps_record = keeps_record,
+                                        .goes_on = submits_what_goes_on,
+                                        .done = on_done,
+                                        .on_progress = on_progress,
+                                        .arg = c};
     int before = c->answers;
     c->is_over = false;
     c->op = session_run(f->s, &options);
@@ -155,7 +161,8 @@ static bool has_notice(void *arg)
     return session_notice(arg)->len > 0;
 }
 
-static const char *const settings[] = {"FAKE_BUILD", "FAKE_START", "FAKE_USER_INIT", "FAKE_FORK", "FAKE_FREEZE", "FAKE_TOOK", "FAKE_COPY"};
+static const char *const settings[] = {"FAKE_BUILD",  "FAKE_START", "FAKE_USER_INIT", "FAKE_FORK",
+                                       "FAKE_FREEZE", "FAKE_TOOK",  "FAKE_COPY"};
 
 #define MOST_SESSIONS 4
 
@@ -172,7 +179,8 @@ static void open_all(struct fixture *f)
     limits_init(&limits);
     limits.value[LIMIT_CHECKPOINTS] = f->checkpoints;
     f->zygotes = zygotes_new(&f->loop, f->children, &f->options);
-    f->host = session_host_new(&(struct session_host_options){.loop = &f->loop, .zygotes = f->zygotes, .limits = &limits, .most_sessions = MOST_SESSIONS});
+    f->host = session_host_new(&(struct session_host_options){
+        .loop = &f->loop, .zygotes = f->zygotes, .limits = &limits, .most_sessions = MOST_SESSIONS});
     f->all = sessions_new(f->host, &(struct sessions_options){.owner = "me"});
     f->s = sessions_create(f->all, "default", &err);
     assert_non_null(f->s);
@@ -269,7 +277,8 @@ static void operations_run_one_after_the_other_in_the_order_given(void **state)
 static void output_belongs_to_its_own_operation(void **state)
 {
     struct fixture *f = *state;
-    struct call one = evaluated(f, "print first;complain !!;value 1", 0), two = evaluated(f, "print second;value 2", 0);
+    struct call one = evaluated(f, "print first;complain !!;value 1", 0),
+                two = evaluated(f, "print second;value 2", 0);
     assert_string_equal(one.printed, "first");
     assert_int_equal(one.output[1], 2);
     assert_string_equal(two.printed, "second");
@@ -386,8 +395,9 @@ static void a_failure_after_the_failure_does_not_change_the_reply(void **state)
         const char *frames, *abort;
         bool survives;
     } rows[] = {
-        {"ok", "ok", true},  {"error", "ok", true}, {"wait", "ok", true},  {"die", "ok", false}, {"deaf", "ok", false},
-        {"ok", "error", true}, {"ok", "wait", true}, {"ok", "die", false}, {"ok", "deaf", false},
+        {"ok", "ok", true},   {"error", "ok", true}, {"wait", "ok", true},
+        {"die", "ok", false}, {"deaf", "ok", false}, {"ok", "error", true},
+        {"ok", "wait", true}, {"ok", "die", false},  {"ok", "deaf", false},
     };
     struct fixture *f = *state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -405,10 +415,12 @@ static void a_failure_after_the_failure_does_not_change_the_reply(void **state)
         wait_for(f, &after);
         assert_string_equal(after.value, "after");
         if ((session_pid(f->s) == pid) != rows[i].survives)
-            fail_msg("frames %s, abort %s: the process %s", rows[i].frames, rows[i].abort, rows[i].survives ? "is another" : "is the same");
+            fail_msg("frames %s, abort %s: the process %s", rows[i].frames, rows[i].abort,
+                     rows[i].survives ? "is another" : "is the same");
         assert_int_equal(session_notice(f->s)->len > 0, !rows[i].survives);
         if (!rows[i].survives)
-            assert_non_null(strstr(strbuf_string(session_notice(f->s)), "While the last failed call was being unwound: "));
+            assert_non_null(strstr(strbuf_string(session_notice(f->s)),
+                                   "While the last failed call was being unwound: "));
         strbuf_clear(session_notice(f->s));
         /* The record is the same whether its frames could be examined or not. */
         assert_string_equal(session_last_error(f->s)->type, "E");
@@ -425,7 +437,8 @@ static void one_that_obeys_the_first_interrupt_is_stopped_and_the_session_intact
     struct call c = evaluated(f, "print before;wait 1", 300);
     assert_int_equal(c.kind, OUTCOME_ERROR);
     assert_string_equal(c.type, "TIMEOUT");
-    assert_non_null(strstr(c.message, "its time limit of 0.3 s. It was interrupted where it was; the session is intact."));
+    assert_non_null(strstr(
+        c.message, "its time limit of 0.3 s. It was interrupted where it was; the session is intact."));
     assert_non_null(strstr(c.message, "configure-limits"));
     assert_string_equal(c.printed, "before");
     assert_int_equal(c.frames, 2);
@@ -623,9 +636,10 @@ static void a_death_while_running_is_reported_with_how_and_what_was_printed(void
         {"print x;die 15", "PROCESS-KILLED", "The Lisp process was killed by signal 15 ("},
         {"print x;close", "PROCESS-KILLED", "The Lisp process was killed by signal 9 ("},
         {"print x;garbage", "PROCESS-KILLED", "The Lisp process was killed by signal 9 ("},
-        {"print x;complain Heap exhausted, game over.;exit 1", "STORAGE-CONDITION", "Heap exhausted. The Lisp process exited with code 1."},
-        {"print x;complain INFO: Control stack guard page unprotected. Control stack exhausted.;die 6", "STORAGE-CONDITION",
-         "Control stack exhausted. The Lisp process was killed by signal 6 ("},
+        {"print x;complain Heap exhausted, game over.;exit 1", "STORAGE-CONDITION",
+         "Heap exhausted. The Lisp process exited with code 1."},
+        {"print x;complain INFO: Control stack guard page unprotected. Control stack exhausted.;die 6",
+         "STORAGE-CONDITION", "Control stack exhausted. The Lisp process was killed by signal 6 ("},
     };
     struct fixture *f = *state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -652,8 +666,13 @@ static void a_death_in_each_state_of_the_ladder_is_answered_once(void **state)
     static const struct {
         const char *code, *state;
     } rows[] = {
-        {"wait 0", "running"}, {"wait 0", "interrupting"}, {"wait 0", "insisting"}, {"frames deaf;wait 1", "examining"},
-        {"frames deaf;wait 1", "hurrying"}, {"abort deaf;wait 1", "aborting"}, {"abort deaf;wait 1", "forcing"},
+        {"wait 0", "running"},
+        {"wait 0", "interrupting"},
+        {"wait 0", "insisting"},
+        {"frames deaf;wait 1", "examining"},
+        {"frames deaf;wait 1", "hurrying"},
+        {"abort deaf;wait 1", "aborting"},
+        {"abort deaf;wait 1", "forcing"},
     };
     struct fixture *f = *state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -696,7 +715,8 @@ static void an_operation_sent_to_a_dead_process_is_answered_once(void **state)
         assert_true(has_gone(pid, LIMIT_MS));
         submit(f, &c, "value 2", 0, true);
         wait_for(f, &c);
-        assert_true(c.kind == OUTCOME_OK || (c.kind == OUTCOME_ERROR && strcmp(c.type, "PROCESS-KILLED") == 0));
+        assert_true(c.kind == OUTCOME_OK ||
+                    (c.kind == OUTCOME_ERROR && strcmp(c.type, "PROCESS-KILLED") == 0));
     }
 }
 
@@ -708,7 +728,8 @@ static void a_last_reply_before_the_death_counts(void **state)
     assert_string_equal(c.value, "last");
     assert_true(run_until(&f->loop, has_notice, f->s, LIMIT_MS));
     assert_value(f, "count", "1");
-    assert_non_null(strstr(strbuf_string(session_notice(f->s)), "Between two calls: The Lisp process exited with code 3."));
+    assert_non_null(strstr(strbuf_string(session_notice(f->s)),
+                           "Between two calls: The Lisp process exited with code 3."));
 }
 
 /* ---- checkpoints ---- */
@@ -744,7 +765,8 @@ static void a_death_between_two_calls_returns_to_the_last_state(void **state)
     wait_for_state(f, "idle");
     kill(session_pid(f->s), SIGTERM);
     assert_true(run_until(&f->loop, has_notice, f->s, LIMIT_MS));
-    assert_non_null(strstr(strbuf_string(session_notice(f->s)), "Between two calls: The Lisp process was killed by signal 15"));
+    assert_non_null(strstr(strbuf_string(session_notice(f->s)),
+                           "Between two calls: The Lisp process was killed by signal 15"));
     assert_value(f, "count", "2");
 }
 
@@ -755,7 +777,8 @@ static void a_lisp_that_cannot_be_copied_goes_on_afresh(void **state)
     with_checkpoints(f, 8);
     assert_value(f, "count", "1");
     struct call c = evaluated(f, "exit 3", 0);
-    assert_non_null(strstr(c.note, "The session goes on in a fresh Lisp, because no checkpoint could be made (The fake makes no copies)"));
+    assert_non_null(strstr(c.note, "The session goes on in a fresh Lisp, because no checkpoint could be made "
+                                   "(The fake makes no copies)"));
     assert_value(f, "count", "1");
 }
 
@@ -787,7 +810,8 @@ static void states_beyond_the_limit_go_several_at_a_time_or_when_somebody_looks(
         wait_for_state(f, "idle");
         size_t before = kept;
         kept = session_host_processes(f->host) - 1;
-        /* The thirteenth is one too many: five go at once, while the next evaluation runs; or, where this test was held up between two, at once. */
+        /* The thirteenth is one too many: five go at once, while the next evaluation runs; or, where this
+         * test was held up between two, at once. */
         if (before == 13)
             assert_in_range(kept, 8, 9);
         else if (before < 12 || kept != 8)
@@ -841,7 +865,8 @@ static void an_evaluation_behind_a_copy_that_kills_is_taken_up_again(void **stat
     }
     assert_int_equal(session_error_count(f->s), 0);
     assert_int_equal(session_evaluations(f->s), COUNT);
-    assert_non_null(strstr(strbuf_string(session_notice(f->s)), "Between two calls: The Lisp process exited with code 9."));
+    assert_non_null(strstr(strbuf_string(session_notice(f->s)),
+                           "Between two calls: The Lisp process exited with code 9."));
 }
 
 static void the_time_of_an_evaluation_behind_a_copy_begins_with_it(void **state)
@@ -1054,8 +1079,15 @@ static void a_session_may_be_closed_in_every_state(void **state)
     static const struct {
         const char *code, *state;
     } rows[] = {
-        {"value 1", "starting"}, {"value 1", "idle"},  {"wait 0", "running"},   {"wait 0", "interrupting"}, {"wait 0", "insisting"},
-        {"frames deaf;error E", "examining"}, {"frames deaf;wait 1", "hurrying"}, {"abort deaf;error E", "aborting"}, {"abort deaf;wait 1", "forcing"},
+        {"value 1", "starting"},
+        {"value 1", "idle"},
+        {"wait 0", "running"},
+        {"wait 0", "interrupting"},
+        {"wait 0", "insisting"},
+        {"frames deaf;error E", "examining"},
+        {"frames deaf;wait 1", "hurrying"},
+        {"abort deaf;error E", "aborting"},
+        {"abort deaf;wait 1", "forcing"},
     };
     struct fixture *f = *state;
     struct err err;
@@ -1108,7 +1140,8 @@ static void owners_see_only_their_own_sessions(void **state)
 {
     struct fixture *f = *state;
     struct err err;
-    struct sessions *other = sessions_new(f->host, &(struct sessions_options){.owner = "other", .most_sessions = 2});
+    struct sessions *other =
+        sessions_new(f->host, &(struct sessions_options){.owner = "other", .most_sessions = 2});
     assert_ptr_equal(session_host_first(f->host), f->all);
     assert_ptr_equal(session_host_next(f->all), other);
     assert_null(session_host_next(other));
@@ -1128,7 +1161,8 @@ static void owners_see_only_their_own_sessions(void **state)
     /* The whole server is full before this owner is. */
     assert_non_null(sessions_create(f->all, NULL, &err));
     assert_null(sessions_create(f->all, NULL, &err));
-    assert_string_equal(err.message, "The server may have at most 4 sessions (--max-sessions); close-session ends one.");
+    assert_string_equal(err.message,
+                        "The server may have at most 4 sessions (--max-sessions); close-session ends one.");
     sessions_close(theirs);
     assert_non_null(sessions_create(f->all, NULL, &err));
     sessions_free(other);
@@ -1184,7 +1218,8 @@ static void three_copies_that_die_early_make_the_operation_unavailable(void **st
     for (size_t i = 0; i < 3; i++) {
         char how[40];
         struct err err;
-        /* With two failures the third copy serves; with three the operation cannot run, and the next one starts anew. */
+        /* With two failures the third copy serves; with three the operation cannot run, and the next one
+         * starts anew. */
         for (int failures = 2; failures <= 3; failures++) {
             snprintf(how, sizeof how, "%s:%d", ways[i], failures);
             setenv("FAKE_COPY", how, 1);
@@ -1344,7 +1379,8 @@ static void a_step_that_ends_the_zygote_is_left_out_and_said(void **state)
         const char *how, *words;
     } rows[] = {
         {"exit", "Loading the init file /home/nobody/.sbclrc ended it with exit code 5; it was left out."},
-        {"threads", "Loading the init file /home/nobody/.sbclrc started threads, with which a Lisp cannot be copied; it was left out."},
+        {"threads", "Loading the init file /home/nobody/.sbclrc started threads, with which a Lisp cannot be "
+                    "copied; it was left out."},
         {"print", "Printed while loading the init file /home/nobody/.sbclrc:\nGood morning."},
         {"notice", "Mind the gap."},
     };
@@ -1433,7 +1469,9 @@ static void zygotes_of_many_heaps_are_bounded(void **state)
     }
 }
 
-#define TOO_MANY "The server may have at most 3 processes, copies of sessions included (--max-processes); close-session ends some."
+#define TOO_MANY                                                                                             \
+    "The server may have at most 3 processes, copies of sessions included (--max-processes); close-session " \
+    "ends some."
 
 static void processes_are_bounded_and_old_states_give_way(void **state)
 {
@@ -1443,7 +1481,8 @@ static void processes_are_bounded_and_old_states_give_way(void **state)
     close_sessions(f);
     struct limits limits;
     limits_init(&limits);
-    f->host = session_host_new(&(struct session_host_options){.loop = &f->loop, .zygotes = f->zygotes, .limits = &limits, .most_processes = 3});
+    f->host = session_host_new(&(struct session_host_options){
+        .loop = &f->loop, .zygotes = f->zygotes, .limits = &limits, .most_processes = 3});
     f->all = sessions_new(f->host, &(struct sessions_options){0});
     f->s = sessions_create(f->all, "default", &err);
     for (int i = 1; i < 6; i++) {
@@ -1484,8 +1523,20 @@ static void processes_are_bounded_and_old_states_give_way(void **state)
 static void whatever_happens_each_operation_is_answered_exactly_once(void **state)
 {
     enum { COUNT = 250 };
-    static const char *const codes[] = {"value 1", "print hello;count", "error E", "exit 3",   "die 15",         "close",           "garbage",
-                                        "twice",   "stray;value 2",     "refuse",  "finish 1", "frames die;error E", "abort die;error E", "wait 1"};
+    static const char *const codes[] = {"value 1",
+                                        "print hello;count",
+                                        "error E",
+                                        "exit 3",
+                                        "die 15",
+                                        "close",
+                                        "garbage",
+                                        "twice",
+                                        "stray;value 2",
+                                        "refuse",
+                                        "finish 1",
+                                        "frames die;error E",
+                                        "abort die;error E",
+                                        "wait 1"};
     struct fixture *f = *state;
     static struct call calls[COUNT];
     bool is_taken_back[COUNT] = {false};
@@ -1500,7 +1551,8 @@ static void whatever_happens_each_operation_is_answered_exactly_once(void **stat
         if (random() % 12 == 0)
             calls[i].op = session_reset(f->s, on_done, &calls[i]);
         else
-            submit(f, &calls[i], codes[(size_t)random() % (sizeof codes / sizeof codes[0])], 50, random() % 2);
+            submit(f, &calls[i], codes[(size_t)random() % (sizeof codes / sizeof codes[0])], 50,
+                   random() % 2);
         if (random() % 8 == 0) {
             int victim = (int)(random() % (i + 1));
             if (calls[victim].op != NULL) {

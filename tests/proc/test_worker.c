@@ -15,7 +15,7 @@ struct fixture {
     char value[200], progress[200];
     bool was_error;
     struct strbuf output[2];
-    int64_t pid; /* of the copy that the last reply is about */
+    int64_t pid;                 /* of the copy that the last reply is about */
     enum worker_state states[2]; /* at the first replies */
     bool has_copied[2];
     size_t output_at_reply;
@@ -97,7 +97,12 @@ static int set_up(void **state)
     strbuf_init(&f->output[0], 0);
     strbuf_init(&f->output[1], 0);
     f->children = children_new(&f->loop, &err);
-    struct worker_events events = {.on_ready = on_ready, .on_reply = on_reply, .on_progress = on_progress, .on_output = on_output, .on_gone = on_gone, .arg = f};
+    struct worker_events events = {.on_ready = on_ready,
+                                   .on_reply = on_reply,
+                                   .on_progress = on_progress,
+                                   .on_output = on_output,
+                                   .on_gone = on_gone,
+                                   .arg = f};
     f->worker = worker_new(&f->loop, f->children, NULL, &events, &f->ends, &err);
     assert_non_null(f->worker);
     assert_int_equal(worker_state(f->worker), WORKER_STARTING);
@@ -213,7 +218,8 @@ static void a_request_for_a_copy_waits_behind_a_call(void **state)
     struct err err;
     int channel;
     start(f);
-    struct worker_events events = {.on_reply = on_reply, .on_progress = on_progress, .on_gone = on_gone_of_copy, .arg = f};
+    struct worker_events events = {
+        .on_reply = on_reply, .on_progress = on_progress, .on_gone = on_gone_of_copy, .arg = f};
     struct worker *copy = worker_new_copy(f->worker, &events, &channel, &err);
     assert_non_null(copy);
     send_code(f, "finish 1");

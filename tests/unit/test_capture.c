@@ -44,7 +44,8 @@ static char *shown(const struct capture *c, size_t most, bool *is_cut)
     strbuf_init(&out, 0);
     *is_cut = capture_show(c, &out, most, 7);
     if (!utf8_is_valid(strbuf_string(&out), out.len))
-        fail_msg("what is shown of %llu bytes with %zu allowed is no UTF-8", (unsigned long long)c->total, most);
+        fail_msg("what is shown of %llu bytes with %zu allowed is no UTF-8", (unsigned long long)c->total,
+                 most);
     strbuf_addc(&out, '\0');
     return strbuf_steal(&out, NULL);
 }
@@ -180,7 +181,12 @@ static void capture_shows_invalid_bytes_as_replacement_characters(void **state)
     bool is_cut;
     (void)state;
     capture_init(&c);
-    capture_add(&c, "a\xFF" "b\xE2\x82" "c\xED\xA0\x80" "d\0e", 12);
+    capture_add(&c,
+                "a\xFF"
+                "b\xE2\x82"
+                "c\xED\xA0\x80"
+                "d\0e",
+                12);
     struct strbuf out;
     strbuf_init(&out, 0);
     assert_false(capture_show(&c, &out, 200, 1));

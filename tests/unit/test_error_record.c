@@ -26,8 +26,9 @@ static void record_takes_type_message_and_time_of_a_reply(void **state)
     struct timespec before, after;
     (void)state;
     clock_gettime(CLOCK_REALTIME, &before);
-    struct error_record *r = error_record_new(
-        parsed("(3 :error :type \"TYPE-ERROR\" :message \"two\nlines\" :frames ((\"(F)\" nil) (\"(G 1)\" \"a:1\")) :total-frames 9)"));
+    struct error_record *r =
+        error_record_new(parsed("(3 :error :type \"TYPE-ERROR\" :message \"two\nlines\" :frames ((\"(F)\" "
+                                "nil) (\"(G 1)\" \"a:1\")) :total-frames 9)"));
     clock_gettime(CLOCK_REALTIME, &after);
     assert_string_equal(r->type, "TYPE-ERROR");
     assert_string_equal(r->message, "two\nlines");
@@ -40,7 +41,9 @@ static void record_takes_type_message_and_time_of_a_reply(void **state)
 
 static void record_of_a_reply_without_anything_is_an_error_without_frames(void **state)
 {
-    static const char *const replies[] = {"(1 :error)", "(1 :error :type 5 :message (1) :frames \"x\" :total-frames \"y\")", "(1 :error :type)", "nil"};
+    static const char *const replies[] = {"(1 :error)",
+                                          "(1 :error :type 5 :message (1) :frames \"x\" :total-frames \"y\")",
+                                          "(1 :error :type)", "nil"};
     (void)state;
     for (size_t i = 0; i < sizeof replies / sizeof replies[0]; i++) {
         struct error_record *r = error_record_new(parsed(replies[i]));
@@ -74,7 +77,8 @@ static void record_total_frames_may_be_negative_and_stays_an_int(void **state)
 static void record_prefers_the_frames_that_have_locals(void **state)
 {
     (void)state;
-    struct error_record *r = error_record_new(parsed("(1 :error :type \"E\" :frames ((\"(F)\" nil)) :total-frames 1)"));
+    struct error_record *r =
+        error_record_new(parsed("(1 :error :type \"E\" :frames ((\"(F)\" nil)) :total-frames 1)"));
     r->details = parsed("(2 :ok :frames ((\"(F)\" nil (\"X\" \"1\"))) :total 1)");
     assert_int_equal(sexp_count(sexp_nth(error_record_frames(r), 0)), 3);
     error_record_free(r);
@@ -98,14 +102,15 @@ static void record_made_by_the_server_reads_like_a_reply(void **state)
 }
 
 /* As src/runtime/backtrace.c of SBCL prints it. */
-static const char crash[] = "Heap exhausted during allocation: 65536 bytes available, 80000016 requested.\n"
-                            "fatal error encountered in SBCL pid 4711:\n"
-                            "Heap exhausted, game over.\n"
-                            "\n"
-                            "   0: fp=0x7f3344556677 pc=0x5200abcd Foreign function (null)\n"
-                            "   1: fp=0x7f3344556678 pc=0x5349f00d (FLET \"WITHOUT-GCING-BODY-1\" IN SB-KERNEL::COLLECT-GARBAGE)\n"
-                            "   2: fp=0x7f3344556679 pc=0x5349f00e COMMON-LISP-USER::FILL-IT\n"
-                            "no frame: fp=1\n";
+static const char crash[] =
+    "Heap exhausted during allocation: 65536 bytes available, 80000016 requested.\n"
+    "fatal error encountered in SBCL pid 4711:\n"
+    "Heap exhausted, game over.\n"
+    "\n"
+    "   0: fp=0x7f3344556677 pc=0x5200abcd Foreign function (null)\n"
+    "   1: fp=0x7f3344556678 pc=0x5349f00d (FLET \"WITHOUT-GCING-BODY-1\" IN SB-KERNEL::COLLECT-GARBAGE)\n"
+    "   2: fp=0x7f3344556679 pc=0x5349f00e COMMON-LISP-USER::FILL-IT\n"
+    "no frame: fp=1\n";
 
 static void record_takes_the_frames_of_a_crash(void **state)
 {
@@ -115,8 +120,10 @@ static void record_takes_the_frames_of_a_crash(void **state)
     assert_int_equal(sexp_count(frames), 3);
     assert_int_equal(error_record_total_frames(r), 3);
     assert_string_equal(sexp_string(sexp_nth(sexp_nth(frames, 0), 0), NULL), "Foreign function (null)");
-    assert_string_equal(sexp_string(sexp_nth(sexp_nth(frames, 1), 0), NULL), "((FLET \"WITHOUT-GCING-BODY-1\" IN SB-KERNEL::COLLECT-GARBAGE) ...)");
-    assert_string_equal(sexp_string(sexp_nth(sexp_nth(frames, 2), 0), NULL), "(COMMON-LISP-USER::FILL-IT ...)");
+    assert_string_equal(sexp_string(sexp_nth(sexp_nth(frames, 1), 0), NULL),
+                        "((FLET \"WITHOUT-GCING-BODY-1\" IN SB-KERNEL::COLLECT-GARBAGE) ...)");
+    assert_string_equal(sexp_string(sexp_nth(sexp_nth(frames, 2), 0), NULL),
+                        "(COMMON-LISP-USER::FILL-IT ...)");
     assert_true(sexp_is_nil(sexp_nth(sexp_nth(frames, 2), 1)));
     error_record_free(r);
 }
@@ -149,7 +156,9 @@ static void record_is_not_led_astray_by_crash_like_text(void **state)
         {"1: fp=0x12 pc=0x12   ", 0},
         {"1: fp=0x12 pc=0x12\n2: fp=0x13 pc=0x14 G", 1},
         {"1: fp=0x12\n pc=0x12 F\n", 0},
-        {"1: fp=0x12 pc=0x12 F\n2: fp=0x13 pc=0x13 SB-INT::SIMPLE-EVAL-IN-LEXENV\n3: fp=0x14 pc=0x14 EVAL\n4: fp=0x15 pc=0x15 CL-MCP-AGENT::G\n5: fp=0x16 pc=0x16 H\n", 2},
+        {"1: fp=0x12 pc=0x12 F\n2: fp=0x13 pc=0x13 SB-INT::SIMPLE-EVAL-IN-LEXENV\n3: fp=0x14 pc=0x14 "
+         "EVAL\n4: fp=0x15 pc=0x15 CL-MCP-AGENT::G\n5: fp=0x16 pc=0x16 H\n",
+         2},
         {"1: fp=0x12 pc=0x12 \"quote\\ \xFF\n", 1},
     };
     (void)state;

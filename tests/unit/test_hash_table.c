@@ -22,7 +22,8 @@ struct item {
 
 static struct item *find(const struct hash_table *t, const char *name)
 {
-    for (struct hash_node *node = hash_table_first(t, hash_text(name, 7)); node != NULL; node = hash_table_next(node))
+    for (struct hash_node *node = hash_table_first(t, hash_text(name, 7)); node != NULL;
+         node = hash_table_next(node))
         if (strcmp(hash_table_entry(node, struct item, node)->name, name) == 0)
             return hash_table_entry(node, struct item, node);
     return NULL;

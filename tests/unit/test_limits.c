@@ -47,7 +47,9 @@ static void limits_accept_both_bounds_and_nothing_beyond(void **state)
         const struct limit_definition *d = limit_definition((enum limit)i);
         assert_true(limits_set(&l, (enum limit)i, d->minimum, &err));
         assert_true(limits_set(&l, (enum limit)i, d->maximum, &err));
-        const double wrong[] = {d->minimum - 1, nextafter(d->minimum, -INFINITY), nextafter(d->maximum, INFINITY), NAN, INFINITY, -INFINITY};
+        const double wrong[] = {
+            d->minimum - 1, nextafter(d->minimum, -INFINITY), nextafter(d->maximum, INFINITY), NAN, INFINITY,
+            -INFINITY};
         for (size_t k = 0; k < sizeof wrong / sizeof wrong[0]; k++) {
             memset(&err, 0, sizeof err);
             if (limits_set(&l, (enum limit)i, wrong[k], &err))

@@ -27,7 +27,8 @@ static void quota_refuses_one_more_than_the_bound_and_says_why(void **state)
 static void quota_counts_in_the_one_around_it(void **state)
 {
     struct quota outer = {.most = 3, .holder = "The house", .what = "things"};
-    struct quota a = {.parent = &outer, .most = 2, .holder = "The room", .what = "things"}, b = {.parent = &outer};
+    struct quota a = {.parent = &outer, .most = 2, .holder = "The room", .what = "things"},
+                 b = {.parent = &outer};
     struct err err;
     (void)state;
     assert_true(quota_take(&a, &err));

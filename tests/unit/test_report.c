@@ -1,6 +1,6 @@
 /*
- * The texts of docs/tools.md, letter by letter, from outcomes made of literals. The session is a fake of this file: what the
- * reports ask of one is little, and so no process is needed.
+ * The texts of docs/tools.md, letter by letter, from outcomes made of literals. The session is a fake of this
+ * file: what the reports ask of one is little, and so no process is needed.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -217,17 +217,20 @@ static void report_has_its_sections_in_order_with_a_blank_line_between(void **st
     strbuf_adds(&f->session.notice, "Between two calls: something.\n");
     print(f, WORKER_STDOUT, "out\n");
     print(f, WORKER_STDERR, "err 1\nerr 2\n");
-    reply(f, "(1 :ok :values (\"1\" \"2\") :warnings ((\"STYLE-WARNING\" \"unused X\") (\"WARNING\" \"two\nlines\"))"
+    reply(f, "(1 :ok :values (\"1\" \"2\") :warnings ((\"STYLE-WARNING\" \"unused X\") (\"WARNING\" "
+             "\"two\nlines\"))"
              " :timing (12345 11000 400 32768)"
-             " :inbox ((:where \"worker-1\" :type \"SIMPLE-ERROR\" :message \"boom\" :frames ((\"(F)\" nil) (\"(G)\" \"g.lisp:3\")))))");
-    assert_report(f, "[output between calls]\ntick\n\n"
-                     "[stdout]\nout\n\n"
-                     "[stderr]\nerr 1\nerr 2\n\n"
-                     "[warnings]\nSTYLE-WARNING: unused X\nWARNING: two\nlines\n\n"
-                     "=> 1\n=> 2\n"
-                     "; Timing: 12 ms real, 11 ms run, 0 ms GC, 32,768 bytes consed\n\n"
-                     "[Background errors]\nIn thread worker-1: SIMPLE-ERROR: boom\n  0: (F)\n  1: (G) at g.lisp:3\n\n"
-                     "[Session]\nBetween two calls: something.");
+             " :inbox ((:where \"worker-1\" :type \"SIMPLE-ERROR\" :message \"boom\" :frames ((\"(F)\" nil) "
+             "(\"(G)\" \"g.lisp:3\")))))");
+    assert_report(
+        f, "[output between calls]\ntick\n\n"
+           "[stdout]\nout\n\n"
+           "[stderr]\nerr 1\nerr 2\n\n"
+           "[warnings]\nSTYLE-WARNING: unused X\nWARNING: two\nlines\n\n"
+           "=> 1\n=> 2\n"
+           "; Timing: 12 ms real, 11 ms run, 0 ms GC, 32,768 bytes consed\n\n"
+           "[Background errors]\nIn thread worker-1: SIMPLE-ERROR: boom\n  0: (F)\n  1: (G) at g.lisp:3\n\n"
+           "[Session]\nBetween two calls: something.");
 }
 
 static void report_says_what_came_between_calls_and_notices_only_once(void **state)
@@ -276,8 +279,10 @@ static void report_survives_a_reply_of_other_shapes(void **state)
 {
     static const char *const replies[] = {
         "(1 :ok :values 5 :warnings t :timing \"x\" :inbox 3)",
-        "(1 :ok :values (1 nil (\"2\")) :warnings (1 (2) (nil nil)) :cut 4 :timing (\"a\" :b nil (1)) :inbox (1 (:where 3 :frames (1 (2)))))",
-        "(1 :error :type nil :message 5 :frames 7 :restarts (1 (2 3)) :slots (1 (2 3)) :hint 4 :warnings (nil))",
+        "(1 :ok :values (1 nil (\"2\")) :warnings (1 (2) (nil nil)) :cut 4 :timing (\"a\" :b nil (1)) :inbox "
+        "(1 (:where 3 :frames (1 (2)))))",
+        "(1 :error :type nil :message 5 :frames 7 :restarts (1 (2 3)) :slots (1 (2 3)) :hint 4 :warnings "
+        "(nil))",
         "(1 :error :type \"E\" :frames (1 (2) (nil \"x\" 3 (4))) :restarts t :slots t :inbox ((1 2)))",
     };
     struct fixture *f = *state;
@@ -346,8 +351,10 @@ static void report_says_where_printing_was_stopped(void **state)
 static const char division[] =
     "(1 :error :type \"DIVISION-BY-ZERO\" :classes (\"DIVISION-BY-ZERO\" \"ARITHMETIC-ERROR\" \"ERROR\")"
     " :message \"arithmetic error DIVISION-BY-ZERO signalled\nOperation was (/ 1 0).\""
-    " :frames ((\"(FOO 1 2 3)\" nil) (\"(BAR X)\" \"/tmp/bar.lisp:12\") (\"(EVAL (BAR X))\" nil)) :total-frames 3"
-    " :restarts ((\"RETRY\" \"Retry calling FOO.\" nil) (\"USE-VALUE\" \"Call specified function.\" t) (\"ABORT\" \"Return to top level.\" nil))"
+    " :frames ((\"(FOO 1 2 3)\" nil) (\"(BAR X)\" \"/tmp/bar.lisp:12\") (\"(EVAL (BAR X))\" nil)) "
+    ":total-frames 3"
+    " :restarts ((\"RETRY\" \"Retry calling FOO.\" nil) (\"USE-VALUE\" \"Call specified function.\" t) "
+    "(\"ABORT\" \"Return to top level.\" nil))"
     " :slots ((\"DATUM\" \"42\") (\"EXPECTED-TYPE\" \"LIST\")) :hint \"Look at X.\")";
 
 static void report_of_an_error_has_all_its_sections(void **state)
@@ -378,7 +385,8 @@ static void report_of_an_error_has_all_its_sections(void **state)
 static void report_of_an_error_that_is_not_kept_offers_no_restarts(void **state)
 {
     struct fixture *f = *state;
-    reply(f, "(1 :error :type \"E\" :message \"m\" :frames ((\"(F)\" nil)) :total-frames 30 :restarts ((\"RETRY\" \"Again.\" nil)) :slots ((\"A\" \"1\")))");
+    reply(f, "(1 :error :type \"E\" :message \"m\" :frames ((\"(F)\" nil)) :total-frames 30 :restarts "
+             "((\"RETRY\" \"Again.\" nil)) :slots ((\"A\" \"1\")))");
     f->record->sequence = 0;
     assert_report(f, "[ERROR] E\nm\n\n[Backtrace]\n0: (F)\n... 10 more frames\n\n[Slots]\nA: 1");
 }
@@ -400,7 +408,8 @@ static void report_of_an_error_without_a_message_keeps_its_type(void **state)
 static void report_of_an_error_shows_warnings_time_and_what_the_session_says(void **state)
 {
     struct fixture *f = *state;
-    reply(f, "(1 :error :type \"E\" :message \"m\" :frames ((\"(F)\" nil)) :warnings ((\"WARNING\" \"w\")) :timing (1000 1000 0 16))");
+    reply(f, "(1 :error :type \"E\" :message \"m\" :frames ((\"(F)\" nil)) :warnings ((\"WARNING\" \"w\")) "
+             ":timing (1000 1000 0 16))");
     f->record->session_note = strdup("Its definitions are gone.");
     assert_report(f, "[warnings]\nWARNING: w\n\n[ERROR] E\nm\n\n[Backtrace]\n0: (F)\n"
                      "; Timing: 1 ms real, 1 ms run, 0 ms GC, 16 bytes consed\n\n"
@@ -458,18 +467,20 @@ static void last_error_is_described_with_restarts_and_five_frames(void **state)
     f->record->when.tv_sec = 1700000000;
     f->record->sequence = 3;
     report_last_error(&f->out, f->record);
-    assert_string_equal(text_of(f), "Error: DIVISION-BY-ZERO\n"
-                                    "  arithmetic error DIVISION-BY-ZERO signalled\n"
-                                    "  Operation was (/ 1 0).\n\n"
-                                    "Available Restarts:\n"
-                                    "  1. RETRY - Retry calling FOO.\n"
-                                    "  2. USE-VALUE - Call specified function.\n"
-                                    "  3. ABORT - Return to top level.\n\n"
-                                    "Backtrace (top 5 frames):\n"
-                                    "  0: (FOO 1 2 3)\n"
-                                    "  1: (BAR X) at /tmp/bar.lisp:12\n"
-                                    "  2: (EVAL (BAR X))\n\n"
-                                    "Error 3 of this session, at 2023-11-14T22:13:20Z. get-backtrace shows all frames, with locals: true their variables. evaluate-in-frame and invoke-restart step into it.");
+    assert_string_equal(
+        text_of(f), "Error: DIVISION-BY-ZERO\n"
+                    "  arithmetic error DIVISION-BY-ZERO signalled\n"
+                    "  Operation was (/ 1 0).\n\n"
+                    "Available Restarts:\n"
+                    "  1. RETRY - Retry calling FOO.\n"
+                    "  2. USE-VALUE - Call specified function.\n"
+                    "  3. ABORT - Return to top level.\n\n"
+                    "Backtrace (top 5 frames):\n"
+                    "  0: (FOO 1 2 3)\n"
+                    "  1: (BAR X) at /tmp/bar.lisp:12\n"
+                    "  2: (EVAL (BAR X))\n\n"
+                    "Error 3 of this session, at 2023-11-14T22:13:20Z. get-backtrace shows all frames, with "
+                    "locals: true their variables. evaluate-in-frame and invoke-restart step into it.");
 }
 
 static void last_error_shows_no_more_than_five_frames(void **state)
@@ -486,13 +497,15 @@ static void last_error_without_restarts_or_frames_says_so(void **state)
     struct fixture *f = *state;
     reply(f, "(1 :error :type \"E\" :message \"\" :frames ())");
     report_last_error(&f->out, f->record);
-    const char expected[] = "Error: E\n\nAvailable Restarts:\n  (none)\n\nBacktrace (top 5 frames):\n  (no frames)\n\n";
+    const char expected[] =
+        "Error: E\n\nAvailable Restarts:\n  (none)\n\nBacktrace (top 5 frames):\n  (no frames)\n\n";
     assert_memory_equal(text_of(f), expected, sizeof expected - 1);
 }
 
 static void without_an_error_both_tools_use_the_same_words(void **state)
 {
-    static const char words[] = "No error available.\n(No error has occurred since the last successful evaluation.)";
+    static const char words[] =
+        "No error available.\n(No error has occurred since the last successful evaluation.)";
     struct fixture *f = *state;
     report_last_error(&f->out, NULL);
     assert_string_equal(text_of(f), words);
@@ -520,14 +533,17 @@ static void backtrace_has_all_frames_from_zero(void **state)
     struct fixture *f = *state;
     reply(f, division);
     report_backtrace(&f->out, f->record, 0, 20, false);
-    assert_string_equal(text_of(f), "Backtrace (3 frames):\n0: (FOO 1 2 3)\n1: (BAR X) at /tmp/bar.lisp:12\n2: (EVAL (BAR X))");
+    assert_string_equal(
+        text_of(f),
+        "Backtrace (3 frames):\n0: (FOO 1 2 3)\n1: (BAR X) at /tmp/bar.lisp:12\n2: (EVAL (BAR X))");
 }
 
 static void backtrace_shows_locals_under_each_frame(void **state)
 {
     struct fixture *f = *state;
     reply(f, division);
-    f->record->details = parsed("(2 :ok :frames ((\"(FOO 1 2 3)\" nil (\"A\" \"1\") (\"B\" \"(2\n 3)\")) (\"(BAR X)\" \"b.lisp:1\")) :total 2)");
+    f->record->details = parsed("(2 :ok :frames ((\"(FOO 1 2 3)\" nil (\"A\" \"1\") (\"B\" \"(2\n 3)\")) "
+                                "(\"(BAR X)\" \"b.lisp:1\")) :total 2)");
     report_backtrace(&f->out, f->record, 0, 20, true);
     assert_string_equal(text_of(f), "Backtrace (3 frames):\n"
                                     "0: (FOO 1 2 3)\n     A = 1\n     B = (2\n 3)\n"
@@ -535,7 +551,8 @@ static void backtrace_shows_locals_under_each_frame(void **state)
                                     "... 1 more frame were not kept");
     strbuf_clear(&f->out);
     report_backtrace(&f->out, f->record, 0, 1, false);
-    assert_string_equal(text_of(f), "Backtrace (3 frames):\n0: (FOO 1 2 3)\n... frames 1 to 1 are left out; max-frames and from show them");
+    assert_string_equal(text_of(f), "Backtrace (3 frames):\n0: (FOO 1 2 3)\n... frames 1 to 1 are left out; "
+                                    "max-frames and from show them");
 }
 
 static void backtrace_shows_the_part_that_is_asked_for(void **state)
@@ -543,17 +560,22 @@ static void backtrace_shows_the_part_that_is_asked_for(void **state)
     struct fixture *f = *state;
     reply_with_frames(f, 100, 250);
     report_backtrace(&f->out, f->record, 10, 2, false);
-    assert_string_equal(text_of(f), "Backtrace (250 frames):\n10: (F 10)\n11: (F 11)\n... frames 12 to 99 are left out; max-frames and from show them");
+    assert_string_equal(text_of(f), "Backtrace (250 frames):\n10: (F 10)\n11: (F 11)\n... frames 12 to 99 "
+                                    "are left out; max-frames and from show them");
     strbuf_clear(&f->out);
     report_backtrace(&f->out, f->record, 99, 20, false);
     assert_string_equal(text_of(f), "Backtrace (250 frames):\n99: (F 99)\n... 150 more frames were not kept");
     strbuf_clear(&f->out);
     report_backtrace(&f->out, f->record, 100, 20, false);
-    assert_string_equal(text_of(f), "Backtrace (250 frames):\n(no frame from 100 on is kept)\n... 150 more frames were not kept");
+    assert_string_equal(
+        text_of(f),
+        "Backtrace (250 frames):\n(no frame from 100 on is kept)\n... 150 more frames were not kept");
     reply_with_frames(f, 100, -1000);
     strbuf_clear(&f->out);
     report_backtrace(&f->out, f->record, 99, 20, false);
-    assert_string_equal(text_of(f), "Backtrace (more than 1,000 frames):\n99: (F 99)\n... more than 900 more frames were not kept");
+    assert_string_equal(
+        text_of(f),
+        "Backtrace (more than 1,000 frames):\n99: (F 99)\n... more than 900 more frames were not kept");
     reply_with_frames(f, 1, 1);
     strbuf_clear(&f->out);
     report_backtrace(&f->out, f->record, 0, 20, false);
@@ -579,17 +601,21 @@ static struct error_record *an_error(const char *type, const char *message)
 static void error_list_is_newest_first_with_first_lines(void **state)
 {
     struct fixture *f = *state;
-    struct error_record *newer = an_error("TYPE-ERROR", "first line\nsecond line"), *older = an_error("SIMPLE-ERROR", "");
+    struct error_record *newer = an_error("TYPE-ERROR", "first line\nsecond line"),
+                        *older = an_error("SIMPLE-ERROR", "");
     f->session.errors[0] = newer;
     f->session.errors[1] = older;
     f->session.error_count = 2;
     f->session.has_error = true;
     report_error_list(&f->out, &f->session, 10);
-    assert_string_equal(text_of(f), "2 errors, newest first:\n1. 22:13:20Z TYPE-ERROR: first line\n2. 22:13:20Z SIMPLE-ERROR: ");
+    assert_string_equal(
+        text_of(f),
+        "2 errors, newest first:\n1. 22:13:20Z TYPE-ERROR: first line\n2. 22:13:20Z SIMPLE-ERROR: ");
     f->session.has_error = false;
     strbuf_clear(&f->out);
     report_error_list(&f->out, &f->session, 1);
-    assert_string_equal(text_of(f), "2 errors, newest first; none since the last successful evaluation:\n1. 22:13:20Z TYPE-ERROR: first line\n... 1 more");
+    assert_string_equal(text_of(f), "2 errors, newest first; none since the last successful evaluation:\n1. "
+                                    "22:13:20Z TYPE-ERROR: first line\n... 1 more");
     error_record_free(newer);
     error_record_free(older);
 }
@@ -617,8 +643,10 @@ static void error_list_cuts_long_lines_between_characters(void **state)
 static void definitions_are_listed_by_kind_in_a_fixed_order(void **state)
 {
     struct fixture *f = *state;
-    reply(f, "(1 :ok :systems (\"alexandria\") :functions ((\"SQUARE\" \"(X)\") (\"F\" \"()\")) :variables ((\"*COUNTER*\" \"0\"))"
-             " :macros ((\"WHEN-LET\" \"(BINDING &BODY BODY)\")) :classes ((\"POINT\" \"(X Y)\")) :methods ((\"AREA\" \"((S SQUARE))\"))"
+    reply(f, "(1 :ok :systems (\"alexandria\") :functions ((\"SQUARE\" \"(X)\") (\"F\" \"()\")) :variables "
+             "((\"*COUNTER*\" \"0\"))"
+             " :macros ((\"WHEN-LET\" \"(BINDING &BODY BODY)\")) :classes ((\"POINT\" \"(X Y)\")) :methods "
+             "((\"AREA\" \"((S SQUARE))\"))"
              " :packages (\"MY-APP\"))");
     assert_true(report_definitions(&f->out, f->outcome.reply));
     assert_string_equal(text_of(f), "[Functions]\n- SQUARE (X)\n- F ()\n\n"
@@ -641,9 +669,11 @@ static void definitions_of_a_fresh_session_are_none(void **state)
 static void definitions_that_are_left_out_are_counted(void **state)
 {
     struct fixture *f = *state;
-    reply(f, "(1 :ok :left-out ((\"functions\" 2998 2)) :functions ((\"A\" \"()\") (\"B\" \"()\")) :macros ((\"C\" \"()\")))");
+    reply(f, "(1 :ok :left-out ((\"functions\" 2998 2)) :functions ((\"A\" \"()\") (\"B\" \"()\")) :macros "
+             "((\"C\" \"()\")))");
     assert_true(report_definitions(&f->out, f->outcome.reply));
-    assert_string_equal(text_of(f), "[Functions]\n- A ()\n- B ()\n… 2,998 more; from: 2 shows them\n\n[Macros]\n- C ()");
+    assert_string_equal(text_of(f),
+                        "[Functions]\n- A ()\n- B ()\n… 2,998 more; from: 2 shows them\n\n[Macros]\n- C ()");
 }
 
 /* ---- warnings of files ---- */
@@ -651,8 +681,10 @@ static void definitions_that_are_left_out_are_counted(void **state)
 static void warnings_of_files_are_grouped_by_file_and_kind(void **state)
 {
     struct fixture *f = *state;
-    reply(f, "(1 :ok :values () :warnings ((\"STYLE-WARNING\" \"unused X\" \"/p/a:b.lisp:3\" \"(DEFUN F (X))\") (\"WARNING\" \"typed\")"
-             " (\"PROGRAM-ERROR\" \"bad\nlet\" \"/p/a:b.lisp:9\" nil) (\"STYLE-WARNING\" \"unused X\" \"/p/a:b.lisp:5\" nil)"
+    reply(f, "(1 :ok :values () :warnings ((\"STYLE-WARNING\" \"unused X\" \"/p/a:b.lisp:3\" \"(DEFUN F "
+             "(X))\") (\"WARNING\" \"typed\")"
+             " (\"PROGRAM-ERROR\" \"bad\nlet\" \"/p/a:b.lisp:9\" nil) (\"STYLE-WARNING\" \"unused X\" "
+             "\"/p/a:b.lisp:5\" nil)"
              " (\"WARNING\" \"no line\" \"/p/c.lisp\" nil)))");
     assert_report(f, "[warnings]\nWARNING: typed\n"
                      "/p/a:b.lisp: 1 error, 2 style warnings\n  line 9: PROGRAM-ERROR: bad\n    let\n"
@@ -663,13 +695,16 @@ static void warnings_of_files_are_grouped_by_file_and_kind(void **state)
 static void of_many_warnings_the_first_are_shown_and_all_are_kept(void **state)
 {
     struct fixture *f = *state;
-    reply(f, "(1 :ok :values () :warnings ((\"WARNING\" \"a\" \"x:1\" nil) (\"WARNING\" \"b\" \"x:2\" nil) (\"WARNING\" \"c\" \"x:3\" nil) (\"WARNING\" \"d\" \"x:4\" nil)))");
-    assert_report(f, "[warnings]\nx: 4 warnings\n  line 1: WARNING: a\n  line 2: WARNING: b\n  line 3: WARNING: c\n"
-                     "[… get-output ref 1 has all warnings …]\n\n; No values");
+    reply(f, "(1 :ok :values () :warnings ((\"WARNING\" \"a\" \"x:1\" nil) (\"WARNING\" \"b\" \"x:2\" nil) "
+             "(\"WARNING\" \"c\" \"x:3\" nil) (\"WARNING\" \"d\" \"x:4\" nil)))");
+    assert_report(
+        f, "[warnings]\nx: 4 warnings\n  line 1: WARNING: a\n  line 2: WARNING: b\n  line 3: WARNING: c\n"
+           "[… get-output ref 1 has all warnings …]\n\n; No values");
     char kept[200];
     size_t len = capture_read(&f->session.kept[1], 0, kept, sizeof kept - 1);
     kept[len] = '\0';
-    assert_string_equal(kept, "x: 4 warnings\n  line 1: WARNING: a\n  line 2: WARNING: b\n  line 3: WARNING: c\n  line 4: WARNING: d\n");
+    assert_string_equal(kept, "x: 4 warnings\n  line 1: WARNING: a\n  line 2: WARNING: b\n  line 3: WARNING: "
+                              "c\n  line 4: WARNING: d\n");
 }
 
 /* ---- tests ---- */
@@ -684,35 +719,51 @@ static void assert_tests(struct fixture *f, const char *text, bool is_failed, co
 
 static void tests_that_passed_are_counted(void **state)
 {
-    assert_tests(*state, "(1 :ok :system \"shop\" :framework \"RT\" :tests 1200 :passed 1200 :failed 0 :errors 0 :skipped 0 :known 0)", false,
+    assert_tests(*state,
+                 "(1 :ok :system \"shop\" :framework \"RT\" :tests 1200 :passed 1200 :failed 0 :errors 0 "
+                 ":skipped 0 :known 0)",
+                 false,
                  "shop: passed. 1,200 tests: 1,200 passed, 0 failed, 0 with an unexpected error (RT).");
-    assert_tests(*state, "(1 :ok :system \"shop\" :framework nil :fallback t :tests 0 :passed 2 :failed 0 :errors 0 :skipped 1 :known 1)", false,
-                 "shop: passed. 2 passed, 0 failed, 0 with an unexpected error, 1 failed as expected, 1 skipped.\n"
-                 "The system's test operation runs no tests: all that the framework knows in this session were run.");
+    assert_tests(
+        *state,
+        "(1 :ok :system \"shop\" :framework nil :fallback t :tests 0 :passed 2 :failed 0 :errors 0 :skipped "
+        "1 :known 1)",
+        false,
+        "shop: passed. 2 passed, 0 failed, 0 with an unexpected error, 1 failed as expected, 1 skipped.\n"
+        "The system's test operation runs no tests: all that the framework knows in this session were run.");
     assert_tests(*state, "(1 :ok :system \"shop\" :tests 0)", false,
-                 "shop: its test operation ended without an error.\nNo test of a framework that is known here was seen, so nothing could be counted.");
+                 "shop: its test operation ended without an error.\nNo test of a framework that is known "
+                 "here was seen, so nothing could be counted.");
 }
 
 static void tests_that_failed_have_all_that_is_known_of_them(void **state)
 {
-    assert_tests(*state, "(1 :ok :system \"s\" :framework \"F\" :tests 2 :passed 1 :failed 1 :errors 1 :stopped 3 :verdict \"no\" :failures ("
-                         "(:test \"A\" :kind :failed :form \"(= 1 2)\" :expected \"1\nor 2\" :actual \"2\" :reason nil) "
-                         "(:test \"B\" :kind :error :type \"TYPE-ERROR\" :message \"x\ny\" :frames ((\"(G)\" \"g.lisp:3\") (\"(H)\" nil)) :stop 1) "
-                         "(:test \"C\" :kind :known)))",
-                 true,
-                 "s: FAILED. 2 tests: 1 passed, 1 failed, 1 with an unexpected error (F).\nThe system's test operation then signalled: no\n\n"
-                 "1. FAILED: A\n  form: (= 1 2)\n  expected: 1\n            or 2\n  actual: 2\n\n"
-                 "2. ERROR: B\n  condition: TYPE-ERROR\n    x\n    y\n    0: (G) at g.lisp:3\n    1: (H)\n"
-                 "  error 3 of the session: get-backtrace, evaluate-in-frame and invoke-restart take index 3\n\n"
-                 "3. FAILED, as expected: C");
+    assert_tests(
+        *state,
+        "(1 :ok :system \"s\" :framework \"F\" :tests 2 :passed 1 :failed 1 :errors 1 :stopped 3 :verdict "
+        "\"no\" :failures ("
+        "(:test \"A\" :kind :failed :form \"(= 1 2)\" :expected \"1\nor 2\" :actual \"2\" :reason nil) "
+        "(:test \"B\" :kind :error :type \"TYPE-ERROR\" :message \"x\ny\" :frames ((\"(G)\" \"g.lisp:3\") "
+        "(\"(H)\" nil)) :stop 1) "
+        "(:test \"C\" :kind :known)))",
+        true,
+        "s: FAILED. 2 tests: 1 passed, 1 failed, 1 with an unexpected error (F).\nThe system's test "
+        "operation then signalled: no\n\n"
+        "1. FAILED: A\n  form: (= 1 2)\n  expected: 1\n            or 2\n  actual: 2\n\n"
+        "2. ERROR: B\n  condition: TYPE-ERROR\n    x\n    y\n    0: (G) at g.lisp:3\n    1: (H)\n"
+        "  error 3 of the session: get-backtrace, evaluate-in-frame and invoke-restart take index 3\n\n"
+        "3. FAILED, as expected: C");
 }
 
 static void results_of_other_shapes_do_no_harm(void **state)
 {
     struct fixture *f = *state;
     static const char *const replies[] = {
-        "(1 :ok)", "(1 :ok :failures t :tests \"x\" :stopped -5)", "(1 :ok :tests -1 :failed 1 :failures (nil 5 \"x\" (:test) (:stop 99 :frames 7 :message 3)))",
-        "(1 :ok :passed 1 :failures ((:kind :error :type \"\" :message nil :frames ((nil nil)) :stop 9223372036854775807)))",
+        "(1 :ok)",
+        "(1 :ok :failures t :tests \"x\" :stopped -5)",
+        "(1 :ok :tests -1 :failed 1 :failures (nil 5 \"x\" (:test) (:stop 99 :frames 7 :message 3)))",
+        "(1 :ok :passed 1 :failures ((:kind :error :type \"\" :message nil :frames ((nil nil)) :stop "
+        "9223372036854775807)))",
     };
     for (size_t i = 0; i < sizeof replies / sizeof replies[0]; i++) {
         reply(f, replies[i]);
@@ -720,7 +771,8 @@ static void results_of_other_shapes_do_no_harm(void **state)
         report_tests(&f->out, f->outcome.reply);
         text_of(f);
     }
-    reply(f, "(1 :ok :warnings (nil 1 (\"A\") (nil nil \":\") (\"W\" nil \"\") (\"W\" \"m\" \"1\" 3) (\"W\" \"m\" \":7\")))");
+    reply(f, "(1 :ok :warnings (nil 1 (\"A\") (nil nil \":\") (\"W\" nil \"\") (\"W\" \"m\" \"1\" 3) (\"W\" "
+             "\"m\" \":7\")))");
     strbuf_clear(&f->out);
     report_evaluation(&f->out, &f->outcome, 16384);
     text_of(f);
@@ -750,23 +802,30 @@ static void structured_values_output_warnings_and_timing(void **state)
     print(f, WORKER_STDOUT, "o\n");
     print(f, WORKER_STDERR, "e\xFF");
     reply(f, "(1 :ok :values (\"1\" \"2\") :warnings ((\"WARNING\" \"w\")) :timing (1 2 3 4))");
-    assert_structured(f, "{\"values\":[\"1\",\"2\"],\"stdout\":\"o\\n\",\"stderr\":\"e\\ufffd\",\"warnings\":[{\"type\":\"WARNING\",\"message\":\"w\"}],"
-                         "\"package\":\"MY-APP\",\"session\":{\"name\":\"default\",\"pid\":4711},"
-                         "\"timing\":{\"realMicroseconds\":1,\"runMicroseconds\":2,\"gcMicroseconds\":3,\"bytesConsed\":4}}");
+    assert_structured(
+        f,
+        "{\"values\":[\"1\",\"2\"],\"stdout\":\"o\\n\",\"stderr\":\"e\\ufffd\",\"warnings\":[{\"type\":"
+        "\"WARNING\",\"message\":\"w\"}],"
+        "\"package\":\"MY-APP\",\"session\":{\"name\":\"default\",\"pid\":4711},"
+        "\"timing\":{\"realMicroseconds\":1,\"runMicroseconds\":2,\"gcMicroseconds\":3,\"bytesConsed\":4}}");
 }
 
 static void structured_error_has_all_its_parts(void **state)
 {
     struct fixture *f = *state;
-    reply(f, "(1 :error :type \"TYPE-ERROR\" :classes (\"TYPE-ERROR\" \"ERROR\") :message \"m\" :frames ((\"(F)\" \"a:1\" (\"X\" \"1\")) (\"(G)\" nil))"
-             " :total-frames -7 :restarts ((\"RETRY\" \"Again.\" nil) (\"USE-VALUE\" \"Use.\" t)) :slots ((\"DATUM\" \"42\")))");
-    assert_structured(f, "{\"values\":[],\"stdout\":\"\",\"stderr\":\"\",\"warnings\":[],\"package\":\"MY-APP\","
-                         "\"session\":{\"name\":\"default\",\"pid\":4711},"
-                         "\"error\":{\"type\":\"TYPE-ERROR\",\"classes\":[\"TYPE-ERROR\",\"ERROR\"],\"message\":\"m\",\"slots\":{\"DATUM\":\"42\"},"
-                         "\"restarts\":[{\"index\":1,\"name\":\"RETRY\",\"description\":\"Again.\",\"takesValue\":false},"
-                         "{\"index\":2,\"name\":\"USE-VALUE\",\"description\":\"Use.\",\"takesValue\":true}],"
-                         "\"frames\":[{\"index\":0,\"call\":\"(F)\",\"source\":\"a:1\",\"locals\":{\"X\":\"1\"}},"
-                         "{\"index\":1,\"call\":\"(G)\",\"source\":null,\"locals\":{}}],\"totalFrames\":7}}");
+    reply(f, "(1 :error :type \"TYPE-ERROR\" :classes (\"TYPE-ERROR\" \"ERROR\") :message \"m\" :frames "
+             "((\"(F)\" \"a:1\" (\"X\" \"1\")) (\"(G)\" nil))"
+             " :total-frames -7 :restarts ((\"RETRY\" \"Again.\" nil) (\"USE-VALUE\" \"Use.\" t)) :slots "
+             "((\"DATUM\" \"42\")))");
+    assert_structured(
+        f, "{\"values\":[],\"stdout\":\"\",\"stderr\":\"\",\"warnings\":[],\"package\":\"MY-APP\","
+           "\"session\":{\"name\":\"default\",\"pid\":4711},"
+           "\"error\":{\"type\":\"TYPE-ERROR\",\"classes\":[\"TYPE-ERROR\",\"ERROR\"],\"message\":\"m\","
+           "\"slots\":{\"DATUM\":\"42\"},"
+           "\"restarts\":[{\"index\":1,\"name\":\"RETRY\",\"description\":\"Again.\",\"takesValue\":false},"
+           "{\"index\":2,\"name\":\"USE-VALUE\",\"description\":\"Use.\",\"takesValue\":true}],"
+           "\"frames\":[{\"index\":0,\"call\":\"(F)\",\"source\":\"a:1\",\"locals\":{\"X\":\"1\"}},"
+           "{\"index\":1,\"call\":\"(G)\",\"source\":null,\"locals\":{}}],\"totalFrames\":7}}");
 }
 
 int main(void)

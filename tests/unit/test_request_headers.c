@@ -110,23 +110,31 @@ static void the_session_meant_must_be_in_its_header(void **state)
     struct transport_headers headers = {.method = "tools/call", .name = "evaluate-lisp", .session = "work"};
 
     (void)state;
-    assert_null(refuse_request(&headers, "tools/call", "{\"name\":\"evaluate-lisp\",\"arguments\":{\"session\":\"work\"}}"));
-    assert_non_null(refuse_request(&headers, "tools/call", "{\"name\":\"evaluate-lisp\",\"arguments\":{\"session\":\"other\"}}"));
+    assert_null(refuse_request(&headers, "tools/call",
+                               "{\"name\":\"evaluate-lisp\",\"arguments\":{\"session\":\"work\"}}"));
+    assert_non_null(refuse_request(&headers, "tools/call",
+                                   "{\"name\":\"evaluate-lisp\",\"arguments\":{\"session\":\"other\"}}"));
     assert_non_null(refuse_request(&headers, "tools/call", "{\"name\":\"evaluate-lisp\",\"arguments\":{}}"));
-    assert_non_null(refuse_request(&headers, "tools/call", "{\"name\":\"evaluate-lisp\",\"arguments\":{\"session\":null}}"));
+    assert_non_null(refuse_request(&headers, "tools/call",
+                                   "{\"name\":\"evaluate-lisp\",\"arguments\":{\"session\":null}}"));
     /* What is no name is for the tool to refuse. */
-    assert_null(refuse_request(&headers, "tools/call", "{\"name\":\"evaluate-lisp\",\"arguments\":{\"session\":7}}"));
+    assert_null(
+        refuse_request(&headers, "tools/call", "{\"name\":\"evaluate-lisp\",\"arguments\":{\"session\":7}}"));
     /* A tool of a session's own, which nobody but the session knows. */
     headers.name = "user.x";
-    assert_null(refuse_request(&headers, "tools/call", "{\"name\":\"user.x\",\"arguments\":{\"session\":\"work\"}}"));
+    assert_null(
+        refuse_request(&headers, "tools/call", "{\"name\":\"user.x\",\"arguments\":{\"session\":\"work\"}}"));
     /* Where a session is made, its name says which is meant. */
     headers.name = "create-session";
-    assert_null(refuse_request(&headers, "tools/call", "{\"name\":\"create-session\",\"arguments\":{\"name\":\"work\"}}"));
+    assert_null(refuse_request(&headers, "tools/call",
+                               "{\"name\":\"create-session\",\"arguments\":{\"name\":\"work\"}}"));
     headers.session = "=?base64?d29yaw==?=";
-    assert_null(refuse_request(&headers, "tools/call", "{\"name\":\"create-session\",\"arguments\":{\"name\":\"work\"}}"));
+    assert_null(refuse_request(&headers, "tools/call",
+                               "{\"name\":\"create-session\",\"arguments\":{\"name\":\"work\"}}"));
     headers.session = NULL;
     assert_null(refuse_request(&headers, "tools/call", "{\"name\":\"create-session\",\"arguments\":{}}"));
-    assert_non_null(refuse_request(&headers, "tools/call", "{\"name\":\"create-session\",\"arguments\":{\"name\":\"work\"}}"));
+    assert_non_null(refuse_request(&headers, "tools/call",
+                                   "{\"name\":\"create-session\",\"arguments\":{\"name\":\"work\"}}"));
 }
 
 static const char *refuse_version(const struct transport_headers *headers, const char *method,

@@ -1,5 +1,6 @@
 /*
- * The table of a session's life, cell by cell against docs/states.md, and what must hold in it whatever the cells say.
+ * The table of a session's life, cell by cell against docs/states.md, and what must hold in it whatever the
+ * cells say.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -43,7 +44,8 @@ static char *table_under(char *text, const char *heading)
     return at + 1;
 }
 
-/* Cut the line at *at into cells, trimmed; *at moves to the next line. Returns how many; 0 when no row begins there. */
+/* Cut the line at *at into cells, trimmed; *at moves to the next line. Returns how many; 0 when no row begins
+ * there. */
 static size_t next_row(char **at, char *cells[], size_t capacity)
 {
     if (**at != '|')
@@ -79,8 +81,8 @@ static void states_document_has_the_table_cell_by_cell(void **state)
         for (size_t e = 0; e < SESSION_EVENT_COUNT; e++) {
             const char *action = session_action_text(session_table[s][e]);
             if (strcmp(cells[e + 1], action) != 0)
-                fail_msg("%s, %s: the page says %s, the table %s", cells[0], session_event_text((enum session_event)e), cells[e + 1],
-                         action);
+                fail_msg("%s, %s: the page says %s, the table %s", cells[0],
+                         session_event_text((enum session_event)e), cells[e + 1], action);
         }
     }
     assert_int_equal(next_row(&at, cells, 32), 0);
@@ -175,9 +177,13 @@ static void every_state_that_waits_for_the_users_code_ends_in_a_kill(void **stat
         enum session_action action;
         enum session_state next;
     } steps[] = {
-        {ACTION_interrupt, SESSION_INTERRUPTING}, {ACTION_insist, SESSION_INSISTING}, {ACTION_hurry, SESSION_HURRYING},
-        {ACTION_force, SESSION_FORCING},          {ACTION_kill, SESSION_KILLING},
-        {ACTION_do_without, SESSION_KILLING}, /* where the process is stuck; else on to what would have followed the answer */
+        {ACTION_interrupt, SESSION_INTERRUPTING},
+        {ACTION_insist, SESSION_INSISTING},
+        {ACTION_hurry, SESSION_HURRYING},
+        {ACTION_force, SESSION_FORCING},
+        {ACTION_kill, SESSION_KILLING},
+        {ACTION_do_without,
+         SESSION_KILLING}, /* where the process is stuck; else on to what would have followed the answer */
     };
     (void)state;
     for (enum session_state from = SESSION_RUNNING; from < SESSION_KILLING; from++) {

@@ -775,7 +775,8 @@ static void integers_at_the_ends_of_the_range_come_back(void **state)
 /* What was parsed is written so that it parses to the same. */
 static void a_value_is_written_as_it_was(void **state)
 {
-    static const char *const texts[] = {"(\"a\\\"b\\\\\" :key 12 -3 nil t (1 (2)))", ":word", "\"\"", "t", "nil"};
+    static const char *const texts[] = {"(\"a\\\"b\\\\\" :key 12 -3 nil t (1 (2)))", ":word", "\"\"", "t",
+                                        "nil"};
     struct err err;
 
     (void)state;

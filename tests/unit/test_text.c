@@ -18,7 +18,13 @@ static void text_groups_digits_by_thousands(void **state)
         uint64_t n;
         const char *text;
     } rows[] = {
-        {0, "0"}, {7, "7"}, {999, "999"}, {1000, "1,000"}, {12345, "12,345"}, {999999, "999,999"}, {1000000, "1,000,000"},
+        {0, "0"},
+        {7, "7"},
+        {999, "999"},
+        {1000, "1,000"},
+        {12345, "12,345"},
+        {999999, "999,999"},
+        {1000000, "1,000,000"},
         {UINT64_MAX, "18,446,744,073,709,551,615"},
     };
     (void)state;
@@ -50,8 +56,8 @@ static void text_indents_each_line_that_is_not_empty(void **state)
     static const struct {
         const char *text, *indented;
     } rows[] = {
-        {"", ""},         {"a", "  a"},           {"a\nb", "  a\n  b"}, {"a\n", "  a\n"},
-        {"a\n\nb", "  a\n\n  b"}, {"\n", "\n"}, {"\na", "\n  a"},
+        {"", ""},     {"a", "  a"},     {"a\nb", "  a\n  b"}, {"a\n", "  a\n"}, {"a\n\nb", "  a\n\n  b"},
+        {"\n", "\n"}, {"\na", "\n  a"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {

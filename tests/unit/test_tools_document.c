@@ -1,5 +1,6 @@
 /*
- * The list of tools, the page that is printed from it, and the guide that speaks of them: nothing is missing, nothing is invented.
+ * The list of tools, the page that is printed from it, and the guide that speaks of them: nothing is missing,
+ * nothing is invented.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -37,7 +38,8 @@ static void document_is_what_the_tables_print(void **state)
     while (same < n && same < page.len && text[same] == page.bytes[same])
         same++;
     if (n != page.len || same != n)
-        fail_msg("%s is not what print_tools prints, from here on: \"%.60s\", not \"%.60s\"", DOCUMENT, text + same, page.bytes + same);
+        fail_msg("%s is not what print_tools prints, from here on: \"%.60s\", not \"%.60s\"", DOCUMENT,
+                 text + same, page.bytes + same);
     free(text);
     strbuf_fini(&page);
 }
@@ -61,7 +63,8 @@ static void every_tool_has_a_name_a_title_and_a_description(void **state)
         assert_int_equal(strspn(tool->name, "abcdefghijklmnopqrstuvwxyz-"), len);
         if (tool->title == NULL || strlen(tool->title) < 4)
             fail_msg("%s has no title", tool->name);
-        if (tool->description == NULL || strlen(tool->description) < 20 || !utf8_is_valid(tool->description, strlen(tool->description)))
+        if (tool->description == NULL || strlen(tool->description) < 20 ||
+            !utf8_is_valid(tool->description, strlen(tool->description)))
             fail_msg("%s has no description", tool->name);
         size_t sentences = count_sentences(tool->description);
         if (sentences < 1 || sentences > 2)
@@ -79,7 +82,8 @@ static void every_argument_has_a_name_and_a_description(void **state)
         for (const struct tool_argument *a = tool->arguments; a->name != NULL; a++) {
             assert_true(a < tool->arguments + TOOL_MAX_ARGUMENTS);
             assert_int_equal(strspn(a->name, "abcdefghijklmnopqrstuvwxyz-"), strlen(a->name));
-            if (a->description == NULL || strlen(a->description) < 5 || a->description[strlen(a->description) - 1] != '.')
+            if (a->description == NULL || strlen(a->description) < 5 ||
+                a->description[strlen(a->description) - 1] != '.')
                 fail_msg("%s of %s is not described", a->name, tool->name);
             for (const struct tool_argument *other = tool->arguments; other < a; other++)
                 assert_string_not_equal(a->name, other->name);
@@ -228,16 +232,19 @@ static void next_word(const char **at, char *word, size_t size)
     snprintf(word, size, "%.*s", (int)len, p);
 }
 
-/* Every word with a dash is a tool, an argument, or one of the few words of English and of Lisp listed here. */
+/* Every word with a dash is a tool, an argument, or one of the few words of English and of Lisp listed here.
+ */
 static void guide_names_only_tools_and_arguments_that_exist(void **state)
 {
-    static const char *const others[] = {"in-package", "common-lisp", "cl-mcp", "define-tool", "call-tool", ""};
+    static const char *const others[] = {"in-package",  "common-lisp", "cl-mcp",
+                                         "define-tool", "call-tool",   ""};
     struct guide g;
     (void)state;
     read_guide(&g, NULL);
     char word[64];
     size_t tools = 0;
-    for (const char *p = strbuf_string(&g.text); next_word(&p, word, sizeof word), word[0] != '\0' || *p != '\0';) {
+    for (const char *p = strbuf_string(&g.text);
+         next_word(&p, word, sizeof word), word[0] != '\0' || *p != '\0';) {
         if (strchr(word, '-') == NULL)
             continue;
         bool is_other = false;

@@ -1,14 +1,12 @@
 /*
- * A Lisp that is none: it speaks the agent protocol (docs/agent-protocol.md) and does what it is told, misbehaviour included.
+ * A Lisp that is none: it speaks the agent protocol (docs/agent-protocol.md) and does what it is told,
+ * misbehaviour included.
  *
- * Called as a Lisp is called to build a core, it writes one; else it serves descriptor 3. The environment says what goes wrong:
- *   FAKE_BUILD      fail | exit-without-core
- *   FAKE_START      no-hello | garbage | close | exit
- *   FAKE_USER_INIT  exit | threads | print | notice
- *   FAKE_FORK       refuse | die
- *   FAKE_FREEZE     refuse: copies of a session's process are refused; the zygote's are not
- *                   die:N: a session's process that has seen N evaluations ends instead of making one
- *                   slow:N: that of a process that has seen N evaluations takes 400 ms
+ * Called as a Lisp is called to build a core, it writes one; else it serves descriptor 3. The environment
+ * says what goes wrong: FAKE_BUILD      fail | exit-without-core FAKE_START      no-hello | garbage | close |
+ * exit FAKE_USER_INIT  exit | threads | print | notice FAKE_FORK       refuse | die FAKE_FREEZE     refuse:
+ * copies of a session's process are refused; the zygote's are not die:N: a session's process that has seen N
+ * evaluations ends instead of making one slow:N: that of a process that has seen N evaluations takes 400 ms
  *   FAKE_TOOK       microseconds: what a copy says to have taken
  *   FAKE_COPY       die | close | no-hello | garbage; with ":N" only the first N copies do
  *
@@ -16,11 +14,12 @@
  *   print TEXT, complain TEXT, flood BYTES        write to descriptor 1, 2, 1
  *   progress TEXT                                 an event
  *   value TEXT, count, pid, refuse, error TYPE    a reply; count: how many evaluations this process has seen
- *   wait N, finish N                              wait for the Nth interrupt, then reply :error :kind :interrupt, or :ok; 0: for ever
- *   goes-on TYPE                                  an error that says that the operation goes on when invoke-restart tells it to
- *   frames MODE, abort MODE, resume MODE          how those operations (resume: invoke-restart) will go, next time: ok, error, wait, deaf, die
- *   exit N, die N, close, garbage, stray, twice   leave; by a signal; and so on
- *   child                                         start a program that hangs in a session of its own; its pid is the reply
+ *   wait N, finish N                              wait for the Nth interrupt, then reply :error :kind
+ * :interrupt, or :ok; 0: for ever goes-on TYPE                                  an error that says that the
+ * operation goes on when invoke-restart tells it to frames MODE, abort MODE, resume MODE          how those
+ * operations (resume: invoke-restart) will go, next time: ok, error, wait, deaf, die exit N, die N, close,
+ * garbage, stray, twice   leave; by a signal; and so on child                                         start a
+ * program that hangs in a session of its own; its pid is the reply
  */
 #include <fcntl.h>
 #include <sched.h>
@@ -82,7 +81,9 @@ static _Noreturn void hang(void)
 static void say_hello(void)
 {
     char text[200];
-    snprintf(text, sizeof text, "(0 :hello :pid %d :implementation \"FAKE\" :version \"1.0\" :features (:fork) :notices ())", (int)getpid());
+    snprintf(text, sizeof text,
+             "(0 :hello :pid %d :implementation \"FAKE\" :version \"1.0\" :features (:fork) :notices ())",
+             (int)getpid());
     send_payload(text);
 }
 
@@ -129,7 +130,8 @@ static void reply_error_with(int64_t id, const char *type, const char *kind, con
 {
     char text[400];
     snprintf(text, sizeof text,
-             "(%lld :error :type \"%.60s\" :message \"The fake signals.\" :kind :%s :frames ((\"(INNER 1)\" nil) (\"(EVAL (INNER 1))\" nil)) :total-frames 2"
+             "(%lld :error :type \"%.60s\" :message \"The fake signals.\" :kind :%s :frames ((\"(INNER 1)\" "
+             "nil) (\"(EVAL (INNER 1))\" nil)) :total-frames 2"
              " :restarts ((\"ABORT\" \"Return to top level.\" nil))%s)",
              (long long)id, type, kind, more);
     send_payload(text);
@@ -273,7 +275,8 @@ static int copy_shall(const char *what)
     size_t n = strlen(what);
     if (strncmp(setting_of_copies, what, n) != 0)
         return 0;
-    return setting_of_copies[n] == '\0' || (setting_of_copies[n] == ':' && copies <= atoi(setting_of_copies + n + 1));
+    return setting_of_copies[n] == '\0' ||
+           (setting_of_copies[n] == ':' && copies <= atoi(setting_of_copies + n + 1));
 }
 
 static void become_copy(bool is_silent)
@@ -312,9 +315,11 @@ static void copy(int64_t id, bool is_silent)
     char text[100];
     if (is_zygote && strcmp(setting("FAKE_FORK"), "die") == 0)
         _exit(8);
-    if (!is_zygote && strncmp(setting("FAKE_FREEZE"), "die:", 4) == 0 && evaluations == atoi(setting("FAKE_FREEZE") + 4))
+    if (!is_zygote && strncmp(setting("FAKE_FREEZE"), "die:", 4) == 0 &&
+        evaluations == atoi(setting("FAKE_FREEZE") + 4))
         _exit(9);
-    if (!is_zygote && strncmp(setting("FAKE_FREEZE"), "slow:", 5) == 0 && evaluations == atoi(setting("FAKE_FREEZE") + 5))
+    if (!is_zygote && strncmp(setting("FAKE_FREEZE"), "slow:", 5) == 0 &&
+        evaluations == atoi(setting("FAKE_FREEZE") + 5))
         usleep(400000);
     if (strcmp(setting(is_zygote ? "FAKE_FORK" : "FAKE_FREEZE"), "refuse") == 0) {
         snprintf(text, sizeof text, "(%lld :refused \"The fake makes no copies.\")", (long long)id);
@@ -325,7 +330,8 @@ static void copy(int64_t id, bool is_silent)
             become_copy(is_silent);
             return;
         }
-        snprintf(text, sizeof text, "(%lld :ok :pid %d :took %d)", (long long)id, (int)pid, atoi(setting("FAKE_TOOK")));
+        snprintf(text, sizeof text, "(%lld :ok :pid %d :took %d)", (long long)id, (int)pid,
+                 atoi(setting("FAKE_TOOK")));
     }
     while (received_count > 0)
         close(received[--received_count]);
@@ -335,12 +341,14 @@ static void copy(int64_t id, bool is_silent)
 static void warm(int64_t id, const struct sexp *message)
 {
     char text[200];
-    const char *how = sexp_string(sexp_get(message, 2, "user-init"), NULL) == NULL ? "" : setting("FAKE_USER_INIT");
+    const char *how =
+        sexp_string(sexp_get(message, 2, "user-init"), NULL) == NULL ? "" : setting("FAKE_USER_INIT");
     if (strcmp(how, "exit") == 0)
         _exit(5);
     if (strcmp(how, "print") == 0)
         write_all(1, "Good morning.\n", 14);
-    snprintf(text, sizeof text, "(%lld :ok :notices (%s) :forkable %s)", (long long)id, strcmp(how, "notice") == 0 ? "\"Mind the gap.\"" : "",
+    snprintf(text, sizeof text, "(%lld :ok :notices (%s) :forkable %s)", (long long)id,
+             strcmp(how, "notice") == 0 ? "\"Mind the gap.\"" : "",
              strcmp(how, "threads") == 0 ? "nil" : "t");
     send_payload(text);
 }
@@ -364,7 +372,8 @@ static void serve(const struct sexp *message)
         snprintf(text, sizeof text, "(%lld :ok)", (long long)id);
         send_payload(text);
     } else if (sexp_is_symbol(what, "frames")) {
-        behave(id, frames_mode, ":frames ((\"(INNER 1)\" nil (\"X\" \"1\")) (\"(EVAL (INNER 1))\" nil)) :total 2");
+        behave(id, frames_mode,
+               ":frames ((\"(INNER 1)\" nil (\"X\" \"1\")) (\"(EVAL (INNER 1))\" nil)) :total 2");
     } else if (sexp_is_symbol(what, "abort")) {
         behave(id, abort_mode, "");
     } else if (sexp_is_symbol(what, "invoke-restart")) {
@@ -384,7 +393,10 @@ static void receive(struct strbuf *in)
     } control;
     char bytes[65536];
     struct iovec part = {.iov_base = bytes, .iov_len = sizeof bytes};
-    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
+    struct msghdr message = {.msg_iov = &part,
+                             .msg_iovlen = 1,
+                             .msg_control = control.bytes,
+                             .msg_controllen = sizeof control.bytes};
     ssize_t n = recvmsg(CHANNEL, &message, MSG_CMSG_CLOEXEC);
     if (n <= 0)
         _exit(0);

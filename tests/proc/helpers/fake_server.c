@@ -1,6 +1,6 @@
 /*
- * A server that does nothing: it starts a guardian if told so, and a marked child, which starts others; then it waits to be
- * killed, or for a byte on descriptor 0, after which it ends in order.
+ * A server that does nothing: it starts a guardian if told so, and a marked child, which starts others; then
+ * it waits to be killed, or for a byte on descriptor 0, after which it ends in order.
  *
  * usage: fake_server HELPER guardian|alone|dismiss
  */

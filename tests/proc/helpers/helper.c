@@ -1,6 +1,6 @@
 /*
- * A child that behaves in one known way, chosen by its first argument. It says what it is by a line on descriptor 1 when it is
- * ready, so that nobody has to guess.
+ * A child that behaves in one known way, chosen by its first argument. It says what it is by a line on
+ * descriptor 1 when it is ready, so that nobody has to guess.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -72,7 +72,8 @@ static void list_signals(void)
     fflush(stdout);
 }
 
-/* A copy by CLONE_PARENT: its parent is ours. It waits for a byte on descriptor 0 if ${waits}, else ends at once. */
+/* A copy by CLONE_PARENT: its parent is ours. It waits for a byte on descriptor 0 if ${waits}, else ends at
+ * once. */
 static void make_sibling(int exit_code, int waits)
 {
     pid_t pid = (pid_t)syscall(SYS_clone, (unsigned long)CLONE_PARENT | SIGCHLD, 0, 0, 0, 0);
