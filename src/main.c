@@ -15,6 +15,7 @@
 #include "base/check.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "cli/commands.h"
 #include "conformance/conformance.h"
 #include "http/monitor.h"
 #include "http/server.h"
@@ -356,6 +357,9 @@ int main(int argc, char **argv)
     open_standard_descriptors();
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN); /* a save that hits a limit on file sizes fails; we do not die of it */
+    const struct command *command = command_find(argc > 1 ? argv[1] : NULL);
+    if (command != NULL)
+        return command->run(argc - 1, argv + 1);
     struct options options;
     enum options_outcome outcome = options_parse(&options, argc, argv);
     int status = outcome == OPTIONS_WRONG ? 2 : 0;

@@ -15,6 +15,7 @@
 #include "base/errors.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "cli/commands.h"
 #include "tools/registry.h"
 
 enum option_key {
@@ -109,6 +110,7 @@ static const struct {
 static void show_help(void)
 {
     printf("Usage: cl-mcp-server [OPTION]...\n"
+           "       cl-mcp-server COMMAND ...\n"
            "A live Common Lisp for AI agents, over the Model Context Protocol.\n\n");
     for (size_t i = 0; i < TABLE_COUNT; i++) {
         char left[64];
@@ -118,6 +120,8 @@ static void show_help(void)
                  table[i].argument != NULL ? table[i].argument : "");
         printf("  %-22s %s\n", left, table[i].help);
     }
+    printf("\nCommands:\n");
+    commands_help(stdout);
     printf("\nLimits (each session begins with these; configure-limits changes them):\n");
     for (size_t i = 0; i < LIMIT_COUNT; i++) {
         const struct limit_definition *d = limit_definition((enum limit)i);

@@ -1,0 +1,153 @@
+/*
+ * Responsible for reading and replacing one regular file. The folder is opened once and everything happens
+ * relative to it, so a folder that is renamed in between does no harm.
+ */
+#include "base/regular_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+
+static bool open_directory(struct regular_file *file, struct err *err)
+{
+    char *slash = strrchr(file->path, '/');
+    file->name = slash == NULL ? file->path : slash + 1;
+    if (file->name[0] == '\0')
+        return err_set(err, ERR_INVALID, "'%s' is not the name of a file", file->path);
+    char *directory = slash == NULL         ? xstrdup(".")
+                      : slash == file->path ? xstrdup("/")
+                                            : xmemdup0(file->path, (size_t)(slash - file->path));
+    file->directory = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int error = errno;
+    free(directory);
+    if (file->directory >= 0)
+        return true;
+    return err_set_errno(err, error == ENOENT ? ERR_NOT_FOUND : ERR_SYSTEM, error, "%s", file->path);
+}
+
+static bool read_all(struct regular_file *file, int fd, struct err *err)
+{
+    char piece[1 << 16];
+    for (;;) {
+        ssize_t got = read(fd, piece, sizeof piece);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return err_set_errno(err, ERR_SYSTEM, errno, "%s", file->path);
+        if (got == 0)
+            return true;
+        if (!strbuf_add(&file->text, piece, (size_t)got))
+            return err_set(err, ERR_TOO_LARGE, "%s is larger than %zu bytes", file->path, file->text.limit);
+    }
+}
+
+bool regular_file_read(struct regular_file *file, const char *path, size_t limit, struct err *err)
+{
+    *file = (struct regular_file){.directory = -1, .path = xstrdup(path)};
+    strbuf_init(&file->text, limit);
+    if (!open_directory(file, err))
+        return false;
+    /* O_NONBLOCK: the other end of a pipe is not waited for. */
+    int fd = openat(file->directory, file->name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (fd < 0)
+        return err_set_errno(err, errno == ENOENT ? ERR_NOT_FOUND : ERR_SYSTEM, errno, "%s", path);
+    bool is_read = false;
+    if (fstat(fd, &file->status) != 0)
+        err_set_errno(err, ERR_SYSTEM, errno, "%s", path);
+    else if (!S_ISREG(file->status.st_mode))
+        err_set(err, ERR_INVALID, "%s is not a regular file", path);
+    else if (file->status.st_size > 0 && (size_t)file->status.st_size > limit)
+        err_set(err, ERR_TOO_LARGE, "%s is larger than %zu bytes", path, limit);
+    else
+        is_read = read_all(file, fd, err);
+    close(fd);
+    return is_read;
+}
+
+static bool is_unchanged(const struct regular_file *file, struct err *err)
+{
+    const struct stat *then = &file->status;
+    struct stat now;
+    if (fstatat(file->directory, file->name, &now, AT_SYMLINK_NOFOLLOW) != 0)
+        return err_set_errno(err, ERR_SYSTEM, errno, "%s", file->path);
+    if (S_ISLNK(now.st_mode))
+        return err_set(err, ERR_INVALID, "%s is a symbolic link; name the file it points to", file->path);
+    if (now.st_ino != then->st_ino || now.st_dev != then->st_dev || now.st_size != then->st_size ||
+        now.st_mtim.tv_sec != then->st_mtim.tv_sec || now.st_mtim.tv_nsec != then->st_mtim.tv_nsec)
+        return err_set(err, ERR_INVALID, "%s was changed while it was being checked", file->path);
+    if (now.st_nlink > 1)
+        return err_set(err, ERR_INVALID, "%s has %lu hard links; replacing it would separate them",
+                       file->path, (unsigned long)now.st_nlink);
+    return true;
+}
+
+static bool write_all(int fd, const char *bytes, size_t len)
+{
+    while (len > 0) {
+        ssize_t written = write(fd, bytes, len);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written <= 0)
+            return false;
+        bytes += written;
+        len -= (size_t)written;
+    }
+    return true;
+}
+
+/* The owner before the mode: a change of owner clears the set-user-id bits. */
+static bool fill_in(const struct regular_file *file, int fd, const char *bytes, size_t len, struct err *err)
+{
+    struct stat made;
+    if (!write_all(fd, bytes, len))
+        return err_set_errno(err, ERR_SYSTEM, errno, "a new %s could not be written", file->path);
+    if (fstat(fd, &made) != 0)
+        return err_set_errno(err, ERR_SYSTEM, errno, "%s", file->path);
+    if ((made.st_uid != file->status.st_uid || made.st_gid != file->status.st_gid) &&
+        fchown(fd, file->status.st_uid, file->status.st_gid) != 0)
+        return err_set_errno(err, ERR_SYSTEM, errno, "the owner of %s cannot be kept", file->path);
+    if (fchmod(fd, file->status.st_mode & 07777) != 0 || fsync(fd) != 0)
+        return err_set_errno(err, ERR_SYSTEM, errno, "a new %s could not be written", file->path);
+    return true;
+}
+
+bool regular_file_replace(const struct regular_file *file, const char *bytes, size_t len, struct err *err)
+{
+    enum { TRIES = 100 };
+    char name[64];
+    int fd = -1;
+    if (!is_unchanged(file, err))
+        return false;
+    for (int i = 0; fd < 0 && i < TRIES; i++) {
+        snprintf(name, sizeof name, ".cl-mcp-server-%ld-%d", (long)getpid(), i);
+        fd = openat(file->directory, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+        if (fd < 0 && errno != EEXIST)
+            break;
+    }
+    if (fd < 0)
+        return err_set_errno(err, ERR_SYSTEM, errno, "no new file can be made beside %s", file->path);
+    bool is_done = fill_in(file, fd, bytes, len, err);
+    if (close(fd) != 0 && is_done)
+        is_done = err_set_errno(err, ERR_SYSTEM, errno, "a new %s could not be written", file->path);
+    is_done = is_done && is_unchanged(file, err);
+    if (is_done && renameat(file->directory, name, file->directory, file->name) != 0)
+        is_done = err_set_errno(err, ERR_SYSTEM, errno, "%s cannot be replaced", file->path);
+    if (!is_done)
+        unlinkat(file->directory, name, 0);
+    return is_done;
+}
+
+void regular_file_fini(struct regular_file *file)
+{
+    if (file->directory >= 0)
+        close(file->directory);
+    file->directory = -1;
+    free(file->path);
+    file->path = NULL;
+    strbuf_fini(&file->text);
+}

@@ -1,0 +1,36 @@
+/*
+ * The subcommands: `cl-mcp-server COMMAND ...` does one thing and ends, without a loop, sessions or a client.
+ */
+#ifndef CLI_COMMANDS_H
+#define CLI_COMMANDS_H
+
+#include <stdio.h>
+
+struct command {
+    const char *name;
+    const char *arguments;   /* as in the usage line */
+    const char *description; /* one line of --help */
+
+    /*
+     * run(argc, argv):
+     * Do it. ${argv} begins with the command's name and ends with NULL; standard output, standard error and
+     * standard input are the command's own.
+     *
+     * Returns     the exit status; 2 when the command line was wrong
+     */
+    int (*run)(int argc, char **argv);
+};
+
+/* command_find(name): the row of that name; NULL if there is none. ${name} may be NULL. */
+const struct command *command_find(const char *name);
+
+/* command_usage(command): print on standard error how it is called. Returns 2, the exit status for that. */
+int command_usage(const char *name);
+
+/* commands_help(out): a line for each command. */
+void commands_help(FILE *out);
+
+/* One function each, in the file of the same name. */
+int check_parens(int argc, char **argv);
+
+#endif

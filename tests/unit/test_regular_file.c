@@ -1,0 +1,147 @@
+/*
+ * Reading and replacing one regular file: what is refused, what is kept, and that nothing is left behind.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/regular_file.h"
+
+static int enter_a_folder(void **state)
+{
+    static char folder[] = "/tmp/cl-mcp-test-XXXXXX";
+    strcpy(folder + strlen(folder) - 6, "XXXXXX");
+    *state = mkdtemp(folder);
+    return *state == NULL ? -1 : chdir(folder);
+}
+
+static int leave_the_folder(void **state)
+{
+    char command[64];
+    snprintf(command, sizeof command, "rm -rf %s", (char *)*state);
+    return chdir("/") != 0 || system(command) != 0;
+}
+
+static void put(const char *name, const char *text)
+{
+    FILE *f = fopen(name, "w");
+    assert_non_null(f);
+    assert_int_equal(fputs(text, f) < 0, 0);
+    fclose(f);
+}
+
+static size_t count_entries(void)
+{
+    DIR *folder = opendir(".");
+    size_t count = 0;
+    while (readdir(folder) != NULL)
+        count++;
+    closedir(folder);
+    return count - 2;
+}
+
+static void assert_holds(const char *name, const char *text)
+{
+    struct regular_file file;
+    assert_true(regular_file_read(&file, name, 100, NULL));
+    assert_string_equal(text, strbuf_string(&file.text));
+    regular_file_fini(&file);
+}
+
+static void a_file_is_replaced_with_its_mode(void **state)
+{
+    struct regular_file file;
+    struct stat status;
+    put("a.lisp", "old");
+    chmod("a.lisp", 0640);
+    assert_true(regular_file_read(&file, "a.lisp", 3, NULL));
+    assert_true(regular_file_replace(&file, "newer", 5, NULL));
+    regular_file_fini(&file);
+    assert_holds("a.lisp", "newer");
+    stat("a.lisp", &status);
+    assert_int_equal(0640, status.st_mode & 07777);
+    assert_int_equal(1, count_entries());
+}
+
+static void only_regular_files_within_the_bound_are_read(void **state)
+{
+    static const struct {
+        const char *name;
+        enum error_code code;
+    } rows[] = {{"none", ERR_NOT_FOUND},    {"none/none", ERR_NOT_FOUND},
+                {"pipe", ERR_INVALID},      {".", ERR_INVALID},
+                {"", ERR_INVALID},          {"./", ERR_INVALID},
+                {"/dev/zero", ERR_INVALID}, {"large", ERR_TOO_LARGE}};
+    struct regular_file file;
+    struct err err;
+    mkfifo("pipe", 0600);
+    put("large", "12345");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        assert_false(regular_file_read(&file, rows[i].name, 4, &err));
+        assert_int_equal(rows[i].code, err.code);
+        regular_file_fini(&file);
+    }
+    assert_true(regular_file_read(&file, "large", 5, &err));
+    regular_file_fini(&file);
+    /* Files of /proc have no size of their own. */
+    assert_false(regular_file_read(&file, "/proc/self/status", 100, &err));
+    assert_int_equal(ERR_TOO_LARGE, err.code);
+    regular_file_fini(&file);
+}
+
+static void a_link_is_read_and_not_replaced(void **state)
+{
+    struct regular_file file;
+    struct err err;
+    put("a.lisp", "old");
+    assert_int_equal(0, symlink("a.lisp", "link.lisp"));
+    assert_true(regular_file_read(&file, "link.lisp", 100, &err));
+    assert_false(regular_file_replace(&file, "new", 3, &err));
+    assert_non_null(strstr(err.message, "symbolic link"));
+    regular_file_fini(&file);
+    assert_int_equal(0, link("a.lisp", "b.lisp"));
+    assert_true(regular_file_read(&file, "a.lisp", 100, &err));
+    assert_false(regular_file_replace(&file, "new", 3, &err));
+    assert_non_null(strstr(err.message, "hard links"));
+    regular_file_fini(&file);
+    assert_holds("a.lisp", "old");
+    assert_int_equal(3, count_entries());
+}
+
+static void a_file_that_changed_is_not_replaced(void **state)
+{
+    struct regular_file file;
+    struct err err;
+    put("a.lisp", "old");
+    assert_true(regular_file_read(&file, "a.lisp", 100, &err));
+    put("a.lisp", "other");
+    assert_false(regular_file_replace(&file, "new", 3, &err));
+    assert_holds("a.lisp", "other");
+    unlink("a.lisp");
+    assert_false(regular_file_replace(&file, "new", 3, &err));
+    assert_int_equal(0, count_entries());
+    regular_file_fini(&file);
+}
+
+#define IN_A_FOLDER(test) cmocka_unit_test_setup_teardown(test, enter_a_folder, leave_the_folder)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        IN_A_FOLDER(a_file_is_replaced_with_its_mode),
+        IN_A_FOLDER(only_regular_files_within_the_bound_are_read),
+        IN_A_FOLDER(a_link_is_read_and_not_replaced),
+        IN_A_FOLDER(a_file_that_changed_is_not_replaced),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
