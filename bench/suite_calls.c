@@ -80,13 +80,13 @@ struct pair {
     const struct figure *figure; /* whose turn it is */
 };
 
-static double call_once(void *arg)
+static double one_call(void *arg)
 {
     struct pair *p = arg;
     return client_call(p->b, &p->server, p->figure->request, p->figure->expected);
 }
 
-static double call_bare_once(void *arg)
+static double one_bare_call(void *arg)
 {
     struct pair *p = arg;
     return bare_call(&p->bare, p->figure->bare, p->figure->bare_expected);
@@ -94,7 +94,7 @@ static double call_bare_once(void *arg)
 
 static void run_round(struct pair *p, const struct figure *f, struct rounds *r)
 {
-    const struct side one = {call_once, p}, other = {call_bare_once, p};
+    const struct side one = {one_call, p}, other = {one_bare_call, p};
     p->figure = f;
     if (f->prepare != NULL)
         client_call(p->b, &p->server, f->prepare, "\"result\"");

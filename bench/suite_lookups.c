@@ -90,7 +90,7 @@ struct turn {
     const char *request, *expected;
 };
 
-static double call_once(void *arg)
+static double one_call(void *arg)
 {
     struct turn *t = arg;
     return client_call(t->b, t->server, t->request, t->expected);
@@ -139,7 +139,7 @@ static void run(struct bench *b)
     for (size_t i = 0; i < LOOKUPS; i++)
         rounds_init(&all[i]);
     rounds_init(&validation);
-    const struct side side = {call_once, &t};
+    const struct side side = {one_call, &t};
     for (int round = 0; round < ROUNDS; round++) {
         for (size_t i = 0; i < LOOKUPS; i++) {
             t.request = lookups[i].request != NULL ? lookups[i].request : strbuf_string(&inspection);

@@ -26,6 +26,7 @@
 
 #include <cmocka.h>
 
+#include "../assert_between.h"
 #include "base/strbuf.h"
 #include "proc/child.h"
 #include "proc/tree.h"

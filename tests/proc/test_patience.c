@@ -51,7 +51,7 @@ static void wait_for_state(pid_t pid, char state)
 /* Once more for reading what has come, and no more. */
 static void assert_last_look(struct patience *p, pid_t pid)
 {
-    assert_in_range(patience_more_ms(p, pid), 1, 1000);
+    assert_between(patience_more_ms(p, pid), 1, 1000);
     assert_int_equal(patience_more_ms(p, pid), 0);
 }
 

@@ -454,7 +454,7 @@ static void one_that_obeys_the_second_interrupt_is_stopped_and_the_session_intac
     pid_t pid = session_pid(f->s);
     uint64_t before = uv_hrtime();
     struct call c = evaluated(f, "wait 2", 200);
-    assert_in_range((uv_hrtime() - before) / 1000000, 1150, 3000);
+    assert_between((uv_hrtime() - before) / 1000000, 1150, 3000);
     assert_string_equal(c.type, "TIMEOUT");
     assert_non_null(strstr(c.message, "It gave way to the second interrupt; the session is intact."));
     assert_int_equal(session_pid(f->s), pid);
@@ -471,7 +471,7 @@ static void one_that_never_obeys_is_killed_and_the_session_goes_on_afresh(void *
     submit(f, &c, "print before;wait 0", 200, true);
     submit(f, &queued, "count", 0, false);
     wait_for(f, &c);
-    assert_in_range((uv_hrtime() - before) / 1000000, 2150, 4000);
+    assert_between((uv_hrtime() - before) / 1000000, 2150, 4000);
     assert_string_equal(c.type, "TIMEOUT");
     assert_non_null(strstr(c.message, "It did not give way to two interrupts, so its process was killed."));
     assert_non_null(strstr(c.note, "fresh Lisp"));
@@ -813,7 +813,7 @@ static void states_beyond_the_limit_go_several_at_a_time_or_when_somebody_looks(
         /* The thirteenth is one too many: five go at once, while the next evaluation runs; or, where this
          * test was held up between two, at once. */
         if (before == 13)
-            assert_in_range(kept, 8, 9);
+            assert_between(kept, 8, 9);
         else if (before < 12 || kept != 8)
             assert_int_equal(kept, before + 1);
     }
@@ -1465,7 +1465,7 @@ static void zygotes_of_many_heaps_are_bounded(void **state)
             assert_string_equal(calls[i].value, "1");
             calls[i] = (struct call){0};
         }
-        assert_in_range(zygotes_count(f->zygotes), 2, 4);
+        assert_between(zygotes_count(f->zygotes), 2, 4);
     }
 }
 
@@ -1504,7 +1504,7 @@ static void processes_are_bounded_and_old_states_give_way(void **state)
         f->s = sessions_create(f->all, NULL, &err);
         assert_int_equal(evaluated(f, "count", 0).kind, OUTCOME_OK);
         wait_for_state(f, "idle");
-        assert_in_range(session_host_processes(f->host), 1, 3);
+        assert_between(session_host_processes(f->host), 1, 3);
     }
     assert_string_equal(session_why_no_checkpoint(f->s), TOO_MANY);
     struct session *third = f->s;

@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "../assert_between.h"
 #include "base/strbuf.h"
 #include "base/utf8.h"
 #include "session/capture.h"
@@ -27,7 +28,7 @@ static void assert_invariants(const struct capture *c)
         uint64_t behind = c->total - CAPTURE_HEAD;
         assert_non_null(c->tail);
         assert_int_equal(c->tail_len, behind < CAPTURE_TAIL ? behind : CAPTURE_TAIL);
-        assert_in_range(c->tail_start, 0, CAPTURE_TAIL - 1);
+        assert_between(c->tail_start, 0, CAPTURE_TAIL - 1);
     }
 }
 
@@ -338,7 +339,7 @@ static void capture_of_a_hundred_megabytes_stays_small(void **state)
     assert_invariants(&c);
     assert_int_equal(capture_read(&c, c.total - 7, last, sizeof last), 7);
     assert_memory_equal(last, "the end", 7);
-    assert_in_range(c.head.capacity, CAPTURE_HEAD, 2 * CAPTURE_HEAD + 4096);
+    assert_between(c.head.capacity, CAPTURE_HEAD, 2 * CAPTURE_HEAD + 4096);
     if (peak_kib() - before > 16 * 1024)
         fail_msg("it took %ld KiB", peak_kib() - before);
     capture_fini(&c);
@@ -520,7 +521,7 @@ static void the_last_line_of_a_flood_is_found(void **state)
         capture_add(&c, "no end \xe2\x82\xac ", 11);
     capture_last_line(&c, &out, 200);
     assert_true(utf8_is_valid(out.bytes, out.len));
-    assert_in_range(out.len, 190, 200);
+    assert_between(out.len, 190, 200);
     strbuf_fini(&out);
     capture_fini(&c);
 }

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "../assert_between.h"
 #include "fake_tools.h"
 #include "guarded.h"
 #include "mcp/connection.h"
@@ -104,7 +105,7 @@ static void start(struct client *client)
     start_with(client, false);
 }
 
-static void stop(struct client *client)
+static void stop_client(struct client *client)
 {
     connection_free(client->connection);
     strbuf_fini(&client->sent);
@@ -211,7 +212,7 @@ static void initialize_answers_with_what_we_are(void **state)
                         CL_MCP_VERSION);
     assert_non_null(strstr(json_string_value(json_object_get(result, "instructions")), "evaluate-lisp"));
     json_decref(answer);
-    stop(&client);
+    stop_client(&client);
 }
 
 static void initialize_negotiates(void **state)
@@ -232,7 +233,7 @@ static void initialize_negotiates(void **state)
         assert_non_null(strstr(sent(&client), "\"protocolVersion\":\"2025-11-25\""));
     }
     shake_hands(&client, "2024-11-05");
-    stop(&client);
+    stop_client(&client);
 }
 
 static void initialize_refuses_params_of_the_wrong_shape(void **state)
@@ -252,7 +253,7 @@ static void initialize_refuses_params_of_the_wrong_shape(void **state)
               "\"capabilities\":[]}}",
               "1", -32602, "capabilities");
     ask_wrong(&client, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/list\"}", "2", -32602, "initialize");
-    stop(&client);
+    stop_client(&client);
 }
 
 static void before_initialize_only_ping_is_served(void **state)
@@ -270,7 +271,7 @@ static void before_initialize_only_ping_is_served(void **state)
               "Method not found: nope");
     ask_nothing(&client, "{\"jsonrpc\":\"2.0\",\"method\":\"tools/list\"}");
     assert_int_equal(client.handshake_count, 0);
-    stop(&client);
+    stop_client(&client);
 }
 
 static void requests_are_served_before_initialized_arrives(void **state)
@@ -285,7 +286,7 @@ static void requests_are_served_before_initialized_arrives(void **state)
     assert_int_equal(client.handshake_count, 1);
     ask_nothing(&client, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}");
     assert_int_equal(client.handshake_count, 1);
-    stop(&client);
+    stop_client(&client);
 }
 
 static void tools_list_is_one_page(void **state)
@@ -310,7 +311,7 @@ static void tools_list_is_one_page(void **state)
               -32602, "cursor");
     ask_wrong(&client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\",\"params\":{\"cursor\":7}}",
               "1", -32602, "cursor");
-    stop(&client);
+    stop_client(&client);
 }
 
 static void tools_call_gives_the_text_of_the_tool(void **state)
@@ -336,7 +337,7 @@ static void tools_call_gives_the_text_of_the_tool(void **state)
     say(&client, CALL("9", "wait", "null"));
     fake_finish(0, "", false);
     assert_int_equal(client.count, 1);
-    stop(&client);
+    stop_client(&client);
 }
 
 static void tools_call_repairs_text_that_is_no_utf8(void **state)
@@ -349,7 +350,7 @@ static void tools_call_repairs_text_that_is_no_utf8(void **state)
     say(&client, CALL("1", "wait", "{}"));
     fake_finish(0, "a\xff", false);
     assert_string_equal(sent(&client), TEXT_RESULT("1", "\"a\xef\xbf\xbd\"") "\n");
-    stop(&client);
+    stop_client(&client);
 }
 
 static void an_unknown_tool_is_a_protocol_error_in_every_revision(void **state)
@@ -371,7 +372,7 @@ static void an_unknown_tool_is_a_protocol_error_in_every_revision(void **state)
                   "1", -32602, "name");
         ask_wrong(&client, CALL("1", "wait", "[]"), "1", -32602, "arguments must be an object");
     }
-    stop(&client);
+    stop_client(&client);
 }
 
 static void wrong_arguments_are_errors_first_and_results_later(void **state)
@@ -397,7 +398,7 @@ static void wrong_arguments_are_errors_first_and_results_later(void **state)
         "}}");
     assert_non_null(strstr(sent(&client), "Missing argument code"));
     assert_non_null(strstr(sent(&client), "\"isError\":true"));
-    stop(&client);
+    stop_client(&client);
 }
 
 static void structured_content_is_sent_where_it_exists(void **state)
@@ -417,7 +418,7 @@ static void structured_content_is_sent_where_it_exists(void **state)
         assert_true(rows[i].has ==
                     (strstr(sent(&client), ",\"structuredContent\":{\"len\":3},\"isError\"") != NULL));
     }
-    stop(&client);
+    stop_client(&client);
 }
 
 static void structured_content_is_an_object_until_it_may_be_anything(void **state)
@@ -432,7 +433,7 @@ static void structured_content_is_an_object_until_it_may_be_anything(void **stat
                  "call\",\"params\":{\"name\":\"load-system\",\"arguments\":"
                  "{\"system\":\"x\"}," MODERN "}}");
     assert_non_null(strstr(sent(&client), "\"structuredContent\":[\"len\",1]"));
-    stop(&client);
+    stop_client(&client);
 }
 
 static void ids_that_begin_alike_are_different(void **state)
@@ -457,7 +458,7 @@ static void ids_that_begin_alike_are_different(void **state)
     snprintf(json, sizeof json, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"method\":\"ping\"}", 450, ones);
     say(&client, json);
     assert_non_null(strstr(sent(&client), "under way"));
-    stop(&client);
+    stop_client(&client);
 }
 
 static void ids_are_echoed_as_they_were_written(void **state)
@@ -482,7 +483,7 @@ static void ids_are_echoed_as_they_were_written(void **state)
         snprintf(answer, sizeof answer, "{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{}}", ids[i]);
         ask(&client, json, answer);
     }
-    stop(&client);
+    stop_client(&client);
 }
 
 static void ids_of_other_types_are_refused(void **state)
@@ -498,7 +499,7 @@ static void ids_of_other_types_are_refused(void **state)
         snprintf(json, sizeof json, "{\"jsonrpc\":\"2.0\",\"id\":%s,\"method\":\"ping\"}", ids[i]);
         ask_wrong(&client, json, "null", -32600, "id must be");
     }
-    stop(&client);
+    stop_client(&client);
 }
 
 static void a_duplicate_of_an_id_under_way_is_refused(void **state)
@@ -515,7 +516,7 @@ static void a_duplicate_of_an_id_under_way_is_refused(void **state)
     fake_finish(0, "", false);
     ask(&client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}",
         "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}");
-    stop(&client);
+    stop_client(&client);
 }
 
 static void cancelled_requests_are_not_answered(void **state)
@@ -554,7 +555,7 @@ static void cancelled_requests_are_not_answered(void **state)
     assert_int_equal(fake_call_count, 1);
     fake_finish(0, "still here", false);
     assert_string_equal(sent(&client), TEXT_RESULT("1", "\"still here\"") "\n");
-    stop(&client);
+    stop_client(&client);
 }
 
 static void idle_is_said_when_the_last_request_ends(void **state)
@@ -576,7 +577,7 @@ static void idle_is_said_when_the_last_request_ends(void **state)
     say(&client, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":1}}");
     assert_int_equal(client.idle_count, 2);
     say(&client, CALL("1", "wait", "{}"));
-    stop(&client);
+    stop_client(&client);
     assert_int_equal(client.idle_count, 2);
     assert_int_equal(fake_cancel_count, 2);
 }
@@ -592,12 +593,12 @@ static void a_connection_may_be_freed_when_idle_is_said(void **state)
     client.frees_when_idle = true;
     fake_finish(0, "", false);
     assert_null(client.connection);
-    stop(&client);
+    stop_client(&client);
     start(&client);
     client.frees_when_idle = true;
     say(&client, "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"ping\"}");
     assert_null(client.connection);
-    stop(&client);
+    stop_client(&client);
 }
 
 static void progress_carries_the_token_and_grows(void **state)
@@ -646,7 +647,7 @@ static void progress_carries_the_token_and_grows(void **state)
         "{\"progressToken\":\"\"}}}");
     fake_calls[0]->options.on_progress(fake_calls[0]->options.arg, 1, "not in this revision");
     assert_string_equal(sent(&client), PROGRESS("\"\"", "1.000") "}}\n");
-    stop(&client);
+    stop_client(&client);
 }
 
 static void without_a_token_there_is_no_progress(void **state)
@@ -671,7 +672,7 @@ static void without_a_token_there_is_no_progress(void **state)
         "3", -32602, "progressToken");
     ask_wrong(&client, "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"ping\",\"params\":{\"_meta\":5}}", "3",
               -32602, "_meta");
-    stop(&client);
+    stop_client(&client);
 }
 
 static void a_token_of_any_length_is_not_echoed_again_and_again(void **state)
@@ -693,7 +694,7 @@ static void a_token_of_any_length_is_not_echoed_again_and_again(void **state)
         ask_nothing(&client, json);
         assert_true(fake_wanted_progress == (len == 4094));
     }
-    stop(&client);
+    stop_client(&client);
 }
 
 static void unknown_methods_name_the_nearest(void **state)
@@ -711,7 +712,7 @@ static void unknown_methods_name_the_nearest(void **state)
               "server/discover");
     ask_wrong(&client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\\u0000\"}", "1", -32601, "not found");
     ask_wrong(&client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\"}", "1", -32601, "not found");
-    stop(&client);
+    stop_client(&client);
 }
 
 static void notifications_and_responses_are_never_answered(void **state)
@@ -729,7 +730,7 @@ static void notifications_and_responses_are_never_answered(void **state)
     ask_nothing(&client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}");
     ask_nothing(&client, "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":1,\"message\":\"\"}}");
     assert_true(connection_is_idle(client.connection));
-    stop(&client);
+    stop_client(&client);
 }
 
 static void modern_requests_need_no_handshake(void **state)
@@ -763,7 +764,7 @@ static void modern_requests_need_no_handshake(void **state)
     assert_null(strstr(sent(&client), "resultType"));
     say(&client, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"server/discover\",\"params\":{" MODERN "}}");
     assert_non_null(strstr(sent(&client), "resultType"));
-    stop(&client);
+    stop_client(&client);
 }
 
 static void modern_envelopes_are_checked(void **state)
@@ -802,7 +803,7 @@ static void modern_envelopes_are_checked(void **state)
               "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/list\",\"params\":{\"_meta\":{" MODERN_KEYS(
                   "2025-06-18") "}}}",
               "7", -32022, "\"requested\":\"2025-06-18\"");
-    stop(&client);
+    stop_client(&client);
 }
 
 static void legacy_methods_do_not_exist_in_the_modern_era(void **state)
@@ -820,7 +821,7 @@ static void legacy_methods_do_not_exist_in_the_modern_era(void **state)
                  "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"%s\",\"params\":{" MODERN "}}", methods[i]);
         ask_wrong(&client, json, "1", -32601, methods[i]);
     }
-    stop(&client);
+    stop_client(&client);
 }
 
 static void batches_belong_to_one_revision(void **state)
@@ -839,7 +840,7 @@ static void batches_belong_to_one_revision(void **state)
     }
     shake_hands(&client, "2025-03-26");
     ask(&client, batch, "[{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}]");
-    stop(&client);
+    stop_client(&client);
 }
 
 static void a_batch_is_answered_when_all_of_it_is_done(void **state)
@@ -864,7 +865,7 @@ static void a_batch_is_answered_when_all_of_it_is_done(void **state)
         "[{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":1}}]");
     assert_true(connection_is_idle(client.connection));
     say(&client, "[" CALL("1", "wait", "{}") "," CALL("2", "echo-text", "{\"code\":\"x\"}") "]");
-    stop(&client);
+    stop_client(&client);
     assert_int_equal(client.count, 0);
 }
 
@@ -903,7 +904,7 @@ static void wrong_messages_in_a_batch_are_answered_one_by_one(void **state)
     ask_wrong(&client, "[]", "null", -32600, "empty");
     ask_nothing(&client,
                 "[{\"jsonrpc\":\"2.0\",\"method\":\"nope\"},{\"jsonrpc\":\"2.0\",\"id\":4,\"result\":{}}]");
-    stop(&client);
+    stop_client(&client);
 }
 
 static void a_batch_has_at_most_100_messages(void **state)
@@ -930,7 +931,7 @@ static void a_batch_has_at_most_100_messages(void **state)
         }
     }
     strbuf_fini(&json);
-    stop(&client);
+    stop_client(&client);
 }
 
 static void texts_that_are_not_json_say_where(void **state)
@@ -951,7 +952,7 @@ static void texts_that_are_not_json_say_where(void **state)
     ask_wrong(&client, "5", "null", -32600, "object");
     ask_wrong(&client, "\"x\"", "null", -32600, "object");
     ask_wrong(&client, "null", "null", -32600, "object");
-    stop(&client);
+    stop_client(&client);
 }
 
 static void json_that_is_more_than_we_take_is_answered_with_its_id(void **state)
@@ -984,7 +985,7 @@ static void json_that_is_more_than_we_take_is_answered_with_its_id(void **state)
     strbuf_adds(&json, "]},\"id\":5}");
     ask_wrong(&client, json.bytes, "5", -32600, "values");
     strbuf_fini(&json);
-    stop(&client);
+    stop_client(&client);
 }
 
 static void lone_surrogates_become_replacement_characters(void **state)
@@ -997,7 +998,7 @@ static void lone_surrogates_become_replacement_characters(void **state)
     ask(&client, CALL("1", "echo-text", "{\"code\":\"a\\ud800b\\ud83d\\ude00\"}"),
         TEXT_RESULT("1", "\"a\xef\xbf\xbd"
                          "b\xf0\x9f\x98\x80\""));
-    stop(&client);
+    stop_client(&client);
 }
 
 static void a_message_of_64_mib_is_taken(void **state)
@@ -1019,7 +1020,7 @@ static void a_message_of_64_mib_is_taken(void **state)
     forget(&client);
     connection_oversized(client.connection);
     assert_non_null(strstr(sent(&client), "\"id\":null,\"error\":{\"code\":-32600"));
-    stop(&client);
+    stop_client(&client);
     free(bytes);
 }
 
@@ -1056,7 +1057,7 @@ static void too_much_under_way_is_refused(void **state)
         assert_int_equal(client.count, 0);
         fake_finish(fake_call_count - 1, "", false);
     }
-    stop(&client);
+    stop_client(&client);
     free(again);
     free(bytes);
 }
@@ -1212,11 +1213,11 @@ static void ten_thousand_invalid_requests_are_survived(void **state)
         while (fake_call_count > 0)
             fake_finish(0, "", false);
     }
-    assert_in_range(answered, 8000, 10000);
+    assert_between(answered, 8000, 10000);
     ask(&client, CALL("1", "echo-text", "{\"code\":\"alive\"}"), TEXT_RESULT("1", "\"alive\""));
     say(&client, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/list\"}");
     assert_non_null(strstr(sent(&client), "\"result\":{\"tools\":["));
-    stop(&client);
+    stop_client(&client);
 }
 
 static void the_invalid_requests_of_the_law_have_their_codes(void **state)
@@ -1236,7 +1237,7 @@ static void the_invalid_requests_of_the_law_have_their_codes(void **state)
                   -32602, "Invalid params");
     }
     ask(&client, CALL("1", "echo-text", "{\"code\":\"alive\"}"), TEXT_RESULT("1", "\"alive\""));
-    stop(&client);
+    stop_client(&client);
 }
 
 static void every_truncation_and_every_changed_byte_gets_at_most_one_answer(void **state)
@@ -1267,7 +1268,7 @@ static void every_truncation_and_every_changed_byte_gets_at_most_one_answer(void
             check_answers(&client, copy, len, false);
         }
     }
-    stop(&client);
+    stop_client(&client);
 }
 
 static void messages_go_back_the_way_they_came(void **state)
@@ -1301,7 +1302,7 @@ static void messages_go_back_the_way_they_came(void **state)
     ask_nothing(&client, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/unheard-of\"}");
     assert_int_equal(client.over_count, 3);
     assert_ptr_equal(client.over, &third);
-    stop(&client);
+    stop_client(&client);
 }
 
 static void errors_say_whether_a_method_has_run(void **state)
@@ -1324,7 +1325,7 @@ static void errors_say_whether_a_method_has_run(void **state)
     assert_int_equal(client.code, -32602);
     ask_wrong(&client, "[]", "null", -32600, "");
     assert_int_equal(client.kind, TRANSPORT_REFUSAL);
-    stop(&client);
+    stop_client(&client);
 }
 
 static void a_cancelled_request_is_over_without_an_answer(void **state)
@@ -1344,7 +1345,7 @@ static void a_cancelled_request_is_over_without_an_answer(void **state)
     assert_int_equal(fake_cancel_count, 1);
     assert_int_equal(client.over_count, 2);
     assert_ptr_equal(client.over, &second);
-    stop(&client);
+    stop_client(&client);
 }
 
 static void an_origin_that_is_abandoned_is_not_answered(void **state)
@@ -1373,7 +1374,7 @@ static void an_origin_that_is_abandoned_is_not_answered(void **state)
     assert_int_equal(client.count, 1);
     assert_int_equal(client.over_count, 1);
     assert_int_equal(client.idle_count, 1);
-    stop(&client);
+    stop_client(&client);
 }
 
 static void a_batch_goes_back_the_way_it_came(void **state)
@@ -1392,7 +1393,7 @@ static void a_batch_goes_back_the_way_it_came(void **state)
     assert_int_equal(client.count, 1);
     assert_int_equal(client.kind, TRANSPORT_RESULT);
     assert_int_equal(client.over_count, 1);
-    stop(&client);
+    stop_client(&client);
 }
 
 int main(void)

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 #include <jansson.h>
 
+#include "../assert_between.h"
 #include "base/strbuf.h"
 #include "guarded.h"
 #include "mcp/json_text.h"
@@ -289,7 +290,7 @@ static void expect_changed(const char *json, const char *changed)
     char copy[256];
     struct err err;
 
-    assert_in_range(strlen(json), 0, sizeof copy - 1);
+    assert_between(strlen(json), 0, sizeof copy - 1);
     strcpy(copy, json);
     assert_true(json_text_scan(&text, copy, strlen(json), &err));
     assert_string_equal(copy, changed);

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "../assert_between.h"
 #include "mcp/prompts.h"
 #include "mcp/resources.h"
 #include "tools/registry.h"
@@ -79,7 +80,7 @@ static void texts_are_short(void **state)
 
     (void)state;
     for (i = 0; i < prompts_count(); i++)
-        assert_in_range(strlen(prompts_at(i)->text), 100, 2000);
+        assert_between(strlen(prompts_at(i)->text), 100, 2000);
 }
 
 /* A resource without a tool behind it, or with variables the tool does not take, could not be read. */

@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "../assert_between.h"
 #include "session/session_states.h"
 
 #define DOCUMENT "../docs/states.md" /* from tests/, where every test runs */
@@ -146,7 +147,7 @@ static void every_action_is_used_by_some_cell(void **state)
     (void)state;
     for (size_t s = 0; s < SESSION_STATE_COUNT; s++)
         for (size_t e = 0; e < SESSION_EVENT_COUNT; e++) {
-            assert_in_range(session_table[s][e], 0, SESSION_ACTION_COUNT - 1);
+            assert_between(session_table[s][e], 0, SESSION_ACTION_COUNT - 1);
             is_used[session_table[s][e]] = true;
         }
     for (size_t a = 0; a < SESSION_ACTION_COUNT; a++)

@@ -95,7 +95,7 @@ static void start(struct client *client, const char *revision)
     client->count = 0;
 }
 
-static void stop(struct client *client)
+static void stop_client(struct client *client)
 {
     connection_free(client->connection);
     sessions_free(client->toolbox.sessions);
@@ -153,7 +153,7 @@ static void resources_of_sessions_come_and_go_with_them(void **state)
     ask(&client, "resources/list", "{\"cursor\":\"x\"}", "\"code\":-32602");
     ask(&client, "resources/templates/list", "{}", "\"uriTemplate\":\"lisp://symbol/{package}/{name}\"");
     assert_null(strstr(sent(&client), "lisp://guide"));
-    stop(&client);
+    stop_client(&client);
 }
 
 static void a_resource_is_the_reply_of_its_tool(void **state)
@@ -182,7 +182,7 @@ static void a_resource_is_the_reply_of_its_tool(void **state)
         snprintf(part, sizeof part, "\"contents\":[{\"uri\":\"%s\",\"mimeType\":\"text/", readings[i][0]);
         assert_non_null(strstr(sent(&client), part));
     }
-    stop(&client);
+    stop_client(&client);
 }
 
 static void what_is_not_there_is_said_as_the_revision_wants(void **state)
@@ -226,7 +226,7 @@ static void what_is_not_there_is_said_as_the_revision_wants(void **state)
     ask(&client, "resources/read", "{\"uri\":\"lisp://symbol/CL/broken\"}", "\"code\":-32603");
     ask(&client, "resources/read", "{\"uri\":\"lisp://guide\"," MODERN_META("") "}",
         "\"ttlMs\":0,\"cacheScope\":\"private\"");
-    stop(&client);
+    stop_client(&client);
 }
 
 static void a_subscribed_resource_is_told_until_it_is_unsubscribed(void **state)
@@ -254,7 +254,7 @@ static void a_subscribed_resource_is_told_until_it_is_unsubscribed(void **state)
     strbuf_clear(&client.sent);
     sessions_close(s);
     assert_null(strstr(sent(&client), "resources/updated"));
-    stop(&client);
+    stop_client(&client);
 }
 
 static void subscriptions_are_bounded(void **state)
@@ -269,7 +269,7 @@ static void subscriptions_are_bounded(void **state)
         snprintf(params, sizeof params, "{\"uri\":\"lisp://symbol/p/s%zu\"}", i);
         ask(&client, "resources/subscribe", params, i < 256 ? "\"result\":{}" : "\"code\":-32602");
     }
-    stop(&client);
+    stop_client(&client);
 }
 
 #define LISTEN(id, filter)                                                                                   \
@@ -306,7 +306,7 @@ static void a_listen_is_acknowledged_first_and_tags_what_it_sends(void **state)
         "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":\"L1\"}}");
     sessions_close(s);
     assert_int_equal(client.count, 0);
-    stop(&client);
+    stop_client(&client);
 }
 
 static void only_what_was_asked_for_is_told(void **state)
@@ -328,7 +328,7 @@ static void only_what_was_asked_for_is_told(void **state)
     create(&client, "b");
     assert_int_equal(client.count, 1);
     assert_non_null(strstr(sent(&client), SUBSCRIPTION("2")));
-    stop(&client);
+    stop_client(&client);
 }
 
 static void a_listen_ends_with_a_result_when_the_server_does(void **state)
@@ -349,7 +349,7 @@ static void a_listen_ends_with_a_result_when_the_server_does(void **state)
     assert_non_null(strstr(sent(&client), "subscriptionId\":-12345678901234567890}}}\n"));
     say(&client, LISTEN("\"a\"", "{}"));
     assert_int_equal(client.count, 1);
-    stop(&client);
+    stop_client(&client);
 }
 
 static void a_wrong_listen_is_refused(void **state)
@@ -383,7 +383,7 @@ static void a_wrong_listen_is_refused(void **state)
     snprintf(json, sizeof json, "{\"notifications\":{}," MODERN_META("") "}");
     say(&client, LISTEN("\"more\"", "{}"));
     assert_non_null(strstr(sent(&client), "\"code\":-32603"));
-    stop(&client);
+    stop_client(&client);
 }
 
 static void prompts_hold_what_was_given(void **state)
@@ -419,7 +419,7 @@ static void prompts_hold_what_was_given(void **state)
     ask(&client, "prompts/get", "{\"name\":\"debug-last-error\"," MODERN_META("") "}",
         "\"resultType\":\"complete\"");
     assert_null(strstr(sent(&client), "ttlMs"));
-    stop(&client);
+    stop_client(&client);
 }
 
 #define COMPLETE(ref, argument, more) "{\"ref\":" ref ",\"argument\":" argument more "}"
@@ -460,7 +460,7 @@ static void completion_asks_whoever_knows_the_names(void **state)
                       "{\"name\":\"session\",\"value\":\"work119\"}", ""),
              "lisp://session/{session}/transcript");
     ask(&client, "completion/complete", params, "{\"values\":[\"work119\"],\"total\":1,\"hasMore\":false}");
-    stop(&client);
+    stop_client(&client);
 }
 
 static void completion_of_what_is_not_there_is_refused(void **state)
@@ -486,7 +486,7 @@ static void completion_of_what_is_not_there_is_refused(void **state)
     start(&client, "2025-11-25");
     for (i = 0; i < sizeof wrong / sizeof *wrong; i++)
         ask(&client, "completion/complete", wrong[i], "\"code\":-32602");
-    stop(&client);
+    stop_client(&client);
 }
 
 static void the_log_is_told_from_the_level_on_that_was_set(void **state)
@@ -514,7 +514,7 @@ static void the_log_is_told_from_the_level_on_that_was_set(void **state)
     ask(&client, "logging/setLevel", "{\"level\":\"loud\"}", "\"code\":-32602");
     ask(&client, "logging/setLevel", "{}", "\"code\":-32602");
     ask(&client, "logging/setLevel", "{\"level\":\"info\"," MODERN_META("") "}", "\"code\":-32601");
-    stop(&client);
+    stop_client(&client);
     log_info("nobody is left to hear");
     log_set_level(LOG_LEVEL_WARNING);
 }
@@ -554,7 +554,7 @@ static void a_modern_request_hears_the_log_while_it_runs(void **state)
     client.count = 0;
     log_warning("six");
     assert_int_equal(client.count, 0);
-    stop(&client);
+    stop_client(&client);
     log_set_level(LOG_LEVEL_WARNING);
 }
 

@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "../assert_between.h"
 #include "base/strbuf.h"
 #include "base/utf8.h"
 #include "tools/document.h"
@@ -59,7 +60,7 @@ static void every_tool_has_a_name_a_title_and_a_description(void **state)
     for (size_t i = 0; i < registry_count(); i++) {
         const struct tool *tool = registry_at(i);
         size_t len = strlen(tool->name);
-        assert_in_range(len, 3, 64);
+        assert_between(len, 3, 64);
         assert_int_equal(strspn(tool->name, "abcdefghijklmnopqrstuvwxyz-"), len);
         if (tool->title == NULL || strlen(tool->title) < 4)
             fail_msg("%s has no title", tool->name);
@@ -173,7 +174,7 @@ static void guide_is_one_page(void **state)
     struct guide g;
     (void)state;
     read_guide(&g, NULL);
-    assert_in_range(g.text.len, 1000, 6000 - 1);
+    assert_between(g.text.len, 1000, 6000 - 1);
     assert_non_null(strstr(strbuf_string(&g.text), "cl-mcp:define-tool"));
     assert_true(utf8_is_valid(g.text.bytes, g.text.len));
     strbuf_fini(&g.text);

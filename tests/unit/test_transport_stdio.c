@@ -21,6 +21,7 @@
 
 #include <cmocka.h>
 
+#include "../assert_between.h"
 #include "base/strbuf.h"
 #include "mcp/transport_stdio.h"
 
@@ -360,14 +361,14 @@ static void a_reader_that_sleeps_stops_the_reading(void **state)
         if (n > 0)
             written += (size_t)n;
     }
-    assert_in_range(written, 1, 1u << 20);
+    assert_between(written, 1, 1u << 20);
     fcntl(p.to_child, F_SETFL, 0);
     written -= written % 2048;
     close(p.to_child);
     strbuf_init(&out, 0);
     read_some(p.from_child, &out, SIZE_MAX);
     /* A last message without its end may be there too. */
-    assert_in_range(out.len, written / 2048 * (answer_len + 1), (written / 2048 + 1) * (answer_len + 1));
+    assert_between(out.len, written / 2048 * (answer_len + 1), (written / 2048 + 1) * (answer_len + 1));
     for (i = 0; i < written / 2048; i++) {
         assert_int_equal(out.bytes[i * (answer_len + 1)], 'a' + (int)((i + 1) % 26));
         assert_int_equal(out.bytes[i * (answer_len + 1) + answer_len - 1], 'a' + (int)((i + 1) % 26));
@@ -375,7 +376,7 @@ static void a_reader_that_sleeps_stops_the_reading(void **state)
     }
     strbuf_fini(&out);
     close(p.from_child);
-    assert_in_range(wait_for(p.pid), 1, 100);
+    assert_between(wait_for(p.pid), 1, 100);
 }
 
 static void closing_gives_up_on_a_reader_that_never_reads(void **state)
@@ -389,7 +390,7 @@ static void closing_gives_up_on_a_reader_that_never_reads(void **state)
     close(p.to_child);
     assert_int_equal(wait_for(p.pid), 1);
     clock_gettime(CLOCK_MONOTONIC, &after);
-    assert_in_range(after.tv_sec - before.tv_sec, 1, 10);
+    assert_between(after.tv_sec - before.tv_sec, 1, 10);
     close(p.from_child);
 }
 
