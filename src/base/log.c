@@ -11,12 +11,18 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/check.h"
 #include "base/utf8.h"
 
 #define LINE_MAX_LEN 4000 /* with the newline; below PIPE_BUF, so that lines are not torn */
+
+/* Whatever goes wrong again and again must not fill a disk: more lines than these are dropped, and counted.
+ */
+#define BURST_LINES 1000
+#define LINES_PER_SECOND 100
 
 static const char *const level_names[] = {
     [LOG_LEVEL_ERROR] = "error",
@@ -29,6 +35,27 @@ _Static_assert(sizeof level_names / sizeof *level_names == LOG_LEVEL_COUNT, "eac
 static enum log_level current_level = LOG_LEVEL_WARNING;
 static unsigned long dropped_lines; /* since the last line that was written */
 static struct list listeners = {&listeners, &listeners};
+static unsigned allowance = BURST_LINES; /* lines that may be written now */
+static time_t allowance_renewed_at;      /* monotonic seconds */
+
+/* One line less may be written; false if none may. */
+static bool take_allowance(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    time_t seconds = now.tv_sec - allowance_renewed_at;
+    allowance_renewed_at = now.tv_sec;
+    if (seconds >= BURST_LINES / LINES_PER_SECOND)
+        allowance = BURST_LINES;
+    else if (allowance + (unsigned)seconds * LINES_PER_SECOND < BURST_LINES)
+        allowance += (unsigned)seconds * LINES_PER_SECOND;
+    else
+        allowance = BURST_LINES;
+    if (allowance == 0)
+        return false;
+    allowance--;
+    return true;
+}
 
 void log_add_listener(struct log_listener *l)
 {
@@ -141,6 +168,11 @@ void log_line(enum log_level level, const char *format, ...)
     va_start(arguments, format);
     len = filled(vsnprintf(message, sizeof message, format, arguments), sizeof message);
     va_end(arguments);
+    if (!take_allowance()) {
+        dropped_lines++;
+        errno = saved_errno;
+        return;
+    }
     if (level <= current_level)
         write_line(level_names[level], message, len);
     tell(level, message, clean(message, len, LINE_MAX_LEN - 1));

@@ -1,6 +1,7 @@
 /*
  * The log: one line per event on stderr. A reader that never reads its pipe must not stop us, so a line that
- * cannot be written at once is dropped (and counted).
+ * cannot be written at once is dropped. So is what exceeds 1,000 lines at once or 100 a second for long. The
+ * next line that is written counts the dropped ones.
  */
 #ifndef BASE_LOG_H
 #define BASE_LOG_H

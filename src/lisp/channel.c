@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -38,7 +39,8 @@ struct channel {
                      */
 };
 
-#define READ_CHUNK ((size_t)64 << 10) /* what a Unix socket holds, about */
+#define READ_CHUNK ((size_t)64 << 10)                              /* what a Unix socket holds, about */
+#define MOST_DRAINED ((size_t)SEXP_MAX_PAYLOAD + FRAME_HEADER_LEN) /* the longest message */
 
 static void watch(struct channel *c);
 
@@ -149,19 +151,19 @@ static size_t deliver(struct channel *c, const char *bytes, size_t len)
 }
 
 /*
- * One read; true if there may be more to read at once.
+ * One read of at most ${most} bytes; how many came, 0 when there are none.
  * An ordinary message is parsed where it was read; only a part of one is kept, so that an idle channel holds
  * no memory.
  */
-static bool read_some(struct channel *c)
+static size_t read_some(struct channel *c, size_t most)
 {
     char chunk[READ_CHUNK];
-    ssize_t n = read(c->fd, chunk, sizeof chunk);
+    ssize_t n = read(c->fd, chunk, most < sizeof chunk ? most : sizeof chunk);
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
-        return false;
+        return 0;
     if (n <= 0) {
         closed(c, NULL);
-        return false;
+        return 0;
     }
     if (c->in.len == 0) {
         size_t used = deliver(c, chunk, (size_t)n);
@@ -174,7 +176,7 @@ static bool read_some(struct channel *c)
         if (c->in.len == 0)
             strbuf_fini(&c->in);
     }
-    return (size_t)n == sizeof chunk && !c->is_closed && !c->is_doomed;
+    return (size_t)n;
 }
 
 static void destroy(struct channel *c);
@@ -199,7 +201,7 @@ static void on_poll(uv_poll_t *handle, int status, int events)
         flush(c);
     /* When polling itself failed (EPOLLERR alone), reading finds out why. */
     if (status < 0 || (events & UV_WRITABLE) == 0 || (events & UV_READABLE) != 0)
-        read_some(c);
+        read_some(c, READ_CHUNK);
     release(c);
 }
 
@@ -211,9 +213,21 @@ static void watch(struct channel *c)
 
 void channel_drain(struct channel *c)
 {
+    /*
+     * Children of the dead process may hold the other end too and go on writing, so reading until the socket
+     * is empty need not end. What the process itself sent lies in the socket already: unix(7), SIOCINQ.
+     */
+    int waiting = 0;
+    if (c->is_closed || ioctl(c->fd, FIONREAD, &waiting) != 0)
+        return;
+    size_t left = (size_t)waiting < MOST_DRAINED ? (size_t)waiting : MOST_DRAINED;
     hold(c);
-    while (!c->is_closed && read_some(c))
-        ;
+    while (left > 0 && !c->is_closed && !c->is_doomed) {
+        size_t n = read_some(c, left);
+        if (n == 0)
+            break;
+        left -= n;
+    }
     release(c);
 }
 

@@ -42,8 +42,11 @@ void channel_free(struct channel *c);
  */
 void channel_send(struct channel *c, const struct strbuf *frame, const int *descriptors, size_t count);
 
-/* channel_drain(c): deliver what has arrived already, without waiting; used when the process is known to be
- * dead. The channel may be freed in it. */
+/*
+ * channel_drain(c):
+ * Deliver what lies in the socket now, without waiting; for a process that is known to be dead. What its
+ * children write meanwhile is left unread. The channel may be freed in it.
+ */
 void channel_drain(struct channel *c);
 
 #endif

@@ -22,6 +22,7 @@
 #define BUILD_LIMIT_MS 45000 /* it takes two or three seconds */
 #define LOG_READ 65536       /* of what the Lisp printed */
 #define LOG_SHOWN 400
+#define OVERFLOW_UID 65534   /* the kernel's default for a user that a user namespace has no number for */
 #define CORE_HEAP_MIB "2048" /* what sessions have unless --max-heap says otherwise */
 
 struct core_build {
@@ -100,7 +101,7 @@ char *core_name(const char *lisp)
 }
 
 /* mkdir -p, private to the user. */
-static bool make_directories(char *path)
+static void make_directories(char *path)
 {
     for (char *p = path + 1; *p != '\0'; p++)
         if (*p == '/') {
@@ -109,7 +110,55 @@ static bool make_directories(char *path)
             *p = '/';
         }
     mkdir(path, 0700);
-    return access(path, W_OK) == 0;
+}
+
+/*
+ * May others replace what is in the directory behind ${fd}, which lies above the one that is to be trusted?
+ * Not if they cannot write it, and not in a directory with the sticky bit, where they can rename only what is
+ * theirs. In a user namespace the kernel shows the files of all users outside it as those of 65534: root's
+ * among them.
+ */
+static bool is_safe_ancestor(int fd)
+{
+    struct stat s;
+    if (fstat(fd, &s) != 0)
+        return false;
+    if (s.st_uid != 0 && s.st_uid != getuid() && s.st_uid != OVERFLOW_UID)
+        return false;
+    return (s.st_mode & S_IWOTH) == 0 || (s.st_mode & S_ISVTX) != 0;
+}
+
+/*
+ * The path of a directory that only this user can change, without links in it, so that it can be used again
+ * as text; NULL if ${path} is no such directory. Given.
+ */
+static char *trusted_directory(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    struct stat s;
+    if (fd < 0)
+        return NULL;
+    bool is_trusted = fstat(fd, &s) == 0 && s.st_uid == getuid() && (s.st_mode & (S_IWGRP | S_IWOTH)) == 0 &&
+                      faccessat(fd, ".", W_OK, 0) == 0;
+    char link[32], real[PATH_MAX];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    ssize_t len = readlink(link, real, sizeof real - 1);
+    is_trusted = is_trusted && len > 0;
+    /* A path of that length has no more directories. */
+    for (ssize_t i = 0; is_trusted && i < len; i++) {
+        if (real[i] != '/')
+            continue;
+        int above = openat(fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+        close(fd);
+        fd = above;
+        is_trusted = fd >= 0 && is_safe_ancestor(fd);
+    }
+    if (fd >= 0)
+        close(fd);
+    if (!is_trusted)
+        return NULL;
+    real[len] = '\0';
+    return xstrdup(real);
 }
 
 char *core_path(const char *lisp, bool *exists, struct err *err)
@@ -141,17 +190,20 @@ char *core_path(const char *lisp, bool *exists, struct err *err)
     snprintf(directories[2], PATH_MAX, "/tmp/cl-mcp-server-%u", (unsigned)getuid());
     bool is_set[3] = {cache != NULL && cache[0] == '/', home != NULL && home[0] == '/', true};
     for (size_t i = 0; i < 3; i++) {
-        struct stat s;
-        /* A directory in /tmp that another user has made is not ours to trust. */
-        if (!is_set[i] || !make_directories(directories[i]) || stat(directories[i], &s) != 0 ||
-            s.st_uid != getuid())
+        if (!is_set[i])
             continue;
-        snprintf(path, sizeof path, "%.4000s/agent-%016llx.core", directories[i], key);
+        make_directories(directories[i]);
+        char *directory = trusted_directory(directories[i]);
+        if (directory == NULL)
+            continue;
+        snprintf(path, sizeof path, "%.4000s/agent-%016llx.core", directory, key);
+        free(directory);
         *exists = access(path, R_OK) == 0;
         return xstrdup(path);
     }
     err_set(err, ERR_SYSTEM,
-            "no directory to keep the Lisp image in can be written (tried the cache directory and /tmp)");
+            "no directory that only this user can write was found for the Lisp image (tried "
+            "$XDG_CACHE_HOME/cl-mcp-server, ~/.cache/cl-mcp-server and /tmp/cl-mcp-server-UID)");
     return NULL;
 }
 

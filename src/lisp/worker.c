@@ -24,6 +24,7 @@
 #define OUTPUT_CHUNK ((size_t)64 << 10) /* what a pipe holds by default */
 #define DRAIN_CHUNKS 64                 /* read at one go, so that a flood of output cannot hold the loop */
 #define MOST_AWAITED 3                  /* a call, and before and behind it a request for a copy */
+#define MOST_STRAYS 100                 /* messages that answer nothing; a late answer for a copy is one */
 
 struct output_pipe {
     uv_poll_t *poll; /* NULL once closed */
@@ -54,6 +55,7 @@ struct worker {
     bool has_copied;  /* the reply that is being delivered is to a request for a copy */
     int call_id;      /* of the last call; an interrupt is for no request for a copy */
     uint64_t random;  /* never 0 */
+    int strays;       /* messages that answered nothing */
     bool is_dead;     /* reaped; what it left is being read */
     bool is_pristine; /* a copy that has run nothing: it cannot have children */
     bool is_ending;   /* in gone() */
@@ -122,8 +124,8 @@ static void destroy(struct worker *w);
 
 static void gone(struct worker *w, const struct child_end *end)
 {
-    if (w->state == WORKER_GONE)
-        return;
+    if (w->state == WORKER_GONE || w->is_ending)
+        return; /* what is drained below may close the channel */
     w->is_dead = w->is_ending = true;
     /* A last reply that the process sent before it died; the owner may free us while it is delivered. */
     if (w->channel != NULL)
@@ -164,6 +166,22 @@ static void on_closed(void *arg, const struct err *why)
         child_kill_tree(w->child);
 }
 
+/*
+ * The agent sends one now and then, when we have given up waiting for a copy. Code of the user's can write to
+ * the channel without end: then its process ends, with one line in the log.
+ */
+static void on_stray_message(struct worker *w)
+{
+    if (w->strays++ == 0)
+        log_warning("process %d sent a message that answers no request", (int)worker_pid(w));
+    if (w->strays <= MOST_STRAYS || w->channel == NULL)
+        return;
+    struct err flood;
+    err_set(&flood, ERR_SYNTAX, "ended, because it sent more than %d messages that answer no request",
+            MOST_STRAYS);
+    on_closed(w, &flood);
+}
+
 static void on_message(void *arg, struct sexp_document *document)
 {
     struct worker *w = arg;
@@ -189,7 +207,7 @@ static void on_message(void *arg, struct sexp_document *document)
     } else if (id == 0 && sexp_is_symbol(what, "progress")) {
         w->events.on_progress(w->events.arg, message);
     } else {
-        log_warning("process %d sent a message that nobody waits for", (int)worker_pid(w));
+        on_stray_message(w);
     }
     sexp_document_free(document);
 }

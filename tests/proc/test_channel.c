@@ -293,6 +293,40 @@ static void draining_delivers_what_has_come_without_the_loop(void **state)
     strbuf_fini(&b);
 }
 
+/* Each message that is read makes this write another one, as a child that has outlived its parent can. */
+static void on_message_write_another(void *arg, struct sexp_document *message)
+{
+    struct fixture *f = arg;
+    on_message(f, message);
+    assert_true(f->messages < 100);
+    struct strbuf b;
+    strbuf_init(&b, 0);
+    add_frame(&b, 1, 70000); /* more than one read takes */
+    assert_int_equal(write(f->peer, b.bytes, b.len), b.len);
+    strbuf_fini(&b);
+}
+
+static void draining_ends_though_somebody_goes_on_writing(void **state)
+{
+    struct fixture *f = *state;
+    channel_free(f->channel);
+    int ends[2];
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+    close(f->peer);
+    f->peer = ends[1];
+    struct channel_events events = {.on_message = on_message_write_another, .on_closed = on_closed, .arg = f};
+    f->channel = channel_new(&f->loop, ends[0], &events);
+    struct strbuf b;
+    strbuf_init(&b, 0);
+    add_frame(&b, 1, 70000);
+    add_frame(&b, 2, 10);
+    assert_int_equal(write(f->peer, b.bytes, b.len), b.len);
+    strbuf_fini(&b);
+    channel_drain(f->channel);
+    assert_int_equal(f->messages, 2);
+    assert_false(f->is_closed);
+}
+
 /* ---- freeing inside ---- */
 
 static void the_channel_may_be_freed_inside_a_message(void **state)
@@ -534,6 +568,7 @@ int main(void)
         TEST(a_peer_that_closes_is_noticed_after_its_last_message),
         TEST(a_peer_that_closes_in_the_middle_of_a_message_is_just_gone),
         TEST(draining_delivers_what_has_come_without_the_loop),
+        TEST(draining_ends_though_somebody_goes_on_writing),
         TEST(the_channel_may_be_freed_inside_a_message),
         TEST(the_channel_may_be_freed_inside_a_message_that_was_kept_in_part),
         TEST(the_channel_may_be_freed_when_it_is_closed),

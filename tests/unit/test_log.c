@@ -138,6 +138,27 @@ static void a_full_pipe_drops_lines_and_the_next_one_counts_them(void **state)
     assert_string_equal(captured(*state), "cl-mcp-server: error: and on\n");
 }
 
+/* Until the log drops a line, reading what was written meanwhile. How many lines were written. */
+static size_t flood(struct capture *c, size_t most)
+{
+    size_t lines = 0;
+    for (size_t i = 0; i < most; i++) {
+        log_error("flood");
+        const char *text = captured(c);
+        if (*text == '\0')
+            break;
+        lines++;
+    }
+    return lines;
+}
+
+static void a_flood_of_lines_is_cut_off(void **state)
+{
+    /* The other tests have written a few lines of the first thousand; some more come with each second. */
+    size_t lines = flood(*state, 100000);
+    assert_true(lines >= 1 && lines < 5000);
+}
+
 static void a_reader_that_is_gone_does_no_harm(void **state)
 {
     struct capture *c = *state;
@@ -186,6 +207,7 @@ int main(void)
         with_capture(a_reader_that_is_gone_does_no_harm),
         with_capture(a_closed_stderr_does_no_harm),
         with_capture(errno_is_kept),
+        with_capture(a_flood_of_lines_is_cut_off), /* the last: few lines may be written after it */
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

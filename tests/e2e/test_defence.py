@@ -1,0 +1,84 @@
+"""What evaluated code may try against the server itself: floods, and what the program is built with."""
+
+import os
+import subprocess
+import time
+
+import mcp
+
+
+def frame(text):
+    return "%08x%s" % (len(text), text)
+
+
+# A child that writes the same frames to the channel until the channel is closed, and the Lisp that started it ends.
+# The loop is foreign code only, so that nothing of it depends on the Lisp's own state after the fork.
+FLOOD = """
+(let* ((text "%s") (len (length text))
+       (buffer (sb-alien:make-alien (sb-alien:unsigned 8) len)))
+  (dotimes (i len) (setf (sb-alien:deref buffer i) (char-code (char text i))))
+  (dotimes (i 3)
+    (when (zerop (sb-alien:alien-funcall (sb-alien:extern-alien "fork" (function sb-alien:int))))
+      (loop (when (minusp (sb-alien:alien-funcall
+                           (sb-alien:extern-alien "write" (function sb-alien:long sb-alien:int (* t) sb-alien:unsigned-long))
+                           3 buffer len))
+              (sb-alien:alien-funcall (sb-alien:extern-alien "_exit" (function sb-alien:void sb-alien:int)) 0)))))
+  %s)
+"""
+STRAY = frame("(1 :ok)") * 500
+PROGRESS = frame('(0 :progress :message "x")') * 500
+
+
+class Floods(mcp.TestCase):
+    def flood(self, frames, then):
+        """The code in one session; meanwhile another one and a ping are answered."""
+        self.s.call("create-session", name="other")
+        pending = self.s.start_call("evaluate-lisp", code=FLOOD % (frames.replace('"', '\\"'), then))
+        for _ in range(20):
+            start = time.monotonic()
+            self.s.request("ping")
+            self.assertEqual("=> 2", self.s.evaluate("2", session="other").text)
+            # A server that is held up by the flood answers when the flood ends, which it never does.
+            self.assertLess(time.monotonic() - start, mcp.DEFAULT_LIMIT / 2)
+        pending.result()
+        self.assertEqual("=> 3", self.s.evaluate("3").text)
+
+    def test_children_that_write_without_end_while_their_parent_dies(self):
+        self.flood(STRAY, "(sb-ext:exit :abort t)")
+
+    def test_children_that_write_without_end_while_their_parent_sleeps(self):
+        self.flood(STRAY, "(sleep 1)")
+
+    def test_children_that_report_progress_without_end(self):
+        self.flood(PROGRESS, "(progn (sleep 1) (sb-ext:exit :abort t))")
+
+    def test_the_log_stays_short(self):
+        self.flood(STRAY, "(sleep 1)")
+        self.assertLess(len(self.s.stderr()), 4000)
+
+
+class Program(mcp.TestCase):
+    """The options of the compiler and the linker, read from the program itself."""
+
+    def read(self, *what):
+        program = os.environ["CL_MCP_SERVER"]
+        return subprocess.run(["readelf", "-W", *what, program], capture_output=True, text=True, check=True).stdout
+
+    def test_relocations_are_resolved_at_the_start_and_read_only_afterwards(self):
+        self.assertIn("GNU_RELRO", self.read("-l"))
+        self.assertRegex(self.read("-d"), r"BIND_NOW|FLAGS_1.*NOW")
+
+    def test_the_stack_is_not_executable_and_the_program_can_be_anywhere(self):
+        self.assertRegex(self.read("-l"), r"GNU_STACK.* RW +0x")
+        self.assertRegex(self.read("-h"), r"Type: +DYN")
+
+    def test_calls_of_the_c_library_are_checked_and_so_is_the_stack(self):
+        if os.environ.get("CL_MCP_TEST_SANITIZED"):
+            self.skipTest("the sanitizers do these checks")
+        symbols = self.read("--dyn-syms")
+        self.assertIn("__stack_chk_fail", symbols)
+        self.assertRegex(symbols, r"__(snprintf|memcpy|vsnprintf)_chk")
+
+
+if __name__ == "__main__":
+    mcp.main()
