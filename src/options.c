@@ -1,5 +1,7 @@
 /*
- * Options: one table for parsing and for --help; every limit of a session is an option as well.
+ * Responsible for the table of options, and for reading the command line with it. An option is one row: its
+ * name, its help, and the setter that writes its argument into a member of struct options. The limits of a
+ * session, which limits.c defines, are options too.
  */
 #include "options.h"
 
@@ -12,290 +14,247 @@
 #include <unistd.h>
 
 #include "base/check.h"
-#include "base/errors.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "cli/commands.h"
 #include "tools/registry.h"
 
-enum option_key {
-    KEY_STDIO = 1,
-    KEY_HTTP,
-    KEY_TOKEN_FILE,
-    KEY_ALLOW_HOST,
-    KEY_ALLOW_ORIGIN,
-    KEY_CORS_ORIGIN,
-    KEY_TLS_CERT,
-    KEY_TLS_KEY,
-    KEY_NODE,
-    KEY_LISP,
-    KEY_USERINIT,
-    KEY_NO_USERINIT,
-    KEY_LOAD,
-    KEY_PRELOAD,
-    KEY_DIRECTORY,
-    KEY_TOOLS,
-    KEY_STRUCTURED,
-    KEY_LOG_LEVEL,
-    KEY_STATE_DIR,
-    KEY_PERSIST,
-    KEY_CHECKPOINTS,
-    KEY_METRICS,
-    KEY_IDLE_TIMEOUT,
-    KEY_MAX_SESSIONS,
-    KEY_MAX_PROCESSES,
-    KEY_PRINCIPAL_SESSIONS,
-    KEY_PRINCIPAL_PROCESSES,
-    KEY_BUILD_CORE,
-    KEY_CONFORMANCE,
-    KEY_HELP,
-    KEY_VERSION,
-    KEY_LIMITS = 1000
-};
-
-static const struct {
-    enum option_key key;
-    const char *name, *argument, *help;
-} table[] = {
-    {KEY_STDIO, "stdio", NULL, "Serve MCP on standard input and output (the default without --http)"},
-    {KEY_HTTP, "http", "WHERE",
-     "Serve MCP over HTTP at ADDRESS:PORT, unix:PATH or systemd (a socket passed on); can be repeated; with "
-     "--stdio beside it"},
-    {KEY_TOKEN_FILE, "token-file", "FILE",
-     "Let in who has a bearer token: lines NAME:TOKEN; each name has its own sessions"},
-    {KEY_ALLOW_HOST, "allow-host", "HOST", "Serve requests for this Host, too; can be repeated"},
-    {KEY_ALLOW_ORIGIN, "allow-origin", "ORIGIN", "Serve requests from pages of this origin; can be repeated"},
-    {KEY_CORS_ORIGIN, "cors-origin", "ORIGIN",
-     "The same, and let such pages read the answers; can be repeated"},
-    {KEY_TLS_CERT, "tls-cert", "FILE", "Serve HTTPS with this certificate (PEM)"},
-    {KEY_TLS_KEY, "tls-key", "FILE", "The key of the certificate (PEM)"},
-    {KEY_NODE, "node", "NAME",
-     "Begin the ids of HTTP sessions with this, so that a load balancer can tell servers apart"},
-    {KEY_LISP, "lisp", "PROGRAM", "The SBCL to use; default: sbcl"},
-    {KEY_USERINIT, "userinit", "FILE", "Init file to load; default: ~/.sbclrc if it is there"},
-    {KEY_NO_USERINIT, "no-userinit", NULL, "Load no init file"},
-    {KEY_LOAD, "load", "FILE", "Load a Lisp file into every session; can be repeated"},
-    {KEY_PRELOAD, "preload", "SYSTEM", "Load an ASDF system into every session; can be repeated"},
-    {KEY_DIRECTORY, "directory", "DIR", "Directory in which the Lisps work; default: the current one"},
-    {KEY_TOOLS, "tools", "SET",
-     "Tools to list: core, standard (the default), full, or names separated by commas"},
-    {KEY_STRUCTURED, "structured", NULL, "Add structuredContent to the reports of evaluations"},
-    {KEY_LOG_LEVEL, "log-level", "LEVEL",
-     "What goes to standard error: error, warning (the default), info, debug"},
-    {KEY_STATE_DIR, "state-dir", "DIR", "Where sessions are saved; default: ~/.local/state/cl-mcp-server"},
-    {KEY_PERSIST, "persist", NULL,
-     "Save every session at the end; bring saved sessions back when first used"},
-    {KEY_CHECKPOINTS, "checkpoints", "on|off",
-     "Keep the state after each evaluation, to return to; default: on"},
-    {KEY_METRICS, "metrics", "WHERE",
-     "Serve figures (/metrics, /healthz) over HTTP at ADDRESS:PORT or unix:PATH"},
-    {KEY_IDLE_TIMEOUT, "idle-timeout", "SECONDS",
-     "Save a session to disk and end its processes when it was not used for so long"},
-    {KEY_MAX_SESSIONS, "max-sessions", "N", "At most so many sessions; default: 20000"},
-    {KEY_MAX_PROCESSES, "max-processes", "N",
-     "At most so many Lisp processes, kept states included; default: no bound of ours"},
-    {KEY_PRINCIPAL_SESSIONS, "principal-sessions", "N",
-     "At most so many sessions for each name of the token file"},
-    {KEY_PRINCIPAL_PROCESSES, "principal-processes", "N",
-     "At most so many Lisp processes for each name of the token file"},
-    {KEY_BUILD_CORE, "build-core", "DIR", "Build the image of the Lisp in DIR and exit"},
-    {KEY_CONFORMANCE, "conformance", NULL, NULL},
-    {KEY_HELP, "help", NULL, "Show this text"},
-    {KEY_VERSION, "version", NULL, "Show the version"},
-};
-
 #define MOST_COUNT 1000000
-#define TABLE_COUNT (sizeof table / sizeof table[0])
+#define MOST_OPTIONS 128
 
-static void show_help(void)
+static void *place_of(struct options *o, const struct option_definition *option)
 {
-    printf("Usage: cl-mcp-server [OPTION]...\n"
-           "       cl-mcp-server COMMAND ...\n"
-           "A live Common Lisp for AI agents, over the Model Context Protocol.\n\n");
-    for (size_t i = 0; i < TABLE_COUNT; i++) {
-        char left[64];
-        if (table[i].help == NULL)
-            continue; /* for tests of the server only */
-        snprintf(left, sizeof left, "--%s%s%s", table[i].name, table[i].argument != NULL ? " " : "",
-                 table[i].argument != NULL ? table[i].argument : "");
-        printf("  %-22s %s\n", left, table[i].help);
-    }
-    printf("\nCommands:\n");
-    commands_help(stdout);
-    printf("\nLimits (each session begins with these; configure-limits changes them):\n");
-    for (size_t i = 0; i < LIMIT_COUNT; i++) {
-        const struct limit_definition *d = limit_definition((enum limit)i);
-        char left[64];
-        snprintf(left, sizeof left, "--%s %s", d->name, d->unit[0] == '\0' ? "N" : d->unit);
-        printf("  %-22s %s; default: %.10g\n", left, d->description, d->initial);
-    }
+    return (char *)o + option->place;
 }
 
-static bool add(const char **list, const char *value, const char *name)
+static bool set_flag(struct options *o, const struct option_definition *option, const char *argument,
+                     struct err *err)
 {
+    *(bool *)place_of(o, option) = true;
+    return true;
+}
+
+static bool set_text(struct options *o, const struct option_definition *option, const char *argument,
+                     struct err *err)
+{
+    *(const char **)place_of(o, option) = argument;
+    return true;
+}
+
+static bool add_text(struct options *o, const struct option_definition *option, const char *argument,
+                     struct err *err)
+{
+    const char **list = place_of(o, option);
     size_t n = 0;
     while (list[n] != NULL)
         n++;
-    if (n == OPTIONS_MOST_REPEATED) {
-        fprintf(stderr, "cl-mcp-server: at most %d times --%s\n", OPTIONS_MOST_REPEATED, name);
-        return false;
-    }
-    list[n] = value;
+    if (n == OPTIONS_MOST_REPEATED)
+        return err_set(err, ERR_INVALID, "--%s can be given at most %d times", option->name,
+                       OPTIONS_MOST_REPEATED);
+    list[n] = argument;
     return true;
 }
 
-static bool set_limit(struct options *o, enum limit limit, const char *text)
-{
-    char *end;
-    double value = strtod(text, &end);
-    struct err err;
-    if (end == text || *end != '\0')
-        err_set(&err, ERR_INVALID, "--%s wants a number, not '%s'.", limit_definition(limit)->name, text);
-    else if (limits_set(&o->limits, limit, value, &err))
-        return true;
-    fprintf(stderr, "cl-mcp-server: %s\n", err.message);
-    return false;
-}
-
-static bool set_count(size_t *out, const char *option, const char *text)
+static bool set_count(struct options *o, const struct option_definition *option, const char *argument,
+                      struct err *err)
 {
     char *end;
     errno = 0;
-    long value = strtol(text, &end, 10);
-    if (end == text || *end != '\0' || errno != 0 || value < 1 || value > MOST_COUNT) {
-        fprintf(stderr, "cl-mcp-server: --%s wants a number from 1 to %d, not '%s'\n", option, MOST_COUNT,
-                text);
-        return false;
-    }
-    *out = (size_t)value;
+    long value = strtol(argument, &end, 10);
+    if (end == argument || *end != '\0' || errno != 0 || value < 1 || value > MOST_COUNT)
+        return err_set(err, ERR_INVALID, "--%s must be a whole number from 1 to %d, not '%s'", option->name,
+                       MOST_COUNT, argument);
+    *(size_t *)place_of(o, option) = (size_t)value;
     return true;
 }
 
-static bool set_listing(struct options *o, const char *spec)
+static bool set_listing(struct options *o, const struct option_definition *option, const char *argument,
+                        struct err *err)
 {
-    struct err err;
-    json_t *listing = registry_listing(spec, &err);
-    if (listing == NULL) {
-        fprintf(stderr, "cl-mcp-server: --tools: %s\n", err.message);
-        return false;
-    }
+    struct err wrong;
+    json_t *listing = registry_listing(argument, &wrong);
+    if (listing == NULL)
+        return err_set(err, ERR_INVALID, "--%s: %s", option->name, wrong.message);
     json_decref(listing);
-    o->listing = spec;
+    return set_text(o, option, argument, err);
+}
+
+static bool set_node(struct options *o, const struct option_definition *option, const char *argument,
+                     struct err *err)
+{
+    size_t len = strspn(argument, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789");
+    if (len == 0 || len > OPTIONS_MOST_NODE || argument[len] != '\0')
+        return err_set(err, ERR_INVALID, "--%s must be 1 to %d letters and digits, not '%s'", option->name,
+                       OPTIONS_MOST_NODE, argument);
+    return set_text(o, option, argument, err);
+}
+
+/* Takes effect at once, so that it holds for the options behind it. */
+static bool set_log_level(struct options *o, const struct option_definition *option, const char *argument,
+                          struct err *err)
+{
+    int level = log_level_parse(argument);
+    if (level < 0)
+        return err_set(err, ERR_INVALID, "--%s must be error, warning, info or debug, not '%s'", option->name,
+                       argument);
+    log_set_level((enum log_level)level);
     return true;
 }
 
-static bool set_node(struct options *o, const char *name)
+static bool set_checkpoints(struct options *o, const struct option_definition *option, const char *argument,
+                            struct err *err)
 {
-    size_t len = strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789");
-    if (len == 0 || len > OPTIONS_MOST_NODE || name[len] != '\0') {
-        fprintf(stderr, "cl-mcp-server: --node wants 1 to %d letters and digits, not '%s'\n",
-                OPTIONS_MOST_NODE, name);
-        return false;
-    }
-    o->node = name;
+    bool is_on = strcmp(argument, "on") == 0;
+    if (!is_on && strcmp(argument, "off") != 0)
+        return err_set(err, ERR_INVALID, "--%s must be on or off, not '%s'", option->name, argument);
+    o->limits.value[LIMIT_CHECKPOINTS] = is_on ? limit_definition(LIMIT_CHECKPOINTS)->initial : 0;
     return true;
 }
 
-static bool take(struct options *o, int key, const char *argument, bool *is_init_chosen)
+static bool set_limit(struct options *o, const struct option_definition *option, const char *argument,
+                      struct err *err)
 {
-    int level;
-    switch (key) {
-    case KEY_STDIO:
-        o->wants_stdio = true;
-        return true;
-    case KEY_HTTP:
-        return add(o->http_addresses, argument, "http");
-    case KEY_TOKEN_FILE:
-        o->token_file = argument;
-        return true;
-    case KEY_ALLOW_HOST:
-        return add(o->allowed_hosts, argument, "allow-host");
-    case KEY_ALLOW_ORIGIN:
-        return add(o->allowed_origins, argument, "allow-origin");
-    case KEY_CORS_ORIGIN:
-        return add(o->cors_origins, argument, "cors-origin");
-    case KEY_TLS_CERT:
-        o->tls_certificate = argument;
-        return true;
-    case KEY_TLS_KEY:
-        o->tls_key = argument;
-        return true;
-    case KEY_NODE:
-        return set_node(o, argument);
-    case KEY_LISP:
-        o->lisp = argument;
-        return true;
-    case KEY_USERINIT:
-        *is_init_chosen = true;
-        free((void *)(uintptr_t)o->user_init);
-        o->user_init = xstrdup(argument);
-        return true;
-    case KEY_NO_USERINIT:
-        *is_init_chosen = true;
-        return true;
-    case KEY_LOAD:
-        return add(o->loads, argument, "load");
-    case KEY_PRELOAD:
-        return add(o->preloads, argument, "preload");
-    case KEY_DIRECTORY:
-        o->directory = argument;
-        return true;
-    case KEY_TOOLS:
-        return set_listing(o, argument);
-    case KEY_STRUCTURED:
-        o->wants_structured = true;
-        return true;
-    case KEY_LOG_LEVEL:
-        level = log_level_parse(argument);
-        if (level < 0) {
-            fprintf(stderr, "cl-mcp-server: --log-level is error, warning, info or debug\n");
-            return false;
-        }
-        log_set_level((enum log_level)level);
-        return true;
-    case KEY_STATE_DIR:
-        free(o->state_directory);
-        o->state_directory = xstrdup(argument);
-        return true;
-    case KEY_PERSIST:
-        o->is_persistent = true;
-        return true;
-    case KEY_CHECKPOINTS:
-        if (strcmp(argument, "on") != 0 && strcmp(argument, "off") != 0) {
-            fprintf(stderr, "cl-mcp-server: --checkpoints is on or off\n");
-            return false;
-        }
-        o->limits.value[LIMIT_CHECKPOINTS] =
-            strcmp(argument, "on") == 0 ? limit_definition(LIMIT_CHECKPOINTS)->initial : 0;
-        return true;
-    case KEY_METRICS:
-        o->metrics_address = argument;
-        return true;
-    case KEY_IDLE_TIMEOUT:
-        return set_count(&o->idle_timeout_s, "idle-timeout", argument);
-    case KEY_MAX_SESSIONS:
-        return set_count(&o->most_sessions, "max-sessions", argument);
-    case KEY_MAX_PROCESSES:
-        return set_count(&o->most_processes, "max-processes", argument);
-    case KEY_PRINCIPAL_SESSIONS:
-        return set_count(&o->principal_sessions, "principal-sessions", argument);
-    case KEY_PRINCIPAL_PROCESSES:
-        return set_count(&o->principal_processes, "principal-processes", argument);
-    case KEY_CONFORMANCE:
-        o->is_conformance = true;
-        return true;
-    case KEY_BUILD_CORE:
-        o->build_core = argument;
-        return true;
-    default:
-        /* getopt_long has said itself what it does not know: '?' */
-        return key >= KEY_LIMITS && key < KEY_LIMITS + LIMIT_COUNT &&
-               set_limit(o, (enum limit)(key - KEY_LIMITS), argument);
+    char *end;
+    double value = strtod(argument, &end);
+    if (end == argument || *end != '\0')
+        return err_set(err, ERR_INVALID, "--%s must be a number, not '%s'", option->name, argument);
+    return limits_set(&o->limits, limit_find(option->name), value, err);
+}
+
+#define SERVER "Server"
+#define HTTP "HTTP"
+#define LISP "Lisp"
+#define TOOLS "Tools"
+#define SESSIONS "Sessions"
+#define LIMITS "Limits of a new session (configure-limits changes those of a running one)"
+
+#define FLAG(member) .set = set_flag, .place = offsetof(struct options, member)
+#define TEXT(member) .set = set_text, .place = offsetof(struct options, member)
+#define LIST(member) .set = add_text, .place = offsetof(struct options, member), .is_repeatable = true
+#define COUNT(member) .set = set_count, .place = offsetof(struct options, member)
+
+/* clang-format off */
+static const struct option_definition table[] = {
+    {SERVER, "stdio", NULL, "Serve MCP on standard input and output; the default without --http",
+     FLAG(wants_stdio)},
+    {SERVER, "http", "ADDRESS", "Serve MCP over HTTP at HOST:PORT, unix:PATH or systemd (an inherited socket)",
+     LIST(http_addresses)},
+    {SERVER, "metrics", "ADDRESS", "Serve /metrics and /healthz over HTTP at HOST:PORT or unix:PATH",
+     TEXT(metrics_address)},
+    {SERVER, "log-level", "LEVEL", "Log to standard error from this level: error, warning, info or debug",
+     "warning", .set = set_log_level},
+    {SERVER, "build-core", "DIR", "Build the Lisp image in DIR and exit",
+     TEXT(build_core)},
+    {SERVER, "conformance", NULL, NULL, /* for tests of the server only */
+     FLAG(is_conformance)},
+    {SERVER, "help", NULL, "Print this text and exit",
+     FLAG(wants_help)},
+    {SERVER, "version", NULL, "Print the version and exit",
+     FLAG(wants_version)},
+
+    {HTTP, "token-file", "FILE", "Require a bearer token from FILE, lines of NAME:TOKEN; each name has its own sessions",
+     TEXT(token_file)},
+    {HTTP, "principal-sessions", "N", "Maximum number of sessions for each name in the token file", "unlimited",
+     COUNT(principal_sessions)},
+    {HTTP, "principal-processes", "N", "Maximum number of Lisp processes for each name in the token file", "unlimited",
+     COUNT(principal_processes)},
+    {HTTP, "allow-host", "HOST", "Accept requests with this Host header as well",
+     LIST(allowed_hosts)},
+    {HTTP, "allow-origin", "ORIGIN", "Accept requests from web pages of this origin",
+     LIST(allowed_origins)},
+    {HTTP, "cors-origin", "ORIGIN", "Like --allow-origin, and let those pages read the responses",
+     LIST(cors_origins)},
+    {HTTP, "tls-cert", "FILE", "Serve HTTPS with this certificate chain (PEM)",
+     TEXT(tls_certificate)},
+    {HTTP, "tls-key", "FILE", "Private key of the certificate (PEM)",
+     TEXT(tls_key)},
+    {HTTP, "node", "NAME", "Prefix the ids of HTTP sessions with NAME, so that a load balancer can route by it",
+     .set = set_node, .place = offsetof(struct options, node)},
+
+    {LISP, "lisp", "PROGRAM", "SBCL to run", "sbcl",
+     TEXT(lisp)},
+    {LISP, "userinit", "FILE", "Init file to load", "~/.sbclrc if it exists",
+     TEXT(user_init)},
+    {LISP, "no-userinit", NULL, "Load no init file",
+     FLAG(has_no_user_init)},
+    {LISP, "load", "FILE", "Load a Lisp file into every session",
+     LIST(loads)},
+    {LISP, "preload", "SYSTEM", "Load an ASDF system into every session",
+     LIST(preloads)},
+    {LISP, "directory", "DIR", "Working directory of the Lisp processes", "the current one",
+     TEXT(directory)},
+
+    {TOOLS, "tools", "SET", "Tools to list: core, standard, full, or names separated by commas", "standard",
+     .set = set_listing, .place = offsetof(struct options, listing)},
+    {TOOLS, "structured", NULL, "Add structuredContent to evaluation results",
+     FLAG(wants_structured)},
+
+    {SESSIONS, "state-dir", "DIR", "Directory for saved sessions", "~/.local/state/cl-mcp-server",
+     TEXT(state_directory)},
+    {SESSIONS, "persist", NULL, "Save all sessions on exit; restore a saved session when it is first used",
+     FLAG(is_persistent)},
+    {SESSIONS, "checkpoints", "on|off", "Keep the state after each evaluation as a checkpoint", "on",
+     .set = set_checkpoints},
+    {SESSIONS, "idle-timeout", "SECONDS", "Suspend a session to disk when it has been idle this long", "never",
+     COUNT(idle_timeout_s)},
+    {SESSIONS, "max-sessions", "N", "Maximum number of sessions", "20000",
+     COUNT(most_sessions)},
+    {SESSIONS, "max-processes", "N", "Maximum number of Lisp processes, including checkpoints", "unlimited",
+     COUNT(most_processes)},
+};
+/* clang-format on */
+
+#define TABLE_COUNT (sizeof table / sizeof table[0])
+
+_Static_assert(TABLE_COUNT + LIMIT_COUNT <= MOST_OPTIONS, "options_parse() has room for every option");
+
+size_t options_count(void)
+{
+    return TABLE_COUNT + LIMIT_COUNT;
+}
+
+struct option_definition options_at(size_t n)
+{
+    CHECK(n < options_count());
+    if (n < TABLE_COUNT)
+        return table[n];
+    const struct limit_definition *limit = limit_definition((enum limit)(n - TABLE_COUNT));
+    struct option_definition option = {
+        .section = LIMITS,
+        .name = limit->name,
+        .argument = limit->unit[0] == '\0' ? "N" : limit->unit,
+        .help = limit->description,
+        .set = set_limit,
+    };
+    snprintf(option.initial, sizeof option.initial, "%.10g", limit->initial);
+    return option;
+}
+
+static void print_help(void)
+{
+    const char *section = "";
+    printf("Usage: cl-mcp-server [OPTION]...\n"
+           "       cl-mcp-server COMMAND [ARGUMENT]...\n"
+           "Give AI agents a live Common Lisp over the Model Context Protocol.\n"
+           "\nCommands:\n");
+    commands_help(stdout);
+    for (size_t i = 0; i < options_count(); i++) {
+        struct option_definition option = options_at(i);
+        char left[64];
+        if (option.help == NULL)
+            continue;
+        if (strcmp(section, option.section) != 0)
+            printf("\n%s:\n", option.section);
+        section = option.section;
+        snprintf(left, sizeof left, "--%s%s%s", option.name, option.argument != NULL ? " " : "",
+                 option.argument != NULL ? option.argument : "");
+        printf("  %-24s %s%s%s%s\n", left, option.help, option.initial[0] != '\0' ? "; default: " : "",
+               option.initial, option.is_repeatable ? "; repeatable" : "");
     }
 }
 
-/* SBCL's own rule for where the init file is, without its argument. */
-static char *default_init(void)
+/* SBCL's own rule for where the init file is when no argument names it. NULL: there is none. */
+static char *find_init(void)
 {
     const char *home = getenv("HOME");
     if (home == NULL)
@@ -305,8 +264,8 @@ static char *default_init(void)
     return access(path, R_OK) == 0 ? xstrdup(path) : NULL;
 }
 
-/* The XDG base directory specification's place for state. */
-static char *default_state_directory(void)
+/* Where the XDG base directory specification puts state. NULL: there is no home directory. */
+static char *find_state_directory(void)
 {
     const char *state = getenv("XDG_STATE_HOME");
     const char *home = getenv("HOME");
@@ -320,46 +279,58 @@ static char *default_state_directory(void)
     return xstrdup(path);
 }
 
+static void find_defaults(struct options *o)
+{
+    if (o->has_no_user_init)
+        o->user_init = NULL;
+    else if (o->user_init == NULL)
+        o->user_init = o->found_init = find_init();
+    if (o->state_directory == NULL)
+        o->state_directory = o->found_state_directory = find_state_directory();
+}
+
 enum options_outcome options_parse(struct options *o, int argc, char **argv)
 {
+    /* Behind all characters, so that getopt's '?' for an option it does not know is no option of ours. */
+    enum { FIRST = 1000 };
     *o = (struct options){.lisp = "sbcl", .listing = "standard"};
     limits_init(&o->limits);
-    struct option longs[TABLE_COUNT + LIMIT_COUNT + 1] = {0};
-    for (size_t i = 0; i < TABLE_COUNT; i++)
+    struct option longs[MOST_OPTIONS + 1] = {0};
+    for (size_t i = 0; i < options_count(); i++) {
+        struct option_definition option = options_at(i);
         longs[i] =
-            (struct option){.name = table[i].name, .has_arg = table[i].argument != NULL, .val = table[i].key};
-    for (int i = 0; i < LIMIT_COUNT; i++)
-        longs[TABLE_COUNT + (size_t)i] = (struct option){
-            .name = limit_definition((enum limit)i)->name, .has_arg = 1, .val = KEY_LIMITS + i};
-    bool is_init_chosen = false;
+            (struct option){.name = option.name, .has_arg = option.argument != NULL, .val = FIRST + (int)i};
+    }
     int key;
     while ((key = getopt_long(argc, argv, "", longs, NULL)) != -1) {
-        if (key == KEY_HELP) {
-            show_help();
-            return OPTIONS_DONE;
-        }
-        if (key == KEY_VERSION) {
-            printf("cl-mcp-server %s\n", CL_MCP_VERSION);
-            return OPTIONS_DONE;
-        }
-        if (!take(o, key, optarg, &is_init_chosen)) {
+        if (key < FIRST) { /* getopt_long() has reported what is wrong */
             fprintf(stderr, "Try cl-mcp-server --help.\n");
             return OPTIONS_WRONG;
         }
+        struct option_definition option = options_at((size_t)(key - FIRST));
+        struct err err;
+        if (!option.set(o, &option, optarg, &err)) {
+            fprintf(stderr, "cl-mcp-server: %s\nTry cl-mcp-server --help.\n", err.message);
+            return OPTIONS_WRONG;
+        }
+        if (o->wants_help || o->wants_version) {
+            if (o->wants_help)
+                print_help();
+            else
+                printf("cl-mcp-server %s\n", CL_MCP_VERSION);
+            return OPTIONS_DONE;
+        }
     }
     if (optind < argc) {
-        fprintf(stderr, "cl-mcp-server: unexpected argument '%s'. Try cl-mcp-server --help.\n", argv[optind]);
+        fprintf(stderr, "cl-mcp-server: unexpected argument '%s'\nTry cl-mcp-server --help.\n", argv[optind]);
         return OPTIONS_WRONG;
     }
-    if (!is_init_chosen)
-        o->user_init = default_init();
-    if (o->state_directory == NULL)
-        o->state_directory = default_state_directory();
+    find_defaults(o);
     return OPTIONS_SERVE;
 }
 
 void options_fini(struct options *o)
 {
-    free((void *)(uintptr_t)o->user_init);
-    free(o->state_directory);
+    free(o->found_init);
+    free(o->found_state_directory);
 }

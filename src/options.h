@@ -1,5 +1,6 @@
 /*
- * The command line. The only reader of argv and of the environment variables that mean something to us.
+ * The command line. The only reader of argv and of the environment variables that mean something to us. Every
+ * option is a row of one table, which --help prints and from which completions and a man page can be made.
  */
 #ifndef OPTIONS_H
 #define OPTIONS_H
@@ -7,50 +8,87 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/errors.h"
 #include "session/limits.h"
 
 #define OPTIONS_MOST_REPEATED 64
 #define OPTIONS_MOST_NODE 32
 
+/* Strings are borrowed from argv unless stated otherwise. A list ends with NULL. */
 struct options {
-    const char *lisp;
-    const char *user_init; /* NULL: none; allocated when made up */
-    const char *loads[OPTIONS_MOST_REPEATED + 1];
-    const char *preloads[OPTIONS_MOST_REPEATED + 1];
-    const char *directory;
-    const char *listing;
-    bool wants_stdio;                                      /* said, which matters beside HTTP only */
-    const char *http_addresses[OPTIONS_MOST_REPEATED + 1]; /* none: no HTTP */
+    bool wants_help, wants_version;
+    const char *build_core; /* directory; NULL: serve */
+    bool wants_stdio;       /* --stdio was given, which matters only beside --http */
+    const char *http_addresses[OPTIONS_MOST_REPEATED + 1]; /* empty: no HTTP */
     const char *allowed_hosts[OPTIONS_MOST_REPEATED + 1];
     const char *allowed_origins[OPTIONS_MOST_REPEATED + 1];
     const char *cors_origins[OPTIONS_MOST_REPEATED + 1];
-    const char *token_file;
-    const char *tls_certificate;
+    const char *token_file;      /* NULL: no tokens */
+    const char *tls_certificate; /* NULL: no TLS */
     const char *tls_key;
-    const char *node;       /* NULL: none */
-    const char *build_core; /* path; NULL: serve */
+    const char *node;            /* NULL: none */
+    const char *metrics_address; /* NULL: none */
+    const char *lisp;
+    const char *user_init; /* NULL: none; may be ${found_init} */
+    bool has_no_user_init; /* --no-userinit */
+    const char *loads[OPTIONS_MOST_REPEATED + 1];
+    const char *preloads[OPTIONS_MOST_REPEATED + 1];
+    const char *directory; /* NULL: the current one */
+    const char *listing;   /* as registry_listing() takes it; valid */
     bool wants_structured;
-    bool is_conformance;   /* --conformance, which --help does not show: serve the official suite's fixtures,
-                              too */
-    char *state_directory; /* NULL when there is no home */
+    bool is_conformance;
+    const char *state_directory; /* NULL when there is no home directory; may be ${found_state_directory} */
     bool is_persistent;
-    size_t most_sessions, most_processes;           /* of the server; 0: not said */
-    size_t principal_sessions, principal_processes; /* of each principal; 0: no bound of its own */
-    const char *metrics_address;                    /* NULL: none */
-    size_t idle_timeout_s;                          /* 0: sessions never sleep */
+    size_t idle_timeout_s;                          /* 0: sessions are never suspended */
+    size_t most_sessions, most_processes;           /* of the server; 0: not given */
+    size_t principal_sessions, principal_processes; /* of each principal; 0: not given */
     struct limits limits;
+
+    char *found_init, *found_state_directory; /* owned; NULL: not looked up, or not found */
 };
 
-enum options_outcome { OPTIONS_SERVE, OPTIONS_DONE, OPTIONS_WRONG };
+struct option_definition;
+
+/*
+ * An option_setter takes the argument of one option into ${o}.
+ *
+ * argument    borrowed, outlives ${o}; NULL for an option without an argument
+ * Returns     true; false with ${err} set, its message one sentence
+ */
+typedef bool option_setter(struct options *o, const struct option_definition *option, const char *argument,
+                           struct err *err);
+
+struct option_definition {
+    const char *section;  /* heading in --help */
+    const char *name;     /* without the dashes */
+    const char *argument; /* what --help calls its argument; NULL: it takes none */
+    const char *help;     /* one sentence without a full stop */
+    char initial[32]; /* its value when it is not given, as --help shows it; "" if there is nothing to say */
+    bool is_repeatable;
+    option_setter *set;
+    size_t place; /* what ${set} sets: the offset of a member of struct options */
+};
+
+/* options_count(), options_at(n): every option in the order of --help, the limits of a session last. */
+size_t options_count(void);
+struct option_definition options_at(size_t n);
+
+enum options_outcome {
+    OPTIONS_SERVE, /* run the server, or build the core */
+    OPTIONS_DONE,  /* --help or --version was answered on stdout */
+    OPTIONS_WRONG  /* an error was reported on stderr */
+};
 
 /*
  * options_parse(o, argc, argv):
- * Fill ${o}; strings point into ${argv}.
+ * Fill ${o} from the command line.
  *
- * Returns     OPTIONS_DONE when --help or --version has been answered on stdout, OPTIONS_WRONG when something
- * was wrong and said on stderr
+ * o           options_fini() must be called in any case
+ * argv        borrowed, outlives ${o}
  */
 enum options_outcome options_parse(struct options *o, int argc, char **argv);
+
+/* options_fini(o): free what ${o} owns. */
 void options_fini(struct options *o);
 
 #endif
