@@ -35,5 +35,5 @@ int patience_more_ms(struct patience *p, pid_t pid)
     if (p->has_looked)
         return 0;
     p->has_looked = true;
-    return LAST_LOOK_MS;
+    return p->limit_ms < LAST_LOOK_MS ? p->limit_ms : LAST_LOOK_MS;
 }

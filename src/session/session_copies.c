@@ -9,8 +9,6 @@
 #include "base/memory.h"
 #include "session/session_internal.h"
 
-#define IDLE_MS 1000 /* "idle for a while" */
-
 /*
  * Neither says hello, which would cost it more than all else that it does: that it is there is known from its
  * original's answer. A frozen process answers nothing but the fork it is asked for, and that is learnt from
@@ -233,7 +231,9 @@ void session_thin_checkpoints_rarely(struct session *s)
 
 int session_idle_deadline_ms(const struct session *s)
 {
-    return s->owes_checkpoint || checkpoints_are_too_many(&s->checkpoints, most_checkpoints(s)) ? IDLE_MS : 0;
+    return s->owes_checkpoint || checkpoints_are_too_many(&s->checkpoints, most_checkpoints(s))
+               ? s->host->waits.idle_ms
+               : 0;
 }
 
 void session_action_checkpoint(struct session *s, struct event *e)

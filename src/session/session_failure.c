@@ -8,8 +8,6 @@
 #include "base/memory.h"
 #include "session/session_internal.h"
 
-#define EXAMINE_MS 500      /* for reading locals after a failure */
-#define ABORT_MS 2000       /* for the cleanup forms of a failed operation */
 #define FRAMES_EXAMINED 100 /* docs/agent-protocol.md section 4 */
 #define ENTERABLE 5         /* errors that keep their frozen process */
 
@@ -59,7 +57,7 @@ static void examine(struct session *s)
 {
     char request[64];
     snprintf(request, sizeof request, ":frames :from 0 :count %d :locals t", FRAMES_EXAMINED);
-    session_enter_state(s, SESSION_EXAMINING, EXAMINE_MS);
+    session_enter_state(s, SESSION_EXAMINING, s->host->waits.examine_ms);
     session_call(s, request);
 }
 
@@ -163,17 +161,17 @@ void session_action_freeze(struct session *s, struct event *e)
         r->why_not_frozen = xstrdup("This session makes no copies of itself (checkpoint-limit is 0).");
         examine(s);
     } else {
-        unwind(s, ABORT_MS);
+        unwind(s, s->host->waits.abort_ms);
     }
 }
 
 static int time_to_unwind(const struct session *s)
 {
     if (s->held == NULL)
-        return ABORT_MS;
+        return s->host->waits.abort_ms;
     uint64_t now = uv_now(s->host->loop);
-    int left = s->kill_at > now ? (int)(s->kill_at - now) : 0;
-    return left < 100 ? 100 : left > RUNG_MS ? RUNG_MS : left;
+    int left = s->kill_at > now ? (int)(s->kill_at - now) : 0, most = s->host->waits.step_ms;
+    return left < most / 10 ? most / 10 : left > most ? most : left;
 }
 
 void session_action_frozen(struct session *s, struct event *e)

@@ -11,12 +11,22 @@
 #include "session/dormitory.h"
 #include "session/session_internal.h"
 
+static const struct session_waits default_waits = {
+    .step_ms = 1000,
+    .progress_ms = 900, /* somebody who asked for progress hears at least once a second */
+    .idle_ms = 1000,
+    .hello_ms = 10000,
+    .examine_ms = 500,
+    .abort_ms = 2000,
+};
+
 struct session_host *session_host_new(const struct session_host_options *options)
 {
     struct session_host *host = xcalloc(1, sizeof *host);
     host->loop = options->loop;
     host->zygotes = options->zygotes;
     host->limits = *options->limits;
+    host->waits = options->waits != NULL ? *options->waits : default_waits;
     host->sessions = (struct quota){
         .most = options->most_sessions > 0 ? options->most_sessions : SESSION_HOST_MOST_SESSIONS,
         .holder = "The server",

@@ -28,7 +28,6 @@
 #define MOST_TOOLS_TEXT ((size_t)1 << 20) /* what is longer is no list of tools */
 #define FREEZE_MS 30000                   /* for copying the process */
 #define ANSWER_MS 2000                    /* for saying why there is no copy */
-#define RUNG_MS 1000                      /* of the ladder: session_ladder.c */
 #define COSTLY_MS 20.0 /* a checkpoint that takes longer than this is not made after each evaluation, */
 #define COSTLY_SHARE                                                                                         \
     20 /* but when the session has been idle, or this many times that long after the last one */
@@ -188,6 +187,7 @@ struct session_host {
     uv_loop_t *loop;
     struct zygotes *zygotes;
     struct limits limits;
+    struct session_waits waits;
     struct list owners;               /* of struct sessions */
     struct quota sessions, processes; /* of all owners */
     uint64_t seed;                    /* of the hashes of names */

@@ -13,8 +13,9 @@ void session_action_keep(struct session *s, struct event *e)
     session_note_copy(s, e);
     sexp_document_free(e->document);
     s->started_at = uv_now(s->host->loop);
-    s->kill_at = s->started_at + 2 * RUNG_MS;
-    session_enter_state(s, s->state, s->state == SESSION_RUNNING ? s->running_timeout_ms : RUNG_MS);
+    s->kill_at = s->started_at + 2 * (uint64_t)s->host->waits.step_ms;
+    session_enter_state(s, s->state,
+                        s->state == SESSION_RUNNING ? s->running_timeout_ms : s->host->waits.step_ms);
 }
 
 void session_action_interrupt(struct session *s, struct event *e)
@@ -26,8 +27,8 @@ void session_action_interrupt(struct session *s, struct event *e)
     }
     s->stop = e->kind == EVENT_CANCEL ? STOP_CANCEL : STOP_TIMEOUT;
     s->interrupts = 1;
-    s->kill_at = uv_now(s->host->loop) + 2 * RUNG_MS;
-    session_enter_state(s, SESSION_INTERRUPTING, has_begun ? RUNG_MS : FREEZE_MS);
+    s->kill_at = uv_now(s->host->loop) + 2 * (uint64_t)s->host->waits.step_ms;
+    session_enter_state(s, SESSION_INTERRUPTING, has_begun ? s->host->waits.step_ms : FREEZE_MS);
     worker_interrupt(session_runner(s)); /* one that has not begun is stopped when it does */
 }
 
@@ -35,7 +36,7 @@ void session_action_insist(struct session *s, struct event *e)
 {
     (void)e;
     s->interrupts = 2;
-    session_enter_state(s, SESSION_INSISTING, RUNG_MS);
+    session_enter_state(s, SESSION_INSISTING, s->host->waits.step_ms);
     worker_interrupt(session_runner(s));
 }
 
@@ -64,7 +65,7 @@ void session_action_kill(struct session *s, struct event *e)
 void session_action_hurry(struct session *s, struct event *e)
 {
     (void)e;
-    session_enter_state(s, SESSION_HURRYING, RUNG_MS);
+    session_enter_state(s, SESSION_HURRYING, s->host->waits.step_ms);
     worker_interrupt(s->worker);
 }
 
@@ -72,7 +73,7 @@ void session_action_force(struct session *s, struct event *e)
 {
     (void)e;
     s->interrupts = 2;
-    session_enter_state(s, SESSION_FORCING, RUNG_MS);
+    session_enter_state(s, SESSION_FORCING, s->host->waits.step_ms);
     worker_interrupt(s->worker);
 }
 

@@ -9,7 +9,6 @@
 #include "base/memory.h"
 #include "session/session_internal.h"
 
-#define PROGRESS_MS 900 /* so that somebody who asked hears at least once a second */
 #define LONGEST_PROGRESS 200
 #define AT_ONCE_NS 2000000 /* after the last answer */
 
@@ -136,7 +135,8 @@ void session_take_up(struct session *s, struct operation *op)
         op->package = xstrdup(session_package(s));
     strbuf_clear(&s->progress);
     if (op->on_progress != NULL)
-        uv_timer_start(s->ticker, on_tick, PROGRESS_MS, PROGRESS_MS);
+        uv_timer_start(s->ticker, on_tick, (uint64_t)s->host->waits.progress_ms,
+                       (uint64_t)s->host->waits.progress_ms);
 }
 
 void session_put_back(struct session *s)

@@ -9,7 +9,6 @@
 #include "session/session_internal.h"
 
 #define START_ATTEMPTS 3
-#define HELLO_MS 10000 /* for a copy of the zygote to say hello */
 
 bool session_is_reply(const struct sexp_document *document, const char *kind)
 {
@@ -131,7 +130,7 @@ static void on_worker(void *arg, struct worker *worker)
     struct session *s = arg;
     s->is_requested = false;
     s->worker = worker;
-    session_set_deadline(s, HELLO_MS);
+    session_set_deadline(s, s->host->waits.hello_ms);
 }
 
 /* May be said inside zygote_fork(), which may be inside the caller's session_run(): so it takes effect a

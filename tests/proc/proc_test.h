@@ -34,6 +34,13 @@
 /* No event takes this long on a machine that is not on its knees; nothing waits for it to pass. */
 #define LIMIT_MS 20000
 
+/* A time limit that a test sets; CL_MCP_TEST_STRETCH multiplies it. */
+static inline int stretched(int ms)
+{
+    const char *factor = getenv("CL_MCP_TEST_STRETCH");
+    return (int)(ms * (factor == NULL ? 1 : atof(factor)));
+}
+
 /* The helpers are built beside the tests. */
 static inline const char *helper_path(const char *name)
 {
@@ -62,7 +69,26 @@ static inline void on_limit_closed(uv_handle_t *handle)
     *(bool *)handle->data = true;
 }
 
-/* Run the loop until ${is_true}(arg), which is asked after each round of events; false if that took too long.
+struct condition {
+    bool (*is_true)(void *arg);
+    void *arg;
+};
+
+/* A timer's callback may have made it true, and the loop would wait for the next event now. */
+static inline void stop_before_waiting(uv_prepare_t *handle)
+{
+    const struct condition *c = handle->data;
+    if (c->is_true(c->arg))
+        uv_stop(handle->loop);
+}
+
+static inline void on_prepare_closed(uv_handle_t *handle)
+{
+    handle->data = NULL;
+}
+
+/* Run the loop until ${is_true}(arg), which is asked before each wait and after each round of events; false
+ * if that took too long.
  */
 static inline bool run_until(uv_loop_t *loop, bool (*is_true)(void *arg), void *arg, int limit_ms)
 {
@@ -70,13 +96,19 @@ static inline bool run_until(uv_loop_t *loop, bool (*is_true)(void *arg), void *
     uv_timer_init(loop, &limit.timer);
     limit.timer.data = &limit;
     uv_timer_start(&limit.timer, on_limit, (uint64_t)limit_ms, 0);
+    struct condition condition = {is_true, arg};
+    uv_prepare_t prepare;
+    uv_prepare_init(loop, &prepare);
+    prepare.data = &condition;
+    uv_prepare_start(&prepare, stop_before_waiting);
     bool held;
     while (!(held = is_true(arg)) && !limit.is_over)
         uv_run(loop, UV_RUN_ONCE);
     bool is_closed = false;
     limit.timer.data = &is_closed;
     uv_close((uv_handle_t *)&limit.timer, on_limit_closed);
-    while (!is_closed)
+    uv_close((uv_handle_t *)&prepare, on_prepare_closed);
+    while (!is_closed || prepare.data != NULL)
         uv_run(loop, UV_RUN_NOWAIT);
     return held;
 }
