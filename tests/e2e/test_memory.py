@@ -148,13 +148,6 @@ class Memory(mcp.TestCase):
             self.repeat(600)
         self.fail("KiB of the image in small pages, after each 600 calls: %s" % written)
 
-    def test_the_space_of_symbols_is_a_few_mappings(self):
-        self.look()
-        start, end = (int(self.s.evaluate(bound).value) for bound in ("sb-vm:fixedobj-space-start", "sb-vm:text-space-start"))
-        self.repeat(600)
-        symbols = [first for first, _ in self.mappings() if start <= int(first.split("-")[0], 16) < end]
-        self.assertLess(len(symbols), 9, symbols)
-
     def repeat(self, times):
         for _ in range(times):
             self.s.evaluate("(+ 1 2)")

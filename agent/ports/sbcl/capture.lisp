@@ -4,14 +4,11 @@
 
 (declaim (ftype function stop-capture))
 
-(defstruct (capture (:include sb-kernel:ansi-stream
-                     (out #'capture-character)
-                     (sout #'capture-string)
-                     (misc #'capture-misc))
-                    (:constructor %make-capture ())
-                    (:conc-name captured-)
-                    (:copier nil)
-                    (:predicate nil))
+(define-output-stream capture ((:constructor %make-capture ())
+                               (:conc-name captured-)
+                               (:copier nil)
+                               (:predicate nil))
+    (:character #'capture-character :string #'capture-string :misc #'capture-misc)
   (text-buffer (make-string 192) :type (simple-array character (*)))
   (kept 0 :type index)
   (keep 0 :type index)
@@ -70,11 +67,11 @@
 
 (defun capture-misc (capture operation argument)
   (declare (ignore argument))
-  (sb-impl::stream-misc-case (operation :default nil)
-    (:charpos (captured-column capture))
-    (:element-type 'character)
-    (:element-mode 'character)
-    (:external-format :default)))
+  (case operation
+    (#.(sb-impl::%stream-opcode :charpos) (captured-column capture))
+    (#.(sb-impl::%stream-opcode :element-type) 'character)
+    (#.(sb-impl::%stream-opcode :element-mode) 'character)
+    (#.(sb-impl::%stream-opcode :external-format) :default)))
 
 (implement make-capture ()
   (%make-capture))

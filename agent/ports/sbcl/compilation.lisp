@@ -5,22 +5,16 @@
 (implement call-in-compilation-unit (function)
   (declare (type function function))
   ;; What WITH-COMPILATION-UNIT binds, without the summary it prints at the end.
-  (let ((sb-c::*aborted-compilation-unit-count* 0)
-        (sb-c::*compiler-error-count* 0)
-        (sb-c::*compiler-warning-count* 0)
-        (sb-c::*compiler-style-warning-count* 0)
-        (sb-c::*compiler-note-count* 0)
-        (sb-c::*undefined-warnings* nil)
-        (sb-c::*argument-mismatch-warnings* nil)
-        (sb-c::*methods-in-compilation-unit* nil)
-        (sb-c::*in-compilation-unit* t)
-        ;; A count for TIME; bound, it is not on a page of its own that each evaluation writes.
-        (sb-impl::*eval-calls* 0))
-    (handler-bind ((sb-kernel:parse-unknown-type
-                     (lambda (condition)
-                       (sb-c::note-undefined-reference
-                        (sb-kernel:parse-unknown-type-specifier condition) :type))))
-      (funcall function))))
+  (with-new-unit-counters
+    (let ((sb-c::*undefined-warnings* nil)
+          (sb-c::*argument-mismatch-warnings* nil)
+          ;; A count for TIME. Unless it is bound, each evaluation writes the page that its symbol is on.
+          (sb-impl::*eval-calls* 0))
+      (handler-bind ((sb-kernel:parse-unknown-type
+                       (lambda (condition)
+                         (sb-c::note-undefined-reference
+                          (sb-kernel:parse-unknown-type-specifier condition) :type))))
+        (funcall function)))))
 
 (defun still-undefined-p (name kind)
   (ecase kind
@@ -74,7 +68,7 @@
 
 (implement reading-position (stream)
   (if (typep stream 'sb-impl::form-tracking-stream)
-      (values (sb-impl::form-tracking-stream-input-char-pos stream)
+      (values (characters-read stream)
               (or (sb-impl::form-tracking-stream-form-start-char-pos stream) 0))
       nil))
 

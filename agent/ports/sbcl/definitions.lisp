@@ -59,7 +59,7 @@
   (handler-case
       (let* ((information (sb-introspect::function-debug-info function))
              (source (sb-c::debug-info-source information))
-             (code (sb-introspect::debug-info-debug-function function information)))
+             (code (sb-di::compiled-debug-fun-compiler-debug-fun (sb-di:fun-debug-fun function))))
         (make-place (sb-c::debug-source-namestring source)
                     (and code (sb-c::compiled-debug-fun-tlf-number code))
                     (sb-c::debug-source-start-positions source)
@@ -269,9 +269,11 @@ compiled code of it."
                (cond ((typep function 'generic-function) (note-methods function))
                      (function (funcall note function function))))
              (note-name (name)
-               (let ((definition (sb-int:find-fdefn name)))
-                 (when definition
-                   (note-function (sb-kernel::fdefn-fun definition))))))
+               (if (symbolp name)
+                   (note-function (sb-kernel:%symbol-function name))
+                   (let ((definition (sb-int:find-fdefn name)))
+                     (when definition
+                       (note-function (sb-kernel::fdefn-fun definition)))))))
       (dolist (package packages)
         (do-present-symbols (symbol package)
           (when (eq (symbol-package symbol) package)

@@ -157,7 +157,6 @@ would notice. What every request writes to stays where it is."
 
 (defun tidy-up ()
   "Undo what a collection does that costs each copy of the process something."
-  (join-fixed-objects)
   (give-back-free-pages)
   ;; The collector has read them.
   (give-back-file-pages)

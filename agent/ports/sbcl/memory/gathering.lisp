@@ -23,7 +23,6 @@
     ;; What is young, or was until now, would move with each collection, and what refers to it be written.
     (renew-often-written variables)
     (call-pinning *often-written* (lambda () (collect-generation 1)))
-    (renew-fixed-objects of-core)
     (give-back-file-pages)
     (give-back-empty-pages mappings))
   (give-back-free-pages)

@@ -159,7 +159,7 @@ in the way."
                                    ,@body))
                                (setf ,first (min ,count (1+ ,last)))))))))))
 
-(declaim (inline present-page-p files-page-p unwritten-page-p own-page-p))
+(declaim (inline present-page-p files-page-p own-page-p))
 
 (defun present-page-p (flags)
   (declare (type (unsigned-byte 64) flags))
@@ -174,8 +174,3 @@ in the way."
   "True if the page is in memory (bit 63), no file's (61), and no other process has it (56)."
   (declare (type (unsigned-byte 64) flags))
   (and (logbitp 63 flags) (not (logbitp 61 flags)) (logbitp 56 flags)))
-
-(defun unwritten-page-p (flags)
-  "True if the page is the file's, in memory or not: neither in memory nor swapped out as our own."
-  (declare (type (unsigned-byte 64) flags))
-  (or (zerop (ash flags -62)) (files-page-p flags)))
