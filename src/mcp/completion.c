@@ -69,9 +69,9 @@ static void on_names(void *arg, const struct tool_result *result)
            (size_t)json_integer_value(json_object_get(result->structured, "total")));
 }
 
-static void cancel_names(struct request *r)
+static void cancel_names(void *call)
 {
-    tool_call_cancel(r->pending);
+    tool_call_cancel(call);
 }
 
 static void copy_text(json_t *arguments, const json_t *from, const char *name)

@@ -244,24 +244,50 @@ static void request_free(struct request *r)
     say_idle(c);
 }
 
-struct strbuf *request_result(struct request *r)
+const char *request_method(const struct request *r)
+{
+    return r->method->name;
+}
+
+bool request_is_modern(const struct request *r)
+{
+    return r->revision->is_modern;
+}
+
+bool request_is_in_batch(const struct request *r)
+{
+    return r->batch != NULL;
+}
+
+bool request_can(const struct request *r, const char *capability)
+{
+    return json_is_object(json_object_get(r->capabilities, capability));
+}
+
+struct strbuf *request_result_of(struct request *r, const char *type)
 {
     struct strbuf *out = begin_answer(r->connection, r->batch);
 
     jsonrpc_begin_result(out, r->id);
     if (r->revision->is_modern)
-        ADD_LITERAL(out, "\"resultType\":\"complete\",");
+        strbuf_addf(out, "\"resultType\":\"%s\",", type);
     return out;
 }
 
-struct strbuf *request_input_required(struct request *r)
+struct strbuf *request_result(struct request *r)
 {
-    struct strbuf *out = begin_answer(r->connection, r->batch);
+    return request_result_of(r, "complete");
+}
 
-    CHECK(r->revision->is_modern);
-    jsonrpc_begin_result(out, r->id);
-    ADD_LITERAL(out, "\"resultType\":\"input_required\",");
-    return out;
+void request_send(struct request *r, const struct strbuf *text)
+{
+    connection_notify(r->connection, r->origin, text);
+}
+
+void request_await(struct request *r, void *pending, void (*cancel)(void *pending))
+{
+    r->pending = pending;
+    r->cancel = cancel;
 }
 
 void request_finish(struct request *r)
@@ -305,7 +331,7 @@ void request_fail(struct request *r, enum jsonrpc_code code, const char *format,
     request_fail_with(r, code, message, NULL);
 }
 
-void request_stays_open(struct request *r, void *pending, void (*cancel)(struct request *r))
+void request_stays_open(struct request *r, void *pending, void (*cancel)(void *pending))
 {
     struct connection *c = r->connection;
 
@@ -366,7 +392,7 @@ static void request_cancel(struct request *r)
 {
     if (r->pending) {
         CHECK(r->cancel);
-        r->cancel(r);
+        r->cancel(r->pending);
         r->pending = NULL;
     }
     request_free(r);
@@ -601,7 +627,8 @@ static void handle_arrival(const struct arrival *a)
             notification->run(a->connection, a->tokens);
         break;
     case JSONRPC_RESPONSE:
-        connection_answered(a->connection, object);
+        if (a->connection->options.extension)
+            a->connection->options.extension->on_response(a->connection->options.extension, object);
         break;
     case JSONRPC_REFUSED:
         refuse_arrival(a, m.code, "%s: %s", refused_sort(m.code), m.reason);

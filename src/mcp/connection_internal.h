@@ -2,7 +2,7 @@
  * What connection.c and the methods share: a request under way, and how it is answered. Stays in this folder.
  *
  * A request is answered once, by request_finish(), request_fail() or request_fail_with(), which are in
- * extension.h; each of them frees it.
+ * request.h; each of them frees it.
  */
 #ifndef MCP_CONNECTION_INTERNAL_H
 #define MCP_CONNECTION_INTERNAL_H
@@ -19,6 +19,7 @@
 #include "mcp/json_text.h"
 #include "mcp/jsonrpc.h"
 #include "mcp/methods.h"
+#include "mcp/request.h"
 #include "mcp/revisions.h"
 #include "mcp/server_log.h"
 #include "mcp/subscriptions.h"
@@ -40,17 +41,14 @@ struct request {
     struct batch *batch;             /* NULL: on its own */
     const struct revision *revision;
     const struct method *method;
-    void *pending;                     /* what the method waits for; NULL: nothing */
-    void (*cancel)(struct request *r); /* set by a method that waits: give up ${pending}; the request is freed
-                                          afterwards */
-    bool is_stream;                    /* request_stays_open() */
-    json_t *capabilities;              /* of its client, where there is an extension; NULL: not said */
-    long asked;                        /* the number of what it has asked its client; 0: nothing */
-    void (*on_answer)(struct request *r, const json_t *result);
-    int log_level;           /* the least of the log it is to be sent, an enum log_level; -1: nothing */
-    int64_t progress_ms;     /* the last that was said; -1: none yet */
-    size_t weight;           /* bytes it is taken to occupy */
-    struct jsonrpc_slice id; /* both are as the client wrote them, in ${written} */
+    void *pending;                 /* what the method waits for; NULL: nothing */
+    void (*cancel)(void *pending); /* request_await() */
+    bool is_stream;                /* request_stays_open() */
+    json_t *capabilities;          /* of its client, where there is an extension; NULL: not said */
+    int log_level;                 /* the least of the log it is to be sent, an enum log_level; -1: nothing */
+    int64_t progress_ms;           /* the last that was said; -1: none yet */
+    size_t weight;                 /* bytes it is taken to occupy */
+    struct jsonrpc_slice id;       /* both are as the client wrote them, in ${written} */
     struct jsonrpc_slice progress_token;
     char written[];
 };
@@ -67,7 +65,6 @@ struct connection {
     bool has_shaken_hands;                   /* on_handshake was called */
     char *listing;                           /* the text of the tools array; NULL until somebody asks */
     json_t *capabilities; /* of the client, by the last initialize; where there is an extension */
-    long last_asked;
     struct subscriptions subscriptions;
     struct server_log log;
     struct json_text text; /* of the message being handled */
@@ -76,21 +73,13 @@ struct connection {
 
 /* request_stays_open(r, pending, cancel): it is answered when the client or the server ends it; until then it
  * keeps nobody busy. */
-void request_stays_open(struct request *r, void *pending, void (*cancel)(struct request *r));
-
-/* request_progress(r, elapsed_s, message): tell the client, if it asked for it. The value sent grows each
- * time. */
-void request_progress(struct request *r, double elapsed_s, const char *message);
+void request_stays_open(struct request *r, void *pending, void (*cancel)(void *pending));
 
 /* connection_cancel(c, id): give up the request of that id without an answer; an unknown id is ignored. */
 void connection_cancel(struct connection *c, struct jsonrpc_slice id);
 
 /* connection_notify(c, origin, text): send a notification; NULL for one that is about no request. */
 void connection_notify(struct connection *c, struct transport_origin *origin, const struct strbuf *text);
-
-/* connection_answered(c, response): the client answers what a request has asked it, by request_ask(); what
- * was not asked is ignored. */
-void connection_answered(struct connection *c, const json_t *response);
 
 /* connection_shake_hands(c): say on_handshake, the first time. */
 void connection_shake_hands(struct connection *c);

@@ -104,9 +104,9 @@ static void on_tool_progress(void *arg, double elapsed_s, const char *message)
     request_progress(arg, elapsed_s, message);
 }
 
-static void cancel_tool(struct request *r)
+static void cancel_tool(void *call)
 {
-    tool_call_cancel(r->pending);
+    tool_call_cancel(call);
 }
 
 static void refuse_tool(struct request *r, const json_t *name)

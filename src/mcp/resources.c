@@ -383,9 +383,9 @@ static void reading_free(struct reading *reading)
     free(reading);
 }
 
-static void cancel_reading(struct request *r)
+static void cancel_reading(void *pending)
 {
-    struct reading *reading = r->pending;
+    struct reading *reading = pending;
 
     tool_call_cancel(reading->call);
     reading_free(reading);

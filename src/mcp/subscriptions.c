@@ -49,9 +49,11 @@ static void subscription_free(struct connection *c, struct subscription *s)
     free(s);
 }
 
-static void cancel_listen(struct request *r)
+static void cancel_listen(void *pending)
 {
-    subscription_free(r->connection, r->pending);
+    struct subscription *s = pending;
+
+    subscription_free(s->listen->connection, s);
 }
 
 static void add_subscription_id(struct strbuf *out, const struct request *listen)
@@ -113,9 +115,9 @@ static void notify_of_resources(struct connection *c, struct session *session, e
     }
 }
 
-void subscriptions_say_tools_changed(struct connection *c)
+void subscriptions_tools_changed(struct request *r)
 {
-    notify_of_list(c, "notifications/tools/list_changed", true);
+    notify_of_list(r->connection, "notifications/tools/list_changed", true);
 }
 
 static void on_news(void *arg, struct session *session, enum sessions_news news)

@@ -31,8 +31,9 @@ struct subscriptions {
 void subscriptions_init(struct connection *c);
 void subscriptions_fini(struct connection *c);
 
-/* subscriptions_say_tools_changed(c): say that the list of tools has changed. */
-void subscriptions_say_tools_changed(struct connection *c);
+/* subscriptions_tools_changed(r): tell the client of ${r}, if it wants to know, that the list of tools has
+ * changed. Its sessions do this by themselves; an extension that has tools of its own calls it. */
+void subscriptions_tools_changed(struct request *r);
 
 /* subscriptions_end(c): answer each open listen: nothing more will come. */
 void subscriptions_end(struct connection *c);

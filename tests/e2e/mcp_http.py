@@ -223,7 +223,7 @@ def text_of(result):
 
 
 class HttpServer:
-    def __init__(self, *options, http=("127.0.0.1:0",), environment=None, cwd=None, files=None):
+    def __init__(self, *options, http=("127.0.0.1:0",), environment=None, cwd=None, files=None, program=None):
         self.mark = "%s-http-%d." % (mcp.file_mark(), next(_ids))
         environment = dict(environment if environment is not None else mcp.clean_environment())
         environment[mcp.MARK] = self.mark
@@ -231,7 +231,7 @@ class HttpServer:
         limit = ["sh", "-c", 'ulimit -n %d; exec "$@"' % files, "sh"] if files else []
         arguments = [argument for where in http for argument in ("--http", where)]
         self.process = subprocess.Popen(
-            [*limit, mcp.SERVER, *arguments, "--log-level", "info", *options],
+            [*limit, program or mcp.SERVER, *arguments, "--log-level", "info", *options],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.stderr_file, env=environment, cwd=cwd, start_new_session=True,
         )
         self.pid = self.process.pid

@@ -1,4 +1,4 @@
-"""The official conformance suites, and the Inspector's command line, against the real server over HTTP."""
+"""The official conformance suites against the conformance server, and the Inspector's command line against the real one."""
 
 import json
 import os
@@ -12,6 +12,8 @@ from test_official_clients import CLIENTS, node
 
 MODULES = os.path.join(CLIENTS, "node_modules")
 SUITE = os.path.join(MODULES, "@modelcontextprotocol", "conformance", "dist", "index.js")
+# The product with the fixtures that the suites ask for, from the same build.
+FIXTURES = os.path.join(os.path.dirname(mcp.SERVER), "tests", "conformance-server")
 SUITE_OF_2025 = os.path.join(MODULES, "conformance-of-2025", "dist", "index.js")
 
 
@@ -32,9 +34,9 @@ class Official(mcp.TestCase):
             self.assertEqual(wanted, done.returncode, done.stdout[-8000:])
         return done
 
-    def start(self, *options):
+    def start(self, *options, program=None):
         self.assertTrue(os.path.exists(SUITE), "the suites are not installed: run scripts/setup")
-        server = mcp_http.HttpServer(*options)
+        server = mcp_http.HttpServer(*options, program=program)
         self.addCleanup(server.end)
         return server, "http://%s:%d/mcp" % server.addresses[0]
 
@@ -42,7 +44,7 @@ class Official(mcp.TestCase):
 class Conformance(Official):
     def check(self, arguments, least):
         """Each run has a server of its own, since one sets a log level and the other counts on none."""
-        server, url = self.start("--conformance")
+        server, url = self.start(program=FIXTURES)
         done = self.run_node(arguments[0], "server", "--url", url, *arguments[1:])
         passed = re.findall(r"^\u2713 (\S+): ", done.stdout, re.MULTILINE)
         self.assertGreaterEqual(len(set(passed)), least, done.stdout[-8000:])
@@ -57,7 +59,7 @@ class Conformance(Official):
     def test_the_suite_of_2025_passes(self):
         self.check((SUITE_OF_2025,), 26)
 
-    def test_without_the_flag_there_are_no_fixtures(self):
+    def test_the_product_has_no_fixtures(self):
         server, _ = self.start()
         for method, member in (("tools/list", "tools"), ("prompts/list", "prompts"), ("resources/list", "resources")):
             self.assertNotIn("test_", json.dumps(server.ask(method).json["result"][member]))

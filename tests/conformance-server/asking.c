@@ -1,16 +1,76 @@
 /*
  * Fixtures that ask the client something while they are under way, as the revisions up to 2025-11-25 have it.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "conformance/fixtures.h"
-#include "mcp/extension.h"
+#include "base/list.h"
+#include "base/memory.h"
+#include "fixtures.h"
 #include "mcp/json_text.h"
+#include "mcp/request.h"
 
 #define FORM(message, properties, required)                                                                  \
     "{\"message\":\"" message "\",\"requestedSchema\":{\"type\":\"object\",\"properties\":{" properties      \
     "},\"required\":[" required "]}}"
+
+/* What a client was asked and has not answered yet. */
+struct question {
+    struct list node;
+    struct request *request;
+    long number;
+    void (*on_answer)(struct request *r, const json_t *result); /* ${result} NULL: the client refused */
+};
+
+static struct list questions = {&questions, &questions};
+static long last_number;
+
+static void question_free(void *pending)
+{
+    struct question *q = pending;
+    list_remove(&q->node);
+    free(q);
+}
+
+/* ${on_answer} must answer ${r}. It is not called if ${r} is given up. */
+static void ask(struct request *r, const char *method, const char *params,
+                void (*on_answer)(struct request *r, const json_t *result))
+{
+    struct question *q = xcalloc(1, sizeof *q);
+    q->request = r;
+    q->number = ++last_number;
+    q->on_answer = on_answer;
+    list_init(&q->node);
+    list_append(&questions, &q->node);
+    request_await(r, q, question_free);
+    struct strbuf text;
+    strbuf_init(&text, 0);
+    strbuf_addf(&text, "{\"jsonrpc\":\"2.0\",\"id\":\"server-%ld\",\"method\":\"%s\",\"params\":%s}",
+                q->number, method, params);
+    request_send(r, &text);
+    strbuf_fini(&text);
+}
+
+void asking_take_response(const json_t *response)
+{
+    const char *id = json_string_value(json_object_get(response, "id"));
+    struct list *node, *following;
+    list_for_each(node, following, &questions)
+    {
+        struct question *q = list_entry(node, struct question, node);
+        char expected[40];
+        snprintf(expected, sizeof expected, "server-%ld", q->number);
+        if (id == NULL || strcmp(id, expected) != 0)
+            continue;
+        struct request *r = q->request;
+        void (*on_answer)(struct request * r, const json_t *result) = q->on_answer;
+        request_await(r, NULL, NULL);
+        question_free(q);
+        on_answer(r, json_object_get(response, "result"));
+        return;
+    }
+}
 
 static void answer_with(struct request *r, const char *before, const json_t *value)
 {
@@ -35,7 +95,7 @@ static void on_elicited(struct request *r, const json_t *result)
 
 static bool is_refused(struct request *r, const char *capability)
 {
-    if (request_may_ask(r) && request_can(r, capability))
+    if (!request_is_modern(r) && !request_is_in_batch(r) && request_can(r, capability))
         return false;
     fixture_answer_text(r, "This client cannot be asked now, or has not declared %s.", capability);
     return true;
@@ -57,14 +117,14 @@ static void sample(struct request *r, const json_t *params)
     strbuf_adds(&text, "{\"messages\":[{\"role\":\"user\",\"content\":{\"type\":\"text\",\"text\":");
     json_text_add_string(&text, prompt, strlen(prompt));
     strbuf_adds(&text, "}}],\"maxTokens\":100}");
-    request_ask(r, "sampling/createMessage", strbuf_string(&text), on_sampled);
+    ask(r, "sampling/createMessage", strbuf_string(&text), on_sampled);
     strbuf_fini(&text);
 }
 
 static void ask_form(struct request *r, const char *form)
 {
     if (!is_refused(r, "elicitation"))
-        request_ask(r, "elicitation/create", form, on_elicited);
+        ask(r, "elicitation/create", form, on_elicited);
 }
 
 static void elicit(struct request *r, const json_t *params)

@@ -3,8 +3,10 @@
  */
 #include <string.h>
 
-#include "conformance/fixtures.h"
-#include "mcp/extension.h"
+#include "fixtures.h"
+#include "base/log.h"
+#include "mcp/request.h"
+#include "mcp/subscriptions.h"
 
 #define TEXT(text) "{\"type\":\"text\",\"text\":\"" text "\"}"
 #define IMAGE "{\"type\":\"image\",\"data\":\"" FIXTURE_PNG "\",\"mimeType\":\"image/png\"}"
@@ -13,8 +15,8 @@ static void progress(struct request *r, const json_t *params)
 {
     (void)params;
     for (int done = 0; done <= 100; done += 50)
-        request_progress_of(r, done, 100);
-    fixture_answer_text(r, "The progress was told.");
+        request_progress(r, done, NULL);
+    fixture_answer_text(r, "Progress was reported.");
 }
 
 static void log_lines(struct request *r, const json_t *params)
@@ -23,8 +25,8 @@ static void log_lines(struct request *r, const json_t *params)
                                         "Tool execution completed"};
     (void)params;
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++)
-        request_log(r, lines[i]);
-    fixture_answer_text(r, "The log was told.");
+        log_info("%s", lines[i]);
+    fixture_answer_text(r, "Three lines were logged.");
 }
 
 static void missing_capability(struct request *r, const json_t *params)
@@ -40,8 +42,8 @@ static void missing_capability(struct request *r, const json_t *params)
 static void change_tools(struct request *r, const json_t *params)
 {
     (void)params;
-    request_tools_changed(r);
-    fixture_answer_text(r, "The list of tools was said to have changed.");
+    subscriptions_tools_changed(r);
+    fixture_answer_text(r, "The client was notified of a change of the tools.");
 }
 
 const struct fixture content_tools[] = {

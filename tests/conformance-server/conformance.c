@@ -1,7 +1,7 @@
 /*
  * Responsible for finding the fixture that a request means.
  */
-#include "conformance/conformance.h"
+#include "conformance.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,8 +10,9 @@
 
 #include "base/check.h"
 #include "base/memory.h"
-#include "conformance/fixtures.h"
+#include "fixtures.h"
 #include "mcp/extension.h"
+#include "mcp/request.h"
 
 struct conformance {
     struct extension extension; /* the first member */
@@ -78,6 +79,12 @@ static void add_items(const struct extension *extension, struct strbuf *out, con
         fixture_resources_add_items(out, list);
 }
 
+static void on_response(const struct extension *extension, const json_t *response)
+{
+    (void)extension;
+    asking_take_response(response);
+}
+
 struct extension *conformance_new(void)
 {
     struct conformance *c = xcalloc(1, sizeof *c);
@@ -85,7 +92,7 @@ struct extension *conformance_new(void)
     CHECK(uv_random(NULL, NULL, random, sizeof random, 0, NULL) == 0);
     for (size_t i = 0; i < sizeof random; i++)
         snprintf(c->key + 2 * i, 3, "%02x", random[i]);
-    c->extension = (struct extension){.take = take, .add_items = add_items};
+    c->extension = (struct extension){.take = take, .add_items = add_items, .on_response = on_response};
     return &c->extension;
 }
 

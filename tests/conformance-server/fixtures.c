@@ -1,12 +1,12 @@
 /*
  * What fixtures of all families need.
  */
-#include "conformance/fixtures.h"
+#include "fixtures.h"
 
 #include <stdarg.h>
 
-#include "mcp/extension.h"
 #include "mcp/json_text.h"
+#include "mcp/request.h"
 
 void fixture_answer_text(struct request *r, const char *format, ...)
 {

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "conformance/fixtures.h"
-#include "mcp/extension.h"
+#include "fixtures.h"
 #include "mcp/json_text.h"
+#include "mcp/request.h"
 
 #define MESSAGE(content) "{\"role\":\"user\",\"content\":" content "}"
 #define TEXT(text) "{\"type\":\"text\",\"text\":\"" text "\"}"

@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "conformance/fixtures.h"
-#include "mcp/extension.h"
+#include "fixtures.h"
+#include "mcp/request.h"
 #include "mcp/json_text.h"
 
 #define MOST_INPUTS 3
@@ -153,7 +153,7 @@ static bool ask(struct request *r, const struct asking *a, int round, const json
         snprintf(data, sizeof data, "{\"requiredCapabilities\":{\"%s\":{}}}", inputs[0].capability);
         request_fail_with(r, JSONRPC_MISSING_CAPABILITY, "The client has not declared what this needs", data);
     } else if (is_missing) {
-        struct strbuf *out = request_input_required(r);
+        struct strbuf *out = request_result_of(r, "input_required");
         strbuf_addf(out, "\"inputRequests\":{%s}", strbuf_string(&wanted));
         if (a->has_state) {
             char state[200];

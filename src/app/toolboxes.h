@@ -2,8 +2,8 @@
  * The toolbox of each owner of sessions: of whoever speaks on standard input and output, and of each
  * principal over HTTP. Each has its own sessions, and its own directory for their saves.
  */
-#ifndef TOOLBOXES_H
-#define TOOLBOXES_H
+#ifndef APP_TOOLBOXES_H
+#define APP_TOOLBOXES_H
 
 #include <stdbool.h>
 #include <stddef.h>

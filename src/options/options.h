@@ -2,11 +2,12 @@
  * The command line. The only reader of argv and of the environment variables that mean something to us. Every
  * option is a row of one table, which --help prints and from which completions and a man page can be made.
  */
-#ifndef OPTIONS_H
-#define OPTIONS_H
+#ifndef OPTIONS_OPTIONS_H
+#define OPTIONS_OPTIONS_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include "base/errors.h"
 #include "session/limits.h"
@@ -36,7 +37,6 @@ struct options {
     const char *directory; /* NULL: the current one */
     const char *listing;   /* as registry_listing() takes it; valid */
     bool wants_structured;
-    bool is_conformance;
     const char *state_directory; /* NULL when there is no home directory; may be ${found_state_directory} */
     bool is_persistent;
     size_t idle_timeout_s;                          /* 0: sessions are never suspended */
@@ -73,22 +73,20 @@ struct option_definition {
 size_t options_count(void);
 struct option_definition options_at(size_t n);
 
-enum options_outcome {
-    OPTIONS_SERVE, /* run the server, or build the core */
-    OPTIONS_DONE,  /* --help or --version was answered on stdout */
-    OPTIONS_WRONG  /* an error was reported on stderr */
-};
-
 /*
  * options_parse(o, argc, argv):
- * Fill ${o} from the command line.
+ * Fill ${o} from the command line. It is read up to --help or --version, if one of them is there.
  *
  * o           options_fini() must be called in any case
  * argv        borrowed, outlives ${o}
+ * Returns     false: an error was reported on stderr
  */
-enum options_outcome options_parse(struct options *o, int argc, char **argv);
+bool options_parse(struct options *o, int argc, char **argv);
 
 /* options_fini(o): free what ${o} owns. */
 void options_fini(struct options *o);
+
+/* options_help(out): print a line for each option, under the headings of their sections. */
+void options_help(FILE *out);
 
 #endif

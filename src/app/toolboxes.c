@@ -1,7 +1,7 @@
 /*
  * Responsible for making toolboxes and for saving what is in them at the end.
  */
-#include "toolboxes.h"
+#include "app/toolboxes.h"
 
 #include <limits.h>
 #include <stdio.h>

@@ -1,11 +1,11 @@
 /*
  * What the official conformance suite expects a server under test to have: tools, resources and prompts with
- * given names and results. Behind --conformance, never otherwise.
+ * given names and results.
  *
  * Source      the suite's scenarios, @modelcontextprotocol/conformance 0.2.0-alpha.12 and 0.1.16
  */
-#ifndef CONFORMANCE_CONFORMANCE_H
-#define CONFORMANCE_CONFORMANCE_H
+#ifndef CONFORMANCE_H
+#define CONFORMANCE_H
 
 struct extension;
 

@@ -1,8 +1,8 @@
 /*
  * The fixtures, by family. Each file has a table; to add a fixture: a row. Stays in this folder.
  */
-#ifndef CONFORMANCE_FIXTURES_H
-#define CONFORMANCE_FIXTURES_H
+#ifndef FIXTURES_H
+#define FIXTURES_H
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -28,7 +28,10 @@ extern const struct fixture content_tools[], asking_tools[], fixture_prompts[]; 
 bool inputs_take(struct request *r, const json_t *params, const char *key);
 void inputs_add_items(struct strbuf *out, const char *list);
 
-/* resources_take(r, params), resources_add_items(out, list). */
+/* asking_take_response(response): a client has answered, perhaps what a fixture asked it. */
+void asking_take_response(const json_t *response);
+
+/* fixture_resources_take(r, params), fixture_resources_add_items(out, list): the same for what is no tool. */
 bool fixture_resources_take(struct request *r, const json_t *params);
 void fixture_resources_add_items(struct strbuf *out, const char *list);
 

@@ -3,7 +3,7 @@
  * name, its help, and the setter that writes its argument into a member of struct options. The limits of a
  * session, which limits.c defines, are options too.
  */
-#include "options.h"
+#include "options/options.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -16,7 +16,6 @@
 #include "base/check.h"
 #include "base/log.h"
 #include "base/memory.h"
-#include "cli/commands.h"
 #include "tools/registry.h"
 
 #define MOST_COUNT 1000000
@@ -145,8 +144,6 @@ static const struct option_definition table[] = {
      "warning", .set = set_log_level},
     {SERVER, "build-core", "DIR", "Build the Lisp image in DIR and exit",
      TEXT(build_core)},
-    {SERVER, "conformance", NULL, NULL, /* for tests of the server only */
-     FLAG(is_conformance)},
     {SERVER, "help", NULL, "Print this text and exit",
      FLAG(wants_help)},
     {SERVER, "version", NULL, "Print the version and exit",
@@ -230,26 +227,19 @@ struct option_definition options_at(size_t n)
     return option;
 }
 
-static void print_help(void)
+void options_help(FILE *out)
 {
     const char *section = "";
-    printf("Usage: cl-mcp-server [OPTION]...\n"
-           "       cl-mcp-server COMMAND [ARGUMENT]...\n"
-           "Give AI agents a live Common Lisp over the Model Context Protocol.\n"
-           "\nCommands:\n");
-    commands_help(stdout);
     for (size_t i = 0; i < options_count(); i++) {
         struct option_definition option = options_at(i);
         char left[64];
-        if (option.help == NULL)
-            continue;
         if (strcmp(section, option.section) != 0)
-            printf("\n%s:\n", option.section);
+            fprintf(out, "\n%s:\n", option.section);
         section = option.section;
         snprintf(left, sizeof left, "--%s%s%s", option.name, option.argument != NULL ? " " : "",
                  option.argument != NULL ? option.argument : "");
-        printf("  %-24s %s%s%s%s\n", left, option.help, option.initial[0] != '\0' ? "; default: " : "",
-               option.initial, option.is_repeatable ? "; repeatable" : "");
+        fprintf(out, "  %-24s %s%s%s%s\n", left, option.help, option.initial[0] != '\0' ? "; default: " : "",
+                option.initial, option.is_repeatable ? "; repeatable" : "");
     }
 }
 
@@ -289,7 +279,7 @@ static void find_defaults(struct options *o)
         o->state_directory = o->found_state_directory = find_state_directory();
 }
 
-enum options_outcome options_parse(struct options *o, int argc, char **argv)
+bool options_parse(struct options *o, int argc, char **argv)
 {
     /* Behind all characters, so that getopt's '?' for an option it does not know is no option of ours. */
     enum { FIRST = 1000 };
@@ -305,28 +295,23 @@ enum options_outcome options_parse(struct options *o, int argc, char **argv)
     while ((key = getopt_long(argc, argv, "", longs, NULL)) != -1) {
         if (key < FIRST) { /* getopt_long() has reported what is wrong */
             fprintf(stderr, "Try cl-mcp-server --help.\n");
-            return OPTIONS_WRONG;
+            return false;
         }
         struct option_definition option = options_at((size_t)(key - FIRST));
         struct err err;
         if (!option.set(o, &option, optarg, &err)) {
             fprintf(stderr, "cl-mcp-server: %s\nTry cl-mcp-server --help.\n", err.message);
-            return OPTIONS_WRONG;
+            return false;
         }
-        if (o->wants_help || o->wants_version) {
-            if (o->wants_help)
-                print_help();
-            else
-                printf("cl-mcp-server %s\n", CL_MCP_VERSION);
-            return OPTIONS_DONE;
-        }
+        if (o->wants_help || o->wants_version)
+            return true;
     }
     if (optind < argc) {
         fprintf(stderr, "cl-mcp-server: unexpected argument '%s'\nTry cl-mcp-server --help.\n", argv[optind]);
-        return OPTIONS_WRONG;
+        return false;
     }
     find_defaults(o);
-    return OPTIONS_SERVE;
+    return true;
 }
 
 void options_fini(struct options *o)

@@ -1,0 +1,63 @@
+/*
+ * Responsible for the process as a whole: descriptors and signals that must be right before anything else,
+ * and which of its ways the program goes.
+ */
+#include "app/app.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "app/build_core.h"
+#include "app/server.h"
+#include "cli/commands.h"
+#include "options/options.h"
+
+/* If descriptor 0, 1 or 2 is closed, the next file we open gets its number, and would be written to as if it
+ * were the client. */
+static void open_standard_descriptors(void)
+{
+    int fd;
+    while ((fd = open("/dev/null", O_RDWR)) >= 0 && fd <= 2)
+        ;
+    if (fd > 2)
+        close(fd);
+}
+
+static void print_help(void)
+{
+    printf("Usage: cl-mcp-server [OPTION]...\n"
+           "       cl-mcp-server COMMAND [ARGUMENT]...\n"
+           "Give AI agents a live Common Lisp over the Model Context Protocol.\n"
+           "\nCommands:\n");
+    commands_help(stdout);
+    options_help(stdout);
+}
+
+static int run(const struct options *options, const struct extension *extension)
+{
+    if (options->wants_help)
+        print_help();
+    else if (options->wants_version)
+        printf("cl-mcp-server %s\n", CL_MCP_VERSION);
+    else if (options->build_core != NULL)
+        return build_core(options->lisp, options->build_core);
+    else
+        return server_run(options, extension);
+    return 0;
+}
+
+int app_main(int argc, char **argv, const struct extension *extension)
+{
+    open_standard_descriptors();
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* a save that exceeds a limit on file sizes fails; it must not kill us */
+    const struct command *command = command_find(argc > 1 ? argv[1] : NULL);
+    if (command != NULL)
+        return command->run(argc - 1, argv + 1);
+    struct options options;
+    int status = options_parse(&options, argc, argv) ? run(&options, extension) : 2;
+    options_fini(&options);
+    return status;
+}

@@ -1,0 +1,19 @@
+/*
+ * The whole program but its main(): commands, options, building the core, serving. The product's main.c and
+ * the conformance tests' share it.
+ */
+#ifndef APP_APP_H
+#define APP_APP_H
+
+struct extension;
+
+/*
+ * app_main(argc, argv, extension):
+ * Do what the command line asks for.
+ *
+ * extension   borrowed; answers some requests in the server's place; NULL: none
+ * Returns     the exit status
+ */
+int app_main(int argc, char **argv, const struct extension *extension);
+
+#endif

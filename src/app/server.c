@@ -1,0 +1,287 @@
+/*
+ * Responsible for wiring: what is made in which order, what ends when, and which news goes where.
+ */
+#include "app/server.h"
+
+#include <signal.h>
+#include <uv.h>
+
+#include "app/toolboxes.h"
+#include "base/log.h"
+#include "http/monitor.h"
+#include "http/server.h"
+#include "lisp/zygotes.h"
+#include "mcp/connection.h"
+#include "mcp/transport_stdio.h"
+#include "options/options.h"
+#include "proc/child.h"
+#include "proc/guardian.h"
+#include "session/metrics.h"
+#include "session/session_host.h"
+
+struct server {
+    uv_loop_t *loop;
+    struct children *children;
+    struct guardian *guardian;
+    struct zygotes *zygotes;
+    struct session_host *host;
+    struct toolboxes *toolboxes;
+    struct connection *connection;     /* NULL: standard input and output are nobody's */
+    struct transport_stdio *transport; /* the same */
+    struct http_server *http;          /* NULL: no HTTP */
+    struct monitor *monitor;           /* NULL: no figures over HTTP */
+    const struct extension *extension; /* NULL: none */
+    uv_signal_t signals[4];
+    bool is_input_over;
+    bool is_ending;
+};
+
+static void on_message(void *arg, char *bytes, size_t len)
+{
+    connection_message(((struct server *)arg)->connection, NULL, bytes, len);
+}
+
+static void on_oversized(void *arg)
+{
+    connection_oversized(((struct server *)arg)->connection);
+}
+
+static void on_send(void *arg, const struct transport_message *message)
+{
+    transport_stdio_send(((struct server *)arg)->transport, message->bytes, message->len);
+}
+
+static void on_saved(void *arg)
+{
+    uv_stop(((struct server *)arg)->loop);
+}
+
+static void on_http_closed(void *arg)
+{
+    struct server *server = arg;
+    server->http = NULL;
+    toolboxes_save(server->toolboxes, on_saved, server);
+}
+
+/* What is under way over HTTP ends, what should be saved is. Said twice, the end is at once. */
+static void finish(struct server *server)
+{
+    if (server->is_ending)
+        return;
+    server->is_ending = true;
+    monitor_ending(server->monitor);
+    toolboxes_announce(server->toolboxes);
+    if (server->connection != NULL)
+        connection_end(server->connection);
+    http_server_close(server->http, on_http_closed, server);
+}
+
+/* What has been read is answered before we go; every call has a time limit, so this ends. */
+static void stop_if_done(struct server *server)
+{
+    if (server->is_input_over && connection_is_idle(server->connection))
+        finish(server);
+}
+
+static void on_end(void *arg)
+{
+    struct server *server = arg;
+    server->is_input_over = true;
+    stop_if_done(server);
+}
+
+static void on_idle(void *arg)
+{
+    stop_if_done(arg);
+}
+
+static void on_handshake(void *arg)
+{
+    zygotes_warm(((struct server *)arg)->zygotes);
+}
+
+static void on_broken(void *arg)
+{
+    struct server *server = arg;
+    log_info("standard output is closed");
+    finish(server);
+}
+
+static void on_signal(uv_signal_t *handle, int signal)
+{
+    struct server *server = handle->data;
+    if (signal == SIGUSR1) {
+        session_host_log_status(server->host);
+        return;
+    }
+    if (signal == SIGHUP) {
+        http_server_reload(server->http);
+        return;
+    }
+    log_info("signal %d: ending", signal);
+    if (server->is_ending)
+        uv_stop(server->loop);
+    else
+        finish(server);
+}
+
+static void on_transport_closed(void *arg)
+{
+    uv_stop(arg);
+}
+
+static bool begin_stdio(struct server *server, const struct options *options, struct err *err)
+{
+    struct transport_stdio_events events = {.on_message = on_message,
+                                            .on_oversized = on_oversized,
+                                            .on_end = on_end,
+                                            .on_broken = on_broken,
+                                            .arg = server};
+    server->transport = transport_stdio_new(server->loop, &events, err);
+    if (server->transport == NULL)
+        return false;
+    struct connection_options connection_options = {
+        .toolbox = toolboxes_get(server->toolboxes, ""),
+        .listing = options->listing,
+        .wants_structured = options->wants_structured,
+        .default_session = "default",
+        .extension = server->extension,
+        .shows_log = true,
+        .send = on_send,
+        .on_idle = on_idle,
+        .on_handshake = on_handshake,
+        .arg = server,
+    };
+    server->connection = connection_new(&connection_options);
+    return true;
+}
+
+static struct toolbox *toolbox_of(void *arg, const char *principal)
+{
+    return toolboxes_get(((struct server *)arg)->toolboxes, principal);
+}
+
+static bool begin_http(struct server *server, const struct options *options, struct err *err)
+{
+    const struct http_server_options http_options = {
+        .loop = server->loop,
+        .addresses = options->http_addresses,
+        .allowed_hosts = options->allowed_hosts,
+        .allowed_origins = options->allowed_origins,
+        .cors_origins = options->cors_origins,
+        .token_file = options->token_file,
+        .tls_certificate_file = options->tls_certificate,
+        .tls_key_file = options->tls_key,
+        .node = options->node,
+        .listing = options->listing,
+        .wants_structured = options->wants_structured,
+        .extension = server->extension,
+        .toolbox = toolbox_of,
+        .on_handshake = on_handshake,
+        .arg = server,
+    };
+    server->http = http_server_new(&http_options, err);
+    return server->http != NULL;
+}
+
+static void print_metrics(void *arg, struct strbuf *out)
+{
+    metrics_print(((struct server *)arg)->host, out);
+}
+
+static bool begin(struct server *server, const struct options *options,
+                  const struct zygote_options *zygote_options, struct err *err)
+{
+    server->zygotes = zygotes_new(server->loop, server->children, zygote_options);
+    server->host = session_host_new(&(struct session_host_options){
+        .loop = server->loop,
+        .zygotes = server->zygotes,
+        .limits = &options->limits,
+        .most_sessions = options->most_sessions,
+        .most_processes = options->most_processes,
+        .idle_timeout_ms = (uint64_t)options->idle_timeout_s * 1000,
+        .sleep_directory = options->state_directory,
+    });
+    server->toolboxes = toolboxes_new(&(struct toolboxes_options){
+        .loop = server->loop,
+        .host = server->host,
+        .zygotes = server->zygotes,
+        .state_directory = options->state_directory,
+        .is_persistent = options->is_persistent,
+        .most_sessions = options->principal_sessions,
+        .most_processes = options->principal_processes,
+    });
+    if (options->metrics_address != NULL) {
+        server->monitor = monitor_new(&(struct monitor_options){.loop = server->loop,
+                                                                .address = options->metrics_address,
+                                                                .print = print_metrics,
+                                                                .arg = server},
+                                      err);
+        if (server->monitor == NULL)
+            return false;
+    }
+    bool has_http = options->http_addresses[0] != NULL;
+    if (has_http && !begin_http(server, options, err))
+        return false;
+    if ((options->wants_stdio || !has_http) && !begin_stdio(server, options, err))
+        return false;
+    const int numbers[] = {SIGTERM, SIGINT, SIGUSR1, SIGHUP};
+    for (size_t i = 0; i < (has_http ? 4 : 3); i++) {
+        uv_signal_init(server->loop, &server->signals[i]);
+        server->signals[i].data = server;
+        uv_signal_start(&server->signals[i], on_signal, numbers[i]);
+    }
+    return true;
+}
+
+static void end(struct server *server)
+{
+    if (server->http != NULL) {
+        http_server_close(server->http, on_transport_closed, server->loop);
+        uv_run(server->loop, UV_RUN_DEFAULT);
+    }
+    if (server->transport != NULL) {
+        transport_stdio_close(server->transport, on_transport_closed, server->loop);
+        uv_run(server->loop, UV_RUN_DEFAULT);
+    }
+    monitor_free(server->monitor);
+    connection_free(server->connection);
+    toolboxes_free(server->toolboxes);
+    session_host_free(server->host);
+    zygotes_free(server->zygotes);
+    guardian_free(server->guardian);
+    children_free(server->children);
+    for (size_t i = 0; i < 4; i++)
+        if (server->signals[i].data != NULL)
+            uv_close((uv_handle_t *)&server->signals[i], NULL);
+    uv_run(server->loop, UV_RUN_DEFAULT);
+}
+
+int server_run(const struct options *options, const struct extension *extension)
+{
+    struct server server = {.loop = uv_default_loop(), .extension = extension};
+    struct err err = {0};
+    int status = 1;
+    server.children = children_new(server.loop, &err);
+    server.guardian = server.children == NULL ? NULL : guardian_new(&err);
+    if (server.guardian != NULL) {
+        const struct zygote_options zygote_options = {
+            .lisp = options->lisp,
+            .user_init = options->user_init,
+            .loads = options->loads,
+            .preloads = options->preloads,
+            .directory = options->directory,
+            .environment_mark = guardian_mark(server.guardian),
+            .heap_mib = limits_int(&options->limits, LIMIT_MAX_HEAP),
+        };
+        if (begin(&server, options, &zygote_options, &err)) {
+            uv_run(server.loop, UV_RUN_DEFAULT);
+            status = 0;
+        }
+        end(&server);
+    }
+    if (status != 0)
+        log_error("%s", err.message);
+    uv_loop_close(server.loop);
+    return status;
+}

@@ -1,0 +1,21 @@
+/*
+ * The server at work: the loop, the children, the sessions, the client on standard input and output, and the
+ * server for clients over HTTP.
+ */
+#ifndef APP_SERVER_H
+#define APP_SERVER_H
+
+struct extension;
+struct options;
+
+/*
+ * server_run(options, extension):
+ * Serve until the input ends, standard output breaks or a signal arrives. Errors are logged.
+ *
+ * options     borrowed
+ * extension   borrowed; NULL: none
+ * Returns     the exit status
+ */
+int server_run(const struct options *options, const struct extension *extension);
+
+#endif

@@ -1,0 +1,73 @@
+/*
+ * A request under way, as what answers it sees it. It is answered once, by request_finish(), request_fail()
+ * or request_fail_with(); each of them frees it.
+ */
+#ifndef MCP_REQUEST_H
+#define MCP_REQUEST_H
+
+#include <stdbool.h>
+
+#include "base/strbuf.h"
+#include "mcp/jsonrpc.h"
+
+struct request;
+
+/* request_method(r): its name, borrowed. */
+const char *request_method(const struct request *r);
+
+/* request_is_modern(r): it is of 2026-07-28 or later. request_is_in_batch(r): it came in a batch. */
+bool request_is_modern(const struct request *r);
+bool request_is_in_batch(const struct request *r);
+
+/* request_can(r, capability): its client has declared "sampling", "elicitation", "roots", ... Known only
+ * where the connection has an extension. */
+bool request_can(const struct request *r, const char *capability);
+
+/*
+ * request_result(r):
+ * Begin the result. The caller appends its members ("name":value, separated by commas), then calls
+ * request_finish(). Nothing else may be sent meanwhile.
+ *
+ * Returns     borrowed until request_finish()
+ */
+struct strbuf *request_result(struct request *r);
+
+/* request_result_of(r, type): the same for a result of another resultType than "complete", in the revisions
+ * that have a resultType. */
+struct strbuf *request_result_of(struct request *r, const char *type);
+
+/* request_finish(r): end the result in the shape of the request's revision, and send it; ${r} is freed. */
+void request_finish(struct request *r);
+
+/*
+ * request_fail(r, code, format, ...), request_fail_with(r, code, message, data):
+ * Answer with an error; ${r} is freed.
+ *
+ * data        JSON text, or NULL for no data member
+ */
+void request_fail(struct request *r, enum jsonrpc_code code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+void request_fail_with(struct request *r, enum jsonrpc_code code, const char *message, const char *data);
+
+/*
+ * request_await(r, pending, cancel):
+ * What ${r} waits for from now on. NULL: nothing.
+ *
+ * cancel      called once with ${pending} if ${r} is given up before it is answered; must not answer it
+ */
+void request_await(struct request *r, void *pending, void (*cancel)(void *pending));
+
+/*
+ * request_progress(r, elapsed_s, message):
+ * Report progress, if the client asked for it. The value sent grows each time, whatever ${elapsed_s} is.
+ *
+ * elapsed_s   seconds since the request began
+ * message     borrowed; NULL: none
+ */
+void request_progress(struct request *r, double elapsed_s, const char *message);
+
+/* request_send(r, text): send a message about ${r} before its answer: a notification, or a request of ours.
+ * ${text} is JSON, borrowed. */
+void request_send(struct request *r, const struct strbuf *text);
+
+#endif
