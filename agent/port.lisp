@@ -143,6 +143,51 @@ waits for octets before it does anything else: until then it writes to next to n
   "List the names of the threads that run, the calling one left out."
   '())
 
+(define-port-operation all-threads ()
+  "List the threads that run, the calling one among them.")
+
+(define-port-operation thread-number (thread)
+  "Return the kernel's number of THREAD, or NIL if it has not begun or has ended.")
+
+(define-port-operation thread-name-of (thread)
+  "Return the name of THREAD.")
+
+(define-port-operation current-thread ()
+  "Return the calling thread.")
+
+(define-port-operation serving-thread ()
+  "Return the thread that serves the channel.")
+
+(define-port-operation thread-alive-p (thread)
+  "True until THREAD has ended.")
+
+(define-port-operation thread-activity (thread)
+  "Return what THREAD does: :RUNNING, :LOCK (it waits for a lock), another keyword for the system call
+that it waits in, or :UNKNOWN; then the name of the lock and the thread that holds it, or NIL; then for
+how many milliseconds it has not run, or NIL; then the descriptor that it waits for, or NIL.")
+
+(define-port-operation call-in-thread (thread function)
+  "Have THREAD call FUNCTION where it stands, as soon as it takes interrupts. SIGNALLING-FRAME is then
+the frame that was interrupted. Returns at once; NIL if THREAD has ended.")
+
+(define-port-operation make-thread (name function)
+  "Start a thread that calls FUNCTION. Returns the thread.")
+
+(define-port-operation ask-thread-to-end (thread)
+  "Have THREAD unwind and end, as soon as it takes interrupts. Returns at once.")
+
+(define-port-operation await-thread (thread seconds)
+  "Wait until THREAD has ended. NIL if it still runs after SECONDS.")
+
+(define-port-operation make-signal ()
+  "Return something that threads can wait for.")
+
+(define-port-operation raise-signal (signal)
+  "Let one call of AWAIT-SIGNAL for SIGNAL return, one that waits or the next.")
+
+(define-port-operation await-signal (signal &optional seconds)
+  "Wait until SIGNAL is raised, taking interrupts if they are allowed. NIL if that took more than SECONDS.")
+
 (define-port-operation main-thread-p ()
   "True in the thread that serves the channel."
   t)

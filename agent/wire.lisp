@@ -36,7 +36,9 @@
     :evaluation :find-symbols :external :limit :complete-symbol :find-definition
     :find-references :kind :list-callees :class-info :class :find-methods :function :inherited
     :disassemble :macroexpand :depth :explain-dispatch
-    :profile :mode :graph :max-samples :interval-us :memory :collect :types :image))
+    :profile :mode :graph :max-samples :interval-us :memory :collect :types :image
+    :threads :thread :thread-frames :kill-thread :interrupt-thread :standing :thread-errors
+    :end-standing :call-hooks :reason))
 
 (declaim (type simple-vector *keyword-table*))
 (defvar *keyword-table* (make-array 256 :initial-element '()))

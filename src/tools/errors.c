@@ -1,9 +1,10 @@
 /*
- * describe-last-error, get-backtrace, list-errors: look at errors that the server keeps. None of them touches
- * the Lisp.
+ * describe-last-error, get-backtrace, list-errors: look at errors that the server keeps. Only
+ * get-backtrace asks the Lisp, for local variables and for the stack of a thread.
  */
 #include "report/report.h"
 #include "tools/call.h"
+#include "tools/threads.h"
 
 /* Without an index the last error, if it still is one; with one, any that is kept. */
 static const struct error_record *chosen(struct tool_call *call, const struct session *s)
@@ -56,6 +57,10 @@ static void on_examined(struct tool_call *call, const struct outcome *o)
 static void get_backtrace(struct tool_call *call)
 {
     struct session *s = call_session(call);
+    if (s != NULL && call_has(call, "thread")) {
+        threads_show_backtrace(call, s);
+        return;
+    }
     if (s == NULL || is_missing(call, s))
         return;
     const struct error_record *r = chosen(call, s);
@@ -110,7 +115,8 @@ const struct tool tool_describe_last_error = {
 const struct tool tool_get_backtrace = {
     .name = "get-backtrace",
     .title = "Get the backtrace",
-    .description = "All frames of the last error, on request with their local variables.",
+    .description = "All frames of the last error or of a running thread, on request with their local "
+                   "variables.",
     .toolset = TOOLSET_CORE,
     .is_read_only = true,
     .is_idempotent = true,
@@ -128,6 +134,9 @@ const struct tool tool_get_backtrace = {
              .description = "First frame; default 0."},
             {.name = "locals", .type = ARGUMENT_BOOLEAN, .description = "Show local variables."},
             INDEX_ARGUMENT,
+            {.name = "thread",
+             .type = ARGUMENT_STRING,
+             .description = "A running thread instead, by number or name."},
             SESSION_ARGUMENT,
         },
     .run = get_backtrace,

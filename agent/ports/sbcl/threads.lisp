@@ -11,8 +11,7 @@
 (implement thread-names ()
   (loop for thread in (sb-thread:list-all-threads)
         unless (eq thread sb-thread:*current-thread*)
-          collect (let ((name (sb-thread:thread-name thread)))
-                    (if (stringp name) name "unnamed thread"))))
+          collect (thread-name-of thread)))
 
 (implement main-thread-p ()
   (eq sb-thread:*current-thread* (sb-thread:main-thread)))
@@ -21,8 +20,7 @@
   (sb-thread:abort-thread))
 
 (implement thread-name ()
-  (let ((name (sb-thread:thread-name sb-thread:*current-thread*)))
-    (if (stringp name) name "unnamed thread")))
+  (thread-name-of sb-thread:*current-thread*))
 
 (sb-ext:defglobal *lock* (sb-thread:make-mutex :name "agent"))
 

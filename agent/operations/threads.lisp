@@ -1,0 +1,131 @@
+;;;; Looking at the session's threads from the one that serves, and ending them.
+
+(in-package #:cl-mcp-agent)
+
+(defconstant +threads-sent+ 500)
+(defconstant +thread-answer-seconds+ 1
+  "How long a thread may take to notice that it is asked for its stack.")
+(defconstant +thread-frames-seconds+ 3
+  "How long printing that stack may take.")
+(defconstant +thread-end-seconds+ 2)
+
+(defun number-of (thread)
+  "Return the number of THREAD, or 0."
+  (or (and thread (thread-number thread)) 0))
+
+(defun thread-entry (thread)
+  "Return what the reply says of THREAD."
+  (multiple-value-bind (activity lock owner idle-ms descriptor) (thread-activity thread)
+    (list* :number (number-of thread)
+           :name (thread-name-of thread)
+           :activity activity
+           (append (when (eq thread (serving-thread)) (list :serves t))
+                   (when (eq activity :lock)
+                     (list :lock lock :owner (number-of owner)
+                           :owner-name (if owner (thread-name-of owner) nil)))
+                   (when idle-ms (list :idle-ms idle-ms))
+                   (when descriptor (list :descriptor descriptor))))))
+
+(define-operation :threads (arguments)
+  (let ((threads (sort (all-threads) #'< :key #'number-of)))
+    (list *id* :ok
+          :total (length threads)
+          :threads (loop for thread in threads
+                         repeat +threads-sent+
+                         collect (thread-entry thread)))))
+
+(defun threads-named (designator)
+  "List the threads whose number or name DESIGNATOR is."
+  (let ((number (ignore-errors (parse-integer designator))))
+    (remove-if-not (lambda (thread)
+                     (or (eql number (thread-number thread))
+                         (string= designator (thread-name-of thread))))
+                   (all-threads))))
+
+(defun call-with-thread (designator function)
+  "Call FUNCTION with the one thread that DESIGNATOR names, not the serving one, or refuse."
+  (declare (type function function))
+  (let ((threads (threads-named designator)))
+    (cond ((null threads)
+           (list *id* :refused (format nil "No thread ~a; list-threads shows them." designator)
+                 :absent t))
+          ((rest threads)
+           (list *id* :refused
+                 (format nil "~d threads are named ~a; give the number of one: ~{~d~^, ~}."
+                         (length threads) designator
+                         (mapcar #'number-of (some-of threads 0 20)))))
+          ((eq (first threads) (serving-thread))
+           (list *id* :refused (format nil "~a is the thread that serves this session."
+                                       (thread-name-of (first threads)))))
+          (t
+           (funcall function (first threads))))))
+
+;;; What runs in the other thread may run late or not at all, when it waits in foreign code or takes no
+;;; interrupts, and printing its variables may not end. Whoever asked does not wait longer than it said.
+
+(defun call-printing-in-thread (thread function)
+  "Have THREAD call FUNCTION, which prints. Returns :DONE and its value, :SILENT if THREAD did not begin in
+time and will not, :SLOW if it did not finish in time, or :GONE."
+  (declare (type function function))
+  (let ((begun (make-signal))
+        (done (make-signal))
+        (state (list :asked nil)))
+    (flet ((claim (new)
+             (call-locked (lambda ()
+                            (and (eq :asked (first state))
+                                 (setf (first state) new)))))
+           (hurry ()
+             (setf *in-a-hurry* t)
+             (when *guard*
+               (throw *guard* :interrupted))))
+      (unless (call-in-thread thread
+                              (lambda ()
+                                (when (claim :begun)
+                                  (raise-signal begun)
+                                  (let ((*capture* (make-capture))
+                                        (*guard* nil)
+                                        (*in-a-hurry* nil))
+                                    (unwind-protect
+                                         (setf (second state)
+                                               (call-openly function))
+                                      (setf (first state) :done)
+                                      (raise-signal done))))))
+        (return-from call-printing-in-thread :gone))
+      (cond ((and (not (await-signal begun +thread-answer-seconds+))
+                  (claim :given-up))
+             (if (thread-alive-p thread) :silent :gone))
+            ((or (await-signal done +thread-frames-seconds+)
+                 (progn
+                   (call-in-thread thread (lambda ()
+                                            (unless (eq :done (first state))
+                                              (hurry))))
+                   (await-signal done +thread-answer-seconds+)))
+             (values :done (second state)))
+            (t :slow)))))
+
+(define-operation :thread-frames (arguments)
+  (let ((from (getf arguments :from 0))
+        (count (min +frames-walked+ (getf arguments :count +frames-sent+)))
+        (locals (getf arguments :locals))
+        (package (session-package)))
+    (call-with-thread
+     (getf arguments :thread)
+     (lambda (thread)
+       (multiple-value-bind (outcome frames)
+           (call-printing-in-thread
+            thread
+            (lambda ()
+              (with-agent-syntax (:package package :length 10 :level 4)
+                (multiple-value-list
+                 (frame-texts (signalling-frame) nil :from from :count count :locals locals)))))
+         (append (list *id* :ok :thread (thread-entry thread) :outcome outcome)
+                 (when (eq outcome :done)
+                   (list :frames (first frames) :total (second frames)))))))))
+
+(define-operation :kill-thread (arguments)
+  (call-with-thread (getf arguments :thread)
+                    (lambda (thread)
+                      (let ((name (thread-name-of thread)))
+                        (ask-thread-to-end thread)
+                        (list *id* :ok :name name
+                              :ended (and (await-thread thread +thread-end-seconds+) t))))))

@@ -1,0 +1,292 @@
+/*
+ * list-threads, kill-thread, and get-backtrace of a running thread: the threads of a session, seen and ended
+ * from outside.
+ */
+#include "tools/threads.h"
+
+#include <string.h>
+
+#include "base/text.h"
+#include "report/section.h"
+#include "tools/call.h"
+
+#define THREAD_MS 15000    /* the agent waits for the thread a few seconds at most */
+#define LONGEST_CYCLE 1000 /* threads looked at to find a deadlock */
+
+static bool is_activity(const struct sexp *thread, const char *name)
+{
+    return sexp_is_symbol(sexp_get(thread, 0, "activity"), name);
+}
+
+static int64_t number_of(const struct sexp *thread)
+{
+    return sexp_integer(sexp_get(thread, 0, "number"), 0);
+}
+
+static int64_t owner_of(const struct sexp *thread)
+{
+    return is_activity(thread, "lock") ? sexp_integer(sexp_get(thread, 0, "owner"), 0) : 0;
+}
+
+static void add_lock(struct strbuf *out, const struct sexp *thread)
+{
+    const struct sexp *lock = sexp_get(thread, 0, "lock");
+    strbuf_adds(out, sexp_string(lock, NULL) == NULL ? "an unnamed mutex" : "mutex \"");
+    section_add(out, lock);
+    strbuf_adds(out, sexp_string(lock, NULL) == NULL ? "" : "\"");
+}
+
+static void add_activity(struct strbuf *out, const struct sexp *thread)
+{
+    static const struct {
+        const char *name, *text;
+    } activities[] = {
+        {"running", "running"},
+        {"event", "waiting for a condition variable, a semaphore or the end of a thread"},
+        {"sleep", "sleeping"},
+        {"connection", "waiting for a connection"},
+        {"input", "waiting for input"},
+        {"output", "writing"},
+        {"descriptors", "waiting for descriptors"},
+        {"child", "waiting for a process"},
+        {"signal", "stopped for a moment"},
+        {"call", "in a system call"},
+        {"parked", "parked in an error"},
+    };
+    for (size_t i = 0; i < sizeof activities / sizeof activities[0]; i++)
+        if (is_activity(thread, activities[i].name))
+            strbuf_adds(out, activities[i].text);
+    if (is_activity(thread, "unknown"))
+        strbuf_adds(out, "in an unknown state");
+    if (is_activity(thread, "lock")) {
+        strbuf_adds(out, "waiting for ");
+        add_lock(out, thread);
+        if (owner_of(thread) != 0) {
+            strbuf_adds(out, ", held by ");
+            section_add(out, sexp_get(thread, 0, "owner-name"));
+            strbuf_addf(out, " (%lld)", (long long)owner_of(thread));
+        }
+    }
+    const struct sexp *descriptor = sexp_get(thread, 0, "descriptor"), *idle = sexp_get(thread, 0, "idle-ms");
+    if (descriptor != NULL)
+        strbuf_addf(out, " on descriptor %lld", (long long)sexp_integer(descriptor, 0));
+    if (idle != NULL)
+        strbuf_addf(out, ", for %.1f s", (double)sexp_integer(idle, 0) / 1000);
+}
+
+static void add_thread(struct strbuf *out, const struct sexp *thread)
+{
+    strbuf_addf(out, "%lld  ", (long long)number_of(thread));
+    section_add(out, sexp_get(thread, 0, "name"));
+    strbuf_adds(out, ": ");
+    if (sexp_is_nil(sexp_get(thread, 0, "serves")))
+        add_activity(out, thread);
+    else
+        strbuf_adds(out, "serves this session");
+}
+
+static const struct sexp *find_thread(const struct sexp *threads, int64_t number)
+{
+    for (size_t i = 0; i < sexp_count(threads) && number != 0; i++)
+        if (number_of(sexp_nth(threads, i)) == number)
+            return sexp_nth(threads, i);
+    return NULL;
+}
+
+/* The mutexes that a thread waits for and their holders lead back to it. True only for the one of the lowest
+ * number in the cycle, so that each is reported once. */
+static bool begins_cycle(const struct sexp *threads, const struct sexp *first)
+{
+    const struct sexp *thread = first;
+    for (int i = 0; i < LONGEST_CYCLE; i++) {
+        thread = find_thread(threads, owner_of(thread));
+        if (thread == NULL || number_of(thread) < number_of(first))
+            return false;
+        if (thread == first)
+            return true;
+    }
+    return false;
+}
+
+static void add_cycle(struct strbuf *out, const struct sexp *threads, const struct sexp *first)
+{
+    strbuf_adds(out, "\nDeadlock: ");
+    const struct sexp *thread = first;
+    for (int i = 0; i < LONGEST_CYCLE; i++) {
+        section_add(out, sexp_get(thread, 0, "name"));
+        strbuf_addf(out, " (%lld)", (long long)number_of(thread));
+        if (i > 0 && thread == first)
+            break;
+        strbuf_adds(out, i > 0 ? ", which waits for " : " waits for ");
+        add_lock(out, thread);
+        strbuf_adds(out, ", held by ");
+        thread = find_thread(threads, owner_of(thread));
+    }
+    strbuf_adds(out, ". kill-thread ends one of them.");
+}
+
+static void on_list(struct tool_call *call, const struct outcome *o)
+{
+    if (call_report_failed_look(call, o))
+        return;
+    const struct sexp *threads = sexp_get(o->reply, 2, "threads");
+    size_t shown = sexp_count(threads);
+    int64_t total = sexp_integer(sexp_get(o->reply, 2, "total"), (int64_t)shown);
+    text_add_count(&call->text, total < 0 ? 0 : (uint64_t)total, "thread");
+    strbuf_addc(&call->text, ':');
+    for (size_t i = 0; i < shown; i++) {
+        strbuf_addc(&call->text, '\n');
+        add_thread(&call->text, sexp_nth(threads, i));
+    }
+    if (total > (int64_t)shown)
+        strbuf_addf(&call->text, "\n... %lld more", (long long)(total - (int64_t)shown));
+    for (size_t i = 0; i < shown; i++)
+        if (begins_cycle(threads, sexp_nth(threads, i)))
+            add_cycle(&call->text, threads, sexp_nth(threads, i));
+    call_finish(call);
+}
+
+static void list_threads(struct tool_call *call)
+{
+    struct session *s = call_session(call);
+    if (s == NULL)
+        return;
+    struct strbuf request;
+    strbuf_init(&request, 0);
+    sexp_write_symbol(&request, "threads");
+    call_run(
+        call, s,
+        &(struct operation_options){.request = &request, .what = call->tool->name, .timeout_ms = LOOK_UP_MS},
+        on_list);
+    strbuf_fini(&request);
+}
+
+static void ask(struct tool_call *call, struct session *s, struct strbuf *request, call_outcome *on_outcome)
+{
+    call_run(
+        call, s,
+        &(struct operation_options){.request = request, .what = call->tool->name, .timeout_ms = THREAD_MS},
+        on_outcome);
+}
+
+static void add_frames(struct tool_call *call, const struct sexp *frames, int64_t total)
+{
+    size_t from = (size_t)call_number(call, "from", 0), shown = sexp_count(frames);
+    bool locals = call_boolean(call, "locals"), is_more = total < 0;
+    strbuf_adds(&call->text, is_more ? "Backtrace (more than " : "Backtrace (");
+    text_add_count(&call->text, (uint64_t)(is_more ? -total : total), "frame");
+    strbuf_adds(&call->text, "):");
+    for (size_t i = 0; i < shown; i++) {
+        const struct sexp *frame = sexp_nth(frames, i);
+        strbuf_addc(&call->text, '\n');
+        section_add_frame(&call->text, from + i, frame);
+        for (size_t k = 2; locals && k < sexp_count(frame); k++) {
+            strbuf_adds(&call->text, "\n     ");
+            section_add(&call->text, sexp_nth(sexp_nth(frame, k), 0));
+            strbuf_adds(&call->text, " = ");
+            section_add(&call->text, sexp_nth(sexp_nth(frame, k), 1));
+        }
+    }
+    if (shown == 0)
+        strbuf_addf(&call->text, "\n(no frames from %zu on)", from);
+    else if (is_more || from + shown < (size_t)total)
+        strbuf_adds(&call->text, "\n... more frames; max-frames and from show them");
+}
+
+static void on_frames(struct tool_call *call, const struct outcome *o)
+{
+    if (call_report_failed_look(call, o))
+        return;
+    const struct sexp *thread = sexp_get(o->reply, 2, "thread"), *outcome = sexp_get(o->reply, 2, "outcome");
+    strbuf_adds(&call->text, "Thread ");
+    add_thread(&call->text, thread);
+    strbuf_addc(&call->text, '\n');
+    if (sexp_is_symbol(outcome, "gone")) {
+        strbuf_adds(&call->text, "It has ended, so there is no backtrace.");
+    } else if (sexp_is_symbol(outcome, "silent")) {
+        strbuf_adds(&call->text,
+                    "There is no backtrace: the thread did not react to an interrupt within a second. "
+                    "It runs foreign code or has disabled interrupts.");
+    } else if (sexp_is_symbol(outcome, "slow")) {
+        strbuf_adds(
+            &call->text,
+            "There is no backtrace: printing it took more than three seconds. Try again without locals.");
+    } else {
+        add_frames(call, sexp_get(o->reply, 2, "frames"), sexp_integer(sexp_get(o->reply, 2, "total"), 0));
+    }
+    call_finish(call);
+}
+
+void threads_show_backtrace(struct tool_call *call, struct session *s)
+{
+    struct strbuf request;
+    strbuf_init(&request, 0);
+    sexp_write_symbol(&request, "thread-frames");
+    call_write_string(call, &request, "thread");
+    sexp_write_symbol(&request, "from");
+    sexp_write_integer(&request, (int64_t)call_number(call, "from", 0));
+    sexp_write_symbol(&request, "count");
+    sexp_write_integer(&request, (int64_t)call_number(call, "max-frames", 20));
+    sexp_write_symbol(&request, "locals");
+    sexp_write_boolean(&request, call_boolean(call, "locals"));
+    ask(call, s, &request, on_frames);
+    strbuf_fini(&request);
+}
+
+static void on_killed(struct tool_call *call, const struct outcome *o)
+{
+    if (call_report_failed_look(call, o))
+        return;
+    bool has_ended = !sexp_is_nil(sexp_get(o->reply, 2, "ended"));
+    strbuf_adds(&call->text, "Thread ");
+    section_add(&call->text, sexp_get(o->reply, 2, "name"));
+    strbuf_adds(&call->text,
+                has_ended
+                    ? " has ended; its cleanup forms have run."
+                    : " was asked to end and still runs after two seconds. It ends as soon as it takes "
+                      "interrupts again and its cleanup forms are done; list-threads shows whether it has.");
+    call->is_error = !has_ended;
+    call_finish(call);
+}
+
+static void kill_thread(struct tool_call *call)
+{
+    struct session *s = call_session(call);
+    if (s == NULL)
+        return;
+    struct strbuf request;
+    strbuf_init(&request, 0);
+    sexp_write_symbol(&request, "kill-thread");
+    call_write_string(call, &request, "thread");
+    ask(call, s, &request, on_killed);
+    strbuf_fini(&request);
+}
+
+#define REQUIRED_THREAD_ARGUMENT                                                                             \
+    {                                                                                                        \
+        .name = "thread", .type = ARGUMENT_STRING, .is_required = true,                                      \
+        .description = "Number or name of the thread, from list-threads."                                    \
+    }
+
+const struct tool tool_list_threads = {
+    .name = "list-threads",
+    .title = "List threads",
+    .description =
+        "The session's threads: what each one is doing or waiting for, for how long, who holds it, "
+        "and any deadlocks.",
+    .toolset = TOOLSET_STANDARD,
+    .is_read_only = true,
+    .is_idempotent = true,
+    .arguments = {SESSION_ARGUMENT},
+    .run = list_threads,
+};
+
+const struct tool tool_kill_thread = {
+    .name = "kill-thread",
+    .title = "Kill a thread",
+    .description = "Unwind and end a thread of the session.",
+    .toolset = TOOLSET_STANDARD,
+    .is_destructive = true,
+    .arguments = {REQUIRED_THREAD_ARGUMENT, SESSION_ARGUMENT},
+    .run = kill_thread,
+};

@@ -1,0 +1,16 @@
+/*
+ * What get-backtrace needs of the tools for threads.
+ */
+#ifndef TOOLS_THREADS_H
+#define TOOLS_THREADS_H
+
+#include <stddef.h>
+
+struct session;
+struct tool_call;
+
+/* threads_show_backtrace(call, s): answer with the stack of the running thread that the argument "thread"
+ * names; the arguments from, max-frames and locals count. */
+void threads_show_backtrace(struct tool_call *call, struct session *s);
+
+#endif
