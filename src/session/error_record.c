@@ -42,7 +42,7 @@ struct error_record *error_record_new(struct sexp_document *document)
     return r;
 }
 
-void error_record_thaw(struct error_record *r)
+void error_record_drop_copy(struct error_record *r)
 {
     worker_free(r->frozen);
     r->frozen = NULL;
@@ -58,7 +58,7 @@ void error_record_free(struct error_record *r)
 {
     if (r == NULL)
         return;
-    error_record_thaw(r);
+    error_record_drop_copy(r);
     sexp_document_free(r->document);
     sexp_document_free(r->details);
     free(r->why_not_frozen);

@@ -50,8 +50,8 @@ struct error_record *error_record_make(const char *type, const char *message, co
  * not refused. */
 bool error_record_is_enterable(const struct error_record *r);
 
-/* error_record_thaw(r): end its frozen process, if there is one; what it said stays. */
-void error_record_thaw(struct error_record *r);
+/* error_record_drop_copy(r): end its frozen process, if there is one; what it said stays. */
+void error_record_drop_copy(struct error_record *r);
 
 /* error_record_frames(r): the list of frames, with locals where they are known. error_record_total_frames(r):
  * how many there were; negative: more than that many. */

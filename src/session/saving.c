@@ -68,7 +68,7 @@ static void saving_free(struct saving *v)
     journal_fini(&v->journal);
     free(v->refusal);
     if (v->sleep_host != NULL)
-        session_doze_is_over(v->sleep_host);
+        session_suspend_is_over(v->sleep_host);
     free(v);
 }
 
@@ -86,7 +86,7 @@ static void tell_stored(struct saving *v, bool ok)
                  v->refusal != NULL ? v->refusal : "the copy that was to write its image ended");
     }
     saving_free(v);
-    session_happen(s, &event);
+    session_dispatch(s, &event);
 }
 
 /* The last thing that happens to a save. */

@@ -90,7 +90,7 @@ static struct operation *new_run(struct session *s, enum operation_kind kind,
 struct operation *session_run(struct session *s, const struct operation_options *options)
 {
     struct operation *op = new_run(s, OPERATION_RUN, options);
-    session_happen(s, &(struct event){.kind = EVENT_SUBMITTED});
+    session_dispatch(s, &(struct event){.kind = EVENT_SUBMITTED});
     return op;
 }
 
@@ -153,7 +153,7 @@ void session_cancel(struct operation *op)
     if (op != s->current)
         operation_free(op);
     else
-        session_happen(s, &(struct event){.kind = EVENT_CANCEL});
+        session_dispatch(s, &(struct event){.kind = EVENT_CANCEL});
 }
 
 bool session_stop(struct session *s, struct strbuf *what)
@@ -161,7 +161,7 @@ bool session_stop(struct session *s, struct strbuf *what)
     if (s->current == NULL)
         return session_drop_waiting(s, what);
     strbuf_add(what, s->current->what.bytes, s->current->what.len);
-    session_happen(s, &(struct event){.kind = EVENT_CANCEL});
+    session_dispatch(s, &(struct event){.kind = EVENT_CANCEL});
     return true;
 }
 
@@ -332,7 +332,7 @@ struct session *session_new(struct sessions *all, const char *name)
     list_init(&s->queue);
     list_init(&s->request.node);
     list_init(&s->savings);
-    list_init(&s->resting);
+    list_init(&s->idle_node);
     capture_init(&s->output[0]);
     capture_init(&s->output[1]);
     capture_init(&s->between);
@@ -342,7 +342,7 @@ struct session *session_new(struct sessions *all, const char *name)
     strbuf_init(&s->progress, 500);
     strbuf_init(&s->return_text, (size_t)64 << 10);
     strbuf_init(&s->tools, MOST_TOOLS_TEXT);
-    strbuf_init(&s->visitor_tools, MOST_TOOLS_TEXT);
+    strbuf_init(&s->scratch_tools, MOST_TOOLS_TEXT);
     checkpoints_init(&s->checkpoints);
     journal_init(&s->journal);
     s->timer = new_timer(s);
@@ -358,7 +358,7 @@ void session_free(struct session *s)
     savings_cancel(s);
     session_forget_process(s);
     session_forget_image(s);
-    session_stirs(s);
+    session_note_activity(s);
     checkpoints_clear(&s->checkpoints);
     while (!list_is_empty(&s->queue)) {
         struct operation *op = list_entry(s->queue.next, struct operation, node);
@@ -369,7 +369,7 @@ void session_free(struct session *s)
     uv_close((uv_handle_t *)s->later, free_handle);
     uv_close((uv_handle_t *)s->ticker, free_handle);
     error_record_free(s->held);
-    error_record_free(s->obituary);
+    error_record_free(s->exit_record);
     journal_fini(&s->journal);
     strbuf_fini(&s->return_text);
     free(s->why_no_checkpoint);
@@ -384,7 +384,7 @@ void session_free(struct session *s)
     strbuf_fini(&s->notice);
     strbuf_fini(&s->progress);
     strbuf_fini(&s->tools);
-    strbuf_fini(&s->visitor_tools);
+    strbuf_fini(&s->scratch_tools);
     free(s->name);
     free(s->package);
     free(s->why);

@@ -176,8 +176,8 @@ const char *session_state_name(const struct session *s);
  * wakes it. */
 const struct timespec *session_asleep_since(const struct session *s);
 
-/* What its processes hold: itself, visitors, checkpoints, frozen errors; each page divided by the number of
- * processes that share it. */
+/* What its processes hold: itself, scratch copies, checkpoints, frozen errors; each page divided by the
+ * number of processes that share it. */
 struct session_memory {
     uint64_t bytes;
     size_t processes;

@@ -25,7 +25,7 @@ static void on_record_reply(void *arg, struct sexp_document *reply)
     struct error_record *r = arg;
     sexp_document_free(reply);
     if (r->session->awaited == r)
-        session_invite(r->session);
+        session_ask_scratch(r->session);
 }
 
 static void on_record_gone(void *arg, const struct child_end *end)
@@ -37,9 +37,9 @@ static void on_record_gone(void *arg, const struct child_end *end)
         session_enter_state(r->session, SESSION_FREEZING, ANSWER_MS);
         return;
     }
-    error_record_thaw(r);
+    error_record_drop_copy(r);
     if (r->session->awaited == r)
-        session_invite(r->session);
+        session_ask_scratch(r->session);
 }
 
 struct worker_events session_record_events(struct error_record *r)
@@ -168,7 +168,7 @@ void session_settle_down(struct session *s)
 
 void session_make_checkpoint(struct session *s, const char *name)
 {
-    session_relieve_memory(s->host);
+    session_evict_for_memory(s->host);
     struct err err = {0};
     struct checkpoint *cp = checkpoints_add(&s->checkpoints, NULL, s->at, session_package(s));
     struct worker_events events = checkpoint_events(cp);
@@ -273,7 +273,7 @@ void session_action_do_without(struct session *s, struct event *e)
         return;
     }
     worker_forget_fork(s->worker);
-    session_happen(s, &(struct event){.kind = EVENT_COPIED});
+    session_dispatch(s, &(struct event){.kind = EVENT_COPIED});
 }
 
 bool session_note_copy(struct session *s, const struct event *e)

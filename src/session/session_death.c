@@ -65,7 +65,7 @@ static char *take_crash_frames(struct capture *out, const char *words)
     return frames;
 }
 
-struct error_record *session_record_of_death(struct session *s, const struct child_end *end)
+struct error_record *session_make_exit_record(struct session *s, const struct child_end *end)
 {
     char *words = last_words(&s->output[WORKER_STDERR]);
     struct strbuf message;
@@ -123,10 +123,10 @@ static bool shows_damage(struct session *s, const struct child_end *end)
     return is_shown;
 }
 
-void session_action_mourn(struct session *s, struct event *e)
+void session_action_handle_exit(struct session *s, struct event *e)
 {
-    if (e->is_visitor) {
-        session_visitor_died(s, e);
+    if (e->is_scratch) {
+        session_scratch_died(s, e);
         return;
     }
     session_count(s, METRIC_DEATHS);
@@ -173,7 +173,7 @@ void session_action_mourn(struct session *s, struct event *e)
         strbuf_addc(&s->return_text, ' ');
         s->examined = NULL;
     } else {
-        s->obituary = session_record_of_death(s, e->end);
+        s->exit_record = session_make_exit_record(s, e->end);
         if (s->held != NULL)
             s->died_at = s->at_before; /* it is in the journal already, as stopped */
         else
@@ -183,7 +183,7 @@ void session_action_mourn(struct session *s, struct event *e)
         s->examined = NULL;
         /* The first evaluation in a state that was returned to, ended in a way that shows damage, and not the
          * one that died before: the state itself is suspect. */
-        is_suspect = s->is_unproven && shows_damage(s, e->end) && s->stop == STOP_NONE && op->has_code &&
+        is_suspect = s->is_untried && shows_damage(s, e->end) && s->stop == STOP_NONE && op->has_code &&
                      (s->killer == NULL || strcmp(s->killer, strbuf_string(&op->code)) != 0);
         free(s->killer);
         s->killer = xstrdup(strbuf_string(&op->code));

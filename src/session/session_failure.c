@@ -20,7 +20,7 @@ static void remember_error(struct session *s, struct error_record *r)
     r->sequence = (int)++s->errors;
     s->has_error = true;
     if (s->errors > ENTERABLE)
-        error_record_thaw(s->history[(s->errors - 1 - ENTERABLE) % HISTORY]);
+        error_record_drop_copy(s->history[(s->errors - 1 - ENTERABLE) % HISTORY]);
     session_tell(s, SESSIONS_ERROR);
 }
 
@@ -73,7 +73,7 @@ static void go_on(struct session *s)
                                                                    : 1);
     session_call(s, ":invoke-restart :restart \"GO-ON\" :value \"t\"");
     if (op->is_to_stop)
-        session_happen(s, &(struct event){.kind = EVENT_CANCEL});
+        session_dispatch(s, &(struct event){.kind = EVENT_CANCEL});
 }
 
 /* An error that the operation survives: it is kept like any other and can be entered. */
@@ -119,13 +119,13 @@ void session_action_freeze(struct session *s, struct event *e)
     struct error_record *r = error_record_new(e->document);
     struct operation *op = s->current;
     r->session = s;
-    if (op->goes_on && s->visitor == NULL && s->stop == STOP_NONE &&
+    if (op->goes_on && s->scratch == NULL && s->stop == STOP_NONE &&
         !sexp_is_nil(sexp_get(r->condition, 2, "goes-on"))) {
         put_aside(s, r);
         return;
     }
-    if (s->visitor != NULL) {
-        session_visitor_failed(s, op, r);
+    if (s->scratch != NULL) {
+        session_scratch_failed(s, op, r);
         return;
     }
     session_remember_package(s, r->condition);
@@ -134,7 +134,7 @@ void session_action_freeze(struct session *s, struct event *e)
     s->at_before = s->at;
     if (op->keeps_record) {
         s->at = s->evaluations;
-        s->is_unproven = false;
+        s->is_untried = false;
         r->evaluation = s->at;
     }
     s->examined = r;
@@ -181,10 +181,10 @@ void session_action_frozen(struct session *s, struct event *e)
         worker_begin(s->examined->frozen, sexp_integer(sexp_get(sexp_root(e->document), 2, "pid"), 0));
     if (!ok && s->examined != NULL) {
         s->examined->why_not_frozen = xstrdup(session_why_not_copied(e->document));
-        error_record_thaw(s->examined);
+        error_record_drop_copy(s->examined);
     } else if (s->examined != NULL && s->examined->frozen != NULL &&
                worker_state(s->examined->frozen) == WORKER_GONE) {
-        error_record_thaw(s->examined);
+        error_record_drop_copy(s->examined);
     }
     if (s->current != NULL && s->current->is_put_aside) {
         go_on(s);

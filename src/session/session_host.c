@@ -8,7 +8,7 @@
 
 #include "base/check.h"
 #include "base/memory.h"
-#include "session/dormitory.h"
+#include "session/sleep_store.h"
 #include "session/session_internal.h"
 
 static const struct session_waits default_waits = {
@@ -38,10 +38,10 @@ struct session_host *session_host_new(const struct session_host_options *options
         .what = "processes, copies of sessions included (--max-processes); close-session ends some",
     };
     list_init(&host->owners);
-    list_init(&host->resting);
+    list_init(&host->idle);
     host->started_at = uv_now(host->loop);
     host->idle_timeout_ms = options->idle_timeout_ms;
-    host->dormitory = dormitory_new(options->sleep_directory);
+    host->sleep_store = sleep_store_new(options->sleep_directory);
     host->sleeper = xcalloc(1, sizeof *host->sleeper);
     CHECK(uv_timer_init(host->loop, host->sleeper) == 0);
     host->sleeper->data = host;
@@ -60,7 +60,7 @@ void session_host_free(struct session_host *host)
     if (host == NULL)
         return;
     CHECK(list_is_empty(&host->owners));
-    dormitory_free(host->dormitory);
+    sleep_store_free(host->sleep_store);
     uv_close((uv_handle_t *)host->sleeper, free_handle);
     free(host);
 }

@@ -1,8 +1,8 @@
 /*
  * What a session is made of; shared by session.c (the public face), sessions.c and session_host.c (the
  * collections) and the files of its life: session_machine.c, session_process.c, session_failure.c,
- * session_ladder.c, session_copies.c, session_visit.c, session_death.c, session_return.c, session_relief.c,
- * session_sleep.c, saving.c.
+ * session_escalation.c, session_copies.c, session_scratch.c, session_death.c, session_return.c,
+ * session_eviction.c, session_sleep.c, saving.c.
  */
 #ifndef SESSION_SESSION_INTERNAL_H
 #define SESSION_SESSION_INTERNAL_H
@@ -17,7 +17,7 @@
 #include "session/checkpoints.h"
 #include "session/journal.h"
 #include "session/metrics.h"
-#include "session/patience.h"
+#include "session/cpu_grace.h"
 #include "session/session.h"
 #include "session/session_host.h"
 #include "session/session_states.h"
@@ -43,7 +43,7 @@ enum operation_kind {
     OPERATION_RESTORE,    /* a process from such a file */
 };
 
-struct dormitory;
+struct sleep_store;
 struct saving;
 
 struct operation {
@@ -84,12 +84,12 @@ struct session {
     char *name;
     enum session_state state;
     struct worker *worker;  /* the process; NULL in ABSENT, and in STARTING until the zygote made it */
-    struct worker *visitor; /* a copy of a frozen error in which the current operation runs; NULL: it runs in
+    struct worker *scratch; /* a copy of a frozen error in which the current operation runs; NULL: it runs in
                                ${worker} */
     struct zygote_request request;
     bool is_requested; /* the zygote has our request */
     int start_attempts;
-    struct patience patience;  /* with the deadline of the state that it is in */
+    struct cpu_grace grace;    /* with the deadline of the state that it is in */
     struct list queue;         /* of struct operation */
     struct operation *current; /* the one that was sent; NULL once it was answered */
     uint64_t started_at;       /* loop time in ms when it was sent */
@@ -98,17 +98,17 @@ struct session {
     bool is_asked_at_once;   /* the current one came right after that: what can wait is done while the process
                                 is busy, and not while nobody waits */
     enum stop_reason stop;
-    uint64_t kill_at; /* loop time in ms at which the ladder ends */
+    uint64_t kill_at; /* loop time in ms at which the escalation ends */
     int interrupts;
     struct error_record *held; /* its report waits until the unwinding has shown how it ends */
     struct error_record
-        *awaited; /* borrowed: VISITING, and its frozen process has not answered for the copy before */
+        *awaited; /* borrowed: COPYING, and its frozen process has not answered for the copy before */
     struct error_record *examined; /* borrowed: the record of the failure that is being frozen or unwound */
 
     struct checkpoints checkpoints;
     uint64_t at;               /* the process is in the state after this evaluation */
     uint64_t at_before;        /* the same, before the evaluation that is being unwound */
-    struct checkpoint *source; /* borrowed: what is being returned to, in PROVING */
+    struct checkpoint *source; /* borrowed: what is being returned to, in CHECKING */
     struct checkpoint *making; /* borrowed: what is being made, in CHECKPOINTING */
     struct worker *ahead; /* the copy that the process was asked for together with what it does now; NULL:
                              none, or it came to nothing */
@@ -117,30 +117,30 @@ struct session {
     bool owes_checkpoint;         /* the one after the last evaluation was put off */
     char *why_no_checkpoint;      /* NULL, or why the last one could not be made */
 
-    struct error_record *obituary; /* how the current operation died; reported when the session has been
+    struct error_record *exit_record; /* how the current operation died; reported when the session has been
                                       returned to a state that lives */
-    bool is_restoring;             /* the process comes from a file */
-    bool is_delivering;            /* in session_deliver() */
-    bool is_unrestored;            /* its save could not be restored, and must not be overwritten unasked */
-    bool is_closing;               /* sessions_close_later() */
-    bool is_waking;                /* the process comes from the image it slept in */
-    struct list savings;           /* under way */
-    bool is_returning;             /* a death is being dealt with */
-    bool was_idle;                 /* it came between two operations */
-    uint64_t best;                 /* the newest state that a checkpoint held at the time of the death */
-    uint64_t died_at;              /* ${at} when it died */
-    bool is_unproven;              /* nothing has been evaluated since the return */
-    char *killer;                  /* the code that died last */
-    size_t replay_next;            /* index into the journal */
+    bool is_restoring;                /* the process comes from a file */
+    bool is_delivering;               /* in session_deliver() */
+    bool is_unrestored;  /* its save could not be restored, and must not be overwritten unasked */
+    bool is_closing;     /* sessions_close_later() */
+    bool is_waking;      /* the process comes from the image it slept in */
+    struct list savings; /* under way */
+    bool is_returning;   /* a death is being dealt with */
+    bool was_idle;       /* it came between two operations */
+    uint64_t best;       /* the newest state that a checkpoint held at the time of the death */
+    uint64_t died_at;    /* ${at} when it died */
+    bool is_untried;     /* nothing has been evaluated since the return */
+    char *killer;        /* the code that died last */
+    size_t replay_next;  /* index into the journal */
     size_t replayed, replay_failed;
     bool may_replay;
     struct strbuf return_text; /* what the return has to say */
 
     int heap_mib;                  /* of the process */
-    struct list resting;           /* in ${host->resting} while it may be put to sleep */
-    uint64_t rests_since;          /* loop time in ms */
-    uint64_t uses, dozed_at_use;   /* operations ever asked for; how many when the image was begun */
-    pid_t dozed_pid;               /* whose image it is */
+    struct list idle_node;         /* in ${host->idle} while it may be put to sleep */
+    uint64_t idle_since;           /* loop time in ms */
+    uint64_t uses, uses_at_image;  /* operations ever asked for; how many when the image was begun */
+    pid_t image_pid;               /* whose image it is */
     char *image, *image_directory; /* ASLEEP, and while it wakes: path of the image, where its process worked
                                       (may be NULL) */
     struct timespec asleep_since;
@@ -159,7 +159,7 @@ struct session {
     struct limits limits;
     char *package;
     struct strbuf tools; /* what the process has told of them, as an s-expression; empty: there are none */
-    struct strbuf visitor_tools; /* the same of the visitor */
+    struct strbuf scratch_tools; /* the same of the scratch copy */
     uint64_t created_at;
     uint64_t evaluations;
     char *why;         /* UNAVAILABLE */
@@ -175,7 +175,7 @@ struct sessions {
     char *owner;
     struct saved_store *store; /* NULL: sessions cannot be saved */
     struct quota quota;        /* of sessions */
-    struct quota processes;    /* of these sessions: their own, checkpoints, frozen errors, visitors */
+    struct quota processes;    /* of these sessions: their own, checkpoints, frozen errors, scratch copies */
     struct hash_table by_name;
     struct list all; /* the oldest first */
     struct list watchers;
@@ -192,10 +192,10 @@ struct session_host {
     struct quota sessions, processes; /* of all owners */
     uint64_t seed;                    /* of the hashes of names */
     uint64_t idle_timeout_ms;         /* 0: nobody is put to sleep */
-    struct dormitory *dormitory;
-    struct list resting; /* of struct session: idle, the longest first */
+    struct sleep_store *sleep_store;
+    struct list idle; /* of struct session: idle, the longest first */
     uv_timer_t *sleeper;
-    struct session *dozing; /* borrowed: whose image is being written */
+    struct session *suspending; /* borrowed: whose image is being written */
     size_t asleep;
     uint64_t started_at; /* loop time in ms */
     struct metrics metrics;
@@ -206,7 +206,7 @@ struct event {
     enum session_event kind;
     struct sexp_document *document; /* OK, FAILED: given to the action */
     const struct child_end *end;    /* GONE */
-    bool is_visitor;                /* GONE: it was the visitor */
+    bool is_scratch;                /* GONE: it was the scratch copy */
     char *image;                    /* STORED: path, given to the action; NULL if it could not be made */
 };
 
@@ -221,8 +221,8 @@ static inline void session_count(const struct session *s, enum metric metric)
 struct session *session_new(struct sessions *all, const char *name);
 void session_free(struct session *s);
 
-/* session_happen(s, event): run the cell of the table. */
-void session_happen(struct session *s, struct event *event);
+/* session_dispatch(s, event): run the cell of the table. */
+void session_dispatch(struct session *s, struct event *event);
 
 /* session_drop_waiting(s, what): end the first operation of the queue, which has not begun, as cancelled;
  * false if there is none. */
@@ -267,8 +267,8 @@ void session_enter_state(struct session *s, enum session_state state, int deadli
 void session_proceed(struct session *s);
 
 /* session_put_back(s): the current one has not begun: it is the first to be taken up again.
- * session_take_up(s, op): it is the current one now. session_run_current(s): send it, to the visitor if there
- * is one: RUNNING. */
+ * session_take_up(s, op): it is the current one now. session_run_current(s): send it, to the scratch copy if
+ * there is one: RUNNING. */
 void session_put_back(struct session *s);
 void session_take_up(struct session *s, struct operation *op);
 void session_run_current(struct session *s);
@@ -279,7 +279,7 @@ void session_remember_package(struct session *s, const struct sexp *reply);
 void session_write_journal(struct session *s, const struct operation *op, enum journal_outcome outcome);
 
 /* session_set_deadline(s, deadline_ms): DEADLINE follows then, or later if the process has had no processor
- * (patience.h). */
+ * (cpu_grace.h). */
 void session_set_deadline(struct session *s, int deadline_ms);
 
 /* session_process.c: the process comes, tells things, goes */
@@ -297,18 +297,18 @@ bool session_is_reply(const struct sexp_document *document, const char *kind);
 /* session_call(s, request): send the process a request of our own. */
 void session_call(struct session *s, const char *request);
 
-/* session_note_tools(s, tools): the process has told which it has; NULL: none. session_note_visitor_tools(s,
- * tools): the visitor has. */
+/* session_note_tools(s, tools): the process has told which it has; NULL: none. session_note_scratch_tools(s,
+ * tools): the scratch copy has. */
 void session_note_tools(struct session *s, const struct sexp *tools);
-void session_note_visitor_tools(struct session *s, const struct sexp *tools);
+void session_note_scratch_tools(struct session *s, const struct sexp *tools);
 
 /* session_take_tools(s, told): ${told} is taken, empty afterwards: it is what the process has. */
 void session_take_tools(struct session *s, struct strbuf *told);
 
-/* session_runner(s): where the current operation runs: the visitor if there is one, or the process. */
+/* session_runner(s): where the current operation runs: the scratch copy if there is one, or the process. */
 static inline struct worker *session_runner(const struct session *s)
 {
-    return s->visitor != NULL ? s->visitor : s->worker;
+    return s->scratch != NULL ? s->scratch : s->worker;
 }
 
 /* session_failure.c: errors, from the failure to the end of the unwinding */
@@ -318,8 +318,8 @@ static inline struct worker *session_runner(const struct session *s)
 void session_deliver_error(struct session *s, struct operation *op, struct error_record *r);
 void session_clear_error(struct session *s);
 
-/* session_ladder.c: session_word_stop(s, r, was_killed): the words of a stopped operation: what stopped it,
- * which step of the ladder worked, what to do about it. */
+/* session_escalation.c: session_word_stop(s, r, was_killed): the words of a stopped operation: what stopped
+ * it, which step of the escalation worked, what to do about it. */
 void session_word_stop(struct session *s, struct error_record *r, bool was_killed);
 
 /* session_copies.c: checkpoints and frozen processes */
@@ -372,25 +372,25 @@ void session_keep_state(struct session *s);
 /* session_retire(s): the process of now becomes a checkpoint as it is. */
 void session_retire(struct session *s);
 
-/* session_visit.c: operations in copies */
+/* session_scratch.c: operations in copies */
 
-/* session_visit(s, op): take it up and ask for the copy: VISITING. session_invite(s): ask again, when a
- * frozen process that was waited for is there or gone. session_leave(s): the visitor is done for.
- * session_move_in(s): it becomes the process. */
-void session_visit(struct session *s, struct operation *op);
-void session_invite(struct session *s);
-void session_leave(struct session *s);
-void session_move_in(struct session *s);
+/* session_begin_scratch(s, op): take it up and ask for the copy: COPYING. session_ask_scratch(s): ask again,
+ * when a frozen process that was waited for is there or gone. session_leave_scratch(s): the scratch copy is
+ * done for. session_promote_scratch(s): it becomes the process. */
+void session_begin_scratch(struct session *s, struct operation *op);
+void session_ask_scratch(struct session *s);
+void session_leave_scratch(struct session *s);
+void session_promote_scratch(struct session *s);
 
 /* session_find_error(s, sequence): borrowed; NULL if it is not kept. */
 struct error_record *session_find_error(struct session *s, int sequence);
 
-/* session_visitor_failed(s, op, r), session_visitor_died(s, e): report it and leave; ${r} is taken. */
-void session_visitor_failed(struct session *s, struct operation *op, struct error_record *r);
-void session_visitor_died(struct session *s, struct event *e);
+/* session_scratch_failed(s, op, r), session_scratch_died(s, e): report it and leave; ${r} is taken. */
+void session_scratch_failed(struct session *s, struct operation *op, struct error_record *r);
+void session_scratch_died(struct session *s, struct event *e);
 
 /* session_death.c: what is to be said of the end of a process; given */
-struct error_record *session_record_of_death(struct session *s, const struct child_end *end);
+struct error_record *session_make_exit_record(struct session *s, const struct child_end *end);
 
 /* session_return.c: returning to a state that lives */
 
@@ -408,11 +408,11 @@ void session_go_back(struct session *s);
 void session_ask_source(struct session *s);
 void session_lower_best(struct session *s);
 
-/* session_returned(s): the process lives: evaluate again what no checkpoint held, then session_bury(s):
- * answer the operation that died. session_restore_failed(s): the image of a saved session did not come to
- * life. */
+/* session_returned(s): the process lives: evaluate again what no checkpoint held, then
+ * session_finish_recovery(s): answer the operation that died. session_restore_failed(s): the image of a saved
+ * session did not come to life. */
 void session_returned(struct session *s);
-void session_bury(struct session *s);
+void session_finish_recovery(struct session *s);
 void session_restore_failed(struct session *s);
 
 /* session_perform_rollback(s, op), session_perform_restore(s, op): begin it, or answer why not. */
@@ -420,27 +420,27 @@ void session_perform_rollback(struct session *s, struct operation *op);
 void session_perform_restore(struct session *s, struct operation *op);
 
 /*
- * session_relief.c: making room
+ * session_eviction.c: making room
  *
- * session_relieve_memory(host): if memory is short, keep one unnamed checkpoint of each session; looks once a
- * second at most. session_drop_oldest_checkpoint(s): the oldest unnamed one; false if there is none.
- * session_relieve_processes(s): drop one of this owner's, or of anybody's if that helps ${s} to a process;
+ * session_evict_for_memory(host): if memory is short, keep one unnamed checkpoint of each session; looks once
+ * a second at most. session_drop_oldest_checkpoint(s): the oldest unnamed one; false if there is none.
+ * session_evict_for_process(s): drop one of this owner's, or of anybody's if that helps ${s} to a process;
  * false if there is none.
  */
-void session_relieve_memory(struct session_host *host);
+void session_evict_for_memory(struct session_host *host);
 bool session_drop_oldest_checkpoint(struct session *s);
-bool session_relieve_processes(struct session *s);
+bool session_evict_for_process(struct session *s);
 
 /*
  * session_sleep.c: sleeping and waking
  *
- * session_rests(s), session_stirs(s): it is idle, it is not. session_doze_is_over(host): the image is there,
- * or will not be. session_wake(s): ASLEEP: start the image: PROVING. session_forget_image(s): it is awake, or
- * will never be. session_say_awake(s, out).
+ * session_note_idle(s), session_note_activity(s): it is idle, it is not. session_suspend_is_over(host): the
+ * image is there, or will not be. session_wake(s): ASLEEP: start the image: CHECKING.
+ * session_forget_image(s): it is awake, or will never be. session_say_awake(s, out).
  */
-void session_rests(struct session *s);
-void session_stirs(struct session *s);
-void session_doze_is_over(struct session_host *host);
+void session_note_idle(struct session *s);
+void session_note_activity(struct session *s);
+void session_suspend_is_over(struct session_host *host);
 void session_wake(struct session *s);
 void session_forget_image(struct session *s);
 void session_say_awake(const struct session *s, struct strbuf *out);

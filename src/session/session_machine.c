@@ -16,11 +16,12 @@
  * Where the agent does what we have asked of it, and is given little time for it. The limits of what the user
  * asked for count on the clock, as the user meant them.
  */
-static bool is_patient(enum session_state state, int deadline_ms)
+static bool counts_processor_time(enum session_state state, int deadline_ms)
 {
     bool is_copying = state == SESSION_FREEZING || state == SESSION_CHECKPOINTING;
-    return (is_copying && deadline_ms < FREEZE_MS) || state == SESSION_STARTING || state == SESSION_PROVING ||
-           state == SESSION_REPLAYING || state == SESSION_ABORTING || state == SESSION_FORCING;
+    return (is_copying && deadline_ms < FREEZE_MS) || state == SESSION_STARTING ||
+           state == SESSION_CHECKING || state == SESSION_REPLAYING || state == SESSION_ABORTING ||
+           state == SESSION_FORCING;
 }
 
 /* Whose turn it is; while a checkpoint has not made its copy, the checkpoint's. */
@@ -33,16 +34,17 @@ static pid_t process_waited_for(const struct session *s)
 static void on_deadline(uv_timer_t *timer)
 {
     struct session *s = timer->data;
-    int more_ms = patience_more_ms(&s->patience, process_waited_for(s));
+    int more_ms = cpu_grace_more_ms(&s->grace, process_waited_for(s));
     if (more_ms > 0)
         uv_timer_start(timer, on_deadline, (uint64_t)more_ms, 0);
     else
-        session_happen(s, &(struct event){.kind = EVENT_DEADLINE});
+        session_dispatch(s, &(struct event){.kind = EVENT_DEADLINE});
 }
 
 void session_set_deadline(struct session *s, int deadline_ms)
 {
-    patience_begin(&s->patience, is_patient(s->state, deadline_ms) ? deadline_ms : 0, process_waited_for(s));
+    cpu_grace_begin(&s->grace, counts_processor_time(s->state, deadline_ms) ? deadline_ms : 0,
+                    process_waited_for(s));
     uv_timer_start(s->timer, on_deadline, (uint64_t)deadline_ms, 0);
 }
 
@@ -54,9 +56,9 @@ void session_enter_state(struct session *s, enum session_state state, int deadli
     s->state = state;
     if (state == SESSION_IDLE) {
         deadline_ms = session_idle_deadline_ms(s);
-        session_rests(s);
+        session_note_idle(s);
     } else if (state != SESSION_CHECKPOINTING) {
-        session_stirs(s);
+        session_note_activity(s);
     }
     if (deadline_ms > 0)
         session_set_deadline(s, deadline_ms);
@@ -98,7 +100,7 @@ static void on_later(uv_timer_t *timer)
     if (s->is_closing)
         sessions_close(s);
     else if (s->why != NULL)
-        session_happen(s, &(struct event){.kind = EVENT_UNAVAILABLE});
+        session_dispatch(s, &(struct event){.kind = EVENT_UNAVAILABLE});
     else
         session_proceed(s);
 }
@@ -151,7 +153,7 @@ void session_run_current(struct session *s)
     s->is_asked_at_once = uv_hrtime() - s->answered_at_ns < AT_ONCE_NS;
     s->started_at = uv_now(s->host->loop);
     s->running_timeout_ms = op->timeout_ms > 0 ? op->timeout_ms : limits_timeout_ms(&s->limits);
-    if (op->keeps_record && s->visitor == NULL)
+    if (op->keeps_record && s->scratch == NULL)
         checkpoints_drop_after(&s->checkpoints, s->at);
     /* Behind the request for a copy it begins when that is answered (session_action_keep()), and its time
      * too. */
@@ -168,7 +170,7 @@ void session_run_current(struct session *s)
     worker_call(session_runner(s), &request, NULL, 0);
     strbuf_fini(&request);
     /* One that goes on after an error is copied there first. */
-    if (s->is_asked_at_once && op->keeps_record && !op->goes_on && s->visitor == NULL)
+    if (s->is_asked_at_once && op->keeps_record && !op->goes_on && s->scratch == NULL)
         session_ask_ahead(s);
     if (s->is_asked_at_once)
         session_thin_checkpoints_rarely(s);
@@ -251,7 +253,7 @@ void session_proceed(struct session *s)
         if (!worker_is_alive(s->worker))
             return; /* its end is being processed: GONE comes next and leads here again */
         if (op->kind == OPERATION_LOOK || op->kind == OPERATION_RESUME) {
-            session_visit(s, op);
+            session_begin_scratch(s, op);
         } else if (op->kind == OPERATION_SAVE) {
             /* The answer to fork is waited for as for a checkpoint's. */
             if (saving_start(s, op))
@@ -324,17 +326,17 @@ void session_action_finish(struct session *s, struct event *e)
     struct operation *op = s->current;
     bool ok = session_is_reply(e->document, "ok");
     bool is_evaluation = op->keeps_record && ok;
-    bool is_visit = s->visitor != NULL;
+    bool is_scratch = s->scratch != NULL;
     /* Not idle until the answer is out: what a done submits waits for what follows here. */
     uv_timer_stop(s->timer);
-    if (is_visit && is_evaluation && op->kind == OPERATION_RESUME)
-        session_move_in(s);
-    if (s->visitor == NULL)
+    if (is_scratch && is_evaluation && op->kind == OPERATION_RESUME)
+        session_promote_scratch(s);
+    if (s->scratch == NULL)
         session_remember_package(s, reply);
     if (is_evaluation) {
         if (!op->has_met_error)
             session_clear_error(s);
-        s->is_unproven = false;
+        s->is_untried = false;
         session_write_journal(s, op, JOURNAL_OK);
         s->at = s->evaluations;
     }
@@ -345,8 +347,8 @@ void session_action_finish(struct session *s, struct event *e)
     }
     session_deliver(s, op, &(struct outcome){.kind = ok ? OUTCOME_OK : OUTCOME_REFUSED, .reply = reply});
     sexp_document_free(e->document);
-    if (s->visitor != NULL) {
-        session_leave(s);
+    if (s->scratch != NULL) {
+        session_leave_scratch(s);
     } else if (is_evaluation) {
         session_keep_state(s);
     } else {
@@ -368,7 +370,7 @@ static action *const actions[SESSION_ACTION_COUNT] = {
 #undef X
 };
 
-void session_happen(struct session *s, struct event *event)
+void session_dispatch(struct session *s, struct event *event)
 {
     actions[session_table[s->state][event->kind]](s, event);
 }

@@ -45,28 +45,28 @@ void session_take_tools(struct session *s, struct strbuf *told)
         session_tell(s, SESSIONS_TOOLS);
 }
 
-void session_note_visitor_tools(struct session *s, const struct sexp *tools)
+void session_note_scratch_tools(struct session *s, const struct sexp *tools)
 {
-    write_tools(&s->visitor_tools, tools);
+    write_tools(&s->scratch_tools, tools);
 }
 
-/* The visitor's events are the process's own, but for its replies and its end. */
+/* The scratch copy's events are the process's own, but for its replies and its end. */
 static void on_ready(void *arg, const struct sexp *hello)
 {
     struct session *s = arg;
     const struct sexp *tools = sexp_get(hello, 2, "tools");
-    if (s->visitor != NULL)
-        session_note_visitor_tools(s, tools);
+    if (s->scratch != NULL)
+        session_note_scratch_tools(s, tools);
     else
         session_note_tools(s, tools);
-    session_happen(s, &(struct event){.kind = EVENT_READY});
+    session_dispatch(s, &(struct event){.kind = EVENT_READY});
 }
 
 static void on_reply(void *arg, struct sexp_document *reply)
 {
     struct session *s = arg;
-    /* While a visitor runs, the process can only be answering the request for that copy. */
-    if (s->visitor != NULL) {
+    /* While a scratch copy runs, the process can only be answering the request for that copy. */
+    if (s->scratch != NULL) {
         session_action_answered(s, &(struct event){.kind = EVENT_COPIED, .document = reply});
         return;
     }
@@ -76,7 +76,7 @@ static void on_reply(void *arg, struct sexp_document *reply)
     enum session_event kind = worker_has_copied(s->worker)       ? EVENT_COPIED
                               : session_is_reply(reply, "error") ? EVENT_FAILED
                                                                  : EVENT_OK;
-    session_happen(s, &(struct event){.kind = kind, .document = reply});
+    session_dispatch(s, &(struct event){.kind = kind, .document = reply});
 }
 
 static void on_progress(void *arg, const struct sexp *event)
@@ -101,9 +101,9 @@ static void on_output(void *arg, enum worker_stream stream, const char *bytes, s
 static void on_gone(void *arg, const struct child_end *end)
 {
     struct session *s = arg;
-    /* While a visitor runs, this waits until it has left (session_leave()). */
-    if (s->visitor == NULL)
-        session_happen(s, &(struct event){.kind = EVENT_GONE, .end = end});
+    /* While a scratch copy runs, this waits until it has left (session_leave_scratch()). */
+    if (s->scratch == NULL)
+        session_dispatch(s, &(struct event){.kind = EVENT_GONE, .end = end});
 }
 
 struct worker_events session_process_events(struct session *s)
@@ -138,7 +138,7 @@ static void on_worker(void *arg, struct worker *worker)
 static void on_failed(void *arg, const struct err *err)
 {
     struct session *s = arg;
-    if (err->code == ERR_LIMIT && session_relieve_processes(s)) {
+    if (err->code == ERR_LIMIT && session_evict_for_process(s)) {
         zygotes_fork(s->host->zygotes, &s->request);
         return;
     }
@@ -169,9 +169,9 @@ void session_forget_process(struct session *s)
     s->is_requested = false;
     if (s->worker != NULL)
         zygotes_disown(s->host->zygotes, s->worker);
-    worker_free(s->visitor);
+    worker_free(s->scratch);
     worker_free(s->worker);
-    s->visitor = s->worker = NULL;
+    s->scratch = s->worker = NULL;
     s->examined = s->awaited = NULL;
     s->source = NULL;
     s->making = NULL;
@@ -206,7 +206,7 @@ void session_action_give_up(struct session *s, struct event *e)
     s->why = NULL;
     if (s->is_returning) {
         strbuf_addf(&s->return_text, " It could not be started again: %s", why);
-        session_bury(s);
+        session_finish_recovery(s);
     }
     session_give_up_waiting(s, why);
     free(why);

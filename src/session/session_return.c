@@ -13,7 +13,7 @@
 #include "session/saved.h"
 #include "session/session_internal.h"
 
-#define PROVE_MS 5000   /* for the process that was returned to to show that it lives */
+#define CHECK_MS 5000   /* for the process that was returned to to show that it lives */
 #define START_MS 20000  /* for a saved image to start */
 #define REPLAY_MS 10000 /* for evaluating one entry of the journal again */
 #define UNDONE_SHOWN 10
@@ -86,7 +86,7 @@ void session_perform_restore(struct session *s, struct operation *op)
     s->is_restoring = true;
     session_begin_return(s, false);
     s->best = s->at;
-    session_enter_state(s, SESSION_PROVING, START_MS);
+    session_enter_state(s, SESSION_CHECKING, START_MS);
 }
 
 /* The image of a saved session did not come to life: an empty session is left. */
@@ -174,7 +174,7 @@ static void return_to(struct session *s, struct checkpoint *cp)
     s->at = cp->evaluation;
     free(s->package);
     s->package = xstrdup(cp->package);
-    session_enter_state(s, SESSION_PROVING, PROVE_MS);
+    session_enter_state(s, SESSION_CHECKING, CHECK_MS);
     if (worker_state(cp->worker) == WORKER_IDLE)
         session_ask_source(s);
     /* else its answer about the copy before is on the way */
@@ -197,7 +197,7 @@ void session_go_back(struct session *s)
     session_request_process(s);
 }
 
-void session_action_prove(struct session *s, struct event *e)
+void session_action_check(struct session *s, struct event *e)
 {
     (void)e;
     struct strbuf request;
@@ -210,7 +210,7 @@ void session_action_prove(struct session *s, struct event *e)
     strbuf_fini(&request);
 }
 
-void session_action_proven(struct session *s, struct event *e)
+void session_action_healthy(struct session *s, struct event *e)
 {
     sexp_document_free(e->document);
     s->source = NULL;
@@ -248,7 +248,7 @@ void session_returned(struct session *s)
         return;
     }
     bool was_restored = s->is_restoring || s->is_waking;
-    session_bury(s);
+    session_finish_recovery(s);
     if (was_restored && s->state == SESSION_IDLE)
         session_keep_state(s);
     else
@@ -297,7 +297,7 @@ static void add_undone(struct session *s, struct strbuf *out, const char *headin
 }
 
 /* Say what the return came to, and answer the operation that died. */
-void session_bury(struct session *s)
+void session_finish_recovery(struct session *s)
 {
     struct strbuf *out = &s->return_text;
     struct operation *op = s->current;
@@ -348,15 +348,15 @@ void session_bury(struct session *s)
     journal_settle(&s->journal, s->at);
     session_tell(s, SESSIONS_STATE);
     bool was_restored = s->is_restoring;
-    s->is_unproven = !was_restored && !(s->is_waking && is_complete);
+    s->is_untried = !was_restored && !(s->is_waking && is_complete);
     s->is_returning = s->is_restoring = false;
     session_forget_image(s);
-    struct error_record *r = s->obituary;
-    s->obituary = NULL;
+    struct error_record *r = s->exit_record;
+    s->exit_record = NULL;
     if (op != NULL && was_restored) {
         session_deliver(s, op, &(struct outcome){.kind = OUTCOME_OK, .text = strbuf_string(out)});
     } else if (op != NULL && op->kind == OPERATION_ROLLBACK) {
-        s->is_unproven = false;
+        s->is_untried = false;
         session_deliver(s, op, &(struct outcome){.kind = OUTCOME_OK, .text = strbuf_string(out)});
     } else if (op != NULL && r != NULL) {
         r->session_note = xstrdup(strbuf_string(out));

@@ -14,7 +14,7 @@
 #include "base/memory.h"
 #include "proc/process.h"
 #include "proc/tree.h"
-#include "session/dormitory.h"
+#include "session/sleep_store.h"
 #include "session/session_internal.h"
 
 #define FREEZE_MS 30000 /* for copying the process */
@@ -25,11 +25,11 @@ static void arm(struct session_host *host);
 static void on_due(uv_timer_t *timer)
 {
     struct session_host *host = timer->data;
-    if (!list_is_empty(&host->resting) && host->dozing == NULL) {
-        struct session *s = list_entry(host->resting.next, struct session, resting);
-        if (s->rests_since + host->idle_timeout_ms <= uv_now(host->loop)) {
-            list_remove(&s->resting);
-            session_happen(s, &(struct event){.kind = EVENT_UNUSED});
+    if (!list_is_empty(&host->idle) && host->suspending == NULL) {
+        struct session *s = list_entry(host->idle.next, struct session, idle_node);
+        if (s->idle_since + host->idle_timeout_ms <= uv_now(host->loop)) {
+            list_remove(&s->idle_node);
+            session_dispatch(s, &(struct event){.kind = EVENT_UNUSED});
         }
     }
     arm(host);
@@ -38,32 +38,31 @@ static void on_due(uv_timer_t *timer)
 /* For the one that has rested longest. */
 static void arm(struct session_host *host)
 {
-    if (host->dozing != NULL || list_is_empty(&host->resting) || uv_is_active((uv_handle_t *)host->sleeper))
+    if (host->suspending != NULL || list_is_empty(&host->idle) || uv_is_active((uv_handle_t *)host->sleeper))
         return;
-    uint64_t due =
-                 list_entry(host->resting.next, struct session, resting)->rests_since + host->idle_timeout_ms,
+    uint64_t due = list_entry(host->idle.next, struct session, idle_node)->idle_since + host->idle_timeout_ms,
              now = uv_now(host->loop);
     uv_timer_start(host->sleeper, on_due, due > now ? due - now : 0, 0);
 }
 
-void session_rests(struct session *s)
+void session_note_idle(struct session *s)
 {
     if (s->host->idle_timeout_ms == 0)
         return;
-    list_remove(&s->resting);
-    list_append(&s->host->resting, &s->resting);
-    s->rests_since = uv_now(s->host->loop);
+    list_remove(&s->idle_node);
+    list_append(&s->host->idle, &s->idle_node);
+    s->idle_since = uv_now(s->host->loop);
     arm(s->host);
 }
 
-void session_stirs(struct session *s)
+void session_note_activity(struct session *s)
 {
-    list_remove(&s->resting);
+    list_remove(&s->idle_node);
 }
 
-void session_doze_is_over(struct session_host *host)
+void session_suspend_is_over(struct session_host *host)
 {
-    host->dozing = NULL;
+    host->suspending = NULL;
     arm(host);
 }
 
@@ -84,11 +83,11 @@ static bool may_sleep(const struct session *s)
 
 static bool begin_image(struct session *s, struct err *err)
 {
-    char *image = dormitory_prepare(s->host->dormitory, err);
+    char *image = sleep_store_prepare(s->host->sleep_store, err);
     return image != NULL && saving_start_for_sleep(s, image, err);
 }
 
-void session_action_doze(struct session *s, struct event *e)
+void session_action_suspend(struct session *s, struct event *e)
 {
     (void)e;
     struct err err = {0};
@@ -104,9 +103,9 @@ void session_action_doze(struct session *s, struct event *e)
         log_warning("session %s stays awake: %s", s->name, err.message);
         return;
     }
-    s->host->dozing = s;
-    s->dozed_at_use = s->uses;
-    s->dozed_pid = session_pid(s);
+    s->host->suspending = s;
+    s->uses_at_image = s->uses;
+    s->image_pid = session_pid(s);
     session_enter_state(s, SESSION_CHECKPOINTING, FREEZE_MS);
 }
 
@@ -124,13 +123,13 @@ void session_action_stay_awake(struct session *s, struct event *e)
 }
 
 /* Errors keep their text. */
-static void thaw_errors(struct session *s)
+static void drop_error_copies(struct session *s)
 {
     for (size_t i = 0; i < HISTORY; i++) {
         struct error_record *r = s->history[i];
         if (r == NULL || r->frozen == NULL)
             continue;
-        error_record_thaw(r);
+        error_record_drop_copy(r);
         if (r->why_not_frozen == NULL)
             r->why_not_frozen = xstrdup("The session has been asleep since.");
     }
@@ -138,7 +137,8 @@ static void thaw_errors(struct session *s)
 
 void session_action_fall_asleep(struct session *s, struct event *e)
 {
-    bool was_used = s->uses != s->dozed_at_use || session_pid(s) != s->dozed_pid || !list_is_empty(&s->queue);
+    bool was_used =
+        s->uses != s->uses_at_image || session_pid(s) != s->image_pid || !list_is_empty(&s->queue);
     if (was_used || e->image == NULL || !may_sleep(s)) {
         session_action_stay_awake(s, e);
         return;
@@ -146,7 +146,7 @@ void session_action_fall_asleep(struct session *s, struct event *e)
     s->image = e->image;
     s->image_directory = process_directory(session_pid(s));
     clock_gettime(CLOCK_REALTIME, &s->asleep_since);
-    thaw_errors(s);
+    drop_error_copies(s);
     checkpoints_clear(&s->checkpoints);
     session_forget_process(s);
     session_count(s, METRIC_FELL_ASLEEP);
@@ -179,7 +179,7 @@ void session_wake(struct session *s)
     struct err err;
     do
         s->worker = start_image(s, s->image_directory, &err);
-    while (s->worker == NULL && err.code == ERR_LIMIT && session_relieve_processes(s));
+    while (s->worker == NULL && err.code == ERR_LIMIT && session_evict_for_process(s));
     if (s->worker == NULL && s->image_directory != NULL && err.code != ERR_LIMIT)
         s->worker = start_image(s, NULL, &err); /* the directory is gone */
     if (s->worker == NULL) {
@@ -194,7 +194,7 @@ void session_wake(struct session *s)
     session_begin_return(s, true);
     s->best = 0;
     session_count(s, METRIC_WOKEN);
-    session_enter_state(s, SESSION_PROVING, WAKE_MS);
+    session_enter_state(s, SESSION_CHECKING, WAKE_MS);
 }
 
 /* Those that wait are answered; the image stays for another attempt. */

@@ -12,7 +12,7 @@
     X(ASLEEP, "asleep")               /* no process, but an image of the last one */                           \
     X(STARTING, "starting")           /* asked the zygote for one */                                           \
     X(IDLE, "idle")                   /* nothing to do */                                                      \
-    X(VISITING, "visiting")           /* a copy is being made, of a frozen error or of the process, to run an operation in */ \
+    X(COPYING, "copying")             /* a copy is being made, of a frozen error or of the process, to run an operation in */ \
     X(RUNNING, "running")             /* an operation was sent */                                              \
     X(INTERRUPTING, "interrupting")   /* it was interrupted once */                                            \
     X(INSISTING, "insisting")         /* and again */                                                          \
@@ -23,7 +23,7 @@
     X(FORCING, "forcing")             /* that took too long and was interrupted */                             \
     X(KILLING, "killing")             /* SIGKILL was sent */                                                   \
     X(CHECKPOINTING, "checkpointing") /* the process is being copied, for later */                             \
-    X(PROVING, "proving")             /* a checkpoint has become the process; does it live? */                 \
+    X(CHECKING, "checking")           /* a checkpoint has become the process; does it live? */                 \
     X(REPLAYING, "replaying")         /* definitions that no checkpoint holds are evaluated again */
 
 #define SESSION_EVENTS(X)                                                                                      \
@@ -81,11 +81,11 @@ enum session_event {
     X(kept)        /* the checkpoint is made, or could not be */                                               \
     X(keep)        /* the same, and the next operation runs already */                                         \
     X(do_without)  /* nobody answers for the copy: go on without one if it has come to nothing, else SIGKILL */ \
-    X(prove)       /* the process returned to is there: try it */                                              \
-    X(proven)      /* it lives: the session goes on from there */                                              \
+    X(check)       /* the process returned to is there: try it */                                              \
+    X(healthy)     /* it lives: the session goes on from there */                                              \
     X(replayed)    /* one entry of the journal was evaluated again */                                          \
-    X(mourn)       /* the process died: return to the newest checkpoint that lives */                          \
-    X(doze)        /* have a copy write itself to an image */                                                  \
+    X(handle_exit)  /* the process died: return to the newest checkpoint that lives */                          \
+    X(suspend)     /* have a copy write itself to an image */                                                  \
     X(fall_asleep) /* nothing has happened since: end the process */                                           \
     X(stay_awake)  /* something has: the image is of no use */                                                 \
     X(wake)        /* start the image */                                                                       \

@@ -28,7 +28,7 @@ struct session_memory session_memory(const struct session *s, int most_ms)
     struct session_memory m = {0};
     uint64_t deadline_ns = uv_hrtime() + (uint64_t)most_ms * NS_PER_MS;
     add_worker(s->worker, deadline_ns, &m);
-    add_worker(s->visitor, deadline_ns, &m);
+    add_worker(s->scratch, deadline_ns, &m);
     for (const struct list *node = s->checkpoints.all.next; node != &s->checkpoints.all; node = node->next)
         add_worker(list_entry(node, struct checkpoint, node)->worker, deadline_ns, &m);
     for (size_t i = 0; i < HISTORY; i++)

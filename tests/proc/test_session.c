@@ -1,6 +1,6 @@
 /*
- * The whole life of sessions over a fake Lisp: the ladder, cancels, deaths in each state, resets, starts that
- * fail. Whatever happens, each operation is answered exactly once.
+ * The whole life of sessions over a fake Lisp: the escalation, cancels, deaths in each state, resets, starts
+ * that fail. Whatever happens, each operation is answered exactly once.
  */
 #include "proc_test.h"
 
@@ -448,7 +448,7 @@ static void a_failure_after_the_failure_does_not_change_the_reply(void **state)
     }
 }
 
-/* ---- the ladder ---- */
+/* ---- the escalation ---- */
 
 static void one_that_obeys_the_first_interrupt_is_stopped_and_the_session_intact(void **state)
 {
@@ -682,7 +682,7 @@ static void a_death_while_running_is_reported_with_how_and_what_was_printed(void
     }
 }
 
-static void a_death_in_each_state_of_the_ladder_is_answered_once(void **state)
+static void a_death_in_each_state_of_the_escalation_is_answered_once(void **state)
 {
     setenv("FAKE_FREEZE", "refuse", 1);
     static const struct {
@@ -1616,7 +1616,7 @@ int main(void)
         TEST(an_operation_may_be_stopped_again_and_again),
         TEST(what_was_running_is_said_in_whole_characters),
         TEST(a_death_while_running_is_reported_with_how_and_what_was_printed),
-        TEST(a_death_in_each_state_of_the_ladder_is_answered_once),
+        TEST(a_death_in_each_state_of_the_escalation_is_answered_once),
         TEST(a_death_between_two_calls_is_said_in_the_next_reply),
         TEST(an_operation_sent_to_a_dead_process_is_answered_once),
         TEST(a_last_reply_before_the_death_counts),

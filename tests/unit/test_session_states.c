@@ -189,12 +189,12 @@ static void every_state_that_waits_for_the_users_code_ends_in_a_kill(void **stat
     (void)state;
     for (enum session_state from = SESSION_RUNNING; from < SESSION_KILLING; from++) {
         enum session_state s = from;
-        for (int rung = 0; s != SESSION_KILLING; rung++) {
+        for (int step = 0; s != SESSION_KILLING; step++) {
             enum session_action action = session_table[s][EVENT_DEADLINE];
             size_t i = 0;
             while (i < sizeof steps / sizeof steps[0] && steps[i].action != action)
                 i++;
-            if (i == sizeof steps / sizeof steps[0] || rung > 3)
+            if (i == sizeof steps / sizeof steps[0] || step > 3)
                 fail_msg("from %s the deadlines never lead to a kill", session_state_text(from));
             s = steps[i].next;
         }

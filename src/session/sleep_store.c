@@ -2,7 +2,7 @@
  * The directory is locked as long as its server lives (flock), however that ends: one that can be locked by
  * somebody else is nobody's.
  */
-#include "session/dormitory.h"
+#include "session/sleep_store.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -20,16 +20,16 @@
 #define PREFIX "asleep-"
 #define ATTEMPTS 5
 
-struct dormitory {
+struct sleep_store {
     char *parent;
     char *path; /* NULL: not made yet */
     int lock;   /* descriptor of the directory; -1 */
     unsigned long made;
 };
 
-struct dormitory *dormitory_new(const char *parent)
+struct sleep_store *sleep_store_new(const char *parent)
 {
-    struct dormitory *d = xcalloc(1, sizeof *d);
+    struct sleep_store *d = xcalloc(1, sizeof *d);
     const char *temporary = getenv("TMPDIR");
     d->parent = xstrdup(parent != NULL                             ? parent
                         : temporary != NULL && temporary[0] == '/' ? temporary
@@ -77,7 +77,7 @@ static void remove_leftovers(const char *parent)
 
 /* Another server may take it for a leftover between its making and its locking: then it is gone, and another
  * one is made. */
-static bool make(struct dormitory *d, struct err *err)
+static bool make(struct sleep_store *d, struct err *err)
 {
     struct strbuf b;
     strbuf_init(&b, 0);
@@ -101,7 +101,7 @@ static bool make(struct dormitory *d, struct err *err)
                                             "cannot make a directory for sleeping sessions in %s", d->parent);
 }
 
-char *dormitory_prepare(struct dormitory *d, struct err *err)
+char *sleep_store_prepare(struct sleep_store *d, struct err *err)
 {
     if (d->path == NULL) {
         if (mkdir(d->parent, 0700) != 0 && errno == EEXIST)
@@ -115,7 +115,7 @@ char *dormitory_prepare(struct dormitory *d, struct err *err)
     return strbuf_steal(&b, NULL);
 }
 
-void dormitory_free(struct dormitory *d)
+void sleep_store_free(struct sleep_store *d)
 {
     if (d == NULL)
         return;

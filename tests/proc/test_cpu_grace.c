@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "proc/process.h"
-#include "session/patience.h"
+#include "session/cpu_grace.h"
 
 #define LIMIT 200
 
@@ -49,21 +49,21 @@ static void wait_for_state(pid_t pid, char state)
 }
 
 /* Once more for reading what has come, and no more. */
-static void assert_last_look(struct patience *p, pid_t pid)
+static void assert_last_look(struct cpu_grace *p, pid_t pid)
 {
-    assert_between(patience_more_ms(p, pid), 1, 1000);
-    assert_int_equal(patience_more_ms(p, pid), 0);
+    assert_between(cpu_grace_more_ms(p, pid), 1, 1000);
+    assert_int_equal(cpu_grace_more_ms(p, pid), 0);
 }
 
 static void one_that_has_had_no_processor_is_given_more_time(void **state)
 {
     (void)state;
-    struct patience p;
+    struct cpu_grace p;
     pid_t pid = start(RUNS);
     wait_for_state(pid, 'R');
-    patience_begin(&p, 1000 * LIMIT, pid);
+    cpu_grace_begin(&p, 1000 * LIMIT, pid);
     for (int i = 0; i < 100; i++)
-        assert_int_equal(patience_more_ms(&p, pid), 1000 * LIMIT);
+        assert_int_equal(cpu_grace_more_ms(&p, pid), 1000 * LIMIT);
     /* There is an end to everything. */
     assert_last_look(&p, pid);
     end(pid);
@@ -72,9 +72,9 @@ static void one_that_has_had_no_processor_is_given_more_time(void **state)
 static void one_that_has_used_its_time_is_not(void **state)
 {
     (void)state;
-    struct patience p;
+    struct cpu_grace p;
     pid_t pid = start(RUNS);
-    patience_begin(&p, LIMIT, pid);
+    cpu_grace_begin(&p, LIMIT, pid);
     wait_until_used(pid, LIMIT);
     assert_last_look(&p, pid);
     end(pid);
@@ -83,11 +83,11 @@ static void one_that_has_used_its_time_is_not(void **state)
 static void what_it_used_before_does_not_count(void **state)
 {
     (void)state;
-    struct patience p;
+    struct cpu_grace p;
     pid_t pid = start(RUNS);
     wait_until_used(pid, LIMIT);
-    patience_begin(&p, 1000 * LIMIT, pid);
-    assert_int_equal(patience_more_ms(&p, pid), 1000 * LIMIT);
+    cpu_grace_begin(&p, 1000 * LIMIT, pid);
+    assert_int_equal(cpu_grace_more_ms(&p, pid), 1000 * LIMIT);
     assert_true(p.used_ms >= LIMIT);
     end(pid);
 }
@@ -95,10 +95,10 @@ static void what_it_used_before_does_not_count(void **state)
 static void one_that_waits_gets_a_last_look(void **state)
 {
     (void)state;
-    struct patience p;
+    struct cpu_grace p;
     pid_t pid = start(WAITS);
     wait_for_state(pid, 'S');
-    patience_begin(&p, LIMIT, pid);
+    cpu_grace_begin(&p, LIMIT, pid);
     assert_last_look(&p, pid);
     end(pid);
 }
@@ -106,11 +106,11 @@ static void one_that_waits_gets_a_last_look(void **state)
 static void one_that_is_stopped_gets_a_last_look(void **state)
 {
     (void)state;
-    struct patience p;
+    struct cpu_grace p;
     pid_t pid = start(RUNS);
     kill(pid, SIGSTOP);
     wait_for_state(pid, 'T');
-    patience_begin(&p, LIMIT, pid);
+    cpu_grace_begin(&p, LIMIT, pid);
     assert_last_look(&p, pid);
     end(pid);
 }
@@ -118,12 +118,12 @@ static void one_that_is_stopped_gets_a_last_look(void **state)
 static void a_copy_that_takes_over_begins_at_nothing(void **state)
 {
     (void)state;
-    struct patience p;
+    struct cpu_grace p;
     pid_t one = start(RUNS), other = start(RUNS);
     wait_until_used(one, LIMIT);
-    patience_begin(&p, 1000 * LIMIT, one);
+    cpu_grace_begin(&p, 1000 * LIMIT, one);
     wait_for_state(other, 'R');
-    assert_int_equal(patience_more_ms(&p, other), 1000 * LIMIT);
+    assert_int_equal(cpu_grace_more_ms(&p, other), 1000 * LIMIT);
     assert_int_equal(p.used_ms, 0);
     kill(other, SIGKILL);
     waitpid(other, NULL, 0);
@@ -133,11 +133,11 @@ static void a_copy_that_takes_over_begins_at_nothing(void **state)
 static void nobody_is_known_and_nobody_is_there(void **state)
 {
     (void)state;
-    struct patience p;
+    struct cpu_grace p;
     pid_t pid = start(WAITS);
     end(pid);
     for (int i = 0; i < 2; i++) {
-        patience_begin(&p, LIMIT, i == 0 ? 0 : pid);
+        cpu_grace_begin(&p, LIMIT, i == 0 ? 0 : pid);
         assert_last_look(&p, i == 0 ? 0 : pid);
     }
 }
@@ -145,11 +145,11 @@ static void nobody_is_known_and_nobody_is_there(void **state)
 static void without_a_limit_the_deadline_counts(void **state)
 {
     (void)state;
-    struct patience p;
+    struct cpu_grace p;
     pid_t pid = start(RUNS);
     wait_for_state(pid, 'R');
-    patience_begin(&p, 0, pid);
-    assert_int_equal(patience_more_ms(&p, pid), 0);
+    cpu_grace_begin(&p, 0, pid);
+    assert_int_equal(cpu_grace_more_ms(&p, pid), 0);
     end(pid);
 }
 

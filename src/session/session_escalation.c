@@ -1,6 +1,6 @@
 /*
- * The ladder, by which an operation is stopped: interrupt, one rung, interrupt again, one rung, kill.
- * Unwinding has a rung of its own.
+ * The escalation by which an operation is stopped: interrupt, one step, interrupt again, one step, kill.
+ * Unwinding has a step of its own.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,7 +44,7 @@ void session_action_kill(struct session *s, struct event *e)
 {
     sexp_document_free(e->document);
     if (session_runner(s) == NULL) {
-        /* PROVING, and the checkpoint has not even made a copy. */
+        /* CHECKING, and the checkpoint has not even made a copy. */
         if (s->source != NULL)
             checkpoint_drop(s->source);
         s->source = NULL;
@@ -52,9 +52,9 @@ void session_action_kill(struct session *s, struct event *e)
         return;
     }
     if (s->awaited != NULL) {
-        /* VISITING, and the frozen process does not come up: it is of no use. */
-        error_record_thaw(s->awaited);
-        session_invite(s);
+        /* COPYING, and the frozen process does not come up: it is of no use. */
+        error_record_drop_copy(s->awaited);
+        session_ask_scratch(s);
         return;
     }
     session_enter_state(s, SESSION_KILLING, 0);
@@ -84,7 +84,8 @@ static const char *seconds(int ms, char *out, size_t size)
     return out;
 }
 
-/* The words of a stopped operation: what stopped it, which step of the ladder worked, what to do about it. */
+/* The words of a stopped operation: what stopped it, which step of the escalation worked, what to do about
+ * it. */
 void session_word_stop(struct session *s, struct error_record *r, bool was_killed)
 {
     char number[32];

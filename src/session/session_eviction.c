@@ -9,7 +9,7 @@
 #define MEMORY_LOOK_MS 1000
 
 /* Of each session only the newest stays. */
-void session_relieve_memory(struct session_host *host)
+void session_evict_for_memory(struct session_host *host)
 {
     uint64_t now = uv_now(host->loop);
     if (now - host->memory_looked_at < MEMORY_LOOK_MS)
@@ -46,7 +46,7 @@ static bool drop_one_of(struct sessions *all)
     return false;
 }
 
-bool session_relieve_processes(struct session *s)
+bool session_evict_for_process(struct session *s)
 {
     const struct quota *own = &s->all->processes;
     if (drop_one_of(s->all))

@@ -1,26 +1,26 @@
 /*
- * Visits: an operation that runs in a copy of a frozen error, or of the process itself. The copy is thrown
- * away, or, when a restart led to a success, becomes the process.
+ * Scratch copies: an operation that runs in a copy of a frozen error, or of the process itself. The copy is
+ * thrown away, or, when a restart led to a success, becomes the process.
  */
 #include <stdlib.h>
 
 #include "base/memory.h"
 #include "session/session_internal.h"
 
-#define VISIT_MS 5000 /* for copying a frozen error */
+#define COPY_MS 5000 /* for copying a frozen error */
 
-static void on_visitor_reply(void *arg, struct sexp_document *reply)
+static void on_scratch_reply(void *arg, struct sexp_document *reply)
 {
     const struct sexp *tools = sexp_get(sexp_root(reply), 2, "tools");
     if (tools != NULL)
-        session_note_visitor_tools(arg, tools);
-    session_happen(arg, &(struct event){.kind = session_is_reply(reply, "error") ? EVENT_FAILED : EVENT_OK,
-                                        .document = reply});
+        session_note_scratch_tools(arg, tools);
+    session_dispatch(arg, &(struct event){.kind = session_is_reply(reply, "error") ? EVENT_FAILED : EVENT_OK,
+                                          .document = reply});
 }
 
-static void on_visitor_gone(void *arg, const struct child_end *end)
+static void on_scratch_gone(void *arg, const struct child_end *end)
 {
-    session_happen(arg, &(struct event){.kind = EVENT_GONE, .end = end, .is_visitor = true});
+    session_dispatch(arg, &(struct event){.kind = EVENT_GONE, .end = end, .is_scratch = true});
 }
 
 struct error_record *session_find_error(struct session *s, int sequence)
@@ -31,15 +31,15 @@ struct error_record *session_find_error(struct session *s, int sequence)
     return NULL;
 }
 
-/* Make the copy in which the current operation is to run; it is the visitor. */
-void session_invite(struct session *s)
+/* Make the copy in which the current operation is to run; it is the scratch copy. */
+void session_ask_scratch(struct session *s)
 {
     struct operation *op = s->current;
     struct error_record *r = op->sequence == 0 ? NULL : session_find_error(s, op->sequence);
     struct worker *host = op->sequence == 0 ? s->worker : r == NULL ? NULL : r->frozen;
     struct worker_events events = session_process_events(s);
-    events.on_gone = on_visitor_gone;
-    events.on_reply = on_visitor_reply;
+    events.on_gone = on_scratch_gone;
+    events.on_reply = on_scratch_reply;
     struct err err;
     if (r != NULL && r->why_not_frozen != NULL)
         err_set(&err, ERR_GONE, "This error cannot be entered: %s", r->why_not_frozen);
@@ -51,19 +51,19 @@ void session_invite(struct session *s)
         return;
     }
     if (host != NULL && worker_state(host) == WORKER_IDLE)
-        s->visitor = session_fork_from(host, &events, &err);
-    if (s->visitor != NULL)
+        s->scratch = session_fork_from(host, &events, &err);
+    if (s->scratch != NULL)
         return;
     session_enter_state(s, SESSION_IDLE, 0);
     session_deliver(s, op, &(struct outcome){.kind = OUTCOME_UNAVAILABLE, .why = err.message});
-    session_leave(s);
+    session_leave_scratch(s);
 }
 
-void session_visit(struct session *s, struct operation *op)
+void session_begin_scratch(struct session *s, struct operation *op)
 {
     session_take_up(s, op);
-    session_enter_state(s, SESSION_VISITING, VISIT_MS);
-    session_invite(s);
+    session_enter_state(s, SESSION_COPYING, COPY_MS);
+    session_ask_scratch(s);
 }
 
 void session_action_answered(struct session *s, struct event *e)
@@ -84,38 +84,38 @@ void session_action_enter(struct session *s, struct event *e)
     session_run_current(s);
 }
 
-/* The visitor is done for; what became of the session's own process meanwhile is looked at now. */
-void session_leave(struct session *s)
+/* The scratch copy is done for; what became of the session's own process meanwhile is looked at now. */
+void session_leave_scratch(struct session *s)
 {
-    worker_free(s->visitor);
-    s->visitor = NULL;
+    worker_free(s->scratch);
+    s->scratch = NULL;
     if (worker_state(s->worker) == WORKER_GONE) {
         session_enter_state(s, SESSION_IDLE, 0);
-        session_happen(s, &(struct event){.kind = EVENT_GONE, .end = &(struct child_end){0}});
+        session_dispatch(s, &(struct event){.kind = EVENT_GONE, .end = &(struct child_end){0}});
     } else {
-        session_settle_down(s); /* its answer about the visitor may be on the way */
+        session_settle_down(s); /* its answer about the scratch copy may be on the way */
     }
 }
 
 /* What runs in the copy of a frozen error went through: the copy is the process now, and the one of before a
  * checkpoint. */
-void session_move_in(struct session *s)
+void session_promote_scratch(struct session *s)
 {
     session_retire(s);
-    s->worker = s->visitor;
-    s->visitor = NULL;
+    s->worker = s->scratch;
+    s->scratch = NULL;
     struct worker_events events = session_process_events(s);
     worker_set_events(s->worker, &events);
-    session_take_tools(s, &s->visitor_tools);
+    session_take_tools(s, &s->scratch_tools);
 }
 
-/* A visitor's failure: what ran there to resume stays where it stands, as a frozen error of its own. */
-void session_visitor_failed(struct session *s, struct operation *op, struct error_record *r)
+/* A scratch copy's failure: what ran there to resume stays where it stands, as a frozen error of its own. */
+void session_scratch_failed(struct session *s, struct operation *op, struct error_record *r)
 {
     bool is_inside = sexp_count(sexp_get(r->condition, 2, "restarts")) > 0; /* not after a second interrupt */
     if (op->kind == OPERATION_RESUME && is_inside) {
-        r->frozen = s->visitor;
-        s->visitor = NULL;
+        r->frozen = s->scratch;
+        s->scratch = NULL;
         struct worker_events events = session_record_events(r);
         worker_set_events(r->frozen, &events);
     }
@@ -124,26 +124,26 @@ void session_visitor_failed(struct session *s, struct operation *op, struct erro
     session_write_journal(s, op, JOURNAL_ERROR);
     r->evaluation = s->evaluations; /* what was defined until now has been evaluated in it */
     session_deliver_error(s, op, r);
-    session_leave(s);
+    session_leave_scratch(s);
 }
 
-void session_visitor_died(struct session *s, struct event *e)
+void session_scratch_died(struct session *s, struct event *e)
 {
     struct operation *op = s->current;
-    if (s->state == SESSION_VISITING) {
+    if (s->state == SESSION_COPYING) {
         const char *why = s->why_no_checkpoint != NULL
                               ? s->why_no_checkpoint
                               : "This needs a copy of the Lisp, which could not be made.";
         session_deliver(s, op, &(struct outcome){.kind = OUTCOME_UNAVAILABLE, .why = why});
-        session_leave(s);
+        session_leave_scratch(s);
         return;
     }
-    struct error_record *r = session_record_of_death(s, e->end);
+    struct error_record *r = session_make_exit_record(s, e->end);
     r->session_note = xstrdup(
         op->sequence == 0
             ? "It died in a copy of the session, which itself is as it was."
             : "It died in a copy of the frozen error: the session and the frozen error are as they were.");
     session_write_journal(s, op, JOURNAL_DIED);
     session_deliver_error(s, op, r);
-    session_leave(s);
+    session_leave_scratch(s);
 }
