@@ -283,7 +283,8 @@ page that a hello writes is a page copied."
   (adopt-descriptors descriptors)
   ;; The first is the channel.
   (when (rest descriptors)
-    (keep-descriptors))
+    (keep-descriptors)
+    (enter-own-domain))
   (if silent
       (begin)
       (hello)))

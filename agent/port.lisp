@@ -124,6 +124,14 @@ waits for octets before it does anything else: until then it writes to next to n
 (define-port-operation adopt-descriptors (descriptors)
   "In a copy: make DESCRIPTORS the channel or the channel and both outputs, and close them.")
 
+(define-port-operation leave-other-sessions ()
+  "In a sandbox: put this process and its later copies where they reach no other process of the sandbox."
+  nil)
+
+(define-port-operation denial-texts ()
+  "Return what the system calls an operation that is not permitted, in its present language."
+  (list "Permission denied" "Operation not permitted"))
+
 (define-port-operation close-descriptors (descriptors)
   "Close DESCRIPTORS.")
 

@@ -252,6 +252,7 @@ user's to change."
                  :hint (cond ((eq kind :reader) (reader-hint condition))
                              ((storage-hint condition))
                              ((name-hint condition))
+                             ((sandbox-hint (message-text condition)))
                              (*component* (component-hint condition)))
                  :warnings (warning-entries condition)
                  (report-parts)))))))

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <uv.h>
 
+#include "app/confinement.h"
 #include "app/toolboxes.h"
 #include "base/log.h"
 #include "http/monitor.h"
@@ -264,7 +265,8 @@ int server_run(const struct options *options, const struct extension *extension)
     int status = 1;
     server.children = children_new(server.loop, &err);
     server.guardian = server.children == NULL ? NULL : guardian_new(&err);
-    if (server.guardian != NULL) {
+    struct confinement *confinement = server.guardian == NULL ? NULL : confinement_new(options, &err);
+    if (confinement != NULL) {
         const struct zygote_options zygote_options = {
             .lisp = options->lisp,
             .user_init = options->user_init,
@@ -272,6 +274,8 @@ int server_run(const struct options *options, const struct extension *extension)
             .preloads = options->preloads,
             .directory = options->directory,
             .environment_mark = guardian_mark(server.guardian),
+            .environment = confinement_environment(confinement),
+            .sandbox = confinement_sandbox(confinement),
             .heap_mib = limits_int(&options->limits, LIMIT_MAX_HEAP),
         };
         if (begin(&server, options, &zygote_options, &err)) {
@@ -279,7 +283,11 @@ int server_run(const struct options *options, const struct extension *extension)
             status = 0;
         }
         end(&server);
+    } else {
+        guardian_free(server.guardian);
+        children_free(server.children);
     }
+    confinement_free(confinement);
     if (status != 0)
         log_error("%s", err.message);
     uv_loop_close(server.loop);

@@ -50,6 +50,7 @@ struct warm_step {
     bool is_left_out;
 };
 
+#define MOST_VARIABLES 8 /* of zygote_options.environment */
 #define START_LIMIT_MS 20000
 #define FORK_LIMIT_MS 10000
 #define OUTPUT_KEPT 2000 /* bytes of what loading printed, shown in a notice */
@@ -428,9 +429,14 @@ static struct worker *run_image(struct zygote *z, int heap_mib, struct quota *qu
                           "--no-sysinit",
                           "--no-userinit",
                           NULL};
-    const char *environment[] = {z->options.environment_mark, NULL};
+    const char *environment[MOST_VARIABLES + 2] = {z->options.environment_mark};
+    for (size_t i = 0; z->options.environment != NULL && z->options.environment[i] != NULL; i++) {
+        CHECK(i < MOST_VARIABLES);
+        environment[i + 1] = z->options.environment[i];
+    }
     struct child_spec spec = {.argv = argv,
                               .environment = environment,
+                              .sandbox = z->options.sandbox,
                               .directory = directory != NULL ? directory : z->options.directory};
     if (!worker_spawn(w, &spec, &ends, err)) {
         worker_free(w);

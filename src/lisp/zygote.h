@@ -15,19 +15,22 @@
 #include "lisp/worker.h"
 
 struct quota;
+struct sandbox;
 struct strbuf;
 struct zygote;
 
 struct zygote_options {
-    const char *lisp;             /* program name or path */
-    const char *user_init;        /* path; NULL for none */
-    const char *const *loads;     /* files, NULL-terminated; may be NULL */
-    const char *const *preloads;  /* systems, NULL-terminated; may be NULL */
-    const char *directory;        /* where the Lisps work; NULL: ours */
-    const char *environment_mark; /* NAME=VALUE; may be NULL */
-    int heap_mib;                 /* --dynamic-space-size */
-    void (*on_rest)(void *arg);   /* it has come up, or given up, or the last request was served; the zygote
-                                     must not be freed in it; may be NULL */
+    const char *lisp;               /* program name or path */
+    const char *user_init;          /* path; NULL for none */
+    const char *const *loads;       /* files, NULL-terminated; may be NULL */
+    const char *const *preloads;    /* systems, NULL-terminated; may be NULL */
+    const char *directory;          /* where the Lisps work; NULL: ours */
+    const char *environment_mark;   /* NAME=VALUE; may be NULL */
+    const char *const *environment; /* more of them, NULL-terminated; may be NULL */
+    const struct sandbox *sandbox;  /* in which the Lisps run; NULL: none */
+    int heap_mib;                   /* --dynamic-space-size */
+    void (*on_rest)(void *arg);     /* it has come up, or given up, or the last request was served; the zygote
+                                       must not be freed in it; may be NULL */
     void *arg;
 };
 

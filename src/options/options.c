@@ -110,6 +110,31 @@ static bool set_checkpoints(struct options *o, const struct option_definition *o
     return true;
 }
 
+/* The place of ${argument} among ${choices}, which are separated by bars; -1 for another word. */
+static int choice_of(const char *choices, const char *argument)
+{
+    size_t len = strlen(argument);
+    for (int n = 0;; n++) {
+        size_t choice_len = strcspn(choices, "|");
+        if (choice_len == len && strncmp(choices, argument, len) == 0)
+            return n;
+        if (choices[choice_len] == '\0')
+            return -1;
+        choices += choice_len + 1;
+    }
+}
+
+static bool set_choice(struct options *o, const struct option_definition *option, const char *argument,
+                       struct err *err)
+{
+    int choice = choice_of(option->argument, argument);
+    if (choice < 0)
+        return err_set(err, ERR_INVALID, "--%s must be one of %s, not '%s'", option->name, option->argument,
+                       argument);
+    *(unsigned *)place_of(o, option) = (unsigned)choice;
+    return true;
+}
+
 static bool set_limit(struct options *o, const struct option_definition *option, const char *argument,
                       struct err *err)
 {
@@ -123,6 +148,7 @@ static bool set_limit(struct options *o, const struct option_definition *option,
 #define SERVER "Server"
 #define HTTP "HTTP"
 #define LISP "Lisp"
+#define SANDBOX "Sandbox"
 #define TOOLS "Tools"
 #define SESSIONS "Sessions"
 #define LIMITS "Limits of a new session (configure-limits changes those of a running one)"
@@ -130,6 +156,7 @@ static bool set_limit(struct options *o, const struct option_definition *option,
 #define FLAG(member) .set = set_flag, .place = offsetof(struct options, member)
 #define TEXT(member) .set = set_text, .place = offsetof(struct options, member)
 #define LIST(member) .set = add_text, .place = offsetof(struct options, member), .is_repeatable = true
+#define CHOICE(member) .set = set_choice, .place = offsetof(struct options, member)
 #define COUNT(member) .set = set_count, .place = offsetof(struct options, member)
 
 /* clang-format off */
@@ -180,6 +207,18 @@ static const struct option_definition table[] = {
      LIST(preloads)},
     {LISP, "directory", "DIR", "Working directory of the Lisp processes", "the current one",
      TEXT(directory)},
+
+    {SANDBOX, "sandbox", "off|workspace|read-only",
+     "Confine the Lisp processes: workspace lets them write in the working directory, read-only nowhere", "off",
+     CHOICE(sandbox)},
+    {SANDBOX, "network", "on|loopback|off", "Network of sandboxed Lisp processes", "on",
+     CHOICE(network)},
+    {SANDBOX, "writable", "PATH", "Let sandboxed Lisp processes read and write this file or directory",
+     LIST(writable)},
+    {SANDBOX, "readable", "PATH", "Let sandboxed Lisp processes read this file or directory",
+     LIST(readable)},
+    {SANDBOX, "sandbox-best-effort", NULL, "Start even if this kernel cannot enforce all of --sandbox",
+     FLAG(is_sandbox_best_effort)},
 
     {TOOLS, "tools", "SET", "Tools to list: core, standard, full, or names separated by commas", "standard",
      .set = set_listing, .place = offsetof(struct options, listing)},

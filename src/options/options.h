@@ -15,6 +15,9 @@
 #define OPTIONS_MOST_REPEATED 64
 #define OPTIONS_MOST_NODE 32
 
+/* The values of --sandbox, in the order of its row. */
+enum confinement_mode { CONFINE_OFF, CONFINE_WORKSPACE, CONFINE_READ_ONLY };
+
 /* Strings are borrowed from argv unless stated otherwise. A list ends with NULL. */
 struct options {
     bool wants_help, wants_version;
@@ -37,6 +40,11 @@ struct options {
     const char *directory; /* NULL: the current one */
     const char *listing;   /* as registry_listing() takes it; valid */
     bool wants_structured;
+    unsigned sandbox; /* an enum confinement_mode */
+    unsigned network; /* an enum sandbox_network */
+    bool is_sandbox_best_effort;
+    const char *writable[OPTIONS_MOST_REPEATED + 1];
+    const char *readable[OPTIONS_MOST_REPEATED + 1];
     const char *state_directory; /* NULL when there is no home directory; may be ${found_state_directory} */
     bool is_persistent;
     size_t idle_timeout_s;                          /* 0: sessions are never suspended */

@@ -24,6 +24,7 @@
 #include "base/list.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "proc/sandbox.h"
 #include "proc/tree.h"
 
 /* A copy can end before its maker has told us its pid; that many such ends are remembered. */
@@ -317,6 +318,12 @@ static void become(const struct child_spec *spec, char *const *environment, pid_
     setrlimit(RLIMIT_NOFILE, files);
     if (spec->directory != NULL && chdir(spec->directory) != 0)
         return;
+    if (spec->sandbox != NULL) {
+        if (!sandbox_enter(spec->sandbox))
+            return;
+        if (getppid() != server)
+            _exit(127); /* entering a namespace has cleared the signal for a while */
+    }
     environ = (char **)(uintptr_t)environment;
     execvp(spec->argv[0], (char *const *)(uintptr_t)spec->argv);
 }
@@ -328,7 +335,7 @@ static bool has_name(const char *entry, const char *assignment)
 }
 
 /* Our environment with the additions; the strings stay where they are. */
-static char **merged_environment(const char *const *additions)
+static char **merged_environment(const char *const *additions, bool is_sandboxed)
 {
     size_t n = 0, extra = 0;
     while (environ[n] != NULL)
@@ -338,7 +345,7 @@ static char **merged_environment(const char *const *additions)
     char **out = xcalloc(n + extra + 1, sizeof *out);
     size_t used = 0;
     for (size_t i = 0; i < n; i++) {
-        bool is_replaced = false;
+        bool is_replaced = is_sandboxed && !sandbox_keeps_variable(environ[i]);
         for (size_t k = 0; k < extra; k++)
             is_replaced = is_replaced || has_name(environ[i], additions[k]);
         if (!is_replaced)
@@ -357,7 +364,7 @@ struct child *child_spawn(struct children *c, const struct child_spec *spec, chi
         err_set_errno(err, ERR_SYSTEM, errno, "cannot make a pipe");
         return NULL;
     }
-    char **environment = merged_environment(spec->environment);
+    char **environment = merged_environment(spec->environment, spec->sandbox != NULL);
     pid_t server = getpid();
     pid_t pid = fork();
     if (pid == 0) {

@@ -18,6 +18,7 @@
 
 struct children;
 struct child;
+struct sandbox;
 
 /* How a process ended. */
 struct child_end {
@@ -33,6 +34,7 @@ struct child_spec {
     const char *const *argv;        /* argv[0] is looked up in PATH when it has no slash */
     const char *const *environment; /* NAME=VALUE to add or replace; NULL-terminated, may be NULL */
     const char *directory;          /* NULL: ours */
+    const struct sandbox *sandbox;  /* NULL: none. In one it gets no variables that look like secrets */
     int descriptors[4]; /* borrowed: what becomes 0, 1, 2, 3 of the child; -1: /dev/null (0 to 2) or closed
                            (3) */
 };

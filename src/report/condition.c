@@ -9,7 +9,6 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "base/utf8.h"
-#include "report/reply.h"
 #include "report/section.h"
 
 #define INLINE_FRAMES 20 /* seeds/003, "Backtrace Rules" */
@@ -45,9 +44,9 @@ static void add_restarts(struct strbuf *out, const struct sexp *restarts)
     for (size_t i = 0; i < sexp_count(restarts); i++) {
         const struct sexp *restart = sexp_nth(restarts, i);
         strbuf_addf(out, "%zu. [", i + 1);
-        reply_add_string(out, sexp_nth(restart, 0));
+        section_add(out, sexp_nth(restart, 0));
         strbuf_adds(out, "] ");
-        reply_add_string(out, sexp_nth(restart, 1));
+        section_add(out, sexp_nth(restart, 1));
         strbuf_adds(out, sexp_is_nil(sexp_nth(restart, 2)) ? "\n" : " (takes a value)\n");
     }
     section_end(out);
@@ -57,9 +56,9 @@ static void add_slots(struct strbuf *out, const struct sexp *slots)
 {
     section_begin(out, "[Slots]");
     for (size_t i = 0; i < sexp_count(slots); i++) {
-        reply_add_string(out, sexp_nth(sexp_nth(slots, i), 0));
+        section_add(out, sexp_nth(sexp_nth(slots, i), 0));
         strbuf_adds(out, ": ");
-        reply_add_string(out, sexp_nth(sexp_nth(slots, i), 1));
+        section_add(out, sexp_nth(sexp_nth(slots, i), 1));
         strbuf_addc(out, '\n');
     }
     section_end(out);
@@ -71,21 +70,21 @@ static const char *standard_class(const struct error_record *r)
 {
     if (strncmp(r->type, "SB-", 3) != 0)
         return NULL;
-    const char *name = sexp_string(sexp_nth(reply_get(r->condition, "classes"), 0), NULL);
+    const char *name = sexp_string(sexp_nth(sexp_get(r->condition, 2, "classes"), 0), NULL);
     bool says_little = name == NULL || strcmp(name, "ERROR") == 0 || strcmp(name, "SERIOUS-CONDITION") == 0;
     return says_little ? NULL : name;
 }
 
 static void add_hint(struct strbuf *out, const struct error_record *r)
 {
-    const struct sexp *hint = reply_get(r->condition, "hint");
+    const struct sexp *hint = sexp_get(r->condition, 2, "hint");
     const char *class = standard_class(r);
     if (sexp_string(hint, NULL) == NULL && class == NULL)
         return;
     section_begin(out, "[Hint]");
     if (class != NULL)
         strbuf_addf(out, "%s is a %s.\n", r->type, class);
-    reply_add_string(out, hint);
+    section_add(out, hint);
     section_end(out);
 }
 
@@ -102,8 +101,8 @@ void report_condition(struct strbuf *out, const struct error_record *r)
      * it. */
     bool is_kept = r->sequence > 0;
     add_left_out(out, r, INLINE_FRAMES, is_kept ? "; get-backtrace shows them" : "");
-    const struct sexp *restarts = reply_get(r->condition, "restarts");
-    const struct sexp *slots = reply_get(r->condition, "slots");
+    const struct sexp *restarts = sexp_get(r->condition, 2, "restarts");
+    const struct sexp *slots = sexp_get(r->condition, 2, "slots");
     if (is_kept && sexp_count(restarts) > 0)
         add_restarts(out, restarts);
     if (sexp_count(slots) > 0)
@@ -123,13 +122,13 @@ void report_last_error(struct strbuf *out, const struct error_record *r)
     strbuf_addf(out, "Error: %s\n", r->type);
     text_add_indented(out, r->message, strlen(r->message), "  ");
     section_end(out);
-    const struct sexp *restarts = reply_get(r->condition, "restarts");
+    const struct sexp *restarts = sexp_get(r->condition, 2, "restarts");
     strbuf_adds(out, "\n\nAvailable Restarts:\n");
     for (size_t i = 0; i < sexp_count(restarts); i++) {
         strbuf_addf(out, "  %zu. ", i + 1);
-        reply_add_string(out, sexp_nth(sexp_nth(restarts, i), 0));
+        section_add(out, sexp_nth(sexp_nth(restarts, i), 0));
         strbuf_adds(out, " - ");
-        reply_add_string(out, sexp_nth(sexp_nth(restarts, i), 1));
+        section_add(out, sexp_nth(sexp_nth(restarts, i), 1));
         strbuf_addc(out, '\n');
     }
     if (sexp_count(restarts) == 0)
@@ -141,9 +140,14 @@ void report_last_error(struct strbuf *out, const struct error_record *r)
     text_add_indented(out, frames.len == 0 ? "(no frames)" : frames.bytes, frames.len == 0 ? 11 : frames.len,
                       "  ");
     strbuf_fini(&frames);
-    strbuf_addf(out, "\n\nError %d of this session, at ", r->sequence);
-    text_add_date(out, r->when.tv_sec);
-    strbuf_adds(out, ". get-backtrace shows all frames, with locals: true their variables.");
+    struct tm utc;
+    char when[32];
+    gmtime_r(&r->when.tv_sec, &utc);
+    strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    strbuf_addf(out,
+                "\n\nError %d of this session, at %s. get-backtrace shows all frames, with locals: true "
+                "their variables.",
+                r->sequence, when);
     /* Whether it still can be is said by list-errors: this text never changes. */
     if (sexp_count(restarts) > 0)
         strbuf_adds(out, " evaluate-in-frame and invoke-restart step into it.");
@@ -169,9 +173,9 @@ void report_backtrace(struct strbuf *out, const struct error_record *r, size_t f
         section_add_frame(out, i, frame);
         for (size_t k = 2; locals && k < sexp_count(frame); k++) {
             strbuf_adds(out, "\n     ");
-            reply_add_string(out, sexp_nth(sexp_nth(frame, k), 0));
+            section_add(out, sexp_nth(sexp_nth(frame, k), 0));
             strbuf_adds(out, " = ");
-            reply_add_string(out, sexp_nth(sexp_nth(frame, k), 1));
+            section_add(out, sexp_nth(sexp_nth(frame, k), 1));
         }
         if (locals && sexp_count(frame) <= 2)
             strbuf_adds(out, "\n     (no locals known)");
@@ -197,10 +201,12 @@ void report_error_list(struct strbuf *out, const struct session *session, size_t
                          : ", newest first:");
     for (size_t i = 0; i < n && i < limit; i++) {
         const struct error_record *r = session_error(session, i);
+        struct tm utc;
+        char when[32];
+        gmtime_r(&r->when.tv_sec, &utc);
+        strftime(when, sizeof when, "%H:%M:%SZ", &utc);
         size_t first_line = strcspn(r->message, "\n");
-        strbuf_addf(out, "\n%zu. ", i + 1);
-        text_add_time(out, r->when.tv_sec);
-        strbuf_addf(out, " %s: %.*s%s", r->type,
+        strbuf_addf(out, "\n%zu. %s %s: %.*s%s", i + 1, when, r->type,
                     (int)utf8_floor(r->message, first_line, first_line > 300 ? 300 : first_line), r->message,
                     error_record_is_enterable(r) ? " (can be entered)" : "");
         if (r->why_not_frozen != NULL)

@@ -4,7 +4,6 @@
 #include "report/section.h"
 
 #include "base/strbuf.h"
-#include "report/reply.h"
 #include "wire/sexp.h"
 
 void section_begin(struct strbuf *out, const char *heading)
@@ -21,12 +20,20 @@ void section_end(struct strbuf *out)
         out->bytes[--out->len] = '\0';
 }
 
+void section_add(struct strbuf *out, const struct sexp *value)
+{
+    size_t len;
+    const char *s = sexp_string(value, &len);
+    if (s != NULL)
+        strbuf_add(out, s, len);
+}
+
 void section_add_frame(struct strbuf *out, size_t index, const struct sexp *frame)
 {
     strbuf_addf(out, "%zu: ", index);
-    reply_add_string(out, sexp_nth(frame, 0));
+    section_add(out, sexp_nth(frame, 0));
     if (sexp_string(sexp_nth(frame, 1), NULL) != NULL) {
         strbuf_adds(out, " at ");
-        reply_add_string(out, sexp_nth(frame, 1));
+        section_add(out, sexp_nth(frame, 1));
     }
 }

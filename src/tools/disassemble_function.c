@@ -6,13 +6,13 @@
 
 static void on_listing(struct tool_call *call, const struct outcome *o)
 {
-    if (look_up_failed(call, o))
+    if (call_report_failed_look(call, o))
         return;
     size_t len;
-    const char *text = sexp_string(reply_get(o->reply, "text"), &len);
-    const struct sexp *methods = reply_get(o->reply, "methods");
+    const char *text = sexp_string(sexp_get(o->reply, 2, "text"), &len);
+    const struct sexp *methods = sexp_get(o->reply, 2, "methods");
     if (sexp_count(methods) > 0) {
-        reply_add(&call->text, o->reply, "name");
+        look_up_add(&call->text, sexp_get(o->reply, 2, "name"));
         strbuf_adds(&call->text, " is a generic function; these are its ");
         text_add_count(&call->text, sexp_count(methods), "method");
         strbuf_adds(&call->text, ".\n");
@@ -20,19 +20,23 @@ static void on_listing(struct tool_call *call, const struct outcome *o)
     while (len > 0 && text[len - 1] == '\n')
         len--;
     look_up_add_text(call, o->session, text == NULL ? "" : text, len);
-    if (reply_flag(o->reply, "cut"))
+    if (!sexp_is_nil(sexp_get(o->reply, 2, "cut")))
         strbuf_adds(&call->text, "\n[… the listing is longer than is kept …]");
     call_finish(call);
 }
 
 static void run(struct tool_call *call)
 {
-    struct session *s = call_begin(call, "disassemble");
+    struct session *s = call_session(call);
     if (s == NULL)
         return;
-    call_write_string(call, "name");
-    call_write_string(call, "package");
-    look_up(call, s, on_listing);
+    struct strbuf request;
+    strbuf_init(&request, 0);
+    sexp_write_symbol(&request, "disassemble");
+    call_write_string(call, &request, "name");
+    call_write_string(call, &request, "package");
+    look_up(call, s, &request, on_listing);
+    strbuf_fini(&request);
 }
 
 const struct tool tool_disassemble_function = {

@@ -7,15 +7,19 @@
 
 static void run(struct tool_call *call)
 {
-    struct session *s = call_begin(call, "evaluate");
+    struct session *s = call_session(call);
     if (s == NULL)
         return;
     size_t len;
     const char *code = call_string(call, "code", &len);
     const struct limits *limits = session_limits(s);
-    call_write_string(call, "code");
-    call_write_string(call, "package");
-    call_write_integer(call, "max-chars", MOST_VALUE_CHARACTERS);
+    struct strbuf request;
+    strbuf_init(&request, 0);
+    sexp_write_symbol(&request, "evaluate");
+    call_write_string(call, &request, "code");
+    call_write_string(call, &request, "package");
+    sexp_write_symbol(&request, "max-chars");
+    sexp_write_integer(&request, MOST_VALUE_CHARACTERS);
     static const struct {
         const char *name;
         enum limit limit;
@@ -23,13 +27,16 @@ static void run(struct tool_call *call)
     for (size_t i = 0; i < 2; i++) {
         int n = (int)call_number(call, print[i].name, limits_int(limits, print[i].limit));
         if (n > 0) {
-            call_write_integer(call, print[i].name, n);
+            sexp_write_symbol(&request, print[i].name);
+            sexp_write_integer(&request, n);
         }
     }
     if (call_boolean(call, "capture-time")) {
-        call_write_flag(call, "capture-time", true);
+        sexp_write_symbol(&request, "capture-time");
+        sexp_write_boolean(&request, true);
     }
-    call_evaluate(call, s, code, len, call_report);
+    call_evaluate(call, s, &request, code, len, call_report);
+    strbuf_fini(&request);
 }
 
 const struct tool tool_evaluate_lisp = {

@@ -1,0 +1,22 @@
+;;;; A Lisp that the server has put into a sandbox: the other sessions are out of its reach, and an error that the
+;;;; sandbox may have caused names it.
+
+(in-package #:cl-mcp-agent)
+
+(defun sandbox-mode ()
+  "Return the server's --sandbox, workspace or read-only, or NIL without one."
+  (uiop:getenvp "CL_MCP_SANDBOX"))
+
+(defun enter-own-domain ()
+  "Put the other sessions of this server out of reach, in a sandbox."
+  (when (sandbox-mode)
+    (leave-other-sessions)))
+
+(defun sandbox-hint (message)
+  "Return a sentence about the sandbox if MESSAGE, of an error, is what the system says of something forbidden."
+  (let ((mode (sandbox-mode)))
+    (when (and mode (some (lambda (denial) (search denial message)) (denial-texts)))
+      (format nil "The server runs with --sandbox ~a: files, sockets and system calls outside it are ~
+                   denied. Writable are ~@[the working directory, ~*~]the directory for temporary ~
+                   files ~a and what --writable names." mode (string= mode "workspace")
+                   (uiop:getenv "TMPDIR")))))

@@ -1,0 +1,21 @@
+;;;; The agent's port to SBCL: what a Lisp in the server's sandbox does and says.
+
+(in-package #:cl-mcp-agent)
+
+;;; The server has put the first Lisp, and so all its copies, into one Landlock domain. Processes of one domain may signal
+;;; and trace each other. Each session enters a domain of its own inside that one; then it reaches only its own copies.
+
+(implement leave-other-sessions ()
+  ;; struct landlock_ruleset_attr: no access to files or ports handled here, abstract sockets and signals scoped.
+  (let ((attributes (make-array 3 :element-type '(unsigned-byte 64) :initial-contents '(0 0 3))))
+    (sb-sys:with-pinned-objects (attributes)
+      (let ((rules (c-call "syscall" sb-alien:long sb-alien:long 444 ; landlock_create_ruleset
+                           sb-sys:system-area-pointer (sb-sys:vector-sap attributes)
+                           sb-alien:unsigned-long 24 sb-alien:unsigned-int 0)))
+        (unless (minusp rules)
+          (c-call "syscall" sb-alien:long sb-alien:long 446 ; landlock_restrict_self
+                  sb-alien:long rules sb-alien:unsigned-int 0)
+          (close-descriptors (list rules)))))))
+
+(implement denial-texts ()
+  (list (sb-int:strerror 13) (sb-int:strerror 1))) ; EACCES, EPERM

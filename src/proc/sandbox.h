@@ -1,0 +1,63 @@
+/*
+ * The sandbox that a Lisp is started in: which files it may read and write, and what of the network and of
+ * the kernel it may use. The kernel enforces it (Landlock, seccomp), in the Lisp, in all copies of it and in
+ * all programs that they start; none of them can leave it. Knows nothing of Lisps.
+ */
+#ifndef PROC_SANDBOX_H
+#define PROC_SANDBOX_H
+
+#include <stdbool.h>
+
+#include "base/errors.h"
+
+struct sandbox;
+
+enum sandbox_network {
+    SANDBOX_NETWORK_ON,       /* internet sockets of any kind */
+    SANDBOX_NETWORK_LOOPBACK, /* a loopback interface of its own, shared by all Lisps of one start */
+    SANDBOX_NETWORK_OFF,      /* no sockets but pairs */
+};
+
+struct sandbox_policy {
+    const char *const *writable; /* files and directories to read and write; NULL-terminated */
+    const char *const *readable; /* to read and execute, beside the system's own; NULL-terminated */
+    enum sandbox_network network;
+    bool is_best_effort; /* leave out what this kernel cannot enforce, rather than fail */
+};
+
+/*
+ * sandbox_new(policy, err):
+ * Prepare a sandbox. Nothing is restricted yet.
+ *
+ * policy      borrowed for the call; paths that do not exist are left out
+ * Returns     given: sandbox_free() it; NULL with ${err} set
+ * Errors      ERR_SYSTEM: the kernel cannot enforce the policy; the message says what is missing
+ * Source      landlock(7), seccomp(2), user_namespaces(7)
+ */
+struct sandbox *sandbox_new(const struct sandbox_policy *policy, struct err *err);
+void sandbox_free(struct sandbox *s);
+
+/*
+ * sandbox_enter(s):
+ * Put the calling process into the sandbox, for good. For a child between fork and exec: only makes system
+ * calls.
+ *
+ * Returns     false with errno set; then the process must not go on
+ */
+bool sandbox_enter(const struct sandbox *s);
+
+/*
+ * sandbox_keeps_variable(assignment):
+ * May a sandboxed Lisp have this environment variable?
+ *
+ * assignment  borrowed: NAME=VALUE
+ * Returns     false for names that look like those of secrets, and for the addresses of agents that act for
+ * the user (SSH, D-Bus, GPG)
+ */
+bool sandbox_keeps_variable(const char *assignment);
+
+/* sandbox_gaps(s): what this kernel leaves unenforced under is_best_effort, as a sentence; "" for nothing.
+ * Borrowed. */
+const char *sandbox_gaps(const struct sandbox *s);
+
+#endif

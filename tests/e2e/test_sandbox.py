@@ -1,0 +1,309 @@
+"""--sandbox: the ways out of it, each tried from evaluated code, and that ordinary work goes on inside."""
+
+import os
+import platform
+import subprocess
+import unittest
+
+import mcp
+
+# System calls by number (x86-64), with strings and octets as arguments; a failure is minus errno.
+PRELUDE = """
+(require :sb-posix)
+(defun call (number &rest arguments)
+  (let* ((made '())
+         (words (loop for argument in (append arguments (list 0 0 0 0 0 0))
+                      repeat 6
+                      collect (etypecase argument
+                                (integer (ldb (byte 64 0) argument))
+                                (string (let ((alien (sb-alien:make-alien-string argument)))
+                                          (push alien made)
+                                          (sb-sys:sap-int (sb-alien:alien-sap alien))))
+                                (vector (let ((alien (sb-alien:make-alien (sb-alien:unsigned 8) (length argument))))
+                                          (dotimes (i (length argument))
+                                            (setf (sb-alien:deref alien i) (aref argument i)))
+                                          (push alien made)
+                                          (sb-sys:sap-int (sb-alien:alien-sap alien)))))))
+         (result (sb-alien:alien-funcall
+                  (sb-alien:extern-alien "syscall" (function sb-alien:long sb-alien:long sb-alien:unsigned-long
+                                                             sb-alien:unsigned-long sb-alien:unsigned-long
+                                                             sb-alien:unsigned-long sb-alien:unsigned-long
+                                                             sb-alien:unsigned-long))
+                  number (first words) (second words) (third words) (fourth words) (fifth words) (sixth words))))
+    (if (minusp result) (- (sb-alien:get-errno)) result)))
+(defun zeros (n) (make-array n :element-type '(unsigned-byte 8) :initial-element 0))
+(defun shell (format &rest arguments)
+  (nth-value 2 (uiop:run-program (apply #'format nil format arguments) :ignore-error-status t)))
+(defun reads (path)
+  (handler-case (with-open-file (in path :element-type '(unsigned-byte 8)) (read-byte in nil) :read)
+    (error () :denied)))
+"""
+
+EPERM, EACCES, ENOSYS, EXDEV = -1, -13, -38, -18
+# The kernel says EXDEV where a file could lose a restriction by its move, EACCES where the directories forbid it.
+CREATE = 0o102  # O_RDWR | O_CREAT
+
+# name, code, the printed value. OUT is a directory outside the sandbox that anybody may write to; SERVER the server's pid.
+WAYS_OUT = [
+    # Files
+    ("open for writing", '(call 2 "OUT/new" %d 420)' % CREATE, EACCES),
+    ("open of what is there, for writing", '(call 2 "OUT/file" 1)', EACCES),
+    ("open with truncation", '(call 2 "OUT/file" 512)', EACCES),
+    ("openat", '(call 257 -100 "OUT/new" %d 420)' % CREATE, EACCES),
+    ("openat2", '(call 437 -100 "OUT/new" (let ((how (zeros 24))) (setf (aref how 0) 66 (aref how 8) 128) how) 24)', EACCES),
+    ("creat", '(call 85 "OUT/new" 420)', EACCES),
+    ("truncate", '(call 76 "OUT/file" 0)', EACCES),
+    ("mkdir", '(call 83 "OUT/dir" 511)', EACCES),
+    ("rmdir", '(call 84 "OUT/empty")', EACCES),
+    ("unlink", '(call 87 "OUT/file")', EACCES),
+    ("rename to the outside", '(progn (call 2 "mine" %d 420) (call 82 "mine" "OUT/new"))' % CREATE, EACCES),
+    ("rename within the outside", '(call 82 "OUT/file" "OUT/other")', EACCES),
+    ("rename to the inside", '(call 82 "OUT/file" "stolen")', EACCES),
+    ("renameat2 that exchanges", '(progn (call 2 "mine" %d 420) (call 316 -100 "mine" -100 "OUT/file" 2))' % CREATE, EACCES),
+    ("link of the outside", '(call 86 "OUT/file" "linked")', EXDEV),
+    ("link to the outside", '(progn (call 2 "mine" %d 420) (call 86 "mine" "OUT/linked"))' % CREATE, EACCES),
+    ("symlink in the outside", '(call 88 "/etc/passwd" "OUT/link")', EACCES),
+    ("writing through a symlink", '(progn (call 88 "OUT/file" "door") (call 2 "door" 1))', EACCES),
+    ("reading through a symlink", '(progn (call 88 "HOME/.ssh/id" "door2") (call 2 "door2" 0))', EACCES),
+    ("mknod of a pipe", '(call 133 "OUT/fifo" %d 0)' % 0o10644, EPERM),
+    ("mknod of a device", '(call 133 "disk" %d %d)' % (0o60644, 0x801), EPERM),
+    ("a private key", '(reads "HOME/.ssh/id")', ":DENIED"),
+    ("the cloud's credentials", '(reads "HOME/.aws/credentials")', ":DENIED"),
+    ("an .env file outside the project", '(reads "HOME/other/.env")', ":DENIED"),
+    ("the list of the home directory", '(call 2 "HOME" 65536)', EACCES),
+    ("the saved sessions", '(call 2 "HOME/.local/state" 65536)', EACCES),
+    ("the cache of other Lisps", '(call 2 "HOME/.cache/common-lisp/planted.fasl" %d 420)' % CREATE, EACCES),
+    ("the server's own image", "(call 2 (native-namestring sb-ext:*core-pathname*) 1)".replace("native-namestring", "sb-ext:native-namestring"), EACCES),
+    ("a program of the system", '(call 2 "/usr/bin/env" 1)', EACCES),
+    ("/etc", '(call 2 "/etc/passwd" 1)', EACCES),
+    ("chroot", '(call 161 "/tmp")', EPERM),
+    ("leaving by a descriptor of /", '(call 257 (call 2 "/" #o10200000) "OUT/new" %d 420)' % CREATE, EACCES),
+    ("leaving by /proc/self/root", '(call 2 "/proc/self/root/OUT/new" %d 420)' % CREATE, EACCES),
+    ("leaving by /proc/self/cwd", '(call 2 "/proc/self/cwd/../out/new" %d 420)' % CREATE, EACCES),
+    ("the server's root", '(call 2 "/proc/SERVER/root/etc" 65536)', EACCES),
+    ("the server's working directory", '(call 2 "/proc/SERVER/cwd" 65536)', EACCES),
+    # Other processes
+    ("the server's memory", '(reads "/proc/SERVER/mem")', ":DENIED"),
+    ("the server's environment", '(reads "/proc/SERVER/environ")', ":DENIED"),
+    ("the server's descriptors", '(call 2 "/proc/SERVER/fd/0" 0)', EACCES),
+    ("its own memory, for writing", '(call 2 "/proc/self/mem" 1)', EACCES),
+    ("ptrace of the server", "(call 101 16 SERVER)", EPERM),
+    ("ptrace of oneself", "(call 101 0)", EPERM),
+    ("process_vm_readv", "(call 310 SERVER 0 0 0 0 0)", EPERM),
+    ("process_vm_writev", "(call 311 SERVER 0 0 0 0 0)", EPERM),
+    ("process_madvise", "(call 440 3 0 0 0 0)", EPERM),
+    ("pidfd_getfd", "(call 438 (call 434 SERVER 0) 0 0)", EPERM),
+    ("kcmp", "(call 312 SERVER SERVER 0 0 0)", EPERM),
+    ("a signal to the server", "(call 62 SERVER 15)", EPERM),
+    ("a signal to the server's thread", "(call 200 SERVER 15)", EPERM),
+    ("a signal with a value", "(call 129 SERVER 15 (zeros 128))", EPERM),
+    ("a signal by pidfd", "(call 424 (call 434 SERVER 0) 15 0 0)", EPERM),
+    ("a signal to the other session", "(call 62 OTHER 9)", EPERM),
+    ("the other session's memory", '(reads "/proc/OTHER/mem")', ":DENIED"),
+    ("the other session's environment", '(reads "/proc/OTHER/environ")', ":DENIED"),
+    ("the other session's channel", '(call 2 "/proc/OTHER/fd/3" 2)', EACCES),
+    ("a signal from a child program", '(shell "kill -TERM SERVER")', "1"),
+    ("a signal to the guardian", '(shell "kill -KILL GUARDIAN")', "1"),
+    # Sockets
+    ("a Unix socket", "(call 41 1 1 0)", EACCES),
+    ("a Unix datagram socket", "(call 41 1 2 0)", EACCES),
+    ("netlink", "(call 41 16 3 0)", EACCES),
+    ("packets", "(call 41 17 3 0)", EACCES),
+    ("vsock", "(call 41 40 1 0)", EACCES),
+    ("bluetooth", "(call 41 31 3 0)", EACCES),
+    ("the kernel's crypto", "(call 41 38 5 0)", EACCES),
+    ("a family that there is not", "(call 41 4000 1 0)", EACCES),
+    ("a family with upper bits set", "(call 41 #x100000001 1 0)", EACCES),
+    # Namespaces and privileges
+    ("unshare of a user namespace", "(call 272 #x10000000)", EPERM),
+    ("unshare of a mount namespace", "(call 272 #x00020000)", EPERM),
+    ("clone with a user namespace", "(call 56 #x10000011 0 0 0 0)", EPERM),
+    ("clone with a mount namespace", "(call 56 #x00020011 0 0 0 0)", EPERM),
+    ("clone3", "(call 435 (zeros 64) 64)", ENOSYS),
+    ("setns", '(call 308 (call 2 "/proc/self/ns/net" 0) 0)', EPERM),
+    ("mount", '(call 165 "none" "/tmp" "tmpfs" 0 0)', EPERM),
+    ("the new mount calls", '(call 428 -100 "/" 0)', EPERM),
+    ("fsopen", '(call 430 "tmpfs" 0)', EPERM),
+    ("umount", '(call 166 "/tmp" 0)', EPERM),
+    ("pivot_root", '(call 155 "/tmp" "/tmp")', EPERM),
+    ("more privileges by a setuid program", "(call 157 39 0 0 0 0)", 1),
+    ("keys of the kernel", "(call 250 0 -3 0)", EPERM),
+    ("request_key", '(call 249 "user" "x" 0 0)', EPERM),
+    ("bpf", "(call 321 0 0 0)", EPERM),
+    ("perf", "(call 298 (zeros 128) 0 -1 -1 0)", EPERM),
+    ("userfaultfd", "(call 323 0)", EPERM),
+    ("io_uring", "(call 425 8 (zeros 120))", EPERM),
+    ("a kernel module", '(call 313 0 "" 0)', EPERM),
+    ("another kernel", "(call 246 0 0 0 0)", EPERM),
+    ("a reboot", "(call 169 0 0 0 0)", EPERM),
+    ("the log of the kernel", "(call 103 3 0 0)", EPERM),
+    ("the clock", "(call 227 0 (zeros 16))", EPERM),
+    ("a file handle", '(call 303 -100 "/etc/passwd" (zeros 136) (zeros 8) 0)', EPERM),
+    ("a file by its handle", "(call 304 -100 (zeros 136) 0)", EPERM),
+    ("watching all files", "(call 300 0 0)", EPERM),
+    ("ports of the processor", "(call 172 3)", EPERM),
+    ("swap", '(call 167 "OUT/file" 0)', EPERM),
+    ("characters typed into a terminal", '(call 16 0 #x5412 "x")', EPERM),
+    ("the same with upper bits set", '(call 16 0 #x100005412 "x")', EPERM),
+    ("characters pasted into a console", '(call 16 0 #x541c "x")', EPERM),
+    # Through others
+    ("a program of a memory file writes outside", '(let ((fd (call 319 "x" 0))) (shell "cp /usr/bin/touch /proc/~d/fd/~d && /proc/~d/fd/~d OUT/new" (sb-posix:getpid) fd (sb-posix:getpid) fd))', "1"),
+    ("a library preloaded into a child", '(shell "LD_PRELOAD=/nothing.so touch OUT/new")', "1"),
+    ("a shell writes outside", '(shell "echo x > OUT/new")', "2"),
+    ("a shell reads a key", '(shell "cat HOME/.ssh/id")', "1"),
+    ("a new session of the terminal", '(shell "setsid touch OUT/new")', "1"),
+]
+
+
+def printed(expected):
+    return expected if isinstance(expected, str) else "%d" % expected
+
+
+class Sandbox(mcp.TestCase):
+    def setUp(self):
+        super().setUp()
+        folder = os.path.realpath(self.folder())
+        self.home = os.path.join(folder, "home")
+        self.out = os.path.join(folder, "out")
+        self.project = os.path.join(folder, "project")
+        for path in (".ssh", ".aws", "other", ".local/state", ".cache/common-lisp"):
+            os.makedirs(os.path.join(self.home, path))
+        for path in (".ssh/id", ".aws/credentials", "other/.env"):
+            self.write(os.path.join(self.home, path))
+        os.makedirs(os.path.join(self.out, "empty"))
+        os.chmod(self.out, 0o777)
+        self.write(os.path.join(self.out, "file"))
+        os.mkdir(self.project)
+
+    def write(self, path, text="secret"):
+        with open(path, "w") as f:
+            f.write(text)
+
+    def start(self, *options, **variables):
+        environment = mcp.clean_environment(HOME=self.home, **variables)
+        return self.start_server("--sandbox", *options, environment=environment, cwd=self.project)
+
+
+@unittest.skipUnless(platform.machine() == "x86_64", "the numbers of the system calls are those of x86-64")
+class WaysOut(Sandbox):
+    def test_each_is_closed(self):
+        client = self.start("workspace")
+        self.assertFalse(client.evaluate(PRELUDE).is_error)
+        client.call("create-session", name="other")
+        other = client.evaluate("(sb-posix:getpid)", session="other").values[0]
+        server = client.process.pid
+        guardian = next(pid for pid in mcp.pids() if mcp.parent_of(pid) == server and is_guardian(pid))
+        before = snapshot(self.out)
+        for name, code, expected in WAYS_OUT:
+            with self.subTest(name):
+                for placeholder, value in (("OUT", self.out), ("HOME", self.home), ("SERVER", server), ("OTHER", other), ("GUARDIAN", guardian)):
+                    code = code.replace(placeholder, str(value))
+                self.assertEqual("=> " + printed(expected), client.evaluate(code).text)
+        self.assertEqual(before, snapshot(self.out))
+        self.assertOperational(client)
+
+    def test_without_a_network_there_is_no_socket_but_a_pair(self):
+        client = self.start("workspace", "--network", "off")
+        client.evaluate(PRELUDE)
+        for family in (1, 2, 10, 16):
+            self.assertEqual("=> -13", client.evaluate("(call 41 %d 1 0)" % family).text)
+        self.assertEqual("=> 0", client.evaluate("(call 53 1 1 0 (zeros 8))").text)
+
+    def test_the_loopback_is_the_lisps_own(self):
+        import socket
+
+        listener = socket.create_server(("127.0.0.1", 0))
+        port = listener.getsockname()[1]
+        connect = (
+            "(require :sb-bsd-sockets) (handler-case (progn (sb-bsd-sockets:socket-connect"
+            " (make-instance 'sb-bsd-sockets:inet-socket :type :stream :protocol :tcp) #(127 0 0 1) %d) :connected)"
+            " (error () :refused))" % port
+        )
+        self.assertEqual([":REFUSED"], self.start("workspace", "--network", "loopback").evaluate(connect).values[-1:])
+        self.assertEqual([":CONNECTED"], self.start("workspace", "--network", "on").evaluate(connect).values[-1:])
+        listener.close()
+
+
+def is_guardian(pid):
+    """The server's child that runs the server's own program."""
+    try:
+        return os.readlink("/proc/%d/exe" % pid) == os.path.realpath(os.environ["CL_MCP_SERVER"])
+    except OSError:
+        return False
+
+
+def snapshot(folder):
+    return sorted(
+        (os.path.relpath(os.path.join(top, name), folder), os.lstat(os.path.join(top, name)).st_size)
+        for top, folders, files in os.walk(folder)
+        for name in folders + files
+    )
+
+
+class Work(Sandbox):
+    def test_files_of_the_project_can_be_written_in_a_workspace_only(self):
+        write = '(with-open-file (out "a.txt" :direction :output) (write-line "a" out) :written)'
+        self.assertEvaluatesIn(self.start("workspace"), write, ":WRITTEN")
+        self.assertTrue(os.path.exists(os.path.join(self.project, "a.txt")))
+        report = self.start("read-only").evaluate(write.replace("a.txt", "b.txt"))
+        self.assertErrorReport(report, "FILE-ERROR")
+        self.assertIn("--sandbox read-only", report.text)
+
+    def assertEvaluatesIn(self, client, code, value):
+        self.assertEqual("=> " + value, client.evaluate(code).text)
+
+    def test_an_error_that_the_sandbox_causes_names_it(self):
+        report = self.start("workspace").evaluate('(open "/etc/x" :direction :output :if-does-not-exist :create)')
+        self.assertErrorReport(report, "FILE-ERROR")
+        self.assertIn("--sandbox workspace", report.text)
+
+    def test_paths_can_be_opened_by_options(self):
+        client = self.start("read-only", "--writable", self.out, "--readable", os.path.join(self.home, "other"))
+        client.evaluate(PRELUDE)
+        self.assertEqual("=> 0", client.evaluate('(shell "echo x > %s/new")' % self.out).text)
+        self.assertEqual("=> :READ", client.evaluate('(reads "%s/other/.env")' % self.home).text)
+        self.assertEqual("=> :DENIED", client.evaluate('(reads "%s/.ssh/id")' % self.home).text)
+
+    def test_variables_that_look_like_secrets_are_left_out(self):
+        client = self.start("workspace", GITHUB_TOKEN="t", MY_API_KEY="k", DB_PASSWORD="p", SSH_AUTH_SOCK="/s", KEYBOARD="de")
+        names = '(mapcar (lambda (name) (and (uiop:getenv name) t)) \'("GITHUB_TOKEN" "MY_API_KEY" "DB_PASSWORD" "SSH_AUTH_SOCK" "KEYBOARD"))'
+        self.assertEvaluatesIn(client, names, "(NIL NIL NIL NIL T)")
+
+    def test_errors_are_entered_and_states_returned_to_as_without(self):
+        client = self.start("workspace")
+        client.evaluate("(defun average (numbers) (float (/ (reduce #'+ numbers) (length numbers))))")
+        client.evaluate("(average '())")
+        self.assertEqual("=> 0", client.call("evaluate-in-frame", frame=0, code="(length numbers)").text)
+        self.assertErrorReport(client.evaluate("(sb-ext:exit :abort t)"), "PROCESS-EXITED")
+        self.assertEvaluatesIn(client, "(average '(1 3))", "2.0")
+
+    def test_systems_are_compiled_into_a_cache_of_the_sandbox(self):
+        with open(os.path.join(self.project, "small.asd"), "w") as f:
+            f.write('(asdf:defsystem "small" :components ((:file "small")))')
+        with open(os.path.join(self.project, "small.lisp"), "w") as f:
+            f.write("(defpackage small (:use :cl) (:export #:one)) (in-package small) (defun one () 1)")
+        client = self.start("workspace", XDG_CACHE_HOME=os.path.join(self.home, ".cache"))
+        self.assertFalse(client.call("load-system", system="small").is_error)
+        self.assertEvaluatesIn(client, "(small:one)", "1")
+        self.assertEqual([], os.listdir(os.path.join(self.home, ".cache/common-lisp")))
+        self.assertTrue(os.listdir(os.path.join(self.home, ".cache/cl-mcp-server-sandbox")))
+
+    def test_the_temporary_directory_goes_with_the_server(self):
+        client = self.start("workspace")
+        temporary = client.evaluate('(progn (with-open-file (out (uiop:subpathname (uiop:temporary-directory) "t") :direction :output) (write-line "x" out)) (uiop:getenv "TMPDIR"))').values[0].strip('"')
+        self.assertTrue(os.path.exists(os.path.join(temporary, "t")))
+        client.close()
+        self.assertFalse(os.path.exists(temporary))
+
+    def test_a_project_that_holds_the_home_directory_is_refused(self):
+        for directory in (self.home, os.path.dirname(self.home), "/"):
+            ended = subprocess.run(
+                [os.environ["CL_MCP_SERVER"], "--sandbox", "workspace", "--directory", directory],
+                env={**os.environ, "HOME": self.home}, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30,
+            )
+            self.assertEqual(1, ended.returncode)
+            self.assertIn("home directory", ended.stderr)
+
+
+if __name__ == "__main__":
+    mcp.main()
