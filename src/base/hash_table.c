@@ -4,6 +4,7 @@
 #include "base/hash_table.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/check.h"
 #include "base/memory.h"
@@ -107,10 +108,15 @@ uint64_t hash_number(uint64_t number)
 }
 
 /* FNV-1a. */
-uint64_t hash_text(const char *text, uint64_t seed)
+uint64_t hash_bytes(const char *bytes, size_t len, uint64_t seed)
 {
     uint64_t h = 14695981039346656037u ^ seed;
-    for (; *text != '\0'; text++)
-        h = (h ^ (unsigned char)*text) * 1099511628211u;
+    for (size_t i = 0; i < len; i++)
+        h = (h ^ (unsigned char)bytes[i]) * 1099511628211u;
     return hash_number(h);
+}
+
+uint64_t hash_text(const char *text, uint64_t seed)
+{
+    return hash_bytes(text, strlen(text), seed);
 }

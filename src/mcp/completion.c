@@ -5,14 +5,15 @@
 #include <string.h>
 #include <strings.h>
 
-#include "mcp/connection_internal.h"
+#include "mcp/client.h"
+#include "mcp/json_text.h"
+#include "mcp/method.h"
 #include "mcp/prompts.h"
+#include "mcp/request.h"
 #include "mcp/resources.h"
 #include "session/session.h"
 #include "tools/complete_names.h"
 #include "tools/toolbox.h"
-
-#define ADD_LITERAL(out, literal) strbuf_add((out), (literal), sizeof(literal) - 1)
 
 #define LONGEST_VALUE 1000
 
@@ -31,7 +32,7 @@ static void finish(struct request *r, const json_t *names, size_t total)
     const json_t *name;
     size_t i;
 
-    ADD_LITERAL(out, "\"completion\":{\"values\":[");
+    strbuf_adds(out, "\"completion\":{\"values\":[");
     json_array_foreach(names, i, name)
     {
         strbuf_adds(out, i ? "," : "");
@@ -44,7 +45,7 @@ static void finish(struct request *r, const json_t *names, size_t total)
 
 static void finish_with_sessions(struct request *r, const char *prefix)
 {
-    const struct toolbox *toolbox = r->connection->options.toolbox;
+    const struct toolbox *toolbox = request_client(r)->toolbox;
     struct session *s = toolbox && toolbox->sessions ? sessions_first(toolbox->sessions) : NULL;
     json_t *names = json_array();
     size_t total = 0;
@@ -64,7 +65,7 @@ static void on_names(void *arg, const struct tool_result *result)
 {
     struct request *r = arg;
 
-    r->pending = NULL;
+    request_await(r, NULL, NULL);
     finish(r, json_object_get(result->structured, "names"),
            (size_t)json_integer_value(json_object_get(result->structured, "total")));
 }
@@ -84,9 +85,9 @@ static void copy_text(json_t *arguments, const json_t *from, const char *name)
 
 static void ask_session(struct request *r, enum names names, const char *prefix, const json_t *chosen)
 {
-    struct connection *c = r->connection;
+    struct client *client = request_client(r);
     struct tool_call_options options = {
-        .default_session = c->options.default_session,
+        .default_session = client->default_session,
         .wants_structured = true,
         .done = on_names,
         .arg = r,
@@ -96,11 +97,10 @@ static void ask_session(struct request *r, enum names names, const char *prefix,
 
     copy_text(arguments, chosen, "package");
     copy_text(arguments, chosen, "session");
-    r->cancel = cancel_names;
     /* Without a ticket the call is over, and the request was freed with its answer. */
-    call = tool_call_start(c->options.toolbox, &tool_complete_names, arguments, &options);
+    call = tool_call_start(client->toolbox, &tool_complete_names, arguments, &options);
     if (call)
-        r->pending = call;
+        request_await(r, call, cancel_names);
 }
 
 /* False: there is no such argument. */

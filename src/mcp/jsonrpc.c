@@ -61,47 +61,45 @@ struct jsonrpc_message jsonrpc_classify(const json_t *object, const struct json_
     return m;
 }
 
-#define ADD_LITERAL(out, literal) strbuf_add((out), (literal), sizeof(literal) - 1)
-
 void jsonrpc_begin_result(struct strbuf *out, struct jsonrpc_slice id)
 {
-    ADD_LITERAL(out, "{\"jsonrpc\":\"2.0\",\"id\":");
+    strbuf_adds(out, "{\"jsonrpc\":\"2.0\",\"id\":");
     strbuf_add(out, id.bytes, id.len);
-    ADD_LITERAL(out, ",\"result\":{");
+    strbuf_adds(out, ",\"result\":{");
 }
 
 void jsonrpc_end_result(struct strbuf *out)
 {
-    ADD_LITERAL(out, "}}");
+    strbuf_adds(out, "}}");
 }
 
 void jsonrpc_begin_notification(struct strbuf *out, const char *method)
 {
-    ADD_LITERAL(out, "{\"jsonrpc\":\"2.0\",\"method\":\"");
+    strbuf_adds(out, "{\"jsonrpc\":\"2.0\",\"method\":\"");
     strbuf_adds(out, method);
-    ADD_LITERAL(out, "\",\"params\":{");
+    strbuf_adds(out, "\",\"params\":{");
 }
 
 void jsonrpc_end_notification(struct strbuf *out)
 {
-    ADD_LITERAL(out, "}}");
+    strbuf_adds(out, "}}");
 }
 
 void jsonrpc_add_error(struct strbuf *out, struct jsonrpc_slice id, enum jsonrpc_code code,
                        const char *message, const char *data)
 {
-    ADD_LITERAL(out, "{\"jsonrpc\":\"2.0\",\"id\":");
+    strbuf_adds(out, "{\"jsonrpc\":\"2.0\",\"id\":");
     if (id.bytes)
         strbuf_add(out, id.bytes, id.len);
     else
-        ADD_LITERAL(out, "null");
+        strbuf_adds(out, "null");
     strbuf_addf(out, ",\"error\":{\"code\":%d,\"message\":", (int)code);
     json_text_add_string(out, message, strlen(message));
     if (data) {
-        ADD_LITERAL(out, ",\"data\":");
+        strbuf_adds(out, ",\"data\":");
         strbuf_adds(out, data);
     }
-    ADD_LITERAL(out, "}}");
+    strbuf_adds(out, "}}");
 }
 
 int jsonrpc_quotable(struct jsonrpc_slice s)

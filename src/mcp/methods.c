@@ -1,15 +1,18 @@
 /*
- * Responsible for the tables of methods and notifications, and for the methods about the connection itself.
+ * Responsible for the table of methods, and for the methods about the connection itself.
  * To add a method: one row and one function, which answers the request it is given.
  */
 #include "mcp/methods.h"
 
 #include <string.h>
 
-#include "mcp/connection_internal.h"
+#include "mcp/client.h"
+#include "mcp/json_text.h"
+#include "mcp/request.h"
+#include "mcp/revisions.h"
+#include "mcp/server_info.h"
+#include "mcp/server_log.h"
 #include "tools/similar.h"
-
-#define ADD_LITERAL(out, literal) strbuf_add((out), (literal), sizeof(literal) - 1)
 
 static const char instructions[] =
     "A live, persistent Common Lisp. evaluate-lisp runs code; definitions, variables and the current package "
@@ -23,27 +26,17 @@ static const char instructions[] =
 
 _Static_assert(sizeof instructions <= 600, "instructions are short");
 
-void methods_add_capabilities(const struct connection *c, struct strbuf *out)
+static void add_capabilities(const struct client *client, struct strbuf *out)
 {
-    ADD_LITERAL(out,
+    strbuf_adds(out,
                 "{\"tools\":{\"listChanged\":true},\"resources\":{\"subscribe\":true,\"listChanged\":true},"
                 "\"prompts\":{},\"completions\":{}");
-    strbuf_adds(out, c->options.shows_log ? ",\"logging\":{}}" : "}");
-}
-
-bool methods_refuse_cursor(struct request *r, const json_t *params)
-{
-    const json_t *cursor = json_object_get(params, "cursor");
-
-    if (!cursor || json_is_null(cursor))
-        return false;
-    request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: unknown cursor; there is one page only");
-    return true;
+    strbuf_adds(out, server_log_is_shown(client->log) ? ",\"logging\":{}}" : "}");
 }
 
 static void add_instructions(struct strbuf *out)
 {
-    ADD_LITERAL(out, "\"instructions\":");
+    strbuf_adds(out, "\"instructions\":");
     json_text_add_string(out, instructions, sizeof instructions - 1);
 }
 
@@ -56,7 +49,8 @@ static void initialize(struct request *r, const json_t *params)
     struct strbuf *out;
     size_t i;
 
-    if (r->connection->negotiated && r->connection->options.initializes_once) {
+    struct client *client = request_client(r);
+    if (client->negotiated != NULL && client->initializes_once) {
         request_fail(r, JSONRPC_INVALID_REQUEST, "Invalid Request: this session is initialized already");
         return;
     }
@@ -73,15 +67,15 @@ static void initialize(struct request *r, const json_t *params)
         }
     }
     revision = revisions_negotiate(json_string_value(version), json_string_length(version));
-    r->connection->negotiated = revision;
-    if (r->connection->options.extension) {
-        json_decref(r->connection->capabilities);
-        r->connection->capabilities = json_incref(json_object_get(params, "capabilities"));
+    client->negotiated = revision;
+    if (client->extension != NULL) {
+        json_decref(client->capabilities);
+        client->capabilities = json_incref(json_object_get(params, "capabilities"));
     }
     out = request_result(r);
     strbuf_addf(out, "\"protocolVersion\":\"%s\",\"capabilities\":", revision->name);
-    methods_add_capabilities(r->connection, out);
-    ADD_LITERAL(out, ",\"serverInfo\":" SERVER_INFO ",");
+    add_capabilities(request_client(r), out);
+    strbuf_adds(out, ",\"serverInfo\":" SERVER_INFO ",");
     add_instructions(out);
     request_finish(r);
 }
@@ -99,27 +93,13 @@ static void server_discover(struct request *r, const json_t *params)
     struct strbuf *out = request_result(r);
 
     (void)params;
-    ADD_LITERAL(out, "\"supportedVersions\":");
+    strbuf_adds(out, "\"supportedVersions\":");
     revisions_add_names(out);
-    ADD_LITERAL(out, ",\"capabilities\":");
-    methods_add_capabilities(r->connection, out);
+    strbuf_adds(out, ",\"capabilities\":");
+    add_capabilities(request_client(r), out);
     strbuf_addc(out, ',');
     add_instructions(out);
     request_finish(r);
-}
-
-static void notifications_initialized(struct connection *c, const struct json_text_message *tokens)
-{
-    (void)tokens;
-    connection_shake_hands(c);
-}
-
-static void notifications_cancelled(struct connection *c, const struct json_text_message *tokens)
-{
-    const struct json_token *id = &tokens->request_id;
-
-    if (id->kind == JSON_TOKEN_STRING || id->kind == JSON_TOKEN_INTEGER)
-        connection_cancel(c, (struct jsonrpc_slice){json_text_token(&c->text, id), id->len});
 }
 
 static const struct method methods[] = {
@@ -254,11 +234,6 @@ static const struct method methods[] = {
     },
 };
 
-static const struct notification notifications[] = {
-    {.name = "notifications/initialized", .run = notifications_initialized},
-    {.name = "notifications/cancelled", .run = notifications_cancelled},
-};
-
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 static bool is_called(const char *row, const char *name, size_t len)
@@ -273,17 +248,6 @@ const struct method *method_find(const char *name, size_t len)
     for (i = 0; i < COUNT(methods); i++) {
         if (is_called(methods[i].name, name, len))
             return &methods[i];
-    }
-    return NULL;
-}
-
-const struct notification *notification_find(const char *name, size_t len)
-{
-    size_t i;
-
-    for (i = 0; i < COUNT(notifications); i++) {
-        if (is_called(notifications[i].name, name, len))
-            return &notifications[i];
     }
     return NULL;
 }

@@ -2,22 +2,23 @@
  * Responsible for tools/list and tools/call: between the protocol and the registry. What tools there are is
  * the registry's.
  */
-#include "mcp/methods.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/check.h"
-#include "mcp/connection_internal.h"
+#include "mcp/client.h"
+#include "mcp/extension.h"
+#include "mcp/json_text.h"
+#include "mcp/method.h"
+#include "mcp/request.h"
+#include "mcp/revisions.h"
 #include "tools/registry.h"
 #include "tools/tool.h"
 #include "tools/user_tools.h"
 
-#define ADD_LITERAL(out, literal) strbuf_add((out), (literal), sizeof(literal) - 1)
-
 /* Only clients of 2026-07-28 over HTTP repeat arguments in headers: for others the wish would be a waste. */
-static char *listing_text(const struct connection *c, json_t *tools)
+static char *listing_text(const struct client *client, json_t *tools)
 {
     json_t *tool, *argument;
     const char *name;
@@ -25,7 +26,7 @@ static char *listing_text(const struct connection *c, json_t *tools)
 
     json_array_foreach(tools, i, tool)
     {
-        if (c->options.is_stateless)
+        if (client->is_stateless)
             break;
         json_object_foreach(json_object_get(json_object_get(tool, "inputSchema"), "properties"), name,
                             argument) json_object_del(argument, "x-mcp-header");
@@ -35,36 +36,36 @@ static char *listing_text(const struct connection *c, json_t *tools)
 
 void methods_tools_list(struct request *r, const json_t *params)
 {
-    struct connection *c = r->connection;
+    struct client *client = request_client(r);
     struct strbuf *out;
     struct err err;
     json_t *tools;
     char *listing;
 
-    if (methods_refuse_cursor(r, params))
+    if (request_refuse_cursor(r, params))
         return;
-    if (!c->listing) {
-        tools = registry_listing(c->options.listing, &err);
+    if (!client->tools_text) {
+        tools = registry_listing(client->listing, &err);
         CHECK(tools);
-        c->listing = listing_text(c, tools);
-        CHECK(c->listing);
+        client->tools_text = listing_text(client, tools);
+        CHECK(client->tools_text);
         json_decref(tools);
     }
     tools = json_array();
-    user_tools_list(c->options.toolbox, c->options.default_session, tools);
-    listing = json_array_size(tools) == 0 ? NULL : listing_text(c, tools);
+    user_tools_list(client->toolbox, client->default_session, tools);
+    listing = json_array_size(tools) == 0 ? NULL : listing_text(client, tools);
     json_decref(tools);
     out = request_result(r);
-    ADD_LITERAL(out, "\"tools\":");
-    if (listing && strcmp(c->listing, "[]") != 0) {
-        strbuf_add(out, c->listing, strlen(c->listing) - 1);
+    strbuf_adds(out, "\"tools\":");
+    if (listing && strcmp(client->tools_text, "[]") != 0) {
+        strbuf_add(out, client->tools_text, strlen(client->tools_text) - 1);
         strbuf_addf(out, ",%s", listing + 1);
     } else {
-        strbuf_adds(out, listing ? listing : c->listing);
+        strbuf_adds(out, listing ? listing : client->tools_text);
     }
-    if (c->options.extension) {
+    if (client->extension) {
         out->len--; /* the bracket */
-        extension_add_items(c->options.extension, out, "tools");
+        extension_add_items(client->extension, out, "tools");
         strbuf_addc(out, ']');
     }
     free(listing);
@@ -80,11 +81,11 @@ static void answer(struct request *r, const char *text, size_t len, const json_t
 {
     struct strbuf *out = request_result(r);
 
-    ADD_LITERAL(out, "\"content\":[{\"type\":\"text\",\"text\":");
+    strbuf_adds(out, "\"content\":[{\"type\":\"text\",\"text\":");
     json_text_add_string(out, text, len);
-    ADD_LITERAL(out, "}]");
-    if (structured && (json_is_object(structured) || !r->revision->has_object_structured_only)) {
-        ADD_LITERAL(out, ",\"structuredContent\":");
+    strbuf_adds(out, "}]");
+    if (structured && (json_is_object(structured) || !request_revision(r)->has_object_structured_only)) {
+        strbuf_adds(out, ",\"structuredContent\":");
         json_dump_callback(structured, add_dumped, out, JSON_COMPACT | JSON_ENCODE_ANY);
     }
     strbuf_adds(out, is_error ? ",\"isError\":true" : ",\"isError\":false");
@@ -95,7 +96,7 @@ static void on_tool_done(void *arg, const struct tool_result *result)
 {
     struct request *r = arg;
 
-    r->pending = NULL;
+    request_await(r, NULL, NULL);
     answer(r, strbuf_string(result->text), result->text->len, result->structured, result->is_error);
 }
 
@@ -111,7 +112,7 @@ static void cancel_tool(void *call)
 
 static void refuse_tool(struct request *r, const json_t *name)
 {
-    const struct toolbox *toolbox = r->connection->options.toolbox;
+    const struct toolbox *toolbox = request_client(r)->toolbox;
     struct jsonrpc_slice asked = {json_string_value(name), json_string_length(name)};
     struct strbuf nearest;
 
@@ -132,7 +133,7 @@ static void refuse_tool(struct request *r, const json_t *name)
 static bool find_tool(struct request *r, const json_t *name, const json_t *given, const struct tool **tool,
                       json_t **arguments)
 {
-    const struct connection_options *options = &r->connection->options;
+    const struct client *client = request_client(r);
     const char *asked = json_string_value(name);
     bool is_user_tool = false;
     struct err err;
@@ -140,7 +141,7 @@ static bool find_tool(struct request *r, const json_t *name, const json_t *given
     *tool = NULL;
     if (strlen(asked) == json_string_length(name)) {
         *arguments =
-            user_tools_prepare(options->toolbox, options->default_session, asked, given, &is_user_tool, &err);
+            user_tools_prepare(client->toolbox, client->default_session, asked, given, &is_user_tool, &err);
         *tool = is_user_tool ? &tool_user : registry_find(asked);
     }
     if (!*tool) {
@@ -151,7 +152,7 @@ static bool find_tool(struct request *r, const json_t *name, const json_t *given
         *arguments = registry_check_arguments(*tool, given, &err);
     if (*arguments)
         return true;
-    if (r->revision->argument_errors_are_results)
+    if (request_revision(r)->argument_errors_are_results)
         answer(r, err.message, strlen(err.message), NULL, true);
     else
         request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: %s", err.message);
@@ -160,14 +161,14 @@ static bool find_tool(struct request *r, const json_t *name, const json_t *given
 
 void methods_tools_call(struct request *r, const json_t *params)
 {
-    struct connection *c = r->connection;
+    struct client *client = request_client(r);
     const json_t *name = json_object_get(params, "name"), *given = json_object_get(params, "arguments");
     const struct tool *tool;
     struct tool_call_options options;
     struct tool_call *call;
     json_t *arguments;
 
-    connection_shake_hands(c);
+    client_shake_hands(client);
     if (!json_is_string(name)) {
         request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: name must be a string, the name of a tool");
         return;
@@ -179,16 +180,15 @@ void methods_tools_call(struct request *r, const json_t *params)
     if (!find_tool(r, name, json_is_object(given) ? given : NULL, &tool, &arguments))
         return;
     options = (struct tool_call_options){
-        .default_session = c->options.default_session,
-        .wants_structured = c->options.wants_structured && r->revision->has_structured,
-        .wants_progress = r->progress_token.bytes != NULL,
+        .default_session = client->default_session,
+        .wants_structured = client->wants_structured && request_revision(r)->has_structured,
+        .wants_progress = request_wants_progress(r),
         .done = on_tool_done,
         .on_progress = on_tool_progress,
         .arg = r,
     };
-    r->cancel = cancel_tool;
     /* Without a ticket the call is over, and the request was freed with its answer. */
-    call = tool_call_start(c->options.toolbox, tool, arguments, &options);
+    call = tool_call_start(client->toolbox, tool, arguments, &options);
     if (call)
-        r->pending = call;
+        request_await(r, call, cancel_tool);
 }

@@ -3,12 +3,15 @@
  */
 #include "mcp/prompts.h"
 
+#include <stdio.h>
 #include <string.h>
 
-#include "mcp/connection_internal.h"
+#include "mcp/client.h"
+#include "mcp/extension.h"
+#include "mcp/json_text.h"
+#include "mcp/method.h"
+#include "mcp/request.h"
 #include "tools/similar.h"
-
-#define ADD_LITERAL(out, literal) strbuf_add((out), (literal), sizeof(literal) - 1)
 
 #define LONGEST_VALUE 65536
 
@@ -28,7 +31,7 @@ static void add_prompt(struct strbuf *out, const struct prompt *prompt)
     add_member(out, "title", prompt->title);
     strbuf_addc(out, ',');
     add_member(out, "description", prompt->description);
-    ADD_LITERAL(out, ",\"arguments\":[");
+    strbuf_adds(out, ",\"arguments\":[");
     for (a = prompt->arguments; a->name; a++) {
         strbuf_adds(out, a == prompt->arguments ? "{" : ",{");
         add_member(out, "name", a->name);
@@ -36,7 +39,7 @@ static void add_prompt(struct strbuf *out, const struct prompt *prompt)
         add_member(out, "description", a->description);
         strbuf_addf(out, ",\"required\":%s}", a->is_required ? "true" : "false");
     }
-    ADD_LITERAL(out, "]}");
+    strbuf_adds(out, "]}");
 }
 
 void methods_prompts_list(struct request *r, const json_t *params)
@@ -44,15 +47,15 @@ void methods_prompts_list(struct request *r, const json_t *params)
     struct strbuf *out;
     size_t i;
 
-    if (methods_refuse_cursor(r, params))
+    if (request_refuse_cursor(r, params))
         return;
     out = request_result(r);
-    ADD_LITERAL(out, "\"prompts\":[");
+    strbuf_adds(out, "\"prompts\":[");
     for (i = 0; i < prompts_count(); i++) {
         strbuf_adds(out, i ? "," : "");
         add_prompt(out, prompts_at(i));
     }
-    extension_add_items(r->connection->options.extension, out, "prompts");
+    extension_add_items(request_client(r)->extension, out, "prompts");
     strbuf_addc(out, ']');
     request_finish(r);
 }
@@ -188,9 +191,9 @@ void methods_prompts_get(struct request *r, const json_t *params)
     add_text(&text, prompt->text, given);
     out = request_result(r);
     add_member(out, "description", prompt->description);
-    ADD_LITERAL(out, ",\"messages\":[{\"role\":\"user\",\"content\":{\"type\":\"text\",\"text\":");
+    strbuf_adds(out, ",\"messages\":[{\"role\":\"user\",\"content\":{\"type\":\"text\",\"text\":");
     json_text_add_string(out, strbuf_string(&text), text.len);
-    ADD_LITERAL(out, "}}]");
+    strbuf_adds(out, "}}]");
     request_finish(r);
     strbuf_fini(&text);
 }

@@ -1,6 +1,6 @@
 /*
  * Prompts: what a person may ask the client to begin with. The rows and their texts are in prompt_table.c.
- * Stays in this folder.
+ *
  */
 #ifndef MCP_PROMPTS_H
 #define MCP_PROMPTS_H

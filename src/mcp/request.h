@@ -1,23 +1,34 @@
 /*
- * A request under way, as what answers it sees it. It is answered once, by request_finish(), request_fail()
- * or request_fail_with(); each of them frees it.
+ * A request under way, as its method sees it. It is answered once, by request_finish(), request_fail() or
+ * request_fail_with(); each of them frees it.
  */
 #ifndef MCP_REQUEST_H
 #define MCP_REQUEST_H
 
+#include <jansson.h>
 #include <stdbool.h>
 
 #include "base/strbuf.h"
 #include "mcp/jsonrpc.h"
 
+struct client;
 struct request;
+struct revision;
 
-/* request_method(r): its name, borrowed. */
+/* The member of _meta that names the subscriptions/listen for which something is sent. */
+#define META_SUBSCRIPTION "io.modelcontextprotocol/subscriptionId"
+
+/* request_client(r): who sent it. request_revision(r): whose rules it follows. Both borrowed. */
+struct client *request_client(const struct request *r);
+const struct revision *request_revision(const struct request *r);
+
+/* request_method(r): its name, borrowed. request_id(r): its id as the client wrote it, borrowed. */
 const char *request_method(const struct request *r);
+struct jsonrpc_slice request_id(const struct request *r);
 
-/* request_is_modern(r): it is of 2026-07-28 or later. request_is_in_batch(r): it came in a batch. */
-bool request_is_modern(const struct request *r);
+/* request_is_in_batch(r): it came in a batch. request_wants_progress(r): its client asked for progress. */
 bool request_is_in_batch(const struct request *r);
+bool request_wants_progress(const struct request *r);
 
 /* request_can(r, capability): its client has declared "sampling", "elicitation", "roots", ... Known only
  * where the connection has an extension. */
@@ -49,6 +60,10 @@ void request_fail(struct request *r, enum jsonrpc_code code, const char *format,
     __attribute__((format(printf, 3, 4)));
 void request_fail_with(struct request *r, enum jsonrpc_code code, const char *message, const char *data);
 
+/* request_refuse_cursor(r, params): every list has one page, so a cursor in ${params} cannot be ours. True:
+ * ${r} was answered. */
+bool request_refuse_cursor(struct request *r, const json_t *params);
+
 /*
  * request_await(r, pending, cancel):
  * What ${r} waits for from now on. NULL: nothing.
@@ -56,6 +71,9 @@ void request_fail_with(struct request *r, enum jsonrpc_code code, const char *me
  * cancel      called once with ${pending} if ${r} is given up before it is answered; must not answer it
  */
 void request_await(struct request *r, void *pending, void (*cancel)(void *pending));
+
+/* request_stays_open(r): its client or the end of the server ends it; until then nobody waits for it. */
+void request_stays_open(struct request *r);
 
 /*
  * request_progress(r, elapsed_s, message):

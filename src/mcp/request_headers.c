@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "mcp/methods.h"
+#include "mcp/method.h"
 #include "mcp/revisions.h"
 #include "mcp/transport.h"
 #include "tools/registry.h"

@@ -11,13 +11,16 @@
 #include "base/check.h"
 #include "base/memory.h"
 #include "base/utf8.h"
-#include "mcp/connection_internal.h"
+#include "mcp/client.h"
+#include "mcp/extension.h"
+#include "mcp/json_text.h"
+#include "mcp/method.h"
+#include "mcp/request.h"
+#include "mcp/revisions.h"
 #include "session/session.h"
 #include "tools/registry.h"
 #include "tools/tool.h"
 #include "tools/toolbox.h"
-
-#define ADD_LITERAL(out, literal) strbuf_add((out), (literal), sizeof(literal) - 1)
 
 #define LONGEST_URI 1000
 #define MOST_SESSIONS_LISTED 250 /* the addresses of others are known by the templates */
@@ -261,15 +264,15 @@ static void add_instance(struct strbuf *out, const struct resource *resource, co
 
 void methods_resources_list(struct request *r, const json_t *params)
 {
-    const struct toolbox *toolbox = r->connection->options.toolbox;
+    const struct toolbox *toolbox = request_client(r)->toolbox;
     struct session *session = toolbox && toolbox->sessions ? sessions_first(toolbox->sessions) : NULL;
     struct strbuf *out;
     size_t i, listed, start;
 
-    if (methods_refuse_cursor(r, params))
+    if (request_refuse_cursor(r, params))
         return;
     out = request_result(r);
-    ADD_LITERAL(out, "\"resources\":[");
+    strbuf_adds(out, "\"resources\":[");
     start = out->len;
     for (i = 0; i < resources_count(); i++) {
         if (is_template(&table[i]))
@@ -284,7 +287,7 @@ void methods_resources_list(struct request *r, const json_t *params)
                 add_instance(out, &table[i], session_name(session));
         }
     }
-    extension_add_items(r->connection->options.extension, out, "resources");
+    extension_add_items(request_client(r)->extension, out, "resources");
     strbuf_addc(out, ']');
     request_finish(r);
 }
@@ -294,10 +297,10 @@ void methods_resources_templates_list(struct request *r, const json_t *params)
     struct strbuf *out;
     size_t i, start;
 
-    if (methods_refuse_cursor(r, params))
+    if (request_refuse_cursor(r, params))
         return;
     out = request_result(r);
-    ADD_LITERAL(out, "\"resourceTemplates\":[");
+    strbuf_adds(out, "\"resourceTemplates\":[");
     start = out->len;
     for (i = 0; i < resources_count(); i++) {
         if (!is_template(&table[i]))
@@ -306,7 +309,7 @@ void methods_resources_templates_list(struct request *r, const json_t *params)
         strbuf_addf(out, "{\"uriTemplate\":\"%s\",\"name\":\"%s\"", table[i].uri, table[i].name);
         add_description(out, &table[i]);
     }
-    extension_add_items(r->connection->options.extension, out, "resourceTemplates");
+    extension_add_items(request_client(r)->extension, out, "resourceTemplates");
     strbuf_addc(out, ']');
     request_finish(r);
 }
@@ -318,16 +321,17 @@ static void fail_missing(struct request *r, const char *uri, size_t len)
     struct strbuf data;
 
     strbuf_init(&data, 0);
-    ADD_LITERAL(&data, "{\"uri\":");
+    strbuf_adds(&data, "{\"uri\":");
     json_text_add_string(&data, uri, len > LONGEST_URI ? utf8_floor(uri, len, LONGEST_URI) : len);
     strbuf_addc(&data, '}');
-    request_fail_with(r, r->revision->missing_resource_code, "Resource not found", strbuf_string(&data));
+    request_fail_with(r, request_revision(r)->missing_resource_code, "Resource not found",
+                      strbuf_string(&data));
     strbuf_fini(&data);
 }
 
-static bool is_there(const struct connection *c, const char *session)
+static bool is_there(const struct client *client, const char *session)
 {
-    const struct toolbox *toolbox = c->options.toolbox;
+    const struct toolbox *toolbox = client->toolbox;
 
     return toolbox && toolbox->sessions && sessions_find(toolbox->sessions, session);
 }
@@ -339,7 +343,7 @@ static bool is_there(const struct connection *c, const char *session)
 static const struct resource *find_resource(struct request *r, const json_t *params, bool may_come,
                                             json_t **variables)
 {
-    struct connection *c = r->connection;
+    struct client *client = request_client(r);
     const json_t *uri = json_object_get(params, "uri");
     const struct resource *resource;
     const char *session;
@@ -350,8 +354,8 @@ static const struct resource *find_resource(struct request *r, const json_t *par
     }
     resource = resource_match(json_string_value(uri), json_string_length(uri), variables);
     session = resource ? json_string_value(json_object_get(*variables, "session")) : NULL;
-    if (resource &&
-        (!session || is_there(c, session) || (may_come && strcmp(session, c->options.default_session) == 0)))
+    if (resource && (!session || is_there(client, session) ||
+                     (may_come && strcmp(session, client->default_session) == 0)))
         return resource;
     if (resource)
         json_decref(*variables);
@@ -399,7 +403,7 @@ static void on_read(void *arg, const struct tool_result *result)
     size_t len = json_string_length(reading->uri);
     struct strbuf *out;
 
-    r->pending = NULL;
+    request_await(r, NULL, NULL);
     if (result->is_absent) {
         fail_missing(r, uri, len);
     } else if (result->is_error) {
@@ -407,11 +411,11 @@ static void on_read(void *arg, const struct tool_result *result)
                      strbuf_string(result->text));
     } else {
         out = request_result(r);
-        ADD_LITERAL(out, "\"contents\":[{\"uri\":");
+        strbuf_adds(out, "\"contents\":[{\"uri\":");
         json_text_add_string(out, uri, len);
         strbuf_addf(out, ",\"mimeType\":\"%s\",\"text\":", reading->resource->mime_type);
         json_text_add_string(out, strbuf_string(result->text), result->text->len);
-        ADD_LITERAL(out, "}]");
+        strbuf_adds(out, "}]");
         request_finish(r);
     }
     reading_free(reading);
@@ -419,7 +423,7 @@ static void on_read(void *arg, const struct tool_result *result)
 
 void methods_resources_read(struct request *r, const json_t *params)
 {
-    struct connection *c = r->connection;
+    struct client *client = request_client(r);
     json_t *variables, *arguments;
     const struct resource *resource = find_resource(r, params, false, &variables);
     const struct tool *tool = resource ? registry_find(resource->tool) : NULL;
@@ -444,15 +448,14 @@ void methods_resources_read(struct request *r, const json_t *params)
     reading->resource = resource;
     reading->uri = json_incref(json_object_get(params, "uri"));
     options = (struct tool_call_options){
-        .default_session = c->options.default_session,
+        .default_session = client->default_session,
         .done = on_read,
         .arg = reading,
     };
     /* Without a ticket the call is over, and all was freed with the answer. */
-    call = tool_call_start(c->options.toolbox, tool, arguments, &options);
+    call = tool_call_start(client->toolbox, tool, arguments, &options);
     if (!call)
         return;
     reading->call = call;
-    r->pending = reading;
-    r->cancel = cancel_reading;
+    request_await(r, reading, cancel_reading);
 }

@@ -1,6 +1,6 @@
 /*
  * Resources: addresses of what can be read. Each is the reply of a tool that only looks, so that there is one
- * source for both. Stays in this folder.
+ * source for both.
  */
 #ifndef MCP_RESOURCES_H
 #define MCP_RESOURCES_H

@@ -1,14 +1,25 @@
 /*
- * Responsible for telling clients what the server logs. Where a line goes on standard error is log.c's
- * affair.
+ * Responsible for sending clients what the server logs. Standard error is log.c's affair.
  */
 #include "mcp/server_log.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-#include "mcp/connection_internal.h"
+#include "base/memory.h"
+#include "mcp/json_text.h"
+#include "mcp/jsonrpc.h"
+#include "mcp/outbox.h"
 
-#define ADD_LITERAL(out, literal) strbuf_add((out), (literal), sizeof(literal) - 1)
+struct server_log {
+    struct outbox *outbox;
+    struct log_listener listener;
+    struct list readers;            /* the oldest first */
+    size_t wanted[LOG_LEVEL_COUNT]; /* readers, and the client itself, by level */
+    int level;                      /* of the client itself */
+    bool is_shown;
+    bool is_sending; /* what is logged while a line is being sent is not sent */
+};
 
 static void add_line(struct strbuf *out, enum log_level level, const char *text, size_t len)
 {
@@ -26,50 +37,60 @@ static void add_line(struct strbuf *out, enum log_level level, const char *text,
 }
 
 /* On a transport without origins a line goes out once, however many requests want it. */
-static void tell(struct connection *c, enum log_level level, const struct strbuf *line)
+static void send_line(const struct server_log *log, enum log_level level, const struct strbuf *line)
 {
-    bool is_told = c->log.level >= (int)level;
+    bool is_sent = log->level >= (int)level;
+    if (is_sent)
+        outbox_notify(log->outbox, NULL, line);
     struct list *node, *following;
-    struct request *r;
-
-    if (is_told)
-        connection_notify(c, NULL, line);
-    list_for_each(node, following, &c->requests)
+    list_for_each(node, following, &log->readers)
     {
-        r = list_entry(node, struct request, node);
-        if (r->log_level < (int)level || (!r->origin && is_told))
+        const struct server_log_reader *reader = list_entry(node, struct server_log_reader, node);
+        if (reader->level < (int)level || (reader->origin == NULL && is_sent))
             continue;
-        connection_notify(c, r->origin, line);
-        is_told |= !r->origin;
+        outbox_notify(log->outbox, reader->origin, line);
+        is_sent |= reader->origin == NULL;
     }
 }
 
 static void on_line(void *arg, enum log_level level, const char *text, size_t len)
 {
-    struct connection *c = arg;
-    struct strbuf line;
-
-    if (c->log.is_telling)
+    struct server_log *log = arg;
+    if (log->is_sending)
         return;
-    c->log.is_telling = true;
+    log->is_sending = true;
+    struct strbuf line;
     strbuf_init(&line, 0);
     add_line(&line, level, text, len);
-    tell(c, level, &line);
+    send_line(log, level, &line);
     strbuf_fini(&line);
-    c->log.is_telling = false;
+    log->is_sending = false;
 }
 
-void server_log_init(struct connection *c)
+struct server_log *server_log_new(struct outbox *outbox, bool is_shown)
 {
-    c->log.level = SERVER_LOG_NOTHING;
-    c->log.listener.on_line = on_line;
-    c->log.listener.arg = c;
-    list_init(&c->log.listener.node);
+    struct server_log *log = xcalloc(1, sizeof *log);
+    log->outbox = outbox;
+    log->is_shown = is_shown;
+    log->level = SERVER_LOG_NOTHING;
+    log->listener.on_line = on_line;
+    log->listener.arg = log;
+    list_init(&log->listener.node);
+    list_init(&log->readers);
+    return log;
 }
 
-void server_log_fini(struct connection *c)
+void server_log_free(struct server_log *log)
 {
-    log_remove_listener(&c->log.listener);
+    if (log == NULL)
+        return;
+    log_remove_listener(&log->listener);
+    free(log);
+}
+
+bool server_log_is_shown(const struct server_log *log)
+{
+    return log->is_shown;
 }
 
 int server_log_level(const json_t *name)
@@ -92,55 +113,53 @@ int server_log_level(const json_t *name)
 }
 
 /* Lines that nobody wants are not even put together. */
-static void adjust(struct connection *c)
+static void listen(struct server_log *log)
 {
     int level = LOG_LEVEL_COUNT - 1;
-
-    while (level >= 0 && c->log.wanted[level] == 0)
+    while (level >= 0 && log->wanted[level] == 0)
         level--;
-    log_remove_listener(&c->log.listener);
-    if (level < 0 || !c->options.shows_log)
+    log_remove_listener(&log->listener);
+    if (level < 0 || !log->is_shown)
         return;
-    c->log.listener.level = (enum log_level)level;
-    log_add_listener(&c->log.listener);
+    log->listener.level = (enum log_level)level;
+    log_add_listener(&log->listener);
 }
 
-void server_log_want(struct connection *c, int level)
+static void want(struct server_log *log, int level)
 {
     if (level < 0)
         return;
-    c->log.wanted[level]++;
-    adjust(c);
+    log->wanted[level]++;
+    listen(log);
 }
 
-void server_log_forget(struct connection *c, int level)
+static void forget(struct server_log *log, int level)
 {
     if (level < 0)
         return;
-    c->log.wanted[level]--;
-    adjust(c);
+    log->wanted[level]--;
+    listen(log);
 }
 
-void methods_logging_set_level(struct request *r, const json_t *params)
+void server_log_set_level(struct server_log *log, int level)
 {
-    struct connection *c = r->connection;
-    int level = server_log_level(json_object_get(params, "level"));
+    forget(log, log->level);
+    log->level = level;
+    want(log, level);
+}
 
-    if (!c->options.shows_log) {
-        request_fail(r, JSONRPC_METHOD_NOT_FOUND,
-                     "Method not found: logging/setLevel: the log is not shown here");
-        return;
-    }
-    if (level == SERVER_LOG_UNKNOWN) {
-        request_fail(
-            r, JSONRPC_INVALID_PARAMS,
-            "Invalid params: level must be one of debug, info, notice, warning, error, critical, alert and "
-            "emergency");
-        return;
-    }
-    server_log_forget(c, c->log.level);
-    c->log.level = level;
-    server_log_want(c, level);
-    request_result(r);
-    request_finish(r);
+void server_log_add(struct server_log *log, struct server_log_reader *reader, int level,
+                    struct transport_origin *origin)
+{
+    *reader = (struct server_log_reader){.level = level, .origin = origin};
+    list_init(&reader->node);
+    list_append(&log->readers, &reader->node);
+    want(log, level);
+}
+
+void server_log_remove(struct server_log *log, struct server_log_reader *reader)
+{
+    list_remove(&reader->node);
+    forget(log, reader->level);
+    reader->level = SERVER_LOG_NOTHING;
 }

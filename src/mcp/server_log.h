@@ -1,40 +1,56 @@
 /*
- * The server's log as notifications/message: up to 2025-11-25 from the level on that logging/setLevel names,
- * since 2026-07-28 to each request that asks for it, while it runs. Stays in this folder.
+ * The server's log as notifications/message. Up to 2025-11-25 a client gets lines from the level on that
+ * logging/setLevel names; since 2026-07-28 each request that asks for it, while it runs.
  */
 #ifndef MCP_SERVER_LOG_H
 #define MCP_SERVER_LOG_H
 
 #include <jansson.h>
 #include <stdbool.h>
-#include <stddef.h>
 
+#include "base/list.h"
 #include "base/log.h"
 
-struct connection;
+struct outbox;
+struct server_log;
+struct transport_origin;
 
-/* What a level of MCP comes to with ours. */
-#define SERVER_LOG_NOTHING (-1) /* higher than any line of ours has */
-#define SERVER_LOG_UNKNOWN (-2) /* no level at all */
+/* Levels beside those of enum log_level. */
+#define SERVER_LOG_NOTHING (-1) /* more severe than any line of ours */
+#define SERVER_LOG_UNKNOWN (-2) /* not a level of MCP */
 
-/* One client's, in its connection. */
-struct server_log {
-    struct log_listener listener;
-    size_t wanted[LOG_LEVEL_COUNT]; /* requests and, by logging/setLevel, the connection itself, by level */
-    int level;                      /* by logging/setLevel: an enum log_level, or SERVER_LOG_NOTHING */
-    bool is_telling;                /* what is logged while a line is being sent is not sent */
+/* One that is sent lines. Embedded in a request; server_log_remove() takes it out. */
+struct server_log_reader {
+    struct list node;
+    int level; /* an enum log_level, or SERVER_LOG_NOTHING */
+    struct transport_origin *origin;
 };
 
-void server_log_init(struct connection *c);
-void server_log_fini(struct connection *c);
+/*
+ * server_log_new(outbox, is_shown):
+ * The log as one client may see it.
+ *
+ * outbox      borrowed, outlives the log
+ * is_shown    false: no line is ever sent
+ * Returns     given; server_log_free() takes NULL as well
+ */
+struct server_log *server_log_new(struct outbox *outbox, bool is_shown);
+void server_log_free(struct server_log *log);
 
-/* server_log_level(name): the enum log_level up to which somebody hears who asks for this level; or one of
- * the two above. */
+/* server_log_is_shown(log): as server_log_new() was given it. */
+bool server_log_is_shown(const struct server_log *log);
+
+/* server_log_level(name): the enum log_level up to which lines are sent to one who asks for this level of
+ * MCP; or one of the two above. */
 int server_log_level(const json_t *name);
 
-/* server_log_want(c, level), server_log_forget(c, level): one more, one less that hears up to ${level};
- * nothing for a negative one. */
-void server_log_want(struct connection *c, int level);
-void server_log_forget(struct connection *c, int level);
+/* server_log_set_level(log, level): what the client gets whatever it requests. */
+void server_log_set_level(struct server_log *log, int level);
+
+/* server_log_add(log, reader, level, origin): send lines up to ${level} to ${origin} as well.
+ * server_log_remove(log, reader): stop; harmless if it was not added or is SERVER_LOG_NOTHING. */
+void server_log_add(struct server_log *log, struct server_log_reader *reader, int level,
+                    struct transport_origin *origin);
+void server_log_remove(struct server_log *log, struct server_log_reader *reader);
 
 #endif

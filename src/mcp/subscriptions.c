@@ -9,41 +9,49 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "mcp/connection_internal.h"
+#include "mcp/client.h"
+#include "mcp/method.h"
+#include "mcp/outbox.h"
+#include "mcp/request.h"
 #include "mcp/resources.h"
 #include "session/session.h"
+#include "session/sessions.h"
 #include "tools/toolbox.h"
 
-#define ADD_LITERAL(out, literal) strbuf_add((out), (literal), sizeof(literal) - 1)
+struct subscriptions {
+    struct client *client;
+    struct sessions_watcher watcher;
+    struct list all; /* of struct subscription: one for each listen, and one for resources/subscribe */
+    size_t listens;
+};
 
 /* What may be subscribed to; URIs are as the client wrote them. */
 struct subscription {
     struct list node;
+    struct subscriptions *of;
     struct request *listen; /* NULL: it came by resources/subscribe */
     bool tools, resources;  /* their lists */
     size_t count;
     char *uris[SUBSCRIPTIONS_MOST_URIS];
 };
 
-static struct subscription *subscription_new(struct connection *c, struct request *listen)
+static struct subscription *subscription_new(struct subscriptions *all, struct request *listen)
 {
     struct subscription *s = xcalloc(1, sizeof *s);
-
+    s->of = all;
     s->listen = listen;
     list_init(&s->node);
-    list_append(&c->subscriptions.all, &s->node);
-    if (listen)
-        c->subscriptions.listens++;
+    list_append(&all->all, &s->node);
+    if (listen != NULL)
+        all->listens++;
     return s;
 }
 
-static void subscription_free(struct connection *c, struct subscription *s)
+static void subscription_free(struct subscription *s)
 {
-    size_t i;
-
-    if (s->listen)
-        c->subscriptions.listens--;
-    for (i = 0; i < s->count; i++)
+    if (s->listen != NULL)
+        s->of->listens--;
+    for (size_t i = 0; i < s->count; i++)
         free(s->uris[i]);
     list_remove(&s->node);
     free(s);
@@ -51,27 +59,27 @@ static void subscription_free(struct connection *c, struct subscription *s)
 
 static void cancel_listen(void *pending)
 {
-    struct subscription *s = pending;
-
-    subscription_free(s->listen->connection, s);
+    subscription_free(pending);
 }
 
 static void add_subscription_id(struct strbuf *out, const struct request *listen)
 {
-    ADD_LITERAL(out, "\"_meta\":{\"" META_SUBSCRIPTION "\":");
-    strbuf_add(out, listen->id.bytes, listen->id.len);
+    strbuf_adds(out, "\"_meta\":{\"" META_SUBSCRIPTION "\":");
+    struct jsonrpc_slice id = request_id(listen);
+    strbuf_add(out, id.bytes, id.len);
     strbuf_addc(out, '}');
 }
 
 /* ${listen} NULL: to a client of the era before. ${uri} NULL: the notification has none. */
-static void notify(struct connection *c, const struct request *listen, const char *method, const char *uri)
+static void notify(const struct subscriptions *all, struct request *listen, const char *method,
+                   const char *uri)
 {
     struct strbuf text;
 
     strbuf_init(&text, 0);
     jsonrpc_begin_notification(&text, method);
     if (uri) {
-        ADD_LITERAL(&text, "\"uri\":");
+        strbuf_adds(&text, "\"uri\":");
         json_text_add_string(&text, uri, strlen(uri));
     }
     if (listen) {
@@ -79,107 +87,113 @@ static void notify(struct connection *c, const struct request *listen, const cha
         add_subscription_id(&text, listen);
     }
     jsonrpc_end_notification(&text);
-    connection_notify(c, listen ? listen->origin : NULL, &text);
+    if (listen != NULL)
+        request_send(listen, &text);
+    else
+        outbox_notify(all->client->outbox, NULL, &text);
     strbuf_fini(&text);
 }
 
 /* The clients of the era before are told of the lists unasked, once they have shaken hands. */
-static void notify_of_list(struct connection *c, const char *method, bool is_tools)
+static void notify_of_list(const struct subscriptions *all, const char *method, bool is_tools)
 {
     struct list *node, *following;
     struct subscription *s;
 
-    if (c->negotiated && c->has_shaken_hands)
-        notify(c, NULL, method, NULL);
-    list_for_each(node, following, &c->subscriptions.all)
+    if (all->client->negotiated != NULL && all->client->has_shaken_hands)
+        notify(all, NULL, method, NULL);
+    list_for_each(node, following, &all->all)
     {
         s = list_entry(node, struct subscription, node);
         if (s->listen && (is_tools ? s->tools : s->resources))
-            notify(c, s->listen, method, NULL);
+            notify(all, s->listen, method, NULL);
     }
 }
 
-static void notify_of_resources(struct connection *c, struct session *session, enum sessions_news news)
+static void notify_of_resources(const struct subscriptions *all, struct session *session,
+                                enum sessions_news news)
 {
     struct list *node, *following;
     struct subscription *s;
     size_t i;
 
-    list_for_each(node, following, &c->subscriptions.all)
+    list_for_each(node, following, &all->all)
     {
         s = list_entry(node, struct subscription, node);
         for (i = 0; i < s->count; i++) {
             if (resource_is_changed_by(s->uris[i], session, news))
-                notify(c, s->listen, "notifications/resources/updated", s->uris[i]);
+                notify(all, s->listen, "notifications/resources/updated", s->uris[i]);
         }
     }
 }
 
 void subscriptions_tools_changed(struct request *r)
 {
-    notify_of_list(r->connection, "notifications/tools/list_changed", true);
+    notify_of_list(request_client(r)->subscriptions, "notifications/tools/list_changed", true);
 }
 
 static void on_news(void *arg, struct session *session, enum sessions_news news)
 {
-    struct connection *c = arg;
+    const struct subscriptions *all = arg;
 
     if (news == SESSIONS_CAME || news == SESSIONS_WENT)
-        notify_of_list(c, "notifications/resources/list_changed", false);
+        notify_of_list(all, "notifications/resources/list_changed", false);
     if (news == SESSIONS_TOOLS || (news == SESSIONS_WENT && session_tools(session)->len > 0))
-        notify_of_list(c, "notifications/tools/list_changed", true);
-    notify_of_resources(c, session, news);
+        notify_of_list(all, "notifications/tools/list_changed", true);
+    notify_of_resources(all, session, news);
 }
 
-void subscriptions_init(struct connection *c)
+struct subscriptions *subscriptions_new(struct client *client)
 {
-    struct toolbox *toolbox = c->options.toolbox;
-
-    list_init(&c->subscriptions.all);
-    c->subscriptions.watcher.on_news = on_news;
-    c->subscriptions.watcher.arg = c;
-    list_init(&c->subscriptions.watcher.node);
-    if (toolbox && toolbox->sessions)
-        sessions_watch(toolbox->sessions, &c->subscriptions.watcher);
+    struct subscriptions *all = xcalloc(1, sizeof *all);
+    all->client = client;
+    list_init(&all->all);
+    all->watcher.on_news = on_news;
+    all->watcher.arg = all;
+    list_init(&all->watcher.node);
+    struct toolbox *toolbox = client->toolbox;
+    if (toolbox != NULL && toolbox->sessions != NULL)
+        sessions_watch(toolbox->sessions, &all->watcher);
+    return all;
 }
 
-void subscriptions_fini(struct connection *c)
+void subscriptions_free(struct subscriptions *all)
 {
-    sessions_unwatch(&c->subscriptions.watcher);
-    while (!list_is_empty(&c->subscriptions.all))
-        subscription_free(c, list_entry(c->subscriptions.all.next, struct subscription, node));
+    if (all == NULL)
+        return;
+    sessions_unwatch(&all->watcher);
+    while (!list_is_empty(&all->all))
+        subscription_free(list_entry(all->all.next, struct subscription, node));
+    free(all);
 }
 
-void subscriptions_end(struct connection *c)
+void subscriptions_end(struct subscriptions *all)
 {
     struct list *node, *following;
-    struct subscription *s;
-    struct request *listen;
-
-    list_for_each(node, following, &c->subscriptions.all)
+    list_for_each(node, following, &all->all)
     {
-        s = list_entry(node, struct subscription, node);
-        listen = s->listen;
-        if (!listen)
+        struct subscription *s = list_entry(node, struct subscription, node);
+        struct request *listen = s->listen;
+        if (listen == NULL)
             continue;
-        subscription_free(c, s);
-        listen->pending = NULL;
+        subscription_free(s);
+        request_await(listen, NULL, NULL);
         request_result(listen);
         request_finish(listen);
     }
 }
 
 /* What resources/subscribe has asked for; made when it is first used. */
-static struct subscription *by_subscribe(struct connection *c)
+static struct subscription *by_subscribe(struct subscriptions *all)
 {
     struct list *node, *following;
 
-    list_for_each(node, following, &c->subscriptions.all)
+    list_for_each(node, following, &all->all)
     {
         if (!list_entry(node, struct subscription, node)->listen)
             return list_entry(node, struct subscription, node);
     }
-    return subscription_new(c, NULL);
+    return subscription_new(all, NULL);
 }
 
 /* Its place among those of ${s}; the count if it is not there. */
@@ -194,7 +208,7 @@ static size_t find_uri(const struct subscription *s, const char *uri)
 
 void methods_resources_subscribe(struct request *r, const json_t *params)
 {
-    struct subscription *s = by_subscribe(r->connection);
+    struct subscription *s = by_subscribe(request_client(r)->subscriptions);
     const char *uri = resources_check_uri(r, params);
 
     if (!uri)
@@ -213,7 +227,7 @@ void methods_resources_subscribe(struct request *r, const json_t *params)
 
 void methods_resources_unsubscribe(struct request *r, const json_t *params)
 {
-    struct subscription *s = by_subscribe(r->connection);
+    struct subscription *s = by_subscribe(request_client(r)->subscriptions);
     const json_t *uri = json_object_get(params, "uri");
     size_t i;
 
@@ -257,14 +271,14 @@ static const char *wrong_filter(const json_t *filter)
 }
 
 /* The first message on the stream: what of the filter will be honoured. */
-static void acknowledge(struct connection *c, const struct subscription *s)
+static void acknowledge(const struct subscription *s)
 {
     struct strbuf text;
     size_t i;
 
     strbuf_init(&text, 0);
     jsonrpc_begin_notification(&text, "notifications/subscriptions/acknowledged");
-    ADD_LITERAL(&text, "\"notifications\":{");
+    strbuf_adds(&text, "\"notifications\":{");
     strbuf_adds(&text, s->tools ? "\"toolsListChanged\":true" : "");
     strbuf_adds(&text, s->tools && s->resources ? "," : "");
     strbuf_adds(&text, s->resources ? "\"resourcesListChanged\":true" : "");
@@ -278,7 +292,7 @@ static void acknowledge(struct connection *c, const struct subscription *s)
     strbuf_adds(&text, s->count > 0 ? "]}," : "},");
     add_subscription_id(&text, s->listen);
     jsonrpc_end_notification(&text);
-    connection_notify(c, s->listen->origin, &text);
+    request_send(s->listen, &text);
     strbuf_fini(&text);
 }
 
@@ -289,7 +303,7 @@ static void acknowledge(struct connection *c, const struct subscription *s)
  */
 void methods_subscriptions_listen(struct request *r, const json_t *params)
 {
-    struct connection *c = r->connection;
+    struct subscriptions *all = request_client(r)->subscriptions;
     const json_t *filter = json_object_get(params, "notifications"), *uri;
     const char *wrong = wrong_filter(filter), *text;
     struct subscription *s;
@@ -299,12 +313,12 @@ void methods_subscriptions_listen(struct request *r, const json_t *params)
         request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: %s", wrong);
         return;
     }
-    if (c->subscriptions.listens >= SUBSCRIPTIONS_MOST_LISTENS) {
+    if (all->listens >= SUBSCRIPTIONS_MOST_LISTENS) {
         request_fail(r, JSONRPC_INTERNAL_ERROR, "At most %d subscriptions can be open at once",
                      SUBSCRIPTIONS_MOST_LISTENS);
         return;
     }
-    s = subscription_new(c, r);
+    s = subscription_new(all, r);
     s->tools = json_is_true(json_object_get(filter, "toolsListChanged"));
     s->resources = json_is_true(json_object_get(filter, "resourcesListChanged"));
     json_array_foreach(json_object_get(filter, "resourceSubscriptions"), i, uri)
@@ -313,6 +327,7 @@ void methods_subscriptions_listen(struct request *r, const json_t *params)
         if (resource_can_change(text, json_string_length(uri)) && find_uri(s, text) == s->count)
             s->uris[s->count++] = xstrdup(text);
     }
-    request_stays_open(r, s, cancel_listen);
-    acknowledge(c, s);
+    request_await(r, s, cancel_listen);
+    request_stays_open(r);
+    acknowledge(s);
 }

@@ -10,6 +10,7 @@
 #include "fixtures.h"
 #include "mcp/json_text.h"
 #include "mcp/request.h"
+#include "mcp/revisions.h"
 
 #define FORM(message, properties, required)                                                                  \
     "{\"message\":\"" message "\",\"requestedSchema\":{\"type\":\"object\",\"properties\":{" properties      \
@@ -95,7 +96,7 @@ static void on_elicited(struct request *r, const json_t *result)
 
 static bool is_refused(struct request *r, const char *capability)
 {
-    if (!request_is_modern(r) && !request_is_in_batch(r) && request_can(r, capability))
+    if (!request_revision(r)->is_modern && !request_is_in_batch(r) && request_can(r, capability))
         return false;
     fixture_answer_text(r, "This client cannot be asked now, or has not declared %s.", capability);
     return true;

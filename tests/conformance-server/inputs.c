@@ -10,6 +10,7 @@
 
 #include "fixtures.h"
 #include "mcp/request.h"
+#include "mcp/revisions.h"
 #include "mcp/json_text.h"
 
 #define MOST_INPUTS 3
@@ -188,7 +189,7 @@ bool inputs_take(struct request *r, const json_t *params, const char *key)
     const struct asking *a = find(is_prompt, json_string_value(json_object_get(params, "name")));
     if (a == NULL)
         return false;
-    if (!request_is_modern(r)) {
+    if (!request_revision(r)->is_modern) {
         request_fail(r, JSONRPC_INVALID_PARAMS, "This asks for input in a way that came with 2026-07-28");
         return true;
     }

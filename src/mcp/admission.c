@@ -1,0 +1,211 @@
+/*
+ * Responsible for the checks that stand between a request and its method. Each is a function and a row; the
+ * first that fails has the last word. To add one: both.
+ */
+#include "mcp/admission.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "mcp/client.h"
+#include "mcp/methods.h"
+#include "mcp/request_headers.h"
+#include "mcp/requests.h"
+#include "mcp/revisions.h"
+#include "mcp/server_log.h"
+#include "mcp/transport.h"
+
+#define META_CAPABILITIES "io.modelcontextprotocol/clientCapabilities"
+#define META_LOG_LEVEL "io.modelcontextprotocol/logLevel"
+
+static const json_t *meta_of(const struct admission *a)
+{
+    return json_object_get(a->message->params, "_meta");
+}
+
+static const struct transport_headers *headers_of(const struct admission *a)
+{
+    return a->origin != NULL ? a->origin->headers : NULL;
+}
+
+static bool __attribute__((format(printf, 3, 4)))
+refuse(struct admission *a, enum jsonrpc_code code, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(a->reason, sizeof a->reason, format, arguments);
+    va_end(arguments);
+    a->code = code;
+    return false;
+}
+
+static bool check_id_is_free(struct admission *a)
+{
+    if (!requests_have(a->client->requests, a->origin, a->message->id))
+        return true;
+    return refuse(a, JSONRPC_INVALID_REQUEST, "Invalid Request: another request with this id is under way");
+}
+
+static bool check_version_header(struct admission *a)
+{
+    const char *reason = request_headers_refuse_version(headers_of(a), meta_of(a), a->message->method);
+    return reason == NULL || refuse(a, JSONRPC_HEADER_MISMATCH, "Header mismatch: %s", reason);
+}
+
+static bool refuse_version(struct admission *a, const json_t *version, const char *reason)
+{
+    strbuf_adds(&a->data, "{\"supported\":");
+    revisions_add_names(&a->data);
+    strbuf_adds(&a->data, ",\"requested\":");
+    json_text_add_string(&a->data, json_string_value(version), json_string_length(version));
+    strbuf_adds(&a->data, "}");
+    return refuse(a, JSONRPC_UNSUPPORTED_VERSION, "Unsupported protocol version%s", reason);
+}
+
+static bool check_version(struct admission *a)
+{
+    const json_t *version = json_object_get(meta_of(a), META_VERSION);
+    if (!json_is_string(version))
+        return refuse(a, JSONRPC_INVALID_PARAMS, "Invalid params: _meta: " META_VERSION " must be a string");
+    a->revision = revisions_find(json_string_value(version), json_string_length(version));
+    if (a->revision == NULL)
+        return refuse_version(a, version, "");
+    if (!a->revision->is_modern)
+        return refuse_version(a, version, ": this one begins with initialize, without _meta keys");
+    return true;
+}
+
+static bool check_capabilities(struct admission *a)
+{
+    a->capabilities = json_object_get(meta_of(a), META_CAPABILITIES);
+    return json_is_object(a->capabilities) ||
+           refuse(a, JSONRPC_INVALID_PARAMS,
+                  "Invalid params: _meta: " META_CAPABILITIES " must be an object");
+}
+
+static bool check_log_level(struct admission *a)
+{
+    const json_t *level = json_object_get(meta_of(a), META_LOG_LEVEL);
+    if (level == NULL)
+        return true;
+    a->log_level = server_log_level(level);
+    return a->log_level != SERVER_LOG_UNKNOWN ||
+           refuse(a, JSONRPC_INVALID_PARAMS,
+                  "Invalid params: _meta: " META_LOG_LEVEL " must be a level, from debug to emergency");
+}
+
+static bool check_revision_has_batches(struct admission *a)
+{
+    return !a->is_in_batch ||
+           refuse(a, JSONRPC_INVALID_REQUEST, "Invalid Request: %s has no batches", a->revision->name);
+}
+
+static bool check_other_headers(struct admission *a)
+{
+    const char *reason =
+        request_headers_refuse_request(headers_of(a), a->message->method, a->method, a->message->params);
+    return reason == NULL || refuse(a, JSONRPC_HEADER_MISMATCH, "Header mismatch: %s", reason);
+}
+
+static bool check_handshake(struct admission *a)
+{
+    a->capabilities = a->client->capabilities;
+    a->revision = a->client->negotiated;
+    if (a->revision != NULL)
+        return true;
+    /* Before the handshake the newest revision that has one stands in: only its shape of errors is needed. */
+    a->revision = revisions_negotiate("", 0);
+    return a->method == NULL || !a->method->needs_handshake ||
+           refuse(a, JSONRPC_INVALID_PARAMS,
+                  "Not initialized: send initialize first, or put the keys " META_VERSION
+                  " and " META_CAPABILITIES " into params._meta");
+}
+
+static bool check_method(struct admission *a)
+{
+    bool is_modern = a->revision->is_modern;
+    if (a->method != NULL && (is_modern ? a->method->is_modern : a->method->is_legacy))
+        return true;
+    char name[128];
+    snprintf(name, sizeof name, "%.*s", jsonrpc_quotable(a->message->method), a->message->method.bytes);
+    const char *nearest = method_nearest(name, is_modern);
+    if (nearest != NULL)
+        return refuse(a, JSONRPC_METHOD_NOT_FOUND, "Method not found: %s. Did you mean %s?", name, nearest);
+    return refuse(a, JSONRPC_METHOD_NOT_FOUND, "Method not found: %s", name);
+}
+
+static bool check_meta(struct admission *a)
+{
+    const json_t *meta = meta_of(a);
+    return meta == NULL || json_is_object(meta) || json_is_null(meta) ||
+           refuse(a, JSONRPC_INVALID_PARAMS, "Invalid params: _meta must be an object");
+}
+
+static bool check_progress_token(struct admission *a)
+{
+    return a->tokens->progress_token.kind != JSON_TOKEN_OTHER ||
+           refuse(a, JSONRPC_INVALID_PARAMS,
+                  "Invalid params: _meta: progressToken must be a string or an integer");
+}
+
+static bool check_method_allows_batch(struct admission *a)
+{
+    return !a->is_in_batch || a->method->allows_batch ||
+           refuse(a, JSONRPC_INVALID_REQUEST, "Invalid Request: %s must not be in a batch", a->method->name);
+}
+
+static bool check_room(struct admission *a)
+{
+    return requests_have_room(a->client->requests, a->tokens->len) ||
+           refuse(a, JSONRPC_INTERNAL_ERROR,
+                  "Too many requests are under way: wait for answers before sending more");
+}
+
+enum era { LEGACY = 1, MODERN = 2, BOTH = LEGACY | MODERN };
+
+/* In this order: each may rely on what those before it have found. */
+static const struct {
+    enum era era;
+    bool (*check)(struct admission *a);
+} checks[] = {
+    {BOTH, check_id_is_free},
+    {MODERN, check_version_header},
+    {MODERN, check_version},
+    {MODERN, check_capabilities},
+    {MODERN, check_log_level},
+    {MODERN, check_revision_has_batches},
+    {MODERN, check_other_headers},
+    {LEGACY, check_handshake},
+    {BOTH, check_method},
+    {BOTH, check_meta},
+    {BOTH, check_progress_token},
+    {BOTH, check_method_allows_batch},
+    {BOTH, check_room},
+};
+
+/* A request that brings its own envelope is of the modern era, each for itself. */
+static enum era era_of(const struct admission *a)
+{
+    bool has_envelope = json_object_get(meta_of(a), META_VERSION) != NULL;
+    return has_envelope || request_headers_are_modern(headers_of(a)) ? MODERN : LEGACY;
+}
+
+bool admission_check(struct admission *a)
+{
+    enum era era = era_of(a);
+    a->method = method_find(a->message->method.bytes, a->message->method.len);
+    a->revision = NULL;
+    a->log_level = SERVER_LOG_NOTHING;
+    a->capabilities = NULL;
+    strbuf_init(&a->data, 0);
+    for (size_t i = 0; i < sizeof checks / sizeof checks[0]; i++)
+        if ((checks[i].era & era) != 0 && !checks[i].check(a))
+            return false;
+    return true;
+}
+
+void admission_fini(struct admission *a)
+{
+    strbuf_fini(&a->data);
+}

@@ -1,0 +1,21 @@
+/*
+ * Responsible for the little that a client does by itself.
+ */
+#include "mcp/client.h"
+
+#include <stdlib.h>
+
+void client_fini(struct client *client)
+{
+    json_decref(client->capabilities);
+    free(client->tools_text);
+}
+
+void client_shake_hands(struct client *client)
+{
+    if (client->has_shaken_hands)
+        return;
+    client->has_shaken_hands = true;
+    if (client->on_handshake != NULL)
+        client->on_handshake(client->arg);
+}

@@ -1,0 +1,49 @@
+/*
+ * What the methods of one connection share: what it was made with, what the client has declared, and the
+ * parts that outlive a request. Its connection makes it and owns it; its members are open to all of this
+ * folder.
+ */
+#ifndef MCP_CLIENT_H
+#define MCP_CLIENT_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+struct extension;
+struct outbox;
+struct requests;
+struct revision;
+struct server_log;
+struct subscriptions;
+struct toolbox;
+
+struct client {
+    struct toolbox *toolbox;           /* borrowed, like the next ones; NULL only in tests */
+    const char *listing;               /* as registry_listing() takes it; valid */
+    const char *default_session;       /* its name */
+    const struct extension *extension; /* NULL: none */
+    bool wants_structured;             /* --structured */
+    bool initializes_once;             /* a second initialize is refused */
+    bool is_stateless;                 /* many clients share the connection */
+
+    struct outbox *outbox; /* borrowed from the connection, like the next ones */
+    struct requests *requests;
+    struct server_log *log;
+    struct subscriptions *subscriptions;
+
+    const struct revision *negotiated; /* by the last initialize; NULL before it */
+    json_t *capabilities; /* declared in the last initialize; NULL: none, or there is no extension */
+    char *tools_text;     /* the array of the listed tools; NULL until somebody asks for it */
+
+    bool has_shaken_hands;
+    void (*on_handshake)(void *arg); /* NULL: nobody wants to know */
+    void *arg;
+};
+
+/* client_fini(client): free what it owns. */
+void client_fini(struct client *client);
+
+/* client_shake_hands(client): the client is ready for work: on_handshake(), the first time. */
+void client_shake_hands(struct client *client);
+
+#endif

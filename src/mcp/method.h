@@ -1,0 +1,39 @@
+/*
+ * What a method is, and the functions behind the rows of the table in methods.c, a file for each family.
+ */
+#ifndef MCP_METHOD_H
+#define MCP_METHOD_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+struct request;
+
+struct method {
+    const char *name;
+    bool is_legacy;       /* exists up to 2025-11-25 */
+    bool is_modern;       /* exists since 2026-07-28 */
+    bool needs_handshake; /* legacy: not before initialize */
+    bool allows_batch;    /* may be an element of a batch */
+    const char *named_by; /* the member of params that the header Mcp-Name repeats; NULL: none */
+    int ttl_ms;           /* modern: how long the result may be cached; -1: the result has no such member */
+    bool is_public;       /* modern: the result is the same for every client, so anybody may cache it */
+
+    /* run(r, params): answer ${r}, now or later. params is borrowed; NULL: none. */
+    void (*run)(struct request *r, const json_t *params);
+};
+
+void methods_tools_list(struct request *r, const json_t *params);
+void methods_tools_call(struct request *r, const json_t *params);
+void methods_resources_list(struct request *r, const json_t *params);
+void methods_resources_templates_list(struct request *r, const json_t *params);
+void methods_resources_read(struct request *r, const json_t *params);
+void methods_resources_subscribe(struct request *r, const json_t *params);
+void methods_resources_unsubscribe(struct request *r, const json_t *params);
+void methods_subscriptions_listen(struct request *r, const json_t *params);
+void methods_prompts_list(struct request *r, const json_t *params);
+void methods_prompts_get(struct request *r, const json_t *params);
+void methods_completion_complete(struct request *r, const json_t *params);
+void methods_logging_set_level(struct request *r, const json_t *params);
+
+#endif

@@ -1,0 +1,28 @@
+/*
+ * Responsible for logging/setLevel. What is sent because of it is for server_log.c.
+ */
+#include "mcp/client.h"
+#include "mcp/method.h"
+#include "mcp/request.h"
+#include "mcp/server_log.h"
+
+void methods_logging_set_level(struct request *r, const json_t *params)
+{
+    struct server_log *log = request_client(r)->log;
+    int level = server_log_level(json_object_get(params, "level"));
+    if (!server_log_is_shown(log)) {
+        request_fail(r, JSONRPC_METHOD_NOT_FOUND,
+                     "Method not found: logging/setLevel: the log is not shown here");
+        return;
+    }
+    if (level == SERVER_LOG_UNKNOWN) {
+        request_fail(
+            r, JSONRPC_INVALID_PARAMS,
+            "Invalid params: level must be one of debug, info, notice, warning, error, critical, alert and "
+            "emergency");
+        return;
+    }
+    server_log_set_level(log, level);
+    request_result(r);
+    request_finish(r);
+}
