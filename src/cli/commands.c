@@ -7,7 +7,8 @@
 #include <string.h>
 
 static const struct command table[] = {
-    {"check-parens", "FILE...", "Check the parentheses of Lisp files", check_parens},
+    {"check-parens", "[--fix] FILE...",
+     "Check the parentheses of Lisp files; --fix makes the repairs that are certain", check_parens},
 };
 
 #define TABLE_COUNT (sizeof table / sizeof table[0])

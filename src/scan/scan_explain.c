@@ -128,8 +128,12 @@ static void explain_unclosed_list(struct page *page, const struct scan_result *r
 {
     const struct scan_form *open = result->inner.start.line > 0 ? &result->inner : &result->form;
 
-    page_printf(page, "✗ Syntax invalid: a list is never closed; at the end of the text %zu `)` %s missing",
-                result->depth, result->depth == 1 ? "is" : "are");
+    if (result->depth > 0)
+        page_printf(page,
+                    "✗ Syntax invalid: a list is never closed; at the end of the text %zu `)` %s missing",
+                    result->depth, result->depth == 1 ? "is" : "are");
+    else
+        page_printf(page, "✗ The parentheses balance, but one definition starts in column 1 inside another");
     page_printf(page, "\n\nOpen form: %s, from line %zu.", result->form.head, result->form.start.line);
     if (result->restart.start.line > 0) {
         page_printf(page,

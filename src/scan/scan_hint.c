@@ -37,24 +37,17 @@ struct column_one {
     bool is_definition;
 };
 
-struct restart {
-    bool is_found;
-    size_t at;
-    size_t depth;
-    size_t outer; /* where the list starts that is open there */
-};
-
 /*
  * The first `(` in column 1 within a definition that is itself the open form or in column 1; failing that,
  * the first `(` in column 1 at all. A wrapper's body may well be in column 1; a definition's hardly ever is.
  */
-static struct restart find_restart(const char *text, size_t len, size_t form_start)
+struct scan_restart scan_hint_restart(const char *text, size_t len, size_t form_start)
 {
     enum { KEPT = 32 };
     struct column_one stack[KEPT];
     size_t count = 0;
     size_t depth = 0;
-    struct restart restart = {.outer = form_start};
+    struct scan_restart restart = {.outer = form_start};
     struct scan_lexer lexer = scan_lexer_at(text, len, form_start);
 
     for (;;) {
@@ -73,8 +66,12 @@ static struct restart find_restart(const char *text, size_t len, size_t form_sta
             bool is_inside_definition = count > 0 && stack[count - 1].is_definition;
 
             if (depth > 0 && (is_inside_definition || !restart.is_found)) {
-                restart = (struct restart){.is_found = true, .at = token.start, .depth = depth};
-                restart.outer = is_inside_definition && count > 1 ? stack[count - 1].start : form_start;
+                restart = (struct scan_restart){.is_found = true,
+                                                .is_definite = is_inside_definition,
+                                                .at = token.start,
+                                                .depth = depth,
+                                                .outer = is_inside_definition ? stack[count - 1].start
+                                                                              : form_start};
             }
             if (is_inside_definition)
                 return restart;
@@ -229,7 +226,7 @@ void scan_hint_runaway(struct scan_result *result, const char *text, size_t len,
 
 void scan_hint_unclosed_list(struct scan_result *result, const char *text, size_t len, size_t start)
 {
-    struct restart restart = find_restart(text, len, start);
+    struct scan_restart restart = scan_hint_restart(text, len, start);
     size_t limit = restart.is_found ? restart.at : len;
     size_t last;
 

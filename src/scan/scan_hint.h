@@ -6,7 +6,24 @@
 
 #include "scan/scan.h"
 
+#include <stdbool.h>
 #include <stddef.h>
+
+/* Where a new top-level form seems to start although a list is open. */
+struct scan_restart {
+    bool is_found;
+    bool is_definite; /* a definition is open there, and it starts in column 1 itself or at ${form_start} */
+    size_t at;
+    size_t depth; /* lists open there */
+    size_t outer; /* where the form starts that is open there: that definition, or ${form_start} */
+};
+
+/*
+ * scan_hint_restart(text, len, form_start):
+ * The first `(` in column 1 from ${form_start} on within a definition that is itself the open form or in
+ * column 1; failing that, the first `(` in column 1 within any list.
+ */
+struct scan_restart scan_hint_restart(const char *text, size_t len, size_t form_start);
 
 /*
  * scan_hint_unclosed_list(result, text, len, start):

@@ -32,7 +32,7 @@ class CheckParens(mcp.TestCase):
         done = self.check(path)
         self.assertEqual(1, done.returncode)
         out = done.stdout.decode()
-        self.assertTrue(out.startswith(path + ":2:5: "), out)
+        self.assertTrue(out.startswith(path + ":2:6: "), out)
         self.assertIn("(defun a …), from line 1", out)
 
     def test_every_file_named_is_checked(self):
@@ -59,6 +59,60 @@ class CheckParens(mcp.TestCase):
         done = self.check()
         self.assertEqual(2, done.returncode)
         self.assertIn(b"check-parens", done.stderr)
+
+    def test_two_faults_that_cancel_out_are_found(self):
+        path = self.write("(defun a ()\n  (b)\n\n(defun c ()\n  d))\n")
+        done = self.check(path)
+        self.assertEqual(1, done.returncode)
+        self.assertIn("line 2: add 1 `)`", done.stdout.decode())
+        self.assertIn("line 5: remove 1 `)`", done.stdout.decode())
+
+    def test_the_likely_repair_is_named_and_nothing_is_written(self):
+        path = self.write("(defun a ()\n  (b)\n\n(defun c ()\n  d)\n")
+        done = self.check(path)
+        self.assertIn("line 2: add 1 `)`", done.stdout.decode())
+        self.assertEqual("(defun a ()\n  (b)\n\n(defun c ()\n  d)\n", self.read(path))
+
+    def read(self, path):
+        with open(path, "rb") as f:
+            return f.read().decode("latin-1")
+
+    def test_fix_makes_a_certain_repair_and_keeps_everything_else(self):
+        text = b"\xef\xbb\xbf(defun a ()\r\n  (b) ; \xff\x00 (\r\n\t\r\n(defun c ()\r\n  d)"
+        path = self.write(text)
+        os.chmod(path, 0o751)
+        done = self.check("--fix", path)
+        self.assertEqual((0, b""), (done.returncode, done.stderr))
+        self.assertIn("%s:2:6: added 1 `)`" % path, done.stdout.decode())
+        self.assertEqual(text.replace(b"(b)", b"(b))").decode("latin-1"), self.read(path))
+        self.assertEqual(0o751, os.stat(path).st_mode & 0o7777)
+        self.assertEqual(["a.lisp"], os.listdir(os.path.dirname(path)))
+        again = self.check("--fix", path)
+        self.assertEqual((0, b""), (again.returncode, again.stdout))
+
+    def test_fix_leaves_what_is_not_certain(self):
+        for text in (
+            "(defun a ()\n  (foo (bar x y)\n\n(defun c ())\n",
+            '(defun a ()\n  "b)\n\n(defun c ()\n  d)\n',
+            "(defun a ()\n  #| b)\n\n(defun c ()\n  d)\n",
+        ):
+            with self.subTest(text):
+                path = self.write(text)
+                done = self.check("--fix", path)
+                self.assertEqual(1, done.returncode)
+                self.assertIn(b"left as it is", done.stderr)
+                self.assertEqual(text, self.read(path))
+
+    def test_fix_replaces_no_link(self):
+        text = "(defun a ()\n  (b)\n\n(defun c ())\n"
+        path = self.write(text)
+        link = os.path.join(self.folder(), "link.lisp")
+        os.symlink(path, link)
+        done = self.check("--fix", link)
+        self.assertEqual(1, done.returncode)
+        self.assertIn(b"symbolic link", done.stderr)
+        self.assertEqual(text, self.read(path))
+        self.assertTrue(os.path.islink(link))
 
 
 if __name__ == "__main__":

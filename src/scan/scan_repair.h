@@ -1,0 +1,65 @@
+/*
+ * The likely repair of text whose parentheses are wrong, by its indentation; and whether it is certain enough
+ * to be made without asking. Only `)` is ever added or removed.
+ *
+ * A repair is judged by how its lines would be indented: for each place where `)` could be added or removed
+ * so that the top-level form closes where it should, every line of the form that would stand oddly costs. The
+ * cheapest place is the likely repair. It is certain when every other place costs clearly more.
+ *
+ * Text with a string, block comment, |symbol| or escape that never ends is never repaired, nor is a form in
+ * which a string runs over what looks like the start of another form: there a `"` is wrong and not a `)`.
+ *
+ * Memory is a few times the text; work is bounded (SCAN_REPAIR_MOST_WORK steps), and a form for which that is
+ * too little is not repaired.
+ */
+#ifndef SCAN_SCAN_REPAIR_H
+#define SCAN_SCAN_REPAIR_H
+
+#include "scan/scan.h"
+
+#include "base/strbuf.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum {
+    SCAN_REPAIR_MOST_EDITS = 32,
+    SCAN_REPAIR_MOST_WORK = 100 * 1000 * 1000, /* tokens looked at; about half a second */
+};
+
+/* `)` added before the byte at ${at}, or the ${count} `)` from ${at} on removed. Places are in the text as
+ * given. */
+struct scan_edit {
+    struct scan_place at;
+    size_t count;
+    bool is_removal;
+    struct scan_form form; /* the top-level form it is in */
+};
+
+struct scan_repair {
+    struct scan_edit edits[SCAN_REPAIR_MOST_EDITS]; /* in the order in which they were found */
+    size_t edit_count;                              /* 0: no repair suggests itself */
+    bool is_certain; /* all edits are, and the text with them is a sequence of complete forms */
+};
+
+/*
+ * scan_find_swallowed(text, len, result):
+ * In text that is valid, find a definition in column 1 inside another definition in column 1: two faults
+ * that cancel out. Sets form, restart, inner, innermost and suspect of ${result} as for an unclosed list, and
+ * fault to SCAN_UNCLOSED_LIST with depth 0.
+ *
+ * Returns     whether there is one
+ */
+bool scan_find_swallowed(const char *text, size_t len, struct scan_result *result);
+
+/*
+ * scan_find_repair(text, len, repair, out):
+ * Find the repair of ${text}.
+ *
+ * text        borrowed; any bytes
+ * repair      filled in
+ * out         borrowed; when the repair is certain the repaired text is appended to it; may be NULL
+ */
+void scan_find_repair(const char *text, size_t len, struct scan_repair *repair, struct strbuf *out);
+
+#endif

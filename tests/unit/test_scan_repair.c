@@ -1,0 +1,182 @@
+/*
+ * Repairs: which are certain and what they make, which are only likely, and which are none. That only `)`
+ * changes is checked for each.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "guarded.h"
+#include "scan/scan_repair.h"
+
+/* The text without its `)`. */
+static void strip(struct strbuf *out, const char *text, size_t len)
+{
+    strbuf_init(out, 0);
+    for (size_t i = 0; i < len; i++)
+        if (text[i] != ')')
+            strbuf_addc(out, text[i]);
+}
+
+static void assert_only_parens_differ(const char *a, size_t a_len, const char *b, size_t b_len)
+{
+    struct strbuf one, other;
+    strip(&one, a, a_len);
+    strip(&other, b, b_len);
+    assert_int_equal(one.len, other.len);
+    assert_memory_equal(strbuf_string(&one), strbuf_string(&other), one.len);
+    strbuf_fini(&one);
+    strbuf_fini(&other);
+}
+
+static void certain_repairs_are_made(void **state)
+{
+    static const struct {
+        const char *text, *repaired;
+        size_t line; /* of the first edit */
+    } rows[] = {
+        /* one too few, at the end of a form with another behind it, at the end of the text, on a line within
+         */
+        {"(defun a ()\n  (b)\n\n(defun c ()\n  d)\n", "(defun a ()\n  (b))\n\n(defun c ()\n  d)\n", 2},
+        {"(defun a ()\n  (let ((x 1))\n    (b x)\n    (c x))\n",
+         "(defun a ()\n  (let ((x 1))\n    (b x)\n    (c x)))\n", 4},
+        {"(defun a (x)\n  (when x\n    (b x)\n  (c x)\n  (d))\n",
+         "(defun a (x)\n  (when x\n    (b x))\n  (c x)\n  (d))\n", 3},
+        /* two too few */
+        {"(defun a ()\n  (when b\n    (progn c)\n\n(defun d ())\n",
+         "(defun a ()\n  (when b\n    (progn c)))\n\n(defun d ())\n", 3},
+        /* one too many, at the end and within */
+        {"(defun a ()\n  b))\n(defun c ())\n", "(defun a ()\n  b)\n(defun c ())\n", 2},
+        {"(defun a (x)\n  (when x\n    (b x)))\n  (c x)\n  (d))\n",
+         "(defun a (x)\n  (when x\n    (b x))\n  (c x)\n  (d))\n", 3},
+        /* behind a comment at the end of the line, before a carriage return, behind bytes that are no UTF-8
+         */
+        {"(defun a ()\n  b ; c)\n\n(defun d ())\n", "(defun a ()\n  b) ; c)\n\n(defun d ())\n", 2},
+        {"(defun a ()\r\n  b\r\n\r\n(defun d ())\r\n", "(defun a ()\r\n  b)\r\n\r\n(defun d ())\r\n", 2},
+        {"(defun a ()\n  \"\xff\xfe\"\n\n(defun d ())\n", "(defun a ()\n  \"\xff\xfe\")\n\n(defun d ())\n",
+         2},
+        /* the conditional before the next form is the next form's */
+        {"(defun a ()\n  (b)\n\n#+sbcl\n(defun c ())\n", "(defun a ()\n  (b))\n\n#+sbcl\n(defun c ())\n", 2},
+        /* two faults that cancel out: the whole scans */
+        {"(defun a ()\n  (b)\n\n(defun c ()\n  d))\n", "(defun a ()\n  (b))\n\n(defun c ()\n  d)\n", 2},
+        /* parentheses that are none */
+        {"(defun a ()\n  (list #\\( \"(\" |(| #| ( |#)\n\n(defun c ())\n",
+         "(defun a ()\n  (list #\\( \"(\" |(| #| ( |#))\n\n(defun c ())\n", 2},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        size_t len = strlen(rows[i].text);
+        struct guarded text = guarded_copy(rows[i].text, len);
+        struct scan_repair repair;
+        struct strbuf out;
+        strbuf_init(&out, 0);
+        scan_find_repair(text.bytes, len, &repair, &out);
+        assert_string_equal(rows[i].repaired, strbuf_string(&out));
+        assert_true(repair.is_certain);
+        assert_int_equal(rows[i].line, repair.edits[0].at.line);
+        assert_only_parens_differ(text.bytes, len, out.bytes, out.len);
+        strbuf_fini(&out);
+        guarded_free(&text);
+    }
+}
+
+static void a_place_that_is_one_of_several_is_only_likely(void **state)
+{
+    static const char *const texts[] = {
+        "(defun a ()\n  (foo (bar x y)\n\n(defun c ())\n", /* behind x, behind y */
+        "(defun a ()\n  (if (foo bar))\n\n(defun c ())\n",
+        "(a (b) c))\n",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct scan_repair repair;
+        struct strbuf out;
+        strbuf_init(&out, 0);
+        scan_find_repair(texts[i], strlen(texts[i]), &repair, &out);
+        assert_false(repair.is_certain);
+        assert_int_equal(0, out.len);
+        strbuf_fini(&out);
+    }
+}
+
+static void damage_that_is_not_of_parentheses_is_not_repaired(void **state)
+{
+    static const char *const texts[] = {
+        "(defun a ()\n  \"b)\n\n(defun c ()\n  d)\n",     /* a quote is missing */
+        "(defun a ()\n  b\")\n\n(defun c ()\n  \"d\")\n", /* a quote too many: strings and code exchanged */
+        "(defun a ()\n  #| b)\n\n(defun c ()\n  d)\n",    /* a block comment never ends */
+        "(defun a ()\n  |b)\n\n(defun c ()\n  d)\n",      /* a symbol never ends */
+        "(defun a ()\n  (b \"\n(defun c ()\n\" d)\n", /* a string runs over a form, and one `)` is missing */
+        "(defun a () #<b>)\n",
+        "(defun a () b . . c)\n",
+        "",
+        "(a)",
+        "\xef\xbb\xbf",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct scan_repair repair;
+        struct strbuf out;
+        strbuf_init(&out, 0);
+        scan_find_repair(texts[i], strlen(texts[i]), &repair, &out);
+        assert_false(repair.is_certain);
+        assert_int_equal(0, out.len);
+        strbuf_fini(&out);
+    }
+}
+
+static void a_definition_within_another_is_found(void **state)
+{
+    static const struct {
+        const char *text;
+        bool is_swallowed;
+    } rows[] = {
+        {"(defun a ()\n(defun b ()))", true},           {"(defun a ())\n(defun b ())", false},
+        {"(progn\n(defun a ())\n(defun b ()))", false}, {"(progn\n(defun a ()\n(defun b ())))", true},
+        {"(defun a ()\n  (defun b ()))", false},        {"(defun a ()\n  \"\n(defun b ())\")", false},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct scan_result result;
+        assert_int_equal(rows[i].is_swallowed,
+                         scan_find_swallowed(rows[i].text, strlen(rows[i].text), &result));
+    }
+}
+
+static void work_is_bounded(void **state)
+{
+    /* 200,000 lists that could each be closed anywhere, in one form. */
+    size_t count = 200000, len = 0;
+    char *text = malloc(count * 8);
+    assert_non_null(text);
+    text[len++] = '(';
+    for (size_t i = 0; i < count; i++) {
+        memcpy(text + len, "(a b)\n ", 7);
+        len += 7;
+    }
+    struct scan_repair repair;
+    scan_find_repair(text, len, &repair, NULL);
+    assert_true(repair.edit_count <= SCAN_REPAIR_MOST_EDITS);
+    memset(text, '(', len);
+    scan_find_repair(text, len, &repair, NULL);
+    assert_false(repair.is_certain);
+    memset(text, ')', len);
+    scan_find_repair(text, len, &repair, NULL);
+    assert_false(repair.is_certain);
+    free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(certain_repairs_are_made),
+        cmocka_unit_test(a_place_that_is_one_of_several_is_only_likely),
+        cmocka_unit_test(damage_that_is_not_of_parentheses_is_not_repaired),
+        cmocka_unit_test(a_definition_within_another_is_found),
+        cmocka_unit_test(work_is_bounded),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
