@@ -265,18 +265,16 @@ static void kill_thread(struct tool_call *call)
 #define REQUIRED_THREAD_ARGUMENT                                                                             \
     {                                                                                                        \
         .name = "thread", .type = ARGUMENT_STRING, .is_required = true,                                      \
-        .description = "Number or name of the thread, from list-threads."                                    \
+        .description = "Thread number or name from list-threads."                                            \
     }
 
 const struct tool tool_list_threads = {
     .name = "list-threads",
     .title = "List threads",
-    .description =
-        "The session's threads: what each one is doing or waiting for, for how long, who holds it, "
-        "and any deadlocks.",
-    .toolset = TOOLSET_STANDARD,
+    .description = "List the session's threads: what each one does or waits for, since when, who holds it, "
+                   "and any deadlocks.",
+    .toolset = TOOLSET_FULL,
     .is_read_only = true,
-    .is_idempotent = true,
     .arguments = {SESSION_ARGUMENT},
     .run = list_threads,
 };
@@ -285,7 +283,7 @@ const struct tool tool_kill_thread = {
     .name = "kill-thread",
     .title = "Kill a thread",
     .description = "Unwind and end a thread of the session.",
-    .toolset = TOOLSET_STANDARD,
+    .toolset = TOOLSET_FULL,
     .is_destructive = true,
     .arguments = {REQUIRED_THREAD_ARGUMENT, SESSION_ARGUMENT},
     .run = kill_thread,
