@@ -9,6 +9,7 @@
 static const struct command table[] = {
     {"check-parens", "[--fix] FILE...",
      "Check the parentheses of Lisp files; --fix makes the repairs that are certain", check_parens},
+    {"hook", "", "Answer a client's hook, read on standard input: refuse edits that break Lisp files", hook},
 };
 
 #define TABLE_COUNT (sizeof table / sizeof table[0])

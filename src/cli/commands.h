@@ -32,5 +32,6 @@ void commands_help(FILE *out);
 
 /* One function each, in the file of the same name. */
 int check_parens(int argc, char **argv);
+int hook(int argc, char **argv);
 
 #endif

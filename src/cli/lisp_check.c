@@ -66,3 +66,17 @@ bool lisp_check_is_lisp(const char *path)
     }
     return false;
 }
+
+bool lisp_check_looks_like_lisp(const char *path, const char *text, size_t len)
+{
+    size_t path_len = strlen(path), at = 0;
+    if (path_len < 3 || strcasecmp(path + path_len - 3, ".cl") != 0)
+        return true;
+    if (len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
+        at = 3;
+    while (at < len && memchr(" \t\r\n\f", text[at], 5) != NULL)
+        at++;
+    if (at == len || text[at] == '(' || text[at] == ';')
+        return true;
+    return text[at] == '#' && at + 1 < len && memchr("|+-.!", text[at + 1], 5) != NULL;
+}

@@ -31,6 +31,10 @@ void lisp_check_fini(struct lisp_check *check);
 /* lisp_check_is_lisp(path): whether the name ends like that of a file of Common Lisp. */
 bool lisp_check_is_lisp(const char *path);
 
+/* lisp_check_looks_like_lisp(path, text, len): false for a `.cl` that does not begin like Lisp: OpenCL has
+ * that name. */
+bool lisp_check_looks_like_lisp(const char *path, const char *text, size_t len);
+
 /* The largest text that is checked, in bytes. */
 enum { LISP_CHECK_MOST_BYTES = 16 << 20 };
 

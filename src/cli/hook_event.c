@@ -1,0 +1,220 @@
+/*
+ * Responsible for the formats of hooks: tables of events and of the tools that edit files. All of it comes
+ * from a client and, through it, from a model: sizes are bounded, types are checked, and nothing is written.
+ */
+#include "cli/hook_event.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/regular_file.h"
+#include "cli/lisp_check.h"
+#include "cli/patch_text.h"
+
+enum { MOST_EDITS = 100, MOST_FILES = 64, MOST_PATH = 4096 };
+
+static const struct {
+    const char *name;
+    enum hook_dialect dialect;
+    bool is_before;
+} events[] = {
+    {"PreToolUse", HOOK_PRE_TOOL_USE, true},
+    {"PostToolUse", HOOK_POST_TOOL_USE, false},
+    {"BeforeTool", HOOK_BEFORE_TOOL, true},
+    {"AfterTool", HOOK_AFTER_TOOL, false},
+};
+
+struct reading {
+    const json_t *input; /* tool_input */
+    const char *directory;
+    bool is_before;
+    hook_file *on_file;
+    void *arg;
+};
+
+static const char *string_of(const json_t *object, const char *key, size_t *len)
+{
+    const json_t *value = json_object_get(object, key);
+    if (len != NULL)
+        *len = json_string_length(value);
+    return json_string_value(value);
+}
+
+/* The name of a Lisp file, made absolute where that is possible; given. NULL for anything else. */
+static char *lisp_path(const struct reading *reading, const char *path, size_t len)
+{
+    if (path == NULL || len == 0 || len > MOST_PATH || memchr(path, '\0', len) != NULL)
+        return NULL;
+    struct strbuf whole;
+    strbuf_init(&whole, 0);
+    if (path[0] != '/' && reading->directory != NULL)
+        strbuf_addf(&whole, "%s/", reading->directory);
+    strbuf_add(&whole, path, len);
+    char *given = strbuf_steal(&whole, NULL);
+    if (lisp_check_is_lisp(given))
+        return given;
+    free(given);
+    return NULL;
+}
+
+/* The text of a file, or false when it cannot be had; the file is the caller's to finish. */
+static bool read_lisp(struct regular_file *file, const char *path)
+{
+    struct err err;
+    return regular_file_read(file, path, LISP_CHECK_MOST_BYTES, &err);
+}
+
+static void after_the_edit(const struct reading *reading, const char *path)
+{
+    struct regular_file file;
+    if (read_lisp(&file, path))
+        reading->on_file(reading->arg, path, NULL, &file.text);
+    regular_file_fini(&file);
+}
+
+/* The whole text is in the event. */
+static void before_writing(const struct reading *reading, const char *path, const char *content, size_t len)
+{
+    struct regular_file file;
+    struct strbuf after;
+    strbuf_init(&after, LISP_CHECK_MOST_BYTES);
+    bool is_there = read_lisp(&file, path);
+    if (strbuf_add(&after, content, len))
+        reading->on_file(reading->arg, path, is_there ? &file.text : NULL, &after);
+    strbuf_fini(&after);
+    regular_file_fini(&file);
+}
+
+/* False when the old text is not there just once, or not at all when all are meant, or the new text is too
+ * large. */
+static bool replace(struct strbuf *text, const json_t *edit)
+{
+    size_t old_len, new_len, count = 0;
+    const char *old = string_of(edit, "old_string", &old_len);
+    const char *new = string_of(edit, "new_string", &new_len);
+    bool is_all = json_is_true(json_object_get(edit, "replace_all")) ||
+                  json_is_true(json_object_get(edit, "allow_multiple"));
+    if (old == NULL || new == NULL || old_len == 0 || text->len == 0)
+        return false;
+    struct strbuf changed;
+    strbuf_init(&changed, text->limit);
+    const char *at = text->bytes, *end = text->bytes + text->len, *found;
+    bool fits = true;
+    while (fits && (found = memmem(at, (size_t)(end - at), old, old_len)) != NULL) {
+        fits = strbuf_add(&changed, at, (size_t)(found - at)) && strbuf_add(&changed, new, new_len);
+        at = found + old_len;
+        count++;
+    }
+    if (fits && (count == 1 || (count > 1 && is_all)) && strbuf_add(&changed, at, (size_t)(end - at))) {
+        strbuf_fini(text);
+        *text = changed;
+        return true;
+    }
+    strbuf_fini(&changed);
+    return false;
+}
+
+static void before_editing(const struct reading *reading, const char *path)
+{
+    struct regular_file file;
+    struct strbuf after;
+    strbuf_init(&after, LISP_CHECK_MOST_BYTES);
+    if (read_lisp(&file, path) && strbuf_add(&after, strbuf_string(&file.text), file.text.len)) {
+        const json_t *edits = json_object_get(reading->input, "edits");
+        size_t count = json_array_size(edits);
+        bool is_known = count <= MOST_EDITS && (count > 0 || replace(&after, reading->input));
+        for (size_t i = 0; is_known && i < count; i++)
+            is_known = replace(&after, json_array_get(edits, i));
+        if (is_known)
+            reading->on_file(reading->arg, path, &file.text, &after);
+    }
+    strbuf_fini(&after);
+    regular_file_fini(&file);
+}
+
+static void read_one_file(const struct reading *reading)
+{
+    size_t len, content_len;
+    const char *name = string_of(reading->input, "file_path", &len);
+    char *path = lisp_path(reading, name, len);
+    const char *content = string_of(reading->input, "content", &content_len);
+    if (path == NULL)
+        return;
+    if (!reading->is_before)
+        after_the_edit(reading, path);
+    else if (content != NULL)
+        before_writing(reading, path, content, content_len);
+    else
+        before_editing(reading, path);
+    free(path);
+}
+
+static void read_patch(const struct reading *reading)
+{
+    size_t len;
+    const char *text = string_of(reading->input, "command", &len);
+    if (text == NULL)
+        return;
+    struct patch_text patch;
+    struct patch_file file = {.path = NULL};
+    strbuf_init(&file.content, LISP_CHECK_MOST_BYTES);
+    patch_text_init(&patch, text, len);
+    for (int i = 0; i < MOST_FILES && patch_text_next(&patch, &file); i++) {
+        char *path = lisp_path(reading, file.path, file.path_len);
+        if (path != NULL && !reading->is_before)
+            after_the_edit(reading, path);
+        else if (path != NULL && file.is_added && !file.content.is_overflown)
+            before_writing(reading, path, strbuf_string(&file.content), file.content.len);
+        free(path);
+    }
+    strbuf_fini(&file.content);
+}
+
+/* The tools that change files, as the clients name them. */
+static const struct {
+    const char *name;
+    void (*read)(const struct reading *reading);
+} tools[] = {
+    {"Write", read_one_file},      {"Edit", read_one_file},    {"MultiEdit", read_one_file},
+    {"write_file", read_one_file}, {"replace", read_one_file}, {"apply_patch", read_patch},
+};
+
+static bool read_object(const json_t *root, enum hook_dialect *dialect, hook_file *on_file, void *arg,
+                        struct err *err)
+{
+    const char *event = string_of(root, "hook_event_name", NULL);
+    const char *tool = string_of(root, "tool_name", NULL);
+    if (event == NULL)
+        return err_set(err, ERR_SYNTAX, "a hook gets a JSON object with hook_event_name, and this is none");
+    struct reading reading = {
+        .input = json_object_get(root, "tool_input"),
+        .directory = string_of(root, "cwd", NULL),
+        .on_file = on_file,
+        .arg = arg,
+    };
+    for (size_t i = 0; i < sizeof events / sizeof *events; i++) {
+        if (strcmp(event, events[i].name) != 0)
+            continue;
+        *dialect = events[i].dialect;
+        reading.is_before = events[i].is_before;
+        for (size_t k = 0; tool != NULL && k < sizeof tools / sizeof *tools; k++)
+            if (strcmp(tool, tools[k].name) == 0)
+                tools[k].read(&reading);
+    }
+    return true;
+}
+
+bool hook_event_read(const char *input, size_t len, enum hook_dialect *dialect, hook_file *on_file, void *arg,
+                     struct err *err)
+{
+    json_error_t error;
+    json_t *root = json_loadb(input, len, JSON_ALLOW_NUL, &error);
+    if (root == NULL)
+        return err_set(err, ERR_SYNTAX, "a hook gets a JSON object: line %d: %s", error.line, error.text);
+    *dialect = HOOK_PRE_TOOL_USE;
+    bool is_read = read_object(root, dialect, on_file, arg, err);
+    json_decref(root);
+    return is_read;
+}
