@@ -1,6 +1,13 @@
-"""Read Meson's test logs and say what passed and what failed: a line a suite, the names of what failed, and the total.
+"""Read what parts of a check recorded and report what passed and what failed: a line a suite, the names of what failed,
+and the total.
 
-usage: summary.py [--failed-step NAME] build/meson-logs/testlog.json...
+usage: summary.py RECORD...
+
+A record is a text file of lines with tabs between their fields:
+  log      LABEL PATH     a log of Meson's tests, testlog.json
+  failed   LABEL STEP     a step that is not a test and failed
+  without  LABEL REASON   something that was left out as the caller wished
+  end                     the part ran to its end; a record without this line counts as one failure
 
 A test that speaks TAP counts as many as it has results; one that ended badly without a failed result (a crash, a time
 limit, a wrong plan) counts as one failure more. The exit status is 1 if anything failed or nothing ran.
@@ -15,6 +22,20 @@ import sys
 
 RESULT = re.compile(r"^(not )?ok\b\s*\d*\s*(?:-\s*)?([^#]*)(#\s*(?:SKIP|TODO)\b.*)?$", re.IGNORECASE)
 GOOD = {"OK", "EXPECTEDFAIL"}
+
+
+def suite_and_name(full_name):
+    """The first suite and the name of a test, from what Meson calls it.
+
+    "project:suite / name" before Meson 1.10, "suite - project:name" since; a test of two suites has "suite+suite".
+    """
+    suites, separator, name = full_name.rpartition(" / ")
+    if separator:
+        suites = suites.rpartition(":")[2]
+    else:
+        suites, _, name = full_name.rpartition(" - ")
+        name = name.rpartition(":")[2]
+    return suites.split("+")[0] or "unnamed", name
 
 
 def results_of(test):
@@ -36,52 +57,80 @@ def results_of(test):
     return found
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--failed-step")
-    parser.add_argument("logs", nargs="*")
-    arguments = parser.parse_args()
+class Total:
+    def __init__(self):
+        self.suites = collections.OrderedDict()
+        self.failed, self.skipped, self.without = [], [], []
 
-    suites = collections.OrderedDict()
-    failed, skipped = [], []
-    for log in filter(os.path.exists, arguments.logs):
-        folder = os.path.basename(os.path.dirname(os.path.dirname(os.path.abspath(log))))
-        with open(log, encoding="utf-8", errors="replace") as lines:
+    def add_log(self, label, path):
+        with open(path, encoding="utf-8", errors="replace") as lines:
             for line in lines:
                 test = json.loads(line)
-                # "project:suite / name"
-                suite, _, name = test["name"].rpartition(" / ")
-                suite = suite.rpartition(":")[2] or "unnamed"
-                counts = suites.setdefault((folder, suite), collections.Counter())
+                suite, name = suite_and_name(test["name"])
+                counts = self.suites.setdefault((label, suite), collections.Counter())
                 counts["files"] += 1
                 counts["seconds"] += test.get("duration") or 0
                 for case, state, note in results_of(test):
                     counts[state] += 1
                     if state == "failed":
-                        failed.append("%s, %s: %s" % (folder, name, case))
+                        self.failed.append("%s, %s: %s" % (label, name, case))
                     elif state == "skipped":
-                        skipped.append("%s, %s: %s (%s)" % (folder, name, case, note or "no reason given"))
+                        self.skipped.append("%s, %s: %s (%s)" % (label, name, case, note or "no reason given"))
 
-    print()
-    print("== summary")
-    for (folder, suite), counts in suites.items():
-        print("  %-18s %-6s %3d files %5d passed %3d failed %3d skipped %6.1f s" % (
-            folder, suite, counts["files"], counts["passed"], counts["failed"], counts["skipped"], counts["seconds"]))
-    for title, names in (("skipped", skipped), ("failed", failed)):
-        if names:
-            print("%s:" % title)
-            for name in names:
-                print("  " + name)
-    passed = sum(counts["passed"] for counts in suites.values())
-    failures = len(failed)
-    if arguments.failed_step:
-        print("the step '%s' failed" % arguments.failed_step)
-        failures += 1
-    elif not passed and not failures:
-        print("no test ran")
-        failures = 1
-    print("%d passed, %d failed" % (passed, failures))
-    sys.exit(1 if failures else 0)
+    def add_record(self, path):
+        """Count what a record lists. A record or a log that cannot be read is a failure itself."""
+        ended = False
+        try:
+            with open(path, encoding="utf-8") as record:
+                lines = record.read().splitlines()
+        except OSError:
+            lines = []
+        for line in lines:
+            kind, *fields = line.split("\t")
+            if kind == "end":
+                ended = True
+                continue
+            label, text = fields
+            if kind == "log":
+                try:
+                    self.add_log(label, text)
+                except (OSError, ValueError, KeyError) as error:
+                    self.failed.append("%s: the log of its tests cannot be read: %s" % (label, error))
+            elif kind == "failed":
+                self.failed.append("%s: the step '%s'" % (label, text))
+            elif kind == "without":
+                self.without.append("%s: %s" % (label, text))
+        if not ended:
+            part = os.path.basename(path).partition(".")[0]
+            self.failed.append("%s: it did not run to its end" % part)
+
+    def print(self):
+        """Print the summary; whether all is well."""
+        print()
+        print("== summary")
+        for (label, suite), counts in self.suites.items():
+            print("  %-18s %-6s %3d files %5d passed %3d failed %3d skipped %6.1f s" % (
+                label, suite, counts["files"], counts["passed"], counts["failed"], counts["skipped"], counts["seconds"]))
+        for title, names in (("left out", self.without), ("skipped", self.skipped), ("failed", self.failed)):
+            if names:
+                print("%s:" % title)
+                for name in names:
+                    print("  " + name)
+        passed = sum(counts["passed"] for counts in self.suites.values())
+        if not passed and not self.failed:
+            self.failed.append("no test ran")
+            print("no test ran")
+        print("%d passed, %d failed" % (passed, len(self.failed)))
+        return not self.failed
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("records", nargs="+")
+    total = Total()
+    for path in parser.parse_args().records:
+        total.add_record(path)
+    sys.exit(0 if total.print() else 1)
 
 
 main()

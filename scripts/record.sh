@@ -1,0 +1,48 @@
+# What the scripts that run tests have in common: they note in a record what they did, and scripts/summary.py reads it.
+# To be sourced, in the folder above scripts/, by a script that sets `label`. A caller that merges several records names
+# the file in CL_MCP_TEST_RECORD.
+
+record=${CL_MCP_TEST_RECORD:-}
+[ -n "$record" ] || record=$(mktemp)
+: >"$record"
+
+note() { # note KIND LABEL TEXT: a line of the record; scripts/summary.py has the kinds
+    printf '%s\t%s\t%s\n' "$1" "$2" "$3" >>"$record"
+}
+
+finish() { # finish [STEP]: print the summary and end; STEP failed, if one is named
+    trap - EXIT INT TERM
+    # shellcheck disable=SC2154 # the script that sources this sets it
+    [ -z "${1:-}" ] || note failed "$label" "$1"
+    echo end >>"$record"
+    status=0
+    python3 scripts/summary.py "$record" || status=$?
+    # Without Python the set-up has failed.
+    [ "$status" -le 1 ] || echo "0 passed, 1 failed"
+    [ -n "${CL_MCP_TEST_RECORD:-}" ] || rm -f "$record"
+    exit "$((status > 0))"
+}
+
+trap 'finish "it stopped early"' EXIT
+trap 'finish interrupted' INT TERM
+
+step() { # step NAME COMMAND...: run it; the end of everything if it fails
+    name=$1
+    shift
+    echo
+    echo "== $name"
+    "$@" || finish "$name"
+}
+
+suites() { # suites LABEL FOLDER LOG MESON-TEST-ARGUMENT...: run tests of a build folder; LOG is the name of their log
+    suites_label=$1 folder=$2 log=$3
+    shift 3
+    rm -f "$folder/meson-logs/$log.json"
+    meson test -C "$folder" --no-rebuild --print-errorlogs --logbase "$log" \
+        --timeout-multiplier "${CL_MCP_TEST_STRETCH:-1}" "$@" </dev/null
+    if [ -e "$folder/meson-logs/$log.json" ]; then
+        note log "$suites_label" "$folder/meson-logs/$log.json"
+    else
+        note failed "$suites_label" "tests in $folder"
+    fi
+}
