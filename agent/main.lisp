@@ -35,11 +35,11 @@ Cleanup forms that fail or loop are not served in: the next request finds the to
     (end-process 0))
   (setf *id* nil
         *leaving* nil)
-  (unless (send-message (with-news message))
-    (send-message (if (eq :error (second message))
-                      (minimal-report (first message) :error nil)
-                      (list (first message) :refused
-                            "It was done, but the reply was too long to be sent.")))))
+  (unless (answer message)
+    (answer (if (eq :error (second message))
+                (minimal-report (first message) :error nil)
+                (list (first message) :refused
+                      "It was done, but the reply was too long to be sent.")))))
 
 (defun kind-of-condition (condition)
   (cond ((source-condition-p condition) :reader)
@@ -52,6 +52,9 @@ Cleanup forms that fail or loop are not served in: the next request finds the to
 On the way to the top level there is no serving: the report goes there, and the rest is unwound."
   (when *before-report*
     (funcall (the function *before-report*)))
+  (when *pending*
+    (note-stray-condition condition "the cleanup of an earlier error")
+    (throw 'top-level nil))
   (let ((frame (signalling-frame))
         (id *id*)
         ;; Where the stack ended, there is room for the agent's printing but not for any.
@@ -68,13 +71,31 @@ On the way to the top level there is no serving: the report goes there, and the 
          (unless (consp message)
            (setf message (minimal-report id kind condition)))
          (setf message (append message more))
-         (when *leaving*
-           (leave message))
-         (reply message)
-         (repair-descriptors)
-         (let ((*error-condition* condition)
-               (*error-frame* frame))
-           (call-atomically #'serve)))))))
+         (cond (*leaving* (leave message))
+               (*settles* (throw 'settled (append message '(:settled t)))))
+         (serve-inside condition frame message (null more)))))))
+
+(defun serve-inside (condition frame message may-stand)
+  "Reply MESSAGE, the report of CONDITION at FRAME, and serve there. If threads of the program run, the error
+stands: it has a number and stays while other requests are performed."
+  (let ((number (if (and *stands* may-stand (not (eq :stack (storage-kind condition)))
+                         (or *post* (among-threads-p)))
+                    (next-error-number)
+                    nil)))
+    (cond (number
+           (note-standing number)
+           (setf message (append message (list :standing number))))
+          (*post*
+           ;; Nobody could ask for it.
+           (leave (append message '(:settled t)))))
+    (reply message)
+    (repair-descriptors)
+    (let ((*error-condition* condition)
+          (*error-frame* frame)
+          (*standing* (or number *standing*)))
+      (unwind-protect (call-atomically #'serve)
+        (when number
+          (note-ended number))))))
 
 (defun debugger (condition)
   "Take a condition that nobody handled. Never returns."
@@ -86,8 +107,7 @@ On the way to the top level there is no serving: the report goes there, and the 
         (*guard* (throw *guard* condition))
         (*reporting* (throw 'report condition))
         ((not (main-thread-p))
-         (note-stray-condition condition (thread-name))
-         (end-thread))
+         (thread-failed condition (kind-of-condition condition)))
         ((null *id*)
          (note-stray-condition condition "between requests")
          (throw 'idle nil))
@@ -105,11 +125,13 @@ On the way to the top level there is no serving: the report goes there, and the 
   (cond ((or (zerop token) (/= token *token*))
          (setf *early-interrupt* token))
         ((= token *interrupted*)
-         (leave
-          (list *id* :error :type "INTERRUPTED" :message "The evaluation was interrupted."
-                            :kind :interrupt :classes '() :restarts '()
-                            :frames *last-frames* :total-frames (length *last-frames*)
-                            :package (session-package-name))))
+         (let ((message (list *id* :error :type "INTERRUPTED" :message "The evaluation was interrupted."
+                                          :kind :interrupt :classes '() :restarts '()
+                                          :frames *last-frames* :total-frames (length *last-frames*)
+                                          :package (session-package-name))))
+           (if *settles*
+               (throw 'settled (append message '(:settled t)))
+               (leave message))))
         (t
          (setf *interrupted* token)
          (cond ((not *reporting*)
@@ -148,12 +170,17 @@ On the way to the top level there is no serving: the report goes there, and the 
           (flet ((operate ()
                    (when (and (= token *early-interrupt*) (plusp token))
                      (serve-interrupt))
-                   (funcall (the function operation) arguments)))
+                   (perform-where-due (list* id name arguments) operation)))
             (declare (dynamic-extent #'operate))
             (flet ((operate-openly ()
                      (call-with-debugger #'operate #'debugger)))
               (declare (dynamic-extent #'operate-openly))
-              (let ((message (call-openly #'operate-openly)))
+              (let ((message (let ((*stands* (member name *evaluating-operations*)))
+                               (if *standing*
+                                   (catch 'settled
+                                     (let ((*settles* t))
+                                       (call-openly #'operate-openly)))
+                                   (call-openly #'operate-openly)))))
                 (when message
                   (reply message)))))))))
 
@@ -166,13 +193,17 @@ On the way to the top level there is no serving: the report goes there, and the 
 (defun serve ()
   "Serve requests without end."
   (loop
-    (let ((message (catch 'idle (receive-message))))
+    (let ((message (or (shiftf *pending* nil)
+                       (catch 'idle (next-message)))))
       (when (consp message)
         (let ((id (first message))
               (name (second message))
               (arguments (cddr message)))
           (cond ((not (eq name :abort))
                  (perform id name arguments))
+                ((and *standing* (null *post*))
+                 ;; It is another error that is over.
+                 (reply (list id :ok)))
                 (*error-condition*
                  (setf *id* id
                        *interrupted* 0
@@ -211,9 +242,10 @@ pages, each of which would be copied after each copy of the process."
     (restore-values)
     (loop
       (let ((message (catch 'top-level (serve-from-top))))
-        (call-atomically
-         (lambda ()
-           (reply message)))))))
+        (unless *pending*
+          (call-atomically
+           (lambda ()
+             (reply message))))))))
 
 (defun main ()
   "Serve the channel on descriptor 3 until it ends."
@@ -223,7 +255,7 @@ pages, each of which would be copied after each copy of the process."
   (ensure-streams)
   (forget-inspections)
   (setf *memory-gathered* nil)
-  (install-interrupt #'interrupt)
+  (install-interrupt #'route-interrupt)
   (hello)
   (serve-for-ever))
 
@@ -248,12 +280,15 @@ pages, each of which would be copied after each copy of the process."
         (id *id*))
     (unless *snapshot-taken*
       (take-snapshot))
-    (if (or (not (only-thread-p)) (null descriptors))
+    (if (or (not (only-thread-p)) *standing* (null descriptors))
         (progn
           (close-descriptors descriptors)
-          (list id :refused (if descriptors
-                                "Other threads run in this session, so it cannot be copied."
-                                "The session may have no more descriptors, and a copy needs one.")))
+          (list id :refused (cond ((null descriptors)
+                                   "The session may have no more descriptors, and a copy needs one.")
+                                  (*standing*
+                                   "An error stands in the main thread, so the session cannot be copied.")
+                                  (t
+                                   "Other threads run in this session, so it cannot be copied."))))
         (let* ((before (progn
                          (prepare-copy at-once)
                          ;; Processor time: on a busy machine the clock on the wall measures the others.

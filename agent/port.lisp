@@ -88,6 +88,8 @@ which are many more."
   "True while code of the user's is evaluated for a request, and not looked at.")
 (defvar *guard* nil
   "The tag of the guarded printing that runs, or NIL.")
+(defvar *serves* nil
+  "True in a thread that evaluates for the one that serves the channel.")
 
 ;;; Processes and descriptors
 
@@ -197,7 +199,11 @@ the frame that was interrupted. Returns at once; NIL if THREAD has ended.")
   "Wait until SIGNAL is raised, taking interrupts if they are allowed. NIL if that took more than SECONDS.")
 
 (define-port-operation main-thread-p ()
-  "True in the thread that serves the channel."
+  "True in the thread that serves the channel, and in one that evaluates for it."
+  t)
+
+(define-port-operation alone-p ()
+  "True if no other thread exists. Costs next to nothing; may be false for a moment after the last has ended."
   t)
 
 (define-port-operation end-thread ()

@@ -1,5 +1,5 @@
 ;;;; Stepping into an error: evaluating in one of its frames, going on by one of its restarts. Both
-;;;; are asked of a copy of the process that stands at the error.
+;;;; are asked of a copy of the process that stands at the error, or of the thread that it stands in.
 
 (in-package #:cl-mcp-agent)
 
@@ -95,5 +95,7 @@ that is thrown away."
              (evaluate-text code))
            (let ((values (and value (evaluate-text value))))
              (setf *current-form* nil)
-             (apply #'invoke-restart restart values)))
+             (let ((*settles* nil)
+                   (*stands* t))
+               (apply #'invoke-restart restart values))))
          arguments))))

@@ -83,9 +83,11 @@
 ;;; What failed outside any request
 
 (defvar *inbox* '())
+(defvar *tells-inbox* t
+  "NIL while a report is made that goes into the inbox itself.")
 
 (defun inbox-part ()
-  (when *inbox*
+  (when (and *inbox* *tells-inbox*)
     (let ((entries (call-locked (lambda () (shiftf *inbox* '())))))
       (list :inbox (reverse entries)))))
 

@@ -11,6 +11,9 @@
 (defvar *current-form* nil
   "The form of the request that is evaluated, in a list; NIL before one was read.")
 
+(defvar *with-locals* nil
+  "True if frames are shown with their variables unless something else is asked for.")
+
 (defun plain-tree-p (tree)
   "True if the leaves of TREE print without code of the user's, as names of functions do."
   (loop for depth below 100
@@ -89,7 +92,8 @@
     (with-agent-syntax (:length 10 :level 4)
       (values (frame-texts (signalling-frame) condition :count 20)))))
 
-(defun frame-texts (frame condition &key (from 0) (count +frames-sent+) locals)
+(defun frame-texts (frame condition &key (from 0) (count +frames-sent+)
+                                     (locals *with-locals*))
   "List COUNT frames from number FROM as text. The second value is how many there are, negative if
 there are more than were counted."
   (let ((frames '())

@@ -31,6 +31,23 @@ returns the whole reply. It runs so that interrupts and the debugger are looked 
 (defvar *error-frame* nil
   "The frame that signalled *ERROR-CONDITION*.")
 
+;;; In a session with threads of its own an evaluation runs in a thread, and so may an error stand in one
+;;; (standing.lisp).
+(defvar *post* nil
+  "Where this thread gets requests from and puts replies: a POST, or NIL for the channel.")
+(defvar *standing* nil
+  "The number of the error that stands where this thread serves, or NIL: the next request unwinds it.")
+(defvar *stands* nil
+  "True while a request is performed whose error stands if other threads run.")
+(defvar *settles* nil
+  "True while a request is performed whose error is unwound as soon as it is reported.")
+(defvar *pending* nil
+  "The message to perform when an error that stood in its way has been unwound, or NIL.")
+(defvar *hidden-restarts* '()
+  "Restarts that are there only because of the thread that the agent evaluates in.")
+(defvar *aborts-to-top* t
+  "True if there is a top level to return to; in a thread of the program there is not.")
+
 (defvar *before-report* nil
   "A function that is called before an error or an interrupt is reported, or NIL.")
 

@@ -185,7 +185,9 @@ user's to change."
 
 (defun shown-restarts (condition)
   "List the restarts that a report of CONDITION shows, but for the agent's own ABORT."
-  (remove-if (lambda (restart) (member restart *own-restarts* :test #'eq))
+  (remove-if (lambda (restart)
+               (or (member restart *own-restarts* :test #'eq)
+                   (member restart *hidden-restarts* :test #'eq)))
              (compute-restarts condition)))
 
 (defun restart-texts (condition)
@@ -195,7 +197,9 @@ user's to change."
                          (if name (symbol-name name) "NIL"))
                        (restart-text restart)
                        (restart-takes-value-p restart)))
-   (list (list "ABORT" "Return to top level." nil))))
+   (if *aborts-to-top*
+       (list (list "ABORT" "Return to top level." nil))
+       '())))
 
 (defun restart-text (restart)
   (multiple-value-bind (text count outcome)

@@ -19,7 +19,8 @@
     (list* :number (number-of thread)
            :name (thread-name-of thread)
            :activity activity
-           (append (when (eq thread (serving-thread)) (list :serves t))
+           (append (when (error-of-thread thread) (list :standing (error-of-thread thread)))
+                   (when (eq thread (serving-thread)) (list :serves t))
                    (when (eq activity :lock)
                      (list :lock lock :owner (number-of owner)
                            :owner-name (if owner (thread-name-of owner) nil)))
@@ -64,41 +65,43 @@
 ;;; interrupts, and printing its variables may not end. Whoever asked does not wait longer than it said.
 
 (defun call-printing-in-thread (thread function)
-  "Have THREAD call FUNCTION, which prints. Returns :DONE and its value, :SILENT if THREAD did not begin in
-time and will not, :SLOW if it did not finish in time, or :GONE."
+  "Have THREAD call FUNCTION, which prints, with a function to call with the result. Returns :DONE and the
+result, :SILENT if THREAD did not begin in time and will not, :SLOW if it did not finish in time, or :GONE."
   (declare (type function function))
   (let ((begun (make-signal))
         (done (make-signal))
         (state (list :asked nil)))
-    (flet ((claim (new)
-             (call-locked (lambda ()
-                            (and (eq :asked (first state))
-                                 (setf (first state) new)))))
-           (hurry ()
-             (setf *in-a-hurry* t)
-             (when *guard*
-               (throw *guard* :interrupted))))
-      (unless (call-in-thread thread
-                              (lambda ()
-                                (when (claim :begun)
-                                  (raise-signal begun)
-                                  (let ((*capture* (make-capture))
-                                        (*guard* nil)
-                                        (*in-a-hurry* nil))
-                                    (unwind-protect
-                                         (setf (second state)
-                                               (call-openly function))
-                                      (setf (first state) :done)
-                                      (raise-signal done))))))
+    (labels ((claim (new)
+               (call-locked (lambda ()
+                              (and (eq :asked (first state))
+                                   (setf (first state) new)))))
+             (finish (value)
+               (setf (second state) value
+                     (first state) :done)
+               (raise-signal done))
+             (begin ()
+               (when (claim :begun)
+                 (raise-signal begun)
+                 (let ((*capture* (make-capture))
+                       (*guard* nil)
+                       (*in-a-hurry* nil))
+                   (unwind-protect
+                        (call-openly (lambda () (funcall function #'finish)))
+                     (unless (eq :done (first state))
+                       (finish nil))))))
+             (hurry ()
+               (unless (eq :done (first state))
+                 (setf *in-a-hurry* t)
+                 (when *guard*
+                   (throw *guard* :interrupted)))))
+      (unless (call-in-thread thread #'begin)
         (return-from call-printing-in-thread :gone))
       (cond ((and (not (await-signal begun +thread-answer-seconds+))
                   (claim :given-up))
              (if (thread-alive-p thread) :silent :gone))
             ((or (await-signal done +thread-frames-seconds+)
                  (progn
-                   (call-in-thread thread (lambda ()
-                                            (unless (eq :done (first state))
-                                              (hurry))))
+                     (call-in-thread thread #'hurry)
                    (await-signal done +thread-answer-seconds+)))
              (values :done (second state)))
             (t :slow)))))
@@ -114,10 +117,12 @@ time and will not, :SLOW if it did not finish in time, or :GONE."
        (multiple-value-bind (outcome frames)
            (call-printing-in-thread
             thread
-            (lambda ()
-              (with-agent-syntax (:package package :length 10 :level 4)
-                (multiple-value-list
-                 (frame-texts (signalling-frame) nil :from from :count count :locals locals)))))
+            (lambda (finish)
+              (funcall (the function finish)
+                       (with-agent-syntax (:package package :length 10 :level 4)
+                         (multiple-value-list
+                          (frame-texts (signalling-frame) nil
+                                       :from from :count count :locals locals))))))
          (append (list *id* :ok :thread (thread-entry thread) :outcome outcome)
                  (when (eq outcome :done)
                    (list :frames (first frames) :total (second frames)))))))))

@@ -94,6 +94,7 @@ static void add_inbox(struct strbuf *out, const struct sexp *inbox)
     if (sexp_count(inbox) == 0)
         return;
     section_begin(out, "[Background errors]");
+    bool has_numbers = false;
     for (size_t i = 0; i < sexp_count(inbox); i++) {
         const struct sexp *item = sexp_nth(inbox, i);
         strbuf_adds(out, "In thread ");
@@ -108,7 +109,11 @@ static void add_inbox(struct strbuf *out, const struct sexp *inbox)
             section_add_frame(out, k, sexp_nth(frames, k));
         }
         strbuf_addc(out, '\n');
+        has_numbers = has_numbers || sexp_integer(sexp_get(item, 0, "number"), 0) > 0;
     }
+    if (has_numbers)
+        strbuf_adds(out,
+                    "list-errors gives the index with which get-backtrace shows all frames and variables.");
     section_end(out);
 }
 

@@ -50,8 +50,14 @@ void error_record_drop_copy(struct error_record *r)
 
 bool error_record_is_enterable(const struct error_record *r)
 {
-    return r->frozen != NULL && worker_state(r->frozen) != WORKER_GONE &&
-           (worker_state(r->frozen) != WORKER_STARTING || session_why_no_checkpoint(r->session) == NULL);
+    return error_record_stands(r) ||
+           (r->frozen != NULL && worker_state(r->frozen) != WORKER_GONE &&
+            (worker_state(r->frozen) != WORKER_STARTING || session_why_no_checkpoint(r->session) == NULL));
+}
+
+bool error_record_stands(const struct error_record *r)
+{
+    return r->standing > 0 && r->standing_pid > 0 && r->standing_pid == session_pid(r->session);
 }
 
 void error_record_free(struct error_record *r)
@@ -62,6 +68,7 @@ void error_record_free(struct error_record *r)
     sexp_document_free(r->document);
     sexp_document_free(r->details);
     free(r->why_not_frozen);
+    free(r->thread);
     free(r->type);
     free(r->message);
     free(r->session_note);

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 #include <time.h>
 
 #include "base/strbuf.h"
@@ -31,6 +32,9 @@ struct error_record {
     struct worker *frozen;   /* owned: a copy of the process that waits at the point of the error; NULL when
                                 there is none */
     char *why_not_frozen;    /* NULL, or a sentence */
+    char *thread;            /* the name of the program's thread whose error it is; NULL: an evaluation's */
+    int64_t standing;        /* the agent's number of it, if it stood in a thread; else 0 */
+    pid_t standing_pid;      /* the process in which it stood; 0: no more */
     uint64_t evaluation;     /* which evaluation of the session it was; 0 for a look-up */
     struct timespec when;    /* wall clock */
     int sequence;            /* 1 for a session's first error */
@@ -46,9 +50,12 @@ void error_record_free(struct error_record *r);
  * is searched for the frames that SBCL prints when it crashes. */
 struct error_record *error_record_make(const char *type, const char *message, const char *crash_text);
 
-/* error_record_is_enterable(r): its frozen process is there, or is being made and the session's last copy was
- * not refused. */
+/* error_record_is_enterable(r): it stands in a thread, or its frozen process is there, or is being made and
+ * the session's last copy was not refused. */
 bool error_record_is_enterable(const struct error_record *r);
+
+/* error_record_stands(r): it stands in a thread of the session's process, unless that has ended it since. */
+bool error_record_stands(const struct error_record *r);
 
 /* error_record_drop_copy(r): end its frozen process, if there is one; what it said stays. */
 void error_record_drop_copy(struct error_record *r);

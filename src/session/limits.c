@@ -18,6 +18,9 @@ static const struct limit_definition definitions[LIMIT_COUNT] = {
                         "Heap of a session's Lisp; takes effect when the session is next reset or created"},
     [LIMIT_CHECKPOINTS] = {"checkpoint-limit", "", 0, 64, 8, true,
                            "Unnamed checkpoints kept of each session; 0 makes none"},
+    [LIMIT_THREAD_ERRORS] =
+        {"thread-errors", "", 0, 5, 0, true,
+         "Threads of the program that stay where they failed, to be entered; 0 ends them"},
 };
 
 const struct limit_definition *limit_definition(enum limit limit)

@@ -106,6 +106,13 @@ struct operation *session_enter(struct session *s, const struct operation_option
 {
     struct operation *op = new_run(s, resumes ? OPERATION_RESUME : OPERATION_LOOK, options);
     op->sequence = sequence;
+    const struct error_record *r = sequence == 0 ? NULL : session_find_error(s, sequence);
+    if (r != NULL && error_record_stands(r)) {
+        /* It is entered where it stands, and no copy of it. */
+        op->kind = OPERATION_RUN;
+        sexp_write_symbol(&op->request, "standing");
+        sexp_write_integer(&op->request, r->standing);
+    }
     return later(op);
 }
 
@@ -191,7 +198,11 @@ const struct error_record *session_error(const struct session *s, size_t n)
 
 const struct error_record *session_last_error(const struct session *s)
 {
-    return s->has_error ? session_error(s, 0) : NULL;
+    /* Errors of the program's threads come in between. */
+    for (size_t i = 0; s->has_error && i < session_error_count(s); i++)
+        if (session_error(s, i)->thread == NULL)
+            return session_error(s, i);
+    return NULL;
 }
 
 size_t session_error_count(const struct session *s)

@@ -110,7 +110,7 @@ void session_word_stop(struct session *s, struct error_record *r, bool was_kille
     if (s->stop == STOP_TIMEOUT && !is_look) {
         strbuf_adds(&b, "\nFor more time give this call a longer timeout, or set one for the session with "
                         "configure-limits.");
-        if (r->frozen != NULL)
+        if (r->frozen != NULL || r->standing > 0)
             strbuf_adds(&b, "\ninvoke-restart CONTINUE goes on from where it was stopped.");
     }
     free(r->message);

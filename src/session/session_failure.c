@@ -12,13 +12,14 @@
 #define ENTERABLE 5         /* errors that keep their frozen process */
 
 /* The record is the session's from here on; of the older ones only the last few can be entered. */
-static void remember_error(struct session *s, struct error_record *r)
+void session_remember_error(struct session *s, struct error_record *r)
 {
     struct error_record **slot = &s->history[s->errors % HISTORY];
     error_record_free(*slot);
     *slot = r;
     r->sequence = (int)++s->errors;
-    s->has_error = true;
+    if (r->thread == NULL)
+        s->has_error = true;
     if (s->errors > ENTERABLE)
         error_record_drop_copy(s->history[(s->errors - 1 - ENTERABLE) % HISTORY]);
     session_tell(s, SESSIONS_ERROR);
@@ -37,7 +38,7 @@ void session_deliver_error(struct session *s, struct operation *op, struct error
 {
     bool is_kept = op->keeps_record;
     if (is_kept)
-        remember_error(s, r);
+        session_remember_error(s, r);
     session_deliver(s, op, &(struct outcome){.kind = OUTCOME_ERROR, .error = r});
     if (!is_kept) {
         if (s->examined == r)
@@ -82,7 +83,7 @@ static void put_aside(struct session *s, struct error_record *r)
     struct operation *op = s->current;
     op->is_put_aside = op->has_met_error = true;
     r->evaluation = s->evaluations;
-    remember_error(s, r);
+    session_remember_error(s, r);
     struct err err = {0};
     struct worker_events events = session_record_events(r);
     if (limits_int(&s->limits, LIMIT_CHECKPOINTS) > 0 && worker_is_alive(s->worker))
@@ -114,6 +115,20 @@ static void unwind(struct session *s, int deadline_ms)
         session_ask_ahead(s);
 }
 
+/* The error stays in its thread, or its thread has left it: nothing is copied or unwound. */
+static void stand(struct session *s, struct operation *op, struct error_record *r, bool is_stopped)
+{
+    bool is_evaluation = op->keeps_record;
+    if (is_stopped)
+        session_word_stop(s, r, false);
+    session_drop_ahead(s);
+    session_deliver_error(s, op, r);
+    if (is_evaluation)
+        session_keep_state(s);
+    else
+        session_settle_down(s);
+}
+
 void session_action_freeze(struct session *s, struct event *e)
 {
     struct error_record *r = error_record_new(e->document);
@@ -136,6 +151,11 @@ void session_action_freeze(struct session *s, struct event *e)
         s->at = s->evaluations;
         s->is_untried = false;
         r->evaluation = s->at;
+    }
+    session_note_standing(s, r);
+    if (r->standing > 0 || !sexp_is_nil(sexp_get(r->condition, 2, "settled"))) {
+        stand(s, op, r, is_stopped);
+        return;
     }
     s->examined = r;
     /* A look-up's error is nobody's to enter; and after a second interrupt the Lisp stands in no error any

@@ -382,6 +382,17 @@ void session_ask_scratch(struct session *s);
 void session_leave_scratch(struct session *s);
 void session_promote_scratch(struct session *s);
 
+/*
+ * session_threads.c: errors in threads
+ *
+ * session_note_threads(s, reply): what a reply says of the errors of the program's threads, and of those that
+ * stand no more. session_note_standing(s, r): whether a report says that its error stands in a thread.
+ * session_remember_error(s, r): ${r} is taken.
+ */
+void session_note_threads(struct session *s, const struct sexp *reply);
+void session_note_standing(struct session *s, struct error_record *r);
+void session_remember_error(struct session *s, struct error_record *r);
+
 /* session_find_error(s, sequence): borrowed; NULL if it is not kept. */
 struct error_record *session_find_error(struct session *s, int sequence);
 

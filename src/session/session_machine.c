@@ -166,6 +166,10 @@ void session_run_current(struct session *s)
         /* What it defines is noted with the number that the journal gives it. */
         sexp_write_symbol(&request, "evaluation");
         sexp_write_integer(&request, (int64_t)s->evaluations + 1);
+        if (limits_int(&s->limits, LIMIT_THREAD_ERRORS) > 0) {
+            sexp_write_symbol(&request, "thread-errors");
+            sexp_write_integer(&request, limits_int(&s->limits, LIMIT_THREAD_ERRORS));
+        }
     }
     worker_call(session_runner(s), &request, NULL, 0);
     strbuf_fini(&request);

@@ -73,6 +73,7 @@ static void on_reply(void *arg, struct sexp_document *reply)
     const struct sexp *tools = sexp_get(sexp_root(reply), 2, "tools");
     if (tools != NULL)
         session_note_tools(s, tools);
+    session_note_threads(s, sexp_root(reply));
     enum session_event kind = worker_has_copied(s->worker)       ? EVENT_COPIED
                               : session_is_reply(reply, "error") ? EVENT_FAILED
                                                                  : EVENT_OK;

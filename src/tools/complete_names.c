@@ -43,7 +43,8 @@ static void run(struct tool_call *call)
 const struct tool tool_complete_names = {
     .name = "complete-names",
     .title = "Complete a name",
-    .description = "Completes arguments.",
+    .description = "What completes arguments.",
     .is_read_only = true,
+    .is_idempotent = true,
     .run = run,
 };

@@ -25,7 +25,7 @@ static void run(struct tool_call *call)
         const struct limit_definition *d = limit_definition((enum limit)i);
         strbuf_addf(&call->text, "\n  %s: %.10g%s%s", d->name, changed.value[i],
                     d->unit[0] != '\0' ? " " : "", d->unit);
-        if (changed.value[i] == 0 && d->minimum == 0 && i != LIMIT_CHECKPOINTS)
+        if (changed.value[i] == 0 && d->minimum == 0 && i != LIMIT_CHECKPOINTS && i != LIMIT_THREAD_ERRORS)
             strbuf_adds(&call->text, " (no limit)");
     }
     if (call_has(call, "max-heap"))
@@ -36,25 +36,26 @@ static void run(struct tool_call *call)
 const struct tool tool_configure_limits = {
     .name = "configure-limits",
     .title = "Configure limits",
-    .description = "Change the given limits of the session and return all current limits.",
+    .description = "Show the session's limits, after changing those given.",
     .toolset = TOOLSET_STANDARD,
     .is_idempotent = true,
     .arguments =
         {
-            {.name = "timeout", .type = ARGUMENT_NUMBER, .description = "Seconds a call may take."},
+            {.name = "timeout", .type = ARGUMENT_NUMBER, .description = "Seconds one call may take."},
             {.name = "max-output",
              .type = ARGUMENT_INTEGER,
-             .description = "Bytes to show of each output or value."},
-            {.name = "print-length", .type = ARGUMENT_INTEGER, .description = "Elements to print; 0: all."},
-            {.name = "print-level",
-             .type = ARGUMENT_INTEGER,
-             .description = "Nesting levels to print; 0: all."},
+             .description = "Bytes shown of each output and value."},
+            {.name = "print-length", .type = ARGUMENT_INTEGER, .description = "Elements printed; 0: all."},
+            {.name = "print-level", .type = ARGUMENT_INTEGER, .description = "Levels printed; 0: all."},
             {.name = "max-heap",
              .type = ARGUMENT_INTEGER,
-             .description = "Heap size in MiB, from the next reset."},
+             .description = "MiB of heap, from the next reset on."},
             {.name = "checkpoint-limit",
              .type = ARGUMENT_INTEGER,
-             .description = "Unnamed checkpoints to keep; 0: none."},
+             .description = "Unnamed checkpoints kept; 0: none."},
+            {.name = "thread-errors",
+             .type = ARGUMENT_INTEGER,
+             .description = "Failed threads that stay where they failed; 0: they end."},
             SESSION_ARGUMENT,
         },
     .run = run,

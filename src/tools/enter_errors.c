@@ -9,6 +9,11 @@
 #include "session/journal.h"
 #include "tools/call.h"
 
+static bool is_kept(const struct error_record *r)
+{
+    return r->frozen != NULL || error_record_stands(r);
+}
+
 /* The error meant: that of the index, or the newest that can be entered, whatever succeeded since. NULL, and
  * the call answered, when it cannot be. */
 static const struct error_record *enterable(struct tool_call *call, const struct session *s)
@@ -17,19 +22,20 @@ static const struct error_record *enterable(struct tool_call *call, const struct
     if (call_has(call, "index")) {
         r = session_error(s, (size_t)call_number(call, "index", 1) - 1);
     } else {
-        for (size_t i = 0; i < session_error_count(s) && (r == NULL || r->frozen == NULL); i++)
-            r = session_error(s, i);
-        if (r == NULL || r->frozen == NULL)
-            r = session_error(s, 0);
+        /* Errors of the program's threads are entered by their index. */
+        for (size_t i = 0; i < session_error_count(s) && (r == NULL || !is_kept(r)); i++)
+            if (session_error(s, i)->thread == NULL)
+                r = session_error(s, i);
     }
     if (r == NULL)
         call_answer(call, true,
                     call_has(call, "index")
                         ? "No error with that index is kept; list-errors shows them."
                         : "No error available.\n(No error has occurred in this session.)");
-    else if (r->frozen == NULL)
+    else if (!is_kept(r))
         call_answer(call, true, "This error cannot be entered: %s",
                     r->why_not_frozen != NULL ? r->why_not_frozen
+                    : r->standing > 0         ? "it does not stand in its thread any more."
                                               : "only the last five are kept in that form. Its text is still "
                                                 "there: describe-last-error, get-backtrace.");
     else
@@ -101,7 +107,10 @@ static void on_resumed(struct tool_call *call, const struct outcome *o)
                     "else they did is in the state after evaluation %zu (rollback-session).\n",
                     call->step);
     }
-    call_report(call, o);
+    if (o->kind == OUTCOME_OK && !sexp_is_nil(sexp_get(o->reply, 2, "goes-on")))
+        call_answer(call, false, "The thread goes on by restart %s.", call_string(call, "restart", NULL));
+    else
+        call_report(call, o);
 }
 
 static void invoke_restart(struct tool_call *call)
@@ -116,7 +125,9 @@ static void invoke_restart(struct tool_call *call)
     call_write_string(call, &request, "restart");
     call_write_string(call, &request, "value");
     call_write_string(call, &request, "code");
-    call->since = add_definitions(&request, s, r->evaluation);
+    /* Where it stands in a thread, what was defined since is there already. */
+    if (!error_record_stands(r))
+        call->since = add_definitions(&request, s, r->evaluation);
     sexp_write_symbol(&request, "max-chars");
     sexp_write_integer(&request, MOST_VALUE_CHARACTERS);
     /* The journal is a Lisp file: what is no form stands in it as a comment. */
@@ -142,14 +153,14 @@ static void invoke_restart(struct tool_call *call)
 #define INDEX_ARGUMENT                                                                                       \
     {                                                                                                        \
         .name = "index", .type = ARGUMENT_INTEGER, .minimum = 1, .maximum = 32,                              \
-        .description = "Index from list-errors; default: the newest."                                        \
+        .description = "Which error, see list-errors; default: the newest."                                  \
     }
 
 const struct tool tool_evaluate_in_frame = {
     .name = "evaluate-in-frame",
     .title = "Evaluate in a frame",
-    .description = "Evaluate code at the point of an error, with the variables of a frame. It runs in a "
-                   "copy, so the session does not change.",
+    .description = "Evaluate code where an error stands, with the variables of a frame. It runs in a copy: "
+                   "nothing changes.",
     .toolset = TOOLSET_STANDARD,
     .is_read_only = false,
     .is_open_world = true,
@@ -160,11 +171,11 @@ const struct tool tool_evaluate_in_frame = {
              .is_required = true,
              .minimum = 0,
              .maximum = 1000,
-             .description = "Frame number from get-backtrace."},
+             .description = "Number of the frame in get-backtrace."},
             {.name = "code",
              .type = ARGUMENT_STRING,
              .is_required = true,
-             .description = "Forms, which may use the frame's variables."},
+             .description = "Forms that may use the frame's variables."},
             INDEX_ARGUMENT,
             TIMEOUT_ARGUMENT,
             SESSION_ARGUMENT,
@@ -175,8 +186,7 @@ const struct tool tool_evaluate_in_frame = {
 const struct tool tool_invoke_restart = {
     .name = "invoke-restart",
     .title = "Invoke a restart",
-    .description =
-        "Continue from the point of an error with one of its restarts, using the definitions made since.",
+    .description = "Go on from where an error stands, by one of its restarts, with what was defined since.",
     .toolset = TOOLSET_STANDARD,
     .is_destructive = true,
     .is_open_world = true,
@@ -185,11 +195,11 @@ const struct tool tool_invoke_restart = {
             {.name = "restart",
              .type = ARGUMENT_STRING,
              .is_required = true,
-             .description = "Restart name or number."},
+             .description = "Its name or number."},
             {.name = "value", .type = ARGUMENT_STRING, .description = "Form whose value the restart takes."},
             {.name = "code",
              .type = ARGUMENT_STRING,
-             .description = "Forms to evaluate first, such as a fix."},
+             .description = "Forms evaluated there first, e.g. the fix."},
             INDEX_ARGUMENT,
             TIMEOUT_ARGUMENT,
             SESSION_ARGUMENT,

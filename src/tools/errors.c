@@ -65,7 +65,8 @@ static void get_backtrace(struct tool_call *call)
         return;
     const struct error_record *r = chosen(call, s);
     if (r != NULL && call_boolean(call, "locals") && r->details == NULL &&
-        (r->frozen != NULL || r->why_not_frozen != NULL)) {
+        (r->frozen != NULL || r->why_not_frozen != NULL || error_record_stands(r)) &&
+        (r->thread == NULL || error_record_stands(r))) {
         /* Its turn comes when the error is unwound; by then either a copy can be asked, or the locals have
          * been read. */
         call->takes_unavailable = true;
@@ -97,16 +98,17 @@ static void list_errors(struct tool_call *call)
 #define INDEX_ARGUMENT                                                                                       \
     {                                                                                                        \
         .name = "index", .type = ARGUMENT_INTEGER, .minimum = 1, .maximum = 32,                              \
-        .description = "Which error; 1 is the newest."                                                       \
+        .description = "Which error, 1 the newest."                                                          \
     }
 
 const struct tool tool_describe_last_error = {
     .name = "describe-last-error",
     .title = "Describe the last error",
-    .description = "Show the last error: type, message, restarts and the top of the backtrace. It is kept "
-                   "until the next error, success or reset.",
+    .description = "The last error: type, message, restarts, top of the backtrace. It stays until the next "
+                   "error, a success or a reset.",
     .toolset = TOOLSET_CORE,
     .is_read_only = true,
+    .is_idempotent = true,
     .arguments = {INDEX_ARGUMENT, SESSION_ARGUMENT},
     .run = describe_last_error,
 };
@@ -114,27 +116,28 @@ const struct tool tool_describe_last_error = {
 const struct tool tool_get_backtrace = {
     .name = "get-backtrace",
     .title = "Get the backtrace",
-    .description =
-        "Show the stack frames of the last error or of a running thread, optionally with local variables.",
+    .description = "All frames of the last error or of a running thread, on request with their local "
+                   "variables.",
     .toolset = TOOLSET_CORE,
     .is_read_only = true,
+    .is_idempotent = true,
     .arguments =
         {
             {.name = "max-frames",
              .type = ARGUMENT_INTEGER,
              .minimum = 1,
              .maximum = 1000,
-             .description = "Number of frames; default: 20."},
+             .description = "How many frames; default 20."},
             {.name = "from",
              .type = ARGUMENT_INTEGER,
              .minimum = 0,
              .maximum = 100000,
-             .description = "First frame; default: 0."},
+             .description = "First frame; default 0."},
             {.name = "locals", .type = ARGUMENT_BOOLEAN, .description = "Show local variables."},
             INDEX_ARGUMENT,
             {.name = "thread",
              .type = ARGUMENT_STRING,
-             .description = "Number or name of a running thread to show instead."},
+             .description = "A running thread instead, by number or name."},
             SESSION_ARGUMENT,
         },
     .run = get_backtrace,
@@ -143,16 +146,17 @@ const struct tool tool_get_backtrace = {
 const struct tool tool_list_errors = {
     .name = "list-errors",
     .title = "List errors",
-    .description = "List the session's errors, newest first, with the index that other error tools take.",
+    .description = "The session's errors, newest first; their index goes into the other tools for errors.",
     .toolset = TOOLSET_STANDARD,
     .is_read_only = true,
+    .is_idempotent = true,
     .arguments =
         {
             {.name = "limit",
              .type = ARGUMENT_INTEGER,
              .minimum = 1,
              .maximum = 32,
-             .description = "Number of errors; default: 10."},
+             .description = "How many; default 10."},
             SESSION_ARGUMENT,
         },
     .run = list_errors,

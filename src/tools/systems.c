@@ -115,15 +115,17 @@ static void load_file(struct tool_call *call)
 const struct tool tool_load_system = {
     .name = "load-system",
     .title = "Load a system",
-    .description =
-        "Load an ASDF system and its dependencies. Return output, warnings and the systems loaded.",
+    .description = "Load an ASDF system and what it depends on.",
     .toolset = TOOLSET_CORE,
     .is_destructive = true,
     .is_open_world = true,
     .arguments =
         {
-            {.name = "system", .type = ARGUMENT_STRING, .is_required = true, .description = "System name."},
-            {.name = "force", .type = ARGUMENT_BOOLEAN, .description = "Reload a loaded system."},
+            {.name = "system",
+             .type = ARGUMENT_STRING,
+             .is_required = true,
+             .description = "Name of the system."},
+            {.name = "force", .type = ARGUMENT_BOOLEAN, .description = "Load all of it again."},
             TIMEOUT_ARGUMENT,
             SESSION_ARGUMENT,
         },
@@ -132,15 +134,18 @@ const struct tool tool_load_system = {
 
 const struct tool tool_quickload = {
     .name = "quickload",
-    .title = "Load with Quicklisp",
-    .description = "Load a system and its dependencies with Quicklisp, which downloads what is missing.",
+    .title = "Load a system by Quicklisp",
+    .description = "Load a system and what it depends on with Quicklisp, which downloads what is missing.",
     .toolset = TOOLSET_FULL,
     .is_destructive = true,
     .is_open_world = true,
     .arguments =
         {
-            {.name = "system", .type = ARGUMENT_STRING, .is_required = true, .description = "System name."},
-            {.name = "verbose", .type = ARGUMENT_BOOLEAN, .description = "Show compiler output."},
+            {.name = "system",
+             .type = ARGUMENT_STRING,
+             .is_required = true,
+             .description = "Name of the system."},
+            {.name = "verbose", .type = ARGUMENT_BOOLEAN, .description = "Show what the compiler prints."},
             TIMEOUT_ARGUMENT,
             SESSION_ARGUMENT,
         },
@@ -150,7 +155,7 @@ const struct tool tool_quickload = {
 const struct tool tool_load_file = {
     .name = "load-file",
     .title = "Load a file",
-    .description = "Load a Lisp source file, optionally compiled first.",
+    .description = "Load a Lisp source file, on request compiled first.",
     .toolset = TOOLSET_FULL,
     .is_destructive = true,
     .is_open_world = true,
@@ -159,11 +164,11 @@ const struct tool tool_load_file = {
             {.name = "path",
              .type = ARGUMENT_STRING,
              .is_required = true,
-             .description = "File path, relative to the session's directory."},
+             .description = "The file; relative to the session's directory."},
             {.name = "compile",
              .type = ARGUMENT_BOOLEAN,
-             .description = "Compile the file and load the result."},
-            {.name = "package", .type = ARGUMENT_STRING, .description = "Package while loading."},
+             .description = "Compile the file, then load the result."},
+            {.name = "package", .type = ARGUMENT_STRING, .description = "Package while it loads."},
             TIMEOUT_ARGUMENT,
             SESSION_ARGUMENT,
         },

@@ -1,12 +1,13 @@
 /*
- * list-threads, kill-thread, and get-backtrace of a running thread: the threads of a session, seen and ended
- * from outside.
+ * list-threads, interrupt-thread, kill-thread, and get-backtrace of a running thread: the threads of a
+ * session, seen and ended from outside.
  */
 #include "tools/threads.h"
 
 #include <string.h>
 
 #include "base/text.h"
+#include "report/report.h"
 #include "report/section.h"
 #include "tools/call.h"
 
@@ -51,7 +52,6 @@ static void add_activity(struct strbuf *out, const struct sexp *thread)
         {"child", "waiting for a process"},
         {"signal", "stopped for a moment"},
         {"call", "in a system call"},
-        {"parked", "parked in an error"},
     };
     for (size_t i = 0; i < sizeof activities / sizeof activities[0]; i++)
         if (is_activity(thread, activities[i].name))
@@ -79,10 +79,13 @@ static void add_thread(struct strbuf *out, const struct sexp *thread)
     strbuf_addf(out, "%lld  ", (long long)number_of(thread));
     section_add(out, sexp_get(thread, 0, "name"));
     strbuf_adds(out, ": ");
-    if (sexp_is_nil(sexp_get(thread, 0, "serves")))
-        add_activity(out, thread);
+    bool stands = !sexp_is_nil(sexp_get(thread, 0, "standing"));
+    if (!sexp_is_nil(sexp_get(thread, 0, "serves")))
+        strbuf_adds(out, stands ? "serves this session; an error stands in it" : "serves this session");
+    else if (stands)
+        strbuf_adds(out, "stands in an error (list-errors)");
     else
-        strbuf_adds(out, "serves this session");
+        add_activity(out, thread);
 }
 
 static const struct sexp *find_thread(const struct sexp *threads, int64_t number)
@@ -249,6 +252,46 @@ static void on_killed(struct tool_call *call, const struct outcome *o)
     call_finish(call);
 }
 
+static void on_interrupted(struct tool_call *call, const struct outcome *o)
+{
+    if (call_report_failed_look(call, o))
+        return;
+    const struct sexp *outcome = sexp_get(o->reply, 2, "outcome");
+    const struct error_record *r = session_error(o->session, 0);
+    strbuf_adds(&call->text, "Thread ");
+    section_add(&call->text, sexp_get(o->reply, 2, "name"));
+    call->is_error = true;
+    if (sexp_is_symbol(outcome, "gone")) {
+        strbuf_adds(&call->text, " has ended.");
+    } else if (sexp_is_symbol(outcome, "silent")) {
+        strbuf_adds(&call->text,
+                    " did not react to an interrupt within a second and goes on. It runs foreign code "
+                    "or has disabled interrupts.");
+    } else if (sexp_is_symbol(outcome, "slow") || r == NULL || r->thread == NULL) {
+        strbuf_adds(&call->text, " stops, but its report is not finished; list-errors shows it when it is.");
+    } else {
+        call->is_error = false;
+        strbuf_adds(&call->text,
+                    " is stopped where it was. With index 1 (list-errors) it is entered like an error; "
+                    "its restart CONTINUE lets it go on.");
+        report_condition(&call->text, r);
+    }
+    call_finish(call);
+}
+
+static void interrupt_thread(struct tool_call *call)
+{
+    struct session *s = call_session(call);
+    if (s == NULL)
+        return;
+    struct strbuf request;
+    strbuf_init(&request, 0);
+    sexp_write_symbol(&request, "interrupt-thread");
+    call_write_string(call, &request, "thread");
+    ask(call, s, &request, on_interrupted);
+    strbuf_fini(&request);
+}
+
 static void kill_thread(struct tool_call *call)
 {
     struct session *s = call_session(call);
@@ -265,25 +308,39 @@ static void kill_thread(struct tool_call *call)
 #define REQUIRED_THREAD_ARGUMENT                                                                             \
     {                                                                                                        \
         .name = "thread", .type = ARGUMENT_STRING, .is_required = true,                                      \
-        .description = "Thread number or name from list-threads."                                            \
+        .description = "Number or name of the thread, from list-threads."                                    \
     }
 
 const struct tool tool_list_threads = {
     .name = "list-threads",
     .title = "List threads",
-    .description = "List the session's threads: what each one does or waits for, since when, who holds it, "
-                   "and any deadlocks.",
-    .toolset = TOOLSET_FULL,
+    .description =
+        "The session's threads: what each one is doing or waiting for, for how long, who holds it, "
+        "and any deadlocks.",
+    .toolset = TOOLSET_STANDARD,
     .is_read_only = true,
+    .is_idempotent = true,
     .arguments = {SESSION_ARGUMENT},
     .run = list_threads,
+};
+
+const struct tool tool_interrupt_thread = {
+    .name = "interrupt-thread",
+    .title = "Interrupt a thread",
+    .description =
+        "Stop a thread where it is and report that like an error, which stands until a restart lets "
+        "the thread go on.",
+    .toolset = TOOLSET_STANDARD,
+    .is_destructive = true,
+    .arguments = {REQUIRED_THREAD_ARGUMENT, SESSION_ARGUMENT},
+    .run = interrupt_thread,
 };
 
 const struct tool tool_kill_thread = {
     .name = "kill-thread",
     .title = "Kill a thread",
     .description = "Unwind and end a thread of the session.",
-    .toolset = TOOLSET_FULL,
+    .toolset = TOOLSET_STANDARD,
     .is_destructive = true,
     .arguments = {REQUIRED_THREAD_ARGUMENT, SESSION_ARGUMENT},
     .run = kill_thread,

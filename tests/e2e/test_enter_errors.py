@@ -293,16 +293,6 @@ class Several(Entering):
         self.assertValue(self.restart("TELL", index=2), "2")
         self.assertEvaluates("*x*", "2")
 
-    def test_with_threads_there_is_text_only_and_the_reason(self):
-        self.s.evaluate("(defvar *t* (sb-thread:make-thread (lambda () (sleep 1000))))")
-        self.assertFails("(progn (defun fail (x) (declare (optimize debug)) (cerror \"go\" \"x ~a\" x) x) (fail 5))")
-        reply = self.s.call("evaluate-in-frame", frame=0, code="x")
-        self.assertTrue(reply.is_error)
-        self.assertIn("threads", reply.text)
-        self.assertIn("threads", self.restart("ABORT").text)
-        self.assertIn("X = 5", self.s.call("get-backtrace", locals=True).text)
-        self.assertIn("cannot be entered: Other threads", self.s.call("list-errors").text)
-
     def test_a_frozen_process_that_was_killed_says_so_and_nothing_else_changes(self):
         before = set(self.s.processes())
         self.assertFails('(restart-case (error "x") (go-on () 1))')

@@ -105,5 +105,221 @@ class Looking(ThreadTest):
         self.assertNotIn("Deadlock", self.s.call("list-threads").text)
 
 
+class StandingTest(ThreadTest):
+    """A session whose program has a thread."""
+
+    def setUp(self):
+        super().setUp()
+        self.s.evaluate(STOPPED)
+        self.s.evaluate("(defun fail (x) (declare (optimize debug)) (let ((double (* 2 x))) (cerror \"Go on.\" \"failed ~a\" x) (list :went-on double)))")
+        self.start("program", '(await "x")')
+
+    def enter(self, code, frame=0, **named):
+        return self.s.call("evaluate-in-frame", frame=frame, code=code, **named)
+
+    def restart(self, name, **named):
+        return self.s.call("invoke-restart", restart=name, **named)
+
+    def errors(self):
+        """The lines of list-errors, newest first."""
+        return re.findall(r"(?m)^\d+\. \S+ (.*)$", self.s.call("list-errors").text)
+
+    def end_program(self):
+        self.s.evaluate("(sb-thread:signal-semaphore *gate*)")
+        mcp.wait_until(lambda: "program" not in self.threads(), 10, "the program's thread to end")
+
+
+class Standing(StandingTest):
+    """What fails stays where it stands."""
+
+    def test_an_error_is_entered_in_place_and_what_is_done_there_stays(self):
+        self.assertFails("(fail 21)", "SIMPLE-ERROR")
+        self.assertValue(self.enter("(progn (defvar *seen* (list x double)) *seen*)"), "(21 42)")
+        self.assertEvaluates("*seen*", "(21 42)")
+        self.assertIn("DOUBLE = 42", self.s.call("get-backtrace", locals=True, index=1).text)
+        self.assertValue(self.restart("CONTINUE"), "(:WENT-ON 42)")
+
+    def test_errors_stay_enterable_after_further_evaluations_and_each_goes_on_by_itself(self):
+        for x in (1, 2, 3):
+            self.assertFails("(fail %d)" % x)
+        self.assertEvaluates("(+ 1 2)", "3")
+        self.assertEqual(3, sum("can be entered" in line for line in self.errors()))
+        self.assertValue(self.enter("x", index=3), "1")
+        self.assertValue(self.restart("CONTINUE", index=3), "(:WENT-ON 2)")
+        self.assertValue(self.enter("x", index=1), "3")
+        self.assertValue(self.restart("CONTINUE", index=1), "(:WENT-ON 6)")
+        self.assertEqual(1, sum("can be entered" in line for line in self.errors()))
+        self.assertTrue(self.restart("CONTINUE", index=1).is_error)
+
+    def test_of_six_the_oldest_is_unwound_and_runs_its_cleanup_forms(self):
+        self.s.evaluate("(defvar *cleaned* '())")
+        for x in range(6):
+            self.assertFails("(unwind-protect (fail %d) (push %d *cleaned*))" % (x, x))
+        mcp.wait_until(lambda: self.s.evaluate("*cleaned*").value == "(0)", 10, "the oldest to be unwound")
+        self.assertEqual(["can be entered" in line for line in self.errors()], [True] * 5 + [False])
+        self.assertIn("does not stand", self.enter("x", index=6).text)
+
+    def test_a_failing_look_into_a_frame_leaves_the_error_as_it_was(self):
+        self.assertFails("(fail 1)")
+        for _ in range(3):
+            self.assertErrorReport(self.enter("(error \"in the look\")"))
+        self.assertValue(self.enter("x"), "1")
+        self.assertEqual(1, len(self.errors()))
+        self.assertValue(self.restart("CONTINUE"), "(:WENT-ON 2)")
+
+    def test_a_look_that_does_not_end_is_stopped_and_the_error_still_stands(self):
+        self.assertFails("(fail 1)")
+        self.assertErrorReport(self.enter("(loop)", timeout=0.3), "TIMEOUT")
+        self.assertValue(self.enter("x"), "1")
+        self.assertOperational()
+
+    def test_what_was_stopped_at_its_limit_goes_on(self):
+        self.s.evaluate("(defvar *go* nil)")
+        self.assertFails("(loop until *go* finally (return :done))", "TIMEOUT", timeout=0.3)
+        self.assertEvaluates("(setf *go* t)", "T")
+        self.assertValue(self.restart("CONTINUE"), ":DONE")
+
+    def test_one_that_takes_no_interrupt_at_first_is_unwound_by_the_second(self):
+        report = self.assertFails("(handler-bind ((error #'identity)) (loop (ignore-errors (sleep 100))))", timeout=0.3)
+        self.assertEqual("TIMEOUT", report.error_type)
+        self.assertOperational()
+
+    def test_a_cancel_reaches_the_evaluation(self):
+        pending = self.s.start_call("evaluate-lisp", {"code": "(loop)"})
+        mcp.wait_until(lambda: "Stopping" in self.s.call("cancel-evaluation").text, 20, "it to run")
+        self.assertEqual("CANCELLED", pending.reply().error_type)
+        self.assertOperational()
+
+    def test_variables_of_the_session_are_the_same_in_each_evaluation(self):
+        self.s.evaluate("(+ 40 2)")
+        self.assertEvaluates("(list * (first +))", "(42 +)")
+        self.assertEvaluates("(defpackage :elsewhere (:use :cl)) (in-package :elsewhere)", '#<PACKAGE "ELSEWHERE">')
+        self.assertEvaluates("(package-name *package*)", '"ELSEWHERE"')
+        report = self.s.evaluate('(format t "out") (format *error-output* "err") (warn "careful") 1')
+        self.assertValue(report, "1")
+        self.assertIn("[stdout]\nout", report.text)
+        self.assertIn("[stderr]\nerr", report.text)
+        self.assertIn("careful", report.text)
+
+    def test_a_lock_held_at_the_error_is_held_until_it_is_left(self):
+        self.s.evaluate('(defvar *lock* (sb-thread:make-mutex :name "held"))')
+        self.assertFails("(sb-thread:with-mutex (*lock*) (fail 1))")
+        self.assertEvaluates("(sb-thread:with-mutex (*lock* :wait-p nil) :got)", "NIL")
+        self.assertValue(self.restart("CONTINUE"), "(:WENT-ON 2)")
+        self.assertEvaluates("(sb-thread:with-mutex (*lock* :wait-p nil) :got)", ":GOT")
+
+    def test_an_error_of_the_evaluation_that_started_the_threads_stands_too(self):
+        self.end_program()
+        self.assertFails('(let ((here 5)) (declare (optimize debug)) (sb-thread:make-thread (lambda () (await "y")) :name "second") (cerror "Go on." "x") here)')
+        self.assertEvaluates("(+ 1 2)", "3")
+        self.assertFails("(fail 2)")
+        self.assertValue(self.restart("CONTINUE", index=2), "5")
+        self.assertValue(self.restart("CONTINUE", index=1), "(:WENT-ON 4)")
+
+    def test_when_the_threads_are_gone_evaluations_run_in_the_main_thread_again(self):
+        self.assertEvaluates("(eq sb-thread:*current-thread* (sb-thread:main-thread))", "NIL")
+        self.s.evaluate("(defvar *cleaned* '())")
+        self.assertFails("(unwind-protect (fail 1) (push 1 *cleaned*))")
+        self.end_program()
+        self.assertEvaluates("(eq sb-thread:*current-thread* (sb-thread:main-thread))", "T")
+        self.assertEvaluates("*cleaned*", "(1)")
+        self.assertEqual([line for line in self.errors() if "can be entered" in line], [])
+        self.assertFails("(fail 7)")
+        self.assertValue(self.enter("x"), "7")
+        mcp.wait_until(lambda: re.search("^[1-9]", self.s.call("list-checkpoints").text), 10, "a checkpoint")
+
+    def test_ending_the_thread_of_the_evaluation_ends_the_evaluation_only(self):
+        report = self.s.evaluate("(sb-thread:abort-thread)")
+        self.assertIn("thread of the evaluation was ended", report.text)
+        self.assertOperational()
+
+    def test_a_used_up_stack_is_reported_and_unwound(self):
+        self.s.evaluate("(defun deep (x) (+ 1 (deep x)))")
+        self.assertFails("(deep 1)", "STACK-EXHAUSTED", wait=60)
+        self.assertOperational()
+        self.assertNotIn("can be entered", self.s.call("list-errors").text)
+
+    def test_after_the_process_died_its_errors_stand_no_more(self):
+        self.assertFails("(fail 1)")
+        self.assertErrorReport(self.s.evaluate("(sb-ext:exit :abort t)"))
+        self.assertNotIn("can be entered", self.s.call("list-errors").text)
+        self.assertIn("does not stand", self.enter("x", index=2).text)
+        self.assertOperational()
+
+
+class ThreadErrors(StandingTest):
+    """Errors of the program's own threads."""
+
+    def fail_in_thread(self, name="worker", form="(fail 4)"):
+        self.s.evaluate('(defvar *worker*) (setf *worker* (sb-thread:make-thread (lambda () %s) :name "%s"))' % (form, name))
+        mcp.wait_until(lambda: any(name in line for line in self.errors()) or self.s.evaluate("nil") is None, 10, "its error")
+
+    def test_it_is_kept_with_its_variables_and_the_thread_ends(self):
+        self.fail_in_thread()
+        self.assertRegex(self.errors()[0], r"in thread worker: SIMPLE-ERROR: failed 4")
+        self.assertIn("DOUBLE = 8", self.s.call("get-backtrace", index=1, locals=True).text)
+        self.assertIn("failed 4", self.s.call("describe-last-error", index=1).text)
+        self.assertNotIn("worker", self.threads())
+        self.assertTrue(self.enter("x", index=1).is_error)
+
+    def test_it_is_not_the_last_error(self):
+        self.assertFails("(error \"of the evaluation\")")
+        self.fail_in_thread()
+        self.assertFails("(error \"of the evaluation\")")
+        self.assertIn("of the evaluation", self.s.call("describe-last-error").text)
+        self.assertOperational()
+        self.assertIn("No error available", self.s.call("describe-last-error").text)
+
+    def test_the_next_reply_announces_it_once(self):
+        report = self.s.evaluate("(progn (sb-thread:join-thread (sb-thread:make-thread (lambda () (fail 9)) :name \"announced\") :default :ended))")
+        again = self.s.evaluate("1")
+        self.assertEqual(1, (report.text + again.text).count("In thread announced"))
+
+    def test_with_the_limit_it_stands_and_goes_on_in_that_thread(self):
+        self.s.call("configure-limits", {"thread-errors": 2})
+        self.fail_in_thread(form="(list (fail 4) (sb-thread:thread-name sb-thread:*current-thread*))")
+        self.assertIn("can be entered", self.errors()[0])
+        self.assertValue(self.enter("(list x (sb-thread:thread-name sb-thread:*current-thread*))", index=1), '(4 "worker")')
+        self.assertRegex(self.threads()["worker"], "stands in an error")
+        self.assertEqual("The thread goes on by restart CONTINUE.", self.restart("CONTINUE", index=1).text)
+        self.assertEvaluates("(sb-thread:join-thread *worker*)", '((:WENT-ON 8) "worker")')
+        self.assertNotIn("can be entered", self.s.call("list-errors").text)
+
+    def test_beyond_the_limit_the_oldest_ends(self):
+        self.s.call("configure-limits", {"thread-errors": 2})
+        for n in (1, 2, 3):
+            self.fail_in_thread("worker-%d" % n)
+        mcp.wait_until(lambda: "worker-1" not in self.threads(), 10, "the oldest to end")
+        self.assertEqual(["can be entered" in line for line in self.errors()], [True, True, False])
+
+    def test_one_that_was_interrupted_stands_and_goes_on(self):
+        reply = self.s.call("interrupt-thread", thread="program")
+        self.assertFalse(reply.is_error, reply.text)
+        self.assertIn("(AWAIT \"x\")", reply.text)
+        self.assertEvaluates("(+ 1 2)", "3")
+        self.assertValue(self.enter("doubled", frame=1, index=1), '"xx"')
+        self.assertIn("already", self.s.call("interrupt-thread", thread="program").text)
+        self.restart("CONTINUE", index=1)
+        self.end_program()
+
+    def test_killing_one_that_stands_ends_its_error(self):
+        self.s.call("interrupt-thread", thread="program")
+        self.assertIn("has ended", self.s.call("kill-thread", thread="program").text)
+        self.assertOperational()
+        self.assertNotIn("can be entered", self.s.call("list-errors").text)
+
+    def test_a_report_that_fails_costs_its_text_only(self):
+        self.s.evaluate("(define-condition mute (error) () (:report (lambda (c s) (error \"no report\"))))")
+        self.fail_in_thread(form="(error 'mute)")
+        self.assertIn("MUTE", self.errors()[0])
+        self.assertOperational()
+
+    def test_many_that_fail_at_once_are_all_survived(self):
+        self.assertEvaluates("(loop repeat 40 do (sb-thread:make-thread (lambda () (fail 1)) :name \"crowd\"))", "NIL")
+        mcp.wait_until(lambda: "crowd" not in self.threads(), 20, "all to end")
+        self.assertOperational()
+        self.assertTrue(any("crowd" in line for line in self.errors()))
+
+
 if __name__ == "__main__":
     mcp.main()

@@ -153,20 +153,20 @@ PLACES are the last positions asked for with their lines."
 
 (defun source-text (namestring position created)
   "Return file:line, or the file alone where the line is not known."
-  (if (not (main-thread-p))
-      namestring
-      (sb-sys:without-interrupts
-        (let* ((file (source-file namestring))
-               (line (and (renew-source-file file)
-                          position
-                          (<= position (source-file-size file))
-                          (or (null created)
-                              (<= (+ (source-file-written file) sb-impl::unix-to-universal-time)
-                                  created))
-                          (line-at file position))))
-          (if line
-              (concatenate 'string (source-file-native file) ":" (decimal line))
-              (source-file-native file))))))
+  (call-locked
+   (lambda ()
+     (sb-sys:without-interrupts
+       (let* ((file (source-file namestring))
+              (line (and (renew-source-file file)
+                         position
+                         (<= position (source-file-size file))
+                         (or (null created)
+                             (<= (+ (source-file-written file) sb-impl::unix-to-universal-time)
+                                 created))
+                         (line-at file position))))
+         (if line
+             (concatenate 'string (source-file-native file) ":" (decimal line))
+             (source-file-native file)))))))
 
 (defun decimal (number)
   (let ((*print-base* 10) (*print-radix* nil))

@@ -13,8 +13,11 @@
         unless (eq thread sb-thread:*current-thread*)
           collect (thread-name-of thread)))
 
+(implement alone-p ()
+  (null (rest (sb-thread::avltree-list sb-thread::*all-threads*))))
+
 (implement main-thread-p ()
-  (eq sb-thread:*current-thread* (sb-thread:main-thread)))
+  (or *serves* (eq sb-thread:*current-thread* (sb-thread:main-thread))))
 
 (implement end-thread ()
   (sb-thread:abort-thread))

@@ -1,0 +1,336 @@
+;;;; Errors that stand in threads. While threads of the program run, each evaluation runs in a thread of its
+;;;; own and the main thread only serves the channel: it hands requests to the thread that they are for and
+;;;; waits for the replies. So an evaluation that fails stays where it stands while others run, and so does a
+;;;; thread of the program that fails, if that is asked for. When the program's threads have ended, evaluations
+;;;; run in the main thread again.
+
+(in-package #:cl-mcp-agent)
+
+(defconstant +most-standing+ 5)
+(defconstant +unwinding-seconds+ 2
+  "How long the threads of errors that are given up may take to end.")
+(defconstant +locals-of-report+ 65536
+  "Characters of local variables that the report of a thread's error has.")
+(defconstant +inbox-room+ 20)
+
+(defstruct post
+  "Where a thread gets requests from and puts its replies."
+  thread
+  (request nil)
+  (wake (make-signal))
+  (reply nil)
+  (done (make-signal))
+  (served nil)
+  (evaluates nil)                       ; * and the like are taken over from it
+  (values '()))
+
+(defstruct standing
+  "An error that stands where a thread is. POST is NIL in the thread that serves the channel."
+  number thread post of-program)
+
+(defvar *standing-errors* '()
+  "The errors that stand, the newest first.")
+(defvar *ended-errors* '()
+  "The numbers of those that stood when the server was last told and do not any more.")
+(defvar *errors-numbered* 0)
+(defvar *posts* '()
+  "The posts of the threads that evaluate.")
+(defvar *thread-errors* 0
+  "How many threads of the program that failed stand where they are; another one ends the oldest.")
+(defvar *awaited* nil
+  "The post whose reply the serving thread waits for, or NIL.")
+
+;;; Which errors stand
+
+(defun next-error-number ()
+  (call-locked (lambda () (incf *errors-numbered*))))
+
+(defun note-standing (number &optional of-program)
+  "Note that the error NUMBER stands in this thread. Of too many the oldest are unwound."
+  (let ((standing (make-standing :number number :thread (current-thread) :post *post*
+                                 :of-program of-program)))
+    (call-locked
+     (lambda ()
+       (push standing *standing-errors*)
+       (let ((alike (remove of-program *standing-errors*
+                            :key #'standing-of-program :test-not #'eq)))
+         (mapc #'give-up (nthcdr (if of-program (max 1 *thread-errors*) +most-standing+)
+                                 alike)))))))
+
+(defun note-ended (number)
+  (call-locked
+   (lambda ()
+     (let ((standing (find number *standing-errors* :key #'standing-number)))
+       (when standing
+         (setf *standing-errors* (remove standing *standing-errors*))
+         (push number *ended-errors*))))))
+
+(defun give-up (standing)
+  "Have the thread that STANDING stands in unwind; not the serving one, which unwinds its own when it is free."
+  (note-ended (standing-number standing))
+  (when (standing-post standing)
+    (post-message (standing-post standing) (list 0 :abort))))
+
+(defun ended-part ()
+  "Return what a reply says of errors that no longer stand."
+  (if *ended-errors*
+      (list :ended-errors (call-locked (lambda () (shiftf *ended-errors* '()))))
+      '()))
+
+(defun error-of-thread (thread)
+  "Return the number of the error that stands in THREAD, or NIL."
+  (let ((standing (find thread *standing-errors* :key #'standing-thread)))
+    (if standing (standing-number standing) nil)))
+
+;;; Requests and replies between threads
+
+(defun post-message (post message)
+  (setf (post-request post) message)
+  (raise-signal (post-wake post)))
+
+(defun next-message ()
+  "Return the next request for this thread. A thread that evaluates serves inside errors only, and once."
+  (let ((post *post*))
+    (cond ((null post)
+           (receive-message))
+          ((and (post-served post) (null *error-condition*))
+           (throw 'served nil))
+          (t
+           (call-openly (lambda () (await-signal (post-wake post))))
+           (setf (post-served post) t)
+           (shiftf (post-request post) nil)))))
+
+(defun answer (message)
+  "Put MESSAGE where the request of this thread came from. Returns whether it was short enough."
+  (let ((post *post*))
+    (cond ((null post)
+           (send-message (with-news (append message (ended-part)))))
+          ((eql 0 (first message))
+           t)
+          (t
+           (when (post-evaluates post)
+             (setf (post-values post) (list * ** *** / // /// + ++ +++ -)))
+           (setf (post-reply post) message)
+           (raise-signal (post-done post))
+           t))))
+
+(defun ask-post (post message)
+  "Have the thread of POST perform MESSAGE; return its reply. Interrupts of the server's go to that thread."
+  (call-atomically
+   (lambda ()
+     (let ((*awaited* post))
+       (post-message post message)
+       (call-openly (lambda () (await-signal (post-done post))))
+       (setf *token* 0))
+     (when (post-evaluates post)
+       (destructuring-bind (v1 v2 v3 l1 l2 l3 f1 f2 f3 form) (post-values post)
+         (setf * v1 ** v2 *** v3
+               / l1 // l2 /// l3
+               + f1 ++ f2 +++ f3
+               - form)))
+     (shiftf (post-reply post) nil))))
+
+(defun route-interrupt (token)
+  "Act on an interrupt of the server's, in the thread that performs the request that is meant."
+  (cond ((not (eq (current-thread) (serving-thread)))
+         ;; The kernel may give the signal to any thread.
+         (call-in-thread (serving-thread) (lambda () (route-interrupt token))))
+        ((and *awaited* (= token *token*))
+         (call-in-thread (post-thread *awaited*) (lambda () (interrupt token))))
+        (t
+         (interrupt token))))
+
+;;; Evaluating in a thread
+
+(defparameter *evaluating-operations*
+  '(:evaluate :time :load-system :load-file :quickload :call-tool)
+  "What runs in a thread of its own when the program has threads.")
+
+(defun own-thread-p (thread)
+  "True if THREAD is none of the program's."
+  (or (eq thread (serving-thread))
+      (find thread *posts* :key #'post-thread)))
+
+(defun among-threads-p ()
+  "True if threads of the program run."
+  (and (not (alone-p))
+       (notevery #'own-thread-p (all-threads))))
+
+(defun end-of-request (text)
+  "Return the reply to the request that runs here and cannot be finished, because of TEXT."
+  (list *id* :ok :values '() :cut '() :warnings (list (list "WARNING" text))
+              :package (session-package-name)))
+
+(defun serve-post (post values ready)
+  "Serve POST in this thread, from the first request to its end. VALUES are those of * and the like."
+  (destructuring-bind (v1 v2 v3 l1 l2 l3 f1 f2 f3 form) values
+    (let ((* v1) (** v2) (*** v3) (/ l1) (// l2) (/// l3) (+ f1) (++ f2) (+++ f3) (- form)
+          (*id* nil) (*token* 0) (*interrupted* 0) (*early-interrupt* 0) (*leaving* nil)
+          (*post* post)
+          (*serves* t)
+          (*capture* (make-capture))
+          (*hidden-restarts* (compute-restarts)))
+      (raise-signal ready)
+      (unwind-protect
+           (catch 'served
+             (let ((message (catch 'top-level (serve-from-top))))
+               (call-atomically (lambda () (reply message)))))
+        (call-locked (lambda () (setf *posts* (remove post *posts*))))
+        (when *id*
+          (answer (end-of-request "The thread of the evaluation was ended.")))))))
+
+(defun evaluate-in-thread (message)
+  "Perform MESSAGE in a thread of its own; return its reply."
+  (let ((post (make-post :evaluates t))
+        (ready (make-signal))
+        (values (list * ** *** / // /// + ++ +++ -)))
+    (call-atomically
+     (lambda ()
+       (call-locked
+        (lambda ()
+          (setf (post-thread post)
+                (make-thread (format nil "evaluation ~@[~d~]" (getf (cddr message) :evaluation))
+                             (lambda () (serve-post post values ready))))
+          (push post *posts*)))
+       (await-signal ready)))
+    (ask-post post message)))
+
+(defun end-standing-errors ()
+  "Unwind the errors that stand in threads that evaluate, and wait for these a moment."
+  (let ((errors (remove nil *standing-errors* :key #'standing-post)))
+    (mapc #'give-up errors)
+    (dolist (standing errors)
+      (await-thread (standing-thread standing) +unwinding-seconds+))))
+
+(defun perform-where-due (message operation)
+  "Call OPERATION for MESSAGE in this thread, or have another one perform it; return the reply."
+  (declare (type function operation))
+  (destructuring-bind (id name . arguments) message
+    (let ((number (getf arguments :standing)))
+      (when (and (null *post*) (member name *evaluating-operations*))
+        (setf *thread-errors* (getf arguments :thread-errors 0)))
+      (cond (number
+             (perform-in-error number message operation))
+            ((or *post* (not (member name *evaluating-operations*)))
+             (funcall operation arguments))
+            ((among-threads-p)
+             (evaluate-in-thread message))
+            (*standing*
+             ;; It cannot be unwound from inside, so it is unwound first.
+             (setf *id* id
+                   *pending* message)
+             (throw 'top-level nil))
+            (t
+             (when *standing-errors*
+               (end-standing-errors))
+             (funcall operation arguments))))))
+
+(defun perform-in-error (number message operation)
+  "Have MESSAGE performed where the error NUMBER stands."
+  (declare (type function operation))
+  (let ((standing (find number *standing-errors* :key #'standing-number))
+        (id (first message)))
+    (cond ((null standing)
+           (list id :refused "This error does not stand any more: its thread has gone on or ended."))
+          ((not (eq *post* (standing-post standing)))
+           (ask-post (standing-post standing) message))
+          ((eql number *standing*)
+           (funcall operation (cddr message)))
+          (t
+           (list id :refused "In the thread of this error a later error stands; it comes first.")))))
+
+;;; Errors of the program's threads
+
+(defun sparing-locals (frames)
+  "Return FRAMES with the local variables of the first of them, as many as a report has room for."
+  (let ((room +locals-of-report+))
+    (loop for (call place . locals) in frames
+          do (loop for (name value) in locals
+                   do (decf room (+ (length name) (length value))))
+          collect (if (plusp room)
+                      (list* call place locals)
+                      (list call place)))))
+
+(defun thread-error-entry (condition kind frame number standing)
+  "Return the report of CONDITION, signalled at FRAME in this thread, as the inbox has it."
+  (let* ((*capture* (make-capture))
+         (*current-form* nil)
+         (*warnings* '())
+         (*printed-values* :none)
+         (*readings* nil)
+         (*component* nil)
+         (*aborts-to-top* nil)
+         (*in-a-hurry* (eq :stack (storage-kind condition)))
+         (*last-frames* '())
+         (*with-locals* t)
+         (*tells-inbox* nil)
+         (*guard* nil)
+         (message (catch 'report
+                    (call-with-debugger (lambda () (error-reply 0 kind condition frame))
+                                        #'debugger))))
+    (unless (consp message)
+      (setf message (minimal-report 0 kind condition)))
+    (let ((report (copy-list (cddr message))))
+      (setf (getf report :frames) (sparing-locals (getf report :frames)))
+      (list* :where (thread-name) :number number :standing standing report))))
+
+(defun put-in-inbox (entry)
+  (call-locked (lambda ()
+                 (when (< (length *inbox*) +inbox-room+)
+                   (push entry *inbox*)))))
+
+(defun stand (number condition frame)
+  "Serve requests where this thread of the program has failed, until a restart leaves or it is given up."
+  (let* ((post (make-post :thread (current-thread) :served t))
+         (has-answered nil)
+         (*post* post)
+         (*id* nil) (*token* 0) (*interrupted* 0) (*early-interrupt* 0) (*leaving* nil)
+         (*error-condition* condition)
+         (*error-frame* frame)
+         (*capture* (make-capture))
+         (*aborts-to-top* nil)
+         (*serves* t)
+         (*evaluating* nil)
+         (*guard* nil)
+         (*standing* number))
+    (note-standing number t)
+    (unwind-protect
+         (let ((message (catch 'top-level (serve-from-top))))
+           (setf has-answered t)
+           (call-atomically (lambda () (reply message))))
+      (note-ended number)
+      (when (and *id* (not has-answered))
+        ;; The restart is on its way to where the thread goes on.
+        (answer (list *id* :ok :values '() :cut '() :warnings '()
+                           :package (session-package-name) :goes-on t))))))
+
+(defun thread-failed (condition kind &optional (reported (constantly nil)))
+  "Report CONDITION, which a thread of the program has met and nobody handles; end the thread or stand there.
+REPORTED is called when that is in the inbox."
+  (let ((frame (signalling-frame))
+        (number (next-error-number))
+        (stands (and (or (eq kind :interrupt) (plusp *thread-errors*))
+                     (not (eq :stack (storage-kind condition))))))
+    (call-in-fresh-context
+     (lambda ()
+       (put-in-inbox (thread-error-entry condition kind frame number stands))
+       (funcall (the function reported) number)
+       (when stands
+         (stand number condition frame))
+       (end-thread)))))
+
+(define-operation :interrupt-thread (arguments)
+  (call-with-thread
+   (getf arguments :thread)
+   (lambda (thread)
+     (if (error-of-thread thread)
+         (list *id* :refused (format nil "~a stands in an error already." (thread-name-of thread)))
+         (multiple-value-bind (outcome number)
+             (call-printing-in-thread
+              thread
+              (lambda (finish)
+                (restart-case (thread-failed (make-condition 'evaluation-interrupted) :interrupt finish)
+                  (continue ()
+                    :report "Go on from where it was interrupted."))))
+           (list* *id* :ok :name (thread-name-of thread) :outcome outcome :number number
+                  (inbox-part)))))))

@@ -1,0 +1,78 @@
+/*
+ * Errors in threads: those of the program's own threads become records like any other, and an error that
+ * stands in a thread of the process is entered there.
+ */
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "session/session_internal.h"
+
+#define MOST_THREAD_ERRORS 20 /* in one reply; the agent keeps no more */
+
+static struct error_record *find_standing(struct session *s, int64_t number)
+{
+    for (size_t i = 0; i < HISTORY; i++)
+        if (s->history[i] != NULL && s->history[i]->standing == number && error_record_stands(s->history[i]))
+            return s->history[i];
+    return NULL;
+}
+
+void session_note_standing(struct session *s, struct error_record *r)
+{
+    int64_t number = sexp_integer(sexp_get(r->condition, 2, "standing"), 0);
+    if (number <= 0)
+        return;
+    r->session = s;
+    r->standing = number;
+    r->standing_pid = session_pid(s);
+}
+
+/* The entry is the report without its head. */
+static struct error_record *record_of(struct session *s, const struct sexp *entry)
+{
+    struct strbuf text;
+    strbuf_init(&text, SEXP_MAX_PAYLOAD);
+    sexp_write_open(&text);
+    sexp_write_integer(&text, 0);
+    sexp_write_symbol(&text, "error");
+    for (size_t i = 0; i < sexp_count(entry); i++)
+        sexp_write_value(&text, sexp_nth(entry, i));
+    sexp_write_close(&text);
+    struct err err;
+    struct sexp_document *document = text.is_overflown ? NULL : sexp_parse(text.bytes, text.len, &err);
+    strbuf_fini(&text);
+    if (document == NULL)
+        return NULL;
+    struct error_record *r = error_record_new(document);
+    r->session = s;
+    r->thread = xstrdup(sexp_string(sexp_get(entry, 0, "where"), NULL));
+    if (r->thread == NULL)
+        r->thread = xstrdup("");
+    r->evaluation = s->evaluations;
+    if (sexp_is_nil(sexp_get(entry, 0, "standing"))) {
+        r->why_not_frozen = xstrdup("Its thread has ended.");
+    } else {
+        r->standing = sexp_integer(sexp_get(entry, 0, "number"), 0);
+        r->standing_pid = session_pid(s);
+    }
+    return r;
+}
+
+void session_note_threads(struct session *s, const struct sexp *reply)
+{
+    const struct sexp *ended = sexp_get(reply, 2, "ended-errors");
+    const struct sexp *inbox = sexp_get(reply, 2, "inbox");
+    for (size_t i = 0; i < sexp_count(inbox) && i < MOST_THREAD_ERRORS; i++) {
+        const struct sexp *entry = sexp_nth(inbox, i);
+        /* What has no number is no error of a thread's. */
+        struct error_record *r =
+            sexp_integer(sexp_get(entry, 0, "number"), 0) > 0 ? record_of(s, entry) : NULL;
+        if (r != NULL)
+            session_remember_error(s, r);
+    }
+    for (size_t i = 0; i < sexp_count(ended) && i < HISTORY; i++) {
+        struct error_record *r = find_standing(s, sexp_integer(sexp_nth(ended, i), 0));
+        if (r != NULL)
+            r->standing_pid = 0;
+    }
+}
