@@ -22,7 +22,6 @@ static void on_core_built(void *arg, const struct err *err)
 
 static void on_pulse(uv_timer_t *timer)
 {
-    (void)timer;
 }
 
 int build_core(const char *lisp_name, const char *directory)

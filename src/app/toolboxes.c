@@ -81,11 +81,11 @@ void toolboxes_free(struct toolboxes *t)
 
 static struct saved_store *open_store(const struct toolboxes_options *options, const char *owner)
 {
-    char directory[PATH_MAX];
     if (options->state_directory == NULL)
         return NULL;
     if (owner[0] == '\0')
         return saved_store_new(options->state_directory, options->loop);
+    char directory[PATH_MAX];
     snprintf(directory, sizeof directory, "%.3900s/principals/%s", options->state_directory, owner);
     return saved_store_new(directory, options->loop);
 }
@@ -146,7 +146,6 @@ static void for_each_session(struct toolboxes *t,
 
 static void announce(struct toolboxes *t, struct owned *o, struct session *s)
 {
-    (void)t;
     if (is_worth_saving(o, s))
         saved_announce(o->store, session_name(s));
 }

@@ -14,7 +14,6 @@ _Noreturn void check_failed(const char *file, int line, const char *sentence)
     int len = snprintf(text, sizeof text - 1, "cl-mcp-server: bug: %s:%d: this does not hold: %s", file, line,
                        sentence);
     size_t used = len < 0 ? 0 : (size_t)len;
-
     if (used > sizeof text - 2)
         used = sizeof text - 2;
     text[used++] = '\n';

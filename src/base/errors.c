@@ -33,12 +33,11 @@ fill(struct err *e, enum error_code code, int errno_value, const char *format, v
 {
     /* More than fits, so that a character that crosses the cut can be seen. */
     char text[sizeof e->message + 8];
-    size_t room = sizeof e->message - 1, tail_len = strlen(tail), len;
+    size_t room = sizeof e->message - 1, tail_len = strlen(tail);
     int formatted = vsnprintf(text, sizeof text, format, arguments);
-
     if (formatted < 0)
         formatted = snprintf(text, sizeof text, "%s", error_code_text(code));
-    len = (size_t)formatted < sizeof text ? (size_t)formatted : sizeof text - 1;
+    size_t len = (size_t)formatted < sizeof text ? (size_t)formatted : sizeof text - 1;
     if (tail_len > room / 2)
         tail_len = utf8_floor(tail, tail_len, room / 2);
     len = utf8_floor(text, len, len < room - tail_len ? len : room - tail_len);
@@ -53,10 +52,9 @@ fill(struct err *e, enum error_code code, int errno_value, const char *format, v
 
 bool err_set(struct err *e, enum error_code code, const char *format, ...)
 {
-    va_list arguments;
-
-    if (!e)
+    if (e == NULL)
         return false;
+    va_list arguments;
     va_start(arguments, format);
     fill(e, code, 0, format, arguments, "");
     va_end(arguments);
@@ -65,12 +63,11 @@ bool err_set(struct err *e, enum error_code code, const char *format, ...)
 
 bool err_set_errno(struct err *e, enum error_code code, int errno_value, const char *format, ...)
 {
-    char tail[128];
-    va_list arguments;
-
-    if (!e)
+    if (e == NULL)
         return false;
+    char tail[128];
     snprintf(tail, sizeof tail, ": %s", strerror(errno_value));
+    va_list arguments;
     va_start(arguments, format);
     fill(e, code, errno_value, format, arguments, tail);
     va_end(arguments);

@@ -84,7 +84,6 @@ int log_level_parse(const char *name)
 static bool is_stderr_writable(void)
 {
     struct pollfd stderr_poll = {.fd = STDERR_FILENO, .events = POLLOUT};
-
     /* POLLERR: the reader is gone, and writing would raise SIGPIPE. */
     return poll(&stderr_poll, 1, 0) == 1 && stderr_poll.revents == POLLOUT;
 }
@@ -110,14 +109,12 @@ static size_t clean(char *text, size_t len, size_t most)
 
 static void write_line(const char *kind, const char *message, size_t message_len)
 {
-    char text[LINE_MAX_LEN + 8];
-    size_t len;
-
     if (!is_stderr_writable()) {
         dropped_lines++;
         return;
     }
-    len = filled(snprintf(text, sizeof text, "cl-mcp-server: %s: ", kind), sizeof text);
+    char text[LINE_MAX_LEN + 8];
+    size_t len = filled(snprintf(text, sizeof text, "cl-mcp-server: %s: ", kind), sizeof text);
     if (dropped_lines > 0)
         len += filled(snprintf(text + len, sizeof text - len, "(%lu lines before this one were dropped) ",
                                dropped_lines),
@@ -136,7 +133,6 @@ static void write_line(const char *kind, const char *message, size_t message_len
 static bool is_heard(enum log_level level)
 {
     struct list *node, *next;
-
     list_for_each(node, next,
                   &listeners) if (level <= list_entry(node, struct log_listener, node)->level) return true;
     return false;
@@ -145,7 +141,6 @@ static bool is_heard(enum log_level level)
 static void tell(enum log_level level, const char *text, size_t len)
 {
     struct list *node, *next;
-
     list_for_each(node, next, &listeners)
     {
         struct log_listener *l = list_entry(node, struct log_listener, node);
@@ -156,17 +151,15 @@ static void tell(enum log_level level, const char *text, size_t len)
 
 void log_line(enum log_level level, const char *format, ...)
 {
-    /* More than is written, so that a character that crosses the cut can be seen. */
-    char message[LINE_MAX_LEN + 8];
     int saved_errno = errno; /* for %m, and for the caller */
-    va_list arguments;
-    size_t len;
-
     CHECK((unsigned)level < LOG_LEVEL_COUNT);
     if (level > current_level && !is_heard(level))
         return;
+    va_list arguments;
     va_start(arguments, format);
-    len = filled(vsnprintf(message, sizeof message, format, arguments), sizeof message);
+    /* More than is written, so that a character that crosses the cut can be seen. */
+    char message[LINE_MAX_LEN + 8];
+    size_t len = filled(vsnprintf(message, sizeof message, format, arguments), sizeof message);
     va_end(arguments);
     if (!take_allowance()) {
         dropped_lines++;
@@ -181,10 +174,9 @@ void log_line(enum log_level level, const char *format, ...)
 
 void log_status(const char *format, ...)
 {
-    char message[LINE_MAX_LEN + 8];
     va_list arguments;
-
     va_start(arguments, format);
+    char message[LINE_MAX_LEN + 8];
     int formatted = vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
     write_line("status", message, filled(formatted, sizeof message));

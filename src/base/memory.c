@@ -12,39 +12,34 @@
 /* malloc(0) may return NULL without having failed, so nothing is ever asked for as zero bytes. */
 void *xmalloc(size_t size)
 {
-    void *memory = malloc(size ? size : 1);
-
-    CHECK(memory && "out of memory");
+    void *memory = malloc(size > 0 ? size : 1);
+    CHECK(memory != NULL && "out of memory");
     return memory;
 }
 
 void *xcalloc(size_t count, size_t size)
 {
     void *memory = count && size ? calloc(count, size) : calloc(1, 1);
-
-    CHECK(memory && "out of memory");
+    CHECK(memory != NULL && "out of memory");
     return memory;
 }
 
 void *xrealloc(void *old, size_t size)
 {
-    void *memory = realloc(old, size ? size : 1);
-
-    CHECK(memory && "out of memory");
+    void *memory = realloc(old, size > 0 ? size : 1);
+    CHECK(memory != NULL && "out of memory");
     return memory;
 }
 
 char *xstrdup(const char *s)
 {
-    return s ? xmemdup0(s, strlen(s)) : NULL;
+    return s != NULL ? xmemdup0(s, strlen(s)) : NULL;
 }
 
 char *xmemdup0(const void *bytes, size_t len)
 {
-    char *copy;
-
     CHECK(len < SIZE_MAX);
-    copy = xmalloc(len + 1);
+    char *copy = xmalloc(len + 1);
     if (len > 0)
         memcpy(copy, bytes, len);
     copy[len] = '\0';

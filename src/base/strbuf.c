@@ -29,7 +29,7 @@ void strbuf_clear(struct strbuf *b)
 {
     b->len = 0;
     b->is_overflown = false;
-    if (b->bytes)
+    if (b->bytes != NULL)
         b->bytes[0] = '\0';
 }
 
@@ -42,23 +42,20 @@ static bool overflow(struct strbuf *b)
 /* Room for ${len} more bytes and the NUL. */
 static bool grow(struct strbuf *b, size_t len)
 {
-    size_t needed, capacity;
-    char *bytes;
-
     if (b->is_overflown)
         return false;
     if (len >= SIZE_MAX / 2 - b->len || (b->limit && len > b->limit - b->len))
         return overflow(b);
-    needed = b->len + len + 1;
+    size_t needed = b->len + len + 1;
     if (needed <= b->capacity)
         return true;
-    capacity = b->capacity < SMALLEST_CAPACITY / 2 ? SMALLEST_CAPACITY : 2 * b->capacity;
+    size_t capacity = b->capacity < SMALLEST_CAPACITY / 2 ? SMALLEST_CAPACITY : 2 * b->capacity;
     if (capacity < needed)
         capacity = needed;
     if (b->limit && capacity > b->limit)
         capacity = b->limit + 1;
-    bytes = b->limit ? realloc(b->bytes, capacity) : xrealloc(b->bytes, capacity);
-    if (!bytes)
+    char *bytes = b->limit ? realloc(b->bytes, capacity) : xrealloc(b->bytes, capacity);
+    if (bytes == NULL)
         return overflow(b);
     b->bytes = bytes;
     b->capacity = capacity;
@@ -91,28 +88,24 @@ bool strbuf_addc(struct strbuf *b, char c)
 bool strbuf_addf(struct strbuf *b, const char *format, ...)
 {
     va_list arguments;
-    bool is_added;
-
     va_start(arguments, format);
-    is_added = strbuf_vaddf(b, format, arguments);
+    bool is_added = strbuf_vaddf(b, format, arguments);
     va_end(arguments);
     return is_added;
 }
 
 bool strbuf_vaddf(struct strbuf *b, const char *format, va_list arguments)
 {
-    va_list again;
-    size_t room;
-    int len;
-
     if (b->is_overflown)
         return false;
-    if (!b->bytes && !grow(b, b->limit && b->limit < SMALLEST_CAPACITY ? b->limit : SMALLEST_CAPACITY - 1))
+    if (b->bytes == NULL &&
+        !grow(b, b->limit && b->limit < SMALLEST_CAPACITY ? b->limit : SMALLEST_CAPACITY - 1))
         return false;
     /* With a cap this is never more than the cap leaves and the NUL. */
-    room = b->capacity - b->len;
+    size_t room = b->capacity - b->len;
+    va_list again;
     va_copy(again, arguments);
-    len = vsnprintf(b->bytes + b->len, room, format, arguments);
+    int len = vsnprintf(b->bytes + b->len, room, format, arguments);
     if (len >= 0 && (size_t)len >= room) {
         b->bytes[b->len] = '\0';
         if (!grow(b, (size_t)len)) {
@@ -137,7 +130,7 @@ char *strbuf_reserve(struct strbuf *b, size_t len)
 
 void strbuf_added(struct strbuf *b, size_t len)
 {
-    CHECK(b->bytes && len < b->capacity - b->len);
+    CHECK(b->bytes != NULL && len < b->capacity - b->len);
     CHECK(b->limit == 0 || len <= b->limit - b->len);
     b->len += len;
     b->bytes[b->len] = '\0';
@@ -156,14 +149,13 @@ void strbuf_consume(struct strbuf *b, size_t len)
 
 const char *strbuf_string(const struct strbuf *b)
 {
-    return b->bytes ? b->bytes : "";
+    return b->bytes != NULL ? b->bytes : "";
 }
 
 char *strbuf_steal(struct strbuf *b, size_t *len)
 {
-    char *bytes = b->bytes ? b->bytes : xmemdup0("", 0);
-
-    if (len)
+    char *bytes = b->bytes != NULL ? b->bytes : xmemdup0("", 0);
+    if (len != NULL)
         *len = b->len;
     strbuf_init(b, b->limit);
     return bytes;

@@ -14,7 +14,6 @@
 static uint64_t load8(const char *bytes)
 {
     uint64_t word;
-
     memcpy(&word, bytes, sizeof word);
     return word;
 }
@@ -26,14 +25,12 @@ static uint64_t load8(const char *bytes)
 static size_t character_len(const unsigned char *s, size_t len, size_t *bad)
 {
     unsigned char lowest = 0x80, highest = 0xbf;
-    size_t wanted, i;
-
     *bad = 1;
     if (s[0] < 0x80)
         return 1;
     if (s[0] < 0xc2 || s[0] > 0xf4)
         return 0;
-    wanted = s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
+    size_t wanted = s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
     /* The second byte alone excludes overlong forms, surrogates and what is above U+10FFFF. */
     if (s[0] == 0xe0)
         lowest = 0xa0;
@@ -43,7 +40,7 @@ static size_t character_len(const unsigned char *s, size_t len, size_t *bad)
         lowest = 0x90;
     else if (s[0] == 0xf4)
         highest = 0x8f;
-    for (i = 1; i < wanted; i++) {
+    for (size_t i = 1; i < wanted; i++) {
         *bad = i;
         if (i >= len || s[i] < lowest || s[i] > highest)
             return 0;
@@ -56,8 +53,7 @@ static size_t character_len(const unsigned char *s, size_t len, size_t *bad)
 /* As utf8_valid_prefix; *bad is the length of the ill-formed part behind it, if there is one. */
 static size_t valid_prefix(const char *bytes, size_t len, size_t *bad)
 {
-    size_t at = 0, n;
-
+    size_t at = 0;
     for (;;) {
         while (len - at >= 8 && !(load8(bytes + at) & EACH_BYTE(0x80)))
             at += 8;
@@ -65,7 +61,7 @@ static size_t valid_prefix(const char *bytes, size_t len, size_t *bad)
             at++;
         /* Text that is not ASCII tends to stay so for a while. */
         while (at < len && (unsigned char)bytes[at] >= 0x80) {
-            n = character_len((const unsigned char *)bytes + at, len - at, bad);
+            size_t n = character_len((const unsigned char *)bytes + at, len - at, bad);
             if (n == 0)
                 return at;
             at += n;
@@ -78,7 +74,6 @@ static size_t valid_prefix(const char *bytes, size_t len, size_t *bad)
 size_t utf8_valid_prefix(const char *bytes, size_t len)
 {
     size_t bad;
-
     return valid_prefix(bytes, len, &bad);
 }
 
@@ -97,10 +92,9 @@ static bool add_what_fits(struct strbuf *out, const char *bytes, size_t len)
 
 bool utf8_repair(struct strbuf *out, const char *bytes, size_t len)
 {
-    size_t at = 0, n, bad = 0;
-
+    size_t at = 0, bad = 0;
     for (;;) {
-        n = valid_prefix(bytes + at, len - at, &bad);
+        size_t n = valid_prefix(bytes + at, len - at, &bad);
         if (!add_what_fits(out, bytes + at, n))
             return false;
         at += n;
@@ -115,7 +109,6 @@ bool utf8_repair(struct strbuf *out, const char *bytes, size_t len)
 void utf8_mask(char *bytes, size_t len)
 {
     size_t at = 0, bad = 0;
-
     for (;;) {
         at += valid_prefix(bytes + at, len - at, &bad);
         if (at == len)
@@ -132,18 +125,15 @@ static bool is_continuation(char c)
 
 size_t utf8_floor(const char *bytes, size_t len, size_t at)
 {
-    size_t back, n;
-    unsigned char lead;
-
     if (at >= len)
         return len;
     if (!is_continuation(bytes[at]))
         return at;
-    for (back = 1; back <= 3 && back <= at; back++) {
-        lead = (unsigned char)bytes[at - back];
+    for (size_t back = 1; back <= 3 && back <= at; back++) {
+        unsigned char lead = (unsigned char)bytes[at - back];
         if (is_continuation(bytes[at - back]))
             continue;
-        n = lead < 0xc0 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+        size_t n = lead < 0xc0 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
         return n > back ? at - back : at;
     }
     return at;
@@ -153,10 +143,8 @@ size_t utf8_floor(const char *bytes, size_t len, size_t at)
 size_t utf8_count(const char *bytes, size_t len)
 {
     size_t at = 0, count = 0;
-    uint64_t word;
-
     for (; len - at >= 8; at += 8) {
-        word = load8(bytes + at);
+        uint64_t word = load8(bytes + at);
         word = (word >> 7) & ~(word >> 6) & EACH_BYTE(1);
         count += 8 - (size_t)__builtin_popcountll(word);
     }

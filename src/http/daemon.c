@@ -79,7 +79,6 @@ static void on_connection(void *arg, struct MHD_Connection *connection, void **c
 static void on_library_says(void *arg, const char *format, va_list arguments)
 {
     char text[500];
-    (void)arg;
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
     vsnprintf(text, sizeof text, format, arguments);
@@ -132,8 +131,6 @@ void daemon_wake(struct daemon *d)
 
 static void on_poll(uv_poll_t *poll, int status, int events)
 {
-    (void)status;
-    (void)events;
     struct daemon *d = poll->data;
     d->idle_runs = 0;
     daemon_run(d);
@@ -142,8 +139,6 @@ static void on_poll(uv_poll_t *poll, int status, int events)
 /* A path is compared as it was written: what is encoded is another one. */
 static size_t leave_as_it_is(void *arg, struct MHD_Connection *connection, char *text)
 {
-    (void)arg;
-    (void)connection;
     return strlen(text);
 }
 

@@ -54,8 +54,6 @@ struct counted {
 static enum MHD_Result count_header(void *arg, enum MHD_ValueKind kind, const char *name, const char *value)
 {
     struct counted *counted = arg;
-    (void)kind;
-    (void)value;
     if (strcasecmp(name, counted->name) == 0)
         counted->count++;
     return MHD_YES;
@@ -194,7 +192,6 @@ static enum MHD_Result queue_answer(struct exchange *e)
 static ssize_t read_stream(void *arg, uint64_t position, char *bytes, size_t len)
 {
     struct exchange *e = arg;
-    (void)position;
     if (e->state == EXCHANGE_LOST || e->stream == NULL)
         return MHD_CONTENT_READER_END_WITH_ERROR;
     ssize_t n = stream_take(e->stream, bytes, len);
@@ -329,7 +326,6 @@ static enum MHD_Result handle(void *arg, struct MHD_Connection *connection, cons
                               const char *method, const char *version, const char *bytes, size_t *len,
                               void **context)
 {
-    (void)version;
     struct exchange *e = *context;
     if (e == NULL) {
         *context = e = begin(arg, connection, url, method);
@@ -343,8 +339,6 @@ static void on_completed(void *arg, struct MHD_Connection *connection, void **co
 {
     struct daemon *d = arg;
     struct exchange *e = *context;
-    (void)connection;
-    (void)code;
     if (e == NULL)
         return;
     struct exchange_events *events = daemon_arg(d);

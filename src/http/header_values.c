@@ -117,9 +117,9 @@ bool host_is_address(struct header_part host)
 bool host_is_loopback(struct header_part host)
 {
     static const unsigned char one[16] = {[15] = 1};
-    unsigned char address[16];
     if (part_is(host, "localhost"))
         return true;
+    unsigned char address[16];
     if (parses_as(host, AF_INET, address))
         return address[0] == 127;
     return parses_as(host, AF_INET6, address) && memcmp(address, one, sizeof one) == 0;
@@ -127,13 +127,13 @@ bool host_is_loopback(struct header_part host)
 
 bool origin_is_loopback(const char *value)
 {
-    struct header_part host, port;
     if (strncasecmp(value, "http://", 7) == 0)
         value += 7;
     else if (strncasecmp(value, "https://", 8) == 0)
         value += 8;
     else
         return false;
+    struct header_part host, port;
     return strchr(BLANK, value[0]) == NULL && host_split(value, &host, &port) && host_is_loopback(host);
 }
 

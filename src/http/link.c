@@ -96,8 +96,6 @@ static void on_timer(uv_timer_t *timer)
 /* Once is enough: what has ended does not begin again. */
 static void on_watch(uv_poll_t *watch, int status, int events)
 {
-    (void)status;
-    (void)events;
     struct link *l = watch->data;
     l->has_ended = true;
     uv_poll_stop(&l->watch);

@@ -163,10 +163,10 @@ void listener_released(struct listener *l)
 
 void listener_close(struct listener *l)
 {
-    struct stat status;
     if (l->descriptor >= 0)
         close(l->descriptor);
     l->descriptor = -1;
+    struct stat status;
     if (l->unix_path[0] != '\0' && lstat(l->unix_path, &status) == 0 && status.st_ino == l->inode)
         unlink(l->unix_path);
     l->unix_path[0] = '\0';

@@ -45,9 +45,6 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, 
 {
     struct daemon *d = arg;
     struct monitor *m = daemon_arg(d);
-    struct strbuf body;
-    (void)version;
-    (void)upload;
     if (*context == NULL) {
         /* The headers have come. What cannot have a body is answered when it is known to have none. */
         link_expect(daemon_link(d, connection), HTTP_BODY_MS);
@@ -58,6 +55,7 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, 
         *upload_len = 0;
         return MHD_YES;
     }
+    struct strbuf body;
     strbuf_init(&body, 0);
     if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0) {
         strbuf_adds(&body, "only GET and HEAD are served here\n");
@@ -79,7 +77,6 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, 
 static void on_completed(void *arg, struct MHD_Connection *connection, void **context,
                          enum MHD_RequestTerminationCode how)
 {
-    (void)how;
     if (*context != NULL)
         link_expect(daemon_link(arg, connection), HTTP_HEADERS_MS);
     *context = NULL;
@@ -88,7 +85,6 @@ static void on_completed(void *arg, struct MHD_Connection *connection, void **co
 struct monitor *monitor_new(const struct monitor_options *options, struct err *err)
 {
     struct monitor *m = xcalloc(1, sizeof *m);
-    struct listener listener;
     m->options = *options;
     if (!mhd_load(&m->mhd, err)) {
         free(m);
@@ -96,6 +92,7 @@ struct monitor *monitor_new(const struct monitor_options *options, struct err *e
     }
     const struct daemon_options daemon_options = {
         .loop = options->loop, .mhd = &m->mhd, .handle = on_request, .on_completed = on_completed, .arg = m};
+    struct listener listener;
     if (listener_open(&listener, options->address, err))
         m->daemon = daemon_new(&listener, &daemon_options, err);
     if (m->daemon == NULL) {

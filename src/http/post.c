@@ -145,7 +145,6 @@ static void answer(struct post *p)
 
 void post_on_over(void *arg, struct transport_origin *origin)
 {
-    (void)arg;
     struct post *p = post_of(origin);
     if (publish(p)) {
         if (p->stream == NULL && p->exchange != NULL)

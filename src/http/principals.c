@@ -48,9 +48,9 @@ void principals_fini(struct principals *p)
 
 bool principals_reload(struct principals *p, struct err *err)
 {
-    struct tokens tokens;
     if (p->token_file == NULL)
         return true;
+    struct tokens tokens;
     if (!tokens_read(&tokens, p->token_file, err))
         return false;
     tokens_fini(&p->tokens);

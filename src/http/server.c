@@ -192,7 +192,6 @@ static void on_request(void *arg, struct exchange *e)
 /* A client of the older revisions may have closed its half only, and goes on to wait. */
 static void on_gone(void *arg, struct exchange *e)
 {
-    (void)arg;
     if (!e->is_modern)
         return;
     post_lost(e);
@@ -217,10 +216,10 @@ static void on_tick(uv_timer_t *timer)
 
 static bool read_pem(const char *path, char **text, struct err *err)
 {
-    struct strbuf contents;
     FILE *file = fopen(path, "re");
     if (file == NULL)
         return err_set(err, ERR_INVALID, "%s: %s", path, strerror(errno));
+    struct strbuf contents;
     strbuf_init(&contents, LARGEST_PEM);
     char block[4096];
     size_t n;
@@ -239,9 +238,9 @@ static bool read_pem(const char *path, char **text, struct err *err)
 
 static bool listen_on(struct http_server *s, const char *address, struct err *err)
 {
-    struct listener listener;
     if (s->daemon_count == MOST_LISTENERS)
         return err_set(err, ERR_INVALID, "at most %d places to listen", MOST_LISTENERS);
+    struct listener listener;
     if (!listener_open(&listener, address, err))
         return false;
     if (!listener.is_loopback && s->options.token_file == NULL) {
@@ -311,9 +310,9 @@ static void on_handle_closed(uv_handle_t *handle)
 
 static void free_all(struct http_server *s)
 {
-    struct list *node, *following;
     for (size_t i = 0; i < s->daemon_count; i++)
         daemon_free(s->daemons[i]);
+    struct list *node, *following;
     list_for_each(node, following, &s->principals.all)
     {
         struct principal *principal = list_entry(node, struct principal, node);
@@ -364,15 +363,15 @@ struct http_server *http_server_new(const struct http_server_options *options, s
 
 void http_server_reload(struct http_server *s)
 {
-    struct list *node, *following;
-    struct err err;
     if (s == NULL || s->options.token_file == NULL)
         return;
+    struct err err;
     if (!principals_reload(&s->principals, &err)) {
         log_error("the tokens stay as they were: %s", err.message);
         return;
     }
     log_info("the tokens were read again");
+    struct list *node, *following;
     list_for_each(node, following, &s->exchanges)
     {
         struct exchange *e = list_entry(node, struct exchange, node);
@@ -385,10 +384,10 @@ void http_server_reload(struct http_server *s)
 
 static void finish(struct http_server *s)
 {
-    struct list *node, *following;
     s->is_ended = true;
     uv_timer_stop(&s->closing);
     /* The library cannot be stopped while a connection is suspended. */
+    struct list *node, *following;
     list_for_each(node, following, &s->exchanges) exchange_drop(list_entry(node, struct exchange, node));
     for (size_t i = 0; i < s->daemon_count; i++)
         daemon_run(s->daemons[i]);
@@ -424,7 +423,6 @@ static void end_exchange(struct exchange *e)
 
 void http_server_close(struct http_server *s, void (*done)(void *arg), void *arg)
 {
-    struct list *node, *following;
     if (s == NULL) {
         done(arg);
         return;
@@ -441,6 +439,7 @@ void http_server_close(struct http_server *s, void (*done)(void *arg), void *arg
     s->closes_at_ms = uv_hrtime() / 1000000 + HTTP_CLOSE_MS;
     for (size_t i = 0; i < s->daemon_count; i++)
         daemon_quiesce(s->daemons[i]);
+    struct list *node, *following;
     list_for_each(node, following, &s->principals.all)
     {
         struct principal *principal = list_entry(node, struct principal, node);

@@ -98,16 +98,16 @@ static bool read_all(int descriptor, struct strbuf *out)
 
 bool tokens_read(struct tokens *t, const char *path, struct err *err)
 {
-    struct stat status;
-    struct strbuf text;
     *t = (struct tokens){0};
     int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    struct stat status;
     if (descriptor < 0 || fstat(descriptor, &status) != 0) {
         err_set(err, ERR_INVALID, "%s: %s", path, strerror(errno));
         if (descriptor >= 0)
             close(descriptor);
         return false;
     }
+    struct strbuf text;
     strbuf_init(&text, LARGEST_FILE);
     struct err why = {0};
     bool is_read = false;

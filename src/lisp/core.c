@@ -83,9 +83,9 @@ static uint64_t hash(uint64_t h, const void *bytes, size_t len)
 
 static uint64_t key_of(const char *lisp)
 {
-    struct stat s;
     uint64_t h = hash(14695981039346656037u, agent_source, agent_source_len);
     h = hash(h, lisp, strlen(lisp));
+    struct stat s;
     if (stat(lisp, &s) == 0) {
         h = hash(h, &s.st_size, sizeof s.st_size);
         h = hash(h, &s.st_mtim.tv_sec, sizeof s.st_mtim.tv_sec);
@@ -135,13 +135,14 @@ static bool is_safe_ancestor(int fd)
 static char *trusted_directory(const char *path)
 {
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    struct stat s;
     if (fd < 0)
         return NULL;
+    struct stat s;
     bool is_trusted = fstat(fd, &s) == 0 && s.st_uid == getuid() && (s.st_mode & (S_IWGRP | S_IWOTH)) == 0 &&
                       faccessat(fd, ".", W_OK, 0) == 0;
-    char link[32], real[PATH_MAX];
+    char link[32];
     snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    char real[PATH_MAX];
     ssize_t len = readlink(link, real, sizeof real - 1);
     is_trusted = is_trusted && len > 0;
     /* A path of that length has no more directories. */
@@ -164,10 +165,10 @@ static char *trusted_directory(const char *path)
 char *core_path(const char *lisp, bool *exists, struct err *err)
 {
     unsigned long long key = key_of(lisp);
-    char path[2 * PATH_MAX];
     char self[PATH_MAX];
     ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
     *exists = true;
+    char path[2 * PATH_MAX];
     if (n > 0) {
         self[n] = '\0';
         *strrchr(self, '/') = '\0';

@@ -80,8 +80,8 @@ static void close_pipe(struct output_pipe *p)
 /* Read at most ${chunks} times; stops early when the pipe is empty. */
 static void drain_pipe(struct output_pipe *p, int chunks)
 {
-    char bytes[OUTPUT_CHUNK];
     while (p->poll != NULL && chunks-- > 0) {
+        char bytes[OUTPUT_CHUNK];
         ssize_t n = read(p->fd, bytes, sizeof bytes);
         if (n < 0 && errno == EINTR)
             continue;
@@ -100,8 +100,6 @@ static void drain_pipe(struct output_pipe *p, int chunks)
 
 static void on_output_ready(uv_poll_t *handle, int status, int events)
 {
-    (void)status;
-    (void)events;
     drain_pipe(handle->data, 4);
 }
 
@@ -271,9 +269,9 @@ struct worker *worker_new(uv_loop_t *loop, struct children *children, struct quo
 struct worker *worker_new_copy(struct worker *original, const struct worker_events *events, int *channel,
                                struct err *err)
 {
-    int fds[2];
     if (!quota_take(original->quota, err))
         return NULL;
+    int fds[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) != 0) {
         err_set_errno(err, ERR_SYSTEM, errno, "cannot make the channel of a copy");
         quota_give_back(original->quota);

@@ -240,8 +240,6 @@ static void restart(struct zygote *z)
 
 static void ignore_exit(void *arg, const struct child_end *end)
 {
-    (void)arg;
-    (void)end;
 }
 
 /* Its number is known before its hello comes, so that it can be ended if that never does. */
@@ -312,14 +310,11 @@ static void on_reply(void *arg, struct sexp_document *document)
 
 static void on_progress(void *arg, const struct sexp *event)
 {
-    (void)arg;
-    (void)event;
 }
 
 static void on_output(void *arg, enum worker_stream stream, const char *bytes, size_t len)
 {
     struct zygote *z = arg;
-    (void)stream;
     size_t room = z->output.limit - z->output.len;
     strbuf_add(&z->output, bytes, len < room ? len : room);
     if (len > room)
@@ -467,8 +462,8 @@ static void spawn(struct zygote *z)
                                    .on_output = on_output,
                                    .on_gone = on_gone,
                                    .arg = z};
-    struct err err;
     z->state = ZYGOTE_STARTING;
+    struct err err;
     z->worker = run_image(z, z->options.heap_mib, NULL, z->core, NULL, &events, &err);
     if (z->worker == NULL)
         fail(z, err.message);
@@ -491,12 +486,12 @@ static void on_built(void *arg, const struct err *err)
 static void start(struct zygote *z)
 {
     struct err err;
-    bool exists;
     if (!find_lisp(z, &err)) {
         fail(z, err.message);
         return;
     }
     free(z->core);
+    bool exists;
     z->core = core_path(z->lisp_path, &exists, &err);
     if (z->core == NULL) {
         fail(z, err.message);

@@ -29,10 +29,9 @@ static const char *const name_types[] = {
 static void finish(struct request *r, const json_t *names, size_t total)
 {
     struct strbuf *out = request_result(r);
+    strbuf_adds(out, "\"completion\":{\"values\":[");
     const json_t *name;
     size_t i;
-
-    strbuf_adds(out, "\"completion\":{\"values\":[");
     json_array_foreach(names, i, name)
     {
         strbuf_adds(out, i ? "," : "");
@@ -46,11 +45,11 @@ static void finish(struct request *r, const json_t *names, size_t total)
 static void finish_with_sessions(struct request *r, const char *prefix)
 {
     const struct toolbox *toolbox = request_client(r)->toolbox;
-    struct session *s = toolbox && toolbox->sessions ? sessions_first(toolbox->sessions) : NULL;
+    struct session *s =
+        toolbox != NULL && toolbox->sessions != NULL ? sessions_first(toolbox->sessions) : NULL;
     json_t *names = json_array();
     size_t total = 0;
-
-    for (; s; s = sessions_next(s)) {
+    for (; s != NULL; s = sessions_next(s)) {
         if (strncasecmp(session_name(s), prefix, strlen(prefix)) != 0)
             continue;
         if (total++ < COMPLETE_NAMES_MOST)
@@ -64,7 +63,6 @@ static void finish_with_sessions(struct request *r, const char *prefix)
 static void on_names(void *arg, const struct tool_result *result)
 {
     struct request *r = arg;
-
     request_await(r, NULL, NULL);
     finish(r, json_object_get(result->structured, "names"),
            (size_t)json_integer_value(json_object_get(result->structured, "total")));
@@ -78,7 +76,6 @@ static void cancel_names(void *call)
 static void copy_text(json_t *arguments, const json_t *from, const char *name)
 {
     const json_t *value = json_object_get(from, name);
-
     if (json_string_length(value) > 0 && strlen(json_string_value(value)) == json_string_length(value))
         json_object_set_new(arguments, name, json_string(json_string_value(value)));
 }
@@ -93,13 +90,11 @@ static void ask_session(struct request *r, enum names names, const char *prefix,
         .arg = r,
     };
     json_t *arguments = json_pack("{s:s,s:s}", "type", name_types[names], "prefix", prefix);
-    struct tool_call *call;
-
     copy_text(arguments, chosen, "package");
     copy_text(arguments, chosen, "session");
     /* Without a ticket the call is over, and the request was freed with its answer. */
-    call = tool_call_start(client->toolbox, &tool_complete_names, arguments, &options);
-    if (call)
+    struct tool_call *call = tool_call_start(client->toolbox, &tool_complete_names, arguments, &options);
+    if (call != NULL)
         request_await(r, call, cancel_names);
 }
 
@@ -112,9 +107,7 @@ static bool find_prompt_argument(const struct prompt *prompt, const char *name, 
         [PROMPT_NAMES_SYSTEMS] = NAMES_SYSTEMS,
         [PROMPT_NAMES_PACKAGES] = NAMES_PACKAGES,
     };
-    const struct prompt_argument *a;
-
-    for (a = prompt->arguments; a->name; a++) {
+    for (const struct prompt_argument *a = prompt->arguments; a->name != NULL; a++) {
         if (strcmp(a->name, name) == 0) {
             *names = kinds[a->names];
             return true;
@@ -129,11 +122,10 @@ static bool find_variable(const struct resource *resource, const char *name, enu
         const char *variable;
         enum names names;
     } known[] = {{"{session}", NAMES_SESSIONS}, {"{package}", NAMES_PACKAGES}, {"{name}", NAMES_SYMBOLS}};
-    size_t i, len = strlen(name);
-
-    for (i = 0; i < sizeof known / sizeof *known; i++) {
+    size_t len = strlen(name);
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         if (strlen(known[i].variable) == len + 2 && memcmp(known[i].variable + 1, name, len) == 0 &&
-            strstr(resource->uri, known[i].variable)) {
+            strstr(resource->uri, known[i].variable) != NULL) {
             *names = known[i].names;
             return true;
         }
@@ -150,11 +142,9 @@ static bool find_names(struct request *r, const json_t *params, enum names *name
     const json_t *key = NULL;
     const struct prompt *prompt = NULL;
     const struct resource *resource = NULL;
-    bool is_known;
-
-    if (type && strcmp(type, "ref/prompt") == 0)
+    if (type != NULL && strcmp(type, "ref/prompt") == 0)
         key = json_object_get(ref, "name");
-    else if (type && strcmp(type, "ref/resource") == 0)
+    else if (type != NULL && strcmp(type, "ref/resource") == 0)
         key = json_object_get(ref, "uri");
     if (!json_is_string(key)) {
         request_fail(r, JSONRPC_INVALID_PARAMS,
@@ -165,16 +155,16 @@ static bool find_names(struct request *r, const json_t *params, enum names *name
         prompt = prompts_find(json_string_value(key));
     else
         resource = resource_find_template(json_string_value(key), json_string_length(key));
-    if (!prompt && !resource) {
+    if (prompt == NULL && resource == NULL) {
         request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: ref: there is no such %s",
                      strcmp(type, "ref/prompt") == 0 ? "prompt" : "resource");
         return false;
     }
-    is_known =
-        prompt ? find_prompt_argument(prompt, argument, names) : find_variable(resource, argument, names);
+    bool is_known = prompt != NULL ? find_prompt_argument(prompt, argument, names)
+                                   : find_variable(resource, argument, names);
     if (!is_known)
         request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: argument: %s has no %.100s",
-                     prompt ? "this prompt" : "this resource", argument);
+                     prompt != NULL ? "this prompt" : "this resource", argument);
     return is_known;
 }
 
@@ -183,7 +173,6 @@ void methods_completion_complete(struct request *r, const json_t *params)
     const json_t *argument = json_object_get(params, "argument"), *value = json_object_get(argument, "value");
     const json_t *chosen = json_object_get(json_object_get(params, "context"), "arguments");
     enum names names = NAMES_NONE;
-
     if (!json_is_string(json_object_get(argument, "name")) || !json_is_string(value)) {
         request_fail(r, JSONRPC_INVALID_PARAMS,
                      "Invalid params: argument must have a name and a value, both strings");

@@ -66,24 +66,23 @@ const char *json_text_token(const struct json_text *t, const struct json_token *
 /* Set the error for the byte at ${at}; always false. */
 static bool fail(struct scanner *s, size_t at, const char *wanted)
 {
-    size_t line = 1, line_start = 0, i, column;
+    size_t line = 1, line_start = 0;
     unsigned char found = at < s->len ? (unsigned char)s->bytes[at] : 0;
     char name[32] = "the end";
-
-    for (i = 0; i < at; i++) {
+    for (size_t i = 0; i < at; i++) {
         if (s->bytes[i] == '\n') {
             line++;
             line_start = i + 1;
         }
     }
-    column = utf8_count(s->bytes + line_start, at - line_start) + 1;
+    size_t column = utf8_count(s->bytes + line_start, at - line_start) + 1;
     if (at < s->len && found > 0x20 && found < 0x7f)
         snprintf(name, sizeof name, "'%c'", found);
     else if (at < s->len)
         snprintf(name, sizeof name, "the byte 0x%02x", found);
     err_set(s->err, ERR_SYNTAX, "line %zu, column %zu (byte %zu): expected %s, found %s", line, column,
             at + 1, wanted, name);
-    if (s->err)
+    if (s->err != NULL)
         s->err->position = at;
     return false;
 }
@@ -91,7 +90,6 @@ static bool fail(struct scanner *s, size_t at, const char *wanted)
 static bool is_object(const struct scanner *s)
 {
     size_t level = s->depth - 1;
-
     return (s->text->nesting.bytes[level / 8] >> (level % 8)) & 1;
 }
 
@@ -99,11 +97,10 @@ static bool push(struct scanner *s, bool object)
 {
     struct strbuf *nesting = &s->text->nesting;
     size_t level = s->depth;
-    unsigned bit = 1u << (level % 8), bits;
-
+    unsigned bit = 1u << (level % 8);
     if (level / 8 >= nesting->len && !strbuf_addc(nesting, 0))
         return fail(s, s->at, "less nesting");
-    bits = (unsigned char)nesting->bytes[level / 8];
+    unsigned bits = (unsigned char)nesting->bytes[level / 8];
     nesting->bytes[level / 8] = (char)(unsigned char)(object ? bits | bit : bits & ~bit);
     s->depth++;
     return true;
@@ -123,10 +120,9 @@ static int hex_digit(char c)
 /* The four digits of an escape; -1 if they are none. */
 static int hex4(const char *digits)
 {
-    int value = 0, i, digit;
-
-    for (i = 0; i < 4; i++) {
-        digit = hex_digit(digits[i]);
+    int value = 0;
+    for (int i = 0; i < 4; i++) {
+        int digit = hex_digit(digits[i]);
         if (digit < 0)
             return -1;
         value = value * 16 + digit;
@@ -150,12 +146,10 @@ static bool is_low_surrogate(int unit)
  */
 static size_t escape_len(const char *bytes, size_t at, bool *is_lone)
 {
-    int unit;
-
     *is_lone = false;
     if (bytes[at + 1] != 'u')
         return 2;
-    unit = hex4(bytes + at + 2);
+    int unit = hex4(bytes + at + 2);
     if (is_high_surrogate(unit) && bytes[at + 6] == '\\' && bytes[at + 7] == 'u' &&
         is_low_surrogate(hex4(bytes + at + 8)))
         return 12;
@@ -168,10 +162,9 @@ static size_t escape_len(const char *bytes, size_t at, bool *is_lone)
 static bool skip_string(struct scanner *s, bool *has_surrogates)
 {
     const char *bytes = s->bytes;
-    size_t at = s->at + 1, i;
-    unsigned char c;
-
+    size_t at = s->at + 1;
     *has_surrogates = false;
+    unsigned char c;
     for (;;) {
         while (at < s->len && (c = (unsigned char)bytes[at]) != '"' && c != '\\' && c >= 0x20)
             at++;
@@ -186,14 +179,14 @@ static bool skip_string(struct scanner *s, bool *has_surrogates)
         if (++at == s->len)
             return fail(s, at, "the rest of an escape");
         if (bytes[at] == 'u') {
-            for (i = 1; i <= 4; i++) {
+            for (size_t i = 1; i <= 4; i++) {
                 if (at + i >= s->len || hex_digit(bytes[at + i]) < 0)
                     return fail(s, at + i < s->len ? at + i : s->len, "four hexadecimal digits");
             }
             if ((bytes[at + 1] | 0x20) == 'd' && hex_digit(bytes[at + 2]) >= 8)
                 *has_surrogates = true;
             at += 5;
-        } else if (bytes[at] && strchr("\"\\/bfnrt", bytes[at])) {
+        } else if (bytes[at] && strchr("\"\\/bfnrt", bytes[at]) != NULL) {
             at++;
         } else {
             return fail(s, at, "one of \"\\/bfnrtu after a backslash");
@@ -203,15 +196,14 @@ static bool skip_string(struct scanner *s, bool *has_surrogates)
 
 static void replace_lone_surrogates(char *bytes, size_t start, size_t end)
 {
-    size_t at = start, len;
-    bool is_lone;
-
+    size_t at = start;
     while (at < end) {
         if (bytes[at] != '\\') {
             at++;
             continue;
         }
-        len = escape_len(bytes, at, &is_lone);
+        bool is_lone;
+        size_t len = escape_len(bytes, at, &is_lone);
         if (is_lone)
             memcpy(bytes + at + 2, "fffd", 4);
         at += len;
@@ -221,11 +213,11 @@ static void replace_lone_surrogates(char *bytes, size_t start, size_t end)
 /* Does the string (quotes included) spell ${name}, which is ASCII? */
 static bool string_is(const char *string, size_t len, const char *name)
 {
-    size_t at = 1, end = len - 1, name_len = strlen(name), i;
-    int unit;
-
-    if (!memchr(string, '\\', len))
+    size_t at = 1, end = len - 1, name_len = strlen(name);
+    if (memchr(string, '\\', len) == NULL)
         return len == name_len + 2 && memcmp(string + 1, name, name_len) == 0;
+    size_t i;
+    int unit;
     for (i = 0; at < end; i++) {
         if (i == name_len)
             return false;
@@ -247,9 +239,8 @@ static bool string_is(const char *string, size_t len, const char *name)
 static void take_key(struct scanner *s, const char *key, size_t len)
 {
     struct json_text_message *m = s->message;
-
     s->slot = SLOT_NONE;
-    if (!m || s->depth < s->base || s->depth > s->base + 2)
+    if (m == NULL || s->depth < s->base || s->depth > s->base + 2)
         return;
     if (s->depth == s->base) {
         if (string_is(key, len, "id"))
@@ -295,7 +286,6 @@ static void begin_value(struct scanner *s)
 {
     struct json_text *t = s->text;
     char c = s->bytes[s->at];
-
     t->value_count++;
     if (s->depth == 0) {
         t->root = c == '{' ? JSON_TEXT_OBJECT : c == '[' ? JSON_TEXT_ARRAY : JSON_TEXT_SCALAR;
@@ -304,7 +294,7 @@ static void begin_value(struct scanner *s)
     if ((s->depth == 0 && c == '{') || (s->depth == 1 && t->root == JSON_TEXT_ARRAY)) {
         s->message = t->count < JSON_TEXT_MAX_MESSAGES ? &t->messages[t->count] : NULL;
         t->count++;
-        if (s->message)
+        if (s->message != NULL)
             *s->message = (struct json_text_message){.at = s->at, .is_object = c == '{'};
     }
 }
@@ -313,7 +303,7 @@ static void begin_value(struct scanner *s)
 static void end_value(struct scanner *s)
 {
     s->slot = SLOT_NONE;
-    if (s->message && s->depth + 1 == s->base) {
+    if (s->message != NULL && s->depth + 1 == s->base) {
         s->message->len = s->at - s->message->at;
         s->message = NULL;
     }
@@ -323,10 +313,9 @@ static void end_value(struct scanner *s)
 static bool open_container(struct scanner *s, bool object)
 {
     struct json_token *token = slot_token(s);
-
     if (!push(s, object))
         return false;
-    if (token)
+    if (token != NULL)
         token->kind = JSON_TOKEN_OTHER;
     if (object && s->slot == SLOT_PARAMS)
         s->is_in_params = true;
@@ -341,7 +330,6 @@ static bool open_container(struct scanner *s, bool object)
 static bool close_container(struct scanner *s)
 {
     char c = s->bytes[s->at];
-
     if (c != (is_object(s) ? '}' : ']'))
         return fail(s, s->at, is_object(s) ? "a comma or }" : "a comma or ]");
     s->at++;
@@ -368,12 +356,11 @@ static bool scan_string(struct scanner *s, bool is_key)
     size_t start = s->at;
     struct json_token *token = is_key ? NULL : slot_token(s);
     bool has_surrogates;
-
     if (!skip_string(s, &has_surrogates))
         return false;
     if (is_key)
         take_key(s, s->bytes + start, s->at - start);
-    if (token)
+    if (token != NULL)
         keep(s, token, JSON_TOKEN_STRING, start);
     if (has_surrogates)
         replace_lone_surrogates(s->bytes, start, s->at);
@@ -403,7 +390,6 @@ static bool scan_number(struct scanner *s)
     size_t start = s->at, at = start;
     struct json_token *token = slot_token(s);
     enum json_token_kind kind = JSON_TOKEN_INTEGER;
-
     if (s->bytes[at] == '-')
         at++;
     if (at < s->len && s->bytes[at] == '0')
@@ -425,7 +411,7 @@ static bool scan_number(struct scanner *s)
             return false;
     }
     s->at = at;
-    if (token) {
+    if (token != NULL) {
         keep(s, token, kind, start);
         memset(s->bytes + start, ' ', at - start);
         s->bytes[start] = '0';
@@ -436,15 +422,14 @@ static bool scan_number(struct scanner *s)
 
 static bool scan_word(struct scanner *s, const char *word)
 {
-    size_t len = strlen(word), i;
+    size_t len = strlen(word);
     struct json_token *token = slot_token(s);
-
-    for (i = 0; i < len; i++) {
+    for (size_t i = 0; i < len; i++) {
         if (s->at + i >= s->len || s->bytes[s->at + i] != word[i])
             return fail(s, s->at + i, word);
     }
     s->at += len;
-    if (token)
+    if (token != NULL)
         token->kind = word[0] == 'n' ? JSON_TOKEN_NULL : JSON_TOKEN_OTHER;
     end_value(s);
     return true;
@@ -486,7 +471,6 @@ static bool scan_value(struct scanner *s)
 static bool step(struct scanner *s)
 {
     char c = s->bytes[s->at];
-
     switch (s->expected) {
     case VALUE_OR_END:
         if (c == ']')
@@ -532,7 +516,6 @@ bool json_text_scan(struct json_text *t, char *bytes, size_t len, struct err *er
 {
     struct scanner s = {.text = t, .bytes = bytes, .len = len, .expected = VALUE, .base = 1, .err = err};
     size_t valid = utf8_valid_prefix(bytes, len);
-
     t->root = JSON_TEXT_SCALAR;
     t->count = t->value_count = 0;
     forget(&t->kept);
@@ -563,17 +546,16 @@ static const char escapes[256] = {
 static void add_escaped(struct strbuf *out, const char *bytes, size_t len)
 {
     static const char hex[] = "0123456789abcdef";
-    size_t at = 0, start;
-    char escape, text[6] = "\\u00";
-
+    size_t at = 0;
+    char text[6] = "\\u00";
     while (at < len) {
-        start = at;
+        size_t start = at;
         while (at < len && !escapes[(unsigned char)bytes[at]])
             at++;
         strbuf_add(out, bytes + start, at - start);
         if (at == len)
             break;
-        escape = escapes[(unsigned char)bytes[at]];
+        char escape = escapes[(unsigned char)bytes[at]];
         if (escape == 'u') {
             text[4] = hex[(unsigned char)bytes[at] >> 4];
             text[5] = hex[(unsigned char)bytes[at] & 15];
@@ -587,12 +569,11 @@ static void add_escaped(struct strbuf *out, const char *bytes, size_t len)
 
 void json_text_add_string(struct strbuf *out, const char *bytes, size_t len)
 {
-    struct strbuf repaired;
-
     strbuf_addc(out, '"');
     if (utf8_is_valid(bytes, len)) {
         add_escaped(out, bytes, len);
     } else {
+        struct strbuf repaired;
         strbuf_init(&repaired, 0);
         utf8_repair(&repaired, bytes, len);
         add_escaped(out, strbuf_string(&repaired), repaired.len);

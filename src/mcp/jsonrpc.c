@@ -12,7 +12,6 @@
 struct jsonrpc_slice jsonrpc_id(const struct json_text *text, const struct json_text_message *tokens)
 {
     const struct json_token *id = &tokens->id;
-
     if (id->kind != JSON_TOKEN_STRING && id->kind != JSON_TOKEN_INTEGER)
         return (struct jsonrpc_slice){NULL, 0};
     return (struct jsonrpc_slice){json_text_token(text, id), id->len};
@@ -35,8 +34,8 @@ struct jsonrpc_message jsonrpc_classify(const json_t *object, const struct json_
     const json_t *method = json_object_get(object, "method"), *params = json_object_get(object, "params");
     bool has_id = tokens->id.kind != JSON_TOKEN_ABSENT;
     struct jsonrpc_message m = {.id = jsonrpc_id(text, tokens)};
-
-    if (!method && (json_object_get(object, "result") || json_object_get(object, "error"))) {
+    if (method == NULL &&
+        (json_object_get(object, "result") != NULL || json_object_get(object, "error") != NULL)) {
         m.kind = JSONRPC_RESPONSE;
         return m;
     }
@@ -44,18 +43,18 @@ struct jsonrpc_message jsonrpc_classify(const json_t *object, const struct json_
         m.method = (struct jsonrpc_slice){json_string_value(method), json_string_length(method)};
     if (json_is_object(params))
         m.params = params;
-    if (m.method.bytes && !has_id) {
+    if (m.method.bytes != NULL && !has_id) {
         m.kind = JSONRPC_NOTIFICATION;
         return m;
     }
-    if (has_id && !m.id.bytes)
+    if (has_id && m.id.bytes == NULL)
         return refused(m.id, JSONRPC_INVALID_REQUEST, "id must be a string or an integer");
     if (!is_version_2(json_object_get(object, "jsonrpc")))
         return refused(m.id, JSONRPC_INVALID_REQUEST, "jsonrpc must be \"2.0\"");
-    if (!m.method.bytes)
+    if (m.method.bytes == NULL)
         return refused(m.id, JSONRPC_INVALID_REQUEST,
-                       method ? "method must be a string" : "there is no method, result or error");
-    if (params && !m.params)
+                       method != NULL ? "method must be a string" : "there is no method, result or error");
+    if (params != NULL && m.params == NULL)
         return refused(m.id, JSONRPC_INVALID_PARAMS, "params must be an object");
     m.kind = JSONRPC_REQUEST;
     return m;
@@ -89,13 +88,13 @@ void jsonrpc_add_error(struct strbuf *out, struct jsonrpc_slice id, enum jsonrpc
                        const char *message, const char *data)
 {
     strbuf_adds(out, "{\"jsonrpc\":\"2.0\",\"id\":");
-    if (id.bytes)
+    if (id.bytes != NULL)
         strbuf_add(out, id.bytes, id.len);
     else
         strbuf_adds(out, "null");
     strbuf_addf(out, ",\"error\":{\"code\":%d,\"message\":", (int)code);
     json_text_add_string(out, message, strlen(message));
-    if (data) {
+    if (data != NULL) {
         strbuf_adds(out, ",\"data\":");
         strbuf_adds(out, data);
     }

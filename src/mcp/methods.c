@@ -44,11 +44,7 @@ static void add_instructions(struct strbuf *out)
 static void initialize(struct request *r, const json_t *params)
 {
     static const char *const objects[] = {"capabilities", "clientInfo"};
-    const json_t *version = json_object_get(params, "protocolVersion"), *member;
-    const struct revision *revision;
-    struct strbuf *out;
-    size_t i;
-
+    const json_t *version = json_object_get(params, "protocolVersion");
     struct client *client = request_client(r);
     if (client->negotiated != NULL && client->initializes_once) {
         request_fail(r, JSONRPC_INVALID_REQUEST, "Invalid Request: this session is initialized already");
@@ -59,20 +55,21 @@ static void initialize(struct request *r, const json_t *params)
         return;
     }
     /* Required by the schema, needed by nothing here: clients written by hand leave them out. */
-    for (i = 0; i < sizeof objects / sizeof *objects; i++) {
-        member = json_object_get(params, objects[i]);
-        if (member && !json_is_object(member)) {
+    for (size_t i = 0; i < sizeof objects / sizeof *objects; i++) {
+        const json_t *member = json_object_get(params, objects[i]);
+        if (member != NULL && !json_is_object(member)) {
             request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: %s must be an object", objects[i]);
             return;
         }
     }
-    revision = revisions_negotiate(json_string_value(version), json_string_length(version));
+    const struct revision *revision =
+        revisions_negotiate(json_string_value(version), json_string_length(version));
     client->negotiated = revision;
     if (client->extension != NULL) {
         json_decref(client->capabilities);
         client->capabilities = json_incref(json_object_get(params, "capabilities"));
     }
-    out = request_result(r);
+    struct strbuf *out = request_result(r);
     strbuf_addf(out, "\"protocolVersion\":\"%s\",\"capabilities\":", revision->name);
     add_capabilities(request_client(r), out);
     strbuf_adds(out, ",\"serverInfo\":" SERVER_INFO ",");
@@ -82,7 +79,6 @@ static void initialize(struct request *r, const json_t *params)
 
 static void ping(struct request *r, const json_t *params)
 {
-    (void)params;
     request_result(r);
     request_finish(r);
 }
@@ -91,8 +87,6 @@ static void ping(struct request *r, const json_t *params)
 static void server_discover(struct request *r, const json_t *params)
 {
     struct strbuf *out = request_result(r);
-
-    (void)params;
     strbuf_adds(out, "\"supportedVersions\":");
     revisions_add_names(out);
     strbuf_adds(out, ",\"capabilities\":");
@@ -243,9 +237,7 @@ static bool is_called(const char *row, const char *name, size_t len)
 
 const struct method *method_find(const char *name, size_t len)
 {
-    size_t i;
-
-    for (i = 0; i < COUNT(methods); i++) {
+    for (size_t i = 0; i < COUNT(methods); i++) {
         if (is_called(methods[i].name, name, len))
             return &methods[i];
     }
@@ -255,10 +247,8 @@ const struct method *method_find(const char *name, size_t len)
 const char *method_nearest(const char *name, bool is_modern)
 {
     struct similar search;
-    size_t i;
-
     similar_init(&search, name);
-    for (i = 0; i < COUNT(methods); i++) {
+    for (size_t i = 0; i < COUNT(methods); i++) {
         if (is_modern ? methods[i].is_modern : methods[i].is_legacy)
             similar_offer(&search, methods[i].name);
     }

@@ -23,7 +23,6 @@ static char *listing_text(const struct client *client, json_t *tools)
     json_t *tool, *argument;
     const char *name;
     size_t i;
-
     json_array_foreach(tools, i, tool)
     {
         if (client->is_stateless)
@@ -37,33 +36,29 @@ static char *listing_text(const struct client *client, json_t *tools)
 void methods_tools_list(struct request *r, const json_t *params)
 {
     struct client *client = request_client(r);
-    struct strbuf *out;
-    struct err err;
-    json_t *tools;
-    char *listing;
-
     if (request_refuse_cursor(r, params))
         return;
-    if (!client->tools_text) {
-        tools = registry_listing(client->listing, &err);
-        CHECK(tools);
-        client->tools_text = listing_text(client, tools);
-        CHECK(client->tools_text);
-        json_decref(tools);
+    if (client->tools_text == NULL) {
+        struct err err;
+        json_t *listed = registry_listing(client->listing, &err);
+        CHECK(listed != NULL);
+        client->tools_text = listing_text(client, listed);
+        CHECK(client->tools_text != NULL);
+        json_decref(listed);
     }
-    tools = json_array();
+    json_t *tools = json_array();
     user_tools_list(client->toolbox, client->default_session, tools);
-    listing = json_array_size(tools) == 0 ? NULL : listing_text(client, tools);
+    char *listing = json_array_size(tools) == 0 ? NULL : listing_text(client, tools);
     json_decref(tools);
-    out = request_result(r);
+    struct strbuf *out = request_result(r);
     strbuf_adds(out, "\"tools\":");
-    if (listing && strcmp(client->tools_text, "[]") != 0) {
+    if (listing != NULL && strcmp(client->tools_text, "[]") != 0) {
         strbuf_add(out, client->tools_text, strlen(client->tools_text) - 1);
         strbuf_addf(out, ",%s", listing + 1);
     } else {
-        strbuf_adds(out, listing ? listing : client->tools_text);
+        strbuf_adds(out, listing != NULL ? listing : client->tools_text);
     }
-    if (client->extension) {
+    if (client->extension != NULL) {
         out->len--; /* the bracket */
         extension_add_items(client->extension, out, "tools");
         strbuf_addc(out, ']');
@@ -80,11 +75,11 @@ static int add_dumped(const char *bytes, size_t len, void *out)
 static void answer(struct request *r, const char *text, size_t len, const json_t *structured, bool is_error)
 {
     struct strbuf *out = request_result(r);
-
     strbuf_adds(out, "\"content\":[{\"type\":\"text\",\"text\":");
     json_text_add_string(out, text, len);
     strbuf_adds(out, "}]");
-    if (structured && (json_is_object(structured) || !request_revision(r)->has_object_structured_only)) {
+    if (structured != NULL &&
+        (json_is_object(structured) || !request_revision(r)->has_object_structured_only)) {
         strbuf_adds(out, ",\"structuredContent\":");
         json_dump_callback(structured, add_dumped, out, JSON_COMPACT | JSON_ENCODE_ANY);
     }
@@ -95,7 +90,6 @@ static void answer(struct request *r, const char *text, size_t len, const json_t
 static void on_tool_done(void *arg, const struct tool_result *result)
 {
     struct request *r = arg;
-
     request_await(r, NULL, NULL);
     answer(r, strbuf_string(result->text), result->text->len, result->structured, result->is_error);
 }
@@ -115,10 +109,9 @@ static void refuse_tool(struct request *r, const json_t *name)
     const struct toolbox *toolbox = request_client(r)->toolbox;
     struct jsonrpc_slice asked = {json_string_value(name), json_string_length(name)};
     struct strbuf nearest;
-
     strbuf_init(&nearest, 0);
     if (!user_tools_nearest(toolbox, json_string_value(name), &nearest) &&
-        registry_nearest(json_string_value(name)))
+        registry_nearest(json_string_value(name)) != NULL)
         strbuf_adds(&nearest, registry_nearest(json_string_value(name)));
     if (nearest.len > 0)
         request_fail(r, JSONRPC_INVALID_PARAMS, "Unknown tool: %.*s. Did you mean %s?",
@@ -136,21 +129,20 @@ static bool find_tool(struct request *r, const json_t *name, const json_t *given
     const struct client *client = request_client(r);
     const char *asked = json_string_value(name);
     bool is_user_tool = false;
-    struct err err;
-
     *tool = NULL;
+    struct err err;
     if (strlen(asked) == json_string_length(name)) {
         *arguments =
             user_tools_prepare(client->toolbox, client->default_session, asked, given, &is_user_tool, &err);
         *tool = is_user_tool ? &tool_user : registry_find(asked);
     }
-    if (!*tool) {
+    if (*tool == NULL) {
         refuse_tool(r, name);
         return false;
     }
     if (!is_user_tool)
         *arguments = registry_check_arguments(*tool, given, &err);
-    if (*arguments)
+    if (*arguments != NULL)
         return true;
     if (request_revision(r)->argument_errors_are_results)
         answer(r, err.message, strlen(err.message), NULL, true);
@@ -163,23 +155,20 @@ void methods_tools_call(struct request *r, const json_t *params)
 {
     struct client *client = request_client(r);
     const json_t *name = json_object_get(params, "name"), *given = json_object_get(params, "arguments");
-    const struct tool *tool;
-    struct tool_call_options options;
-    struct tool_call *call;
-    json_t *arguments;
-
     client_shake_hands(client);
     if (!json_is_string(name)) {
         request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: name must be a string, the name of a tool");
         return;
     }
-    if (given && !json_is_object(given) && !json_is_null(given)) {
+    if (given != NULL && !json_is_object(given) && !json_is_null(given)) {
         request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: arguments must be an object");
         return;
     }
+    const struct tool *tool;
+    json_t *arguments;
     if (!find_tool(r, name, json_is_object(given) ? given : NULL, &tool, &arguments))
         return;
-    options = (struct tool_call_options){
+    struct tool_call_options options = {
         .default_session = client->default_session,
         .wants_structured = client->wants_structured && request_revision(r)->has_structured,
         .wants_progress = request_wants_progress(r),
@@ -188,7 +177,7 @@ void methods_tools_call(struct request *r, const json_t *params)
         .arg = r,
     };
     /* Without a ticket the call is over, and the request was freed with its answer. */
-    call = tool_call_start(client->toolbox, tool, arguments, &options);
-    if (call)
+    struct tool_call *call = tool_call_start(client->toolbox, tool, arguments, &options);
+    if (call != NULL)
         request_await(r, call, cancel_tool);
 }

@@ -131,9 +131,7 @@ const struct prompt *prompts_at(size_t n)
 
 const struct prompt *prompts_find(const char *name)
 {
-    size_t i;
-
-    for (i = 0; i < prompts_count(); i++) {
+    for (size_t i = 0; i < prompts_count(); i++) {
         if (strcmp(table[i].name, name) == 0)
             return &table[i];
     }

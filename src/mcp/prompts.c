@@ -23,8 +23,6 @@ static void add_member(struct strbuf *out, const char *name, const char *value)
 
 static void add_prompt(struct strbuf *out, const struct prompt *prompt)
 {
-    const struct prompt_argument *a;
-
     strbuf_addc(out, '{');
     add_member(out, "name", prompt->name);
     strbuf_addc(out, ',');
@@ -32,7 +30,7 @@ static void add_prompt(struct strbuf *out, const struct prompt *prompt)
     strbuf_addc(out, ',');
     add_member(out, "description", prompt->description);
     strbuf_adds(out, ",\"arguments\":[");
-    for (a = prompt->arguments; a->name; a++) {
+    for (const struct prompt_argument *a = prompt->arguments; a->name != NULL; a++) {
         strbuf_adds(out, a == prompt->arguments ? "{" : ",{");
         add_member(out, "name", a->name);
         strbuf_addc(out, ',');
@@ -44,14 +42,11 @@ static void add_prompt(struct strbuf *out, const struct prompt *prompt)
 
 void methods_prompts_list(struct request *r, const json_t *params)
 {
-    struct strbuf *out;
-    size_t i;
-
     if (request_refuse_cursor(r, params))
         return;
-    out = request_result(r);
+    struct strbuf *out = request_result(r);
     strbuf_adds(out, "\"prompts\":[");
-    for (i = 0; i < prompts_count(); i++) {
+    for (size_t i = 0; i < prompts_count(); i++) {
         strbuf_adds(out, i ? "," : "");
         add_prompt(out, prompts_at(i));
     }
@@ -62,9 +57,7 @@ void methods_prompts_list(struct request *r, const json_t *params)
 
 static const struct prompt_argument *find_argument(const struct prompt *prompt, const char *name)
 {
-    const struct prompt_argument *a;
-
-    for (a = prompt->arguments; a->name; a++) {
+    for (const struct prompt_argument *a = prompt->arguments; a->name != NULL; a++) {
         if (strcmp(a->name, name) == 0)
             return a;
     }
@@ -73,16 +66,14 @@ static const struct prompt_argument *find_argument(const struct prompt *prompt, 
 
 static bool refuse_unknown(struct request *r, const struct prompt *prompt, const char *name)
 {
-    const struct prompt_argument *a;
     struct similar search;
     struct jsonrpc_slice asked = {name, strlen(name)};
-
     similar_init(&search, name);
-    for (a = prompt->arguments; a->name; a++)
+    for (const struct prompt_argument *a = prompt->arguments; a->name != NULL; a++)
         similar_offer(&search, a->name);
     request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: the prompt %s has no argument %.*s%s%s%s",
-                 prompt->name, jsonrpc_quotable(asked), name, search.best ? ". Did you mean " : "",
-                 search.best ? search.best : "", search.best ? "?" : "");
+                 prompt->name, jsonrpc_quotable(asked), name, search.best != NULL ? ". Did you mean " : "",
+                 search.best != NULL ? search.best : "", search.best != NULL ? "?" : "");
     return false;
 }
 
@@ -94,13 +85,11 @@ static bool has_value(const json_t *given, const char *name)
 /* False: it was answered. An empty string counts as not given: clients send what a form holds. */
 static bool check_arguments(struct request *r, const struct prompt *prompt, json_t *given)
 {
-    const struct prompt_argument *a;
     const char *name;
     json_t *value;
-
     json_object_foreach(given, name, value)
     {
-        if (!find_argument(prompt, name))
+        if (find_argument(prompt, name) == NULL)
             return refuse_unknown(r, prompt, name);
         if (!json_is_string(value) || json_string_length(value) > LONGEST_VALUE) {
             request_fail(r, JSONRPC_INVALID_PARAMS,
@@ -109,7 +98,7 @@ static bool check_arguments(struct request *r, const struct prompt *prompt, json
             return false;
         }
     }
-    for (a = prompt->arguments; a->name; a++) {
+    for (const struct prompt_argument *a = prompt->arguments; a->name != NULL; a++) {
         if (a->is_required && !has_value(given, a->name)) {
             request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: the prompt %s needs the argument %s. %s",
                          prompt->name, a->name, a->description);
@@ -123,23 +112,20 @@ static bool check_arguments(struct request *r, const struct prompt *prompt, json
 static void add_line(struct strbuf *out, const char *line, const char *end, const json_t *given)
 {
     size_t start = out->len;
-    const char *brace;
-    char name[32];
-    json_t *value;
-
     while (line < end) {
-        brace = memchr(line, '{', (size_t)(end - line));
-        strbuf_add(out, line, (size_t)((brace ? brace : end) - line));
-        if (!brace)
+        const char *brace = memchr(line, '{', (size_t)(end - line));
+        strbuf_add(out, line, (size_t)((brace != NULL ? brace : end) - line));
+        if (brace == NULL)
             return;
         line = memchr(brace, '}', (size_t)(end - brace));
+        char name[32];
         snprintf(name, sizeof name, "%.*s", (int)(line - brace - 1), brace + 1);
         line++;
         if (!has_value(given, name)) {
             out->len = start;
             return;
         }
-        value = json_object_get(given, name);
+        json_t *value = json_object_get(given, name);
         strbuf_add(out, json_string_value(value), json_string_length(value));
     }
 }
@@ -147,10 +133,9 @@ static void add_line(struct strbuf *out, const char *line, const char *end, cons
 static void add_text(struct strbuf *out, const char *text, const json_t *given)
 {
     const char *newline;
-
     for (; *text; text = newline) {
         newline = strchr(text, '\n');
-        newline = newline ? newline + 1 : text + strlen(text);
+        newline = newline != NULL ? newline + 1 : text + strlen(text);
         add_line(out, text, newline, given);
     }
 }
@@ -160,36 +145,33 @@ void methods_prompts_get(struct request *r, const json_t *params)
     const json_t *name = json_object_get(params, "name");
     json_t *given = json_object_get(params, "arguments");
     struct jsonrpc_slice asked = {json_string_value(name), json_string_length(name)};
-    const struct prompt *prompt;
-    struct similar search;
-    struct strbuf text, *out;
-    size_t i;
-
     if (!json_is_string(name)) {
         request_fail(r, JSONRPC_INVALID_PARAMS,
                      "Invalid params: name must be a string, the name of a prompt");
         return;
     }
-    prompt = strlen(asked.bytes) == asked.len ? prompts_find(asked.bytes) : NULL;
-    if (!prompt) {
+    const struct prompt *prompt = strlen(asked.bytes) == asked.len ? prompts_find(asked.bytes) : NULL;
+    if (prompt == NULL) {
+        struct similar search;
         similar_init(&search, asked.bytes);
-        for (i = 0; i < prompts_count(); i++)
+        for (size_t i = 0; i < prompts_count(); i++)
             similar_offer(&search, prompts_at(i)->name);
         request_fail(r, JSONRPC_INVALID_PARAMS, "Unknown prompt: %.*s%s%s%s", jsonrpc_quotable(asked),
-                     asked.bytes, search.best ? ". Did you mean " : "", search.best ? search.best : "",
-                     search.best ? "?" : "");
+                     asked.bytes, search.best != NULL ? ". Did you mean " : "",
+                     search.best != NULL ? search.best : "", search.best != NULL ? "?" : "");
         return;
     }
-    if (given && !json_is_object(given) && !json_is_null(given)) {
+    if (given != NULL && !json_is_object(given) && !json_is_null(given)) {
         request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: arguments must be an object");
         return;
     }
     given = json_is_object(given) ? given : NULL;
     if (!check_arguments(r, prompt, given))
         return;
+    struct strbuf text;
     strbuf_init(&text, 0);
     add_text(&text, prompt->text, given);
-    out = request_result(r);
+    struct strbuf *out = request_result(r);
     add_member(out, "description", prompt->description);
     strbuf_adds(out, ",\"messages\":[{\"role\":\"user\",\"content\":{\"type\":\"text\",\"text\":");
     json_text_add_string(out, strbuf_string(&text), text.len);

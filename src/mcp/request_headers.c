@@ -17,28 +17,26 @@
 
 bool request_headers_are_modern(const struct transport_headers *headers)
 {
-    const struct revision *revision;
-
-    if (!headers || !headers->version)
+    if (headers == NULL || headers->version == NULL)
         return false;
-    revision = revisions_find(headers->version, strlen(headers->version));
-    return !revision || revision->is_modern;
+    const struct revision *revision = revisions_find(headers->version, strlen(headers->version));
+    return revision == NULL || revision->is_modern;
 }
 
 const char *request_headers_refuse_version(const struct transport_headers *headers, const json_t *meta,
                                            struct jsonrpc_slice method)
 {
     const json_t *version = json_object_get(meta, META_VERSION);
-
-    if (!headers)
+    if (headers == NULL)
         return NULL;
     if (headers->is_ambiguous)
         return "MCP-Protocol-Version, Mcp-Method, Mcp-Name and Mcp-Param-Session may come once each";
-    if (!version && method.len == strlen("initialize") && memcmp(method.bytes, "initialize", method.len) == 0)
+    if (version == NULL && method.len == strlen("initialize") &&
+        memcmp(method.bytes, "initialize", method.len) == 0)
         return "MCP-Protocol-Version names a revision that has no initialize";
     if (!json_is_string(version))
         return NULL;
-    if (!headers->version)
+    if (headers->version == NULL)
         return "MCP-Protocol-Version is missing";
     if (strlen(headers->version) != json_string_length(version) ||
         memcmp(headers->version, json_string_value(version), json_string_length(version)) != 0)
@@ -50,24 +48,23 @@ const char *request_headers_refuse_version(const struct transport_headers *heade
 static const json_t *session_meant(const json_t *params)
 {
     const char *name = json_string_value(json_object_get(params, "name"));
-    const struct tool *tool = name ? registry_find(name) : NULL;
-    const struct tool_argument *a;
-
-    for (a = tool ? tool->arguments : NULL; a && a->name; a++) {
+    const struct tool *tool = name != NULL ? registry_find(name) : NULL;
+    for (const struct tool_argument *a = tool != NULL ? tool->arguments : NULL; a != NULL && a->name != NULL;
+         a++) {
         if (a->names_session)
             return json_object_get(json_object_get(params, "arguments"), a->name);
     }
-    return tool ? NULL : json_object_get(json_object_get(params, "arguments"), "session");
+    return tool != NULL ? NULL : json_object_get(json_object_get(params, "arguments"), "session");
 }
 
 /* The schemas ask for this header: "x-mcp-header" at the argument. */
 static const char *refuse_session(const struct transport_headers *headers, const json_t *session)
 {
     if (!json_is_string(session))
-        return headers->session && (!session || json_is_null(session))
+        return headers->session != NULL && (session == NULL || json_is_null(session))
                    ? "Mcp-Param-Session is there, but not the argument session"
                    : NULL;
-    if (!headers->session)
+    if (headers->session == NULL)
         return "Mcp-Param-Session is missing";
     if (!request_header_says(headers->session, json_string_value(session), json_string_length(session)))
         return "Mcp-Param-Session is not the argument session";
@@ -77,26 +74,23 @@ static const char *refuse_session(const struct transport_headers *headers, const
 const char *request_headers_refuse_request(const struct transport_headers *headers, struct jsonrpc_slice name,
                                            const struct method *method, const json_t *params)
 {
-    const json_t *named;
-    const char *reason;
-
-    if (!headers)
+    if (headers == NULL)
         return NULL;
-    if (!headers->method)
+    if (headers->method == NULL)
         return "Mcp-Method is missing";
     if (strlen(headers->method) != name.len || memcmp(headers->method, name.bytes, name.len) != 0)
         return "Mcp-Method is not the method";
-    if (method && strcmp(method->name, "tools/call") == 0) {
-        reason = refuse_session(headers, session_meant(params));
-        if (reason)
+    if (method != NULL && strcmp(method->name, "tools/call") == 0) {
+        const char *reason = refuse_session(headers, session_meant(params));
+        if (reason != NULL)
             return reason;
     }
-    if (!method || !method->named_by)
+    if (method == NULL || method->named_by == NULL)
         return NULL;
-    named = json_object_get(params, method->named_by);
+    const json_t *named = json_object_get(params, method->named_by);
     if (!json_is_string(named))
         return NULL;
-    if (!headers->name)
+    if (headers->name == NULL)
         return "Mcp-Name is missing";
     if (!request_header_says(headers->name, json_string_value(named), json_string_length(named)))
         return "Mcp-Name is not what the request names";
@@ -118,19 +112,16 @@ static int sextet(char c)
 /* Decoded while it is compared, so that nothing need be kept however long it is. */
 static bool base64_says(const char *text, size_t text_len, const char *value, size_t len)
 {
-    size_t at, done = 0, padding = 0, i, bytes;
-    unsigned group;
-    int bits;
-
+    size_t done = 0, padding = 0;
     if (text_len % 4 != 0)
         return false;
     if (text_len > 0 && text[text_len - 1] == '=')
         padding = text[text_len - 2] == '=' ? 2 : 1;
-    for (at = 0; at < text_len; at += 4) {
-        bytes = at + 4 == text_len ? 3 - padding : 3;
-        group = 0;
-        for (i = 0; i < 4; i++) {
-            bits = i > bytes ? 0 : sextet(text[at + i]);
+    for (size_t at = 0; at < text_len; at += 4) {
+        size_t bytes = at + 4 == text_len ? 3 - padding : 3;
+        unsigned group = 0;
+        for (size_t i = 0; i < 4; i++) {
+            int bits = i > bytes ? 0 : sextet(text[at + i]);
             if (bits < 0)
                 return false;
             group = group << 6 | (unsigned)bits;
@@ -138,7 +129,7 @@ static bool base64_says(const char *text, size_t text_len, const char *value, si
         /* Bits behind the last byte would be a second way to write it. */
         if ((group & ((1u << (8 * (3 - bytes))) - 1)) != 0)
             return false;
-        for (i = 0; i < bytes; i++, done++) {
+        for (size_t i = 0; i < bytes; i++, done++) {
             if (done >= len || (unsigned char)value[done] != ((group >> (16 - 8 * i)) & 255))
                 return false;
         }
@@ -149,7 +140,6 @@ static bool base64_says(const char *text, size_t text_len, const char *value, si
 bool request_header_says(const char *header, const char *value, size_t len)
 {
     size_t header_len = strlen(header), mark = strlen(MARK), end = strlen(MARK_END);
-
     if (header_len >= mark + end && memcmp(header, MARK, mark) == 0 &&
         memcmp(header + header_len - end, MARK_END, end) == 0)
         return base64_says(header + mark, header_len - mark - end, value, len);

@@ -118,9 +118,8 @@ static int hex_digit(char c)
 static json_t *decode(const char *text, size_t len)
 {
     char decoded[LONGEST_URI];
-    size_t i, count = 0;
-
-    for (i = 0; i < len; i++) {
+    size_t count = 0;
+    for (size_t i = 0; i < len; i++) {
         if (text[i] != '%') {
             decoded[count++] = text[i];
             continue;
@@ -130,7 +129,7 @@ static json_t *decode(const char *text, size_t len)
         decoded[count++] = (char)(hex_digit(text[i + 1]) << 4 | hex_digit(text[i + 2]));
         i += 2;
     }
-    if (count == 0 || memchr(decoded, '\0', count) || !utf8_is_valid(decoded, count))
+    if (count == 0 || memchr(decoded, '\0', count) != NULL || !utf8_is_valid(decoded, count))
         return NULL;
     return json_stringn(decoded, count);
 }
@@ -139,22 +138,20 @@ static json_t *decode(const char *text, size_t len)
  * slashes: / is a symbol. */
 static bool take_apart(const char *template, const char *uri, size_t len, json_t *variables)
 {
-    const char *end = uri + len, *brace, *stop;
-    char name[32];
-    json_t *value;
-
+    const char *end = uri + len;
     while (*template) {
         if (*template != '{') {
             if (uri == end || *uri++ != *template ++)
                 return false;
             continue;
         }
-        brace = strchr(template, '}');
+        const char *brace = strchr(template, '}');
+        char name[32];
         snprintf(name, sizeof name, "%.*s", (int)(brace - template - 1), template + 1);
         template = brace + 1;
-        stop = *template ? memchr(uri, *template, (size_t)(end - uri)) : end;
-        value = stop ? decode(uri, (size_t)(stop - uri)) : NULL;
-        if (!value)
+        const char *stop = *template ? memchr(uri, *template, (size_t)(end - uri)) : end;
+        json_t *value = stop != NULL ? decode(uri, (size_t)(stop - uri)) : NULL;
+        if (value == NULL)
             return false;
         json_object_set_new(variables, name, value);
         uri = stop;
@@ -164,13 +161,10 @@ static bool take_apart(const char *template, const char *uri, size_t len, json_t
 
 const struct resource *resource_match(const char *uri, size_t len, json_t **variables)
 {
-    json_t *found;
-    size_t i;
-
     if (len > LONGEST_URI)
         return NULL;
-    for (i = 0; i < resources_count(); i++) {
-        found = json_object();
+    for (size_t i = 0; i < resources_count(); i++) {
+        json_t *found = json_object();
         if (take_apart(table[i].uri, uri, len, found)) {
             *variables = found;
             return &table[i];
@@ -182,16 +176,13 @@ const struct resource *resource_match(const char *uri, size_t len, json_t **vari
 
 const struct resource *resource_find_template(const char *uri, size_t len)
 {
-    const struct resource *resource;
-    json_t *variables;
-    size_t i;
-
-    for (i = 0; i < resources_count(); i++) {
+    for (size_t i = 0; i < resources_count(); i++) {
         if (strlen(table[i].uri) == len && memcmp(table[i].uri, uri, len) == 0)
             return &table[i];
     }
-    resource = resource_match(uri, len, &variables);
-    if (resource)
+    json_t *variables;
+    const struct resource *resource = resource_match(uri, len, &variables);
+    if (resource != NULL)
         json_decref(variables);
     return resource;
 }
@@ -200,8 +191,7 @@ bool resource_can_change(const char *uri, size_t len)
 {
     json_t *variables;
     const struct resource *resource = strlen(uri) == len ? resource_match(uri, len, &variables) : NULL;
-
-    if (!resource)
+    if (resource == NULL)
         return false;
     json_decref(variables);
     return resource->changed_by != 0;
@@ -211,13 +201,11 @@ bool resource_is_changed_by(const char *uri, struct session *session, enum sessi
 {
     json_t *variables;
     const struct resource *resource = resource_match(uri, strlen(uri), &variables);
-    const char *name;
-    bool is_changed;
-
-    if (!resource)
+    if (resource == NULL)
         return false;
-    name = json_string_value(json_object_get(variables, "session"));
-    is_changed = resource->changed_by & BY(news) && name && strcmp(name, session_name(session)) == 0;
+    const char *name = json_string_value(json_object_get(variables, "session"));
+    bool is_changed =
+        resource->changed_by & BY(news) && name != NULL && strcmp(name, session_name(session)) == 0;
     json_decref(variables);
     return is_changed;
 }
@@ -248,14 +236,13 @@ static bool is_template(const struct resource *resource)
 static bool is_of_session(const struct resource *resource)
 {
     const char *brace = strchr(resource->uri, '{');
-
-    return brace && strncmp(brace, "{session}", strlen("{session}")) == 0 && !strchr(brace + 1, '{');
+    return brace != NULL && strncmp(brace, "{session}", strlen("{session}")) == 0 &&
+           strchr(brace + 1, '{') == NULL;
 }
 
 static void add_instance(struct strbuf *out, const struct resource *resource, const char *session)
 {
     const char *brace = strchr(resource->uri, '{');
-
     /* The name of a session needs no encoding. */
     strbuf_addf(out, ",{\"uri\":\"%.*s%s%s\",\"name\":\"%s/%s\"", (int)(brace - resource->uri), resource->uri,
                 session, strchr(brace, '}') + 1, session, resource->name);
@@ -265,24 +252,23 @@ static void add_instance(struct strbuf *out, const struct resource *resource, co
 void methods_resources_list(struct request *r, const json_t *params)
 {
     const struct toolbox *toolbox = request_client(r)->toolbox;
-    struct session *session = toolbox && toolbox->sessions ? sessions_first(toolbox->sessions) : NULL;
-    struct strbuf *out;
-    size_t i, listed, start;
-
+    struct session *session =
+        toolbox != NULL && toolbox->sessions != NULL ? sessions_first(toolbox->sessions) : NULL;
     if (request_refuse_cursor(r, params))
         return;
-    out = request_result(r);
+    struct strbuf *out = request_result(r);
     strbuf_adds(out, "\"resources\":[");
-    start = out->len;
-    for (i = 0; i < resources_count(); i++) {
+    size_t start = out->len;
+    for (size_t i = 0; i < resources_count(); i++) {
         if (is_template(&table[i]))
             continue;
         strbuf_adds(out, out->len > start ? "," : "");
         strbuf_addf(out, "{\"uri\":\"%s\",\"name\":\"%s\"", table[i].uri, table[i].name);
         add_description(out, &table[i]);
     }
-    for (listed = 0; session && listed < MOST_SESSIONS_LISTED; session = sessions_next(session), listed++) {
-        for (i = 0; i < resources_count(); i++) {
+    for (size_t listed = 0; session != NULL && listed < MOST_SESSIONS_LISTED;
+         session = sessions_next(session), listed++) {
+        for (size_t i = 0; i < resources_count(); i++) {
             if (is_of_session(&table[i]))
                 add_instance(out, &table[i], session_name(session));
         }
@@ -294,15 +280,12 @@ void methods_resources_list(struct request *r, const json_t *params)
 
 void methods_resources_templates_list(struct request *r, const json_t *params)
 {
-    struct strbuf *out;
-    size_t i, start;
-
     if (request_refuse_cursor(r, params))
         return;
-    out = request_result(r);
+    struct strbuf *out = request_result(r);
     strbuf_adds(out, "\"resourceTemplates\":[");
-    start = out->len;
-    for (i = 0; i < resources_count(); i++) {
+    size_t start = out->len;
+    for (size_t i = 0; i < resources_count(); i++) {
         if (!is_template(&table[i]))
             continue;
         strbuf_adds(out, out->len > start ? "," : "");
@@ -319,7 +302,6 @@ void methods_resources_templates_list(struct request *r, const json_t *params)
 static void fail_missing(struct request *r, const char *uri, size_t len)
 {
     struct strbuf data;
-
     strbuf_init(&data, 0);
     strbuf_adds(&data, "{\"uri\":");
     json_text_add_string(&data, uri, len > LONGEST_URI ? utf8_floor(uri, len, LONGEST_URI) : len);
@@ -332,8 +314,7 @@ static void fail_missing(struct request *r, const char *uri, size_t len)
 static bool is_there(const struct client *client, const char *session)
 {
     const struct toolbox *toolbox = client->toolbox;
-
-    return toolbox && toolbox->sessions && sessions_find(toolbox->sessions, session);
+    return toolbox != NULL && toolbox->sessions != NULL && sessions_find(toolbox->sessions, session) != NULL;
 }
 
 /*
@@ -345,19 +326,17 @@ static const struct resource *find_resource(struct request *r, const json_t *par
 {
     struct client *client = request_client(r);
     const json_t *uri = json_object_get(params, "uri");
-    const struct resource *resource;
-    const char *session;
-
     if (!json_is_string(uri)) {
         request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: uri must be a string");
         return NULL;
     }
-    resource = resource_match(json_string_value(uri), json_string_length(uri), variables);
-    session = resource ? json_string_value(json_object_get(*variables, "session")) : NULL;
-    if (resource && (!session || is_there(client, session) ||
-                     (may_come && strcmp(session, client->default_session) == 0)))
+    const struct resource *resource =
+        resource_match(json_string_value(uri), json_string_length(uri), variables);
+    const char *session = resource != NULL ? json_string_value(json_object_get(*variables, "session")) : NULL;
+    if (resource != NULL && (session == NULL || is_there(client, session) ||
+                             (may_come && strcmp(session, client->default_session) == 0)))
         return resource;
-    if (resource)
+    if (resource != NULL)
         json_decref(*variables);
     fail_missing(r, json_string_value(uri), json_string_length(uri));
     return NULL;
@@ -366,8 +345,7 @@ static const struct resource *find_resource(struct request *r, const json_t *par
 const char *resources_check_uri(struct request *r, const json_t *params)
 {
     json_t *variables;
-
-    if (!find_resource(r, params, true, &variables))
+    if (find_resource(r, params, true, &variables) == NULL)
         return NULL;
     json_decref(variables);
     return json_string_value(json_object_get(params, "uri"));
@@ -390,7 +368,6 @@ static void reading_free(struct reading *reading)
 static void cancel_reading(void *pending)
 {
     struct reading *reading = pending;
-
     tool_call_cancel(reading->call);
     reading_free(reading);
 }
@@ -401,8 +378,6 @@ static void on_read(void *arg, const struct tool_result *result)
     struct request *r = reading->request;
     const char *uri = json_string_value(reading->uri);
     size_t len = json_string_length(reading->uri);
-    struct strbuf *out;
-
     request_await(r, NULL, NULL);
     if (result->is_absent) {
         fail_missing(r, uri, len);
@@ -410,7 +385,7 @@ static void on_read(void *arg, const struct tool_result *result)
         request_fail(r, JSONRPC_INTERNAL_ERROR, "Internal error: it could not be read: %s",
                      strbuf_string(result->text));
     } else {
-        out = request_result(r);
+        struct strbuf *out = request_result(r);
         strbuf_adds(out, "\"contents\":[{\"uri\":");
         json_text_add_string(out, uri, len);
         strbuf_addf(out, ",\"mimeType\":\"%s\",\"text\":", reading->resource->mime_type);
@@ -424,37 +399,33 @@ static void on_read(void *arg, const struct tool_result *result)
 void methods_resources_read(struct request *r, const json_t *params)
 {
     struct client *client = request_client(r);
-    json_t *variables, *arguments;
+    json_t *variables;
     const struct resource *resource = find_resource(r, params, false, &variables);
-    const struct tool *tool = resource ? registry_find(resource->tool) : NULL;
-    struct tool_call_options options;
-    struct reading *reading;
-    struct tool_call *call;
-    struct err err;
-
-    if (!resource)
+    const struct tool *tool = resource != NULL ? registry_find(resource->tool) : NULL;
+    if (resource == NULL)
         return;
-    CHECK(tool);
-    if (resource->argument)
+    CHECK(tool != NULL);
+    if (resource->argument != NULL)
         json_object_set_new(variables, resource->argument, json_string(resource->value));
-    arguments = registry_check_arguments(tool, variables, &err);
+    struct err err;
+    json_t *arguments = registry_check_arguments(tool, variables, &err);
     json_decref(variables);
-    if (!arguments) {
+    if (arguments == NULL) {
         request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: uri: %s", err.message);
         return;
     }
-    reading = xcalloc(1, sizeof *reading);
+    struct reading *reading = xcalloc(1, sizeof *reading);
     reading->request = r;
     reading->resource = resource;
     reading->uri = json_incref(json_object_get(params, "uri"));
-    options = (struct tool_call_options){
+    struct tool_call_options options = {
         .default_session = client->default_session,
         .done = on_read,
         .arg = reading,
     };
     /* Without a ticket the call is over, and all was freed with the answer. */
-    call = tool_call_start(client->toolbox, tool, arguments, &options);
-    if (!call)
+    struct tool_call *call = tool_call_start(client->toolbox, tool, arguments, &options);
+    if (call == NULL)
         return;
     reading->call = call;
     request_await(r, reading, cancel_reading);

@@ -57,9 +57,7 @@ const struct revision *revisions_at(size_t n)
 
 const struct revision *revisions_find(const char *name, size_t len)
 {
-    size_t i;
-
-    for (i = 0; i < revisions_count(); i++) {
+    for (size_t i = 0; i < revisions_count(); i++) {
         if (strlen(revisions[i].name) == len && memcmp(revisions[i].name, name, len) == 0)
             return &revisions[i];
     }
@@ -70,8 +68,7 @@ const struct revision *revisions_negotiate(const char *name, size_t len)
 {
     const struct revision *asked = revisions_find(name, len);
     size_t i = 0;
-
-    if (asked && !asked->is_modern)
+    if (asked != NULL && !asked->is_modern)
         return asked;
     while (revisions[i].is_modern)
         i++;
@@ -80,9 +77,7 @@ const struct revision *revisions_negotiate(const char *name, size_t len)
 
 void revisions_add_names(struct strbuf *out)
 {
-    size_t i;
-
-    for (i = 0; i < revisions_count(); i++)
+    for (size_t i = 0; i < revisions_count(); i++)
         strbuf_addf(out, "%c\"%s\"", i == 0 ? '[' : ',', revisions[i].name);
     strbuf_addc(out, ']');
 }

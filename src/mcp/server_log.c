@@ -29,7 +29,6 @@ static void add_line(struct strbuf *out, enum log_level level, const char *text,
         [LOG_LEVEL_INFO] = "info",
         [LOG_LEVEL_DEBUG] = "debug",
     };
-
     jsonrpc_begin_notification(out, "notifications/message");
     strbuf_addf(out, "\"level\":\"%s\",\"logger\":\"cl-mcp-server\",\"data\":", names[level]);
     json_text_add_string(out, text, len);
@@ -103,9 +102,7 @@ int server_log_level(const json_t *name)
         {"warning", LOG_LEVEL_WARNING}, {"error", LOG_LEVEL_ERROR},        {"critical", SERVER_LOG_NOTHING},
         {"alert", SERVER_LOG_NOTHING},  {"emergency", SERVER_LOG_NOTHING},
     };
-    size_t i;
-
-    for (i = 0; i < sizeof levels / sizeof *levels; i++) {
+    for (size_t i = 0; i < sizeof levels / sizeof *levels; i++) {
         if (json_is_string(name) && strcmp(json_string_value(name), levels[i].name) == 0)
             return levels[i].level;
     }

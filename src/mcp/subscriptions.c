@@ -75,15 +75,14 @@ static void notify(const struct subscriptions *all, struct request *listen, cons
                    const char *uri)
 {
     struct strbuf text;
-
     strbuf_init(&text, 0);
     jsonrpc_begin_notification(&text, method);
-    if (uri) {
+    if (uri != NULL) {
         strbuf_adds(&text, "\"uri\":");
         json_text_add_string(&text, uri, strlen(uri));
     }
-    if (listen) {
-        strbuf_adds(&text, uri ? "," : "");
+    if (listen != NULL) {
+        strbuf_adds(&text, uri != NULL ? "," : "");
         add_subscription_id(&text, listen);
     }
     jsonrpc_end_notification(&text);
@@ -97,15 +96,13 @@ static void notify(const struct subscriptions *all, struct request *listen, cons
 /* The clients of the era before are told of the lists unasked, once they have shaken hands. */
 static void notify_of_list(const struct subscriptions *all, const char *method, bool is_tools)
 {
-    struct list *node, *following;
-    struct subscription *s;
-
     if (all->client->negotiated != NULL && all->client->has_shaken_hands)
         notify(all, NULL, method, NULL);
+    struct list *node, *following;
     list_for_each(node, following, &all->all)
     {
-        s = list_entry(node, struct subscription, node);
-        if (s->listen && (is_tools ? s->tools : s->resources))
+        struct subscription *s = list_entry(node, struct subscription, node);
+        if (s->listen != NULL && (is_tools ? s->tools : s->resources))
             notify(all, s->listen, method, NULL);
     }
 }
@@ -114,13 +111,10 @@ static void notify_of_resources(const struct subscriptions *all, struct session 
                                 enum sessions_news news)
 {
     struct list *node, *following;
-    struct subscription *s;
-    size_t i;
-
     list_for_each(node, following, &all->all)
     {
-        s = list_entry(node, struct subscription, node);
-        for (i = 0; i < s->count; i++) {
+        struct subscription *s = list_entry(node, struct subscription, node);
+        for (size_t i = 0; i < s->count; i++) {
             if (resource_is_changed_by(s->uris[i], session, news))
                 notify(all, s->listen, "notifications/resources/updated", s->uris[i]);
         }
@@ -135,7 +129,6 @@ void subscriptions_tools_changed(struct request *r)
 static void on_news(void *arg, struct session *session, enum sessions_news news)
 {
     const struct subscriptions *all = arg;
-
     if (news == SESSIONS_CAME || news == SESSIONS_WENT)
         notify_of_list(all, "notifications/resources/list_changed", false);
     if (news == SESSIONS_TOOLS || (news == SESSIONS_WENT && session_tools(session)->len > 0))
@@ -187,10 +180,9 @@ void subscriptions_end(struct subscriptions *all)
 static struct subscription *by_subscribe(struct subscriptions *all)
 {
     struct list *node, *following;
-
     list_for_each(node, following, &all->all)
     {
-        if (!list_entry(node, struct subscription, node)->listen)
+        if (list_entry(node, struct subscription, node)->listen == NULL)
             return list_entry(node, struct subscription, node);
     }
     return subscription_new(all, NULL);
@@ -200,7 +192,6 @@ static struct subscription *by_subscribe(struct subscriptions *all)
 static size_t find_uri(const struct subscription *s, const char *uri)
 {
     size_t i = 0;
-
     while (i < s->count && strcmp(s->uris[i], uri) != 0)
         i++;
     return i;
@@ -210,8 +201,7 @@ void methods_resources_subscribe(struct request *r, const json_t *params)
 {
     struct subscription *s = by_subscribe(request_client(r)->subscriptions);
     const char *uri = resources_check_uri(r, params);
-
-    if (!uri)
+    if (uri == NULL)
         return;
     if (find_uri(s, uri) == s->count) {
         if (s->count == SUBSCRIPTIONS_MOST_URIS) {
@@ -229,13 +219,11 @@ void methods_resources_unsubscribe(struct request *r, const json_t *params)
 {
     struct subscription *s = by_subscribe(request_client(r)->subscriptions);
     const json_t *uri = json_object_get(params, "uri");
-    size_t i;
-
     if (!json_is_string(uri)) {
         request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: uri must be a string");
         return;
     }
-    i = find_uri(s, json_string_value(uri));
+    size_t i = find_uri(s, json_string_value(uri));
     if (i < s->count) {
         free(s->uris[i]);
         s->uris[i] = s->uris[--s->count];
@@ -248,20 +236,20 @@ void methods_resources_unsubscribe(struct request *r, const json_t *params)
 static const char *wrong_filter(const json_t *filter)
 {
     static const char *const flags[] = {"toolsListChanged", "promptsListChanged", "resourcesListChanged"};
-    const json_t *uris = json_object_get(filter, "resourceSubscriptions"), *uri;
-    size_t i;
-
+    const json_t *uris = json_object_get(filter, "resourceSubscriptions");
     if (!json_is_object(filter))
         return "notifications must be an object";
+    size_t i;
     for (i = 0; i < sizeof flags / sizeof *flags; i++) {
-        if (json_object_get(filter, flags[i]) && !json_is_boolean(json_object_get(filter, flags[i])))
+        if (json_object_get(filter, flags[i]) != NULL && !json_is_boolean(json_object_get(filter, flags[i])))
             return "notifications: toolsListChanged, promptsListChanged and resourcesListChanged must be "
                    "booleans";
     }
-    if (!uris)
+    if (uris == NULL)
         return NULL;
     if (!json_is_array(uris) || json_array_size(uris) > SUBSCRIPTIONS_MOST_URIS)
         return "notifications: resourceSubscriptions must be an array of at most 256 URIs";
+    const json_t *uri;
     json_array_foreach(uris, i, uri)
     {
         if (!json_is_string(uri))
@@ -274,8 +262,6 @@ static const char *wrong_filter(const json_t *filter)
 static void acknowledge(const struct subscription *s)
 {
     struct strbuf text;
-    size_t i;
-
     strbuf_init(&text, 0);
     jsonrpc_begin_notification(&text, "notifications/subscriptions/acknowledged");
     strbuf_adds(&text, "\"notifications\":{");
@@ -285,7 +271,7 @@ static void acknowledge(const struct subscription *s)
     if (s->count > 0)
         strbuf_adds(&text, s->tools || s->resources ? ",\"resourceSubscriptions\":["
                                                     : "\"resourceSubscriptions\":[");
-    for (i = 0; i < s->count; i++) {
+    for (size_t i = 0; i < s->count; i++) {
         strbuf_adds(&text, i ? "," : "");
         json_text_add_string(&text, s->uris[i], strlen(s->uris[i]));
     }
@@ -304,12 +290,9 @@ static void acknowledge(const struct subscription *s)
 void methods_subscriptions_listen(struct request *r, const json_t *params)
 {
     struct subscriptions *all = request_client(r)->subscriptions;
-    const json_t *filter = json_object_get(params, "notifications"), *uri;
-    const char *wrong = wrong_filter(filter), *text;
-    struct subscription *s;
-    size_t i;
-
-    if (wrong) {
+    const json_t *filter = json_object_get(params, "notifications");
+    const char *wrong = wrong_filter(filter);
+    if (wrong != NULL) {
         request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: %s", wrong);
         return;
     }
@@ -318,12 +301,14 @@ void methods_subscriptions_listen(struct request *r, const json_t *params)
                      SUBSCRIPTIONS_MOST_LISTENS);
         return;
     }
-    s = subscription_new(all, r);
+    struct subscription *s = subscription_new(all, r);
     s->tools = json_is_true(json_object_get(filter, "toolsListChanged"));
     s->resources = json_is_true(json_object_get(filter, "resourcesListChanged"));
+    const json_t *uri;
+    size_t i;
     json_array_foreach(json_object_get(filter, "resourceSubscriptions"), i, uri)
     {
-        text = json_string_value(uri);
+        const char *text = json_string_value(uri);
         if (resource_can_change(text, json_string_length(uri)) && find_uri(s, text) == s->count)
             s->uris[s->count++] = xstrdup(text);
     }

@@ -89,7 +89,6 @@ static void empty(struct strbuf *b)
 static void on_news(uv_timer_t *timer)
 {
     struct transport_stdio *t = timer->data;
-
     if (t->is_closing)
         return;
     if (t->is_broken && !t->has_said_broken) {
@@ -125,7 +124,6 @@ static void start_writing(struct transport_stdio *t);
 static void on_written(uv_write_t *write, int status)
 {
     struct transport_stdio *t = write->data;
-
     t->is_writing = false;
     empty(&t->writing);
     if (t->is_torn_down)
@@ -144,16 +142,13 @@ static void on_written(uv_write_t *write, int status)
 static void start_writing(struct transport_stdio *t)
 {
     struct strbuf spare = t->writing;
-    uv_buf_t chunk;
-    int error;
-
     if (t->is_writing || t->is_broken || t->waiting.len == 0)
         return;
     t->writing = t->waiting;
     t->waiting = spare;
-    chunk = (uv_buf_t){.base = t->writing.bytes, .len = t->writing.len};
+    uv_buf_t chunk = {.base = t->writing.bytes, .len = t->writing.len};
     t->write.data = t;
-    error = uv_write(&t->write, &t->out.as.stream, &chunk, 1, on_written);
+    int error = uv_write(&t->write, &t->out.as.stream, &chunk, 1, on_written);
     if (error < 0) {
         set_broken(t, error);
         return;
@@ -164,11 +159,10 @@ static void start_writing(struct transport_stdio *t)
 /* As much as goes out at once; the number of bytes, or a negative error. */
 static ssize_t write_now(struct transport_stdio *t, const char *bytes, size_t len)
 {
-    uv_buf_t chunks[2];
     size_t done = 0, total = len + 1;
     ssize_t n;
-
     while (done < total) {
+        uv_buf_t chunks[2];
         chunks[0] = (uv_buf_t){.base = (char *)(uintptr_t)bytes, .len = len};
         chunks[1] = (uv_buf_t){.base = (char *)(uintptr_t) "\n", .len = 1};
         if (done < len) {
@@ -198,7 +192,6 @@ void transport_stdio_send(void *arg, const char *bytes, size_t len)
 {
     struct transport_stdio *t = arg;
     ssize_t n = 0;
-
     if (t->is_broken || t->is_torn_down)
         return;
     if (!t->is_writing && t->waiting.len == 0) {
@@ -223,9 +216,7 @@ static bool is_paused(const struct transport_stdio *t)
 
 static bool is_blank(const char *bytes, size_t len)
 {
-    size_t i;
-
-    for (i = 0; i < len; i++) {
+    for (size_t i = 0; i < len; i++) {
         if (bytes[i] != ' ' && bytes[i] != '\t' && bytes[i] != '\r')
             return false;
     }
@@ -252,16 +243,14 @@ static void deliver_line(struct transport_stdio *t, char *bytes, size_t len)
 /* Deliver the whole lines in the buffer, until it has no more or we must pause. */
 static void deliver(struct transport_stdio *t)
 {
-    size_t at = 0, len;
-    char *newline;
-
+    size_t at = 0;
     while (!is_paused(t) && t->buffer.len - at > t->searched) {
-        newline = memchr(t->buffer.bytes + at + t->searched, '\n', t->buffer.len - at - t->searched);
-        if (!newline) {
+        char *newline = memchr(t->buffer.bytes + at + t->searched, '\n', t->buffer.len - at - t->searched);
+        if (newline == NULL) {
             t->searched = t->buffer.len - at;
             break;
         }
-        len = (size_t)(newline - (t->buffer.bytes + at));
+        size_t len = (size_t)(newline - (t->buffer.bytes + at));
         t->searched = 0;
         deliver_line(t, t->buffer.bytes + at, len);
         at += len + 1;
@@ -282,7 +271,6 @@ static void deliver(struct transport_stdio *t)
 static void deliver_end(struct transport_stdio *t)
 {
     size_t len = t->buffer.len;
-
     if (is_paused(t) || t->has_said_end)
         return;
     if (t->is_skipping || len > 0) {
@@ -312,17 +300,13 @@ static void on_room_wanted(uv_handle_t *handle, size_t suggested, uv_buf_t *chun
 {
     struct transport_stdio *t = handle->data;
     size_t len;
-
-    (void)suggested;
     chunk->base = room(t, &len);
-    chunk->len = chunk->base ? len : 0;
+    chunk->len = chunk->base != NULL ? len : 0;
 }
 
 static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *chunk)
 {
     struct transport_stdio *t = stream->data;
-
-    (void)chunk;
     if (n == 0)
         return;
     if (n > 0)
@@ -338,9 +322,8 @@ static void on_turn(uv_idle_t *turn)
     size_t len;
     char *bytes = room(t, &len);
     ssize_t n;
-
     do {
-        n = bytes ? read(0, bytes, len) : 0;
+        n = bytes != NULL ? read(0, bytes, len) : 0;
     } while (n < 0 && errno == EINTR);
     if (n > 0)
         strbuf_added(&t->buffer, (size_t)n);
@@ -352,7 +335,6 @@ static void on_turn(uv_idle_t *turn)
 static void set_reading(struct transport_stdio *t, bool on)
 {
     int error = 0;
-
     if (on == t->is_reading)
         return;
     t->is_reading = on;
@@ -391,7 +373,6 @@ static bool open_end(struct transport_stdio *t, struct end *e, int descriptor, s
     bool is_input = descriptor == 0;
     const char *name = is_input ? "standard input" : "standard output";
     int error = 0;
-
     e->type = uv_guess_handle(descriptor);
     switch ((int)e->type) {
     case UV_NAMED_PIPE:
@@ -427,7 +408,6 @@ static void finish_close(struct transport_stdio *t)
 {
     void (*done)(void *arg) = t->on_closed;
     void *arg = t->on_closed_arg;
-
     strbuf_fini(&t->buffer);
     strbuf_fini(&t->writing);
     strbuf_fini(&t->waiting);
@@ -439,7 +419,6 @@ static void finish_close(struct transport_stdio *t)
 static void on_handle_closed(uv_handle_t *handle)
 {
     struct transport_stdio *t = handle->data;
-
     if (--t->open_handles == 0)
         finish_close(t);
 }
@@ -475,7 +454,6 @@ static void tear_down_if_drained(struct transport_stdio *t)
 static void on_deadline(uv_timer_t *timer)
 {
     struct transport_stdio *t = timer->data;
-
     log_info("the client does not read: %zu bytes were not written", queued(t));
     tear_down(t);
 }
@@ -484,7 +462,6 @@ struct transport_stdio *transport_stdio_new(uv_loop_t *loop, const struct transp
                                             struct err *err)
 {
     struct transport_stdio *t = xcalloc(1, sizeof *t);
-
     t->loop = loop;
     t->events = *events;
     t->in.type = t->out.type = UV_UNKNOWN_HANDLE;

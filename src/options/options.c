@@ -57,8 +57,8 @@ static bool add_text(struct options *o, const struct option_definition *option, 
 static bool set_count(struct options *o, const struct option_definition *option, const char *argument,
                       struct err *err)
 {
-    char *end;
     errno = 0;
+    char *end;
     long value = strtol(argument, &end, 10);
     if (end == argument || *end != '\0' || errno != 0 || value < 1 || value > MOST_COUNT)
         return err_set(err, ERR_INVALID, "--%s must be a whole number from 1 to %d, not '%s'", option->name,
@@ -271,10 +271,10 @@ void options_help(FILE *out)
     const char *section = "";
     for (size_t i = 0; i < options_count(); i++) {
         struct option_definition option = options_at(i);
-        char left[64];
         if (strcmp(section, option.section) != 0)
             fprintf(out, "\n%s:\n", option.section);
         section = option.section;
+        char left[64];
         snprintf(left, sizeof left, "--%s%s%s", option.name, option.argument != NULL ? " " : "",
                  option.argument != NULL ? option.argument : "");
         fprintf(out, "  %-24s %s%s%s%s\n", left, option.help, option.initial[0] != '\0' ? "; default: " : "",

@@ -137,12 +137,13 @@ static void was_reaped(struct children *c, pid_t pid, int status)
 static void probe_dying(struct children *c)
 {
     struct list *node, *next;
-    int probed = 0, status;
+    int probed = 0;
     list_for_each(node, next, &c->dying)
     {
         if (probed++ == MOST_PROBED)
             return;
         pid_t pid = list_entry(node, struct child, node)->pid;
+        int status;
         if (waitpid(pid, &status, WNOHANG) == pid)
             was_reaped(c, pid, status);
     }
@@ -179,7 +180,6 @@ static void on_walk(uv_timer_t *timer)
 static void on_sigchld(uv_signal_t *handle, int signal)
 {
     struct children *c = handle->data;
-    (void)signal;
     probe_dying(c);
     if (c->walk_ns <= CHEAP_WALK_NS)
         walk(c);

@@ -15,13 +15,14 @@
 
 bool process_memory(pid_t pid, uint64_t *bytes)
 {
-    char path[64], line[128];
-    unsigned long long kib;
+    char path[64];
     bool is_known = false;
     snprintf(path, sizeof path, "/proc/%d/smaps_rollup", (int)pid);
     FILE *f = fopen(path, "re");
     if (f == NULL)
         return false;
+    char line[128];
+    unsigned long long kib;
     while (!is_known && fgets(line, sizeof line, f) != NULL)
         is_known = sscanf(line, "Pss: %llu", &kib) == 1;
     fclose(f);
@@ -41,11 +42,12 @@ uint64_t process_time_ms(pid_t pid)
 
 char process_state(pid_t pid)
 {
-    char path[64], line[512];
+    char path[64];
     snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
     FILE *f = fopen(path, "re");
     if (f == NULL)
         return '?';
+    char line[512];
     size_t n = fread(line, 1, sizeof line - 1, f);
     fclose(f);
     line[n] = '\0';
@@ -56,13 +58,14 @@ char process_state(pid_t pid)
 
 char *process_directory(pid_t pid)
 {
-    char link[64], path[PATH_MAX];
-    struct stat s;
+    char link[64];
     snprintf(link, sizeof link, "/proc/%d/cwd", (int)pid);
+    char path[PATH_MAX];
     ssize_t n = readlink(link, path, sizeof path);
     if (n <= 0 || n == sizeof path)
         return NULL;
     char *directory = xmemdup0(path, (size_t)n);
+    struct stat s;
     if (stat(directory, &s) == 0 && S_ISDIR(s.st_mode))
         return directory;
     free(directory);
