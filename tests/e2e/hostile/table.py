@@ -2,7 +2,7 @@
 
 A case is a name, the code, and what is to become of it. The code may be several evaluations; what all but the last one come
 to does not matter unless they say so. `check` is evaluated at the end and must give `state`: unless a case says otherwise the
-session has what test_hostile.py defined in it before. A case with `cure` leaves a Lisp alive that does not work as a Lisp any
+session has what driver.py defined in it before. A case with `cure` leaves a Lisp alive that does not work as a Lisp any
 more, by no fault of the agent's: the way out of it is rollback-session. @FOLDER@ in the code is a folder of the case's own.
 """
 
@@ -46,13 +46,27 @@ def fails(pattern="."):
     return Outcome("fails", pattern)
 
 
+def returns(pattern):
+    """It returns what matches."""
+    return Outcome("returns", pattern)
+
+
+def either(*outcomes):
+    """One of these; which one hangs on the moment, the machine or the place of things in memory."""
+    return Outcome("either", outcomes)
+
+
+EXITED = "^PROCESS-EXITED$"
+KILLED = "^PROCESS-KILLED$"
 LOOKALIKE = Outcome("lookalike", "SIMPLE-ERROR")  # an error whose own text has what could be sections of the report
-ANY = Outcome("any", None)  # a well-formed report
+NOTHING = Outcome("nothing", None)  # it returns no values
 STOPPED = Outcome("fails", "^TIMEOUT$")
 STORAGE = Outcome("fails", "^STORAGE-CONDITION$|EXHAUSTED")
+# What was destroyed may be met now, later or never.
+DAMAGE = either(value("3"), error("."), died("."))
 
 
-def case(name, *code, outcome=ANY, timeout=0.5, options=(), check=CHECK, state=STATE, wait=20, cure=False):
+def case(name, *code, outcome, timeout=0.5, options=(), check=CHECK, state=STATE, wait=20, cure=False):
     return Case(name, code, outcome, timeout, options, check, state, wait, cure)
 
 
