@@ -46,9 +46,9 @@
   (search-also)
   (finalize-classes (find-class 'asdf:operation))
   (setf sb-ext:*evaluator-mode* :compile)
-  ;; Variables can be looked at, and calls in tail position stay calls in tail position.
-  (proclaim '(optimize (debug 2) (safety 1) (speed 1) (space 1) (compilation-speed 1)
-              (sb-c::insert-debug-catch 0)))
+  (keep-frames-of-failing-functions)
+  ;; Variables can be looked at. Only (debug 3), which is the user's to ask for, keeps the frames of all callers.
+  (proclaim '(optimize (debug 2) (safety 1) (speed 1) (space 1) (compilation-speed 1)))
   ;; LOAD, which is loading this, has bound the policy; what is saved is the global value.
   (setf (sb-ext:symbol-global-value 'sb-c::*policy*) sb-c::*policy*))
 

@@ -1,0 +1,42 @@
+;;;; The agent's port to SBCL: which calls in tail position give up their caller's frame.
+;;;;
+;;;; SBCL compiles each call in tail position as a jump, and the caller's frame is gone. So in (DEFUN F (X) (/ X 0)) the
+;;;; function that failed would be in no backtrace. Here a call of one of SBCL's own functions keeps its caller's frame.
+;;;; Calls of the user's functions remain jumps: loops made of tail calls run in constant space. A frame that a call
+;;;; of SBCL's own function keeps is there until that function returns, so no loop of the user's grows by it, unless
+;;;; the loop itself goes through a standard function in tail position, such as MAPC.
+
+(in-package #:cl-mcp-agent)
+
+(defun implementation-name-p (name)
+  "True if NAME is a symbol of COMMON-LISP or of one of SBCL's own packages."
+  (let ((package (and (symbolp name) (symbol-package name))))
+    (and package
+         (or (eq package (find-package "COMMON-LISP"))
+             (eql 0 (search "SB-" (package-name package)))))))
+
+(defun dispatcher-p (function)
+  "True if FUNCTION, the compiler's, chooses a method for PCL: (LAMBDA (SB-PCL::.ARG0. ...)). Its frame is of no interest."
+  (let ((name (sb-c::leaf-debug-name function)))
+    (and (typep name '(cons (eql lambda) (cons (cons symbol))))
+         (eq (symbol-package (first (second name))) (find-package "SB-PCL")))))
+
+(defun keep-callers-frames (component)
+  "Take back the mark of a tail call from calls of SBCL's functions in COMPONENT, which TAIL-ANNOTATE has marked."
+  (dolist (function (remove-if #'dispatcher-p (sb-c::component-lambdas component)))
+    (let* ((return (sb-c::lambda-return function))
+           (uses (and return (sb-c::lvar-uses (sb-c::return-result return)))))
+      (dolist (use (if (listp uses) uses (list uses)))
+        (when (and (sb-c::combination-p use)
+                   (sb-c::node-tail-p use)
+                   (not (eq (sb-c::combination-kind use) :local))
+                   (implementation-name-p (sb-c::lvar-fun-name (sb-c::combination-fun use) t)))
+          (setf (sb-c::node-tail-p use) nil))))))
+
+(defun keep-frames-of-failing-functions ()
+  "Have the compiler keep the frame of a function that ends with a call of one of SBCL's; once, before the image is saved."
+  (sb-int:encapsulate 'sb-c::tail-annotate 'cl-mcp-agent
+                      (lambda (annotate component)
+                        (declare (type function annotate))
+                        (multiple-value-prog1 (funcall annotate component)
+                          (keep-callers-frames component)))))

@@ -1,0 +1,43 @@
+"""Which functions a backtrace shows, by name and with their arguments."""
+
+import mcp
+
+
+class TailPosition(mcp.TestCase):
+    def frames_of(self, *codes):
+        for code in codes[:-1]:
+            self.assertFalse(self.s.evaluate(code).is_error, code)
+        report = self.s.evaluate(codes[-1])
+        self.assertErrorReport(report)
+        return report.frames
+
+    def test_a_function_that_fails_in_tail_position_is_the_first_frame(self):
+        for definition, call, frame in (
+            ("(defun f (x y) (/ x y))", "(list (f 1 0))", "(F 1 0)"),
+            ("(defun f (x y) (/ x y))", "(f 1 0)", "(F 1 0)"),
+            ("(defun a () (/ 1 0)) (defun b () (a))", "(b)", "(A)"),
+            ("(defun f (x) (error \"no ~a\" x))", "(f 1)", "(F 1)"),
+            ("(defun f (x) (car x))", "(f 1)", "(F 1)"),
+            ("(defun f (x) (elt x 9))", "(f '(1))", "(F (1))"),
+            ("(defun f (x) (symbol-value x))", "(f 'nothing)", "(F NOTHING)"),
+            ("(defun f (x) (parse-integer x))", '(f "z")', '(F "z")'),
+            ("(defun f (x) (undefined-here x))", "(f 1)", "(UNDEFINED-HERE 1)"),
+            ("(defgeneric g (x)) (defmethod g ((x integer)) (/ x 0))", "(g 4)", "((METHOD G (INTEGER)) 4)"),
+        ):
+            with self.subTest(call):
+                frames = self.frames_of(definition, call)
+                self.assertTrue(any(frame in line for line in frames[:2]), frames)
+
+    def test_loops_made_of_tail_calls_run_in_constant_space(self):
+        self.s.evaluate("(defun down (n) (if (zerop n) :done (down (1- n))))")
+        self.s.evaluate("(defun tick (n) (if (zerop n) :done (tock (1- n)))) (defun tock (n) (funcall 'tick (1- n)))")
+        self.assertEvaluates("(down 10000000)", ":DONE")
+        self.assertEvaluates("(tick 10000000)", ":DONE")
+
+    def test_all_callers_are_there_when_the_user_asks_for_it(self):
+        frames = self.frames_of("(declaim (optimize (debug 3)))", "(defun a () (/ 1 0)) (defun b () (a)) (defun c () (b))", "(c)")
+        self.assertEqual(["(A)", "(B)", "(C)"], frames[:3])
+
+
+if __name__ == "__main__":
+    mcp.main()
