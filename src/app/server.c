@@ -17,6 +17,7 @@
 #include "options/options.h"
 #include "proc/child.h"
 #include "proc/guardian.h"
+#include "report/report.h"
 #include "session/metrics.h"
 #include "session/session_host.h"
 
@@ -195,6 +196,7 @@ static bool begin(struct server *server, const struct options *options,
 {
     server->zygotes = zygotes_new(server->loop, server->children, zygote_options);
     server->host = session_host_new(&(struct session_host_options){
+        .wording = &report_wording,
         .loop = server->loop,
         .zygotes = server->zygotes,
         .limits = &options->limits,

@@ -9,6 +9,7 @@
 #include <stddef.h>
 
 #include "session/session.h"
+#include "session/wording.h"
 
 struct strbuf;
 
@@ -48,6 +49,9 @@ void report_backtrace(struct strbuf *out, const struct error_record *record, siz
 
 /* report_error_list(out, session, limit): the text of list-errors. */
 void report_error_list(struct strbuf *out, const struct session *session, size_t limit);
+
+/* report_wording: how an operation was stopped, how a process ended, what a session goes on from. */
+extern const struct session_wording report_wording;
 
 /* report_definitions(out, reply): the text of list-definitions from the agent's reply; false if there is
  * nothing to say. */

@@ -12,8 +12,8 @@
 
 void checkpoints_init(struct checkpoints *c)
 {
+    *c = (struct checkpoints){0};
     list_init(&c->all);
-    c->count = 0;
 }
 
 struct worker *checkpoint_take(struct checkpoint *cp)
@@ -21,6 +21,8 @@ struct worker *checkpoint_take(struct checkpoint *cp)
     struct worker *worker = cp->worker;
     list_remove(&cp->node);
     cp->owner->count--;
+    if (cp->owner->making == cp)
+        cp->owner->making = NULL;
     free(cp->name);
     free(cp->package);
     free(cp);
@@ -68,6 +70,54 @@ static size_t count_unnamed(const struct checkpoints *c)
 bool checkpoints_are_too_many(const struct checkpoints *c, size_t most)
 {
     return count_unnamed(c) > most;
+}
+
+bool checkpoints_are_due(const struct checkpoints *c, size_t most)
+{
+    return c->is_one_owed || checkpoints_are_too_many(c, most + (c->making != NULL));
+}
+
+bool checkpoints_have_named(const struct checkpoints *c)
+{
+    return count_unnamed(c) < c->count;
+}
+
+/* One that has no worker yet is being asked for right now. */
+static bool may_go(const struct checkpoint *cp)
+{
+    return cp->name == NULL && !cp->is_source && cp->worker != NULL;
+}
+
+bool checkpoints_evict_oldest(struct checkpoints *c)
+{
+    for (struct list *node = c->all.next; node != &c->all; node = node->next) {
+        struct checkpoint *cp = list_entry(node, struct checkpoint, node);
+        if (!may_go(cp))
+            continue;
+        checkpoint_drop(cp); /* if it is being made, its original answers all the same */
+        return true;
+    }
+    return false;
+}
+
+void checkpoints_keep_newest(struct checkpoints *c)
+{
+    for (struct list *node = c->all.next; node != &c->all; node = node->next)
+        if (list_entry(node, struct checkpoint, node)->is_source)
+            return;
+    if (c->making == NULL)
+        checkpoints_thin(c, 1, 1);
+}
+
+void checkpoints_drop_namesakes(struct checkpoints *c, const struct checkpoint *keep)
+{
+    struct list *node, *next;
+    list_for_each(node, next, &c->all)
+    {
+        struct checkpoint *cp = list_entry(node, struct checkpoint, node);
+        if (cp != keep && cp->name != NULL && keep->name != NULL && strcmp(cp->name, keep->name) == 0)
+            checkpoint_drop(cp);
+    }
 }
 
 void checkpoints_thin(struct checkpoints *c, size_t most, size_t newest)

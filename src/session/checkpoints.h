@@ -21,6 +21,7 @@ struct checkpoint {
     uint64_t evaluation;   /* the state after this many evaluations */
     char *name;            /* NULL: made by itself, and dropped by itself */
     char *package;         /* the session's package in that state */
+    bool is_source;        /* it is being returned to, and stays until that is over */
     struct timespec when;
 };
 
@@ -28,6 +29,9 @@ struct checkpoint {
 struct checkpoints {
     struct list all;
     size_t count;
+    struct checkpoint *making; /* borrowed: the process has not answered for it */
+    bool is_one_owed;          /* the one after the last evaluation was put off */
+    uint64_t asked_at_ns;      /* when the last one was asked for */
 };
 
 void checkpoints_init(struct checkpoints *c);
@@ -49,6 +53,17 @@ struct worker *checkpoint_take(struct checkpoint *cp);
  * nearest to each other. */
 void checkpoints_thin(struct checkpoints *c, size_t most, size_t newest);
 bool checkpoints_are_too_many(const struct checkpoints *c, size_t most);
+
+/* checkpoints_are_due(c, most): one is owed, or there are more than ${most}. checkpoints_have_named(c). */
+bool checkpoints_are_due(const struct checkpoints *c, size_t most);
+bool checkpoints_have_named(const struct checkpoints *c);
+
+/* checkpoints_evict_oldest(c): drop the oldest unnamed one; false if there is none.
+ * checkpoints_keep_newest(c): drop the other unnamed ones, unless one is being made or returned to.
+ * checkpoints_drop_namesakes(c, keep): a name means one state: the newest that was given it. */
+bool checkpoints_evict_oldest(struct checkpoints *c);
+void checkpoints_keep_newest(struct checkpoints *c);
+void checkpoints_drop_namesakes(struct checkpoints *c, const struct checkpoint *keep);
 
 /* checkpoints_drop_after(c, evaluation): drop the unnamed ones of later states. */
 void checkpoints_drop_after(struct checkpoints *c, uint64_t evaluation);

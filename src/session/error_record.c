@@ -8,8 +8,8 @@
 
 #include "base/check.h"
 #include "base/memory.h"
+#include "lisp/last_words.h"
 #include "lisp/worker.h"
-#include "session/session.h"
 
 #define MOST_CRASH_FRAMES 20
 
@@ -50,14 +50,13 @@ void error_record_drop_copy(struct error_record *r)
 
 bool error_record_is_enterable(const struct error_record *r)
 {
-    return error_record_stands(r) ||
-           (r->frozen != NULL && worker_state(r->frozen) != WORKER_GONE &&
-            (worker_state(r->frozen) != WORKER_STARTING || session_why_no_checkpoint(r->session) == NULL));
+    return error_record_stands(r) || (r->frozen != NULL && worker_state(r->frozen) != WORKER_GONE);
 }
 
 bool error_record_stands(const struct error_record *r)
 {
-    return r->standing > 0 && r->standing_pid > 0 && r->standing_pid == session_pid(r->session);
+    return r->standing > 0 && r->standing_pid > 0 && *r->process != NULL &&
+           r->standing_pid == worker_pid(*r->process);
 }
 
 void error_record_free(struct error_record *r)
@@ -96,31 +95,17 @@ static bool write_crash_frame(struct strbuf *out, const char *name, size_t len)
     return true;
 }
 
-/*
- * SBCL prints a crash backtrace as lines "   3: fp=0x7f33 pc=0x5349 (LABELS CL-USER::F ...)"
- * (src/runtime/backtrace.c); what follows the pc is the frame's name. The frames below EVAL are the agent's.
- * Returns how many frames were written.
- */
+/* The frames below EVAL are the agent's. Returns how many frames were written. */
 static size_t write_crash_frames(struct strbuf *out, const char *text)
 {
-    size_t n = 0;
-    while (text != NULL && n < MOST_CRASH_FRAMES) {
-        const char *pc = strstr(text, ": fp=0x");
-        if (pc == NULL)
+    static const char agent[] = "CL-MCP-AGENT::";
+    const char *name;
+    size_t n = 0, len;
+    while (text != NULL && n < MOST_CRASH_FRAMES &&
+           (text = last_words_next_frame(text, &name, &len)) != NULL) {
+        if (len >= sizeof agent - 1 && memcmp(name, agent, sizeof agent - 1) == 0)
             break;
-        const char *end = strchr(pc, '\n');
-        size_t len = end == NULL ? strlen(pc) : (size_t)(end - pc);
-        const char *name = memmem(pc, len, " pc=0x", 6);
-        if (name != NULL) {
-            name += 6;
-            name += strspn(name, "0123456789abcdefABCDEF");
-            name += strspn(name, " ");
-            size_t name_len = name < pc + len ? (size_t)(pc + len - name) : 0;
-            if (name_len >= 14 && memcmp(name, "CL-MCP-AGENT::", 14) == 0)
-                break;
-            n += name_len > 0 && write_crash_frame(out, name, name_len);
-        }
-        text = end;
+        n += len > 0 && write_crash_frame(out, name, len);
     }
     return n;
 }

@@ -31,13 +31,15 @@ struct error_record {
     struct session *session; /* borrowed: whose error it is */
     struct worker *frozen;   /* owned: a copy of the process that waits at the point of the error; NULL when
                                 there is none */
+    bool is_being_frozen;    /* its original has not answered for the copy */
     char *why_not_frozen;    /* NULL, or a sentence */
     char *thread;            /* the name of the program's thread whose error it is; NULL: an evaluation's */
     int64_t standing;        /* the agent's number of it, if it stood in a thread; else 0 */
     pid_t standing_pid;      /* the process in which it stood; 0: no more */
-    uint64_t evaluation;     /* which evaluation of the session it was; 0 for a look-up */
-    struct timespec when;    /* wall clock */
-    int sequence;            /* 1 for a session's first error */
+    struct worker *const *process; /* borrowed: the session's process of now, if ${standing} */
+    uint64_t evaluation;           /* which evaluation of the session it was; 0 for a look-up */
+    struct timespec when;          /* wall clock */
+    int sequence;                  /* 1 for a session's first error */
 };
 
 /*
@@ -50,8 +52,7 @@ void error_record_free(struct error_record *r);
  * is searched for the frames that SBCL prints when it crashes. */
 struct error_record *error_record_make(const char *type, const char *message, const char *crash_text);
 
-/* error_record_is_enterable(r): it stands in a thread, or its frozen process is there, or is being made and
- * the session's last copy was not refused. */
+/* error_record_is_enterable(r): it stands in a thread, or its frozen process is there, or is being made. */
 bool error_record_is_enterable(const struct error_record *r);
 
 /* error_record_stands(r): it stands in a thread of the session's process, unless that has ended it since. */

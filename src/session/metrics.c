@@ -5,7 +5,10 @@
 
 #include <string.h>
 
-#include "session/session_internal.h"
+#include "base/strbuf.h"
+#include "lisp/zygotes.h"
+#include "session/collections.h"
+#include "session/session_host.h"
 
 #define PREFIX "cl_mcp_"
 

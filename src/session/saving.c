@@ -1,7 +1,8 @@
 /*
- * Saving a session: a copy of its process writes itself to a file and ends, while the session goes on; then
- * the file is made to count (saved.c).
+ * When the copy has written its file and ended, the file is made to count (saved.c).
  */
+#include "session/saving.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +12,11 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "lisp/zygotes.h"
+#include "session/answer.h"
+#include "session/copies.h"
 #include "session/saved.h"
-#include "session/session_internal.h"
+#include "session/session_core.h"
 
 #define SAVE_MS 300000
 
@@ -67,8 +71,10 @@ static void saving_free(struct saving *v)
     saved_fini(&v->saved);
     journal_fini(&v->journal);
     free(v->refusal);
-    if (v->sleep_host != NULL)
-        session_suspend_is_over(v->sleep_host);
+    if (v->sleep_host != NULL) {
+        v->sleep_host->suspending = NULL;
+        session_watch_idle(v->sleep_host);
+    }
     free(v);
 }
 
@@ -98,7 +104,7 @@ static void answer(struct saving *v, enum outcome_kind kind, const char *text)
     if (op != NULL && s != NULL) {
         op->saving = NULL;
         struct outcome outcome = {.kind = kind, .why = text, .text = text};
-        session_deliver(s, op, &outcome);
+        answer_deliver(s, op, &outcome);
         session_later(s);
     }
     saving_free(v);
@@ -178,8 +184,8 @@ static void on_gone(void *arg, const struct child_end *end)
         snprintf(text, sizeof text, "The session was not saved: %.500s", v->refusal);
     else if (!end->is_known)
         snprintf(text, sizeof text, "The session was not saved: %.500s",
-                 v->session->why_no_checkpoint != NULL ? v->session->why_no_checkpoint
-                                                       : "a copy of its process could not be made.");
+                 copies_why_not(v->session) != NULL ? copies_why_not(v->session)
+                                                    : "a copy of its process could not be made.");
     else
         snprintf(text, sizeof text,
                  "The session was not saved: the copy that was to write it %s %d. Is there room in %.300s?",
@@ -205,7 +211,7 @@ static struct saving *new_saving(struct session *s, char *image)
     v->saved = (struct saved){.name = xstrdup(s->name),
                               .image = image,
                               .lisp = xstrdup(zygotes_lisp(s->host->zygotes)),
-                              .package = xstrdup(session_package(s)),
+                              .package = xstrdup(session_core_package(s)),
                               .evaluations = s->at};
     journal_copy(&v->journal, &s->journal);
     v->timer = xcalloc(1, sizeof *v->timer);
@@ -222,7 +228,7 @@ static bool ask_for_copy(struct saving *v, struct err *err)
     struct session *s = v->session;
     struct worker_events events = {
         .on_ready = on_ready, .on_reply = on_reply, .on_progress = on_progress, .on_gone = on_gone, .arg = v};
-    v->worker = session_fork_from(s->worker, &events, err);
+    v->worker = copies_of(s->worker, &events, err);
     if (v->worker == NULL)
         return false;
     uv_timer_start(v->timer, on_late, SAVE_MS, 0);
@@ -247,7 +253,7 @@ bool saving_start(struct session *s, struct operation *op)
     struct err err;
     char *path = prepare(s, &err);
     if (path == NULL) {
-        session_deliver(s, op, &(struct outcome){.kind = OUTCOME_UNAVAILABLE, .why = err.message});
+        answer_deliver(s, op, &(struct outcome){.kind = OUTCOME_UNAVAILABLE, .why = err.message});
         return false;
     }
     struct saving *v = new_saving(s, path);
@@ -274,7 +280,7 @@ bool saving_start_asleep(struct session *s, struct operation *op)
 {
     struct err err;
     char *path = prepare(s, &err);
-    if (path == NULL || link(s->image, path) != 0) {
+    if (path == NULL || link(s->image.path, path) != 0) {
         free(path);
         return false;
     }
@@ -304,8 +310,8 @@ void savings_cancel(struct session *s)
         struct operation *op = v->op;
         if (op != NULL) {
             op->saving = NULL;
-            session_deliver(s, op,
-                            &(struct outcome){.kind = OUTCOME_UNAVAILABLE, .why = "The session was closed."});
+            answer_deliver(s, op,
+                           &(struct outcome){.kind = OUTCOME_UNAVAILABLE, .why = "The session was closed."});
         }
         v->session = NULL;
         list_remove(&v->node);

@@ -8,8 +8,8 @@
 
 #include "base/check.h"
 #include "base/memory.h"
+#include "session/collections.h"
 #include "session/sleep_store.h"
-#include "session/session_internal.h"
 
 static const struct session_waits default_waits = {
     .step_ms = 1000,
@@ -25,6 +25,7 @@ struct session_host *session_host_new(const struct session_host_options *options
     struct session_host *host = xcalloc(1, sizeof *host);
     host->loop = options->loop;
     host->zygotes = options->zygotes;
+    host->wording = options->wording;
     host->limits = *options->limits;
     host->waits = options->waits != NULL ? *options->waits : default_waits;
     host->sessions = (struct quota){

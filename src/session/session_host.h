@@ -10,20 +10,12 @@
 #include <uv.h>
 
 #include "session/limits.h"
+#include "session/waits.h"
 
 struct session_host;
+struct session_wording;
 struct sessions;
 struct zygotes;
-
-/* How long a session waits at each point where the user sets no limit, in milliseconds. */
-struct session_waits {
-    int step_ms;     /* between the steps of the escalation: interrupt, interrupt again, kill */
-    int progress_ms; /* between two progress reports */
-    int idle_ms;     /* until an idle session catches up on its checkpoints */
-    int hello_ms;    /* for the hello of a new process */
-    int examine_ms;  /* for reading the frames of a failure */
-    int abort_ms;    /* for unwinding a failed operation */
-};
 
 struct session_host_options {
     uv_loop_t *loop;             /* borrowed, outlives it */
@@ -32,7 +24,8 @@ struct session_host_options {
     size_t most_sessions;        /* of all owners together; 0: SESSION_HOST_MOST_SESSIONS */
     size_t
         most_processes; /* of all owners together, copies included; 0: as many as the machine lets us have */
-    const struct session_waits *waits; /* borrowed, copied; NULL: as the product has them */
+    const struct session_wording *wording; /* borrowed, outlives it: of what only sessions know */
+    const struct session_waits *waits;     /* borrowed, copied; NULL: as the product has them */
     uint64_t idle_timeout_ms;    /* a session that was not used for that long is put to sleep; 0: never */
     const char *sleep_directory; /* borrowed, copied: where their images are kept meanwhile; NULL: where
                                     temporary files are */

@@ -5,33 +5,43 @@
 
 /* The rows are laid out by hand, one a line, so that a column can be read downwards. */
 /* clang-format off */
-#define ROW(submitted, ready, unavailable, ok, failed, deadline, cancel, copied, gone, unused, stored)         \
-    {                                                                                                          \
-        [EVENT_SUBMITTED] = ACTION_##submitted, [EVENT_READY] = ACTION_##ready,                                \
-        [EVENT_UNAVAILABLE] = ACTION_##unavailable, [EVENT_OK] = ACTION_##ok, [EVENT_FAILED] = ACTION_##failed, \
-        [EVENT_DEADLINE] = ACTION_##deadline, [EVENT_CANCEL] = ACTION_##cancel, [EVENT_COPIED] = ACTION_##copied, \
-        [EVENT_GONE] = ACTION_##gone, [EVENT_UNUSED] = ACTION_##unused, [EVENT_STORED] = ACTION_##stored       \
+#define ROW(submitted, ready, unavailable, ok, failed, deadline, cancel, copied, copy_ended, gone,            \
+            scratch_ok, scratch_failed, scratch_gone, source_free, source_gone, unused, stored)               \
+    {                                                                                                         \
+        [EVENT_SUBMITTED] = ACTION_##submitted, [EVENT_READY] = ACTION_##ready, [EVENT_UNAVAILABLE]           \
+        = ACTION_##unavailable, [EVENT_OK] = ACTION_##ok, [EVENT_FAILED] = ACTION_##failed,                   \
+        [EVENT_DEADLINE] = ACTION_##deadline, [EVENT_CANCEL] = ACTION_##cancel, [EVENT_COPIED] =              \
+        ACTION_##copied, [EVENT_COPY_ENDED] = ACTION_##copy_ended, [EVENT_GONE] = ACTION_##gone,              \
+        [EVENT_SCRATCH_OK] = ACTION_##scratch_ok, [EVENT_SCRATCH_FAILED] = ACTION_##scratch_failed,           \
+        [EVENT_SCRATCH_GONE] = ACTION_##scratch_gone, [EVENT_SOURCE_FREE] = ACTION_##source_free,             \
+        [EVENT_SOURCE_GONE] = ACTION_##source_gone, [EVENT_UNUSED] = ACTION_##unused, [EVENT_STORED]          \
+        = ACTION_##stored                                                                                     \
     }
 
 const enum session_action session_table[SESSION_STATE_COUNT][SESSION_EVENT_COUNT] = {
-    /*                          submitted ready   unavailable ok        failed    deadline    cancel     copied    gone         unused  stored */
-    [SESSION_ABSENT] =        ROW(start,  ignore, ignore,     discard,  discard,  ignore,     ignore,    discard,  ignore,      ignore, stay_awake),
-    [SESSION_ASLEEP] =        ROW(wake,   ignore, stay_asleep, discard, discard,  ignore,     ignore,    discard,  ignore,      ignore, stay_awake),
-    [SESSION_STARTING] =      ROW(ignore, begin,  give_up,    discard,  discard,  cut_short,  ignore,    discard,  start_again, ignore, stay_awake),
-    [SESSION_IDLE] =          ROW(begin,  ignore, ignore,     discard,  discard,  checkpoint, ignore,    discard,  handle_exit,       suspend,   fall_asleep),
-    [SESSION_COPYING] =      ROW(ignore, enter,  ignore,     discard,  discard,  kill,       ignore,    answered, handle_exit,       ignore, stay_awake),
-    [SESSION_RUNNING] =       ROW(ignore, ignore, ignore,     finish,   freeze,   interrupt,  interrupt, keep,     handle_exit,       ignore, stay_awake),
-    [SESSION_INTERRUPTING] =  ROW(ignore, ignore, ignore,     finish,   freeze,   insist,     ignore,    keep,     handle_exit,       ignore, stay_awake),
-    [SESSION_INSISTING] =     ROW(ignore, ignore, ignore,     finish,   freeze,   kill,       ignore,    keep,     handle_exit,       ignore, stay_awake),
-    [SESSION_FREEZING] =      ROW(ignore, ignore, ignore,     discard,  discard,  do_without, put_off,   frozen,   handle_exit,       ignore, stay_awake),
-    [SESSION_EXAMINING] =     ROW(ignore, ignore, ignore,     abort,    abort,    hurry,      ignore,    discard,  handle_exit,       ignore, stay_awake),
-    [SESSION_HURRYING] =      ROW(ignore, ignore, ignore,     abort,    abort,    kill,       ignore,    discard,  handle_exit,       ignore, stay_awake),
-    [SESSION_ABORTING] =      ROW(ignore, ignore, ignore,     settle,   settle,   force,      ignore,    discard,  handle_exit,       ignore, stay_awake),
-    [SESSION_FORCING] =       ROW(ignore, ignore, ignore,     settle,   settle,   kill,       ignore,    discard,  handle_exit,       ignore, stay_awake),
-    [SESSION_KILLING] =       ROW(ignore, ignore, ignore,     discard,  discard,  ignore,     ignore,    discard,  handle_exit,       ignore, stay_awake),
-    [SESSION_CHECKPOINTING] = ROW(begin,  ignore, ignore,     discard,  discard,  do_without, ignore,    kept,     handle_exit,       ignore, stay_awake),
-    [SESSION_CHECKING] =       ROW(ignore, check,  ignore,     healthy,   kill,     kill,       ignore,    discard,  handle_exit,       ignore, stay_awake),
-    [SESSION_REPLAYING] =     ROW(ignore, ignore, ignore,     replayed, replayed, kill,       ignore,    discard,  handle_exit,       ignore, stay_awake),
+    /*                             submitted  ready      unavailable  ok        failed        deadline      cancel     copied   copy_ended  gone          scratch_ok      scratch_failed  scratch_gone    source_free  source_gone    unused   stored */
+    [SESSION_ABSENT] =        ROW(start,     ignore,    ignore,      discard,  discard,      ignore,       ignore,    discard, ignore,     ignore,       discard,        discard,        ignore,         ignore,      ignore,        ignore,  stay_awake),
+    [SESSION_ASLEEP] =        ROW(wake,      ignore,    stay_asleep, discard,  discard,      ignore,       ignore,    discard, ignore,     ignore,       discard,        discard,        ignore,         ignore,      ignore,        ignore,  stay_awake),
+    [SESSION_STARTING] =      ROW(ignore,    started,   give_up,     discard,  discard,      cut_short,    ignore,    discard, ignore,     start_again,  discard,        discard,        ignore,         ignore,      ignore,        ignore,  stay_awake),
+    [SESSION_RESTARTING] =    ROW(ignore,    restarted, abandon,     discard,  discard,      cut_short,    ignore,    discard, ignore,     start_again,  discard,        discard,        ignore,         ignore,      ignore,        ignore,  stay_awake),
+    [SESSION_IDLE] =          ROW(begin,     ignore,    ignore,      discard,  discard,      checkpoint,   ignore,    discard, ignore,     handle_exit,  discard,        discard,        ignore,         ignore,      ignore,        suspend, fall_asleep),
+    [SESSION_WAITING] =       ROW(ignore,    ignore,    ignore,      discard,  discard,      drop_error,   ignore,    discard, ignore,     handle_exit,  discard,        discard,        ignore,         ask_scratch, ask_scratch,   ignore,  stay_awake),
+    [SESSION_COPYING] =       ROW(ignore,    enter,     ignore,      discard,  discard,      kill,         ignore,    discard, ignore,     handle_exit,  discard,        discard,        refuse_scratch, ignore,      ignore,        ignore,  stay_awake),
+    [SESSION_RUNNING] =       ROW(ignore,    ignore,    ignore,      finish,   freeze,       interrupt,    interrupt, keep,    ignore,     handle_exit,  finish_scratch, fail_scratch,   end_scratch,    ignore,      ignore,        ignore,  stay_awake),
+    [SESSION_INTERRUPTING] =  ROW(ignore,    ignore,    ignore,      finish,   freeze,       insist,       ignore,    keep,    ignore,     handle_exit,  finish_scratch, fail_scratch,   end_scratch,    ignore,      ignore,        ignore,  stay_awake),
+    [SESSION_INSISTING] =     ROW(ignore,    ignore,    ignore,      finish,   freeze,       kill,         ignore,    keep,    ignore,     handle_exit,  finish_scratch, fail_scratch,   end_scratch,    ignore,      ignore,        ignore,  stay_awake),
+    [SESSION_FREEZING] =      ROW(ignore,    ignore,    ignore,      discard,  discard,      forgo,        put_off,   frozen,  hasten,     handle_exit,  discard,        discard,        ignore,         ignore,      ignore,        ignore,  stay_awake),
+    [SESSION_EXAMINING] =     ROW(ignore,    ignore,    ignore,      abort,    abort,        hurry,        ignore,    discard, ignore,     handle_exit,  discard,        discard,        ignore,         ignore,      ignore,        ignore,  stay_awake),
+    [SESSION_HURRYING] =      ROW(ignore,    ignore,    ignore,      abort,    abort,        kill,         ignore,    discard, ignore,     handle_exit,  discard,        discard,        ignore,         ignore,      ignore,        ignore,  stay_awake),
+    [SESSION_ABORTING] =      ROW(ignore,    ignore,    ignore,      settle,   settle,       force,        ignore,    discard, ignore,     handle_exit,  discard,        discard,        ignore,         ignore,      ignore,        ignore,  stay_awake),
+    [SESSION_FORCING] =       ROW(ignore,    ignore,    ignore,      settle,   settle,       kill,         ignore,    discard, ignore,     handle_exit,  discard,        discard,        ignore,         ignore,      ignore,        ignore,  stay_awake),
+    [SESSION_KILLING] =       ROW(ignore,    ignore,    ignore,      discard,  discard,      ignore,       ignore,    discard, ignore,     handle_exit,  discard,        discard,        end_scratch,    ignore,      ignore,        ignore,  stay_awake),
+    [SESSION_CHECKPOINTING] = ROW(follow,    ignore,    ignore,      discard,  discard,      do_without,   ignore,    kept,    hasten,     handle_exit,  discard,        discard,        ignore,         ignore,      ignore,        ignore,  stay_awake),
+    [SESSION_RESTORING] =     ROW(ignore,    configure, ignore,      healthy,  fail_restore, fail_restore, ignore,    discard, ignore,     fail_restore, discard,        discard,        ignore,         ignore,      ignore,        ignore,  stay_awake),
+    [SESSION_WAKING] =        ROW(ignore,    configure, ignore,      healthy,  fail_wake,    fail_wake,    ignore,    discard, ignore,     fail_wake,    discard,        discard,        ignore,         ignore,      ignore,        ignore,  stay_awake),
+    [SESSION_SOURCING] =      ROW(ignore,    ignore,    ignore,      discard,  discard,      drop_source,  ignore,    discard, ignore,     ignore,       discard,        discard,        ignore,         ask_source,  lose_source,   ignore,  stay_awake),
+    [SESSION_CHECKING] =      ROW(ignore,    check,     ignore,      healthy,  reject,       reject,       ignore,    discard, ignore,     reject,       discard,        discard,        ignore,         ignore,      forget_source, ignore,  stay_awake),
+    [SESSION_REPLAYING] =     ROW(ignore,    ignore,    ignore,      replayed, replayed,     stop_replay,  ignore,    discard, ignore,     stop_replay,  discard,        discard,        ignore,         ignore,      ignore,        ignore,  stay_awake),
 };
 /* clang-format on */
 

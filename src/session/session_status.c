@@ -6,7 +6,12 @@
 
 #include "base/log.h"
 #include "proc/process.h"
-#include "session/session_internal.h"
+#include "session/error_record.h"
+#include "session/queue.h"
+#include "session/session.h"
+#include "session/session_core.h"
+#include "session/session_host.h"
+#include "session/sessions.h"
 
 #define NS_PER_MS 1000000u
 #define STATUS_MS 200 /* for reading memory; the rest is told without */
@@ -31,18 +36,9 @@ struct session_memory session_memory(const struct session *s, int most_ms)
     add_worker(s->scratch, deadline_ns, &m);
     for (const struct list *node = s->checkpoints.all.next; node != &s->checkpoints.all; node = node->next)
         add_worker(list_entry(node, struct checkpoint, node)->worker, deadline_ns, &m);
-    for (size_t i = 0; i < HISTORY; i++)
-        if (s->history[i] != NULL)
-            add_worker(s->history[i]->frozen, deadline_ns, &m);
+    for (size_t i = 0; i < error_history_kept(&s->errors); i++)
+        add_worker(error_history_at(&s->errors, i)->frozen, deadline_ns, &m);
     return m;
-}
-
-static size_t queue_length(const struct session *s)
-{
-    size_t n = 0;
-    for (const struct list *node = s->queue.next; node != &s->queue; node = node->next)
-        n++;
-    return n;
 }
 
 static void log_session(const struct sessions *all, const struct session *s, uint64_t deadline_ns)
@@ -53,9 +49,9 @@ static void log_session(const struct sessions *all, const struct session *s, uin
     log_status("session %s%s%s: %s, process %d, %zu processes, %llu KiB%s, %zu operations, %zu checkpoints, "
                "%llu evaluations, %zu errors",
                all->owner, all->owner[0] != '\0' ? "/" : "", s->name, session_state_text(s->state),
-               (int)session_pid(s), m.processes, (unsigned long long)(m.bytes >> 10),
+               (int)session_core_pid(s), m.processes, (unsigned long long)(m.bytes >> 10),
                m.unread > 0 ? " or more" : "", queue_length(s), s->checkpoints.count,
-               (unsigned long long)s->evaluations, s->errors);
+               (unsigned long long)s->evaluations, error_history_made(&s->errors));
 }
 
 void session_host_log_status(const struct session_host *host)

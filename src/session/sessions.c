@@ -8,7 +8,8 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "session/session_internal.h"
+#include "session/session_core.h"
+#include "session/session_life.h"
 
 #define LONGEST_NAME 64
 
@@ -115,7 +116,7 @@ void sessions_close(struct session *s)
 
 void sessions_close_later(struct session *s)
 {
-    s->is_closing = true;
+    s->close = sessions_close;
     session_later(s);
 }
 
@@ -148,16 +149,6 @@ void sessions_watch(struct sessions *all, struct sessions_watcher *w)
 void sessions_unwatch(struct sessions_watcher *w)
 {
     list_remove(&w->node);
-}
-
-void session_tell(struct session *s, enum sessions_news news)
-{
-    struct list *node, *next;
-    list_for_each(node, next, &s->all->watchers)
-    {
-        struct sessions_watcher *w = list_entry(node, struct sessions_watcher, node);
-        w->on_news(w->arg, s, news);
-    }
 }
 
 size_t sessions_processes(const struct sessions *all)

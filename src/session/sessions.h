@@ -9,6 +9,7 @@
 
 #include "base/errors.h"
 #include "base/list.h"
+#include "session/news.h"
 
 struct saved_store;
 struct session;
@@ -57,23 +58,6 @@ size_t sessions_count(const struct sessions *all);
 
 /* sessions_processes(all): processes of its sessions, copies included. */
 size_t sessions_processes(const struct sessions *all);
-
-/* What may be news to somebody. Each is said when the session already is what it says. */
-enum sessions_news {
-    SESSIONS_CAME,  /* it was made */
-    SESSIONS_WENT,  /* it is being closed: it has a name still, and is found no more */
-    SESSIONS_STATE, /* an evaluation has ended, or it has returned to another state */
-    SESSIONS_ERROR, /* another error is the last one, or none is */
-    SESSIONS_TOOLS, /* session_tools() */
-};
-
-/* Somebody who wants to know. Both members are set by the watcher. */
-struct sessions_watcher {
-    struct list node;
-    /* The collection must not be changed in it, nor any of its sessions. */
-    void (*on_news)(void *arg, struct session *s, enum sessions_news news);
-    void *arg;
-};
 
 /* sessions_watch(all, w): tell ${w}, which is borrowed until sessions_unwatch(w) or sessions_free(all). */
 void sessions_watch(struct sessions *all, struct sessions_watcher *w);

@@ -127,3 +127,12 @@ void sleep_store_free(struct sleep_store *d)
     free(d->parent);
     free(d);
 }
+
+void sleep_image_drop(struct sleep_image *i)
+{
+    if (i->path != NULL)
+        unlink(i->path);
+    free(i->path);
+    free(i->directory);
+    i->path = i->directory = NULL;
+}

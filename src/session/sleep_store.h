@@ -5,6 +5,8 @@
 #ifndef SESSION_SLEEP_STORE_H
 #define SESSION_SLEEP_STORE_H
 
+#include <time.h>
+
 #include "base/errors.h"
 
 struct sleep_store;
@@ -16,5 +18,15 @@ void sleep_store_free(struct sleep_store *d);
 
 /* sleep_store_prepare(d, err): a path for one more image; given. NULL with ${err} set. */
 char *sleep_store_prepare(struct sleep_store *d, struct err *err);
+
+/* The image of one session. */
+struct sleep_image {
+    char *path;            /* NULL: there is none */
+    char *directory;       /* where its process worked; NULL: unknown */
+    struct timespec since; /* when it was suspended; stays when the image is dropped */
+};
+
+/* sleep_image_drop(i): remove the file: the session is awake, or will never be. */
+void sleep_image_drop(struct sleep_image *i);
 
 #endif

@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "lisp/zygotes.h"
+#include "report/report.h"
 #include "session/checkpoints.h"
 #include "session/session.h"
 #include "session/session_host.h"
@@ -184,6 +185,7 @@ static void open_all(struct fixture *f)
                                                               .zygotes = f->zygotes,
                                                               .limits = &limits,
                                                               .most_sessions = MOST_SESSIONS,
+                                                              .wording = &report_wording,
                                                               .waits = &f->waits});
     f->all = sessions_new(f->host, &(struct sessions_options){.owner = "me"});
     f->s = sessions_create(f->all, "default", &err);
@@ -1488,8 +1490,12 @@ static void processes_are_bounded_and_old_states_give_way(void **state)
     close_sessions(f);
     struct limits limits;
     limits_init(&limits);
-    f->host = session_host_new(&(struct session_host_options){
-        .loop = &f->loop, .zygotes = f->zygotes, .limits = &limits, .most_processes = 3, .waits = &f->waits});
+    f->host = session_host_new(&(struct session_host_options){.loop = &f->loop,
+                                                              .zygotes = f->zygotes,
+                                                              .limits = &limits,
+                                                              .most_processes = 3,
+                                                              .wording = &report_wording,
+                                                              .waits = &f->waits});
     f->all = sessions_new(f->host, &(struct sessions_options){0});
     f->s = sessions_create(f->all, "default", &err);
     for (int i = 1; i < 6; i++) {

@@ -1,30 +1,33 @@
 /*
- * Errors in threads: those of the program's own threads become records like any other, and an error that
- * stands in a thread of the process is entered there.
+ * Which errors stand in which thread is what the agent says of it.
  */
-#include <stdlib.h>
+#include "session/thread_errors.h"
 
 #include "base/memory.h"
-#include "session/session_internal.h"
+#include "session/answer.h"
+#include "session/error_record.h"
+#include "session/session_core.h"
 
 #define MOST_THREAD_ERRORS 20 /* in one reply; the agent keeps no more */
 
 static struct error_record *find_standing(struct session *s, int64_t number)
 {
-    for (size_t i = 0; i < HISTORY; i++)
-        if (s->history[i] != NULL && s->history[i]->standing == number && error_record_stands(s->history[i]))
-            return s->history[i];
+    struct error_record *r;
+    for (size_t i = 0; (r = error_history_at(&s->errors, i)) != NULL; i++)
+        if (r->standing == number && error_record_stands(r))
+            return r;
     return NULL;
 }
 
-void session_note_standing(struct session *s, struct error_record *r)
+void thread_errors_note_standing(struct session *s, struct error_record *r)
 {
     int64_t number = sexp_integer(sexp_get(r->condition, 2, "standing"), 0);
     if (number <= 0)
         return;
     r->session = s;
     r->standing = number;
-    r->standing_pid = session_pid(s);
+    r->process = &s->worker;
+    r->standing_pid = session_core_pid(s);
 }
 
 /* The entry is the report without its head. */
@@ -53,12 +56,13 @@ static struct error_record *record_of(struct session *s, const struct sexp *entr
         r->why_not_frozen = xstrdup("Its thread has ended.");
     } else {
         r->standing = sexp_integer(sexp_get(entry, 0, "number"), 0);
-        r->standing_pid = session_pid(s);
+        r->process = &s->worker;
+        r->standing_pid = session_core_pid(s);
     }
     return r;
 }
 
-void session_note_threads(struct session *s, const struct sexp *reply)
+void thread_errors_note(struct session *s, const struct sexp *reply)
 {
     const struct sexp *ended = sexp_get(reply, 2, "ended-errors");
     const struct sexp *inbox = sexp_get(reply, 2, "inbox");
@@ -68,9 +72,9 @@ void session_note_threads(struct session *s, const struct sexp *reply)
         struct error_record *r =
             sexp_integer(sexp_get(entry, 0, "number"), 0) > 0 ? record_of(s, entry) : NULL;
         if (r != NULL)
-            session_remember_error(s, r);
+            answer_add_error(s, r);
     }
-    for (size_t i = 0; i < sexp_count(ended) && i < HISTORY; i++) {
+    for (size_t i = 0; i < sexp_count(ended) && i < ERROR_HISTORY_KEPT; i++) {
         struct error_record *r = find_standing(s, sexp_integer(sexp_nth(ended, i), 0));
         if (r != NULL)
             r->standing_pid = 0;

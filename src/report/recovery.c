@@ -1,0 +1,166 @@
+/*
+ * How an operation was stopped, how a process ended, and what the session goes on from.
+ */
+#include <string.h>
+
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "base/utf8.h"
+#include "proc/child.h"
+#include "report/report.h"
+#include "session/journal.h"
+#include "session/wording.h"
+
+#define UNDONE_SHOWN 10
+#define LONGEST_UNDONE 120
+
+static void word_stop(const struct stop_facts *f, struct strbuf *out)
+{
+    if (f->is_limit)
+        strbuf_addf(out, "The evaluation was stopped at its time limit of %.10g s.", f->limit_ms / 1000.0);
+    else
+        strbuf_addf(out, "The evaluation was cancelled after %.10g s.", f->ran_ms / 1000.0);
+    if (f->was_killed)
+        strbuf_adds(out, " It did not give way to two interrupts, so its process was killed.");
+    else if (f->interrupts > 1)
+        strbuf_adds(out, " It gave way to the second interrupt; the session is intact.");
+    else
+        strbuf_adds(out, " It was interrupted where it was; the session is intact.");
+    if (!f->is_limit || f->is_look_up)
+        return;
+    strbuf_adds(out, "\nFor more time give this call a longer timeout, or set one for the session with "
+                     "configure-limits.");
+    if (f->can_continue)
+        strbuf_adds(out, "\ninvoke-restart CONTINUE goes on from where it was stopped.");
+}
+
+static void word_exit(const struct exit_facts *f, struct strbuf *out)
+{
+    if (f->exhaustion != EXHAUSTION_NONE)
+        strbuf_adds(out,
+                    f->exhaustion == EXHAUSTION_STACK ? "Control stack exhausted. " : "Heap exhausted. ");
+    if (!f->end->is_known)
+        strbuf_adds(out, "The Lisp process ended; how is not known.");
+    else if (f->end->signal != 0)
+        strbuf_addf(out, "The Lisp process was killed by signal %d (%s).", f->end->signal,
+                    strsignal(f->end->signal));
+    else
+        strbuf_addf(out, "The Lisp process exited with code %d.", f->end->exit_code);
+}
+
+/* Why there is no newer checkpoint, as it stands in parentheses. */
+static void add_why_not_copied(const struct recovery_facts *f, const char *before, struct strbuf *out)
+{
+    size_t len = f->why_not_copied == NULL ? 0 : strlen(f->why_not_copied);
+    if (len == 0)
+        return;
+    if (f->why_not_copied[len - 1] == '.')
+        len--;
+    strbuf_addf(out, "%s%.*s)", before, (int)len, f->why_not_copied);
+}
+
+static void add_awake(const struct recovery_facts *f, struct strbuf *out)
+{
+    struct tm utc;
+    char when[32];
+    gmtime_r(&f->asleep_since->tv_sec, &utc);
+    strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    strbuf_addf(out,
+                "The session had been asleep since %s, because nobody had used it for %.10g s. Definitions, "
+                "variables and history are as they were; open files and sockets are closed, and earlier "
+                "states and errors can no longer be entered.",
+                when, (double)f->idle_timeout_ms / 1000);
+}
+
+/* What happened to a process that no call was waiting for. */
+static void add_accident(const struct recovery_facts *f, struct strbuf *out)
+{
+    if (f->was_not_woken)
+        strbuf_adds(out, "The session could not be woken from its sleep. ");
+    if (f->cause != RECOVERY_BETWEEN && f->cause != RECOVERY_OF_UNWINDING)
+        return;
+    strbuf_adds(out, f->cause == RECOVERY_BETWEEN ? "Between two calls: "
+                                                  : "While the last failed call was being unwound: ");
+    word_exit(f->exit, out);
+    strbuf_addc(out, ' ');
+}
+
+/* Where the session is now. */
+static void add_place(const struct recovery_facts *f, struct strbuf *out)
+{
+    unsigned long long at = f->at;
+    if (f->cause == RECOVERY_RESTORE)
+        strbuf_addf(out, "Restored session %s, the state after evaluation %llu.", f->name, at);
+    else if (f->cause == RECOVERY_ROLLBACK)
+        strbuf_addf(out, "Returned to the state after evaluation %llu.", at);
+    else if (f->at == f->died_at && f->cause == RECOVERY_WAKE)
+        add_awake(f, out);
+    else if (f->at == f->died_at)
+        strbuf_addf(
+            out, "The session goes on from the state before %s: definitions and variables are as they were.",
+            f->cause == RECOVERY_OF_CALL ? "this evaluation" : "that");
+    else if (f->at < f->best)
+        strbuf_addf(out,
+                    "The states after that did not live, so the session goes on from the state after "
+                    "evaluation %llu.",
+                    at);
+    else if (f->at > 0) {
+        strbuf_addf(out, "The session goes on from its last checkpoint, the state after evaluation %llu", at);
+        add_why_not_copied(f, " (later ones could not be made: ", out);
+        strbuf_addc(out, '.');
+    } else {
+        strbuf_adds(out, "The session goes on in a fresh Lisp");
+        add_why_not_copied(f, ", because no checkpoint could be made (", out);
+        strbuf_addc(out, '.');
+    }
+}
+
+static bool is_undone(const struct recovery_facts *f, const struct journal_entry *entry)
+{
+    return entry->evaluation > f->at && entry->evaluation <= f->died_at && !entry->is_undone &&
+           entry->outcome != JOURNAL_DIED;
+}
+
+/* The newest are listed; the older ones counted. */
+static void add_undone(const struct recovery_facts *f, struct strbuf *out)
+{
+    const struct journal_entry *entry;
+    size_t left = 0;
+    for (size_t i = 0; (entry = journal_at(f->journal, i)) != NULL; i++)
+        left += is_undone(f, entry);
+    if (left == 0)
+        return;
+    strbuf_adds(out, f->replayed > 0 ? "\nEvaluated since that state:" : "\nUndone:");
+    if (left > UNDONE_SHOWN)
+        strbuf_addf(out, "\n  %zu earlier ones, and", left - UNDONE_SHOWN);
+    for (size_t i = 0; (entry = journal_at(f->journal, i)) != NULL; i++) {
+        if (!is_undone(f, entry) || left-- > UNDONE_SHOWN)
+            continue;
+        size_t line = strcspn(entry->code, "\n");
+        size_t shown = utf8_floor(entry->code, line, line > LONGEST_UNDONE ? LONGEST_UNDONE : line);
+        strbuf_addf(out, "\n  %llu: %.*s%s", (unsigned long long)entry->evaluation, (int)shown, entry->code,
+                    entry->code[shown] != '\0' ? " ..." : "");
+    }
+}
+
+static void word_recovery(const struct recovery_facts *f, struct strbuf *out)
+{
+    add_accident(f, out);
+    if (f->why_not_started != NULL)
+        strbuf_addf(out, "The session's process could not be started again: %s", f->why_not_started);
+    else
+        add_place(f, out);
+    if (f->replayed > 0 || f->replay_failed > 0) {
+        strbuf_adds(out, " From the journal ");
+        text_add_count(out, f->replayed, "definition");
+        strbuf_adds(out, f->replayed == 1 ? " was evaluated again" : " were evaluated again");
+        if (f->replay_failed > 0)
+            strbuf_addf(out, ", %llu of them failed", (unsigned long long)f->replay_failed);
+        strbuf_adds(out, "; what other forms had done is lost.");
+    }
+    if (f->at != f->died_at)
+        add_undone(f, out);
+}
+
+const struct session_wording report_wording = {
+    .stop = word_stop, .exit = word_exit, .recovery = word_recovery};

@@ -1,0 +1,108 @@
+/*
+ * The one place that calls an operation's done.
+ */
+#include "session/answer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "session/error_record.h"
+#include "session/run.h"
+#include "session/session_core.h"
+
+void answer_deliver(struct session *s, struct operation *op, struct outcome *outcome)
+{
+    outcome->session = s;
+    outcome->output[0] = session_output_stream(&s->output, WORKER_STDOUT);
+    outcome->output[1] = session_output_stream(&s->output, WORKER_STDERR);
+    bool was_current = s->current == op;
+    if (was_current)
+        run_end(s);
+    list_remove(&op->node);
+    /* What a done asks for next waits until whoever delivers has brought the session to rest. */
+    s->is_delivering = true;
+    if (op->done != NULL)
+        op->done(op->arg, outcome);
+    s->is_delivering = false;
+    operation_free(op);
+    /* A save that ends while another operation runs must not take that one's output. */
+    if (was_current)
+        session_output_clear(&s->output);
+}
+
+void answer_unavailable(struct session *s, struct operation *op, const char *why)
+{
+    answer_deliver(s, op, &(struct outcome){.kind = OUTCOME_UNAVAILABLE, .why = why});
+}
+
+void answer_text(struct session *s, struct operation *op, const char *text)
+{
+    answer_deliver(s, op, &(struct outcome){.kind = OUTCOME_OK, .text = text});
+}
+
+void answer_add_error(struct session *s, struct error_record *r)
+{
+    error_history_add(&s->errors, r);
+    session_tell(s, SESSIONS_ERROR);
+}
+
+void answer_clear_error(struct session *s)
+{
+    if (error_history_succeed(&s->errors))
+        session_tell(s, SESSIONS_ERROR);
+}
+
+void answer_error(struct session *s, struct operation *op, struct error_record *r)
+{
+    bool is_kept = op->keeps_record;
+    if (is_kept)
+        answer_add_error(s, r);
+    answer_deliver(s, op, &(struct outcome){.kind = OUTCOME_ERROR, .error = r});
+    if (!is_kept)
+        error_record_free(r);
+}
+
+void answer_note_package(struct session *s, const struct sexp *reply)
+{
+    size_t len;
+    const char *package = sexp_string(sexp_get(reply, 2, "package"), &len);
+    if (package == NULL || (s->package != NULL && strcmp(package, s->package) == 0))
+        return;
+    free(s->package);
+    s->package = xmemdup0(package, len);
+}
+
+void answer_write_journal(struct session *s, const struct operation *op, enum journal_outcome outcome)
+{
+    static const enum metric metrics[] = {
+        [JOURNAL_OK] = METRIC_EVALUATIONS_OK,
+        [JOURNAL_ERROR] = METRIC_EVALUATIONS_ERROR,
+        [JOURNAL_STOPPED] = METRIC_EVALUATIONS_STOPPED,
+        [JOURNAL_DIED] = METRIC_EVALUATIONS_DIED,
+    };
+    if (!op->keeps_record)
+        return;
+    session_count(s, metrics[outcome]);
+    s->evaluations++;
+    if (op->has_code)
+        journal_add(&s->journal, s->evaluations, s->at, strbuf_string(&op->code), op->code.len, op->package,
+                    outcome);
+    session_tell(s, SESSIONS_STATE);
+}
+
+void answer_all_waiting(struct session *s, const char *why)
+{
+    /* Only those that wait now: what a done queues anew gets an attempt of its own. */
+    struct list waiting, *node, *next;
+    list_init(&waiting);
+    list_for_each(node, next, &s->queue)
+    {
+        list_remove(node);
+        list_append(&waiting, node);
+    }
+    while (!list_is_empty(&waiting))
+        answer_unavailable(s, list_entry(waiting.next, struct operation, node), why);
+    if (!list_is_empty(&s->queue))
+        session_later(s);
+}

@@ -1,0 +1,51 @@
+/*
+ * What the collections of sessions are made of; for the files of this folder.
+ */
+#ifndef SESSION_COLLECTIONS_H
+#define SESSION_COLLECTIONS_H
+
+#include <uv.h>
+
+#include "base/hash_table.h"
+#include "base/quota.h"
+#include "session/metrics.h"
+#include "session/limits.h"
+#include "session/news.h"
+#include "session/waits.h"
+
+/* sessions.c */
+struct sessions {
+    struct list node; /* in ${host->owners} */
+    struct session_host *host;
+    char *owner;
+    struct saved_store *store; /* NULL: sessions cannot be saved */
+    struct quota quota;        /* of sessions */
+    struct quota processes;    /* of these sessions: their own and all copies */
+    struct hash_table by_name;
+    struct list all; /* the oldest first */
+    struct list watchers;
+    unsigned long made;
+};
+
+/* session_host.c */
+struct session_host {
+    uv_loop_t *loop;
+    struct zygotes *zygotes;
+    const struct session_wording *wording;
+    struct limits limits;
+    struct session_waits waits;
+    struct list owners;               /* of struct sessions */
+    struct quota sessions, processes; /* of all owners */
+    uint64_t seed;                    /* of the hashes of names */
+    uint64_t idle_timeout_ms;         /* 0: no session is suspended */
+    struct sleep_store *sleep_store;
+    struct list idle; /* of struct session: the longest idle first */
+    uv_timer_t *sleeper;
+    struct session *suspending; /* borrowed: whose image is being written */
+    size_t asleep;
+    uint64_t started_at; /* loop time in ms */
+    struct metrics metrics;
+    uint64_t memory_looked_at; /* loop time in ms */
+};
+
+#endif

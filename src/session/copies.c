@@ -1,0 +1,194 @@
+/*
+ * Neither kind of copy says hello, which would cost it more than all else that it does: that it is there is
+ * known from its original's answer.
+ */
+#include "session/copies.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "base/memory.h"
+#include "session/error_record.h"
+#include "session/run.h"
+#include "session/session_core.h"
+
+#define DEAR_MS 20.0 /* a copy that takes longer than this is not made after each evaluation */
+
+struct copies {
+    struct worker *ahead; /* asked for together with what the process does now; NULL: none, or it came to
+                             nothing */
+    double ms, last_ms;   /* what copying the process costs, and what it cost the last time */
+    char *why_not;        /* NULL, or why the last one could not be made */
+};
+
+struct copies *copies_new(void)
+{
+    return xcalloc(1, sizeof(struct copies));
+}
+
+void copies_free(struct copies *c)
+{
+    worker_free(c->ahead);
+    free(c->why_not);
+    free(c);
+}
+
+static struct worker *fork_from(struct worker *original, enum worker_hello hello,
+                                const struct worker_events *events, struct err *err)
+{
+    int channel;
+    struct worker *copy = worker_new_copy(original, events, &channel, err);
+    if (copy != NULL)
+        worker_fork(original, &channel, 1, hello);
+    return copy;
+}
+
+struct worker *copies_of(struct worker *original, const struct worker_events *events, struct err *err)
+{
+    return fork_from(original, events->on_ready == NULL ? WORKER_SILENT : WORKER_SAYS_HELLO, events, err);
+}
+
+/* The original refused, or the copy ended at once: the answer says the rest. */
+static void on_ahead_gone(void *arg, const struct child_end *end)
+{
+    (void)end;
+    copies_drop_ahead(arg);
+}
+
+static void on_ahead_reply(void *arg, struct sexp_document *reply)
+{
+    (void)arg;
+    sexp_document_free(reply);
+}
+
+static void on_progress(void *arg, const struct sexp *event)
+{
+    (void)arg;
+    (void)event;
+}
+
+void copies_ask_ahead(struct session *s)
+{
+    struct err err;
+    struct worker_events events = {
+        .on_reply = on_ahead_reply, .on_progress = on_progress, .on_gone = on_ahead_gone, .arg = s};
+    bool is_wanted =
+        limits_int(&s->limits, LIMIT_CHECKPOINTS) > 0 && s->copies->why_not == NULL && !copies_are_dear(s);
+    CHECK(s->copies->ahead == NULL);
+    /* Without room for it now it is asked for afterwards, and room is made for it then. */
+    if (is_wanted && worker_is_alive(s->worker))
+        s->copies->ahead = fork_from(
+            s->worker, run_is_asked_at_once(s) ? WORKER_SILENT_AT_ONCE : WORKER_SILENT, &events, &err);
+}
+
+void copies_drop_ahead(struct session *s)
+{
+    worker_free(s->copies->ahead);
+    s->copies->ahead = NULL;
+}
+
+bool copies_have_ahead(const struct session *s)
+{
+    return s->copies->ahead != NULL;
+}
+
+struct worker *copies_of_process(struct session *s, const struct worker_events *events, struct err *err)
+{
+    struct worker *copy = s->copies->ahead;
+    s->copies->ahead = NULL;
+    if (copy != NULL)
+        worker_set_events(copy, events);
+    else if (worker_state(s->worker) == WORKER_IDLE)
+        copy = copies_of(s->worker, events, err);
+    else
+        err_set(err, ERR_GONE, "The copy has ended already.");
+    return copy;
+}
+
+/* Is the session waiting for this error's frozen process? */
+static bool is_waited_for(const struct error_record *r)
+{
+    return r->session->state == SESSION_WAITING && r->session->current->sequence == r->sequence;
+}
+
+static void on_frozen_reply(void *arg, struct sexp_document *reply)
+{
+    struct error_record *r = arg;
+    sexp_document_free(reply);
+    if (is_waited_for(r))
+        session_dispatch(r->session, &(struct event){.kind = EVENT_SOURCE_FREE});
+}
+
+static void on_frozen_gone(void *arg, const struct child_end *end)
+{
+    struct error_record *r = arg;
+    /* The original refused to be copied, or the copy ended at once: its answer is on the way and says why. */
+    if (r->is_being_frozen) {
+        session_dispatch(r->session, &(struct event){.kind = EVENT_COPY_ENDED, .end = end});
+        return;
+    }
+    error_record_drop_copy(r);
+    if (is_waited_for(r))
+        session_dispatch(r->session, &(struct event){.kind = EVENT_SOURCE_GONE, .end = end});
+}
+
+struct worker_events copies_frozen_events(struct error_record *r)
+{
+    return (struct worker_events){
+        .on_reply = on_frozen_reply, .on_progress = on_progress, .on_gone = on_frozen_gone, .arg = r};
+}
+
+static void note_cost(struct copies *c, const struct sexp_document *answer)
+{
+    double ms = (double)sexp_integer(sexp_get(sexp_root(answer), 2, "took"), -1) / 1e3;
+    if (ms < 0)
+        return;
+    /* The lesser of the last two: one that the scheduler held up says nothing about the next. */
+    c->ms = c->last_ms < ms ? c->last_ms : ms;
+    c->last_ms = ms;
+}
+
+const char *copies_reason(const struct sexp_document *answer)
+{
+    const char *why = answer == NULL ? NULL : sexp_string(sexp_nth(sexp_root(answer), 2), NULL);
+    return answer == NULL ? "the process has not answered for the copy"
+           : why == NULL  ? "the Lisp could not be copied"
+                          : why;
+}
+
+bool copies_note_answer(struct session *s, const struct sexp_document *answer)
+{
+    bool ok = session_is_reply(answer, "ok");
+    if (answer != NULL)
+        note_cost(s->copies, answer);
+    session_count(s, ok ? METRIC_CHECKPOINTS_MADE : METRIC_CHECKPOINTS_REFUSED);
+    copies_refuse(s, ok ? NULL : copies_reason(answer));
+    return ok;
+}
+
+const char *copies_why_not(const struct session *s)
+{
+    return s->copies->why_not;
+}
+
+void copies_refuse(struct session *s, const char *why)
+{
+    free(s->copies->why_not);
+    s->copies->why_not = xstrdup(why);
+}
+
+double copies_cost_ms(const struct session *s)
+{
+    return s->copies->ms;
+}
+
+bool copies_are_dear(const struct session *s)
+{
+    return s->copies->ms > DEAR_MS;
+}
+
+void copies_forget_cost(struct session *s)
+{
+    s->copies->ms = s->copies->last_ms = 0;
+}

@@ -1,0 +1,76 @@
+/*
+ * A ring of error records.
+ */
+#include "session/error_history.h"
+
+#include "base/memory.h"
+#include "session/error_record.h"
+
+void error_history_add(struct error_history *h, struct error_record *r)
+{
+    struct error_record **slot = &h->records[h->made % ERROR_HISTORY_KEPT];
+    error_record_free(*slot);
+    *slot = r;
+    r->sequence = (int)++h->made;
+    h->has_last = h->has_last || r->thread == NULL;
+    struct error_record *oldest = error_history_at(h, ERROR_HISTORY_ENTERABLE);
+    if (oldest != NULL)
+        error_record_drop_copy(oldest);
+}
+
+struct error_record *error_history_at(const struct error_history *h, size_t n)
+{
+    return n < error_history_kept(h) ? h->records[(h->made - 1 - n) % ERROR_HISTORY_KEPT] : NULL;
+}
+
+struct error_record *error_history_last(const struct error_history *h)
+{
+    struct error_record *r = NULL;
+    for (size_t i = 0; h->has_last && (r = error_history_at(h, i)) != NULL && r->thread != NULL; i++)
+        ;
+    return r;
+}
+
+struct error_record *error_history_find(const struct error_history *h, int sequence)
+{
+    for (size_t i = 0; i < error_history_kept(h); i++)
+        if (error_history_at(h, i)->sequence == sequence)
+            return error_history_at(h, i);
+    return NULL;
+}
+
+size_t error_history_kept(const struct error_history *h)
+{
+    return h->made < ERROR_HISTORY_KEPT ? h->made : ERROR_HISTORY_KEPT;
+}
+
+size_t error_history_made(const struct error_history *h)
+{
+    return h->made;
+}
+
+bool error_history_succeed(struct error_history *h)
+{
+    bool had_last = h->has_last;
+    h->has_last = false;
+    return had_last;
+}
+
+void error_history_drop_copies(struct error_history *h, const char *why)
+{
+    for (size_t i = 0; i < error_history_kept(h); i++) {
+        struct error_record *r = error_history_at(h, i);
+        if (r->frozen == NULL)
+            continue;
+        error_record_drop_copy(r);
+        if (r->why_not_frozen == NULL)
+            r->why_not_frozen = xstrdup(why);
+    }
+}
+
+void error_history_clear(struct error_history *h)
+{
+    for (size_t i = 0; i < ERROR_HISTORY_KEPT; i++)
+        error_record_free(h->records[i]);
+    *h = (struct error_history){0};
+}

@@ -1,0 +1,45 @@
+/*
+ * The errors of a session, the newest first: which are kept, which is the last one, which keep their copy.
+ */
+#ifndef SESSION_ERROR_HISTORY_H
+#define SESSION_ERROR_HISTORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define ERROR_HISTORY_KEPT 32
+#define ERROR_HISTORY_ENTERABLE 5 /* errors that keep their copy */
+
+struct error_record;
+
+/* Members are error_history.c's own. */
+struct error_history {
+    struct error_record *records[ERROR_HISTORY_KEPT]; /* the newest at (made - 1) % ERROR_HISTORY_KEPT */
+    size_t made;
+    bool has_last; /* no success has come since the newest */
+};
+
+/* error_history_add(h, r): ${r} is taken, gets its number and is the last error, unless it is one of the
+ * program's threads. The sixth newest loses its copy. */
+void error_history_add(struct error_history *h, struct error_record *r);
+
+/* error_history_at(h, n): number ${n} counted back from the newest, which is 0; borrowed; NULL if it is not
+ * kept. error_history_last(h): NULL after a success. error_history_find(h, sequence). */
+struct error_record *error_history_at(const struct error_history *h, size_t n);
+struct error_record *error_history_last(const struct error_history *h);
+struct error_record *error_history_find(const struct error_history *h, int sequence);
+
+/* error_history_kept(h): how many are kept. error_history_made(h): how many there have been. */
+size_t error_history_kept(const struct error_history *h);
+size_t error_history_made(const struct error_history *h);
+
+/* error_history_succeed(h): there is no last error now. Returns whether there was one. */
+bool error_history_succeed(struct error_history *h);
+
+/* error_history_drop_copies(h, why): no error can be entered any more, because of ${why}. */
+void error_history_drop_copies(struct error_history *h, const char *why);
+
+/* error_history_clear(h): as if there had been none. */
+void error_history_clear(struct error_history *h);
+
+#endif

@@ -1,0 +1,49 @@
+/*
+ * Which checkpoints make room.
+ */
+#include "session/eviction.h"
+
+#include "base/log.h"
+#include "proc/memory.h"
+#include "session/session_core.h"
+
+#define MEMORY_LOOK_MS 1000
+
+/* Of each session only the newest stays. */
+void eviction_for_memory(struct session_host *host)
+{
+    uint64_t now = uv_now(host->loop);
+    if (now - host->memory_looked_at < MEMORY_LOOK_MS)
+        return;
+    host->memory_looked_at = now;
+    if (!memory_is_short())
+        return;
+    log_warning("memory is short: old checkpoints are dropped");
+    struct list *owner, *node;
+    for (owner = host->owners.next; owner != &host->owners; owner = owner->next) {
+        struct sessions *all = list_entry(owner, struct sessions, node);
+        for (node = all->all.next; node != &all->all; node = node->next)
+            checkpoints_keep_newest(&list_entry(node, struct session, node)->checkpoints);
+    }
+}
+
+static bool drop_one_of(struct sessions *all)
+{
+    for (struct list *node = all->all.next; node != &all->all; node = node->next)
+        if (checkpoints_evict_oldest(&list_entry(node, struct session, node)->checkpoints))
+            return true;
+    return false;
+}
+
+bool eviction_for_process(struct session *s)
+{
+    const struct quota *own = &s->all->processes;
+    if (drop_one_of(s->all))
+        return true;
+    if (own->most > 0 && own->used >= own->most)
+        return false; /* what others give up would not help */
+    for (struct list *owner = s->host->owners.next; owner != &s->host->owners; owner = owner->next)
+        if (drop_one_of(list_entry(owner, struct sessions, node)))
+            return true;
+    return false;
+}

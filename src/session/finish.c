@@ -1,0 +1,47 @@
+/*
+ * An operation succeeds, or its reply comes too late.
+ */
+#include "session/answer.h"
+#include "session/checkpointing.h"
+#include "session/recovery.h"
+#include "session/session_core.h"
+
+/* The session is in the state after this evaluation. */
+static void count_evaluation(struct session *s, const struct operation *op)
+{
+    if (!op->has_met_error)
+        answer_clear_error(s);
+    recovery_note_evaluation(s);
+    answer_write_journal(s, op, JOURNAL_OK);
+    s->at = s->evaluations;
+}
+
+void session_action_finish(struct session *s, struct event *e)
+{
+    struct operation *op = s->current;
+    const struct sexp *reply = sexp_root(e->document);
+    bool ok = session_is_reply(e->document, "ok"), is_evaluation = op->keeps_record && ok;
+    /* Not idle until the answer is out: what a done submits waits for what follows here. */
+    uv_timer_stop(s->timer);
+    answer_note_package(s, reply);
+    if (is_evaluation)
+        count_evaluation(s, op);
+    answer_deliver(s, op, &(struct outcome){.kind = ok ? OUTCOME_OK : OUTCOME_REFUSED, .reply = reply});
+    sexp_document_free(e->document);
+    if (is_evaluation)
+        checkpointing_keep_state(s);
+    else
+        checkpointing_settle_down(s);
+}
+
+void session_action_discard(struct session *s, struct event *e)
+{
+    (void)s;
+    sexp_document_free(e->document);
+}
+
+void session_action_ignore(struct session *s, struct event *e)
+{
+    (void)s;
+    (void)e;
+}

@@ -1,0 +1,58 @@
+/*
+ * Operations come and go.
+ */
+#include "session/operation.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/utf8.h"
+
+#define LONGEST_WHAT 200
+
+struct operation *operation_new(struct session *s, enum operation_kind kind, operation_done *done, void *arg)
+{
+    struct operation *op = xcalloc(1, sizeof *op);
+    op->session = s;
+    op->kind = kind;
+    op->done = done;
+    op->arg = arg;
+    strbuf_init(&op->request, 0);
+    strbuf_init(&op->what, LONGEST_WHAT);
+    strbuf_init(&op->code, 0);
+    list_init(&op->node);
+    return op;
+}
+
+struct operation *operation_new_run(struct session *s, enum operation_kind kind,
+                                    const struct operation_options *options)
+{
+    struct operation *op = operation_new(s, kind, options->done, options->arg);
+    strbuf_add(&op->request, options->request->bytes, options->request->len);
+    size_t len = options->what == NULL ? 0 : strlen(options->what);
+    if (len > 0)
+        strbuf_add(&op->what, options->what,
+                   utf8_floor(options->what, len, len > LONGEST_WHAT ? LONGEST_WHAT : len));
+    op->has_code = options->code != NULL;
+    if (op->has_code)
+        strbuf_add(&op->code, options->code, options->code_len);
+    op->package = xstrdup(options->package);
+    op->timeout_ms = options->timeout_ms;
+    op->keeps_record = options->keeps_record;
+    op->goes_on = options->goes_on;
+    op->is_examination = options->is_examination;
+    op->on_progress = options->on_progress;
+    return op;
+}
+
+void operation_free(struct operation *op)
+{
+    list_remove(&op->node);
+    strbuf_fini(&op->request);
+    strbuf_fini(&op->what);
+    strbuf_fini(&op->code);
+    free(op->package);
+    free(op->name);
+    free(op);
+}

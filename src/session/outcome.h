@@ -1,0 +1,61 @@
+/*
+ * What is asked of a session, and what it answers.
+ */
+#ifndef SESSION_OUTCOME_H
+#define SESSION_OUTCOME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "session/capture.h"
+#include "wire/sexp.h"
+
+struct error_record;
+struct operation;
+struct session;
+struct strbuf;
+
+enum outcome_kind {
+    OUTCOME_OK,      /* reply holds (ID :ok ...) */
+    OUTCOME_REFUSED, /* reply holds (ID :refused "sentence") */
+    OUTCOME_ERROR, /* error holds the record; it is the session's last error if the operation keeps the record
+                    */
+    OUTCOME_UNAVAILABLE /* it never ran: ${why} says why (no Lisp, session closed) */
+};
+
+/* How an operation ended. Everything in it is borrowed and gone when ${done} returns. */
+struct outcome {
+    enum outcome_kind kind;
+    struct session *session; /* NULL when it was closed */
+    const struct sexp *reply;
+    const struct error_record *error;
+    const char *why;
+    const char *text;          /* what a roll-back undid; NULL otherwise */
+    struct capture *output[2]; /* by enum worker_stream; may be moved out with session_keep_output() */
+};
+
+typedef void operation_done(void *arg, const struct outcome *outcome);
+typedef void operation_progress(void *arg, double elapsed_s, uint64_t output_bytes, const char *message);
+
+struct operation_options {
+    const struct strbuf
+        *request;     /* borrowed: "(OPERATION . plist)" without its parentheses, as worker_call() takes it */
+    const char *what; /* borrowed: shown while it runs, e.g. the beginning of the code */
+    int timeout_ms;   /* from when it starts to run; 0: the session's limit at that time */
+    bool keeps_record;   /* an error becomes the session's last error, a success clears it; the state after it
+                            is kept as a checkpoint */
+    bool goes_on;        /* after an error whose report says :goes-on: it is kept and can be entered, and the
+                            operation goes on */
+    bool is_examination; /* session_enter(): the reply holds the frames with their locals and becomes part of
+                            the error's record */
+    const char *code;    /* borrowed: what the journal says was evaluated; NULL for nothing */
+    size_t code_len;
+    const char *package; /* borrowed: in which it is read; NULL: the session's */
+    operation_done *done;
+    operation_progress *on_progress; /* at least once a second, with what the agent says it does, else the
+                                        last line of the output; may be NULL */
+    void *arg;
+};
+
+#endif

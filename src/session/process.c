@@ -1,0 +1,215 @@
+/*
+ * The process comes, tells things, goes.
+ */
+#include "session/process.h"
+
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "base/utf8.h"
+#include "lisp/zygotes.h"
+#include "session/copies.h"
+#include "session/eviction.h"
+#include "session/run.h"
+#include "session/session_core.h"
+#include "session/thread_errors.h"
+
+#define START_ATTEMPTS 3
+#define LONGEST_PROGRESS 400
+
+struct process {
+    struct zygote_request request;
+    bool is_requested; /* the zygote has our request */
+    int attempts;
+    int heap_mib;
+};
+
+struct process *process_new(void)
+{
+    struct process *p = xcalloc(1, sizeof *p);
+    list_init(&p->request.node);
+    return p;
+}
+
+void process_free(struct process *p)
+{
+    free(p);
+}
+
+void process_note_tools(struct session *s, const struct sexp *tools)
+{
+    if (told_tools_set(&s->tools, tools))
+        session_tell(s, SESSIONS_TOOLS);
+}
+
+/* The scratch copy's events are the process's own, but for its replies and its end. */
+static void on_ready(void *arg, const struct sexp *hello)
+{
+    struct session *s = arg;
+    const struct sexp *tools = sexp_get(hello, 2, "tools");
+    if (s->scratch != NULL)
+        told_tools_set(&s->scratch_tools, tools);
+    else
+        process_note_tools(s, tools);
+    session_dispatch(s, &(struct event){.kind = EVENT_READY});
+}
+
+/* It has answered for the scratch copy, whose own end says the rest. */
+static void note_refusal(struct session *s, struct sexp_document *reply)
+{
+    const char *why = sexp_string(sexp_nth(sexp_root(reply), 2), NULL);
+    if (session_is_reply(reply, "refused") && why != NULL)
+        copies_refuse(s, why);
+    sexp_document_free(reply);
+}
+
+static void on_reply(void *arg, struct sexp_document *reply)
+{
+    struct session *s = arg;
+    /* While a scratch copy runs, the process can only be answering the request for that copy. */
+    if (s->scratch != NULL) {
+        note_refusal(s, reply);
+        return;
+    }
+    const struct sexp *tools = sexp_get(sexp_root(reply), 2, "tools");
+    if (tools != NULL)
+        process_note_tools(s, tools);
+    thread_errors_note(s, sexp_root(reply));
+    enum session_event kind = worker_has_copied(s->worker)       ? EVENT_COPIED
+                              : session_is_reply(reply, "error") ? EVENT_FAILED
+                                                                 : EVENT_OK;
+    session_dispatch(s, &(struct event){.kind = kind, .document = reply});
+}
+
+static void on_progress(void *arg, const struct sexp *event)
+{
+    size_t len;
+    const char *message = sexp_string(sexp_get(event, 2, "message"), &len);
+    if (message != NULL)
+        run_note_progress(arg, message,
+                          utf8_floor(message, len, len < LONGEST_PROGRESS ? len : LONGEST_PROGRESS));
+}
+
+static void on_output(void *arg, enum worker_stream stream, const char *bytes, size_t len)
+{
+    struct session *s = arg;
+    s->host->metrics.counters[METRIC_OUTPUT_BYTES] += len;
+    session_output_add(&s->output, s->current != NULL, stream, bytes, len);
+}
+
+static void on_gone(void *arg, const struct child_end *end)
+{
+    struct session *s = arg;
+    /* While a scratch copy runs, this waits until it has left (scratch_leave()). */
+    if (s->scratch == NULL)
+        session_dispatch(s, &(struct event){.kind = EVENT_GONE, .end = end});
+}
+
+struct worker_events process_events(struct session *s)
+{
+    return (struct worker_events){.on_ready = on_ready,
+                                  .on_reply = on_reply,
+                                  .on_progress = on_progress,
+                                  .on_output = on_output,
+                                  .on_gone = on_gone,
+                                  .arg = s};
+}
+
+void process_call(struct session *s, const char *request)
+{
+    struct strbuf b;
+    strbuf_init(&b, 0);
+    strbuf_adds(&b, request);
+    worker_call(s->worker, &b, NULL, 0);
+    strbuf_fini(&b);
+}
+
+static void on_worker(void *arg, struct worker *worker)
+{
+    struct session *s = arg;
+    s->process->is_requested = false;
+    s->worker = worker;
+    session_set_deadline(s, s->host->waits.hello_ms);
+}
+
+/* May be said inside zygotes_fork(), which may be inside the caller's session_run(): so it takes effect a
+ * moment later. */
+static void on_failed(void *arg, const struct err *err)
+{
+    struct session *s = arg;
+    if (err->code == ERR_LIMIT && eviction_for_process(s)) {
+        zygotes_fork(s->host->zygotes, &s->process->request);
+        return;
+    }
+    s->process->is_requested = false;
+    free(s->why);
+    s->why = xstrdup(err->message);
+    session_later(s);
+}
+
+void process_request(struct session *s, enum session_state state)
+{
+    struct process *p = s->process;
+    session_enter_state(s, state, 0);
+    p->heap_mib = limits_int(&s->limits, LIMIT_MAX_HEAP);
+    p->request = (struct zygote_request){.events = process_events(s),
+                                         .on_worker = on_worker,
+                                         .on_failed = on_failed,
+                                         .arg = s,
+                                         .heap_mib = p->heap_mib,
+                                         .quota = &s->all->processes};
+    p->is_requested = true;
+    zygotes_fork(s->host->zygotes, &p->request);
+}
+
+bool process_request_again(struct session *s)
+{
+    enum session_state state = s->state;
+    process_forget(s);
+    if (++s->process->attempts < START_ATTEMPTS) {
+        process_request(s, state);
+        return true;
+    }
+    const char *why = zygotes_why(s->host->zygotes, s->process->heap_mib);
+    free(s->why);
+    s->why = xstrdup(why[0] != '\0' ? why : "The session's process ended before it was ready.");
+    s->process->attempts = 0;
+    return false;
+}
+
+void process_came(struct session *s)
+{
+    s->process->attempts = 0;
+    zygotes_disown(s->host->zygotes, s->worker);
+    session_enter_state(s, SESSION_IDLE, 0);
+    const char *notices = zygotes_notices(s->host->zygotes, s->process->heap_mib);
+    if (s->evaluations == 0 && notices[0] != '\0' && s->notice.len == 0)
+        strbuf_adds(&s->notice, notices);
+}
+
+bool process_start_image(struct session *s, const char *image, const char *directory, bool is_new,
+                         struct err *err)
+{
+    struct worker_events events = process_events(s);
+    if (is_new)
+        s->process->heap_mib = limits_int(&s->limits, LIMIT_MAX_HEAP);
+    s->worker = zygotes_start_image(s->host->zygotes, s->process->heap_mib, &s->all->processes, image,
+                                    directory, &events, err);
+    return s->worker != NULL;
+}
+
+void process_forget(struct session *s)
+{
+    if (s->process->is_requested)
+        zygote_fork_cancel(&s->process->request);
+    s->process->is_requested = false;
+    if (s->worker != NULL)
+        zygotes_disown(s->host->zygotes, s->worker);
+    worker_free(s->scratch);
+    worker_free(s->worker);
+    s->scratch = s->worker = NULL;
+    s->checkpoints.making = NULL;
+    s->checkpoints.is_one_owed = false;
+    copies_drop_ahead(s);
+    session_enter_state(s, SESSION_ABSENT, 0);
+}

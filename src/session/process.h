@@ -1,0 +1,42 @@
+/*
+ * A session's process: asked of the zygote, telling things, forgotten.
+ */
+#ifndef SESSION_PROCESS_H
+#define SESSION_PROCESS_H
+
+#include <stdbool.h>
+
+#include "lisp/worker.h"
+#include "session/session_states.h"
+
+struct process;
+struct session;
+
+struct process *process_new(void);
+void process_free(struct process *p);
+
+/* process_request(s, state): ask the zygote for one: ${state}, STARTING or RESTARTING.
+ * process_request_again(s): one has ended before it was ready; false, with the reason for give_up, if that
+ * was the third. process_came(s): its hello has come. */
+void process_request(struct session *s, enum session_state state);
+bool process_request_again(struct session *s);
+void process_came(struct session *s);
+
+/* process_start_image(s, image, directory, is_new, err): start that file as the process. With ${is_new} it
+ * gets the heap that the limits say, else that of the process before. */
+bool process_start_image(struct session *s, const char *image, const char *directory, bool is_new,
+                         struct err *err);
+
+/* process_forget(s): no process any more: ABSENT. Checkpoints stay. */
+void process_forget(struct session *s);
+
+/* process_events(s): what the worker of the process tells. */
+struct worker_events process_events(struct session *s);
+
+/* process_call(s, request): send it a request of our own. */
+void process_call(struct session *s, const char *request);
+
+/* process_note_tools(s, tools): it has told which it has; NULL: none. */
+void process_note_tools(struct session *s, const struct sexp *tools);
+
+#endif

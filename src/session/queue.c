@@ -1,0 +1,162 @@
+/*
+ * Operations are taken up one after the other, each in its own way.
+ */
+#include "session/queue.h"
+
+#include "base/memory.h"
+#include "session/answer.h"
+#include "session/checkpointing.h"
+#include "session/copies.h"
+#include "session/error_record.h"
+#include "session/process.h"
+#include "session/rollback.h"
+#include "session/run.h"
+#include "session/saving.h"
+#include "session/scratch.h"
+#include "session/session_core.h"
+#include "session/suspension.h"
+
+void queue_add(struct session *s, struct operation *op)
+{
+    list_append(&s->queue, &op->node);
+    s->uses++;
+    session_count(s, METRIC_OPERATIONS);
+}
+
+struct operation *queue_first(const struct session *s)
+{
+    return list_is_empty(&s->queue) ? NULL : list_entry(s->queue.next, struct operation, node);
+}
+
+size_t queue_length(const struct session *s)
+{
+    size_t n = 0;
+    for (const struct list *node = s->queue.next; node != &s->queue; node = node->next)
+        n++;
+    return n;
+}
+
+bool queue_cancel_first(struct session *s, struct strbuf *what)
+{
+    struct operation *op = queue_first(s);
+    if (op == NULL || op->kind == OPERATION_RESET || op->kind == OPERATION_RESTORE)
+        return false;
+    strbuf_add(what, op->what.bytes, op->what.len);
+    struct error_record *r =
+        error_record_make("CANCELLED", "The evaluation was cancelled before it began.", NULL);
+    r->session = s;
+    answer_error(s, op, r);
+    return true;
+}
+
+static void run(struct session *s, struct operation *op)
+{
+    run_take_up(s, op);
+    if (op->keeps_record)
+        checkpoints_drop_after(&s->checkpoints, s->at);
+    run_send(s);
+    if (!run_is_asked_at_once(s))
+        return;
+    /* One that goes on after an error is copied there first. */
+    if (op->keeps_record && !op->goes_on)
+        copies_ask_ahead(s);
+    checkpointing_thin_rarely(s);
+}
+
+static void make_checkpoint(struct session *s, struct operation *op)
+{
+    run_take_up(s, op);
+    if (!checkpointing_begin(s, op->name))
+        answer_unavailable(s, op, copies_why_not(s));
+}
+
+static void save(struct session *s, struct operation *op)
+{
+    /* The answer for the copy is waited for as for a checkpoint's. */
+    if (saving_start(s, op))
+        session_enter_state(s, SESSION_CHECKPOINTING, COPY_MS);
+}
+
+static void reset(struct session *s, struct operation *op)
+{
+    rollback_clear(s);
+    answer_deliver(s, op, &(struct outcome){.kind = OUTCOME_OK});
+    if (s->state == SESSION_ABSENT && queue_first(s) == NULL)
+        process_request(s, SESSION_STARTING); /* so that the next call finds it ready */
+}
+
+typedef void perform(struct session *s, struct operation *op);
+
+static perform *const performs[] = {
+    [OPERATION_RUN] = run,
+    [OPERATION_LOOK] = scratch_begin,
+    [OPERATION_RESUME] = scratch_begin,
+    [OPERATION_RESET] = reset,
+    [OPERATION_CHECKPOINT] = make_checkpoint,
+    [OPERATION_ROLLBACK] = rollback_perform,
+    [OPERATION_SAVE] = save,
+    [OPERATION_RESTORE] = rollback_restore,
+};
+
+static bool needs_process(const struct operation *op)
+{
+    return op->kind != OPERATION_RESET && op->kind != OPERATION_RESTORE;
+}
+
+/* What a done asks for waits until whoever delivers has brought the session to rest. */
+static struct operation *next(const struct session *s)
+{
+    return s->is_delivering ? NULL : queue_first(s);
+}
+
+/* Performing one may leave the state: then the event that ends the new state leads here again. */
+static void proceed(struct session *s, enum session_state state)
+{
+    struct operation *op;
+    while (s->state == state && (op = next(s)) != NULL && (s->worker != NULL || !needs_process(op)) &&
+           (!needs_process(op) || worker_is_alive(s->worker)))
+        performs[op->kind](s, op);
+}
+
+void session_action_begin(struct session *s, struct event *e)
+{
+    (void)e;
+    proceed(s, SESSION_IDLE);
+    if (s->state == SESSION_ABSENT && next(s) != NULL)
+        session_look_at_queue(s);
+}
+
+void session_action_start(struct session *s, struct event *e)
+{
+    (void)e;
+    proceed(s, SESSION_ABSENT);
+    if (s->state == SESSION_ABSENT && next(s) != NULL)
+        process_request(s, SESSION_STARTING);
+}
+
+void session_action_wake(struct session *s, struct event *e)
+{
+    (void)e;
+    struct operation *op;
+    while (s->state == SESSION_ASLEEP && (op = next(s)) != NULL) {
+        if (!needs_process(op))
+            performs[op->kind](s, op);
+        else if (op->kind != OPERATION_SAVE || !saving_start_asleep(s, op))
+            break;
+    }
+    if (s->state == SESSION_ASLEEP && next(s) != NULL)
+        suspension_wake(s);
+    else if (s->state != SESSION_ASLEEP)
+        session_look_at_queue(s);
+}
+
+/* While a checkpoint is being made, an evaluation may be sent already: the process begins with it when it has
+ * answered for the copy. */
+void session_action_follow(struct session *s, struct event *e)
+{
+    (void)e;
+    struct operation *op = next(s);
+    if (op != NULL && run_is_asked_at_once(s) && s->checkpoints.making != NULL && s->current == NULL &&
+        op->kind == OPERATION_RUN && op->keeps_record && worker_is_alive(s->worker))
+        run(s, op);
+}

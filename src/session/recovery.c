@@ -1,0 +1,392 @@
+/*
+ * The states from SOURCING to REPLAYING, and the answer at their end.
+ */
+#include "session/recovery.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "lisp/zygotes.h"
+#include "session/answer.h"
+#include "session/checkpointing.h"
+#include "session/copies.h"
+#include "session/error_record.h"
+#include "session/exit_record.h"
+#include "session/process.h"
+#include "session/run.h"
+#include "session/session_core.h"
+
+#define CHECK_MS 5000   /* for the health check */
+#define REPLAY_MS 10000 /* for evaluating one entry of the journal again */
+
+struct recovery {
+    enum recovery_cause cause;
+    struct checkpoint *source; /* borrowed: what is being returned to */
+    uint64_t best;             /* the newest state that a checkpoint held at the time of the death */
+    uint64_t died_at;          /* ${at} when it died */
+    bool may_replay;
+    size_t next; /* index into the journal */
+    uint64_t replayed, replay_failed;
+    struct error_record *record; /* what the operation that died is answered with */
+    struct child_end end;
+    bool was_not_woken;
+    bool is_untried; /* nothing has been evaluated since the return */
+    char *killer;    /* the code that died last */
+};
+
+struct recovery *recovery_new(void)
+{
+    return xcalloc(1, sizeof(struct recovery));
+}
+
+void recovery_free(struct recovery *r)
+{
+    error_record_free(r->record);
+    free(r->killer);
+    free(r);
+}
+
+struct checkpoint *recovery_newest(const struct session *s, uint64_t most)
+{
+    struct checkpoint *cp = checkpoints_newest(&s->checkpoints, most);
+    while (cp != NULL && cp->evaluation > 0 && !journal_is_live(&s->journal, cp->evaluation))
+        cp = checkpoints_newest(&s->checkpoints, cp->evaluation - 1);
+    return cp;
+}
+
+void recovery_note_evaluation(struct session *s)
+{
+    s->recovery->is_untried = false;
+}
+
+void recovery_begin(struct session *s, enum recovery_cause cause)
+{
+    struct recovery *r = s->recovery;
+    r->cause = cause;
+    r->may_replay = cause != RECOVERY_ROLLBACK && cause != RECOVERY_RESTORE;
+    r->next = 0;
+    r->replayed = r->replay_failed = 0;
+    r->was_not_woken = false;
+    r->died_at = s->at;
+    r->best = cause == RECOVERY_WAKE ? 0 : s->at;
+}
+
+static void set_source(struct session *s, struct checkpoint *cp)
+{
+    s->recovery->source = cp;
+    s->waits_for = cp == NULL ? 0 : worker_pid(cp->worker);
+    if (cp != NULL)
+        cp->is_source = true;
+}
+
+/* A checkpoint was killed from outside: its state was no worse than the others, so that what came after them
+ * is worth evaluating again. */
+static void lower_best(struct session *s)
+{
+    const struct checkpoint *cp = recovery_newest(s, s->recovery->died_at);
+    s->recovery->best = cp == NULL ? 0 : cp->evaluation;
+}
+
+/* The first evaluation in a state that was returned to has ended in a way that shows damage, and is not the
+ * one that died before: the state itself is suspect. */
+static bool is_state_suspect(struct session *s, const struct child_end *end)
+{
+    const struct recovery *r = s->recovery;
+    const struct operation *op = s->current;
+    return op != NULL && r->is_untried && !run_is_stopped(s) && op->has_code &&
+           exit_record_shows_damage(s, end) &&
+           (r->killer == NULL || strcmp(r->killer, strbuf_string(&op->code)) != 0);
+}
+
+void recovery_of_death(struct session *s, struct error_record *record, const struct child_end *end,
+                       uint64_t died_at)
+{
+    struct recovery *r = s->recovery;
+    bool is_suspect = is_state_suspect(s, end);
+    r->record = record;
+    r->end = *end;
+    r->died_at = died_at;
+    if (s->current != NULL) {
+        free(r->killer);
+        r->killer = xstrdup(strbuf_string(&s->current->code));
+    }
+    lower_best(s);
+    struct checkpoint *newest = recovery_newest(s, died_at);
+    if (is_suspect && newest != NULL && newest->evaluation == s->at)
+        checkpoint_drop(newest);
+    recovery_go_back(s);
+}
+
+static void drop_source(struct session *s)
+{
+    struct checkpoint *cp = s->recovery->source;
+    set_source(s, NULL);
+    if (cp != NULL)
+        checkpoint_drop(cp);
+}
+
+static void ask_source(struct session *s)
+{
+    struct err err;
+    struct worker_events events = process_events(s);
+    session_enter_state(s, SESSION_CHECKING, CHECK_MS);
+    s->worker = copies_of(s->recovery->source->worker, &events, &err);
+    if (s->worker != NULL)
+        return;
+    log_error("%s", err.message);
+    drop_source(s);
+    recovery_go_back(s);
+}
+
+void recovery_go_to(struct session *s, struct checkpoint *cp)
+{
+    set_source(s, cp);
+    s->at = cp->evaluation;
+    free(s->package);
+    s->package = xstrdup(cp->package);
+    if (worker_state(cp->worker) == WORKER_IDLE)
+        ask_source(s);
+    else
+        session_enter_state(s, SESSION_SOURCING, CHECK_MS); /* it answers for the copy before */
+}
+
+void recovery_go_back(struct session *s)
+{
+    worker_free(s->worker);
+    s->worker = NULL;
+    struct checkpoint *cp = recovery_newest(s, s->recovery->died_at);
+    if (cp != NULL) {
+        recovery_go_to(s, cp);
+        return;
+    }
+    s->at = 0;
+    free(s->package);
+    s->package = NULL;
+    process_forget(s);
+    process_request(s, SESSION_RESTARTING);
+}
+
+void session_action_ask_source(struct session *s, struct event *e)
+{
+    (void)e;
+    ask_source(s);
+}
+
+void session_action_forget_source(struct session *s, struct event *e)
+{
+    (void)e;
+    set_source(s, NULL); /* if it has made its copy already, the copy lives without it */
+}
+
+void session_action_lose_source(struct session *s, struct event *e)
+{
+    set_source(s, NULL);
+    if (e->end->signal == SIGKILL)
+        lower_best(s);
+    recovery_go_back(s);
+}
+
+/* The checkpoint does not even make a copy. */
+void session_action_drop_source(struct session *s, struct event *e)
+{
+    (void)e;
+    drop_source(s);
+    recovery_go_back(s);
+}
+
+/* What was returned to does not live either. */
+void session_action_reject(struct session *s, struct event *e)
+{
+    sexp_document_free(e->document);
+    session_count(s, METRIC_DEATHS);
+    drop_source(s);
+    if (e->kind == EVENT_GONE && e->end->signal == SIGKILL)
+        lower_best(s);
+    recovery_go_back(s);
+}
+
+void session_action_check(struct session *s, struct event *e)
+{
+    (void)e;
+    process_call(s, ":probe");
+}
+
+/* An image is told where it is. */
+void session_action_configure(struct session *s, struct event *e)
+{
+    (void)e;
+    struct strbuf request;
+    strbuf_init(&request, 0);
+    zygotes_configure_request(s->host->zygotes, s->state == SESSION_RESTORING, &request);
+    worker_call(s->worker, &request, NULL, 0);
+    strbuf_fini(&request);
+}
+
+/* Say what the recovery came to. */
+static void word(const struct session *s, const char *why_not_started, struct strbuf *out)
+{
+    const struct recovery *r = s->recovery;
+    struct exit_facts exit = {.end = &r->end};
+    struct recovery_facts facts = {
+        .cause = r->cause,
+        .name = s->current == NULL ? NULL : s->current->name,
+        .at = s->at,
+        .died_at = r->died_at,
+        .best = r->best,
+        .exit = &exit,
+        .was_not_woken = r->was_not_woken,
+        .asleep_since = &s->image.since,
+        .idle_timeout_ms = s->host->idle_timeout_ms,
+        .why_not_started = why_not_started,
+        .why_not_copied = copies_why_not(s),
+        .replayed = r->replayed,
+        .replay_failed = r->replay_failed,
+        .journal = &s->journal,
+    };
+    s->host->wording->recovery(&facts, out);
+}
+
+/* Whoever asked is answered; what nobody asked for is said in the next reply. */
+static void answer(struct session *s, const char *text)
+{
+    struct operation *op = s->current;
+    struct error_record *record = s->recovery->record;
+    s->recovery->record = NULL;
+    if (op != NULL && record != NULL) {
+        record->session_note = xstrdup(text);
+        if (op->done == NULL)
+            strbuf_addf(&s->notice, "After a call that was cancelled: %s\n", text);
+        answer_error(s, op, record);
+        return;
+    }
+    error_record_free(record);
+    if (op != NULL)
+        answer_text(s, op, text);
+    else
+        strbuf_addf(&s->notice, "%s\n", text);
+}
+
+static void finish(struct session *s, const char *why_not_started)
+{
+    struct recovery *r = s->recovery;
+    struct strbuf text;
+    strbuf_init(&text, (size_t)64 << 10);
+    word(s, why_not_started, &text);
+    bool is_complete = s->at == r->died_at;
+    if (r->replayed > 0)
+        s->at = r->died_at; /* what was evaluated again is the session's history still */
+    journal_settle(&s->journal, s->at);
+    session_tell(s, SESSIONS_STATE);
+    r->is_untried = r->cause != RECOVERY_RESTORE && r->cause != RECOVERY_ROLLBACK &&
+                    !(r->cause == RECOVERY_WAKE && is_complete);
+    sleep_image_drop(&s->image);
+    answer(s, strbuf_string(&text));
+    strbuf_fini(&text);
+}
+
+/* Is this entry one that the state returned to does not hold and that no checkpoint ever held? */
+static bool is_to_replay(const struct session *s, const struct journal_entry *entry)
+{
+    return !entry->is_undone && entry->evaluation > s->at && entry->evaluation <= s->recovery->died_at &&
+           (entry->outcome == JOURNAL_OK || entry->outcome == JOURNAL_ERROR);
+}
+
+static void replay(struct session *s, const struct journal_entry *entry)
+{
+    struct strbuf request;
+    strbuf_init(&request, 0);
+    sexp_write_symbol(&request, "replay");
+    sexp_write_symbol(&request, "code");
+    sexp_write_string(&request, entry->code, entry->code_len);
+    sexp_write_symbol(&request, "package");
+    sexp_write_string(&request, entry->package, strlen(entry->package));
+    sexp_write_symbol(&request, "evaluation");
+    sexp_write_integer(&request, (int64_t)entry->evaluation);
+    session_enter_state(s, SESSION_REPLAYING, REPLAY_MS);
+    worker_call(s->worker, &request, NULL, 0);
+    strbuf_fini(&request);
+}
+
+/* The process lives. What no checkpoint held is evaluated again, as far as it defines something. */
+static void go_on(struct session *s)
+{
+    struct recovery *r = s->recovery;
+    while (r->may_replay && s->at == r->best && r->next < s->journal.count) {
+        const struct journal_entry *entry = journal_at(&s->journal, r->next++);
+        if (!is_to_replay(s, entry))
+            continue;
+        replay(s, entry);
+        return;
+    }
+    bool is_new_image = r->cause == RECOVERY_RESTORE || r->cause == RECOVERY_WAKE;
+    session_enter_state(s, SESSION_IDLE, 0);
+    finish(s, NULL);
+    if (is_new_image && s->state == SESSION_IDLE)
+        checkpointing_keep_state(s);
+    else
+        session_look_at_queue(s);
+}
+
+void session_action_healthy(struct session *s, struct event *e)
+{
+    sexp_document_free(e->document);
+    if (s->recovery->source != NULL)
+        s->recovery->source->is_source = false;
+    set_source(s, NULL);
+    go_on(s);
+}
+
+void session_action_restarted(struct session *s, struct event *e)
+{
+    (void)e;
+    process_came(s);
+    go_on(s);
+}
+
+void session_action_replayed(struct session *s, struct event *e)
+{
+    struct recovery *r = s->recovery;
+    const struct sexp *reply = sexp_root(e->document);
+    int64_t n = sexp_integer(sexp_get(reply, 2, "evaluated"), 0);
+    int64_t failed = sexp_integer(sexp_get(reply, 2, "failed"), 0);
+    r->replayed += n > 0 ? (uint64_t)n : 0;
+    r->replay_failed += !session_is_reply(e->document, "ok") ? 1 : failed > 0 ? (uint64_t)failed : 0;
+    answer_note_package(s, reply);
+    sexp_document_free(e->document);
+    go_on(s);
+}
+
+/* It was not the state that died but what was done to it. */
+void session_action_stop_replay(struct session *s, struct event *e)
+{
+    session_count(s, METRIC_DEATHS);
+    s->recovery->may_replay = false;
+    s->recovery->replayed = s->recovery->replay_failed = 0;
+    if (e->kind == EVENT_GONE && e->end->signal == SIGKILL)
+        lower_best(s);
+    recovery_go_back(s);
+}
+
+/* The image of a sleeping session does not start: what only it held is lost. */
+void session_action_fail_wake(struct session *s, struct event *e)
+{
+    sexp_document_free(e->document);
+    session_count(s, METRIC_DEATHS);
+    s->recovery->was_not_woken = true;
+    recovery_go_back(s);
+}
+
+/* There will be no process to go on in. */
+void session_action_abandon(struct session *s, struct event *e)
+{
+    (void)e;
+    char *why = s->why != NULL ? s->why : xstrdup("The Lisp could not be started.");
+    s->why = NULL;
+    process_forget(s);
+    finish(s, why);
+    answer_all_waiting(s, why);
+    free(why);
+}

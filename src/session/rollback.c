@@ -1,0 +1,144 @@
+/*
+ * Where a roll-back is to go, and what a restore finds.
+ */
+#include "session/rollback.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "lisp/zygotes.h"
+#include "session/answer.h"
+#include "session/checkpointing.h"
+#include "session/copies.h"
+#include "session/process.h"
+#include "session/recovery.h"
+#include "session/run.h"
+#include "session/saved.h"
+#include "session/session_core.h"
+
+#define START_MS 20000 /* for a saved image to start */
+
+void rollback_clear(struct session *s)
+{
+    process_forget(s);
+    sleep_image_drop(&s->image);
+    checkpoints_clear(&s->checkpoints);
+    s->at = s->evaluations = 0;
+    answer_clear_error(s);
+    error_history_clear(&s->errors);
+    journal_fini(&s->journal);
+    capture_fini(session_output_between(&s->output));
+    strbuf_clear(&s->notice);
+    free(s->package);
+    s->package = NULL;
+    copies_refuse(s, NULL);
+    copies_forget_cost(s);
+    process_note_tools(s, NULL);
+    session_tell(s, SESSIONS_STATE);
+}
+
+/* The state ${n} evaluations ago; those that were undone do not count. */
+static uint64_t evaluations_back(const struct session *s, uint64_t n)
+{
+    for (size_t i = s->journal.count; i > 0; i--) {
+        const struct journal_entry *entry = journal_at(&s->journal, i - 1);
+        if (entry->evaluation > s->at || entry->is_undone || entry->outcome == JOURNAL_DIED)
+            continue;
+        if (n == 0)
+            return entry->evaluation;
+        n--;
+    }
+    return 0;
+}
+
+/* A name, the number of an evaluation, or -N: N evaluations back. */
+static struct checkpoint *find_target(struct session *s, const char *to)
+{
+    struct checkpoint *cp = checkpoints_named(&s->checkpoints, to);
+    char *end;
+    long n = strtol(to, &end, 10);
+    if (cp != NULL || *end != '\0' || end == to)
+        return cp;
+    if (n < 0)
+        return recovery_newest(s, evaluations_back(s, (uint64_t)-n));
+    cp = checkpoints_newest(&s->checkpoints, (uint64_t)n);
+    return cp != NULL && cp->evaluation == (uint64_t)n ? cp : NULL;
+}
+
+void rollback_perform(struct session *s, struct operation *op)
+{
+    checkpointing_thin(s);
+    struct checkpoint *cp = find_target(s, op->name);
+    if (cp == NULL) {
+        answer_unavailable(s, op, "There is no such checkpoint; list-checkpoints shows which there are.");
+        return;
+    }
+    run_take_up(s, op);
+    recovery_begin(s, RECOVERY_ROLLBACK);
+    checkpointing_retire(s);
+    recovery_go_to(s, cp);
+}
+
+/* A restore that nobody waits for leaves its failure to the next reply. */
+static void refuse(struct session *s, struct operation *op, const char *why)
+{
+    if (op->done == NULL)
+        strbuf_addf(&s->notice, "%s\n", why);
+    answer_unavailable(s, op, why);
+}
+
+/* The save is good: what the session was is given up for it. Whether its image lives is seen when it is
+ * tried. */
+static void begin_restore(struct session *s, struct operation *op, const struct saved *saved,
+                          const struct journal *journal)
+{
+    struct err err;
+    rollback_clear(s);
+    s->journal = *journal;
+    s->at = s->evaluations = saved->evaluations;
+    s->package = xstrdup(saved->package);
+    if (!process_start_image(s, saved->image, NULL, true, &err)) {
+        refuse(s, op, err.message);
+        return;
+    }
+    run_take_up(s, op);
+    recovery_begin(s, RECOVERY_RESTORE);
+    session_enter_state(s, SESSION_RESTORING, START_MS);
+}
+
+void rollback_restore(struct session *s, struct operation *op)
+{
+    struct err err;
+    struct saved saved;
+    struct journal journal;
+    journal_init(&journal);
+    err_set(&err, ERR_INVALID, "Sessions cannot be restored: no directory for it (--state-dir).");
+    if (s->all->store == NULL ||
+        !saved_find(s->all->store, op->name, zygotes_lisp(s->host->zygotes), &saved, &journal, &err)) {
+        s->is_unrestored = err.code != ERR_NOT_FOUND;
+        refuse(s, op, err.message);
+        return;
+    }
+    s->is_unrestored = false;
+    begin_restore(s, op, &saved, &journal);
+    saved_fini(&saved);
+}
+
+/* The image of a saved session did not come to life: an empty session is left. */
+void session_action_fail_restore(struct session *s, struct event *e)
+{
+    struct operation *op = s->current;
+    char why[256];
+    snprintf(
+        why, sizeof why,
+        "The saved session %.79s could not be started: its image was perhaps written by another SBCL. The "
+        "session is empty now.",
+        op->name);
+    sexp_document_free(e->document);
+    session_count(s, METRIC_DEATHS);
+    rollback_clear(s);
+    s->is_unrestored = true;
+    refuse(s, op, why);
+    session_look_at_queue(s);
+}

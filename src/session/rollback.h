@@ -1,0 +1,17 @@
+/*
+ * Returning by request: to a checkpoint, or to a save.
+ */
+#ifndef SESSION_ROLLBACK_H
+#define SESSION_ROLLBACK_H
+
+struct operation;
+struct session;
+
+/* rollback_perform(s, op), rollback_restore(s, op): begin it, or answer why not. */
+void rollback_perform(struct session *s, struct operation *op);
+void rollback_restore(struct session *s, struct operation *op);
+
+/* rollback_clear(s): everything but name, limits and queue is as in a new session. */
+void rollback_clear(struct session *s);
+
+#endif

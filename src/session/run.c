@@ -1,0 +1,250 @@
+/*
+ * An operation is sent, reports progress, and is stopped.
+ */
+#include "session/run.h"
+
+#include <stdlib.h>
+
+#include "base/check.h"
+#include "base/memory.h"
+#include "session/error_record.h"
+#include "session/session_core.h"
+#include "session/wording.h"
+
+#define AT_ONCE_NS 2000000 /* after the last answer */
+#define FREEZE_MS 30000    /* for copying the process */
+#define LONGEST_PROGRESS 400
+
+enum stop_reason { STOP_NONE, STOP_TIMEOUT, STOP_CANCEL };
+
+struct run {
+    struct session *session;
+    uint64_t started_at; /* loop time in ms when it was sent */
+    int timeout_ms;
+    uint64_t answered_at_ns; /* loop time when the last one was answered */
+    bool is_asked_at_once;
+    enum stop_reason stop;
+    int interrupts;
+    uint64_t kill_at;       /* loop time in ms at which the escalation ends */
+    struct strbuf progress; /* last message from the agent */
+    uv_timer_t *ticker;
+};
+
+struct run *run_new(struct session *s)
+{
+    struct run *run = xcalloc(1, sizeof *run);
+    run->session = s;
+    strbuf_init(&run->progress, 500);
+    run->ticker = xcalloc(1, sizeof *run->ticker);
+    CHECK(uv_timer_init(s->host->loop, run->ticker) == 0);
+    run->ticker->data = run;
+    return run;
+}
+
+static void free_handle(uv_handle_t *handle)
+{
+    free(handle);
+}
+
+void run_free(struct run *run)
+{
+    uv_close((uv_handle_t *)run->ticker, free_handle);
+    strbuf_fini(&run->progress);
+    free(run);
+}
+
+static uint64_t now_ms(const struct session *s)
+{
+    return uv_now(s->host->loop);
+}
+
+double run_elapsed_s(const struct session *s)
+{
+    return (double)(now_ms(s) - s->run->started_at) / 1000.0;
+}
+
+static void on_tick(uv_timer_t *timer)
+{
+    struct run *run = timer->data;
+    struct session *s = run->session;
+    struct operation *op = s->current;
+    if (op == NULL || op->on_progress == NULL)
+        return;
+    struct strbuf line;
+    strbuf_init(&line, 0);
+    uint64_t printed = session_output_progress(&s->output, &line);
+    if (run->progress.len > 0) {
+        strbuf_clear(&line);
+        strbuf_add(&line, run->progress.bytes, run->progress.len);
+    }
+    op->on_progress(op->arg, run_elapsed_s(s), printed, strbuf_string(&line));
+    strbuf_fini(&line);
+}
+
+void run_note_progress(struct session *s, const char *message, size_t len)
+{
+    if (s->current == NULL)
+        return;
+    strbuf_clear(&s->run->progress);
+    strbuf_add(&s->run->progress, message, len < LONGEST_PROGRESS ? len : LONGEST_PROGRESS);
+}
+
+void run_take_up(struct session *s, struct operation *op)
+{
+    struct run *run = s->run;
+    uint64_t tick_ms = (uint64_t)s->host->waits.progress_ms;
+    s->current = op;
+    run->stop = STOP_NONE;
+    run->interrupts = 0;
+    run->started_at = now_ms(s);
+    if (op->package == NULL)
+        op->package = xstrdup(session_core_package(s));
+    strbuf_clear(&run->progress);
+    if (op->on_progress != NULL)
+        uv_timer_start(run->ticker, on_tick, tick_ms, tick_ms);
+}
+
+void run_put_back(struct session *s)
+{
+    s->current = NULL;
+    uv_timer_stop(s->run->ticker);
+}
+
+void run_end(struct session *s)
+{
+    run_put_back(s);
+    s->run->answered_at_ns = uv_hrtime();
+}
+
+struct worker *run_runner(const struct session *s)
+{
+    return s->scratch != NULL ? s->scratch : s->worker;
+}
+
+bool run_is_asked_at_once(const struct session *s)
+{
+    return s->run->is_asked_at_once;
+}
+
+void run_send(struct session *s)
+{
+    struct run *run = s->run;
+    struct operation *op = s->current;
+    run->is_asked_at_once = uv_hrtime() - run->answered_at_ns < AT_ONCE_NS;
+    run->started_at = now_ms(s);
+    run->timeout_ms = op->timeout_ms > 0 ? op->timeout_ms : limits_timeout_ms(&s->limits);
+    /* Behind the request for a copy it begins when that is answered, and its time too. */
+    bool is_behind = worker_state(run_runner(s)) == WORKER_BUSY;
+    session_enter_state(s, SESSION_RUNNING, is_behind ? FREEZE_MS : run->timeout_ms);
+    struct strbuf request;
+    strbuf_init(&request, 0);
+    strbuf_add(&request, op->request.bytes, op->request.len);
+    if (op->has_code) {
+        /* What it defines is noted with the number that the journal gives it. */
+        sexp_write_symbol(&request, "evaluation");
+        sexp_write_integer(&request, (int64_t)s->evaluations + 1);
+        if (limits_int(&s->limits, LIMIT_THREAD_ERRORS) > 0) {
+            sexp_write_symbol(&request, "thread-errors");
+            sexp_write_integer(&request, limits_int(&s->limits, LIMIT_THREAD_ERRORS));
+        }
+    }
+    worker_call(run_runner(s), &request, NULL, 0);
+    strbuf_fini(&request);
+}
+
+void run_go_on(struct session *s)
+{
+    uint64_t spent_ms = now_ms(s) - s->run->started_at;
+    int limit_ms = s->run->timeout_ms;
+    session_enter_state(s, SESSION_RUNNING, spent_ms < (uint64_t)limit_ms ? limit_ms - (int)spent_ms : 1);
+}
+
+static void begin_escalation(struct session *s)
+{
+    s->run->kill_at = now_ms(s) + 2 * (uint64_t)s->host->waits.step_ms;
+}
+
+void run_restart_clock(struct session *s)
+{
+    s->run->started_at = now_ms(s);
+    begin_escalation(s);
+    session_enter_state(s, s->state,
+                        s->state == SESSION_RUNNING ? s->run->timeout_ms : s->host->waits.step_ms);
+}
+
+bool run_is_stopped(const struct session *s)
+{
+    return s->run->stop != STOP_NONE;
+}
+
+int run_unwind_ms(const struct session *s)
+{
+    uint64_t now = now_ms(s);
+    int left = s->run->kill_at > now ? (int)(s->run->kill_at - now) : 0, most = s->host->waits.step_ms;
+    return left < 100 ? 100 : left > most ? most : left;
+}
+
+void run_word_stop(struct session *s, struct error_record *r, bool was_killed)
+{
+    struct strbuf text;
+    strbuf_init(&text, 0);
+    struct stop_facts facts = {
+        .is_limit = s->run->stop == STOP_TIMEOUT,
+        .limit_ms = s->run->timeout_ms,
+        .ran_ms = (int)(now_ms(s) - s->run->started_at),
+        .interrupts = s->run->interrupts,
+        .was_killed = was_killed,
+        .is_look_up = s->current != NULL && !s->current->keeps_record,
+        .can_continue = r->frozen != NULL || r->standing > 0,
+    };
+    s->host->wording->stop(&facts, &text);
+    free(r->type);
+    free(r->message);
+    r->type = xstrdup(facts.is_limit ? "TIMEOUT" : "CANCELLED");
+    r->message = strbuf_steal(&text, NULL);
+}
+
+void session_action_interrupt(struct session *s, struct event *e)
+{
+    bool has_begun = worker_has_begun(run_runner(s));
+    if (!has_begun && e->kind == EVENT_DEADLINE) {
+        session_action_kill(s, e); /* the process does not answer for the copy before */
+        return;
+    }
+    s->run->stop = e->kind == EVENT_CANCEL ? STOP_CANCEL : STOP_TIMEOUT;
+    s->run->interrupts = 1;
+    begin_escalation(s);
+    session_enter_state(s, SESSION_INTERRUPTING, has_begun ? s->host->waits.step_ms : FREEZE_MS);
+    worker_interrupt(run_runner(s)); /* one that has not begun is stopped when it does */
+}
+
+void session_action_insist(struct session *s, struct event *e)
+{
+    (void)e;
+    s->run->interrupts = 2;
+    session_enter_state(s, SESSION_INSISTING, s->host->waits.step_ms);
+    worker_interrupt(run_runner(s));
+}
+
+void session_action_kill(struct session *s, struct event *e)
+{
+    sexp_document_free(e->document);
+    session_enter_state(s, SESSION_KILLING, 0);
+    /* GONE may have happened when this returns, if the process has no number yet. */
+    worker_kill(run_runner(s));
+}
+
+void session_action_hurry(struct session *s, struct event *e)
+{
+    (void)e;
+    session_enter_state(s, SESSION_HURRYING, s->host->waits.step_ms);
+    worker_interrupt(s->worker);
+}
+
+void session_action_force(struct session *s, struct event *e)
+{
+    (void)e;
+    s->run->interrupts = 2;
+    session_enter_state(s, SESSION_FORCING, s->host->waits.step_ms);
+    worker_interrupt(s->worker);
+}

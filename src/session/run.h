@@ -1,0 +1,52 @@
+/*
+ * The run of the current operation: its clock, its progress, and the escalation that stops it: interrupt, one
+ * step, interrupt again, one step, kill.
+ */
+#ifndef SESSION_RUN_H
+#define SESSION_RUN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct error_record;
+struct operation;
+struct run;
+struct session;
+struct worker;
+
+struct run *run_new(struct session *s);
+void run_free(struct run *run);
+
+/* run_take_up(s, op): it is the current one now. run_put_back(s): it has not begun, and is the first to be
+ * taken up again. run_end(s): it was answered. */
+void run_take_up(struct session *s, struct operation *op);
+void run_put_back(struct session *s);
+void run_end(struct session *s);
+
+/* run_send(s): send it, to the scratch copy if there is one: RUNNING. run_go_on(s): it goes on with the time
+ * that it has left: RUNNING. */
+void run_send(struct session *s);
+void run_go_on(struct session *s);
+
+/* run_runner(s): the process in which it runs. run_restart_clock(s): it has begun only now. */
+struct worker *run_runner(const struct session *s);
+void run_restart_clock(struct session *s);
+
+/* run_is_asked_at_once(s): it came right after the last answer: what can wait is done while the process is
+ * busy, and not while nobody waits. */
+bool run_is_asked_at_once(const struct session *s);
+
+/* run_note_progress(s, message, len): what the agent says it does. run_elapsed_s(s): since it was sent. */
+void run_note_progress(struct session *s, const char *message, size_t len);
+double run_elapsed_s(const struct session *s);
+
+/* run_is_stopped(s): it was interrupted, at its limit or because it was cancelled. run_word_stop(s, r,
+ * was_killed): give the record the words for that. */
+bool run_is_stopped(const struct session *s);
+void run_word_stop(struct session *s, struct error_record *r, bool was_killed);
+
+/* run_unwind_ms(s): what a stopped operation has left of the escalation. */
+int run_unwind_ms(const struct session *s);
+
+#endif

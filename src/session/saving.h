@@ -1,0 +1,30 @@
+/*
+ * Saving a session: a copy of its process writes itself to a file and ends, while the session goes on.
+ */
+#ifndef SESSION_SAVING_H
+#define SESSION_SAVING_H
+
+#include <stdbool.h>
+
+#include "base/errors.h"
+
+struct operation;
+struct saving;
+struct session;
+
+/* saving_start(s, op): begin to save; the operation leaves the queue. False if no copy can be made: it was
+ * answered. */
+bool saving_start(struct session *s, struct operation *op);
+
+/* saving_start_asleep(s, op): the same of a session that sleeps: the image it sleeps in is the save. False if
+ * the store cannot have it; the operation waits still. */
+bool saving_start_asleep(struct session *s, struct operation *op);
+
+/* saving_start_for_sleep(s, image, err): have a copy write itself to ${image} (taken); STORED follows. */
+bool saving_start_for_sleep(struct session *s, char *image, struct err *err);
+
+/* saving_cancel(saving): nobody waits for it. savings_cancel(s): nor for any of this session. */
+void saving_cancel(struct saving *saving);
+void savings_cancel(struct session *s);
+
+#endif

@@ -1,0 +1,196 @@
+/*
+ * From the request for a scratch copy to its end.
+ */
+#include "session/scratch.h"
+
+#include "base/memory.h"
+#include "session/answer.h"
+#include "session/checkpointing.h"
+#include "session/copies.h"
+#include "session/error_record.h"
+#include "session/exit_record.h"
+#include "session/process.h"
+#include "session/run.h"
+#include "session/session_core.h"
+
+#define SCRATCH_MS 5000 /* for copying a frozen error */
+
+static void on_scratch_reply(void *arg, struct sexp_document *reply)
+{
+    struct session *s = arg;
+    const struct sexp *tools = sexp_get(sexp_root(reply), 2, "tools");
+    if (tools != NULL)
+        told_tools_set(&s->scratch_tools, tools);
+    session_dispatch(
+        s, &(struct event){.kind = session_is_reply(reply, "error") ? EVENT_SCRATCH_FAILED : EVENT_SCRATCH_OK,
+                           .document = reply});
+}
+
+static void on_scratch_gone(void *arg, const struct child_end *end)
+{
+    session_dispatch(arg, &(struct event){.kind = EVENT_SCRATCH_GONE, .end = end});
+}
+
+static bool copy(struct session *s, struct worker *original, struct err *err)
+{
+    struct worker_events events = process_events(s);
+    events.on_gone = on_scratch_gone;
+    events.on_reply = on_scratch_reply;
+    if (original == NULL || worker_state(original) != WORKER_IDLE)
+        return false;
+    session_enter_state(s, SESSION_COPYING, SCRATCH_MS);
+    s->scratch = copies_of(original, &events, err);
+    return s->scratch != NULL;
+}
+
+static void refuse(struct session *s, const char *why)
+{
+    session_enter_state(s, SESSION_IDLE, 0);
+    answer_unavailable(s, s->current, why);
+    checkpointing_settle_down(s);
+}
+
+static void ask(struct session *s)
+{
+    struct operation *op = s->current;
+    struct error_record *r = op->sequence == 0 ? NULL : error_history_find(&s->errors, op->sequence);
+    struct worker *original = op->sequence == 0 ? s->worker : r == NULL ? NULL : r->frozen;
+    if (original != NULL && r != NULL && worker_state(original) == WORKER_BUSY) {
+        session_enter_state(s, SESSION_WAITING, SCRATCH_MS);
+        return; /* its answer about the copy before is on the way */
+    }
+    struct err err;
+    if (r != NULL && r->why_not_frozen != NULL)
+        err_set(&err, ERR_GONE, "This error cannot be entered: %s", r->why_not_frozen);
+    else
+        err_set(&err, ERR_GONE, "This error cannot be entered any more; list-errors says which can.");
+    if (!copy(s, original, &err))
+        refuse(s, err.message);
+}
+
+void scratch_begin(struct session *s, struct operation *op)
+{
+    run_take_up(s, op);
+    ask(s);
+}
+
+void session_action_ask_scratch(struct session *s, struct event *e)
+{
+    (void)e;
+    ask(s);
+}
+
+/* The frozen process does not come up. */
+void session_action_drop_error(struct session *s, struct event *e)
+{
+    (void)e;
+    struct error_record *r = error_history_find(&s->errors, s->current->sequence);
+    if (r != NULL)
+        error_record_drop_copy(r);
+    ask(s);
+}
+
+void session_action_enter(struct session *s, struct event *e)
+{
+    (void)e;
+    run_send(s);
+}
+
+/* The scratch copy is done for; what became of the process meanwhile is looked at now. */
+static void leave(struct session *s)
+{
+    worker_free(s->scratch);
+    s->scratch = NULL;
+    if (worker_state(s->worker) == WORKER_GONE) {
+        session_enter_state(s, SESSION_IDLE, 0);
+        session_dispatch(s, &(struct event){.kind = EVENT_GONE, .end = &(struct child_end){0}});
+    } else {
+        checkpointing_settle_down(s); /* its answer about the scratch copy may be on the way */
+    }
+}
+
+/* What ran there went through: the copy is the process now, and the one of before a checkpoint. */
+static void promote(struct session *s)
+{
+    checkpointing_retire(s);
+    s->worker = s->scratch;
+    s->scratch = NULL;
+    struct worker_events events = process_events(s);
+    worker_set_events(s->worker, &events);
+    if (told_tools_take(&s->tools, &s->scratch_tools))
+        session_tell(s, SESSIONS_TOOLS);
+}
+
+/* The frames with their locals become part of the error's record. */
+static void keep_examination(struct session *s, struct event *e)
+{
+    struct error_record *r = error_history_find(&s->errors, s->current->sequence);
+    if (r == NULL || r->details != NULL)
+        return;
+    r->details = e->document;
+    e->document = NULL;
+}
+
+void session_action_finish_scratch(struct session *s, struct event *e)
+{
+    struct operation *op = s->current;
+    const struct sexp *reply = sexp_root(e->document);
+    bool ok = session_is_reply(e->document, "ok");
+    uv_timer_stop(s->timer);
+    if (ok && op->kind == OPERATION_RESUME) {
+        promote(s);
+        session_action_finish(s, e);
+        return;
+    }
+    if (ok && op->is_examination)
+        keep_examination(s, e);
+    answer_deliver(s, op, &(struct outcome){.kind = ok ? OUTCOME_OK : OUTCOME_REFUSED, .reply = reply});
+    sexp_document_free(e->document);
+    leave(s);
+}
+
+/* What ran there to resume stays where it stands, as the frozen process of an error of its own. */
+void session_action_fail_scratch(struct session *s, struct event *e)
+{
+    struct error_record *r = error_record_new(e->document);
+    struct operation *op = s->current;
+    r->session = s;
+    bool is_inside = sexp_count(sexp_get(r->condition, 2, "restarts")) > 0; /* not after a second interrupt */
+    if (op->kind == OPERATION_RESUME && is_inside) {
+        r->frozen = s->scratch;
+        s->scratch = NULL;
+        struct worker_events events = copies_frozen_events(r);
+        worker_set_events(r->frozen, &events);
+    }
+    if (run_is_stopped(s))
+        run_word_stop(s, r, false);
+    answer_write_journal(s, op, JOURNAL_ERROR);
+    r->evaluation = s->evaluations; /* what was defined until now has been evaluated in it */
+    answer_error(s, op, r);
+    leave(s);
+}
+
+/* The original refused, or the copy ended at once. */
+void session_action_refuse_scratch(struct session *s, struct event *e)
+{
+    (void)e;
+    const char *why = copies_why_not(s);
+    answer_unavailable(s, s->current,
+                       why != NULL ? why : "This needs a copy of the Lisp, which could not be made.");
+    leave(s);
+}
+
+void session_action_end_scratch(struct session *s, struct event *e)
+{
+    struct operation *op = s->current;
+    struct error_record *r = exit_record_new(s, e->end);
+    if (run_is_stopped(s) && s->state == SESSION_KILLING)
+        run_word_stop(s, r, true);
+    r->session_note = xstrdup(
+        op->sequence == 0
+            ? "It died in a copy of the session, which itself is as it was."
+            : "It died in a copy of the frozen error: the session and the frozen error are as they were.");
+    answer_write_journal(s, op, JOURNAL_DIED);
+    answer_error(s, op, r);
+    leave(s);
+}

@@ -1,0 +1,191 @@
+/*
+ * Events reach the table here, states are entered here, and the deadline of a state counts here.
+ */
+#include "session/session_core.h"
+
+#include <stdlib.h>
+
+#include "base/check.h"
+#include "base/log.h"
+
+#define COPY_LIMIT_MS                                                                                        \
+    30000 /* a copy that has this long is the user's to wait for: it counts on the clock                     \
+           */
+
+void session_dispatch(struct session *s, struct event *event)
+{
+    s->actions[session_table[s->state][event->kind]](s, event);
+}
+
+void session_look_at_queue(struct session *s)
+{
+    session_dispatch(s, &(struct event){.kind = EVENT_SUBMITTED});
+}
+
+static void on_later(uv_timer_t *timer)
+{
+    struct session *s = timer->data;
+    if (s->close != NULL)
+        s->close(s);
+    else if (s->why != NULL)
+        session_dispatch(s, &(struct event){.kind = EVENT_UNAVAILABLE});
+    else
+        session_look_at_queue(s);
+}
+
+void session_later(struct session *s)
+{
+    uv_timer_start(s->later, on_later, 0, 0);
+}
+
+/* Where the agent works for us the deadline is meant for one that hangs; the limits of what the user asked
+ * for count on the clock, as the user meant them. */
+static bool counts_processor_time(enum session_state state, int deadline_ms)
+{
+    bool is_copying = state == SESSION_FREEZING || state == SESSION_CHECKPOINTING;
+    return (is_copying && deadline_ms < COPY_LIMIT_MS) || state == SESSION_STARTING ||
+           state == SESSION_RESTARTING || state == SESSION_RESTORING || state == SESSION_WAKING ||
+           state == SESSION_SOURCING || state == SESSION_CHECKING || state == SESSION_REPLAYING ||
+           state == SESSION_ABORTING || state == SESSION_FORCING;
+}
+
+static pid_t process_waited_for(const struct session *s)
+{
+    pid_t pid = session_core_pid(s);
+    return pid == 0 ? s->waits_for : pid;
+}
+
+static void on_deadline(uv_timer_t *timer)
+{
+    struct session *s = timer->data;
+    int more_ms = cpu_grace_more_ms(&s->grace, process_waited_for(s));
+    if (more_ms > 0)
+        uv_timer_start(timer, on_deadline, (uint64_t)more_ms, 0);
+    else
+        session_dispatch(s, &(struct event){.kind = EVENT_DEADLINE});
+}
+
+void session_set_deadline(struct session *s, int deadline_ms)
+{
+    cpu_grace_begin(&s->grace, counts_processor_time(s->state, deadline_ms) ? deadline_ms : 0,
+                    process_waited_for(s));
+    uv_timer_start(s->timer, on_deadline, (uint64_t)deadline_ms, 0);
+}
+
+static void on_idle_for_too_long(uv_timer_t *timer)
+{
+    struct session_host *host = timer->data;
+    if (!list_is_empty(&host->idle) && host->suspending == NULL) {
+        struct session *s = list_entry(host->idle.next, struct session, idle_node);
+        if (s->idle_since + host->idle_timeout_ms <= uv_now(host->loop)) {
+            list_remove(&s->idle_node);
+            session_dispatch(s, &(struct event){.kind = EVENT_UNUSED});
+        }
+    }
+    session_watch_idle(host);
+}
+
+void session_watch_idle(struct session_host *host)
+{
+    if (host->suspending != NULL || list_is_empty(&host->idle) || uv_is_active((uv_handle_t *)host->sleeper))
+        return;
+    uint64_t due = list_entry(host->idle.next, struct session, idle_node)->idle_since + host->idle_timeout_ms;
+    uint64_t now = uv_now(host->loop);
+    uv_timer_start(host->sleeper, on_idle_for_too_long, due > now ? due - now : 0, 0);
+}
+
+static void note_idle(struct session *s)
+{
+    if (s->host->idle_timeout_ms == 0)
+        return;
+    list_remove(&s->idle_node);
+    list_append(&s->host->idle, &s->idle_node);
+    s->idle_since = uv_now(s->host->loop);
+    session_watch_idle(s->host);
+}
+
+/* What is left to do when it has been idle for a moment. */
+static int idle_deadline_ms(const struct session *s)
+{
+    size_t most = (size_t)limits_int(&s->limits, LIMIT_CHECKPOINTS);
+    return checkpoints_are_due(&s->checkpoints, most) ? s->host->waits.idle_ms : 0;
+}
+
+void session_enter_state(struct session *s, enum session_state state, int deadline_ms)
+{
+    log_debug("session %s: %s -> %s", s->name, session_state_text(s->state), session_state_text(state));
+    s->host->asleep += state == SESSION_ASLEEP;
+    s->host->asleep -= s->state == SESSION_ASLEEP;
+    s->state = state;
+    if (state == SESSION_IDLE) {
+        deadline_ms = idle_deadline_ms(s);
+        note_idle(s);
+    } else if (state != SESSION_CHECKPOINTING) {
+        list_remove(&s->idle_node);
+    }
+    if (deadline_ms > 0)
+        session_set_deadline(s, deadline_ms);
+    else
+        uv_timer_stop(s->timer);
+}
+
+void session_tell(struct session *s, enum sessions_news news)
+{
+    struct list *node, *next;
+    list_for_each(node, next, &s->all->watchers)
+    {
+        struct sessions_watcher *w = list_entry(node, struct sessions_watcher, node);
+        w->on_news(w->arg, s, news);
+    }
+}
+
+void session_count(const struct session *s, enum metric metric)
+{
+    s->host->metrics.counters[metric]++;
+}
+
+const char *session_core_package(const struct session *s)
+{
+    return s->package == NULL ? "CL-USER" : s->package;
+}
+
+pid_t session_core_pid(const struct session *s)
+{
+    return s->worker == NULL ? 0 : worker_pid(s->worker);
+}
+
+bool session_is_reply(const struct sexp_document *document, const char *kind)
+{
+    return document != NULL && sexp_is_symbol(sexp_nth(sexp_root(document), 1), kind);
+}
+
+static uv_timer_t *new_timer(struct session *s)
+{
+    uv_timer_t *t = calloc(1, sizeof *t);
+    CHECK(t != NULL && uv_timer_init(s->host->loop, t) == 0);
+    t->data = s;
+    return t;
+}
+
+static void free_handle(uv_handle_t *handle)
+{
+    free(handle);
+}
+
+void session_core_init(struct session *s)
+{
+    list_init(&s->node);
+    list_init(&s->queue);
+    list_init(&s->savings);
+    list_init(&s->idle_node);
+    s->timer = new_timer(s);
+    s->later = new_timer(s);
+}
+
+void session_core_fini(struct session *s)
+{
+    list_remove(&s->idle_node);
+    uv_close((uv_handle_t *)s->timer, free_handle);
+    uv_close((uv_handle_t *)s->later, free_handle);
+    free(s->why);
+}

@@ -1,0 +1,110 @@
+/*
+ * A session from inside: what it holds, and how events reach the table of its life. The files that carry out
+ * the actions share this header; news between them travels as events.
+ */
+#ifndef SESSION_SESSION_CORE_H
+#define SESSION_SESSION_CORE_H
+
+#include "lisp/worker.h"
+#include "session/checkpoints.h"
+#include "session/collections.h"
+#include "session/cpu_grace.h"
+#include "session/error_history.h"
+#include "session/journal.h"
+#include "session/operation.h"
+#include "session/session_output.h"
+#include "session/session_states.h"
+#include "session/sleep_store.h"
+#include "session/told_tools.h"
+
+struct event {
+    enum session_event kind;
+    struct sexp_document *document; /* OK, FAILED, COPIED and those of a scratch copy: given to the action */
+    const struct child_end *end;    /* GONE, SCRATCH_GONE, SOURCE_GONE */
+    char *image;                    /* STORED: path, given to the action; NULL if it could not be made */
+};
+
+typedef void session_action(struct session *s, struct event *e);
+
+struct session {
+    struct list node; /* in ${all->all} */
+    struct hash_node by_name;
+    struct sessions *all;
+    struct session_host *host;
+    char *name;
+    uint64_t created_at;
+    struct limits limits;
+
+    enum session_state state;
+    session_action *const *actions; /* by enum session_action */
+    struct worker *worker;          /* the process; NULL when there is none */
+    struct worker *scratch;         /* the copy in which the current operation runs; NULL: in ${worker} */
+    struct list queue;              /* of struct operation */
+    struct operation *current;      /* the one that was sent; NULL once it was answered */
+    bool is_delivering;             /* inside answer_deliver() */
+
+    uint64_t at; /* the process is in the state after this evaluation */
+    uint64_t evaluations;
+    char *package;
+    struct journal journal;
+    struct checkpoints checkpoints;
+    struct error_history errors;
+    struct session_output output;
+    struct told_tools tools, scratch_tools;
+    struct strbuf notice; /* for the next reply */
+    bool is_unrestored;   /* its save could not be restored, and must not be overwritten unasked */
+
+    struct run *run;               /* run.c: the current operation's time and how it is stopped */
+    struct process *process;       /* process.c: how the process is started */
+    struct copies *copies;         /* copies.c: what copying costs, and the copy asked for ahead */
+    struct failure *failure;       /* failure.c: the error that is being copied or unwound */
+    struct recovery *recovery;     /* recovery.c: the way back to a state that lives */
+    struct suspension *suspension; /* suspension.c: whether it was used since its image was begun */
+    struct sleep_image image;      /* ASLEEP and WAKING */
+    struct list savings;           /* saving.c: under way */
+
+    struct cpu_grace grace; /* core: of the deadline */
+    pid_t waits_for;        /* whose time counts while there is no process of our own */
+    struct list idle_node;  /* in ${host->idle} */
+    uint64_t idle_since, uses;
+    char *why;                        /* UNAVAILABLE: why there is no process */
+    void (*close)(struct session *s); /* to be closed from the loop; NULL: not */
+    uv_timer_t *timer;                /* the deadline of the state */
+    uv_timer_t *later;                /* what may not be done inside the caller's call */
+};
+
+/* session_core_init(s), session_core_fini(s): the timers and what stands under "core". */
+void session_core_init(struct session *s);
+void session_core_fini(struct session *s);
+
+/* session_dispatch(s, event): run the cell of the table. session_look_at_queue(s): as if something had been
+ * submitted. session_later(s): the same from the loop, or tell those that wait why there is no process. */
+void session_dispatch(struct session *s, struct event *event);
+void session_look_at_queue(struct session *s);
+void session_later(struct session *s);
+
+/* session_enter_state(s, state, deadline_ms): 0 for no deadline; that of IDLE follows from what is left to
+ * do. session_set_deadline(s, deadline_ms): DEADLINE follows then, or later (cpu_grace.h). */
+void session_enter_state(struct session *s, enum session_state state, int deadline_ms);
+void session_set_deadline(struct session *s, int deadline_ms);
+
+/* session_watch_idle(host): a suspension is over; look for the next session that is idle for too long. */
+void session_watch_idle(struct session_host *host);
+
+/* session_tell(s, news): tell whoever watches the collection. session_count(s, metric): one more of these. */
+void session_tell(struct session *s, enum sessions_news news);
+void session_count(const struct session *s, enum metric metric);
+
+/* session_core_package(s): the package of now. session_core_pid(s): of its process; 0 when there is none. */
+const char *session_core_package(const struct session *s);
+pid_t session_core_pid(const struct session *s);
+
+/* session_is_reply(document, kind): is it (ID :kind ...)? NULL is not. */
+bool session_is_reply(const struct sexp_document *document, const char *kind);
+
+/* The actions of the table, each in the file that docs/states.md names. */
+#define X(name) session_action session_action_##name;
+SESSION_ACTIONS(X)
+#undef X
+
+#endif

@@ -1,0 +1,75 @@
+/*
+ * The parts of a session, and the functions behind the actions of its table.
+ */
+#include "session/session_life.h"
+
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "session/answer.h"
+#include "session/copies.h"
+#include "session/failure.h"
+#include "session/process.h"
+#include "session/recovery.h"
+#include "session/run.h"
+#include "session/saving.h"
+#include "session/session_core.h"
+#include "session/suspension.h"
+
+static session_action *const actions[SESSION_ACTION_COUNT] = {
+#define X(name) [ACTION_##name] = session_action_##name,
+    SESSION_ACTIONS(X)
+#undef X
+};
+
+struct session *session_new(struct sessions *all, const char *name)
+{
+    struct session *s = xcalloc(1, sizeof *s);
+    s->all = all;
+    s->host = all->host;
+    s->name = xstrdup(name);
+    s->limits = s->host->limits;
+    s->created_at = uv_now(s->host->loop);
+    s->actions = actions;
+    session_core_init(s);
+    session_output_init(&s->output);
+    strbuf_init(&s->notice, (size_t)64 << 10);
+    told_tools_init(&s->tools);
+    told_tools_init(&s->scratch_tools);
+    checkpoints_init(&s->checkpoints);
+    journal_init(&s->journal);
+    s->run = run_new(s);
+    s->process = process_new();
+    s->copies = copies_new();
+    s->failure = failure_new();
+    s->recovery = recovery_new();
+    s->suspension = suspension_new();
+    session_count(s, METRIC_SESSIONS_CREATED);
+    return s;
+}
+
+void session_free(struct session *s)
+{
+    savings_cancel(s);
+    process_forget(s);
+    sleep_image_drop(&s->image);
+    checkpoints_clear(&s->checkpoints);
+    while (!list_is_empty(&s->queue))
+        answer_unavailable(s, list_entry(s->queue.next, struct operation, node), "The session was closed.");
+    session_core_fini(s);
+    suspension_free(s->suspension);
+    recovery_free(s->recovery);
+    failure_free(s->failure);
+    copies_free(s->copies);
+    process_free(s->process);
+    run_free(s->run);
+    journal_fini(&s->journal);
+    error_history_clear(&s->errors);
+    session_output_fini(&s->output);
+    told_tools_fini(&s->tools);
+    told_tools_fini(&s->scratch_tools);
+    strbuf_fini(&s->notice);
+    free(s->name);
+    free(s->package);
+    free(s);
+}

@@ -1,0 +1,138 @@
+/*
+ * What can only live in a process stays behind: open files, earlier states, errors to enter. So a session
+ * stays awake that has threads or programs running, or a checkpoint that somebody gave a name.
+ */
+#include "session/suspension.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "proc/process.h"
+#include "proc/tree.h"
+#include "session/answer.h"
+#include "session/copies.h"
+#include "session/eviction.h"
+#include "session/process.h"
+#include "session/recovery.h"
+#include "session/saving.h"
+#include "session/session_core.h"
+
+#define WAKE_MS 20000 /* for an image to start */
+
+/* Of the time when the image was begun. */
+struct suspension {
+    uint64_t uses;
+    pid_t pid;
+};
+
+struct suspension *suspension_new(void)
+{
+    return xcalloc(1, sizeof(struct suspension));
+}
+
+void suspension_free(struct suspension *p)
+{
+    free(p);
+}
+
+static bool may_sleep(const struct session *s)
+{
+    pid_t program;
+    return list_is_empty(&s->queue) && list_is_empty(&s->savings) && worker_is_alive(s->worker) &&
+           !checkpoints_have_named(&s->checkpoints) && tree_children(session_core_pid(s), &program, 1) == 0;
+}
+
+static bool begin_image(struct session *s, struct err *err)
+{
+    char *image = sleep_store_prepare(s->host->sleep_store, err);
+    return image != NULL && saving_start_for_sleep(s, image, err);
+}
+
+void session_action_suspend(struct session *s, struct event *e)
+{
+    (void)e;
+    struct err err = {0};
+    if (!may_sleep(s))
+        return;
+    /* At the bound of processes its own old states, which go when it sleeps, make room for the copy that
+     * writes the image. */
+    bool is_begun;
+    do
+        is_begun = begin_image(s, &err);
+    while (!is_begun && err.code == ERR_LIMIT && checkpoints_evict_oldest(&s->checkpoints));
+    if (!is_begun) {
+        log_warning("session %s stays awake: %s", s->name, err.message);
+        return;
+    }
+    s->host->suspending = s;
+    s->suspension->uses = s->uses;
+    s->suspension->pid = session_core_pid(s);
+    session_enter_state(s, SESSION_CHECKPOINTING, COPY_MS);
+}
+
+void session_action_stay_awake(struct session *s, struct event *e)
+{
+    log_info("session %s stays awake", s->name);
+    if (e->image != NULL)
+        unlink(e->image);
+    free(e->image);
+}
+
+static bool was_used(const struct session *s)
+{
+    return s->uses != s->suspension->uses || session_core_pid(s) != s->suspension->pid;
+}
+
+void session_action_fall_asleep(struct session *s, struct event *e)
+{
+    if (was_used(s) || e->image == NULL || !may_sleep(s)) {
+        session_action_stay_awake(s, e);
+        return;
+    }
+    s->image.path = e->image;
+    s->image.directory = process_directory(session_core_pid(s));
+    clock_gettime(CLOCK_REALTIME, &s->image.since);
+    error_history_drop_copies(&s->errors, "The session has been asleep since.");
+    checkpoints_clear(&s->checkpoints);
+    process_forget(s);
+    session_count(s, METRIC_FELL_ASLEEP);
+    session_enter_state(s, SESSION_ASLEEP, 0);
+}
+
+static bool start_image(struct session *s, struct err *err)
+{
+    bool is_started;
+    do
+        is_started = process_start_image(s, s->image.path, s->image.directory, false, err);
+    while (!is_started && err->code == ERR_LIMIT && eviction_for_process(s));
+    if (!is_started && s->image.directory != NULL && err->code != ERR_LIMIT)
+        is_started = process_start_image(s, s->image.path, NULL, false, err); /* the directory is gone */
+    return is_started;
+}
+
+void suspension_wake(struct session *s)
+{
+    struct err err;
+    bool is_started = start_image(s, &err);
+    free(s->why);
+    s->why = is_started ? NULL : xstrdup(err.message);
+    if (!is_started) {
+        session_later(s);
+        return;
+    }
+    recovery_begin(s, RECOVERY_WAKE);
+    session_count(s, METRIC_WOKEN);
+    session_enter_state(s, SESSION_WAKING, WAKE_MS);
+}
+
+/* Those that wait are answered; the image stays for another attempt. */
+void session_action_stay_asleep(struct session *s, struct event *e)
+{
+    (void)e;
+    char *why = s->why;
+    s->why = NULL;
+    answer_all_waiting(s, why);
+    free(why);
+}

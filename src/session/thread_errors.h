@@ -1,0 +1,18 @@
+/*
+ * Errors in threads: those of the program's own threads become records like any other, and an error that
+ * stands in a thread of the process is entered there.
+ */
+#ifndef SESSION_THREAD_ERRORS_H
+#define SESSION_THREAD_ERRORS_H
+
+struct error_record;
+struct session;
+struct sexp;
+
+/* thread_errors_note(s, reply): what a reply says of the errors of the program's threads, and of those that
+ * stand no more. thread_errors_note_standing(s, r): whether a report says that its error stands in a thread.
+ */
+void thread_errors_note(struct session *s, const struct sexp *reply);
+void thread_errors_note_standing(struct session *s, struct error_record *r);
+
+#endif

@@ -1,0 +1,65 @@
+/*
+ * Facts that only the session knows, and the functions of a layer above that word them for the reader.
+ */
+#ifndef SESSION_WORDING_H
+#define SESSION_WORDING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+struct child_end;
+struct journal;
+struct strbuf;
+
+/* An operation was stopped. */
+struct stop_facts {
+    bool is_limit; /* at its time limit; else it was cancelled */
+    int limit_ms, ran_ms;
+    int interrupts;
+    bool was_killed;   /* with its process */
+    bool is_look_up;   /* its limit is nobody's to set */
+    bool can_continue; /* it can be entered */
+};
+
+enum exhaustion { EXHAUSTION_NONE, EXHAUSTION_HEAP, EXHAUSTION_STACK };
+
+/* A process ended. */
+struct exit_facts {
+    const struct child_end *end;
+    enum exhaustion exhaustion; /* what its last words name */
+};
+
+enum recovery_cause {
+    RECOVERY_OF_CALL,      /* the process ended during a call */
+    RECOVERY_BETWEEN,      /* it ended between two calls */
+    RECOVERY_OF_UNWINDING, /* it ended while a failed call was being unwound */
+    RECOVERY_ROLLBACK,     /* by request */
+    RECOVERY_RESTORE,      /* from a save */
+    RECOVERY_WAKE,         /* from the image it slept in */
+};
+
+/* A session was returned to a state that lives. */
+struct recovery_facts {
+    enum recovery_cause cause;
+    const char *name;              /* RESTORE: of the save */
+    uint64_t at, died_at;          /* the state it is in, and the one it was in */
+    uint64_t best;                 /* the newest state that a checkpoint held */
+    const struct exit_facts *exit; /* BETWEEN, OF_UNWINDING */
+    bool was_not_woken;            /* WAKE: its image did not start */
+    const struct timespec *asleep_since;
+    uint64_t idle_timeout_ms;
+    const char *why_not_started;      /* NULL, or why there is no process at all */
+    const char *why_not_copied;       /* NULL, or why the last checkpoint could not be made */
+    uint64_t replayed, replay_failed; /* definitions that were evaluated again */
+    const struct journal *journal;    /* before what was undone is marked in it */
+};
+
+/* Each appends to ${out}. */
+struct session_wording {
+    void (*stop)(const struct stop_facts *facts, struct strbuf *out);
+    void (*exit)(const struct exit_facts *facts, struct strbuf *out);
+    void (*recovery)(const struct recovery_facts *facts, struct strbuf *out);
+};
+
+#endif
