@@ -35,7 +35,7 @@ int build_core(const char *lisp_name, const char *directory)
     int status = -1;
     if (name != NULL)
         snprintf(path, sizeof path, "%.3000s/%s", directory, name);
-    if (name == NULL || core_build(loop, children, lisp, path, on_core_built, &status, &err) == NULL) {
+    if (name == NULL || core_build(loop, children, lisp, path, 0, on_core_built, &status, &err) == NULL) {
         log_error("%s", err.message);
         status = 1;
     }

@@ -19,8 +19,7 @@
 #include "lisp/agent_source.h"
 #include "proc/child.h"
 
-#define BUILD_LIMIT_MS 45000 /* it takes two or three seconds */
-#define LOG_READ 65536       /* of what the Lisp printed */
+#define LOG_READ 65536 /* of what the Lisp printed */
 #define LOG_SHOWN 400
 #define OVERFLOW_UID 65534   /* the kernel's default for a user that a user namespace has no number for */
 #define CORE_HEAP_MIB "2048" /* what sessions have unless --max-heap says otherwise */
@@ -33,6 +32,7 @@ struct core_build {
     char *path;
     char *lisp;
     uv_timer_t *deadline;
+    int limit_ms;
     bool is_late;
     core_build_done *done;
     void *arg;
@@ -286,10 +286,11 @@ static void explain(const struct core_build *b, struct err *err)
     const char *frames = strstr(said, " Backtrace for");
     int shown = frames != NULL && frames - said < LOG_SHOWN ? (int)(frames - said) : LOG_SHOWN;
     if (b->is_late)
-        err_set(err, ERR_START,
-                "%.200s did not build its image within %d s, so it is perhaps no SBCL. Give --lisp the path "
-                "of one.",
-                b->lisp, BUILD_LIMIT_MS / 1000);
+        err_set(
+            err, ERR_START,
+            "%.200s did not build its image within %.10g s, so it is perhaps no SBCL. Give --lisp the path "
+            "of one.",
+            b->lisp, b->limit_ms / 1000.0);
     else
         err_set(err, ERR_START,
                 "%.200s could not build its image; is it an SBCL, 2.2.6 or newer? It said: %.*s", b->lisp,
@@ -322,9 +323,10 @@ static void on_deadline(uv_timer_t *timer)
 }
 
 struct core_build *core_build(uv_loop_t *loop, struct children *children, const char *lisp, const char *path,
-                              core_build_done *done, void *arg, struct err *err)
+                              int limit_ms, core_build_done *done, void *arg, struct err *err)
 {
     struct core_build *b = xcalloc(1, sizeof *b);
+    b->limit_ms = limit_ms > 0 ? limit_ms : CORE_BUILD_LIMIT_MS;
     b->deadline = xcalloc(1, sizeof *b->deadline);
     CHECK(uv_timer_init(loop, b->deadline) == 0);
     b->deadline->data = b;
@@ -358,7 +360,7 @@ struct core_build *core_build(uv_loop_t *loop, struct children *children, const 
     struct child_spec spec = {.argv = argv, .descriptors = {-1, log, log, -1}};
     b->child = child_spawn(children, &spec, on_child_exit, b, err);
     close(log);
-    uv_timer_start(b->deadline, on_deadline, BUILD_LIMIT_MS, 0);
+    uv_timer_start(b->deadline, on_deadline, (uint64_t)b->limit_ms, 0);
     if (b->child == NULL) {
         build_free(b);
         return NULL;

@@ -37,16 +37,18 @@ char *core_name(const char *lisp);
 char *core_path(const char *lisp, bool *exists, struct err *err);
 
 /*
- * core_build(loop, children, lisp, path, done, arg):
+ * core_build(loop, children, lisp, path, limit_ms, done, arg, err):
  * Build a core: the agent's sources are given to ${lisp}, the result is written under a temporary name and
  * renamed. Takes seconds.
  *
+ * limit_ms    how long it may take; 0: CORE_BUILD_LIMIT_MS
  * done        called once from the loop; ${err} is NULL on success, else says what the Lisp said last
  * Returns     a ticket for core_build_cancel(); NULL with ${err} set when the Lisp cannot be run at all
  */
 typedef void core_build_done(void *arg, const struct err *err);
+#define CORE_BUILD_LIMIT_MS 45000 /* it takes two or three seconds */
 struct core_build *core_build(uv_loop_t *loop, struct children *children, const char *lisp, const char *path,
-                              core_build_done *done, void *arg, struct err *err);
+                              int limit_ms, core_build_done *done, void *arg, struct err *err);
 void core_build_cancel(struct core_build *build);
 
 #endif

@@ -330,7 +330,8 @@ static bool try_building(struct zygote *z)
         return false;
     z->is_core_fresh = true;
     struct err err;
-    z->build = core_build(z->loop, z->children, z->lisp_path, z->core, on_built, z, &err);
+    z->build =
+        core_build(z->loop, z->children, z->lisp_path, z->core, z->options.build_limit_ms, on_built, z, &err);
     if (z->build == NULL) {
         fail(z, err.message);
         return true;

@@ -29,6 +29,7 @@ struct zygote_options {
     const char *const *environment; /* more of them, NULL-terminated; may be NULL */
     const struct sandbox *sandbox;  /* in which the Lisps run; NULL: none */
     int heap_mib;                   /* --dynamic-space-size */
+    int build_limit_ms;             /* for building the core; 0: CORE_BUILD_LIMIT_MS */
     void (*on_rest)(void *arg);     /* it has come up, or given up, or the last request was served; the zygote
                                        must not be freed in it; may be NULL */
     void *arg;

@@ -3,23 +3,29 @@
  * misbehaviour included.
  *
  * Called as a Lisp is called to build a core, it writes one; else it serves descriptor 3. The environment
- * says what goes wrong: FAKE_BUILD      fail | exit-without-core FAKE_START      no-hello | garbage | close |
- * exit FAKE_USER_INIT  exit | threads | print | notice FAKE_FORK       refuse | die FAKE_FREEZE     refuse:
- * copies of a session's process are refused; the zygote's are not die:N: a session's process that has seen N
- * evaluations ends instead of making one slow:N: that of a process that has seen N evaluations takes 400 ms
- *   FAKE_TOOK       microseconds: what a copy says to have taken
+ * names what goes wrong:
+ *   FAKE_BUILD      fail | exit-without-core | hang
+ *   FAKE_START      no-hello | garbage | close | exit
+ *   FAKE_USER_INIT  exit | threads | print | notice
+ *   FAKE_FORK       refuse | die
+ *   FAKE_FREEZE     refuse: a session's process makes no copies; the zygote does
+ *                   die:N: a session's process that has seen N evaluations ends instead of making one
+ *                   slow:N: a copy of a process that has seen N evaluations takes 400 ms
+ *   FAKE_TOOK       microseconds that a copy says to have taken
  *   FAKE_COPY       die | close | no-hello | garbage; with ":N" only the first N copies do
  *
  * The code that it "evaluates" is a list of commands, separated by ';':
  *   print TEXT, complain TEXT, flood BYTES        write to descriptor 1, 2, 1
- *   progress TEXT                                 an event
- *   value TEXT, count, pid, refuse, error TYPE    a reply; count: how many evaluations this process has seen
- *   wait N, finish N                              wait for the Nth interrupt, then reply :error :kind
- * :interrupt, or :ok; 0: for ever goes-on TYPE                                  an error that says that the
- * operation goes on when invoke-restart tells it to frames MODE, abort MODE, resume MODE          how those
- * operations (resume: invoke-restart) will go, next time: ok, error, wait, deaf, die exit N, die N, close,
- * garbage, stray, twice   leave; by a signal; and so on child                                         start a
- * program that hangs in a session of its own; its pid is the reply
+ *   progress TEXT                                 send an event
+ *   value TEXT, count, pid, refuse, error TYPE    reply; count: how many evaluations this process has seen
+ *   wait N, finish N                              wait for the Nth interrupt, or for ever if N is 0, then
+ *                                                 reply :error :kind :interrupt, or :ok
+ *   goes-on TYPE                                  reply an error after which invoke-restart goes on
+ *   frames MODE, abort MODE, resume MODE          how the next of these operations (resume: invoke-restart)
+ *                                                 will go: ok, error, wait, deaf, die
+ *   exit N, die N, close, garbage, stray, twice   leave; by a signal; and so on
+ *   child                                         start a program that hangs in a session of its own and
+ *                                                 reply its pid
  */
 #include <fcntl.h>
 #include <sched.h>
@@ -409,6 +415,8 @@ static void receive(struct strbuf *in)
 
 static int build(const char *path)
 {
+    if (strcmp(setting("FAKE_BUILD"), "hang") == 0)
+        hang();
     if (strcmp(setting("FAKE_BUILD"), "fail") == 0) {
         fprintf(stderr, "The fake cannot\nbuild.\n");
         return 1;
