@@ -211,6 +211,8 @@ static bool begin(struct server *server, const struct options *options,
         .zygotes = server->zygotes,
         .state_directory = options->state_directory,
         .is_persistent = options->is_persistent,
+        .directory = options->directory,
+        .is_read_only = options->sandbox == CONFINE_READ_ONLY,
         .most_sessions = options->principal_sessions,
         .most_processes = options->principal_processes,
     });

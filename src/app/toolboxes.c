@@ -119,6 +119,8 @@ struct toolbox *toolboxes_get(struct toolboxes *t, const char *owner)
         .sessions = open_sessions(&t->options, owner, made->store),
         .zygotes = t->options.zygotes,
         .store = made->store,
+        .directory = t->options.directory,
+        .is_read_only = t->options.is_read_only,
         .is_persistent = t->options.is_persistent && made->store != NULL,
     };
     list_init(&made->node);

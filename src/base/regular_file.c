@@ -7,27 +7,79 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <linux/openat2.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/memory.h"
 
-static bool open_directory(struct regular_file *file, struct err *err)
+/* The folder part of the path as a given string; sets the name. NULL when the path names no file. */
+static char *take_apart(struct regular_file *file, struct err *err)
 {
     char *slash = strrchr(file->path, '/');
     file->name = slash == NULL ? file->path : slash + 1;
-    if (file->name[0] == '\0')
-        return err_set(err, ERR_INVALID, "'%s' is not the name of a file", file->path);
-    char *directory = slash == NULL         ? xstrdup(".")
-                      : slash == file->path ? xstrdup("/")
-                                            : xmemdup0(file->path, (size_t)(slash - file->path));
+    if (file->name[0] == '\0') {
+        err_set(err, ERR_INVALID, "'%s' is not the name of a file", file->path);
+        return NULL;
+    }
+    if (slash == NULL)
+        return xstrdup(".");
+    return slash == file->path ? xstrdup("/") : xmemdup0(file->path, (size_t)(slash - file->path));
+}
+
+static bool open_directory(struct regular_file *file, struct err *err)
+{
+    char *directory = take_apart(file, err);
+    if (directory == NULL)
+        return false;
     file->directory = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     int error = errno;
     free(directory);
     if (file->directory >= 0)
         return true;
     return err_set_errno(err, error == ENOENT ? ERR_NOT_FOUND : ERR_SYSTEM, error, "%s", file->path);
+}
+
+/* What of the absolute path ${directory} lies below ${root}; NULL when it does not. */
+static const char *below(const char *root, const char *directory)
+{
+    size_t len = strlen(root);
+    while (len > 0 && root[len - 1] == '/')
+        len--;
+    if (strncmp(root, directory, len) != 0 || (directory[len] != '/' && directory[len] != '\0'))
+        return NULL;
+    while (directory[len] == '/')
+        len++;
+    return directory[len] == '\0' ? "." : directory + len;
+}
+
+static bool open_directory_beneath(struct regular_file *file, const char *root, struct err *err)
+{
+    char *directory = take_apart(file, err);
+    char *real = directory == NULL ? NULL : realpath(root, NULL);
+    const char *inner = directory;
+    if (real != NULL && directory[0] == '/') {
+        inner = below(root, directory);
+        inner = inner == NULL ? below(real, directory) : inner;
+    }
+    int top = real == NULL || inner == NULL ? -1 : open(real, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    struct open_how how = {.flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC, .resolve = RESOLVE_BENEATH};
+    if (top >= 0)
+        file->directory = (int)syscall(SYS_openat2, top, inner, &how, sizeof how);
+    int error = errno;
+    if (top >= 0)
+        close(top);
+    if (directory != NULL && file->directory < 0) {
+        if (inner == NULL || error == EXDEV)
+            err_set(err, ERR_INVALID, "%s is not in %s", file->path, real == NULL ? root : real);
+        else
+            err_set_errno(err, error == ENOENT ? ERR_NOT_FOUND : ERR_SYSTEM, error, "%s", file->path);
+    }
+    free(directory);
+    free(real);
+    return file->directory >= 0;
 }
 
 static bool read_all(struct regular_file *file, int fd, struct err *err)
@@ -46,27 +98,44 @@ static bool read_all(struct regular_file *file, int fd, struct err *err)
     }
 }
 
-bool regular_file_read(struct regular_file *file, const char *path, size_t limit, struct err *err)
+static bool read_file(struct regular_file *file, int flags, struct err *err)
 {
-    *file = (struct regular_file){.directory = -1, .path = xstrdup(path)};
-    strbuf_init(&file->text, limit);
-    if (!open_directory(file, err))
-        return false;
     /* O_NONBLOCK: the other end of a pipe is not waited for. */
-    int fd = openat(file->directory, file->name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    int fd = openat(file->directory, file->name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | flags);
+    if (fd < 0 && errno == ELOOP && flags == O_NOFOLLOW)
+        return err_set(err, ERR_INVALID, "%s is a symbolic link; name the file it points to", file->path);
     if (fd < 0)
-        return err_set_errno(err, errno == ENOENT ? ERR_NOT_FOUND : ERR_SYSTEM, errno, "%s", path);
+        return err_set_errno(err, errno == ENOENT ? ERR_NOT_FOUND : ERR_SYSTEM, errno, "%s", file->path);
     bool is_read = false;
     if (fstat(fd, &file->status) != 0)
-        err_set_errno(err, ERR_SYSTEM, errno, "%s", path);
+        err_set_errno(err, ERR_SYSTEM, errno, "%s", file->path);
     else if (!S_ISREG(file->status.st_mode))
-        err_set(err, ERR_INVALID, "%s is not a regular file", path);
-    else if (file->status.st_size > 0 && (size_t)file->status.st_size > limit)
-        err_set(err, ERR_TOO_LARGE, "%s is larger than %zu bytes", path, limit);
+        err_set(err, ERR_INVALID, "%s is not a regular file", file->path);
+    else if (file->status.st_size > 0 && (size_t)file->status.st_size > file->text.limit)
+        err_set(err, ERR_TOO_LARGE, "%s is larger than %zu bytes", file->path, file->text.limit);
     else
         is_read = read_all(file, fd, err);
     close(fd);
     return is_read;
+}
+
+static void regular_file_init(struct regular_file *file, const char *path, size_t limit)
+{
+    *file = (struct regular_file){.directory = -1, .path = xstrdup(path)};
+    strbuf_init(&file->text, limit);
+}
+
+bool regular_file_read(struct regular_file *file, const char *path, size_t limit, struct err *err)
+{
+    regular_file_init(file, path, limit);
+    return open_directory(file, err) && read_file(file, 0, err);
+}
+
+bool regular_file_read_beneath(struct regular_file *file, const char *root, const char *path, size_t limit,
+                               struct err *err)
+{
+    regular_file_init(file, path, limit);
+    return open_directory_beneath(file, root, err) && read_file(file, O_NOFOLLOW, err);
 }
 
 static bool is_unchanged(const struct regular_file *file, struct err *err)

@@ -32,6 +32,19 @@ struct regular_file {
 bool regular_file_read(struct regular_file *file, const char *path, size_t limit, struct err *err);
 
 /*
+ * regular_file_read_beneath(file, root, path, limit, err):
+ * The same for a file in the folder ${root} or below it, and nowhere else: neither `..` nor a symbolic link
+ * leads out of it, and the file itself is no link.
+ *
+ * root        borrowed; a folder
+ * path        borrowed; relative to ${root}, or absolute
+ * Errors      and ERR_INVALID (not in the folder)
+ * Source      openat2(2), RESOLVE_BENEATH
+ */
+bool regular_file_read_beneath(struct regular_file *file, const char *root, const char *path, size_t limit,
+                               struct err *err);
+
+/*
  * regular_file_replace(file, bytes, len, err):
  * Put ${bytes} in the place of the file that was read: a new file beside it with the same mode, owner and
  * group, synchronised and renamed over it. Readers see the old text or the new text.

@@ -33,11 +33,14 @@ static bool take_header(struct patch_file *file, const char *line, size_t len, c
     size_t header_len = strlen(header);
     if (len <= header_len || memcmp(line, header, header_len) != 0)
         return false;
+    size_t path_len = len - header_len;
+    while (path_len > 0 && line[header_len + path_len - 1] == ' ')
+        path_len--;
+    if (path_len == 0)
+        return false;
     file->path = line + header_len;
-    file->path_len = len - header_len;
-    while (file->path_len > 0 && file->path[file->path_len - 1] == ' ')
-        file->path_len--;
-    return file->path_len > 0;
+    file->path_len = path_len;
+    return true;
 }
 
 static bool is_at(const struct patch_text *patch, char first)

@@ -15,6 +15,9 @@ struct toolbox {
     struct sessions *sessions;
     struct zygotes *zygotes;
     struct saved_store *store;
+    const char
+        *directory;    /* where the Lisps work, NULL: where the server does; files below it may be edited */
+    bool is_read_only; /* they may not */
     uint64_t inspections; /* made so far; their handles are numbered by it, so that none ever stands for
                              another object */
     bool is_persistent;   /* a saved session comes back when it is first named */

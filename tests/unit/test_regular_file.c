@@ -133,6 +133,48 @@ static void a_file_that_changed_is_not_replaced(void **state)
     regular_file_fini(&file);
 }
 
+static void only_what_is_in_the_folder_is_read_beneath_it(void **state)
+{
+    static const struct {
+        const char *path;
+        bool is_read;
+    } rows[] = {
+        {"a.lisp", true},
+        {"inner/b.lisp", true},
+        {"inner/../a.lisp", true},
+        {"../outside.lisp", false},
+        {"inner/../../outside.lisp", false},
+        {"out/outside.lisp", false},
+        {"link.lisp", false},
+        {"/etc/passwd", false},
+        {"same/b.lisp", true},
+        {"none/b.lisp", false},
+        {"", false},
+    };
+    char root[64], path[128];
+    put("outside.lisp", "outside");
+    mkdir("root", 0700);
+    mkdir("root/inner", 0700);
+    put("root/a.lisp", "a");
+    put("root/inner/b.lisp", "b");
+    assert_int_equal(0, symlink("..", "root/out"));
+    assert_int_equal(0, symlink("inner", "root/same"));
+    assert_int_equal(0, symlink("a.lisp", "root/link.lisp"));
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct regular_file file;
+        assert_int_equal(rows[i].is_read, regular_file_read_beneath(&file, "root", rows[i].path, 100, NULL));
+        regular_file_fini(&file);
+    }
+    assert_non_null(getcwd(root, sizeof root));
+    static const char *const absolute[] = {"root/a.lisp", "outside.lisp", "rootless/a.lisp"};
+    for (size_t i = 0; i < sizeof absolute / sizeof *absolute; i++) {
+        struct regular_file file;
+        snprintf(path, sizeof path, "%s/%s", root, absolute[i]);
+        assert_int_equal(i == 0, regular_file_read_beneath(&file, "root", path, 100, NULL));
+        regular_file_fini(&file);
+    }
+}
+
 #define IN_A_FOLDER(test) cmocka_unit_test_setup_teardown(test, enter_a_folder, leave_the_folder)
 
 int main(void)
@@ -141,6 +183,7 @@ int main(void)
         IN_A_FOLDER(a_file_is_replaced_with_its_mode),
         IN_A_FOLDER(only_regular_files_within_the_bound_are_read),
         IN_A_FOLDER(a_link_is_read_and_not_replaced),
+        IN_A_FOLDER(only_what_is_in_the_folder_is_read_beneath_it),
         IN_A_FOLDER(a_file_that_changed_is_not_replaced),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

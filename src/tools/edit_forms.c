@@ -1,0 +1,438 @@
+/*
+ * edit-form and patch-form: change one top-level form of a file that is named by kind and name, for clients
+ * without an editor. Nothing is read or run: the text is scanned, and everything outside of the form stays
+ * byte for byte.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/regular_file.h"
+#include "scan/scan.h"
+#include "scan/scan_repair.h"
+#include "scan/scan_toplevel.h"
+#include "tools/call.h"
+#include "tools/line_diff.h"
+
+#define MOST_FILE_BYTES (16 << 20)
+#define MOST_DIFF_BYTES 6000
+#define MOST_CANDIDATES 20
+
+/* A file, the form in it that is meant, and the file's text as it is to be. */
+struct edit {
+    struct tool_call *call;
+    struct regular_file file;
+    const char *text;
+    size_t len;
+    struct scan_toplevel form;
+    struct strbuf changed;
+    const char *line_end; /* "\n", or "\r\n" when the file's lines end so */
+};
+
+static void edit_fini(struct edit *edit)
+{
+    regular_file_fini(&edit->file);
+    strbuf_fini(&edit->changed);
+}
+
+static bool refuse_fault(struct tool_call *call, const char *what, const char *text, size_t len,
+                         struct scan_result *result)
+{
+    char explanation[SCAN_EXPLAIN_SIZE];
+    scan_explain(result, text, len, explanation, sizeof explanation);
+    call_answer(call, true, "%s Nothing was changed.\n%s", what, explanation);
+    return false;
+}
+
+static bool open_file(struct edit *edit)
+{
+    struct tool_call *call = edit->call;
+    const struct toolbox *toolbox = call->toolbox;
+    size_t path_len;
+    const char *path = call_string(call, "path", &path_len);
+    struct err err = {0};
+    if (toolbox->is_read_only || strlen(path) != path_len ||
+        !regular_file_read_beneath(&edit->file, toolbox->directory == NULL ? "." : toolbox->directory, path,
+                                   MOST_FILE_BYTES, &err)) {
+        if (toolbox->is_read_only)
+            call_answer(call, true, "The server was started with --sandbox read-only: no file is edited.");
+        else if (err.code == ERR_NONE)
+            call_answer(call, true, "The path has a NUL character in it.");
+        else
+            call_answer(call, true, "%s. Only files in the working directory are edited.", err.message);
+        return false;
+    }
+    edit->text = strbuf_string(&edit->file.text);
+    edit->len = edit->file.text.len;
+    const char *newline = memchr(edit->text, '\n', edit->len);
+    edit->line_end = newline != NULL && newline > edit->text && newline[-1] == '\r' ? "\r\n" : "\n";
+    struct scan_result result = scan_text(edit->text, edit->len);
+    if (result.fault != SCAN_VALID || scan_find_swallowed(edit->text, edit->len, &result))
+        return refuse_fault(call, "The parentheses of the file are wrong, so its forms are not known.",
+                            edit->text, edit->len, &result);
+    return true;
+}
+
+static void add_candidate(struct edit *edit, const struct scan_toplevel *form)
+{
+    size_t line = 1;
+    for (size_t i = 0; i < form->start; i++)
+        line += edit->text[i] == '\n';
+    strbuf_addf(&edit->call->text, "\nline %zu: ", line);
+    scan_toplevel_signature(edit->text, form, &edit->call->text);
+}
+
+/* Which forms to offer when the one that was asked for is not there. */
+enum offer { OFFER_SAME_NAME, OFFER_SAME_KIND, OFFER_COUNT };
+
+static bool is_offered(const struct edit *edit, const struct scan_toplevel *form, enum offer offer,
+                       const char *name, size_t name_len)
+{
+    size_t kind_len;
+    const char *kind = call_string(edit->call, "kind", &kind_len);
+    const char *its_kind = edit->text + form->kind;
+    if (offer == OFFER_SAME_NAME) {
+        /* Qualifiers and specializers apart: the first datum of the name. */
+        size_t first = name_len > 0 && name[0] == '(' ? name_len : strcspn(name, " \t\n");
+        return scan_toplevel_is(edit->text, form, its_kind, form->kind_end - form->kind, name,
+                                first < name_len ? first : name_len);
+    }
+    return kind_len == form->kind_end - form->kind && strncasecmp(kind, its_kind, kind_len) == 0;
+}
+
+static void answer_absent(struct edit *edit, const char *name, size_t name_len)
+{
+    struct tool_call *call = edit->call;
+    strbuf_addf(&call->text, "%s has no form (%s %s …).", edit->file.path, call_string(call, "kind", NULL),
+                name);
+    for (enum offer offer = OFFER_SAME_NAME; offer < OFFER_COUNT; offer++) {
+        struct scan_toplevels forms;
+        struct scan_toplevel form;
+        size_t count = 0;
+        scan_toplevels_init(&forms, edit->text, edit->len);
+        while (count < MOST_CANDIDATES && scan_toplevels_next(&forms, &form))
+            if (is_offered(edit, &form, offer, name, name_len)) {
+                if (count++ == 0)
+                    strbuf_adds(&call->text, offer == OFFER_SAME_NAME ? "\nOf that name there are:"
+                                                                      : "\nOf that kind there are:");
+                add_candidate(edit, &form);
+            }
+        if (count > 0)
+            break;
+    }
+    call->is_error = true;
+    call->is_absent = true;
+    call_finish(call);
+}
+
+static bool find_form(struct edit *edit)
+{
+    struct tool_call *call = edit->call;
+    size_t kind_len, name_len, count = 0;
+    const char *kind = call_string(call, "kind", &kind_len);
+    const char *name = call_string(call, "name", &name_len);
+    struct scan_toplevels forms;
+    struct scan_toplevel form;
+    scan_toplevels_init(&forms, edit->text, edit->len);
+    while (scan_toplevels_next(&forms, &form)) {
+        if (!scan_toplevel_is(edit->text, &form, kind, kind_len, name, name_len))
+            continue;
+        if (count++ == 0) {
+            edit->form = form;
+            continue;
+        }
+        if (count == 2) {
+            strbuf_addf(&call->text, "%s has several such forms. Nothing was changed.", edit->file.path);
+            add_candidate(edit, &edit->form);
+        }
+        if (count <= MOST_CANDIDATES)
+            add_candidate(edit, &form);
+    }
+    if (count == 1)
+        return true;
+    if (count == 0) {
+        answer_absent(edit, name, name_len);
+        return false;
+    }
+    if (count > MOST_CANDIDATES)
+        strbuf_addf(&call->text, "\n… and %zu more", count - MOST_CANDIDATES);
+    strbuf_adds(&call->text, "\nName a method with its qualifiers and specializers, as listed here.");
+    call->is_error = true;
+    call_finish(call);
+    return false;
+}
+
+/* ${text} with the line ends of the file. */
+static void add_with_line_ends(struct strbuf *out, const struct edit *edit, const char *text, size_t len)
+{
+    for (size_t i = 0; i < len; i++) {
+        if (text[i] == '\n' && (i == 0 || text[i - 1] != '\r'))
+            strbuf_adds(out, edit->line_end);
+        else
+            strbuf_addc(out, text[i]);
+    }
+}
+
+static size_t count_tokens(const char *text, size_t len)
+{
+    struct scan_lexer lexer;
+    size_t count = 0;
+    scan_lexer_init(&lexer, text, len);
+    while (scan_lexer_next(&lexer).kind != SCAN_TOKEN_END)
+        count++;
+    return count;
+}
+
+/*
+ * Write the file, unless the new text would mean something else than the old one with just this change: then
+ * it would have more or fewer tokens, because a comment or a string took in what was beside it.
+ */
+static void finish(struct edit *edit, const char *what, size_t removed, size_t added)
+{
+    struct tool_call *call = edit->call;
+    const struct strbuf *changed = &edit->changed;
+    struct scan_result result = scan_text(strbuf_string(changed), changed->len);
+    bool wants_only_diff = call_boolean(call, "dry-run");
+    struct err err;
+    if (result.fault != SCAN_VALID || scan_find_swallowed(changed->bytes, changed->len, &result)) {
+        refuse_fault(call, "With this change the parentheses of the file would be wrong.",
+                     strbuf_string(changed), changed->len, &result);
+        return;
+    }
+    if (count_tokens(changed->bytes, changed->len) != count_tokens(edit->text, edit->len) - removed + added) {
+        call_answer(call, true,
+                    "With this change a comment or a string would take in what stands beside it. Nothing was "
+                    "changed.");
+        return;
+    }
+    if (!wants_only_diff && !regular_file_replace(&edit->file, changed->bytes, changed->len, &err)) {
+        call_answer(call, true, "%s. Nothing was changed.", err.message);
+        return;
+    }
+    strbuf_adds(&call->text, wants_only_diff ? "Not written (dry-run): " : what);
+    strbuf_adds(&call->text, wants_only_diff ? what : "");
+    strbuf_addc(&call->text, ' ');
+    scan_toplevel_signature(edit->text, &edit->form, &call->text);
+    strbuf_addc(&call->text, '\n');
+    line_diff_add(&call->text, edit->file.path, edit->text, edit->len, changed->bytes, changed->len,
+                  MOST_DIFF_BYTES);
+    strbuf_adds(&call->text, "The running Lisp is not changed by this: load the file, or evaluate the form.");
+    call_finish(call);
+}
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\f';
+}
+
+static size_t line_start(const char *text, size_t at)
+{
+    while (at > 0 && text[at - 1] != '\n')
+        at--;
+    return at;
+}
+
+/* Where something goes that is put before the form: before its #+, and before the comment lines above it. */
+static size_t place_before(const struct edit *edit)
+{
+    size_t at = edit->form.lead, start = line_start(edit->text, at);
+    for (size_t i = start; i < at; i++)
+        if (!is_blank(edit->text[i]))
+            return at;
+    while (start > 0) {
+        size_t above = line_start(edit->text, start - 1), first = above;
+        while (first < start - 1 && (edit->text[first] == ' ' || edit->text[first] == '\t'))
+            first++;
+        if (edit->text[first] != ';')
+            break;
+        start = above;
+    }
+    return start;
+}
+
+/* Where something goes that is put behind it: behind the comment on its last line. */
+static size_t place_after(const struct edit *edit)
+{
+    size_t at = edit->form.end, end = at;
+    while (end < edit->len && (edit->text[end] == ' ' || edit->text[end] == '\t'))
+        end++;
+    if (end < edit->len && edit->text[end] == ';')
+        while (end < edit->len && edit->text[end] != '\n')
+            end++;
+    if (end > at && edit->text[end - 1] == '\r')
+        end--;
+    return end == edit->len || edit->text[end] == '\n' || edit->text[end] == '\r' ? end : at;
+}
+
+static void run_edit(struct tool_call *call)
+{
+    struct edit edit = {.call = call, .file = {.directory = -1}};
+    size_t len;
+    const char *content = call_string(call, "content", &len);
+    const char *operation = call_string(call, "operation", NULL);
+    while (len > 0 && is_blank(content[len - 1]))
+        len--;
+    while (len > 0 && is_blank(content[0])) {
+        content++;
+        len--;
+    }
+    struct scan_result result = scan_text(content, len);
+    if (result.fault != SCAN_VALID) {
+        refuse_fault(call, "The parentheses of the content are wrong.", content, len, &result);
+        return;
+    }
+    if (result.forms == 0) {
+        call_answer(call, true, "The content has no form. Nothing was changed.");
+        return;
+    }
+    if (open_file(&edit) && find_form(&edit)) {
+        bool is_before = strcmp(operation, "insert-before") == 0;
+        bool is_replaced = strcmp(operation, "replace") == 0;
+        size_t at = is_replaced ? edit.form.start : is_before ? place_before(&edit) : place_after(&edit);
+        size_t rest = is_replaced ? edit.form.end : at;
+        strbuf_add(&edit.changed, edit.text, at);
+        if (!is_before && !is_replaced)
+            strbuf_addf(&edit.changed, "%s%s", edit.line_end, edit.line_end);
+        add_with_line_ends(&edit.changed, &edit, content, len);
+        if (is_before)
+            strbuf_addf(&edit.changed, "%s%s", edit.line_end, edit.line_end);
+        strbuf_add(&edit.changed, edit.text + rest, edit.len - rest);
+        size_t removed =
+            is_replaced ? count_tokens(edit.text + edit.form.start, edit.form.end - edit.form.start) : 0;
+        finish(&edit,
+               is_replaced ? "Replaced"
+               : is_before ? "Inserted before"
+                           : "Inserted after",
+               removed, count_tokens(content, len));
+    }
+    edit_fini(&edit);
+}
+
+/* The place of ${old} in the form when it is there just once. */
+static const char *find_once(struct edit *edit, const struct strbuf *old)
+{
+    const char *form = edit->text + edit->form.start;
+    size_t len = edit->form.end - edit->form.start;
+    const char *found = old->len == 0 ? NULL : memmem(form, len, old->bytes, old->len);
+    if (found != NULL && memmem(found + 1, (size_t)(form + len - found - 1), old->bytes, old->len) == NULL)
+        return found;
+    call_answer(edit->call, true, "%s Nothing was changed.",
+                old->len == 0 ? "The old text is empty."
+                : found == NULL
+                    ? "The form does not have the old text in it, character by character."
+                    : "The form has the old text in it more than once. Give more of what is around it.");
+    return NULL;
+}
+
+static void run_patch(struct tool_call *call)
+{
+    struct edit edit = {.call = call, .file = {.directory = -1}};
+    struct strbuf old, new, form;
+    strbuf_init(&old, 0);
+    strbuf_init(&new, 0);
+    strbuf_init(&form, 0);
+    size_t old_len, new_len;
+    const char *old_text = call_string(call, "old-text", &old_len);
+    const char *new_text = call_string(call, "new-text", &new_len);
+    const char *found = NULL;
+    if (open_file(&edit) && find_form(&edit)) {
+        add_with_line_ends(&old, &edit, old_text, old_len);
+        add_with_line_ends(&new, &edit, new_text, new_len);
+        found = find_once(&edit, &old);
+    }
+    if (found != NULL) {
+        size_t at = (size_t)(found - edit.text), rest = at + old.len;
+        strbuf_add(&form, edit.text + edit.form.start, at - edit.form.start);
+        strbuf_add(&form, strbuf_string(&new), new.len);
+        strbuf_add(&form, edit.text + rest, edit.form.end - rest);
+        struct scan_result result = scan_text(strbuf_string(&form), form.len);
+        if (result.fault != SCAN_VALID) {
+            refuse_fault(call, "With this change the parentheses of the form would be wrong.",
+                         strbuf_string(&form), form.len, &result);
+        } else if (result.forms != 1) {
+            call_answer(call, true, "With this change it would be %zu forms, not one. Nothing was changed.",
+                        result.forms);
+        } else {
+            strbuf_add(&edit.changed, edit.text, edit.form.start);
+            strbuf_add(&edit.changed, form.bytes, form.len);
+            strbuf_add(&edit.changed, edit.text + edit.form.end, edit.len - edit.form.end);
+            finish(&edit, "Changed",
+                   count_tokens(edit.text + edit.form.start, edit.form.end - edit.form.start),
+                   count_tokens(form.bytes, form.len));
+        }
+    }
+    strbuf_fini(&old);
+    strbuf_fini(&new);
+    strbuf_fini(&form);
+    edit_fini(&edit);
+}
+
+static const char *const operations[] = {"replace", "insert-before", "insert-after", NULL};
+
+#define FORM_ARGUMENTS                                                                                       \
+    {.name = "path",                                                                                         \
+     .type = ARGUMENT_STRING,                                                                                \
+     .is_required = true,                                                                                    \
+     .description = "File in the working directory."},                                                       \
+        {.name = "kind",                                                                                     \
+         .type = ARGUMENT_STRING,                                                                            \
+         .is_required = true,                                                                                \
+         .description = "Operator of the form, for example defun, defmethod, in-package."},                  \
+    {                                                                                                        \
+        .name = "name", .type = ARGUMENT_STRING, .is_required = true,                                        \
+        .description = "Name of the form: a symbol or (setf symbol); for one of several methods also its "   \
+                       "qualifiers and specializers: area :around ((s circle))."                             \
+    }
+
+#define DRY_RUN_ARGUMENT                                                                                     \
+    {                                                                                                        \
+        .name = "dry-run", .type = ARGUMENT_BOOLEAN, .description = "Return the diff and write nothing."     \
+    }
+
+const struct tool tool_edit_form = {
+    .name = "edit-form",
+    .title = "Edit a form in a file",
+    .description =
+        "Replace a top-level form of a Lisp file, or insert forms before or after it. "
+        "Refuses content with wrong parentheses, keeps the rest of the file as it is, and returns the diff.",
+    .toolset = TOOLSET_FULL,
+    .is_destructive = true,
+    .arguments =
+        {
+            FORM_ARGUMENTS,
+            {.name = "operation",
+             .type = ARGUMENT_STRING,
+             .is_required = true,
+             .choices = operations,
+             .description = "What to do with the content."},
+            {.name = "content",
+             .type = ARGUMENT_STRING,
+             .is_required = true,
+             .description = "One or more complete forms, with their comments."},
+            DRY_RUN_ARGUMENT,
+        },
+    .run = run_edit,
+};
+
+const struct tool tool_patch_form = {
+    .name = "patch-form",
+    .title = "Change a part of a form in a file",
+    .description = "Replace text that occurs exactly once in a top-level form of a Lisp file. "
+                   "Refuses a change after which the form would not be complete, and returns the diff.",
+    .toolset = TOOLSET_FULL,
+    .is_destructive = true,
+    .arguments =
+        {
+            FORM_ARGUMENTS,
+            {.name = "old-text",
+             .type = ARGUMENT_STRING,
+             .is_required = true,
+             .description = "Text to replace, as it stands in the form."},
+            {.name = "new-text",
+             .type = ARGUMENT_STRING,
+             .is_required = true,
+             .description = "Its replacement."},
+            DRY_RUN_ARGUMENT,
+        },
+    .run = run_patch,
+};

@@ -1,0 +1,113 @@
+"""edit-form and patch-form: everything outside of the form stays byte for byte, and what is refused changes nothing."""
+
+import os
+
+import mcp
+
+TEXT = (
+    "\ufeff;;; shop\r\n(in-package :shop)\r\n\r\n;; the price\r\n#+sbcl\r\n(defun price (x) ; é\r\n  \"(\"\r\n  x)\r\n\r\n\r\n"
+    "(progn\r\n  (defvar *a* 1) (defvar *b* 2))\r\n(defun last-one () #\\() ; no newline"
+)
+
+
+class EditForms(mcp.TestCase):
+    options = ("--tools=full",)
+
+    def setUp(self):
+        super().setUp()
+        self.root = os.path.realpath(self.folder())
+        self.lisp = self.start_server(*self.options, "--directory", self.root)
+        self.put(TEXT)
+
+    def put(self, text, name="a.lisp"):
+        with open(os.path.join(self.root, name), "wb") as f:
+            f.write(text if isinstance(text, bytes) else text.encode())
+
+    def read(self, name="a.lisp"):
+        with open(os.path.join(self.root, name), "rb") as f:
+            return f.read()
+
+    def edit(self, kind, name, operation, content, path="a.lisp", **more):
+        return self.lisp.call("edit-form", path=path, kind=kind, name=name, operation=operation, content=content, **more)
+
+    def patch(self, kind, name, old, new, path="a.lisp"):
+        return self.lisp.call("patch-form", path=path, kind=kind, name=name, **{"old-text": old, "new-text": new})
+
+    def assertChanged(self, reply, text):
+        self.assertFalse(reply.is_error, reply.text)
+        self.assertEqual(text if isinstance(text, bytes) else text.encode(), self.read())
+
+    def assertRefused(self, reply, word, text=TEXT):
+        self.assertTrue(reply.is_error, reply.text)
+        self.assertIn(word, reply.text)
+        self.assertEqual(text if isinstance(text, bytes) else text.encode(), self.read())
+        self.assertEqual(["a.lisp"], [name for name in os.listdir(self.root) if "a.lisp" in name or "cl-mcp" in name])
+
+    def test_a_form_is_replaced_with_the_line_ends_of_the_file(self):
+        reply = self.edit("defun", "price", "replace", "\n(defun price (x)\n  (* 2 x))\n\n")
+        old = '(defun price (x) ; é\r\n  "("\r\n  x)'
+        self.assertChanged(reply, TEXT.replace(old, "(defun price (x)\r\n  (* 2 x))"))
+        self.assertIn("+  (* 2 x))\n", reply.text)
+
+    def test_insertions_stay_clear_of_comments_and_conditionals(self):
+        before = self.edit("defun", "price", "insert-before", "(defvar *c* 3)")
+        first = TEXT.replace(";; the price", "(defvar *c* 3)\r\n\r\n;; the price")
+        self.assertChanged(before, first)
+        after = self.edit("defun", "last-one", "insert-after", "(defvar *d* 4)\n(defvar *e* 5)")
+        self.assertChanged(after, first + "\r\n\r\n(defvar *d* 4)\r\n(defvar *e* 5)")
+
+    def test_a_form_in_a_progn_and_beside_another_is_changed(self):
+        self.assertChanged(self.edit("defvar", "*a*", "replace", "(defvar *a* 10)"), TEXT.replace("*a* 1", "*a* 10"))
+
+    def test_a_patch_changes_just_the_text(self):
+        self.assertChanged(self.patch("defun", "price", '"("\n  x', '")"\n  (list x)'), TEXT.replace('"("\r\n  x', '")"\r\n  (list x)'))
+
+    def test_bytes_that_are_no_utf8_stay(self):
+        text = b'(defun a () "\xff\xfe\x00")\n(defun b () 1)\n(defun c () "\xe9")'
+        self.put(text)
+        reply = self.patch("defun", "b", "1", "2")
+        self.assertChanged(reply, text.replace(b"1", b"2"))
+
+    def test_the_mode_of_the_file_stays(self):
+        os.chmod(os.path.join(self.root, "a.lisp"), 0o640)
+        self.assertFalse(self.patch("defvar", "*b*", "2", "3").is_error)
+        self.assertEqual(0o640, os.stat(os.path.join(self.root, "a.lisp")).st_mode & 0o7777)
+
+    def test_a_change_that_would_take_in_its_neighbours_is_refused(self):
+        self.assertRefused(self.edit("defvar", "*a*", "replace", "(defvar *a* 1) ; comment"), "wrong")
+        self.assertRefused(self.edit("defvar", "*b*", "replace", "(defvar *b* 1) #|"), "content")
+        self.assertRefused(self.patch("defvar", "*a*", "1", "1) (defvar *c* 2"), "2 forms")
+        self.assertRefused(self.patch("defvar", "*a*", "1)", "1 ;)"), "parentheses")
+        self.assertRefused(self.edit("defun", "price", "replace", "; nothing"), "no form")
+        self.assertRefused(self.edit("defun", "price", "replace", ""), "no form")
+        self.assertRefused(self.patch("defun", "price", "", "x"), "empty")
+
+    def test_a_comment_that_takes_in_a_form_beside_it_is_refused(self):
+        text = "(defvar *a* 1) (defvar *b* 2)\n"
+        self.put(text)
+        self.assertRefused(self.edit("defvar", "*a*", "replace", "(defvar *a* 1) ; why"), "take in", text)
+
+    def test_nothing_outside_of_the_working_directory_is_touched(self):
+        outside = os.path.join(os.path.realpath(self.folder()), "b.lisp")
+        with open(outside, "w") as f:
+            f.write("(defun b () 1)")
+        os.symlink(outside, os.path.join(self.root, "link.lisp"))
+        os.symlink(os.path.dirname(outside), os.path.join(self.root, "link"))
+        for path in (outside, "link.lisp", "link/b.lisp", "../%s/b.lisp" % os.path.basename(os.path.dirname(outside)), "none.lisp", "", "a.lisp\0"):
+            with self.subTest(path):
+                self.assertRefused(self.patch("defun", "b", "1", "2", path=path), "")
+        with open(outside) as f:
+            self.assertEqual("(defun b () 1)", f.read())
+        self.assertFalse(self.patch("defvar", "*b*", "2", "3", path=os.path.join(self.root, "a.lisp")).is_error)
+
+    def test_a_read_only_sandbox_edits_nothing(self):
+        try:
+            server = self.start_server("--tools=full", "--directory", self.root, "--sandbox", "read-only")
+        except mcp.Gone as gone:
+            self.skipTest("this kernel has no sandbox: %s" % gone)
+        self.lisp = server
+        self.assertRefused(self.patch("defvar", "*b*", "2", "3"), "read-only")
+
+
+if __name__ == "__main__":
+    mcp.main()

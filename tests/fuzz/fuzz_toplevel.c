@@ -1,0 +1,63 @@
+/*
+ * Any bytes at all as a kind, a name and a text, each ended by the byte 1. What must hold: forms lie within
+ * the text, one behind another, and each has a signature.
+ */
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "scan/scan.h"
+#include "scan/scan_toplevel.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void require(int holds)
+{
+    if (!holds)
+        abort();
+}
+
+/* A copy of just that size, so that the sanitizer sees a byte read too many. */
+static char *take(const uint8_t **data, size_t *size, size_t *len)
+{
+    const uint8_t *end = *size == 0 ? NULL : memchr(*data, 1, *size);
+    *len = end == NULL ? *size : (size_t)(end - *data);
+    char *text = malloc(*len > 0 ? *len : 1);
+    require(text != NULL);
+    if (*len > 0)
+        memcpy(text, *data, *len);
+    size_t passed = *len + (end != NULL);
+    *data += passed;
+    *size -= passed;
+    return text;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    size_t kind_len, name_len, len;
+    char *kind = take(&data, &size, &kind_len), *name = take(&data, &size, &name_len);
+    char *text = take(&data, &size, &len);
+    struct scan_toplevels forms;
+    struct scan_toplevel form;
+    size_t last = 0;
+    if (len < 10000 && scan_text(text, len).fault == SCAN_VALID) {
+        scan_toplevels_init(&forms, text, len);
+        while (scan_toplevels_next(&forms, &form)) {
+            struct strbuf signature;
+            strbuf_init(&signature, 0);
+            require(form.lead <= form.start && form.start >= last && form.start < form.end &&
+                    form.end <= len);
+            require(form.start <= form.kind && form.kind <= form.kind_end && form.kind_end <= form.rest);
+            last = form.start;
+            scan_toplevel_signature(text, &form, &signature);
+            require(signature.len >= 2 && signature.bytes[0] == '(');
+            scan_toplevel_is(text, &form, kind, kind_len, name, name_len);
+            strbuf_fini(&signature);
+        }
+    }
+    free(kind);
+    free(name);
+    free(text);
+    return 0;
+}

@@ -1,0 +1,156 @@
+/*
+ * Finding top-level forms, and which of them is meant by a kind and a name.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "guarded.h"
+#include "scan/scan_toplevel.h"
+
+static const char text[] =
+    "\xef\xbb\xbf; (defun not-this ())\n"
+    "(in-package #:shop)\n"
+    "#+sbcl (defun price (x) \"(\" x)\n"
+    "#-(or sbcl ccl) #+(and) (defun price (x) #\\( x)\n"
+    "(defun (setf price) (new x) (list new x))\n"
+    "(defstruct (item (:conc-name it-)) name)\n"
+    "(eval-when (:load-toplevel) (progn (defvar *a* 1) (foo (defvar *b*))) (defvar |c D| 2))\n"
+    "(defmethod area ((s circle) x &key (y 1)) 1)\n"
+    "(defmethod area :around ((s shop::circle) (n (eql :x))) 2)\n"
+    "(CL:DEFMETHOD Area (s) 3)\n"
+    "'(a b) `(c) symbol \"string\" (\"odd\" 1) ()\n"
+    "(asdf:defsystem \"shop\")\n";
+
+static void signatures(char *out, size_t cap)
+{
+    struct scan_toplevels forms;
+    struct scan_toplevel form;
+    struct strbuf all;
+    struct guarded copy = guarded_copy(text, sizeof text - 1);
+    strbuf_init(&all, 0);
+    scan_toplevels_init(&forms, copy.bytes, sizeof text - 1);
+    while (scan_toplevels_next(&forms, &form)) {
+        assert_true(form.lead <= form.start && form.start < form.end && form.end < sizeof text);
+        assert_int_equal('(', copy.bytes[form.start]);
+        assert_int_equal(')', copy.bytes[form.end - 1]);
+        scan_toplevel_signature(copy.bytes, &form, &all);
+        strbuf_addc(&all, '\n');
+    }
+    snprintf(out, cap, "%s", strbuf_string(&all));
+    strbuf_fini(&all);
+    guarded_free(&copy);
+}
+
+static void every_form_is_found_in_order(void **state)
+{
+    char found[2000];
+    signatures(found, sizeof found);
+    assert_string_equal("(in-package shop)\n"
+                        "(defun price)\n"
+                        "(defun price)\n"
+                        "(defun (setf price))\n"
+                        "(defstruct (item (conc-name it-)))\n"
+                        "(eval-when (load-toplevel))\n"
+                        "(load-toplevel)\n" /* no form, but who asks for it */
+                        "(progn (defvar *a* 1))\n"
+                        "(defvar *a*)\n"
+                        "(foo (defvar *b*))\n"
+                        "(defvar |c d|)\n"
+                        "(defmethod area ((s circle) x &key (y 1)))\n"
+                        "(defmethod area around ((s circle) (n (eql x))))\n"
+                        "(defmethod area (s))\n"
+                        "(a b)\n"
+                        "(c)\n"
+                        "(odd 1)\n"
+                        "()\n"
+                        "(defsystem shop)\n",
+                        found);
+}
+
+static void a_form_is_found_by_kind_and_name(void **state)
+{
+    static const struct {
+        const char *kind, *name;
+        size_t count;
+    } rows[] = {
+        {"defun", "price", 2},
+        {"DEFUN", "shop::Price", 2},
+        {"cl:defun", "price", 2},
+        {"defun", "(setf price)", 1},
+        {"defun", "(setf  shop:price )", 1},
+        {"defun", "not-this", 0},
+        {"defmacro", "price", 0},
+        {"defun", "", 0},
+        {"", "price", 0},
+        {"in-package", "shop", 1},
+        {"in-package", ":shop", 1},
+        {"in-package", "\"shop\"", 1},
+        {"defsystem", "shop", 1},
+        {"defstruct", "item", 1},
+        {"defstruct", "it", 0},
+        {"defvar", "*a*", 1},
+        {"defvar", "*b*", 0},
+        {"defmethod", "area", 3},
+        {"defmethod", "area ((s circle) x)", 1},
+        {"defmethod", "area ((other circle) (y t))", 1},
+        {"defmethod", "area :around", 1},
+        {"defmethod", "area :around ((s circle) (n (eql :x)))", 1},
+        {"defmethod", "area :around ((s circle) (n (eql :y)))", 0},
+        {"defmethod", "area :before", 0},
+        {"defmethod", "area (x)", 1},
+        {"defmethod", "area ((x t))", 1},
+        {"defmethod", "area ((s square))", 0},
+        {"defmethod", "area ()", 0},
+        {"defmethod", "area ((", 0},
+        {"defmethod", "(", 0},
+        {"defmethod", ")", 0},
+        {"defmethod", "\"area", 0},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct scan_toplevels forms;
+        struct scan_toplevel form;
+        struct guarded name = guarded_copy(rows[i].name, strlen(rows[i].name));
+        size_t count = 0;
+        scan_toplevels_init(&forms, text, sizeof text - 1);
+        while (scan_toplevels_next(&forms, &form))
+            count += scan_toplevel_is(text, &form, rows[i].kind, strlen(rows[i].kind), name.bytes,
+                                      strlen(rows[i].name));
+        if (count != rows[i].count)
+            print_message("# %s %s\n", rows[i].kind, rows[i].name);
+        assert_int_equal(rows[i].count, count);
+        guarded_free(&name);
+    }
+}
+
+static void a_conditional_before_a_form_belongs_to_it(void **state)
+{
+    struct scan_toplevels forms;
+    struct scan_toplevel form;
+    scan_toplevels_init(&forms, text, sizeof text - 1);
+    assert_true(scan_toplevels_next(&forms, &form));
+    assert_int_equal(form.start, form.lead);
+    assert_true(scan_toplevels_next(&forms, &form));
+    assert_memory_equal("#+sbcl", text + form.lead, 6);
+    assert_true(scan_toplevels_next(&forms, &form));
+    assert_memory_equal("#-(or", text + form.lead, 5);
+    assert_true(scan_toplevels_next(&forms, &form));
+    assert_int_equal(form.start, form.lead);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_form_is_found_in_order),
+        cmocka_unit_test(a_form_is_found_by_kind_and_name),
+        cmocka_unit_test(a_conditional_before_a_form_belongs_to_it),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
