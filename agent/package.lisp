@@ -7,9 +7,9 @@
            #:define-missing-operations))
 
 (cl:defpackage #:cl-mcp
-  (:documentation "What a session's own code can use: tools that MCP clients see.")
+  (:documentation "What a session's own code can use: tools that MCP clients see, and what runs after a return.")
   (:use)
-  (:export #:define-tool #:remove-tool #:list-tools #:call-tool))
+  (:export #:define-tool #:remove-tool #:list-tools #:call-tool #:on-return #:on-start))
 
 (cl:in-package #:cl-mcp-agent)
 

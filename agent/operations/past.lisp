@@ -6,7 +6,7 @@
 (define-operation :probe (arguments)
   ;; Damage to the heap shows when it is walked.
   (walk-heap)
-  (list *id* :ok))
+  (list* *id* :ok (hooks-part)))
 
 (defun defining-name-p (name)
   "True if forms that begin with NAME are worth evaluating again: they define something and do
@@ -15,7 +15,8 @@ little else."
     (or (and (>= (length string) 3) (string= "DEF" string :end2 3))
         (member string '("IN-PACKAGE" "USE-PACKAGE" "UNUSE-PACKAGE" "IMPORT" "EXPORT" "SHADOW"
                          "SHADOWING-IMPORT" "INTERN" "DECLAIM" "PROCLAIM" "REQUIRE" "LOAD"
-                         "LOAD-SYSTEM" "QUICKLOAD" "COMPILE-FILE" "REMOVE-TOOL")
+                         "LOAD-SYSTEM" "QUICKLOAD" "COMPILE-FILE" "REMOVE-TOOL"
+                         "ON-RETURN" "ON-START")
                 :test #'string=))))
 
 (defun defining-form-p (form &optional (depth 0))
@@ -72,4 +73,5 @@ Returns how many that were, and how many of them failed."
      (multiple-value-bind (evaluated failed)
          (evaluate-again (getf arguments :code) (getf arguments :package)
                          (getf arguments :evaluation))
-       (list *id* :ok :evaluated evaluated :failed failed :package (session-package-name))))))
+       (list* *id* :ok :evaluated evaluated :failed failed :package (session-package-name)
+              (hooks-part))))))

@@ -215,7 +215,7 @@ image. Whoever runs it may not write there."
           (setf *default-pathname-defaults* path))
         (setf *directory* path)
         (pushnew path asdf:*central-registry* :test #'equal))))
-  (list *id* :ok))
+  (list* *id* :ok (hooks-part)))
 
 (defun call-as-step (what function)
   "Call FUNCTION; return sentences about how it failed and what it printed."

@@ -10,6 +10,7 @@
 #include "lisp/zygotes.h"
 #include "session/copies.h"
 #include "session/eviction.h"
+#include "session/hooks.h"
 #include "session/run.h"
 #include "session/session_core.h"
 #include "session/thread_errors.h"
@@ -75,6 +76,7 @@ static void on_reply(void *arg, struct sexp_document *reply)
     if (tools != NULL)
         process_note_tools(s, tools);
     thread_errors_note(s, sexp_root(reply));
+    hooks_note(s, sexp_root(reply));
     enum session_event kind = worker_has_copied(s->worker)       ? EVENT_COPIED
                               : session_is_reply(reply, "error") ? EVENT_FAILED
                                                                  : EVENT_OK;

@@ -15,6 +15,7 @@
 #include "session/copies.h"
 #include "session/error_record.h"
 #include "session/exit_record.h"
+#include "session/hooks.h"
 #include "session/process.h"
 #include "session/run.h"
 #include "session/session_core.h"
@@ -66,6 +67,7 @@ void recovery_begin(struct session *s, enum recovery_cause cause)
 {
     struct recovery *r = s->recovery;
     r->cause = cause;
+    s->has_hooks = false;
     r->may_replay = cause != RECOVERY_ROLLBACK && cause != RECOVERY_RESTORE;
     r->next = 0;
     r->replayed = r->replay_failed = 0;
@@ -324,6 +326,7 @@ static void go_on(struct session *s)
     bool is_new_image = r->cause == RECOVERY_RESTORE || r->cause == RECOVERY_WAKE;
     session_enter_state(s, SESSION_IDLE, 0);
     finish(s, NULL);
+    hooks_call(s, is_new_image ? "start" : "return");
     if (is_new_image && s->state == SESSION_IDLE)
         checkpointing_keep_state(s);
     else

@@ -52,6 +52,7 @@ struct session {
     struct session_output output;
     struct told_tools tools, scratch_tools;
     struct strbuf notice; /* for the next reply */
+    bool has_hooks;       /* the process that is returned to has forms to evaluate: hooks.c */
     bool is_unrestored;   /* its save could not be restored, and must not be overwritten unasked */
 
     struct run *run;               /* run.c: the current operation's time and how it is stopped */

@@ -330,7 +330,7 @@ const struct tool tool_interrupt_thread = {
     .description =
         "Stop a thread where it is and report that like an error, which stands until a restart lets "
         "the thread go on.",
-    .toolset = TOOLSET_STANDARD,
+    .toolset = TOOLSET_FULL,
     .is_destructive = true,
     .arguments = {REQUIRED_THREAD_ARGUMENT, SESSION_ARGUMENT},
     .run = interrupt_thread,
@@ -340,7 +340,7 @@ const struct tool tool_kill_thread = {
     .name = "kill-thread",
     .title = "Kill a thread",
     .description = "Unwind and end a thread of the session.",
-    .toolset = TOOLSET_STANDARD,
+    .toolset = TOOLSET_FULL,
     .is_destructive = true,
     .arguments = {REQUIRED_THREAD_ARGUMENT, SESSION_ARGUMENT},
     .run = kill_thread,

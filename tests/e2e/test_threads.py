@@ -321,5 +321,90 @@ class ThreadErrors(StandingTest):
         self.assertTrue(any("crowd" in line for line in self.errors()))
 
 
+class Hooks(mcp.TestCase):
+    """What the session's code registers runs after a return, and when a save is restored."""
+
+    def register(self, kind="return"):
+        self.s.evaluate("(defvar *connection* :open) (defvar *count* 0) (defun reconnect () (setf *connection* :again) (incf *count*))")
+        self.assertEvaluates("(cl-mcp:on-%s database (reconnect))" % kind, "DATABASE")
+        mcp.wait_until(lambda: "after evaluation 2," in self.s.call("list-checkpoints").text, 10, "the checkpoint")
+
+    def test_after_a_rollback(self):
+        self.register()
+        self.s.evaluate("(setf *connection* :used)")
+        self.assertFalse(self.s.call("rollback-session", to="-1").is_error)
+        self.assertEvaluates("(list *connection* *count*)", "(:AGAIN 1)")
+        self.assertEvaluates("*count*", "1")
+
+    def test_after_the_process_died(self):
+        self.register()
+        self.assertErrorReport(self.s.evaluate("(sb-ext:exit :abort t)"))
+        self.assertEvaluates("(list *connection* *count*)", "(:AGAIN 1)")
+
+    def test_after_a_death_without_a_checkpoint(self):
+        self.s.call("configure-limits", {"checkpoint-limit": 0})
+        self.s.evaluate("(defvar *connection* :open) (defvar *count* 0) (defun reconnect () (setf *connection* :again) (incf *count*))")
+        self.s.evaluate("(cl-mcp:on-return database (reconnect))")
+        self.assertErrorReport(self.s.evaluate("(sb-ext:exit :abort t)"))
+        self.assertEvaluates("(list *connection* *count*)", "(:AGAIN 1)")
+
+    def test_only_its_own_kind_runs(self):
+        self.register("start")
+        self.s.evaluate("(setf *connection* :used)")
+        self.s.call("rollback-session", to="-1")
+        self.assertEvaluates("(list *connection* *count*)", "(:OPEN 0)")
+
+    def test_one_that_fails_is_reported_and_costs_nothing_else(self):
+        self.s.evaluate("(cl-mcp:on-return first (error \"no such host\"))")
+        self.s.evaluate("(cl-mcp:on-return second (handler-case (error \"x\") (error () (defvar *second* :ran))))")
+        self.register()
+        self.s.evaluate("1")
+        self.s.call("rollback-session", to="-1")
+        report = self.s.evaluate("*second*")
+        self.assertValue(report, ":RAN")
+        self.assertIn("cl-mcp:on-return FIRST failed: SIMPLE-ERROR: no such host", report.text)
+        report = self.s.evaluate("*count*")
+        self.assertValue(report, "1")
+        self.assertNotIn("failed", report.text)
+
+    def test_one_that_does_not_end_is_stopped_at_the_time_limit(self):
+        self.s.call("configure-limits", {"timeout": 0.5})
+        self.s.evaluate("(cl-mcp:on-return endless (loop))")
+        self.register()
+        self.s.evaluate("1")
+        self.s.call("rollback-session", to="-1")
+        report = self.s.evaluate("(+ 1 2)")
+        self.assertValue(report, "3")
+        self.assertIn("on-return were not finished: TIMEOUT", report.text)
+
+    def test_one_is_replaced_and_removed(self):
+        self.register()
+        self.s.evaluate("(cl-mcp:on-return database (setf *connection* :other))")
+        self.s.evaluate("1")
+        self.s.call("rollback-session", to="-1")
+        self.assertEvaluates("(list *connection* *count*)", "(:OTHER 0)")
+        self.s.evaluate("(setf *connection* :open) (cl-mcp:on-return database)")
+        self.s.evaluate("1")
+        self.s.call("rollback-session", to="-1")
+        self.assertEvaluates("*connection*", ":OPEN")
+
+    def test_when_a_save_is_restored(self):
+        self._server = self.start_server("--state-dir", self.folder())
+        self.register("start")
+        self.assertFalse(self.s.call("save-session").is_error)
+        self.assertFalse(self.s.call("restore-session", name="default").is_error)
+        self.assertEvaluates("(list *connection* *count*)", "(:AGAIN 1)")
+
+    def test_a_thread_that_is_gone_after_a_crash_is_started_again(self):
+        self.s.evaluate("""(defvar *server* nil)
+        (defun start-server () (setf *server* (sb-thread:make-thread (lambda () (sleep 1000)) :name "server")))
+        (cl-mcp:on-return server (start-server))""")
+        mcp.wait_until(lambda: "after evaluation 1," in self.s.call("list-checkpoints").text, 10, "the checkpoint")
+        self.s.evaluate("(start-server)")
+        self.assertErrorReport(self.s.evaluate("(sb-ext:exit :abort t)"))
+        self.assertIn("server: sleeping", self.s.call("list-threads").text)
+        self.assertEvaluates("(sb-thread:thread-alive-p *server*)", "T")
+
+
 if __name__ == "__main__":
     mcp.main()

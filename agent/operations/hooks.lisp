@@ -1,0 +1,61 @@
+;;;; What the session's code registers to run after a return to an earlier state, and when a saved or
+;;;; sleeping session starts: threads, sockets and connections are not in a state, and are made anew there.
+
+(in-package #:cl-mcp-agent)
+
+(defvar *hooks* '()
+  "Lists (KIND NAME FUNCTION), in the order in which they run; KIND is :RETURN or :START.")
+
+(defun add-hook (kind name function)
+  "Register FUNCTION under NAME, in the place of one that has it; NIL takes that away. Returns NAME."
+  (check-type name symbol)
+  (let ((old (find-if (lambda (hook) (and (eq kind (first hook)) (eq name (second hook)))) *hooks*)))
+    (setf *hooks*
+          (cond ((null function) (remove old *hooks*))
+                (old (substitute (list kind name function) old *hooks*))
+                (t (append *hooks* (list (list kind name function))))))
+    name))
+
+(defun hook-form (kind name body)
+  `(add-hook ,kind ',name ,(if body `(lambda () ,@body) nil)))
+
+(defmacro cl-mcp:on-return (name &body body)
+  "Evaluate BODY whenever the session has returned to an earlier state: after a roll-back, and after its
+process died. NAME, a symbol, is not evaluated; another BODY under it replaces this one, and none removes it."
+  (hook-form :return name body))
+
+(defmacro cl-mcp:on-start (name &body body)
+  "Evaluate BODY whenever the session starts from a save or wakes. NAME is as in ON-RETURN."
+  (hook-form :start name body))
+
+(defun hooks-part ()
+  "Return what the reply of a process that was returned to says of the hooks."
+  (if *hooks* '(:hooks t) '()))
+
+(defun call-hook (function)
+  "Call FUNCTION; return NIL, or as text the condition that nobody handled."
+  (declare (type function function))
+  (let* ((tag (list nil))
+         (condition (catch tag
+                      (call-with-debugger (lambda ()
+                                            (let ((*evaluating* t))
+                                              (funcall function))
+                                            nil)
+                                          (lambda (condition)
+                                            (throw tag condition))))))
+    (if condition
+        (with-agent-syntax (:length 10 :level 4)
+          (format nil "~a: ~a" (type-name-text (class-of condition)) (message-text condition 1000)))
+        nil)))
+
+(define-operation :call-hooks (arguments)
+  (let ((kind (if (equal (getf arguments :reason) "start") :start :return))
+        (called 0)
+        (failures '()))
+    (loop for (hook-kind name function) in *hooks*
+          when (eq kind hook-kind)
+            do (let ((failure (call-hook function)))
+                 (incf called)
+                 (when failure
+                   (push (list (name-text name) failure) failures))))
+    (list* *id* :ok :called called :failures (nreverse failures) (inbox-part))))
