@@ -13,9 +13,10 @@
 
 (unless (find-package "CL-MCP-AGENT")
   (let ((here (or *load-truename* *default-pathname-defaults*)))
-    (handler-bind ((warning (lambda (condition)
-                              (format *error-output* "~&~a: ~a~%" (type-of condition) condition)
-                              (muffle-warning condition))))
+    (handler-bind ((style-warning (lambda (condition)
+                                    (format *error-output* "~&~a: ~a~%" (type-of condition) condition)
+                                    (muffle-warning condition)))
+                   (warning #'error))
       (with-open-file (list (merge-pathnames "files.txt" here))
         (with-compilation-unit ()
           (loop for name = (read-line list nil)

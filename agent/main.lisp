@@ -230,15 +230,12 @@ stands: it has a number and stays while other requests are performed."
                        :notices '()
                        (if *tools* (tools-part) '()))))
 
-(defvar *copied-inside-error* nil
-  "True if the last copy was made inside an error that has been unwound since, or is being served in.")
-
 (defun serve-for-ever ()
   "Serve, with bindings of our own for what each request sets: the symbols of these variables lie on many
 pages, each of which would be copied after each copy of the process."
   (let ((* nil) (** nil) (*** nil) (/ nil) (// nil) (/// nil) (+ nil) (++ nil) (+++ nil) (- nil)
         (*id* nil) (*token* 0) (*interrupted* 0) (*early-interrupt* 0) (*leaving* nil)
-        (*input-end* 0) (*output-end* 0) (*descriptors* '()) (*copied-inside-error* nil))
+        (*input-end* 0) (*output-end* 0) (*descriptors* '()))
     (restore-values)
     (loop
       (let ((message (catch 'top-level (serve-from-top))))
@@ -254,29 +251,25 @@ pages, each of which would be copied after each copy of the process."
   (keep-descriptors)
   (ensure-streams)
   (forget-inspections)
-  (setf *memory-gathered* nil)
+  (setf *memory-compacted* nil)
   (install-interrupt #'route-interrupt)
   (hello)
   (serve-for-ever))
 
 ;;; Operations on the process itself
 
-(defun prepare-copy (at-once)
-  "Do what makes the copy cheap. Unless AT-ONCE, note what the request has written, before an error and after it."
-  (gather-memory-once)
+(defun prepare-copy ()
+  "Make the copy cheap."
+  (compact-memory-once)
   ;; Inside an error the stack belongs to the user's code.
   (unless *error-condition*
-    (handler-case (gather-again)
+    (handler-case (compact-again)
       (serious-condition (condition)
-        (note-stray-condition condition "while memory was gathered"))))
-  (unless (or at-once (and *error-condition* (storage-kind *error-condition*)))
-    (note-written-pages *copied-inside-error*))
-  (setf *copied-inside-error* (and *error-condition* t)))
+        (note-stray-condition condition "while memory was compacted")))))
 
 (define-operation :fork (arguments)
   (let ((descriptors (shiftf *descriptors* '()))
         (silent (getf arguments :silent))
-        (at-once (getf arguments :at-once))
         (id *id*))
     (unless *snapshot-taken*
       (take-snapshot))
@@ -290,7 +283,7 @@ pages, each of which would be copied after each copy of the process."
                                   (t
                                    "Other threads run in this session, so it cannot be copied."))))
         (let* ((before (progn
-                         (prepare-copy at-once)
+                         (prepare-copy)
                          ;; Processor time: on a busy machine the clock on the wall measures the others.
                          (processor-time)))
                (process (call-atomically
@@ -303,10 +296,7 @@ pages, each of which would be copied after each copy of the process."
                  nil)
                 (t
                  (close-descriptors descriptors)
-                 (reply (list id :ok :pid process :took (- (processor-time) before)))
-                 (unless (or at-once *error-condition*)
-                   (copy-written-pages))
-                 nil))))))
+                 (list id :ok :pid process :took (- (processor-time) before))))))))
 
 (defun become-copy (descriptors silent)
   "Make this process, a fresh copy, one that serves a channel of its own: that of DESCRIPTORS, or the one that

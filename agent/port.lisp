@@ -367,25 +367,20 @@ Returns how many were walked and whether the end was reached.")
   "Visit what lives in the heap, so that damage to it shows."
   (values))
 
-(define-port-operation gather-memory (variables)
-  "Make the memory of the image cheap to copy, if there is a way. Done once, before the first copy. The values of VARIABLES
-are what every request writes to, vectors and structures that nothing else refers to; they may be replaced by copies."
+(define-port-operation compact-memory (variables)
+  "Make copies of this process cheap, if there is a way. Called once in a process, before its first copy. Each request writes
+the values of VARIABLES, vectors and structures that nothing else refers to; copies may replace them. Never signals.
+Returns a sentence about what does not work here, or NIL."
   (declare (ignore variables))
+  nil)
+
+(define-port-operation compact-again ()
+  "The same before a later copy, for what was allocated since then, if that is worth the time."
   (values))
 
-(define-port-operation gather-again ()
-  "The same before a later copy, for what has been allocated since, if that is worth its time."
-  (values))
-
-(define-port-operation note-written-pages (more)
-  "Before a copy: note what was written since the last one, for COPY-WRITTEN-PAGES; if MORE is true, besides what
-was noted then."
-  (declare (ignore more))
-  (values))
-
-(define-port-operation copy-written-pages ()
-  "After a copy: copy now what was noted, which the next request is going to write to."
-  (values))
+(define-port-operation memory-layer ()
+  "List as strings what COMPACT-MEMORY has set up in this process, and why something is missing."
+  '())
 
 (define-port-operation unbound-marker ()
   "Return an object that prints as an unavailable value."

@@ -7,7 +7,6 @@
   "What the symbols of the user's packages meant when the zygote was warm: lists of objects.")
 (defvar *known-packages* '())
 (defvar *known-systems* '())
-(defvar *snapshot-taken* nil)
 
 (defun meaning (symbol)
   "List the objects that SYMBOL means, to be compared with EQ."

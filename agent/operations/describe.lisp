@@ -253,6 +253,7 @@ names near it, those called so elsewhere, those with names near it here, those t
            :threads (thread-names)
            :heap-bytes used
            :heap-limit-bytes limit
+           :memory-layer (memory-layer)
            :features (port-features)
            :systems (sort (copy-list (asdf:already-loaded-systems)) #'string<)
            (inbox-part))))

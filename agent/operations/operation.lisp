@@ -59,8 +59,11 @@ returns the whole reply. It runs so that interrupts and the debugger are looked 
 (defvar *own-process* 0
   "The id of the process that may speak on the channel, or 0 before it has said hello.")
 
-(defvar *memory-gathered* nil
-  "True once the memory of this process, or of the one it is a copy of, was made cheap to copy.")
+(defvar *memory-compacted* nil
+  "True once this process, or the one that it is a copy of, was made cheap to copy as far as that works.")
+
+(defvar *snapshot-taken* nil
+  "True once this process, or the one that it is a copy of, has noted what was there before the user's definitions.")
 
 (defvar *server-process* nil
   "The process id of the server, once it has told it.")

@@ -187,10 +187,11 @@ compile, what the compiler found there."
 
 ;;; The zygote
 
-(defun gather-memory-once ()
-  (unless *memory-gathered*
-    (setf *memory-gathered* t)
-    (gather-memory '(*input* *output-octets* *capture*))))
+(defun compact-memory-once ()
+  "Make copies of this process cheap unless that was done; return a sentence about what does not work here, or NIL."
+  (unless *memory-compacted*
+    (prog1 (compact-memory '(*input* *output-octets* *capture*))
+      (setf *memory-compacted* t))))
 
 (defun forget-build-environment ()
   "Have ASDF take its directories from the environment of this process and not of the one that saved the
@@ -259,7 +260,7 @@ image. Whoever runs it may not write there."
         (setf notices (append notices
                               (list (format nil "Other threads run, so sessions cannot be ~
                                                  copied: ~{~a~^, ~}." threads))))))
-    (when (getf arguments :finish)
-      (take-snapshot)
-      (gather-memory-once))
-    (list *id* :ok :notices notices :forkable (only-thread-p))))
+    (let ((warning (when (getf arguments :finish)
+                     (take-snapshot)
+                     (compact-memory-once))))
+      (list *id* :ok :notices notices :forkable (only-thread-p) :warning warning))))

@@ -397,10 +397,6 @@ void worker_fork(struct worker *w, const int *descriptors, size_t count, enum wo
         sexp_write_symbol(&request, "silent");
         sexp_write_boolean(&request, true);
     }
-    if (hello == WORKER_SILENT_AT_ONCE) {
-        sexp_write_symbol(&request, "at-once");
-        sexp_write_boolean(&request, true);
-    }
     send_request(w, &request, descriptors, count);
     strbuf_fini(&request);
 }

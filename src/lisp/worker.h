@@ -113,10 +113,9 @@ int worker_call(struct worker *w, const struct strbuf *request, const int *descr
  * sent while a call is under way, one such: the process then need not be waked for it. It lies in the socket,
  * its descriptors too, and the process has neither before it has answered the call. With WORKER_SILENT the
  * copy does not say hello, which would cost it more than all else that it does: the reply tells its pid
- * (worker_begin). With WORKER_SILENT_AT_ONCE the process expects the next call at once and does not prepare
- * for it in the pause.
+ * (worker_begin).
  */
-enum worker_hello { WORKER_SAYS_HELLO, WORKER_SILENT, WORKER_SILENT_AT_ONCE };
+enum worker_hello { WORKER_SAYS_HELLO, WORKER_SILENT };
 void worker_fork(struct worker *w, const int *descriptors, size_t count, enum worker_hello hello);
 
 /* worker_has_begun(w): the process is at the call under way, as far as is known: it has answered for the copy

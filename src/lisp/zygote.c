@@ -219,6 +219,14 @@ static void take_notices(struct zygote *z, const struct sexp *notices)
     }
 }
 
+/* What does not work here but is no news for the user, as a sentence. */
+static void log_warning_of(const struct sexp *reply)
+{
+    const char *warning = sexp_string(sexp_get(reply, 2, "warning"), NULL);
+    if (warning != NULL)
+        log_warning("%.400s", warning);
+}
+
 /* The step made the zygote useless; start again without it. */
 static void leave_out(struct zygote *z, const char *why)
 {
@@ -273,6 +281,7 @@ static void take_reply(struct zygote *z, const struct sexp *reply)
         break;
     case ZYGOTE_WARMING:
         take_notices(z, sexp_get(reply, 2, "notices"));
+        log_warning_of(reply);
         notice_output(z);
         if (ok && sexp_is_nil(sexp_get(reply, 2, "forkable"))) {
             leave_out(z, "started threads, with which a Lisp cannot be copied");

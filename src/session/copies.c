@@ -78,8 +78,7 @@ void copies_ask_ahead(struct session *s)
     CHECK(s->copies->ahead == NULL);
     /* Without room for it now it is asked for afterwards, and room is made for it then. */
     if (is_wanted && worker_is_alive(s->worker))
-        s->copies->ahead = fork_from(
-            s->worker, run_is_asked_at_once(s) ? WORKER_SILENT_AT_ONCE : WORKER_SILENT, &events, &err);
+        s->copies->ahead = fork_from(s->worker, WORKER_SILENT, &events, &err);
 }
 
 void copies_drop_ahead(struct session *s)

@@ -260,6 +260,7 @@ static void add_info(struct tool_call *call, struct session *s, const struct sex
         add_list(out, "Threads", sexp_get(reply, 2, "threads"));
         add_list(out, "Systems", sexp_get(reply, 2, "systems"));
         add_list(out, "The implementation can", sexp_get(reply, 2, "features"));
+        add_list(out, "Memory layer", sexp_get(reply, 2, "memory-layer"));
     }
     strbuf_adds(out, "\nLimits:");
     for (size_t i = 0; i < LIMIT_COUNT; i++) {

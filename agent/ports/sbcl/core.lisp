@@ -25,32 +25,76 @@
     (sb-mop:finalize-inheritance class))
   (mapc #'finalize-classes (sb-mop:class-direct-subclasses class)))
 
+(defun undefined-functions-called ()
+  "List the names of the agent's package that compiled code calls and that no function has."
+  (let ((names '()))
+    (do-present-symbols (symbol "CL-MCP-AGENT")
+      (when (and (called-name-p symbol) (not (fboundp symbol)))
+        (push symbol names)))
+    names))
+
+(defun check-image ()
+  "Signal an error unless the image is what PREPARE-IMAGE is to make of it."
+  (let ((names (undefined-functions-called)))
+    (assert (null names) () "the agent calls functions that are not defined: ~{~a~^, ~}" names))
+  (assert (eq #'instead-of-the-debugger (fdefinition 'sb-debug::%invoke-debugger)) ()
+          "SBCL's debugger is still there")
+  (assert (eq #'print-name (fdefinition 'sb-ext:print-symbol-with-prefix)) ()
+          "names are printed by SBCL and not by the agent")
+  (assert (null (rest (sb-thread:list-all-threads))) ()
+          "threads run: ~{~a~^, ~}" (sb-thread:list-all-threads))
+  (assert (equal '(:done)
+                 (let ((done '())
+                       (hooks sb-ext:*after-gc-hooks*))
+                   (setf sb-ext:*after-gc-hooks* (list (lambda () (push :done done))))
+                   (sb-ext:gc)
+                   (setf sb-ext:*after-gc-hooks* hooks)
+                   done))
+          () "hooks are not run once after a collection")
+  (let ((function #'first))
+    (unwind-protect
+         (progn
+           (sb-ext:without-package-locks
+             (setf (fdefinition 'first) (constantly :replaced)))
+           (assert (eq :replaced (funcall (compile nil '(lambda () (declare (notinline first))
+                                                         (first '(1))))))
+                   () "code that is compiled now does not call the new definition of a function")
+           (assert (eql 1 (funcall 'call-first '(1))) ()
+                   "code of the image calls the new definition of a standard function"))
+      (sb-ext:without-package-locks
+        (setf (fdefinition 'first) function)))))
+
+(defun call-first (list)
+  "Call FIRST as compiled code of the image calls a standard function; for CHECK-IMAGE."
+  (declare (notinline first))
+  (first list))
+
 (implement prepare-image ()
   (remove-finalizer-thread)
   (remove-debugger)
   (make-room-for-contexts)
   (replace-name-printer)
-  (setf *keep-frames* #'frames-of-compiler-error)
-  (setf *thread-debugger* #'debugger)
-  (setf sb-ext:*invoke-debugger-hook* #'enter-agent
-        *debugger* #'debugger)
-  (setf sb-ext:*exit-timeout* 1)
   (note-library-packages)
   (separate-standard-functions)
-  #+(and x86-64 linux)
-  (look-up-in-copies)
   ;; What is in the image stays: a copy of ASDF among the sources would be compiled and loaded
   ;; before anything else, which takes seconds and breaks every session's first load.
   (asdf:register-immutable-system "asdf")
   (asdf:register-immutable-system "uiop")
   (search-also)
   (finalize-classes (find-class 'asdf:operation))
+  (check-image)
+  (setf *keep-frames* #'frames-of-compiler-error)
+  (setf sb-ext:*exit-timeout* 1)
   (setf sb-ext:*evaluator-mode* :compile)
   (keep-frames-of-failing-functions)
   ;; Variables can be looked at. Only (debug 3), which is the user's to ask for, keeps the frames of all callers.
   (proclaim '(optimize (debug 2) (safety 1) (speed 1) (space 1) (compilation-speed 1)))
   ;; LOAD, which is loading this, has bound the policy; what is saved is the global value.
-  (setf (sb-ext:symbol-global-value 'sb-c::*policy*) sb-c::*policy*))
+  (setf (sb-ext:symbol-global-value 'sb-c::*policy*) sb-c::*policy*)
+  ;; From here on the agent takes conditions that nobody handles, and skips them while an image is built.
+  (setf *thread-debugger* #'debugger
+        sb-ext:*invoke-debugger-hook* #'enter-agent
+        *debugger* #'debugger))
 
 (defun close-output ()
   "Send descriptor 1 to /dev/null: the runtime says there how far the compression is."

@@ -45,13 +45,6 @@
 
 ;;; Objects are counted by their layout: to ask for their class might run code of the user's, and nothing
 ;;; else can run while the heap is walked.
-(defmacro object-layout (object)
-  (list (or (find-symbol "WRAPPER-OF" "SB-KERNEL") (find-symbol "LAYOUT-OF" "SB-KERNEL")) object))
-
-(defmacro layout-classoid (layout)
-  (list (or (find-symbol "WRAPPER-CLASSOID" "SB-KERNEL") (find-symbol "LAYOUT-CLASSOID" "SB-KERNEL"))
-        layout))
-
 (defun type-of-layout (layout)
   (let ((name (sb-kernel:classoid-name (layout-classoid layout))))
     (if (or (not (symbolp name)) (eq name 'sb-kernel::random-class)) nil name)))

@@ -137,3 +137,24 @@ else: they keep calling the present function whatever the symbol is made to name
 
 (define-linkage-functions)
 (define-call-separation separate-calls)
+
+(defmacro define-called-name-test (name)
+  "Define the function NAME of a symbol: true if compiled code calls the global function of that name, defined or not."
+  (let ((index-of (internal-function "FNAME-LINKAGE-INDEX" "SB-VM")))
+    `(defun ,name (symbol)
+       ,(if index-of
+            `(plusp (,index-of symbol))
+            `(and (sb-int:find-fdefn symbol) t)))))
+
+(define-called-name-test called-name-p)
+
+;;; Layouts: they were called wrappers for some releases before 2.3.
+
+(defmacro object-layout (object)
+  (list (or (internal-function "WRAPPER-OF" "SB-KERNEL") (internal-symbol "LAYOUT-OF" "SB-KERNEL"))
+        object))
+
+(defmacro layout-classoid (layout)
+  (list (or (internal-function "WRAPPER-CLASSOID" "SB-KERNEL")
+            (internal-symbol "LAYOUT-CLASSOID" "SB-KERNEL"))
+        layout))

@@ -8,16 +8,16 @@
 
 (defconstant +octets-until-collected+ (ash 1 18))
 (defconstant +share-of-time-collecting+ 1/32)
-(defconstant +octets-until-gathered+ (ash 1 23))
+(defconstant +octets-until-compacted+ (ash 1 23))
 (defconstant +octets-until-repaired+ (ash 1 20))
 (defconstant +copies-until-repaired+ 50)
 (defconstant +octets-in-small-pages+ (ash 1 22))
 (defconstant +collapsed-at-once+ (* 8 +huge-page+))
-(defconstant +microseconds-of-gathering+ 20000)
+(defconstant +microseconds-of-compaction+ 20000)
 
 (sb-ext:defglobal *consed-when-collected* 0)
-(sb-ext:defglobal *consed-when-gathered* 0)
-(declaim (type unsigned-byte *consed-when-collected* *consed-when-gathered*))
+(sb-ext:defglobal *consed-when-compacted* 0)
+(declaim (type unsigned-byte *consed-when-collected* *consed-when-compacted*))
 
 (sb-ext:defglobal *epoch-when-collected* nil
   "What was the collector's epoch then: each collection makes a new one.")
@@ -30,6 +30,9 @@
 (defconstant +old-octets-always-collected+ (ash 1 23))
 (defconstant +old-octets-never-collected+ (ash 1 25))
 
+(sb-ext:defglobal *written-by-requests* '()
+  "The objects that every request writes, which stay where they are.")
+
 (sb-ext:defglobal *young-when-collected* 0
   "How much was young still after the last collection.")
 (sb-ext:defglobal *old-when-collected* 0
@@ -40,13 +43,18 @@
   "How many copies were made since the image was written, as far as collections have seen, or NIL if it was not since it was
 gathered.")
 
+(sb-ext:defglobal *written-by-collection* 0
+  "How many pages of the image a collection writes even if nothing moves that the image refers to: since SBCL 2.4.7 it marks
+the weak vectors of the linkage space, for instance. The self-check measures it.")
+(declaim (type fixnum *written-by-collection*))
+
 (defun count-written-of-image ()
   "Count the pages of the image that were written since the last copy of the process was made."
   (let ((count 0))
     (declare (type index count))
     (call-with-file "/proc/self/pagemap"
                     (lambda (descriptor)
-                      (loop for (start . end) in *gathered-ranges*
+                      (loop for (start . end) in *image-ranges*
                             do (do-page-runs (from to) (own-page-p start end descriptor)
                                  (incf count (floor (- to from) +page+))))))
     count))
@@ -57,7 +65,7 @@ gathered.")
     ;; MADV_HUGEPAGE.
     (advise address (heap-limit) 14)))
 
-(sb-ext:defglobal *to-be-gathered* '()
+(sb-ext:defglobal *ranges-to-compact* '()
   "What is still to be put into huge pages, as (START . END).")
 
 (defun collapse-range (start end)
@@ -68,9 +76,9 @@ gathered.")
           do (advise page (+ page +huge-page+) 25))))
 
 (defun give-back-free-pages ()
-  "Give the kernel back what of the heap behind the image is not in use, and tell the collector that it holds
-zeros: filling it would bring all of it back. The collector takes pages for free ones whatever they hold. Must
-not allocate: what is free when it is looked at would not be when it is given back."
+  "Give the free pages of the session's part of the heap back to the kernel. The collector fills a page that was used before
+with zeros when it takes it again, whatever it holds. Must not allocate: a page that is free when it is looked at would not
+be when it is given back."
   (declare (optimize speed (safety 0)))
   (let ((number (page-number *image-end*))
         (end (sb-alien:extern-alien "next_free_page" (sb-alien:signed 64)))
@@ -84,34 +92,28 @@ not allocate: what is free when it is looked at would not be when it is given ba
                (if (= first number)
                    (incf number)
                    ;; MADV_DONTNEED.
-                   (when (zerop (advise (+ start (the (unsigned-byte 60) (* first sb-vm:gencgc-page-bytes)))
-                                        (+ start (the (unsigned-byte 60) (* number sb-vm:gencgc-page-bytes)))
-                                        4))
-                     (loop for page of-type (unsigned-byte 40) from first below number
-                           do (setf (page-state page) 0))))))
-    (when (zerop (advise (heap-end) (heap-limit) 4))
-      ;; As far as it was used since the last time.
-      (loop for page of-type (unsigned-byte 40) from end below (page-number (heap-limit))
-            until (zerop (page-state page))
-            do (setf (page-state page) 0)))))
+                   (advise (+ start (the (unsigned-byte 60) (* first sb-vm:gencgc-page-bytes)))
+                           (+ start (the (unsigned-byte 60) (* number sb-vm:gencgc-page-bytes)))
+                           4))))
+    (advise (heap-end) (heap-limit) 4)))
 
-(defun plan-to-gather ()
+(defun plan-compaction ()
   "Note in small ranges the image, of which something may have been written, and what the session has allocated, unless the next
 objects are going to be there. Each time waits for all processors (lru_add_drain_all): rarely done, it holds up nobody."
   (use-huge-pages-from (+ (heap-end-in-huge-pages) +octets-in-small-pages+))
-  (setf *consed-when-gathered* *consed-when-collected*
+  (setf *consed-when-compacted* *consed-when-collected*
         *copies-since-written* nil
-        *to-be-gathered*
-        (loop for (start . end) in (append *gathered-ranges* (settled-huge-pages))
+        *ranges-to-compact*
+        (loop for (start . end) in (append *image-ranges* (settled-huge-pages))
               nconc (loop for from from start below end by +collapsed-at-once+
                           collect (cons from (min end (+ from +collapsed-at-once+)))))))
 
-(defun gather-some ()
+(defun compact-some ()
   "Gather what was noted until it has taken long enough; the rest waits for the next copy."
-  (when *to-be-gathered*
-    (loop with deadline = (+ (clock-readings) +microseconds-of-gathering+)
-          while (and *to-be-gathered* (< (clock-readings) deadline))
-          do (destructuring-bind (from . to) (pop *to-be-gathered*)
+  (when *ranges-to-compact*
+    (loop with deadline = (+ (clock-readings) +microseconds-of-compaction+)
+          while (and *ranges-to-compact* (< (clock-readings) deadline))
+          do (destructuring-bind (from . to) (pop *ranges-to-compact*)
                (collapse-range from to)))))
 
 (defun note-collected ()
@@ -140,9 +142,9 @@ lives on, or the image refers to it: whatever moves with each collection has the
       (let ((written (count-written-of-image)))
         (collect-generation 0 +never-promoted+)
         (let ((written-now (count-written-of-image)))
-          (when (> written-now written)
+          (when (> written-now (+ written *written-by-collection*))
             (collect-generation 0 0))
-          (when (plusp written-now)
+          (when (> written-now *written-by-collection*)
             (setf *copies-since-written* 0))))))
 
 (defun collect-old ()
@@ -151,16 +153,23 @@ would notice. What every request writes to stays where it is."
   (let ((octets (sb-ext:generation-bytes-allocated 1)))
     (when (or (< octets +old-octets-always-collected+)
               (< (* 3/2 *old-when-collected*) octets +old-octets-never-collected+))
-      (call-pinning *often-written* (lambda () (collect-generation 1 +never-promoted+)))
+      (call-pinning *written-by-requests* (lambda () (collect-generation 1 +never-promoted+)))
       (tidy-up)
       (setf *old-when-collected* (sb-ext:generation-bytes-allocated 1)))))
 
 (defun tidy-up ()
-  "Undo what a collection does that costs each copy of the process something."
+  "Undo what a collection does that makes copies of the process more expensive."
   (give-back-free-pages)
-  ;; The collector has read them.
-  (give-back-file-pages)
   (note-collected))
+
+(defun compaction-due-p (collected)
+  "True if it is time to put memory into huge pages again: when much was allocated, or when the image was written, but not
+recently. Compacting takes as long as ten copies of a split image, and longer where many sessions do it at once."
+  (let ((consed (- (sb-ext:get-bytes-consed) *consed-when-compacted*)))
+    (or (and collected (> consed +octets-until-compacted+))
+        (and *copies-since-written*
+             (>= *copies-since-written* +copies-until-repaired+)
+             (> consed +octets-until-repaired+)))))
 
 (defun collect-again ()
   "Collect what is young, if enough was allocated since; true if that was done, by us or by the session."

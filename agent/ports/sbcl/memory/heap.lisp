@@ -15,31 +15,27 @@
   (min (heap-limit) (* +huge-page+ (ceiling (heap-end) +huge-page+))))
 
 (sb-ext:defglobal *image-end* 0
-  "Where the image's part of the heap ends, at a huge page's border; what the session allocates lies behind.")
+  "The address where the image's part of the heap ends, at a huge page's border. What the session allocates lies behind it.")
 
 (defun heap-address (object)
   (logandc2 (sb-kernel:get-lisp-obj-address object) sb-vm:lowtag-mask))
 
 (defun page-number (address)
-  "Return the number of the heap's page that has the ADDRESS."
+  "Return the number of the heap's page at ADDRESS."
   (floor (- address sb-vm:dynamic-space-start) sb-vm:gencgc-page-bytes))
 
-(declaim (inline page-state (setf page-state) free-page-p))
+(declaim (inline page-state free-page-p))
 (defun page-state (number)
-  "Return the flags of the heap's page NUMBER. Those of a free page say no more than whether it is to be filled with
-zeros before it is used."
+  "Return the flags of the heap's page NUMBER."
   (declare (type (unsigned-byte 40) number))
   (the (unsigned-byte 8) (sb-alien:slot (sb-alien:deref sb-vm::page-table number) 'sb-vm::flags)))
-
-(defun (setf page-state) (state number)
-  (declare (type (unsigned-byte 40) number) (type (unsigned-byte 8) state))
-  (setf (sb-alien:slot (sb-alien:deref sb-vm::page-table number) 'sb-vm::flags) state))
 
 (defun page-generation (number)
   (declare (type (unsigned-byte 40) number))
   (the (signed-byte 8) (sb-alien:slot (sb-alien:deref sb-vm::page-table number) 'sb-vm::gen)))
 
 (defun free-page-p (number)
+  "True if the collector's page NUMBER has no type."
   (declare (type (unsigned-byte 40) number))
   (zerop (logand 15 (page-state number))))
 
@@ -54,14 +50,14 @@ zeros before it is used."
     (nreverse runs)))
 
 (defun settled-huge-page-p (start)
-  "True if all that lies in the huge page from START on has outlived collections, and there is no place for something new."
+  "True if everything in the huge page at START has survived a collection and none of it is free."
   (loop with first = (page-number start)
         for number from first below (+ first (floor +huge-page+ sb-vm:gencgc-page-bytes))
         always (and (not (free-page-p number))
                     (plusp (page-generation number)))))
 
 (defun settled-huge-pages ()
-  "List (START . END) of the huge pages of what the session has allocated to which nothing new is going to come."
+  "List (START . END) of the huge pages of the session's part of the heap in which nothing new will be allocated."
   (loop for page from *image-end* below (* +huge-page+ (floor (heap-end) +huge-page+)) by +huge-page+
         when (settled-huge-page-p page)
           collect (cons page (+ page +huge-page+))))

@@ -1,16 +1,17 @@
-;;;; The agent's port to SBCL: what the image holds is moved to where a copy of the process costs least.
+;;;; The agent's port to SBCL: the image lies in huge pages, and nothing new is allocated in its part of the heap.
 
 (in-package #:cl-mcp-agent)
 
-;;; A copy of the process costs what its page tables cost. Most pages of the image are never written, but a mapping of the
-;;; core file that is written somewhere has an entry for each, which fork copies one by one. A huge page has one, until
-;;; something is written in it; then it has 512. docs/design.md, section 3, says why these are not a file's.
+;;; Forking is expensive mainly because the kernel copies page tables. Most pages of the image are never written, but a
+;;; mapping of the core file that is written somewhere has an entry for each page, which fork copies one by one. A huge page
+;;; has one entry until something in it is written; then it has 512. docs/design.md, section 3, says why the huge pages are not
+;;; those of a file.
 
-(defconstant +gathered-at-once+ (* 32 +huge-page+))
+(defconstant +moved-at-once+ (* 32 +huge-page+))
 
 (defun image-ranges (heap-end)
-  "List (START . END) of what is worth it, in whole huge pages: the heap up to HEAP-END, writable mappings of
-the core file, and where that was compressed the spaces it was read into."
+  "List (START . END), in whole huge pages, of the memory to move: the heap up to HEAP-END, writable mappings of the core
+file, and for a compressed core file the spaces that it was read into."
   (let ((ranges (list (cons (* +huge-page+ (ceiling sb-vm:dynamic-space-start +huge-page+))
                             (* +huge-page+ (ceiling heap-end +huge-page+))))))
     (loop for (this next) on (memory-map)
@@ -32,36 +33,36 @@ the core file, and where that was compressed the spaces it was read into."
                      (push (cons from to) ranges))))))
     ranges))
 
-(sb-ext:defglobal *gathered-ranges* '()
-  "Where the image is, in huge pages, as (START . END).")
+(sb-ext:defglobal *image-ranges* '()
+  "The parts of memory that hold the image in huge pages, as (START . END).")
 
-(defun gather-range (start end)
-  "Put what is between START and END into huge pages; a kernel without them is none the worse for the copy."
+(defun move-to-huge-pages (start end)
+  "Move the memory from START to END into huge pages. A kernel without huge pages gives ordinary pages instead."
   (let* ((length (- end start))
          (scratch (map-scratch length)))
     (when scratch
       ;; MADV_HUGEPAGE.
       (advise scratch (+ scratch length) 14)
       (replace-memory start length scratch)
-      (push (cons start end) *gathered-ranges*))))
+      (push (cons start end) *image-ranges*))))
 
-;;; A huge page that holds something that every call writes is split by every copy, and then costs more than
-;;; all others together. So what is written lies behind the image: whatever is free in the image's part of the
-;;; heap is taken, for good, by vectors that the collector does not move.
+;;; A huge page that holds an object that every call writes is split after every copy, and then costs more than all others
+;;; together. So new objects lie behind the image: everything that is free in the image's part of the heap is filled for good
+;;; with vectors that the collector does not move.
 
 (sb-ext:defglobal *filling* '()
-  "What takes the place that is free in the image.")
+  "The objects that fill the free parts of the image.")
 
 (defconstant +least-large-object+ (* 4 sb-vm:gencgc-page-bytes)
   "Objects of this size have pages of their own, on which they stay.")
 
 (defun make-filling (pages)
-  "Return a vector that fills so many pages of the heap."
+  "Return a vector that fills PAGES pages of the heap."
   (make-array (- (* pages sb-vm:gencgc-page-bytes) (* 2 sb-vm:n-word-bytes))
               :element-type '(unsigned-byte 8)))
 
 (defun drop-filling ()
-  "An image that is saved is packed anew, and nothing in it is free."
+  "Drop the objects that fill the image. One that is saved is packed anew, and nothing in it is free."
   (setf *filling* '()))
 
 (defun call-pinning (objects function)
@@ -72,7 +73,7 @@ the core file, and where that was compressed the spaces it was read into."
         (call-pinning (rest objects) function))))
 
 (defun fill-small-holes ()
-  "Allocate until new objects lie behind the image; return the first object of each page that took."
+  "Allocate until new objects lie behind the image; return the first object on each page that this filled."
   (let ((objects '())
         (page nil))
     (dolist (make (list (lambda () (make-filling 1))
@@ -86,9 +87,8 @@ the core file, and where that was compressed the spaces it was read into."
             until (>= (heap-address object) *image-end*)))))
 
 (defun fill-image ()
-  "Collect garbage, and have everything that is allocated from now on lie behind the image; return where that
-ends but for what fills its last huge page."
-  ;; What this process has allocated so far leaves a hole, and that is to be large enough for a large object.
+  "Collect garbage and fill the image, so that everything new lies behind it; return the address where the image's objects end."
+  ;; The garbage of this process leaves a hole, which must be large enough for a large object.
   (push (make-filling 4) *filling*)
   (pop *filling*)
   (let ((end (heap-end)))
@@ -98,7 +98,7 @@ ends but for what fills its last huge page."
     (loop for (nil . count) in (free-runs sb-vm:dynamic-space-start *image-end*)
           when (>= (* count sb-vm:gencgc-page-bytes) +least-large-object+)
             do (push (make-filling count) *filling*))
-    ;; What is pinned in collections is promoted where it is; what was beside it leaves other holes.
+    ;; A pinned object is promoted where it lies; garbage beside it leaves other holes.
     (loop repeat 3
           do (let ((objects (fill-small-holes)))
                (push objects *filling*)
@@ -108,9 +108,9 @@ ends but for what fills its last huge page."
           while (free-runs sb-vm:dynamic-space-start *image-end*))
     end))
 
-(defun gather-image ()
-  "Move the image to where a copy of the process costs least."
-  (setf *gathered-ranges* '())
+(defun move-image-to-huge-pages ()
+  "Fill the image's part of the heap, and move the image into huge pages."
+  (setf *image-ranges* '())
   (loop for (start . end) in (image-ranges (fill-image))
-        do (loop for from from start below end by +gathered-at-once+
-                 do (gather-range from (min end (+ from +gathered-at-once+))))))
+        do (loop for from from start below end by +moved-at-once+
+                 do (move-to-huge-pages from (min end (+ from +moved-at-once+))))))

@@ -7,10 +7,9 @@
 (defconstant +no-memory+ (1- (ash 1 64)))
 
 (defstruct (mapping (:copier nil) (:predicate nil))
-  "A mapping of the process: from START to END, PERMISSIONS as in /proc/self/maps, from OFFSET of its file;
-its FILE with device and number, whether that is the CORE of this Lisp, and whether there is none and it is no STACK either; and how
-many octets of it are RESIDENT."
-  start end permissions offset file core plain resident)
+  "A mapping of the process from START to END: its PERMISSIONS as in /proc/self/maps, whether its file is the CORE of this
+Lisp, and how many octets of it are RESIDENT."
+  start end permissions core resident)
 
 (defun mapping-writable (mapping)
   (string= "rwxp" (mapping-permissions mapping)))
@@ -32,17 +31,13 @@ many octets of it are RESIDENT."
           return (* 1024 (parse-integer line :start 4 :junk-allowed t))))
 
 (defun parse-mapping (line resident core)
-  "Parse the first line of a mapping, of which so many octets are RESIDENT; CORE is the name of the core file."
-  (let* ((dash (position #\- line))
-         (space (position #\space line))
-         (offset (+ space 6)))
+  "Parse the first line of a mapping with RESIDENT octets in memory; CORE is the name of the core file."
+  (let ((dash (position #\- line))
+        (space (position #\space line)))
     (make-mapping :start (parse-integer line :end dash :radix 16)
                   :end (parse-integer line :start (1+ dash) :end space :radix 16)
                   :permissions (subseq line (1+ space) (+ space 5))
-                  :offset (parse-integer line :start offset :end (position #\space line :start offset) :radix 16)
-                  :file (subseq line (position #\space line :start offset))
                   :core (and (search core line) t)
-                  :plain (and (search " 00:00 0 " line) (not (search "[stack]" line)))
                   :resident resident)))
 
 (declaim (inline advise))
@@ -51,11 +46,6 @@ many octets of it are RESIDENT."
   (declare (type (unsigned-byte 62) start end))
   (c-call "madvise" sb-alien:int sb-alien:unsigned-long start sb-alien:unsigned-long (- end start)
           sb-alien:int advice))
-
-(defun protect (start end protection)
-  "Permit with the memory from START to END what PROTECTION says: 1 to read, 2 to write, 4 to execute. True if the kernel does."
-  (zerop (c-call "mprotect" sb-alien:int sb-alien:unsigned-long start sb-alien:unsigned-long (- end start)
-                 sb-alien:int protection)))
 
 (defun map-memory (address length protection flags &optional (descriptor -1) (offset 0))
   "Map LENGTH octets, of a file if there is a DESCRIPTOR, at OFFSET; return the address, or +NO-MEMORY+."
@@ -96,22 +86,6 @@ many octets of it are RESIDENT."
     (copy-octets scratch start length)
     (put-in-place scratch length start))
   nil)
-
-(defun replace-where-different (start length scratch)
-  "Copy those pages at START to SCRATCH that are not the same there, and put SCRATCH in their place."
-  (declare (optimize (speed 3) (safety 0)) (type (unsigned-byte 62) start length scratch))
-  (sb-sys:without-interrupts
-    (loop for at of-type (unsigned-byte 62) from 0 below length by +page+
-          do (unless (zerop (c-call "memcmp" sb-alien:int sb-alien:unsigned-long (+ scratch at)
-                                    sb-alien:unsigned-long (+ start at) sb-alien:unsigned-long +page+))
-               (copy-octets (+ scratch at) (+ start at) +page+)))
-    (put-in-place scratch length start))
-  nil)
-
-(defun empty-page-p (address)
-  (declare (optimize (speed 3) (safety 0)) (type (unsigned-byte 62) address))
-  (loop for at of-type (unsigned-byte 62) from address below (+ address +page+) by 8
-        always (zerop (sb-sys:sap-ref-64 (sb-sys:int-sap at) 0))))
 
 (defconstant +page-flags-at-once+ 512)
 (deftype page-flags () '(simple-array (unsigned-byte 64) (#.+page-flags-at-once+)))
@@ -159,17 +133,7 @@ in the way."
                                    ,@body))
                                (setf ,first (min ,count (1+ ,last)))))))))))
 
-(declaim (inline present-page-p files-page-p own-page-p))
-
-(defun present-page-p (flags)
-  (declare (type (unsigned-byte 64) flags))
-  (logbitp 63 flags))
-
-(defun files-page-p (flags)
-  "True if the page is in memory (bit 63) and still the file's (bit 61)."
-  (declare (type (unsigned-byte 64) flags))
-  (= 5 (ash flags -61)))
-
+(declaim (inline own-page-p))
 (defun own-page-p (flags)
   "True if the page is in memory (bit 63), no file's (61), and no other process has it (56)."
   (declare (type (unsigned-byte 64) flags))
