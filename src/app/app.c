@@ -1,6 +1,6 @@
 /*
  * Responsible for the process as a whole: descriptors and signals that must be right before anything else,
- * and which of its ways the program goes.
+ * and choosing between commands, building the core and serving.
  */
 #include "app/app.h"
 

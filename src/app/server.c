@@ -28,10 +28,10 @@ struct server {
     struct zygotes *zygotes;
     struct session_host *host;
     struct toolboxes *toolboxes;
-    struct connection *connection;     /* NULL: standard input and output are nobody's */
+    struct connection *connection;     /* NULL: no client on standard input and output */
     struct transport_stdio *transport; /* the same */
     struct http_server *http;          /* NULL: no HTTP */
-    struct monitor *monitor;           /* NULL: no figures over HTTP */
+    struct monitor *monitor;           /* NULL: no metrics over HTTP */
     const struct extension *extension; /* NULL: none */
     uv_signal_t signals[4];
     bool is_input_over;
@@ -65,7 +65,7 @@ static void on_http_closed(void *arg)
     toolboxes_save(server->toolboxes, on_saved, server);
 }
 
-/* What is under way over HTTP ends, what should be saved is. Said twice, the end is at once. */
+/* End what is under way over HTTP, then save sessions. A second signal exits immediately. */
 static void finish(struct server *server)
 {
     if (server->is_ending)
@@ -78,7 +78,8 @@ static void finish(struct server *server)
     http_server_close(server->http, on_http_closed, server);
 }
 
-/* What has been read is answered before we go; every call has a time limit, so this ends. */
+/* Every request that was read is answered before the server exits. Each call has a time limit, so this ends.
+ */
 static void stop_if_done(struct server *server)
 {
     if (server->is_input_over && connection_is_idle(server->connection))
@@ -120,7 +121,7 @@ static void on_signal(uv_signal_t *handle, int signal)
         http_server_reload(server->http);
         return;
     }
-    log_info("signal %d: ending", signal);
+    log_info("signal %d: shutting down", signal);
     if (server->is_ending)
         uv_stop(server->loop);
     else

@@ -90,7 +90,7 @@ static struct saved_store *open_store(const struct toolboxes_options *options, c
     return saved_store_new(directory, options->loop);
 }
 
-/* Whoever is nobody in particular has the server to himself. */
+/* The owner "" has the server to itself: the per-principal limits do not apply. */
 static struct sessions *open_sessions(const struct toolboxes_options *options, const char *owner,
                                       struct saved_store *store)
 {
@@ -160,7 +160,7 @@ void toolboxes_announce(struct toolboxes *t)
 static void plan_save(struct toolboxes *t, struct owned *o, struct session *s)
 {
     if (o->toolbox.is_persistent && session_is_unrestored(s))
-        log_error("session %s is not saved: the save of that name could not be restored and stays as it is",
+        log_error("session %s was not saved: its earlier save could not be restored and was left unchanged",
                   session_name(s));
     if (!is_worth_saving(o, s))
         return;

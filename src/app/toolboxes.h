@@ -1,6 +1,6 @@
 /*
- * The toolbox of each owner of sessions: of whoever speaks on standard input and output, and of each
- * principal over HTTP. Each has its own sessions, and its own directory for their saves.
+ * The toolbox of each owner of sessions: the client on standard input and output, and each principal over
+ * HTTP. Each has its own sessions, and its own directory for their saves.
  */
 #ifndef APP_TOOLBOXES_H
 #define APP_TOOLBOXES_H
@@ -30,16 +30,16 @@ struct toolboxes *toolboxes_new(const struct toolboxes_options *options);
 /* toolboxes_free(t): closes all sessions. */
 void toolboxes_free(struct toolboxes *t);
 
-/* toolboxes_get(t, owner): made when it is first asked for; "" is nobody in particular. */
+/* toolboxes_get(t, owner): the toolbox of ${owner}, made on first use; "" is the client on standard input and
+ * output, and everybody over HTTP without tokens. */
 struct toolbox *toolboxes_get(struct toolboxes *t, const char *owner);
 
-/* toolboxes_announce(t): say where saves are kept which ones will come, if they are persistent: another
- * server on the same directory then does not begin those sessions anew meanwhile. */
+/* toolboxes_announce(t): if sessions are persistent, mark in the state directory which saves will follow, so
+ * that another server with the same directory waits for them instead of starting those sessions empty. */
 void toolboxes_announce(struct toolboxes *t);
 
 /* toolboxes_save(t, done, arg): save every session in which something was evaluated, if they are persistent,
- * a few at a time.
- * ${done} is called once, perhaps at once. */
+ * a few at a time. ${done} is called once, perhaps before this returns. */
 void toolboxes_save(struct toolboxes *t, void (*done)(void *arg), void *arg);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Responsible for the last words of a program that found its own mistake. Uses neither the log nor the heap,
- * which may be what is broken.
+ * Responsible for the last message of a program that found a bug of its own. Uses neither the log nor the
+ * heap, which may be what is broken.
  */
 #include "base/check.h"
 

@@ -6,7 +6,7 @@
 
 /*
  * check_failed(file, line, sentence):
- * Say on stderr what was found wrong and abort. Does not return.
+ * Print what was found wrong on stderr and abort. Does not return.
  */
 _Noreturn void check_failed(const char *file, int line, const char *sentence);
 

@@ -1,5 +1,5 @@
 /*
- * How a function says what went wrong in the world: one struct, filled by the callee, owned by the caller.
+ * How a function reports an external error: one struct, filled by the callee, owned by the caller.
  */
 #ifndef BASE_ERRORS_H
 #define BASE_ERRORS_H
@@ -30,7 +30,7 @@ bool err_set(struct err *e, enum error_code code, const char *format, ...)
 bool err_set_errno(struct err *e, enum error_code code, int errno_value, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* error_code_text(code): the sentence of the list. */
+/* error_code_text(code): the text of ${code} in errors.def. */
 const char *error_code_text(enum error_code code);
 
 #endif

@@ -40,8 +40,8 @@ static void grow(struct hash_table *t)
     t->bucket_count = old.bucket_count == 0 ? FEWEST_BUCKETS : old.bucket_count * 2;
     t->buckets = xcalloc(t->bucket_count, sizeof(struct hash_node *));
     for (size_t i = 0; i < old.bucket_count; i++) {
-        /* The youngest of equal hashes is to come first again, so the chain is turned round before it is
-         * pushed. */
+        /* The chain is reversed before it is pushed, so that the youngest of equal hashes comes first again.
+         */
         struct hash_node *turned = NULL;
         while (old.buckets[i] != NULL) {
             struct hash_node *node = old.buckets[i];

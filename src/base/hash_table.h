@@ -1,7 +1,7 @@
 /*
- * An intrusive hash table: whoever is in it carries a node and knows its own key, so the table neither copies
- * nor compares keys. A look-up walks the nodes of one hash and the caller compares. It grows as it fills and
- * never shrinks.
+ * An intrusive hash table: each entry contains a node and knows its own key, so the table neither copies nor
+ * compares keys. A look-up walks the nodes of one hash, and the caller compares keys. It grows as it fills
+ * and never shrinks.
  */
 #ifndef BASE_HASH_TABLE_H
 #define BASE_HASH_TABLE_H
@@ -28,8 +28,8 @@ void hash_table_fini(struct hash_table *t);
 void hash_table_add(struct hash_table *t, struct hash_node *node, uint64_t hash);
 void hash_table_remove(struct hash_table *t, struct hash_node *node);
 
-/* hash_table_first(t, hash), hash_table_next(node): one after the other those of that hash, the youngest
- * first; NULL at the end. */
+/* hash_table_first(t, hash), hash_table_next(node): walk the nodes of that hash, the youngest first; NULL at
+ * the end. */
 struct hash_node *hash_table_first(const struct hash_table *t, uint64_t hash);
 struct hash_node *hash_table_next(const struct hash_node *node);
 

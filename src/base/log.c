@@ -1,7 +1,6 @@
 /*
- * Responsible for everything that goes to stderr while the program is well (its last words are check.c's).
- * Never blocks: poll(2) calls a pipe writable when a whole page is free in it, and a line is shorter than
- * that.
+ * Responsible for everything written to stderr, except the message of a failed CHECK (check.c). Never blocks:
+ * poll(2) reports a pipe writable only when a whole page is free in it, and a line is shorter than a page.
  */
 #include "base/log.h"
 
@@ -19,8 +18,7 @@
 
 #define LINE_MAX_LEN 4000 /* with the newline; below PIPE_BUF, so that lines are not torn */
 
-/* Whatever goes wrong again and again must not fill a disk: more lines than these are dropped, and counted.
- */
+/* A fault that repeats must not fill a disk: lines beyond this rate are dropped and counted. */
 #define BURST_LINES 1000
 #define LINES_PER_SECOND 100
 
@@ -38,7 +36,7 @@ static struct list listeners = {&listeners, &listeners};
 static unsigned allowance = BURST_LINES; /* lines that may be written now */
 static time_t allowance_renewed_at;      /* monotonic seconds */
 
-/* One line less may be written; false if none may. */
+/* Take one line from the budget; false if it is used up. */
 static bool take_allowance(void)
 {
     struct timespec now;
@@ -88,7 +86,7 @@ static bool is_stderr_writable(void)
     return poll(&stderr_poll, 1, 0) == 1 && stderr_poll.revents == POLLOUT;
 }
 
-/* How much of a buffer of ${room} bytes a call of snprintf that returned ${formatted} has filled. */
+/* How much of a buffer of ${room} bytes a snprintf() that returned ${formatted} has filled. */
 static size_t filled(int formatted, size_t room)
 {
     if (formatted < 0)
@@ -96,7 +94,7 @@ static size_t filled(int formatted, size_t room)
     return (size_t)formatted < room ? (size_t)formatted : room - 1;
 }
 
-/* What may stand in a line of the log: whole characters, no controls. Returns its length. */
+/* Make ${text} fit for a line of the log: whole characters, no control characters. Returns its length. */
 static size_t clean(char *text, size_t len, size_t most)
 {
     len = utf8_floor(text, len, len < most ? len : most);

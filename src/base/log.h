@@ -16,12 +16,12 @@ enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_INFO, LOG_LEVEL_D
  * the one piece of process-wide state outside main. */
 void log_set_level(enum log_level level);
 
-/* Somebody else who hears lines, whatever is written. All members but node are the listener's to set. */
+/* A listener gets lines whether or not they are written. It sets all members except node. */
 struct log_listener {
     struct list node;
-    enum log_level level; /* what is less important is not told */
-    /* ${text} is borrowed, without what stands in front of it on stderr; valid UTF-8 without control
-       characters. No listener may be added or removed in it. */
+    enum log_level level; /* less severe lines are not sent to it */
+    /* ${text} is borrowed, without the prefix that it has on stderr; valid UTF-8 without control characters.
+     * No listener may be added or removed during the call. */
     void (*on_line)(void *arg, enum log_level level, const char *text, size_t len);
     void *arg;
 };
@@ -42,8 +42,8 @@ void log_line(enum log_level level, const char *format, ...) __attribute__((form
 #define log_info(...) log_line(LOG_LEVEL_INFO, __VA_ARGS__)
 #define log_debug(...) log_line(LOG_LEVEL_DEBUG, __VA_ARGS__)
 
-/* log_status(format, ...): what was asked for by who runs the server: the same line with "status", whatever
- * the level, and told to no listener. */
+/* log_status(format, ...): write a line that the operator asked for: with "status", whatever the level, and
+ * not sent to listeners. */
 void log_status(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * Responsible for memory whose size we choose: it is there, or the program ends.
+ * Responsible for memory whose size we choose: allocation succeeds or the program ends.
  */
 #include "base/memory.h"
 

@@ -1,6 +1,5 @@
 /*
- * How many of something there may be: a count with a bound, and perhaps a wider one around it that counts the
- * same.
+ * A count with a bound, and perhaps a parent that counts the same things with a wider bound.
  */
 #ifndef BASE_QUOTA_H
 #define BASE_QUOTA_H
@@ -13,14 +12,13 @@
 struct quota {
     struct quota *parent; /* borrowed; NULL for none */
     size_t used, most;    /* most 0: unbounded */
-    /* Whose they are, and of what, where ${most} is not 0: "The server", "sessions (--max-sessions)";
-     * borrowed. */
+    /* For the message, if ${most} is not 0: "The server", "sessions (--max-sessions)"; borrowed. */
     const char *holder, *what;
 };
 
 /*
- * quota_take(q, err), quota_give_back(q): one more, one less, here and in all around it. ${q} NULL: nothing
- * is counted.
+ * quota_take(q, err), quota_give_back(q): count one more or one less, here and in all parents. ${q} NULL:
+ * nothing is counted.
  *
  * Returns     false with ${err} set (ERR_LIMIT: "HOLDER may have at most 20 WHAT."); nothing was taken then
  */

@@ -1,6 +1,6 @@
 /*
  * Responsible for runs of bytes that grow up to a cap. With a cap, a failed allocation counts as reaching it;
- * without one the size is ours and running out ends the program.
+ * without one the size is ours, and a failure ends the program.
  */
 #include "base/strbuf.h"
 

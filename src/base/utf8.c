@@ -1,6 +1,6 @@
 /*
- * Responsible for telling UTF-8 from other bytes (Unicode 15, table 3-7) and for repairing what is not.
- * Most text here is ASCII, so that is looked at eight bytes at a time.
+ * Responsible for telling UTF-8 from other bytes (Unicode 15, table 3-7) and for repairing what is not. Most
+ * text is ASCII, which is checked eight bytes at a time.
  */
 #include "base/utf8.h"
 
@@ -139,7 +139,7 @@ size_t utf8_floor(const char *bytes, size_t len, size_t at)
     return at;
 }
 
-/* Characters are the bytes that do not continue one. */
+/* Count the bytes that are not continuation bytes. */
 size_t utf8_count(const char *bytes, size_t len)
 {
     size_t at = 0, count = 0;

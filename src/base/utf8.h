@@ -1,5 +1,5 @@
 /*
- * UTF-8: is it, and what to make of bytes that are not.
+ * UTF-8: validating, repairing and cutting text.
  */
 #ifndef BASE_UTF8_H
 #define BASE_UTF8_H
@@ -25,7 +25,7 @@ bool utf8_is_valid(const char *bytes, size_t len);
  */
 bool utf8_repair(struct strbuf *out, const char *bytes, size_t len);
 
-/* utf8_mask(bytes, len): put '?' in place of each byte that belongs to no well-formed character. */
+/* utf8_mask(bytes, len): replace each byte that is not part of a well-formed character by '?'. */
 void utf8_mask(char *bytes, size_t len);
 
 /* utf8_floor(bytes, len, at): the largest offset <= at that does not cut a character in two. */

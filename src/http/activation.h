@@ -1,5 +1,5 @@
 /*
- * Sockets that whoever started us has opened: systemd's socket activation, sd_listen_fds(3).
+ * Sockets that our parent has opened for us: systemd's socket activation, sd_listen_fds(3).
  */
 #ifndef HTTP_ACTIVATION_H
 #define HTTP_ACTIVATION_H
@@ -8,11 +8,11 @@
 
 /*
  * activation_take(n, err):
- * The ${n}th socket that was passed on, 0 for the first: a listening stream socket, not blocking, not
- * inherited by children.
+ * Take the ${n}th inherited socket, 0 for the first: a listening stream socket. It becomes non-blocking and
+ * close-on-exec.
  *
  * Returns     the descriptor, given; -1 with ${err} set
- * Errors      ERR_INVALID: none was passed on to this process, or it is not such a socket
+ * Errors      ERR_INVALID: there is no such socket, or it is not a listening stream socket
  * Source      sd_listen_fds(3): LISTEN_PID, LISTEN_FDS, descriptors from 3 on
  */
 int activation_take(unsigned n, struct err *err);

@@ -46,15 +46,15 @@ static bool is_listed(const char *const *list, const char *value)
     return false;
 }
 
-/* Where the body ends must have one meaning, for us and for whatever stands in front of us. */
+/* We and a proxy in front of us must agree on where the body ends. */
 static bool check_framing(const struct check_rules *rules, struct exchange *e)
 {
     const char *coding = exchange_header(e, "Transfer-Encoding");
     size_t lengths = exchange_header_count(e, "Content-Length");
     if (exchange_header_count(e, "Transfer-Encoding") + lengths > 1)
-        return refuse(e, 400, "Content-Length and Transfer-Encoding may come once, and not together");
+        return refuse(e, 400, "send either Content-Length or Transfer-Encoding, and send it once");
     if (coding != NULL && !media_type_is(coding, "chunked"))
-        return refuse(e, 501, "no Transfer-Encoding but chunked is known here");
+        return refuse(e, 501, "the only supported Transfer-Encoding is chunked");
     return true;
 }
 
@@ -64,11 +64,11 @@ static bool check_singular(const struct check_rules *rules, struct exchange *e)
                                        "Content-Type", "Mcp-Session-Id", "Last-Event-ID"};
     for (size_t i = 0; i < sizeof once / sizeof once[0]; i++)
         if (exchange_header_count(e, once[i]) > 1)
-            return refuse(e, 400, "a header came twice that may come once");
+            return refuse(e, 400, "a header was repeated that may be sent only once");
     return true;
 }
 
-/* A page whose name was made to lead to this machine still says its own name. */
+/* DNS rebinding: a page whose name resolves to this machine still sends its own name as Host. */
 static bool check_host(const struct check_rules *rules, struct exchange *e)
 {
     const char *value = exchange_header(e, "Host");
@@ -88,7 +88,7 @@ static bool check_host(const struct check_rules *rules, struct exchange *e)
                 return true;
         }
     }
-    return refuse(e, 403, "this Host is not served here; --allow-host adds one");
+    return refuse(e, 403, "this Host is not allowed; --allow-host adds one");
 }
 
 static bool check_origin(const struct check_rules *rules, struct exchange *e)
@@ -101,12 +101,12 @@ static bool check_origin(const struct check_rules *rules, struct exchange *e)
     if (e->cors_origin != NULL || is_listed(rules->allowed_origins, origin) ||
         (daemon_listener(e->daemon)->is_loopback && origin_is_loopback(origin)))
         return true;
-    return refuse(e, 403, "requests from pages of this Origin are not served; --allow-origin adds one");
+    return refuse(e, 403, "this Origin is not allowed; --allow-origin adds one");
 }
 
 static bool check_path(const struct check_rules *rules, struct exchange *e)
 {
-    return strcmp(e->path, PATH) == 0 || refuse(e, 404, "there is nothing here; MCP is served at " PATH);
+    return strcmp(e->path, PATH) == 0 || refuse(e, 404, "not found; the MCP endpoint is " PATH);
 }
 
 static bool check_method(const struct check_rules *rules, struct exchange *e)
@@ -118,7 +118,7 @@ static bool check_method(const struct check_rules *rules, struct exchange *e)
     if (e->method == EXCHANGE_POST ||
         (!e->is_modern && (e->method == EXCHANGE_GET || e->method == EXCHANGE_DELETE)))
         return true;
-    return refuse_with(e, 405, "this method is not served here", "Allow",
+    return refuse_with(e, 405, "this method is not allowed here", "Allow",
                        e->is_modern ? "POST" : "POST, GET, DELETE");
 }
 
@@ -139,9 +139,9 @@ static bool check_load(const struct check_rules *rules, struct exchange *e)
 {
     if (!rules->is_ending && !link_is_surplus(e->link))
         return true;
-    return refuse_with(e, 503,
-                       rules->is_ending ? "the server is ending" : "too many connections: try again later",
-                       "Retry-After", "5");
+    return refuse_with(
+        e, 503, rules->is_ending ? "the server is shutting down" : "too many connections: try again later",
+        "Retry-After", "5");
 }
 
 static bool check_content_type(const struct check_rules *rules, struct exchange *e)
@@ -160,7 +160,7 @@ static bool check_accept(const struct check_rules *rules, struct exchange *e)
     if (e->method == EXCHANGE_GET && !(accept != NULL && e->takes_events))
         return refuse(e, 406, "GET wants Accept: text/event-stream");
     if (e->method == EXCHANGE_POST && !e->takes_json && !e->takes_events)
-        return refuse(e, 406, "Accept must have application/json and text/event-stream");
+        return refuse(e, 406, "Accept must include application/json and text/event-stream");
     return true;
 }
 
@@ -177,10 +177,10 @@ static bool check_length(const struct check_rules *rules, struct exchange *e)
 
 static bool check_version(const struct check_rules *rules, struct exchange *e)
 {
-    /* In the revisions that have it once, whichever counted would be the wrong one for somebody. For
-       2026-07-28 the body is asked first, so that the answer has its id. */
+    /* With two values, clients and proxies could disagree on which one counts. For 2026-07-28 the check waits
+     * for the body, so that the answer carries the request's id. */
     if (!e->is_modern && exchange_header_count(e, "MCP-Protocol-Version") > 1)
-        return refuse(e, 400, "MCP-Protocol-Version may come once");
+        return refuse(e, 400, "MCP-Protocol-Version must not be repeated");
     return true;
 }
 
@@ -192,7 +192,7 @@ static bool check_session(const struct check_rules *rules, struct exchange *e)
     if (id == NULL)
         return e->method == EXCHANGE_POST || refuse(e, 400, "Mcp-Session-Id is missing");
     return http_session_find(e->principal, id) != NULL ||
-           refuse(e, 404, "there is no such session: initialize another");
+           refuse(e, 404, "there is no such session: send initialize to start another");
 }
 
 static const struct {

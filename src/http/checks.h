@@ -1,5 +1,5 @@
 /*
- * What is checked of a request before its body is read: a table of checks in the order in which they answer.
+ * The checks of a request before its body is read: a table, in the order in which they run.
  */
 #ifndef HTTP_CHECKS_H
 #define HTTP_CHECKS_H
@@ -10,15 +10,15 @@ struct exchange;
 struct principals;
 
 struct check_rules {
-    const char *const *allowed_hosts;   /* NULL-terminated, or NULL; besides those of this machine */
+    const char *const *allowed_hosts;   /* NULL-terminated, or NULL; in addition to loopback names */
     const char *const *allowed_origins; /* the same */
-    const char *const *cors_origins;    /* pages from there may read answers */
+    const char *const *cors_origins;    /* pages of these may also read answers */
     struct principals *principals;
     bool is_ending;
 };
 
-/* checks_run(rules, e): all of them; one that fails has refused the exchange. Fills in who it is and what it
- * takes. */
+/* checks_run(rules, e): run the checks up to the first that fails, which refuses the exchange. Sets the
+ * principal and the accepted types in ${e}. */
 void checks_run(const struct check_rules *rules, struct exchange *e);
 
 #endif

@@ -20,15 +20,16 @@ struct daemon {
     struct MHD_Daemon *library;
     uv_poll_t poll;
     uv_timer_t timer;
-    uv_idle_t soon; /* the library is to work in the next turn of the loop, behind what else has happened */
+    uv_idle_t soon; /* runs the library in the next turn of the loop, after other events */
     unsigned open_handles;
-    unsigned connections, most_connections; /* that are served */
-    unsigned idle_runs;                     /* that it asked for, one behind the other */
+    unsigned connections, most_connections; /* connections that are served */
+    unsigned idle_runs;                     /* turns that the library asked for in a row */
     bool is_running, must_run_again;
 };
 
-/* The library asks to be run again at once while a connection can neither go on nor be read from, as when a
- * client fills the buffer with what never ends. From so many times on it waits this long in between. */
+/* The library asks to be run again at once while a connection can neither proceed nor be read, for example
+ * when a client fills the buffer with a header that never ends. After MOST_IDLE_RUNS such turns in a row we
+ * wait this long before each. */
 #define MOST_IDLE_RUNS 32
 #define IDLE_RUN_MS 10
 
@@ -45,11 +46,6 @@ const struct mhd *daemon_mhd(const struct daemon *d)
 const struct listener *daemon_listener(const struct daemon *d)
 {
     return &d->listener;
-}
-
-bool daemon_is_tls(const struct daemon *d)
-{
-    return d->options.certificate != NULL;
 }
 
 struct link *daemon_link(const struct daemon *d, struct MHD_Connection *connection)
@@ -136,13 +132,13 @@ static void on_poll(uv_poll_t *poll, int status, int events)
     daemon_run(d);
 }
 
-/* A path is compared as it was written: what is encoded is another one. */
+/* Paths are compared as sent: a percent-encoded path is a different one. */
 static size_t leave_as_it_is(void *arg, struct MHD_Connection *connection, char *text)
 {
     return strlen(text);
 }
 
-/* Half of the descriptors that we may have are for the Lisps. */
+/* The other half of our descriptors is for the Lisp processes. */
 static unsigned most_connections(void)
 {
     struct rlimit files;

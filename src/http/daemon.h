@@ -1,6 +1,6 @@
 /*
- * libmicrohttpd in our loop: one daemon for each place where we listen. Its epoll descriptor is polled, its
- * timeout is a timer of ours, and it has no thread.
+ * libmicrohttpd in our loop: one daemon for each address. We poll its epoll descriptor and run a timer for
+ * its timeout; it has no thread.
  */
 #ifndef HTTP_DAEMON_H
 #define HTTP_DAEMON_H
@@ -27,24 +27,24 @@ struct daemon_options {
  * set. */
 struct daemon *daemon_new(struct listener *listener, const struct daemon_options *options, struct err *err);
 
-/* daemon_quiesce(d): accept nobody any more. */
+/* daemon_quiesce(d): accept no more connections. */
 void daemon_quiesce(struct daemon *d);
 
-/* daemon_free(d): ends all connections; none may be suspended. Its memory goes with the loop's next turns. */
+/* daemon_free(d): close all connections; none may be suspended. Memory is freed in the loop's next turns. */
 void daemon_free(struct daemon *d);
 
-/* daemon_wake(d): let the library work in this turn of the loop; after something was resumed. */
+/* daemon_wake(d): run the library in this turn of the loop, after a connection was resumed. */
 void daemon_wake(struct daemon *d);
 
-/* daemon_run(d): let it work now; not from inside one of its callbacks. */
+/* daemon_run(d): run the library now; not from inside one of its callbacks. */
 void daemon_run(struct daemon *d);
 
+/* daemon_arg(d), daemon_mhd(d), daemon_listener(d): what it was made with. Borrowed. */
 void *daemon_arg(const struct daemon *d);
 const struct mhd *daemon_mhd(const struct daemon *d);
 const struct listener *daemon_listener(const struct daemon *d);
 
-/* daemon_is_tls(d). daemon_link(d, connection): our side of one of its connections. */
-bool daemon_is_tls(const struct daemon *d);
+/* daemon_link(d, connection): what we keep of one of its connections. Borrowed. */
 struct link *daemon_link(const struct daemon *d, struct MHD_Connection *connection);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * The newest events of a session's streams, for a client that lost its connection and asks for what came
- * after the last event it has seen. Bounded in number and bytes; the newest one is kept however large it is.
+ * The newest events of a session's streams, for a client that lost its connection and asks for the events
+ * after the last one it has seen. Bounded in number and bytes; the newest one is kept however large it is.
  */
 #ifndef HTTP_EVENT_LOG_H
 #define HTTP_EVENT_LOG_H
@@ -23,8 +23,8 @@ void event_log_fini(struct event_log *log);
 /* event_log_add(log, stream, sequence, bytes, len): keep a copy, drop the oldest. */
 void event_log_add(struct event_log *log, uint64_t stream, uint64_t sequence, const char *bytes, size_t len);
 
-/* event_log_replay(log, stream, after, each, arg): those of that stream with a larger sequence number, in
- * order. */
+/* event_log_replay(log, stream, after, each, arg): call ${each} for the events of ${stream} with a larger
+ * sequence number than ${after}, in order. */
 void event_log_replay(const struct event_log *log, uint64_t stream, uint64_t after,
                       void (*each)(void *arg, uint64_t sequence, const char *bytes, size_t len), void *arg);
 

@@ -1,9 +1,9 @@
 /*
- * Responsible for taking a request's body in, for waiting without a thread, and for getting the response out.
+ * Responsible for reading a request's body, for waiting without a thread, and for sending the response.
  *
  * While it waits the connection is suspended: the library does not look at it, so the link watches for the
- * client's end. Whatever happens then is said by resuming it: the library calls the handler again, which does
- * what the state says.
+ * client's end. To act on an event we resume it: the library calls the handler again, which acts on the
+ * state.
  */
 #include "http/exchange.h"
 
@@ -29,7 +29,7 @@ struct trimmed {
     char text[];
 };
 
-/* The library leaves blanks at the end, which are no part of a value. */
+/* The library keeps trailing blanks, which are not part of a value. */
 const char *exchange_header(struct exchange *e, const char *name)
 {
     const char *value = daemon_mhd(e->daemon)->lookup_connection_value(e->connection, MHD_HEADER_KIND, name);
@@ -214,7 +214,7 @@ static enum MHD_Result queue_stream(struct exchange *e)
     return queue(e, response);
 }
 
-/* What the state says; called from inside the handler, when nothing more is to be read. */
+/* Act on the state. Called from the handler when the request has been read. */
 static enum MHD_Result go_on(struct exchange *e)
 {
     link_expect(e->link, 0);
@@ -265,8 +265,9 @@ static struct exchange *begin(struct daemon *d, struct MHD_Connection *connectio
     return e;
 }
 
-/* A response that is queued before the body was read makes the library close the connection, and what then
- * still comes from the client may destroy the answer on its way. So a body of a common size is read first. */
+/* If a response is queued before the body was read, the library closes the connection, and bytes that the
+ * client still sends may reset it before the client has read the answer. So a body of ordinary size is read
+ * first. */
 static enum MHD_Result refuse_headers(struct exchange *e)
 {
     const char *length = exchange_header(e, "Content-Length");
@@ -277,7 +278,7 @@ static enum MHD_Result refuse_headers(struct exchange *e)
     return queue_answer(e);
 }
 
-/* A body may take its time, and a second more for each so many bytes of it that have come. */
+/* A body gets HTTP_BODY_MS, and a second more for each HTTP_BODY_BYTES_A_SECOND received. */
 static void expect_body(struct exchange *e)
 {
     uint64_t ends_ms = e->began_ms + HTTP_BODY_MS + e->body.len * 1000 / HTTP_BODY_BYTES_A_SECOND,

@@ -1,6 +1,6 @@
 /*
- * One HTTP request and its response: the mechanics. What a request means is told by whoever serves it (see
- * server.c), through exchange_answer() or exchange_stream(), now or later.
+ * The mechanics of one HTTP request and its response. What a request means is decided in server.c, which
+ * calls exchange_answer() or exchange_stream(), now or later.
  *
  * States      reading -> waiting -> answered or streaming -> gone; refused on the way
  */
@@ -32,7 +32,7 @@ enum exchange_state {
 
 enum exchange_method { EXCHANGE_POST, EXCHANGE_GET, EXCHANGE_DELETE, EXCHANGE_OPTIONS, EXCHANGE_OTHER };
 
-/* An answer that needs no more than this; made by the checks as well. */
+/* A response with at most an error in its body. */
 struct http_reply {
     unsigned status;
     int code;                   /* of the JSON-RPC error in the body; 0: no body */
@@ -67,12 +67,12 @@ struct exchange {
 
 /* What serving needs to know; given to exchange_handle() by the daemon's argument. */
 struct exchange_events {
-    /* the headers are there: fill in ${refusal} or let it pass */
+    /* the headers have arrived: set ${refusal}, or let the request pass */
     void (*on_headers)(void *arg, struct exchange *e);
-    /* the whole request is there and was not refused: answer or stream, now or later */
+    /* the whole request has arrived and was not refused: answer or stream, now or later */
     void (*on_request)(void *arg, struct exchange *e);
-    /* the client is gone before the answer, or while it was streamed; for a POST that waits: it may be half
-     * of the connection only */
+    /* the client has gone before the answer or while it was streamed; while a POST waits, the client may have
+     * closed only its half of the connection */
     void (*on_gone)(void *arg, struct exchange *e);
     /* it is freed after this */
     void (*on_end)(void *arg, struct exchange *e);
@@ -87,18 +87,18 @@ struct exchange_events {
 MHD_AccessHandlerCallback exchange_handler(void);
 MHD_RequestCompletedCallback exchange_completer(void);
 
-/* exchange_header(e, name): without blanks around it; borrowed until the exchange ends; NULL if it did not
- * come. exchange_header_count(e, name). */
+/* exchange_header(e, name): the header's value without surrounding blanks; borrowed until the exchange ends;
+ * NULL if it was not sent. exchange_header_count(e, name): how often it was sent. */
 const char *exchange_header(struct exchange *e, const char *name);
 size_t exchange_header_count(const struct exchange *e, const char *name);
 
-/* exchange_refuse(e, reply): the answer, whatever the state up to EXCHANGE_WAITING. */
+/* exchange_refuse(e, reply): answer with ${reply}, in any state up to EXCHANGE_WAITING. */
 void exchange_refuse(struct exchange *e, const struct http_reply *reply);
 
-/* exchange_answer(e, status, bytes, len): with a body of JSON; len 0: without. */
+/* exchange_answer(e, status, bytes, len): answer with a JSON body; ${len} 0: without a body. */
 void exchange_answer(struct exchange *e, unsigned status, const char *bytes, size_t len);
 
-/* exchange_stream(e, stream): the answer is this stream, as far as it goes. */
+/* exchange_stream(e, stream): answer with ${stream} until it ends. */
 void exchange_stream(struct exchange *e, struct stream *stream);
 
 /* exchange_drop(e): close the connection. */

@@ -32,7 +32,7 @@ bool media_type_is(const char *value, const char *type)
     return part_is(trimmed(value, strcspn(value, ";")), type);
 }
 
-/* "q=0", "q=0.0" and so on among the parameters: the client says that it does not want it. */
+/* "q=0", "q=0.0" and so on among the parameters: the client refuses that type. */
 static bool is_unwanted(const char *parameters, size_t len)
 {
     while (len > 0) {

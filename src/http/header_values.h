@@ -9,11 +9,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* media_type_is(value, type): the media type, its parameters aside, is ${type}; case does not count. */
+/* media_type_is(value, type): the media type, without its parameters, is ${type}; case is ignored. */
 bool media_type_is(const char *value, const char *type);
 
-/* accept_admits(value, type): a list as in Accept has ${type} or a range that holds it, not with a weight of
- * 0. */
+/* accept_admits(value, type): ${value}, a list as in Accept, contains ${type} or a range that includes it,
+ * with a weight other than 0. */
 bool accept_admits(const char *value, const char *type);
 
 /* Part of a header's value. */
@@ -23,7 +23,7 @@ struct header_part {
 };
 
 /*
- * host_split(value, &host, &port): take HOST[:PORT] apart. False when it is nothing of the kind.
+ * host_split(value, &host, &port): take HOST[:PORT] apart. False: it is not of that form.
  *
  * host        an IPv6 address without its brackets, otherwise a name or an IPv4 address
  * port        empty when there is none
@@ -35,13 +35,13 @@ bool host_split(const char *value, struct header_part *host, struct header_part 
 bool host_is_loopback(struct header_part host);
 bool host_is_address(struct header_part host);
 
-/* part_is(part, text): the same but for case. */
+/* part_is(part, text): they are equal, ignoring case. */
 bool part_is(struct header_part part, const char *text);
 
 /* origin_is_loopback(value): http or https on a host of this machine, any port. */
 bool origin_is_loopback(const char *value);
 
-/* bearer_token(value): the token behind "Bearer "; NULL if the scheme is another. */
+/* bearer_token(value): the token behind "Bearer "; NULL for another scheme. */
 const char *bearer_token(const char *value);
 
 /* event_id_parse(value, &stream, &sequence): the two numbers of "STREAM-SEQUENCE", at most 18 digits each. */

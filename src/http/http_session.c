@@ -43,7 +43,7 @@ struct http_session *http_session_new(struct principal *principal, const char *n
     list_init(&s->posts);
     event_log_init(&s->log, HTTP_MOST_EVENTS, HTTP_MOST_EVENT_BYTES);
     s->unasked = stream_new(&s->log, 0);
-    /* The id is a secret, so the name is made of a part of it that does not give the rest away. */
+    /* The id is a secret; the name uses a part of it that does not reveal the rest. */
     snprintf(s->lisp_session, sizeof s->lisp_session, "http-%.8s", secret);
     struct connection_options own = *options;
     own.default_session = s->lisp_session;
@@ -53,7 +53,8 @@ struct http_session *http_session_new(struct principal *principal, const char *n
     return s;
 }
 
-bool http_session_is_idle(const struct http_session *s)
+/* No request is under way and no stream is read. */
+static bool is_idle(const struct http_session *s)
 {
     return list_is_empty(&s->posts) && s->unasked->reader == NULL;
 }
@@ -76,7 +77,7 @@ static void make_room(struct principal *principal, uint64_t now_ms)
     struct http_session *longest = NULL;
     for (struct list *node = principal->sessions.next; node != &principal->sessions; node = node->next) {
         struct http_session *s = list_entry(node, struct http_session, node);
-        if (http_session_is_idle(s) && (longest == NULL || s->used_ms < longest->used_ms))
+        if (is_idle(s) && (longest == NULL || s->used_ms < longest->used_ms))
             longest = s;
     }
     if (longest != NULL && now_ms - longest->used_ms > HTTP_SESSION_MAKES_ROOM_MS)
@@ -89,7 +90,7 @@ void http_session_expire(struct principal *principal, uint64_t now_ms)
     list_for_each(node, following, &principal->sessions)
     {
         struct http_session *s = list_entry(node, struct http_session, node);
-        if (http_session_is_idle(s) && now_ms - s->used_ms > HTTP_SESSION_IDLE_MS)
+        if (is_idle(s) && now_ms - s->used_ms > HTTP_SESSION_IDLE_MS)
             end_unused(s);
     }
 }
@@ -160,7 +161,7 @@ void http_session_hold(struct http_session *s, struct stream *stream)
     stream_keep_alive(stream);
 }
 
-/* A reader outlives the log: what it has not read yet is its stream's own. */
+/* A reader may outlive the log: what it has not read yet belongs to its stream. */
 static void end_stream(struct stream *stream)
 {
     stream->log = NULL;

@@ -1,7 +1,7 @@
 /*
- * A session by Mcp-Session-Id, as the revisions up to 2025-11-25 have it over HTTP: a handshake, the streams
- * that its client reads, what a client that lost its connection may ask for again, and a Lisp session of its
- * own.
+ * A session named by Mcp-Session-Id, for the revisions up to 2025-11-25 over HTTP: a handshake, the streams
+ * that its client reads, the events that a client can ask for again after losing its connection, and a Lisp
+ * session of its own.
  */
 #ifndef HTTP_HTTP_SESSION_H
 #define HTTP_HTTP_SESSION_H
@@ -30,9 +30,9 @@ struct http_session {
     struct connection *connection; /* owned */
     char id[HTTP_MOST_NODE_BYTES + 1 + HTTP_SESSION_ID_BYTES +
             1];            /* "NODE-" where the server has a name, and what cannot be guessed */
-    char lisp_session[24]; /* what its tools use unless told otherwise */
+    char lisp_session[24]; /* the default session of its tools */
     struct event_log log;
-    uint64_t last_stream;   /* the id that was given last; 0 is of what is sent unasked */
+    uint64_t last_stream;   /* the last id that was assigned; 0 is the stream of unsolicited messages */
     struct stream *unasked; /* owned */
     struct list streams;    /* of its requests, those that have not ended */
     struct list posts;      /* its requests that are under way */
@@ -44,38 +44,36 @@ struct http_session {
 
 /* http_session_new(principal, node, options): one that is not known by its id yet; ${node} is NULL or what
  * its id begins with; options are copied but for its own part, which is arg, the default session, and that it
- * is initialized once. NULL when the system has no random numbers. */
+ * is initialized once. NULL when the system has no random numbers available. */
 struct http_session *http_session_new(struct principal *principal, const char *node,
                                       const struct connection_options *options);
 
-/* http_session_publish(s, now_ms): the handshake is done, so it can be found. False when the principal has
- * too many; one that was idle for long makes room. http_session_expire(principal, now_ms): free those that
- * were idle for very long. */
+/* http_session_publish(s, now_ms): the handshake is complete, so clients can find the session from now on.
+ * False: the principal has too many sessions, and none was idle long enough to be replaced.
+ * http_session_expire(principal, now_ms): free sessions that were idle for HTTP_SESSION_IDLE_MS. */
 bool http_session_publish(struct http_session *s, uint64_t now_ms);
 void http_session_expire(struct principal *principal, uint64_t now_ms);
 
 /* http_session_find(principal, id): borrowed; NULL if it has none of that id. */
 struct http_session *http_session_find(const struct principal *principal, const char *id);
 
-/* http_session_is_idle(s): nothing is under way and nobody reads. */
-bool http_session_is_idle(const struct http_session *s);
-
-/* http_session_open_stream(s): a stream for a request. */
+/* http_session_open_stream(s): a new stream for a request. */
 struct stream *http_session_open_stream(struct http_session *s);
 
-/* http_session_stream(s, id, &is_over): the stream of that id; when it has ended, one to be given to a reader
- * with what is left of it, and to be ended by the caller. NULL: there never was one. */
+/* http_session_stream(s, id, &is_over): the stream of that id. If it has ended, a stream to replay its
+ * remaining events to a reader, which the caller ends. NULL: there never was one. */
 struct stream *http_session_stream(struct http_session *s, uint64_t id, bool *is_over);
 
 /* http_session_unanswered(s, id): the stream of that id ends without an answer, because its request was
- * cancelled. http_session_is_unanswered(s, id): was that said not long ago? http_session_hold(s, stream):
- * nothing will come on it; it stays until its reader goes, or the session does. */
+ * cancelled. http_session_is_unanswered(s, id): whether it is one of the last HTTP_UNANSWERED_KEPT such
+ * streams. http_session_hold(s, stream): nothing more will be sent on it; it stays until its reader leaves or
+ * the session ends. */
 void http_session_unanswered(struct http_session *s, uint64_t id);
 bool http_session_is_unanswered(const struct http_session *s, uint64_t id);
 void http_session_hold(struct http_session *s, struct stream *stream);
 
-/* http_session_close_lisp(s): close the Lisp session that is its own. http_session_free(s): end its streams;
- * its posts are over. */
+/* http_session_close_lisp(s): close its own Lisp session. http_session_free(s): end its streams and free it;
+ * none of its posts may be under way. */
 void http_session_close_lisp(struct http_session *s);
 void http_session_free(struct http_session *s);
 

@@ -1,8 +1,8 @@
 /*
- * Responsible for what the library does not do: a deadline that a byte now and then does not put off, and
- * noticing the end of a client at all times. While a connection is suspended the library does not look. While
- * it reads it looks once: when the end comes together with the last bytes it takes these, and waits for an
- * event that was there already. Such an end is made to come again.
+ * Responsible for what the library does not do: deadlines that an occasional byte does not extend, and
+ * noticing at any time that a client has gone. The library does not look at a suspended connection. While it
+ * reads, it looks once: if the end of the stream arrives with the last bytes, the library takes the bytes and
+ * then waits for an event that has already happened. We make that event happen again.
  */
 #include "http/link.h"
 
@@ -12,8 +12,8 @@
 #include "base/log.h"
 #include "base/memory.h"
 
-/* How often the end is made to come again, and after how long each time: the library takes a buffer of what
- * came before it. */
+/* How often, and after how long each time, the end is repeated: each time the library reads one buffer of
+ * what came before it. */
 #define REMINDERS 100
 #define REMINDER_MS 5
 
@@ -40,7 +40,7 @@ struct link *link_new(uv_loop_t *loop, int descriptor, bool is_surplus)
     uv_timer_init(loop, &l->timer);
     l->timer.data = l;
     l->open_handles = 1;
-    /* The library has it in an epoll of its own, which is not disturbed. */
+    /* The library watches the descriptor with an epoll of its own, which this does not disturb. */
     if (uv_poll_init(loop, &l->watch, descriptor) == 0) {
         l->watch.data = l;
         l->has_watch = true;
@@ -93,7 +93,7 @@ static void on_timer(uv_timer_t *timer)
     }
 }
 
-/* Once is enough: what has ended does not begin again. */
+/* Once is enough: a stream that has ended stays ended. */
 static void on_watch(uv_poll_t *watch, int status, int events)
 {
     struct link *l = watch->data;

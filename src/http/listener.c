@@ -37,7 +37,7 @@ static bool open_unix(struct listener *l, const char *path, struct err *err)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     if (path[0] == '\0' || strlen(path) >= sizeof address.sun_path)
-        return err_set(err, ERR_INVALID, "unix:PATH wants a path of 1 to %zu bytes",
+        return err_set(err, ERR_INVALID, "unix:PATH needs a path of 1 to %zu bytes",
                        sizeof address.sun_path - 1);
     memcpy(address.sun_path, path, strlen(path) + 1);
     if (is_stale(&address))
@@ -75,7 +75,7 @@ static bool bind_to(struct listener *l, const struct addrinfo *found)
     return bind(l->descriptor, found->ai_addr, found->ai_addrlen) == 0 && listen(l->descriptor, BACKLOG) == 0;
 }
 
-/* Said from the socket, because the system may have chosen the port. */
+/* Read from the socket, because the system may have chosen the port. */
 static void set_name(struct listener *l)
 {
     struct sockaddr_storage address;
@@ -98,7 +98,7 @@ static bool open_internet(struct listener *l, const char *address, struct err *e
         address++;
         len -= 2;
     } else if (memchr(address, ':', len) != NULL) {
-        return err_set(err, ERR_INVALID, "an IPv6 address stands in brackets: [::1]:8080");
+        return err_set(err, ERR_INVALID, "an IPv6 address needs brackets: [::1]:8080");
     }
     if (len >= sizeof host || port[0] == '\0' || strlen(port) > 5 ||
         strspn(port, "0123456789") != strlen(port) || atoi(port) > 65535)
@@ -119,12 +119,12 @@ static bool open_internet(struct listener *l, const char *address, struct err *e
     return is_bound;
 }
 
-/* "systemd" or "systemd:N". The file of a socket passed on is not ours to remove. */
+/* "systemd" or "systemd:N". The file of an inherited socket is not ours to remove. */
 static bool open_passed_on(struct listener *l, const char *number, struct err *err)
 {
     if (*number != '\0' &&
         (strlen(number) > 3 || number[1] < '1' || strspn(number + 1, "0123456789") != strlen(number + 1)))
-        return err_set(err, ERR_INVALID, "--http systemd:N wants a number from 1 on, not '%s'", number + 1);
+        return err_set(err, ERR_INVALID, "--http systemd:N needs a number from 1 up, not '%s'", number + 1);
     l->descriptor = activation_take(*number == '\0' ? 0 : (unsigned)atoi(number + 1) - 1, err);
     if (l->descriptor < 0)
         return false;

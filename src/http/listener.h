@@ -10,11 +10,11 @@
 
 struct listener {
     int descriptor;           /* -1: none */
-    bool is_unix;             /* only who may open the file can connect */
+    bool is_unix;             /* the file's permissions decide who can connect */
     bool is_loopback;         /* only this machine can connect */
     char name[160];           /* for people: "127.0.0.1:8080", "unix:/run/lisp.sock" */
     char unix_path[108];      /* removed at the end; "" for none */
-    unsigned long long inode; /* of it, so that nobody else's is removed */
+    unsigned long long inode; /* of ${unix_path}, so that another process's file is not removed */
 };
 
 /*
@@ -28,8 +28,8 @@ struct listener {
  */
 bool listener_open(struct listener *l, const char *address, struct err *err);
 
-/* listener_close(l): harmless when nothing is open. listener_released(l): the descriptor was closed by
- * somebody else. */
+/* listener_close(l): harmless when nothing is open. listener_released(l): the library has closed the
+ * descriptor. */
 void listener_close(struct listener *l);
 void listener_released(struct listener *l);
 

@@ -1,6 +1,6 @@
 /*
- * GNU libmicrohttpd, loaded when it is needed: a server on standard input and output neither waits for it and
- * the TLS library behind it to be linked, nor needs them to be installed.
+ * GNU libmicrohttpd, loaded when it is needed: a server on standard input and output does not need it, or the
+ * TLS library that it uses, to be installed, and does not spend time on linking them.
  */
 #ifndef HTTP_MHD_H
 #define HTTP_MHD_H
@@ -9,7 +9,7 @@
 
 #include "base/errors.h"
 
-/* The functions that we call, each a row: the member here and the name in the library. */
+/* The functions that we call, a row each: the member here and the name in the library. */
 #define MHD_FUNCTIONS(row)                                                                                   \
     row(start_daemon, MHD_start_daemon) row(stop_daemon, MHD_stop_daemon)                                    \
         row(quiesce_daemon, MHD_quiesce_daemon) row(run, MHD_run) row(get_timeout, MHD_get_timeout)          \
@@ -32,8 +32,8 @@ struct mhd {
 #undef MHD_MEMBER
 };
 
-/* mhd_load(mhd, err): find the library; false with ${err} set, which says what to install. mhd_unload(mhd):
- * the twin. */
+/* mhd_load(mhd, err): load the library; false with ${err} set to a message that names the package to install.
+ * mhd_unload(mhd): unload it. */
 bool mhd_load(struct mhd *mhd, struct err *err);
 void mhd_unload(struct mhd *mhd);
 

@@ -1,5 +1,5 @@
 /*
- * Responsible for the two pages of the monitor. They show numbers and no names, so whoever reaches the
+ * Responsible for the two pages of the monitor. They show numbers and no names, so anybody who can reach the
  * address may read them.
  */
 #include "http/monitor.h"
@@ -46,7 +46,7 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, 
     struct daemon *d = arg;
     struct monitor *m = daemon_arg(d);
     if (*context == NULL) {
-        /* The headers have come. What cannot have a body is answered when it is known to have none. */
+        /* The headers have arrived. A request is answered when the library knows that it has no body. */
         link_expect(daemon_link(d, connection), HTTP_BODY_MS);
         *context = m;
         return MHD_YES;
@@ -100,7 +100,7 @@ struct monitor *monitor_new(const struct monitor_options *options, struct err *e
         free(m);
         return NULL;
     }
-    log_info("figures at http://%s/metrics", daemon_listener(m->daemon)->name);
+    log_info("metrics at http://%s/metrics", daemon_listener(m->daemon)->name);
     return m;
 }
 

@@ -1,5 +1,5 @@
 /*
- * Responsible for what becomes of a message: the status of its answer, and whether it is a stream.
+ * Responsible for the response to a message: its status, and whether it is a stream.
  */
 #include "http/post.h"
 
@@ -81,7 +81,7 @@ static void begin_stream(struct post *p)
     const struct revision *revision = connection_revision(p->connection);
     if (revision != NULL && revision->has_priming_event)
         stream_prime(p->stream);
-    /* From here on the stream is all that it needs. */
+    /* From here on only the stream is needed. */
     p->exchange = NULL;
     e->post = NULL;
 }
@@ -96,7 +96,7 @@ void post_on_send(void *arg, const struct transport_message *message)
     }
     struct post *p = post_of(message->origin);
     bool is_answer = message->kind != TRANSPORT_NOTIFICATION;
-    /* Before the handshake there is no session whose stream it could be. */
+    /* Before the handshake there is no session that could own a stream. */
     if (p->stream == NULL && p->exchange != NULL && p->exchange->takes_events && !is_answer &&
         !p->is_newcomer)
         begin_stream(p);
@@ -111,7 +111,7 @@ void post_on_send(void *arg, const struct transport_message *message)
     p->has_answer = p->has_answer || is_answer;
 }
 
-/* The handshake is done: from now on the session goes by its id. */
+/* The handshake is complete: from now on clients name the session by its id. */
 static bool publish(struct post *p)
 {
     struct exchange *e = p->exchange;
@@ -136,7 +136,7 @@ static void answer(struct post *p)
         begin_stream(p);
         stream_send(p->stream, p->answer.bytes, p->answer.len);
     } else if (!p->has_answer && !p->is_delivering && p->exchange->takes_events) {
-        /* Cancelled by another message: there is nothing to say, and this is how to say nothing. */
+        /* Another message cancelled it: no answer will follow, and 202 is the response for that. */
         begin_stream(p);
     } else {
         exchange_answer(p->exchange, status, p->answer.bytes, p->answer.len);
@@ -154,7 +154,7 @@ void post_on_over(void *arg, struct transport_origin *origin)
         if (p->stream != NULL)
             stream_end(p->stream);
     }
-    /* A message that is over at once is freed by who delivers it. */
+    /* post_deliver() frees a message that is over at once. */
     if (p->is_delivering)
         p->connection = NULL;
     else

@@ -1,9 +1,9 @@
 /*
- * One message that came by POST, and the way back to whoever sent it: as JSON, as 202, or as a stream when
- * something precedes the answer.
+ * One message that came by POST, and the response to it: JSON, 202, or a stream if other messages precede the
+ * answer.
  *
- * A post is freed when it is over. Of a request of 2026-07-28 the client's end is the end too. Of an older
- * one it is not: what is still to come goes into the stream, for a client that comes back for it.
+ * A post is freed when it is over. A request of 2026-07-28 ends with its client's connection. An older one
+ * does not: its messages go into the stream, for a client that reconnects.
  */
 #ifndef HTTP_POST_H
 #define HTTP_POST_H
@@ -23,10 +23,11 @@ struct http_session;
  */
 void post_deliver(struct exchange *e, struct connection *connection, struct http_session *session);
 
-/* post_lost(e): its client is gone. */
+/* post_lost(e): the client has gone. */
 void post_lost(struct exchange *e);
 
-/* post_end_all(session): answer what is under way in it with ${status}; before the session is freed. */
+/* post_end_all(session, status, message): answer all posts that are under way in ${session}; call it before
+ * the session is freed. */
 void post_end_all(struct http_session *session, unsigned status, const char *message);
 
 /* post_on_send(), post_on_over(): for struct connection_options; their arg is the session, or NULL. */

@@ -1,5 +1,5 @@
 /*
- * Responsible for the principals and whom a request comes from.
+ * Responsible for the principals, and for finding the principal of a request.
  */
 #include "http/principals.h"
 

@@ -1,6 +1,6 @@
 /*
- * Who uses the server over HTTP. Each principal has sessions of its own, which nobody else can see or name.
- * Without a token file there is one, anybody who reaches us.
+ * The users of the server over HTTP. Each principal has sessions of its own, which others cannot see or name.
+ * Without a token file there is one principal, which is everybody who can connect.
  */
 #ifndef HTTP_PRINCIPALS_H
 #define HTTP_PRINCIPALS_H
@@ -30,20 +30,20 @@ struct principals {
     struct list all;
 };
 
-/* principals_init(p, token_file, err): ${token_file} is borrowed; NULL: anybody may come in.
- * principals_fini(p). */
+/* principals_init(p, token_file, err): ${token_file} is borrowed; NULL: no token is required.
+ * principals_fini(p): free what ${p} holds. */
 bool principals_init(struct principals *p, const char *token_file, struct err *err);
 void principals_fini(struct principals *p);
 
-/* principals_reload(p, err): read the file again. If something is wrong with it everything stays as it was. A
- * principal without a token any more stays, but nobody can be it. */
+/* principals_reload(p, err): read the file again. If there is an error in it, nothing changes. A principal
+ * that has lost its tokens remains, but no request can authenticate as it. */
 bool principals_reload(struct principals *p, struct err *err);
 
-/* principals_may_enter(p, principal): it has a token, or needs none. */
+/* principals_may_enter(p, principal): it has a token, or no token is required. */
 bool principals_may_enter(const struct principals *p, const struct principal *principal);
 
-/* principals_find(p, authorization): whose request it is, by the header's value, which may be NULL; NULL:
- * nobody's. */
+/* principals_find(p, authorization): the principal that the value of the header Authorization, which may be
+ * NULL, authenticates. NULL: none. */
 struct principal *principals_find(struct principals *p, const char *authorization);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * Responsible for what a request means: which connection a POST belongs to, the stream behind a GET, the end
- * of a session; and for the beginning and the end of it all.
+ * of a session; and for starting and closing the server.
  */
 #include "http/server.h"
 
@@ -37,10 +37,10 @@ struct http_server {
     char *certificate, *key; /* NULL: no TLS */
     struct daemon *daemons[MOST_LISTENERS];
     size_t daemon_count;
-    uv_timer_t tick;    /* keep-alives, sessions that nobody uses */
-    uv_timer_t closing; /* the most that the end waits */
+    uv_timer_t tick;    /* sends keep-alives, ends idle sessions */
+    uv_timer_t closing; /* bounds the time that closing takes */
     unsigned open_handles;
-    uint64_t closes_at_ms; /* at the latest, once it is ending */
+    uint64_t closes_at_ms; /* the deadline, once it is closing */
     bool is_ended;
     void (*on_closed)(void *arg);
     void *on_closed_arg;
@@ -56,7 +56,7 @@ static struct connection_options connection_options(struct http_server *s, struc
         .wants_structured = s->options.wants_structured,
         .default_session = "default",
         .extension = s->options.extension,
-        .shows_log = s->principals.token_file == NULL, /* it names the sessions of all */
+        .shows_log = s->principals.token_file == NULL, /* it names the sessions of all principals */
         .send = post_on_send,
         .on_over = post_on_over,
     };
@@ -90,7 +90,7 @@ static struct http_session *session_of(struct exchange *e)
 
 static void take_post(struct http_server *s, struct exchange *e)
 {
-    /* A Lisp that is needed soon is started now, whatever era the request is of. */
+    /* A Lisp will be needed soon, whatever era the request is of, so start it now. */
     if (s->options.on_handshake != NULL)
         s->options.on_handshake(s->options.arg);
     if (e->is_modern) {
@@ -103,13 +103,13 @@ static void take_post(struct http_server *s, struct exchange *e)
         return;
     }
     if (exchange_header(e, "Mcp-Session-Id") != NULL) {
-        refuse(e, MHD_HTTP_NOT_FOUND, "there is no such session any more: initialize another");
+        refuse(e, MHD_HTTP_NOT_FOUND, "this session has ended: send initialize to start another");
         return;
     }
     struct connection_options options = connection_options(s, e->principal);
     session = http_session_new(e->principal, s->options.node, &options);
     if (session == NULL) {
-        refuse(e, MHD_HTTP_INTERNAL_SERVER_ERROR, "the system has no random numbers");
+        refuse(e, MHD_HTTP_INTERNAL_SERVER_ERROR, "the system has no random numbers available");
         return;
     }
     post_deliver(e, session->connection, session);
@@ -123,24 +123,24 @@ static void take_get(struct exchange *e)
     const char *last = exchange_header(e, "Last-Event-ID");
     uint64_t id = 0, after = 0;
     if (session == NULL) {
-        refuse(e, MHD_HTTP_NOT_FOUND, "there is no such session any more: initialize another");
+        refuse(e, MHD_HTTP_NOT_FOUND, "this session has ended: send initialize to start another");
         return;
     }
     if (last != NULL && !event_id_parse(last, &id, &after)) {
-        refuse(e, MHD_HTTP_BAD_REQUEST, "Last-Event-ID is none of ours");
+        refuse(e, MHD_HTTP_BAD_REQUEST, "Last-Event-ID was not issued by this server");
         return;
     }
     bool is_over;
     struct stream *stream = http_session_stream(session, id, &is_over);
     if (stream == NULL) {
-        refuse(e, MHD_HTTP_BAD_REQUEST, "Last-Event-ID is of no stream of this session");
+        refuse(e, MHD_HTTP_BAD_REQUEST, "Last-Event-ID belongs to no stream of this session");
         return;
     }
     exchange_stream(e, stream);
     if (last != NULL)
         stream_replay(stream, after);
-    /* A client that aborted its call and is told at once that nothing will come asks again, without an id,
-       and so displaces the stream that it listens to. */
+    /* A client that aborted its call and then learns at once that nothing will follow reconnects without an
+     * id, which would displace the stream it is reading. */
     if (is_over && http_session_is_unanswered(session, id))
         http_session_hold(session, stream);
     else if (is_over)
@@ -158,7 +158,7 @@ static void take_delete(struct exchange *e)
         http_session_free(session);
         exchange_answer(e, MHD_HTTP_OK, NULL, 0);
     } else {
-        refuse(e, MHD_HTTP_NOT_FOUND, "there is no such session any more");
+        refuse(e, MHD_HTTP_NOT_FOUND, "this session has ended");
     }
 }
 
@@ -184,12 +184,12 @@ static void on_request(void *arg, struct exchange *e)
         exchange_answer(e, MHD_HTTP_NO_CONTENT, NULL, 0);
         break;
     case EXCHANGE_OTHER:
-        refuse(e, MHD_HTTP_METHOD_NOT_ALLOWED, "this method is not served here");
+        refuse(e, MHD_HTTP_METHOD_NOT_ALLOWED, "this method is not allowed here");
         break;
     }
 }
 
-/* A client of the older revisions may have closed its half only, and goes on to wait. */
+/* A client of the older revisions may have closed only its half and may still be waiting. */
 static void on_gone(void *arg, struct exchange *e)
 {
     if (!e->is_modern)
@@ -239,7 +239,7 @@ static bool read_pem(const char *path, char **text, struct err *err)
 static bool listen_on(struct http_server *s, const char *address, struct err *err)
 {
     if (s->daemon_count == MOST_LISTENERS)
-        return err_set(err, ERR_INVALID, "at most %d places to listen", MOST_LISTENERS);
+        return err_set(err, ERR_INVALID, "at most %d addresses to listen on", MOST_LISTENERS);
     struct listener listener;
     if (!listener_open(&listener, address, err))
         return false;
@@ -367,10 +367,10 @@ void http_server_reload(struct http_server *s)
         return;
     struct err err;
     if (!principals_reload(&s->principals, &err)) {
-        log_error("the tokens stay as they were: %s", err.message);
+        log_error("the token file was not reloaded: %s", err.message);
         return;
     }
-    log_info("the tokens were read again");
+    log_info("the token file was reloaded");
     struct list *node, *following;
     list_for_each(node, following, &s->exchanges)
     {
@@ -418,7 +418,7 @@ static void end_exchange(struct exchange *e)
     bool is_waiting = e->state == EXCHANGE_WAITING;
     post_lost(e);
     if (is_waiting)
-        refuse(e, MHD_HTTP_SERVICE_UNAVAILABLE, "the server is ending");
+        refuse(e, MHD_HTTP_SERVICE_UNAVAILABLE, "the server is shutting down");
 }
 
 void http_server_close(struct http_server *s, void (*done)(void *arg), void *arg)
@@ -447,7 +447,7 @@ void http_server_close(struct http_server *s, void (*done)(void *arg), void *arg
             connection_end(principal->stateless);
         while (!list_is_empty(&principal->sessions)) {
             struct http_session *session = list_entry(principal->sessions.next, struct http_session, node);
-            post_end_all(session, MHD_HTTP_SERVICE_UNAVAILABLE, "the server is ending");
+            post_end_all(session, MHD_HTTP_SERVICE_UNAVAILABLE, "the server is shutting down");
             http_session_free(session);
         }
     }

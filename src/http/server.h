@@ -1,5 +1,5 @@
 /*
- * MCP over Streamable HTTP, in the loop of the caller: where it listens, who may come in, and what each
+ * MCP over Streamable HTTP, in the loop of the caller: where it listens, whom it admits, and what each
  * request means.
  */
 #ifndef HTTP_SERVER_H
@@ -21,31 +21,30 @@ struct http_server_options {
     const char *const *allowed_hosts;
     const char *const *allowed_origins;
     const char *const *cors_origins;
-    const char *token_file;           /* NULL: anybody who reaches us may come in */
+    const char *token_file;           /* NULL: no token is required */
     const char *tls_certificate_file; /* PEM; NULL: no TLS */
     const char *tls_key_file;
-    const char *node; /* what the ids of sessions begin with, so that a balancer can tell servers apart; NULL:
-                         nothing */
+    const char *node;    /* prefix of session ids, by which a load balancer can route; NULL: none */
     const char *listing; /* as registry_listing() takes it, already checked */
     bool wants_structured;
     const struct extension *extension; /* of each connection; NULL: none */
-    /* the toolbox of a principal, made when it is first asked for; borrowed, outlives the server. "" is
-       anybody, where there are no tokens. */
+    /* the toolbox of a principal, made on first use; borrowed, outlives the server. "" is everybody, if there
+     * are no tokens. */
     struct toolbox *(*toolbox)(void *arg, const char *principal);
-    void (*on_handshake)(void *arg); /* a good moment to warm a Lisp */
+    void (*on_handshake)(void *arg); /* a good moment to start a Lisp */
     void *arg;
 };
 
-/* http_server_new(options, err): listens when it returns; NULL with ${err} set. */
+/* http_server_new(options, err): given, and listening; NULL with ${err} set. */
 struct http_server *http_server_new(const struct http_server_options *options, struct err *err);
 
-/* http_server_reload(s): read the token file again; what is wrong with it is logged, and changes nothing. Who
- * has no token any more is not answered any more. */
+/* http_server_reload(s): read the token file again. If there is an error in it, it is logged and nothing
+ * changes. Requests and streams of principals that have lost their tokens are ended. */
 void http_server_reload(struct http_server *s);
 
-/* http_server_close(s, done, arg): accept nobody, end what is under way, let the answers go out, free it;
- * ${done} is called from the loop. Harmless for NULL, where it is called at once. Called again, it waits for
- * nothing more, and the new ${done} counts. */
+/* http_server_close(s, done, arg): accept no more connections, end what is under way, send the answers, then
+ * free ${s} and call ${done} from the loop. If ${s} is NULL, ${done} is called at once. A second call stops
+ * waiting for answers, and replaces ${done}. */
 void http_server_close(struct http_server *s, void (*done)(void *arg), void *arg);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * Responsible for the text of server-sent events, and for what waits for the reader.
+ * Responsible for the text of server-sent events, and for what is queued for the reader.
  */
 #include "http/stream.h"
 

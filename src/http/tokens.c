@@ -1,5 +1,5 @@
 /*
- * Responsible for the token file, and for comparing without saying how much was right.
+ * Responsible for the token file, and for comparing tokens in constant time.
  */
 #include "http/tokens.h"
 
@@ -52,7 +52,7 @@ static bool parse_line(struct tokens *t, const char *line, size_t len, size_t nu
     memcpy(token.secret, secret, secret_len);
     const struct token *same = tokens_find(t, token.secret);
     if (same != NULL && strcmp(same->name, token.name) != 0)
-        return err_set(err, ERR_INVALID, "line %zu: this token is another principal's already", number);
+        return err_set(err, ERR_INVALID, "line %zu: this token already belongs to another name", number);
     t->items = xrealloc(t->items, (t->count + 1) * sizeof token);
     t->items[t->count++] = token;
     return true;
@@ -77,7 +77,7 @@ bool tokens_parse(struct tokens *t, const char *text, size_t len, struct err *er
         len -= whole;
     }
     if (t->count == 0)
-        return err_set(err, ERR_INVALID, "there is no token in it");
+        return err_set(err, ERR_INVALID, "it contains no token");
     return true;
 }
 
@@ -112,9 +112,9 @@ bool tokens_read(struct tokens *t, const char *path, struct err *err)
     struct err why = {0};
     bool is_read = false;
     if (!S_ISREG(status.st_mode))
-        err_set(&why, ERR_INVALID, "it is no file");
+        err_set(&why, ERR_INVALID, "it is not a regular file");
     else if ((status.st_mode & 077) != 0)
-        err_set(&why, ERR_INVALID, "others than its owner may use it; chmod 600 it");
+        err_set(&why, ERR_INVALID, "other users may access it; run chmod 600 on it");
     else if (status.st_uid != geteuid() && status.st_uid != 0)
         err_set(&why, ERR_INVALID, "it belongs to another user");
     else if (!read_all(descriptor, &text))

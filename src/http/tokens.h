@@ -1,7 +1,6 @@
 /*
- * The file of bearer tokens: who may come in. Lines "NAME:TOKEN" or "TOKEN", which is the principal
- * "default"; empty lines and lines that begin with # are skipped. A name may have several tokens, so that one
- * can replace another.
+ * The file of bearer tokens. Lines "NAME:TOKEN" or "TOKEN", which is the principal "default"; empty lines and
+ * lines that begin with # are skipped. A name may have several tokens, so that one can replace another.
  */
 #ifndef HTTP_TOKENS_H
 #define HTTP_TOKENS_H
@@ -29,7 +28,7 @@ struct tokens {
  * tokens_parse(t, text, len, err): take the text of such a file apart.
  * tokens_read(t, path, err): read the file, which must be its owner's alone.
  *
- * Errors      ERR_INVALID; it names the line, never what stands in it
+ * Errors      ERR_INVALID; the message names the line, never its text
  */
 bool tokens_parse(struct tokens *t, const char *text, size_t len, struct err *err);
 bool tokens_read(struct tokens *t, const char *path, struct err *err);
@@ -38,8 +37,8 @@ bool tokens_read(struct tokens *t, const char *path, struct err *err);
 void tokens_fini(struct tokens *t);
 
 /*
- * tokens_find(t, given): the token that is exactly ${given}; NULL if there is none. Takes as long for a wrong
- * one as for a right one, and for one that is almost right.
+ * tokens_find(t, given): the token that is exactly ${given}; NULL if there is none. Takes the same time
+ * whether ${given} is right, almost right or wrong.
  */
 const struct token *tokens_find(const struct tokens *t, const char *given);
 

@@ -139,7 +139,7 @@ static size_t deliver(struct channel *c, const char *bytes, size_t len)
         if (r.status == FRAME_COMPLETE)
             document = sexp_parse(r.payload, r.payload_len, &err);
         else
-            err_set(&err, ERR_SYNTAX, "the Lisp process sent what is no frame");
+            err_set(&err, ERR_SYNTAX, "the Lisp process sent something that is not a frame");
         if (document == NULL) {
             closed(c, &err);
             break;

@@ -293,7 +293,7 @@ static void explain(const struct core_build *b, struct err *err)
             b->lisp, b->limit_ms / 1000.0);
     else
         err_set(err, ERR_START,
-                "%.200s could not build its image; is it an SBCL, 2.2.6 or newer? It said: %.*s", b->lisp,
+                "%.200s could not build its image; is it an SBCL, 2.2.6 or newer? Its output: %.*s", b->lisp,
                 shown, len == 0 ? "(nothing)" : said);
     free(text);
 }

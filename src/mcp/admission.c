@@ -1,6 +1,6 @@
 /*
  * Responsible for the checks that stand between a request and its method. Each is a function and a row; the
- * first that fails has the last word. To add one: both.
+ * first that fails decides. To add one: both.
  */
 #include "mcp/admission.h"
 
@@ -72,7 +72,7 @@ static bool check_version(struct admission *a)
     if (a->revision == NULL)
         return refuse_version(a, version, "");
     if (!a->revision->is_modern)
-        return refuse_version(a, version, ": this one begins with initialize, without _meta keys");
+        return refuse_version(a, version, " in _meta: clients of this revision send initialize instead");
     return true;
 }
 

@@ -1,5 +1,5 @@
 /*
- * Responsible for the little that a client does by itself.
+ * Responsible for what does not belong to a single request.
  */
 #include "mcp/client.h"
 

@@ -23,7 +23,7 @@ struct client {
     const char *default_session;       /* its name */
     const struct extension *extension; /* NULL: none */
     bool wants_structured;             /* --structured */
-    bool initializes_once;             /* a second initialize is refused */
+    bool initializes_once;             /* refuse a second initialize */
     bool is_stateless;                 /* many clients share the connection */
 
     struct outbox *outbox; /* borrowed from the connection, like the next ones */

@@ -1,6 +1,6 @@
 /*
  * Responsible for completion/complete: what the argument of a prompt or the variable of a resource template
- * may be. Names of sessions are known here, other names are asked of a session.
+ * may be. The server knows the names of sessions; for other names it asks a session.
  */
 #include <string.h>
 #include <strings.h>
@@ -17,7 +17,7 @@
 
 #define LONGEST_VALUE 1000
 
-/* What the values are the names of; as tool_complete_names calls them, where it knows them. */
+/* What the values are names of. name_types has the terms of tool_complete_names. */
 enum names { NAMES_NONE, NAMES_SESSIONS, NAMES_SYMBOLS, NAMES_PACKAGES, NAMES_SYSTEMS };
 
 static const char *const name_types[] = {
@@ -59,7 +59,7 @@ static void finish_with_sessions(struct request *r, const char *prefix)
     json_decref(names);
 }
 
-/* A look that fails completes nothing: there is nobody to read an error. */
+/* If the look-up fails, there are no completions: nobody would read an error. */
 static void on_names(void *arg, const struct tool_result *result)
 {
     struct request *r = arg;
@@ -92,7 +92,7 @@ static void ask_session(struct request *r, enum names names, const char *prefix,
     json_t *arguments = json_pack("{s:s,s:s}", "type", name_types[names], "prefix", prefix);
     copy_text(arguments, chosen, "package");
     copy_text(arguments, chosen, "session");
-    /* Without a ticket the call is over, and the request was freed with its answer. */
+    /* NULL: the call has already finished, and the request was freed with its answer. */
     struct tool_call *call = tool_call_start(client->toolbox, &tool_complete_names, arguments, &options);
     if (call != NULL)
         request_await(r, call, cancel_names);
@@ -133,7 +133,7 @@ static bool find_variable(const struct resource *resource, const char *name, enu
     return false;
 }
 
-/* What the reference and the argument are about. False: it was answered. */
+/* What the argument of the reference is a name of. False: the request was answered. */
 static bool find_names(struct request *r, const json_t *params, enum names *names)
 {
     const json_t *ref = json_object_get(params, "ref");
@@ -156,7 +156,7 @@ static bool find_names(struct request *r, const json_t *params, enum names *name
     else
         resource = resource_find_template(json_string_value(key), json_string_length(key));
     if (prompt == NULL && resource == NULL) {
-        request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: ref: there is no such %s",
+        request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: ref: unknown %s",
                      strcmp(type, "ref/prompt") == 0 ? "prompt" : "resource");
         return false;
     }

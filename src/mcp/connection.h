@@ -1,6 +1,5 @@
 /*
- * One client: which era it speaks, its handshake, the requests under way, cancel, progress. Knows nothing of
- * how bytes travel.
+ * The connection of one client: messages in, answers out. Does not know how bytes travel.
  */
 #ifndef MCP_CONNECTION_H
 #define MCP_CONNECTION_H
@@ -20,26 +19,27 @@ struct connection_options {
     const char *listing;         /* borrowed; as registry_listing() takes it, already checked */
     bool wants_structured;       /* --structured */
     const char *default_session; /* borrowed */
-    bool initializes_once;       /* a second initialize is refused */
-    bool is_stateless; /* many clients send through it: ids need be unique among those of one origin only */
-    bool shows_log;    /* the client may see what the server logs; not where it would tell of others */
+    bool initializes_once;       /* refuse a second initialize */
+    bool is_stateless;           /* many clients share it: ids need to be unique within one origin only */
+    bool shows_log; /* the client may read the server's log; false where the log would reveal other clients */
     const struct extension *extension; /* borrowed; NULL: none */
     transport_send *send;
-    /* each request that came with ${origin} has been answered or given up; it is not mentioned again; NULL
-       when there are no origins. Called at the end of connection_message(), or from the loop. The connection
-       must not be freed in it. */
+    /* each request that came with ${origin} has been answered or given up, and ${origin} is not used any
+     * more; NULL: there are no origins. Called at the end of connection_message(), or from the loop. The
+     * connection must not be freed in it. */
     void (*on_over)(void *arg, struct transport_origin *origin);
     void (*on_idle)(void *arg); /* no request is under way any more; may be NULL; called from the loop or from
                                    inside connection_message() */
-    void (*on_handshake)(void *arg); /* notifications/initialized or the first tools/call arrived: a good
-                                        moment to warm a Lisp; may be NULL */
+    /* notifications/initialized or the first tools/call has arrived: a good moment to start a Lisp; may be
+     * NULL */
+    void (*on_handshake)(void *arg);
     void *arg;
 };
 
 /* connection_new(options): options are copied. */
 struct connection *connection_new(const struct connection_options *options);
 
-/* connection_free(c): cancels what is under way, sends nothing more. */
+/* connection_free(c): cancel what is under way and send nothing more. NULL does nothing. */
 void connection_free(struct connection *c);
 
 /*
@@ -52,22 +52,23 @@ void connection_free(struct connection *c);
  */
 void connection_message(struct connection *c, struct transport_origin *origin, char *bytes, size_t len);
 
-/* connection_abandon(c, origin): give up the requests that came with it, without answers. No on_over()
- * follows. Not from inside connection_message(). */
+/* connection_abandon(c, origin): give up the requests that came with ${origin}, without answers and without
+ * on_over(). Not from inside connection_message(). */
 void connection_abandon(struct connection *c, struct transport_origin *origin);
 
-/* connection_revision(c): what the last initialize has agreed on; NULL before it. */
+/* connection_revision(c): the revision that the last initialize negotiated; NULL before it. */
 const struct revision *connection_revision(const struct connection *c);
 
-/* connection_oversized(c): the transport dropped a message of more than TRANSPORT_MAX_MESSAGE bytes; answered
+/* connection_oversized(c): the transport dropped a message of more than TRANSPORT_MAX_MESSAGE bytes; answer
  * with an error, id null. */
 void connection_oversized(struct connection *c);
 
-/* connection_end(c): the server is going to end: answer what would stay open otherwise. Requests may be made
- * after it. */
+/* connection_end(c): the server is shutting down: answer the requests that would stay open. Further requests
+ * are still served. */
 void connection_end(struct connection *c);
 
-/* connection_is_idle(c): no request is under way, but such as stay open until the client ends them. */
+/* connection_is_idle(c): no request is under way, apart from those that stay open until their client ends
+ * them. */
 bool connection_is_idle(const struct connection *c);
 
 #endif

@@ -53,7 +53,8 @@ struct jsonrpc_message jsonrpc_classify(const json_t *object, const struct json_
         return refused(m.id, JSONRPC_INVALID_REQUEST, "jsonrpc must be \"2.0\"");
     if (m.method.bytes == NULL)
         return refused(m.id, JSONRPC_INVALID_REQUEST,
-                       method != NULL ? "method must be a string" : "there is no method, result or error");
+                       method != NULL ? "method must be a string"
+                                      : "the message has no method, result or error");
     if (params != NULL && m.params == NULL)
         return refused(m.id, JSONRPC_INVALID_PARAMS, "params must be an object");
     m.kind = JSONRPC_REQUEST;

@@ -40,7 +40,7 @@ static void add_instructions(struct strbuf *out)
     json_text_add_string(out, instructions, sizeof instructions - 1);
 }
 
-/* Where a second one is allowed it is a fresh handshake; what is under way goes on. */
+/* A second one, where it is allowed, is a fresh handshake. Requests under way continue. */
 static void initialize(struct request *r, const json_t *params)
 {
     static const char *const objects[] = {"capabilities", "clientInfo"};
@@ -54,7 +54,7 @@ static void initialize(struct request *r, const json_t *params)
         request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: protocolVersion must be a string");
         return;
     }
-    /* Required by the schema, needed by nothing here: clients written by hand leave them out. */
+    /* The schema requires them, but nothing here needs them, and hand-written clients leave them out. */
     for (size_t i = 0; i < sizeof objects / sizeof *objects; i++) {
         const json_t *member = json_object_get(params, objects[i]);
         if (member != NULL && !json_is_object(member)) {
@@ -83,7 +83,7 @@ static void ping(struct request *r, const json_t *params)
     request_finish(r);
 }
 
-/* Does not commit the connection: a client may find no revision in common and go on with initialize. */
+/* Does not commit the connection: a client that finds no common revision may still send initialize. */
 static void server_discover(struct request *r, const json_t *params)
 {
     struct strbuf *out = request_result(r);

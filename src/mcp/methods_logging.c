@@ -12,7 +12,7 @@ void methods_logging_set_level(struct request *r, const json_t *params)
     int level = server_log_level(json_object_get(params, "level"));
     if (!server_log_is_shown(log)) {
         request_fail(r, JSONRPC_METHOD_NOT_FOUND,
-                     "Method not found: logging/setLevel: the log is not shown here");
+                     "Method not found: logging/setLevel: this server does not send its log");
         return;
     }
     if (level == SERVER_LOG_UNKNOWN) {

@@ -17,7 +17,7 @@
 #include "tools/tool.h"
 #include "tools/user_tools.h"
 
-/* Only clients of 2026-07-28 over HTTP repeat arguments in headers: for others the wish would be a waste. */
+/* Only clients of 2026-07-28 over HTTP repeat arguments in headers; other listings leave x-mcp-header out. */
 static char *listing_text(const struct client *client, json_t *tools)
 {
     json_t *tool, *argument;
@@ -176,7 +176,7 @@ void methods_tools_call(struct request *r, const json_t *params)
         .on_progress = on_tool_progress,
         .arg = r,
     };
-    /* Without a ticket the call is over, and the request was freed with its answer. */
+    /* NULL: the call has already finished, and the request was freed with its answer. */
     struct tool_call *call = tool_call_start(client->toolbox, tool, arguments, &options);
     if (call != NULL)
         request_await(r, call, cancel_tool);

@@ -82,7 +82,8 @@ static bool has_value(const json_t *given, const char *name)
     return json_string_length(json_object_get(given, name)) > 0;
 }
 
-/* False: it was answered. An empty string counts as not given: clients send what a form holds. */
+/* False: the request was answered. An empty string counts as not given, because clients send empty fields of
+ * forms. */
 static bool check_arguments(struct request *r, const struct prompt *prompt, json_t *given)
 {
     const char *name;
@@ -108,7 +109,7 @@ static bool check_arguments(struct request *r, const struct prompt *prompt, json
     return true;
 }
 
-/* One line of the text, up to ${end}; nothing if it needs what was not given. */
+/* Append one line of the text, up to ${end}; nothing if it uses an argument that was not given. */
 static void add_line(struct strbuf *out, const char *line, const char *end, const json_t *given)
 {
     size_t start = out->len;

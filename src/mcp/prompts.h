@@ -1,6 +1,6 @@
 /*
- * Prompts: what a person may ask the client to begin with. The rows and their texts are in prompt_table.c.
- *
+ * Prompts: templates that a person can pick in the client to start with. The rows and their texts are in
+ * prompt_table.c.
  */
 #ifndef MCP_PROMPTS_H
 #define MCP_PROMPTS_H
@@ -21,8 +21,8 @@ struct prompt_argument {
 #define PROMPT_MAX_ARGUMENTS 4
 
 /*
- * In the text {name} stands for the argument of that name. A line with an argument that was not given is left
- * out. What is in backquotes is the name of a tool or of one of its arguments.
+ * In the text, {name} stands for the argument of that name. A line with an argument that was not given is
+ * left out. Words in backquotes are names of tools and of their arguments.
  */
 struct prompt {
     const char *name, *title, *description;

@@ -1,6 +1,7 @@
 /*
  * Responsible for requests under way: from request_new() to the one answer, in the shape of their revision.
- * What methods do is in the files of their families, whether a message becomes a request in admission.c.
+ * What methods do is in the files of their families, whether a message becomes a request is decided in
+ * admission.c.
  */
 #include "mcp/request.h"
 
@@ -43,7 +44,7 @@ struct request {
 struct requests {
     struct requests_options options;
     struct list under_way; /* the oldest first */
-    struct list streams;   /* those that stay open, which nobody waits for */
+    struct list streams;   /* requests that stay open, which nobody waits for */
     struct hash_table by_id;
     size_t weight;  /* bytes that they all are taken to occupy */
     bool is_held;   /* a message is being handled */
@@ -315,7 +316,7 @@ struct strbuf *request_result(struct request *r)
     return request_result_of(r, "complete");
 }
 
-/* What every result of 2026-07-28 and later has beside what its method wrote. */
+/* Members that every result has since 2026-07-28, besides those of its method. */
 static void add_modern_members(const struct request *r, struct strbuf *out)
 {
     const struct method *method = r->options.method;
@@ -383,6 +384,6 @@ bool request_refuse_cursor(struct request *r, const json_t *params)
     const json_t *cursor = json_object_get(params, "cursor");
     if (cursor == NULL || json_is_null(cursor))
         return false;
-    request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: unknown cursor; there is one page only");
+    request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: unknown cursor; every list is a single page");
     return true;
 }

@@ -1,6 +1,6 @@
 /*
- * Responsible for comparing a request with its headers. What is not plain text comes in base64, which is read
- * strictly: one way to write each value.
+ * Responsible for comparing a request with its headers. Values that are not plain text are sent in base64,
+ * which is read strictly: each value has exactly one spelling.
  */
 #include "mcp/request_headers.h"
 
@@ -30,7 +30,7 @@ const char *request_headers_refuse_version(const struct transport_headers *heade
     if (headers == NULL)
         return NULL;
     if (headers->is_ambiguous)
-        return "MCP-Protocol-Version, Mcp-Method, Mcp-Name and Mcp-Param-Session may come once each";
+        return "MCP-Protocol-Version, Mcp-Method, Mcp-Name and Mcp-Param-Session must not be repeated";
     if (version == NULL && method.len == strlen("initialize") &&
         memcmp(method.bytes, "initialize", method.len) == 0)
         return "MCP-Protocol-Version names a revision that has no initialize";
@@ -40,11 +40,11 @@ const char *request_headers_refuse_version(const struct transport_headers *heade
         return "MCP-Protocol-Version is missing";
     if (strlen(headers->version) != json_string_length(version) ||
         memcmp(headers->version, json_string_value(version), json_string_length(version)) != 0)
-        return "MCP-Protocol-Version is not the protocolVersion in _meta";
+        return "MCP-Protocol-Version differs from protocolVersion in _meta";
     return NULL;
 }
 
-/* The argument by which a tool is told its session; NULL: there is none, or it was not given. */
+/* The argument that names the tool's session. NULL: the tool has none, or it was not given. */
 static const json_t *session_meant(const json_t *params)
 {
     const char *name = json_string_value(json_object_get(params, "name"));
@@ -57,17 +57,17 @@ static const json_t *session_meant(const json_t *params)
     return tool != NULL ? NULL : json_object_get(json_object_get(params, "arguments"), "session");
 }
 
-/* The schemas ask for this header: "x-mcp-header" at the argument. */
+/* The tools' schemas ask for this header with "x-mcp-header" at the argument. */
 static const char *refuse_session(const struct transport_headers *headers, const json_t *session)
 {
     if (!json_is_string(session))
         return headers->session != NULL && (session == NULL || json_is_null(session))
-                   ? "Mcp-Param-Session is there, but not the argument session"
+                   ? "Mcp-Param-Session is present, but the argument session is missing"
                    : NULL;
     if (headers->session == NULL)
         return "Mcp-Param-Session is missing";
     if (!request_header_says(headers->session, json_string_value(session), json_string_length(session)))
-        return "Mcp-Param-Session is not the argument session";
+        return "Mcp-Param-Session differs from the argument session";
     return NULL;
 }
 
@@ -79,7 +79,7 @@ const char *request_headers_refuse_request(const struct transport_headers *heade
     if (headers->method == NULL)
         return "Mcp-Method is missing";
     if (strlen(headers->method) != name.len || memcmp(headers->method, name.bytes, name.len) != 0)
-        return "Mcp-Method is not the method";
+        return "Mcp-Method differs from the method";
     if (method != NULL && strcmp(method->name, "tools/call") == 0) {
         const char *reason = refuse_session(headers, session_meant(params));
         if (reason != NULL)
@@ -93,7 +93,7 @@ const char *request_headers_refuse_request(const struct transport_headers *heade
     if (headers->name == NULL)
         return "Mcp-Name is missing";
     if (!request_header_says(headers->name, json_string_value(named), json_string_length(named)))
-        return "Mcp-Name is not what the request names";
+        return "Mcp-Name differs from what the request names";
     return NULL;
 }
 
@@ -109,7 +109,7 @@ static int sextet(char c)
     return c == '+' ? 62 : c == '/' ? 63 : -1;
 }
 
-/* Decoded while it is compared, so that nothing need be kept however long it is. */
+/* Decoded while comparing, so a value of any length needs no memory. */
 static bool base64_says(const char *text, size_t text_len, const char *value, size_t len)
 {
     size_t done = 0, padding = 0;
@@ -126,7 +126,7 @@ static bool base64_says(const char *text, size_t text_len, const char *value, si
                 return false;
             group = group << 6 | (unsigned)bits;
         }
-        /* Bits behind the last byte would be a second way to write it. */
+        /* Non-zero bits behind the last byte would be a second spelling. */
         if ((group & ((1u << (8 * (3 - bytes))) - 1)) != 0)
             return false;
         for (size_t i = 0; i < bytes; i++, done++) {

@@ -1,6 +1,5 @@
 /*
- * The headers in which a request of 2026-07-28 repeats over HTTP what is in its body, so that what stands
- * between need not read it: whether the two agree. Pure.
+ * Whether a request of 2026-07-28 agrees with the HTTP headers that repeat parts of it for proxies. Pure.
  *
  * Source      MCP 2026-07-28, transports, Streamable HTTP
  */
@@ -16,11 +15,11 @@
 struct method;
 struct transport_headers;
 
-/* The member of _meta that a request of 2026-07-28 cannot do without. */
+/* The member of _meta that every request of 2026-07-28 must have. */
 #define META_VERSION "io.modelcontextprotocol/protocolVersion"
 
-/* request_headers_are_modern(headers): they name a revision that has no handshake, or one we do not know.
- * False for NULL. */
+/* request_headers_are_modern(headers): they name a revision without a handshake, or an unknown one. False for
+ * NULL. */
 bool request_headers_are_modern(const struct transport_headers *headers);
 
 /*

@@ -1,6 +1,5 @@
 /*
- * Responsible for resources: the table of them, taking addresses apart, listing and reading. To add one: a
- * row.
+ * Responsible for resources: their table, parsing addresses, listing and reading. To add one: a row.
  */
 #include "mcp/resources.h"
 
@@ -23,7 +22,7 @@
 #include "tools/toolbox.h"
 
 #define LONGEST_URI 1000
-#define MOST_SESSIONS_LISTED 250 /* the addresses of others are known by the templates */
+#define MOST_SESSIONS_LISTED 250 /* clients can form the addresses of others from the templates */
 
 #define BY(news) (1u << (news))
 
@@ -114,7 +113,7 @@ static int hex_digit(char c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* One variable's value; NULL unless it is text once it is decoded. */
+/* The value of one variable, percent-decoded; NULL if that is not text. */
 static json_t *decode(const char *text, size_t len)
 {
     char decoded[LONGEST_URI];
@@ -134,8 +133,8 @@ static json_t *decode(const char *text, size_t len)
     return json_stringn(decoded, count);
 }
 
-/* Does ${uri} have the form of ${template}? Then its variables are in ${variables}. The last one may hold
- * slashes: / is a symbol. */
+/* Whether ${uri} matches ${template}; ${variables} gets the variables. The last one may contain slashes,
+ * because / is a symbol. */
 static bool take_apart(const char *template, const char *uri, size_t len, json_t *variables)
 {
     const char *end = uri + len;
@@ -159,7 +158,9 @@ static bool take_apart(const char *template, const char *uri, size_t len, json_t
     return uri == end;
 }
 
-const struct resource *resource_match(const char *uri, size_t len, json_t **variables)
+/* The row whose address ${uri} is, NULL if there is none. ${variables} gets a given object of the values of
+ * its variables; it is left alone if there is no such row. */
+static const struct resource *match(const char *uri, size_t len, json_t **variables)
 {
     if (len > LONGEST_URI)
         return NULL;
@@ -181,7 +182,7 @@ const struct resource *resource_find_template(const char *uri, size_t len)
             return &table[i];
     }
     json_t *variables;
-    const struct resource *resource = resource_match(uri, len, &variables);
+    const struct resource *resource = match(uri, len, &variables);
     if (resource != NULL)
         json_decref(variables);
     return resource;
@@ -190,7 +191,7 @@ const struct resource *resource_find_template(const char *uri, size_t len)
 bool resource_can_change(const char *uri, size_t len)
 {
     json_t *variables;
-    const struct resource *resource = strlen(uri) == len ? resource_match(uri, len, &variables) : NULL;
+    const struct resource *resource = strlen(uri) == len ? match(uri, len, &variables) : NULL;
     if (resource == NULL)
         return false;
     json_decref(variables);
@@ -200,7 +201,7 @@ bool resource_can_change(const char *uri, size_t len)
 bool resource_is_changed_by(const char *uri, struct session *session, enum sessions_news news)
 {
     json_t *variables;
-    const struct resource *resource = resource_match(uri, strlen(uri), &variables);
+    const struct resource *resource = match(uri, strlen(uri), &variables);
     if (resource == NULL)
         return false;
     const char *name = json_string_value(json_object_get(variables, "session"));
@@ -218,7 +219,7 @@ static void add_member(struct strbuf *out, const char *name, const char *value)
     json_text_add_string(out, value, strlen(value));
 }
 
-/* What a resource and a template have in common, behind the first member. */
+/* The members that resources and templates have in common, which come last. */
 static void add_description(struct strbuf *out, const struct resource *resource)
 {
     add_member(out, "title", resource->title);
@@ -232,7 +233,7 @@ static bool is_template(const struct resource *resource)
     return strchr(resource->uri, '{') != NULL;
 }
 
-/* Templates with no other variable than the session have an instance for each session. */
+/* Templates whose only variable is the session are listed for each session. */
 static bool is_of_session(const struct resource *resource)
 {
     const char *brace = strchr(resource->uri, '{');
@@ -318,8 +319,8 @@ static bool is_there(const struct client *client, const char *session)
 }
 
 /*
- * The row and the variables of the uri in ${params}. Its session must be there; ${may_come}: the default
- * session need not be there yet. NULL: it was answered.
+ * The row and the variables of the uri in ${params}. Its session must exist; with ${may_come}, the default
+ * session need not exist yet. NULL: the request was answered.
  */
 static const struct resource *find_resource(struct request *r, const json_t *params, bool may_come,
                                             json_t **variables)
@@ -330,8 +331,7 @@ static const struct resource *find_resource(struct request *r, const json_t *par
         request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: uri must be a string");
         return NULL;
     }
-    const struct resource *resource =
-        resource_match(json_string_value(uri), json_string_length(uri), variables);
+    const struct resource *resource = match(json_string_value(uri), json_string_length(uri), variables);
     const char *session = resource != NULL ? json_string_value(json_object_get(*variables, "session")) : NULL;
     if (resource != NULL && (session == NULL || is_there(client, session) ||
                              (may_come && strcmp(session, client->default_session) == 0)))
@@ -382,7 +382,7 @@ static void on_read(void *arg, const struct tool_result *result)
     if (result->is_absent) {
         fail_missing(r, uri, len);
     } else if (result->is_error) {
-        request_fail(r, JSONRPC_INTERNAL_ERROR, "Internal error: it could not be read: %s",
+        request_fail(r, JSONRPC_INTERNAL_ERROR, "Internal error: the resource could not be read: %s",
                      strbuf_string(result->text));
     } else {
         struct strbuf *out = request_result(r);
@@ -423,7 +423,7 @@ void methods_resources_read(struct request *r, const json_t *params)
         .done = on_read,
         .arg = reading,
     };
-    /* Without a ticket the call is over, and all was freed with the answer. */
+    /* NULL: the call has already finished, and everything was freed with the answer. */
     struct tool_call *call = tool_call_start(client->toolbox, tool, arguments, &options);
     if (call == NULL)
         return;

@@ -1,6 +1,6 @@
 /*
- * Resources: addresses of what can be read. Each is the reply of a tool that only looks, so that there is one
- * source for both.
+ * Resources: addresses that can be read. Reading one calls a tool that changes nothing, so both show the same
+ * text.
  */
 #ifndef MCP_RESOURCES_H
 #define MCP_RESOURCES_H
@@ -14,7 +14,8 @@
 struct request;
 struct strbuf;
 
-/* An address or, with {variables} in it, a template of such. The variables are arguments of the tool. */
+/* An address, or a template of addresses if it contains {variables}. The variables are arguments of the tool.
+ */
 struct resource {
     const char *uri;
     const char *name, *title, *description;
@@ -28,27 +29,18 @@ struct resource {
 size_t resources_count(void);
 const struct resource *resources_at(size_t n);
 
-/*
- * resource_match(uri, len, variables):
- * The row whose address ${uri} is.
- *
- * variables   out: given object of the variables' values, percent-decoded; untouched if there is no such row
- * Returns     NULL if there is none
- */
-const struct resource *resource_match(const char *uri, size_t len, json_t **variables);
-
-/* resource_find_template(uri): the row that is written so, or that the address belongs to; NULL if there is
- * none. */
+/* resource_find_template(uri, len): the row with exactly this template, or the row that the address matches;
+ * NULL: none. */
 const struct resource *resource_find_template(const char *uri, size_t len);
 
-/* resource_can_change(uri, len): it is the address of something that may change, be it there or not. */
+/* resource_can_change(uri, len): the text at this address may change, whether it exists now or not. */
 bool resource_can_change(const char *uri, size_t len);
 
-/* resource_is_changed_by(uri, session, news): it may read otherwise now. */
+/* resource_is_changed_by(uri, session, news): after ${news} of ${session}, its text may have changed. */
 bool resource_is_changed_by(const char *uri, struct session *session, enum sessions_news news);
 
-/* resources_check_uri(r, params): the uri of a resource there is, borrowed from ${params}; NULL: it was
- * answered. */
+/* resources_check_uri(r, params): the uri in ${params} if it names an existing resource, borrowed; NULL: the
+ * request was answered. */
 const char *resources_check_uri(struct request *r, const json_t *params);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * The revisions of MCP that we speak, and what differs between them: a row each, so that no other file
- * compares versions.
+ * The revisions of MCP that we support and how they differ: a row each, so that no other file compares
+ * versions.
  */
 #ifndef MCP_REVISIONS_H
 #define MCP_REVISIONS_H
@@ -13,7 +13,7 @@ struct strbuf;
 struct revision {
     const char *name;
     bool is_modern;   /* no handshake; each request brings its envelope, each result has a resultType */
-    bool has_batches; /* an array of messages is a message */
+    bool has_batches; /* a message may be an array of messages */
     bool has_progress_message;        /* notifications/progress may carry a message */
     bool has_structured;              /* results may carry structuredContent */
     bool has_object_structured_only;  /* and it must be an object */
@@ -26,13 +26,13 @@ struct revision {
 size_t revisions_count(void);
 const struct revision *revisions_at(size_t n);
 
-/* revisions_find(name, len): the revision of exactly that name; NULL if we do not speak it. */
+/* revisions_find(name, len): the revision of exactly that name; NULL: not supported. */
 const struct revision *revisions_find(const char *name, size_t len);
 
 /*
  * revisions_negotiate(name, len):
- * What to answer to an `initialize` that asks for ${name}: that one if it has a handshake, otherwise the
- * newest that has one.
+ * The revision to answer an `initialize` that asks for ${name} with: that one if it has a handshake,
+ * otherwise the newest that has one.
  *
  * Source      MCP 2025-11-25, lifecycle, version negotiation
  */

@@ -1,5 +1,5 @@
 /*
- * Who this server is, as its clients are told.
+ * The serverInfo that clients receive.
  */
 #ifndef MCP_SERVER_INFO_H
 #define MCP_SERVER_INFO_H

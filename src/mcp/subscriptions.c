@@ -1,6 +1,6 @@
 /*
- * Responsible for subscriptions: who has asked for what, and turning news of sessions into notifications.
- * Which resources there are is for resources.c.
+ * Responsible for subscriptions: what each client asked for, and turning news of sessions into notifications.
+ * The table of resources is in resources.c.
  */
 #include "mcp/subscriptions.h"
 
@@ -70,7 +70,7 @@ static void add_subscription_id(struct strbuf *out, const struct request *listen
     strbuf_addc(out, '}');
 }
 
-/* ${listen} NULL: to a client of the era before. ${uri} NULL: the notification has none. */
+/* ${listen} NULL: to a client of the legacy era. ${uri} NULL: the notification has none. */
 static void notify(const struct subscriptions *all, struct request *listen, const char *method,
                    const char *uri)
 {
@@ -93,7 +93,7 @@ static void notify(const struct subscriptions *all, struct request *listen, cons
     strbuf_fini(&text);
 }
 
-/* The clients of the era before are told of the lists unasked, once they have shaken hands. */
+/* Clients of the legacy era are notified of lists without asking, once they have shaken hands. */
 static void notify_of_list(const struct subscriptions *all, const char *method, bool is_tools)
 {
     if (all->client->negotiated != NULL && all->client->has_shaken_hands)
@@ -176,7 +176,7 @@ void subscriptions_end(struct subscriptions *all)
     }
 }
 
-/* What resources/subscribe has asked for; made when it is first used. */
+/* What the client has asked for by resources/subscribe; made on first use. */
 static struct subscription *by_subscribe(struct subscriptions *all)
 {
     struct list *node, *following;
@@ -188,7 +188,7 @@ static struct subscription *by_subscribe(struct subscriptions *all)
     return subscription_new(all, NULL);
 }
 
-/* Its place among those of ${s}; the count if it is not there. */
+/* The index of ${uri} in ${s}; the count if it is not there. */
 static size_t find_uri(const struct subscription *s, const char *uri)
 {
     size_t i = 0;
@@ -232,7 +232,7 @@ void methods_resources_unsubscribe(struct request *r, const json_t *params)
     request_finish(r);
 }
 
-/* Why the filter is none; NULL if it is one. */
+/* What is wrong with the filter; NULL: nothing. */
 static const char *wrong_filter(const json_t *filter)
 {
     static const char *const flags[] = {"toolsListChanged", "promptsListChanged", "resourcesListChanged"};
@@ -258,7 +258,7 @@ static const char *wrong_filter(const json_t *filter)
     return NULL;
 }
 
-/* The first message on the stream: what of the filter will be honoured. */
+/* The first message on the stream: the part of the filter that will be honoured. */
 static void acknowledge(const struct subscription *s)
 {
     struct strbuf text;

@@ -1,6 +1,5 @@
 /*
- * What a transport and a connection know of each other: whole messages in and out, nothing about their
- * meaning.
+ * What a transport and a connection know of each other: whole messages in and out, not their meaning.
  */
 #ifndef MCP_TRANSPORT_H
 #define MCP_TRANSPORT_H
@@ -10,32 +9,30 @@
 
 #include "base/list.h"
 
-/* A message longer than this is not read: the transport drops it up to its end and says
- * connection_oversized(). */
+/* A message longer than this is not read: the transport drops it and calls connection_oversized(). */
 #define TRANSPORT_MAX_MESSAGE (64u << 20)
 
-/* What a transport says of a message beside it: since 2026-07-28 HTTP repeats some of it in headers, which
- * must agree. NULL: not said. */
+/* What arrives beside a message: since 2026-07-28, HTTP clients repeat some members of a request in headers,
+ * which must agree with it. NULL: the header was not sent. */
 struct transport_headers {
     const char *version; /* MCP-Protocol-Version */
     const char *method;  /* Mcp-Method */
     const char *name;    /* Mcp-Name, encoded as it came */
-    const char *session; /* Mcp-Param-Session, likewise: the argument "session" of a tool, so that a balancer
-                            sees it */
-    bool is_ambiguous;   /* one of them came more than once */
+    const char *session; /* Mcp-Param-Session, likewise: a tool's argument "session", for load balancers */
+    bool is_ambiguous;   /* one of them was sent more than once */
 };
 
 /*
- * Where a message came from, for a transport on which answers go back the way of their request (HTTP: one
+ * Where a message came from, for transports that send an answer back on the path of its request (HTTP: one
  * POST). The transport keeps it from connection_message() until on_over() or connection_abandon(), and sets
- * nothing but the headers.
+ * only the headers.
  */
 struct transport_origin {
     const struct transport_headers
         *headers;         /* set by the transport, read by connection_message() only; may be NULL */
     struct list requests; /* under way that came with it */
     bool is_handling;     /* connection_message() with it is on the stack */
-    bool is_abandoned;    /* nobody waits for answers */
+    bool is_abandoned;    /* nobody is waiting for answers */
 };
 
 enum transport_kind {

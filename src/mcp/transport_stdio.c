@@ -54,11 +54,11 @@ struct transport_stdio {
     struct transport_stdio_events events;
     struct end in, out;
     uv_idle_t turn;      /* input is a file: read a piece each turn */
-    uv_timer_t news;     /* to say on_broken, or to go on delivering, from the loop */
+    uv_timer_t news;     /* calls on_broken or delivers more, from the loop */
     uv_timer_t deadline; /* of close */
     int open_handles;
     struct strbuf buffer; /* read, not yet delivered */
-    size_t searched;      /* of it there is no newline in this much */
+    size_t searched;      /* its first bytes that contain no newline */
     bool is_skipping;     /* the line being read is too long: drop what comes up to its end */
     bool is_reading, is_ended, has_said_end;
     bool is_broken, has_said_broken;
@@ -112,7 +112,7 @@ static void set_broken(struct transport_stdio *t, int error)
     if (t->is_broken)
         return;
     t->is_broken = true;
-    log_info("standard output cannot be written: %s", uv_strerror(error));
+    log_info("cannot write standard output: %s", uv_strerror(error));
     empty(&t->waiting);
     if (!t->is_writing)
         empty(&t->writing);
@@ -258,7 +258,7 @@ static void deliver(struct transport_stdio *t)
     strbuf_consume(&t->buffer, at);
     if (t->buffer.len > 0 && t->searched == t->buffer.len &&
         (t->is_skipping || t->buffer.len > TRANSPORT_MAX_MESSAGE + 1)) {
-        /* One more for a \r. None of this line is wanted, its end is. */
+        /* One more for a \r. The line itself is dropped, but its end must be found. */
         t->is_skipping = true;
         t->searched = 0;
         strbuf_fini(&t->buffer);
@@ -286,7 +286,7 @@ static void deliver_end(struct transport_stdio *t)
 static void end_input(struct transport_stdio *t, int error)
 {
     if (error < 0 && error != UV_EOF)
-        log_info("standard input cannot be read: %s", uv_strerror(error));
+        log_info("cannot read standard input: %s", uv_strerror(error));
     t->is_ended = true;
 }
 
@@ -355,7 +355,7 @@ static void set_reading(struct transport_stdio *t, bool on)
     }
 }
 
-/* Deliver what can be delivered and read on, as far as the output's queue allows. */
+/* Deliver and read on, as far as the output queue allows. */
 static void go_on(struct transport_stdio *t)
 {
     if (t->is_closing)
@@ -395,7 +395,7 @@ static bool open_end(struct transport_stdio *t, struct end *e, int descriptor, s
         return true;
     default:
         e->type = UV_UNKNOWN_HANDLE;
-        return err_set(err, ERR_START, "%s is closed, or nothing that carries a stream of bytes", name);
+        return err_set(err, ERR_START, "%s is closed or is not a byte stream", name);
     }
     e->as.handle.data = t;
     t->open_handles++;
@@ -423,7 +423,7 @@ static void on_handle_closed(uv_handle_t *handle)
         finish_close(t);
 }
 
-/* libuv made the descriptor non-blocking, and whoever shares it with us (a shell, say) would find it so. */
+/* libuv made the descriptor non-blocking, which would affect others that share it, such as a shell. */
 static void close_end(struct end *e, int descriptor)
 {
     if (e->type == UV_FILE || e->type == UV_UNKNOWN_HANDLE)
@@ -454,7 +454,7 @@ static void tear_down_if_drained(struct transport_stdio *t)
 static void on_deadline(uv_timer_t *timer)
 {
     struct transport_stdio *t = timer->data;
-    log_info("the client does not read: %zu bytes were not written", queued(t));
+    log_info("the client does not read its input: %zu bytes were dropped", queued(t));
     tear_down(t);
 }
 
@@ -474,7 +474,7 @@ struct transport_stdio *transport_stdio_new(uv_loop_t *loop, const struct transp
     uv_timer_init(loop, &t->deadline);
     t->turn.data = t->news.data = t->deadline.data = t;
     t->open_handles = 3;
-    /* Both before either is opened: they may be one and the same. */
+    /* Both before either is opened: they may be the same file. */
     t->in.flags = fcntl(0, F_GETFL);
     t->out.flags = fcntl(1, F_GETFL);
     if (!open_end(t, &t->in, 0, err) || !open_end(t, &t->out, 1, err)) {

@@ -1,5 +1,5 @@
 /*
- * Messages over standard input and output, one a line. The only writer of stdout.
+ * Messages over standard input and output, one per line. The only writer of stdout.
  */
 #ifndef MCP_TRANSPORT_STDIO_H
 #define MCP_TRANSPORT_STDIO_H
@@ -12,10 +12,11 @@
 struct transport_stdio;
 
 struct transport_stdio_events {
-    void (*on_message)(void *arg, char *bytes, size_t len); /* bytes may be changed; gone after return */
+    /* ${bytes} may be changed; they are invalid after return */
+    void (*on_message)(void *arg, char *bytes, size_t len);
     void (*on_oversized)(void *arg);
     void (*on_end)(void *arg);    /* end of input; called once, after the last message */
-    void (*on_broken)(void *arg); /* stdout cannot be written any more (EPIPE) */
+    void (*on_broken)(void *arg); /* writing stdout has failed (EPIPE) */
     void *arg;
 };
 
@@ -29,12 +30,12 @@ struct transport_stdio_events {
 struct transport_stdio *transport_stdio_new(uv_loop_t *loop, const struct transport_stdio_events *events,
                                             struct err *err);
 
-/* transport_stdio_send(arg, bytes, len): a transport_send; ${arg} is the transport. Written at once where the
- * peer takes it, queued otherwise, in order. */
+/* transport_stdio_send(arg, bytes, len): a transport_send; ${arg} is the transport. Written at once if the
+ * peer accepts it, queued otherwise, in order. */
 void transport_stdio_send(void *arg, const char *bytes, size_t len);
 
-/* transport_stdio_close(t, done, arg): write what is queued (giving up after two seconds), then close and
- * free; done is called at the end. */
+/* transport_stdio_close(t, done, arg): write what is queued (giving up after two seconds), close, free, and
+ * call ${done}. */
 void transport_stdio_close(struct transport_stdio *t, void (*done)(void *arg), void *arg);
 
 #endif

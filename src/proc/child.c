@@ -1,11 +1,11 @@
 /*
- * Starting, signalling and reaping child processes. One SIGCHLD handler reaps and then tells the owners: reap
- * first, then call back, since a callback may change the lists.
+ * Starting, signalling and reaping child processes. One SIGCHLD handler reaps all children first and then
+ * calls their owners, since a callback may change the lists.
  *
  * waitpid(-1) costs the kernel a walk over all our children, a millisecond when they are ten thousand, and
- * after almost every evaluation a copy is ended. So those that we have killed are waited for by their
- * numbers, and the walk, for those that end by themselves, is taken at once only while it is cheap, else so
- * seldom that it takes a twentieth of the time.
+ * after almost every evaluation a copy is killed. So children that we have killed are waited for by pid. The
+ * walk, for those that exit by themselves, is done at once only while it is cheap, and otherwise seldom
+ * enough to take a twentieth of the time.
  */
 #include "proc/child.h"
 
@@ -27,13 +27,13 @@
 #include "proc/sandbox.h"
 #include "proc/tree.h"
 
-/* A copy can end before its maker has told us its pid; that many such ends are remembered. */
+/* A copy can exit before its parent has reported its pid; this many such exits are remembered. */
 #define EARLY_ENDS 256
 
-#define MOST_PROBED 64          /* of those that are dying, at one go */
-#define CHEAP_WALK_NS 50000     /* a walk that takes no longer is taken at once */
+#define MOST_PROBED 64          /* dying children that are probed in one go */
+#define CHEAP_WALK_NS 50000     /* a walk no longer than this is done at once */
 #define LONGEST_WALK_NS 5000000 /* then the loop goes on */
-#define WALK_SHARE 20           /* of the time is spent elsewhere for each part that is spent walking */
+#define WALK_SHARE 20           /* for each part of the time spent walking, this many are spent elsewhere */
 
 struct early_end {
     pid_t pid;
@@ -228,7 +228,7 @@ struct children *children_new(uv_loop_t *loop, struct err *err)
     return c;
 }
 
-/* What is left after this are processes in uninterruptible sleep that are not ours to wait for. */
+/* What remains are processes in uninterruptible sleep, which we do not wait for. */
 static void kill_everyone(void)
 {
     for (int round = 0; round < 64; round++) {
@@ -312,7 +312,7 @@ static void become(const struct child_spec *spec, char *const *environment, pid_
         if (high[i] < 0)
             close(i);
     }
-    /* What our own starter left open in us is not for the child. The pipe that reports a failure is
+    /* Descriptors that we inherited must not reach the child. The pipe that reports a failure is
      * close-on-exec already. */
     close_range(4, ~0u, CLOSE_RANGE_CLOEXEC);
     setrlimit(RLIMIT_NOFILE, files);
@@ -418,7 +418,7 @@ static const struct early_end *take_early_end(struct children *c, pid_t pid)
 struct child *child_adopt(struct children *c, pid_t pid, child_on_exit *on_exit, void *arg)
 {
     CHECK(pid > 1);
-    /* Numbers come again: an end that was remembered is this one's only if there is no such child to wait
+    /* Pids are reused: a remembered exit belongs to this child only if no child with that pid can be waited
      * for. */
     siginfo_t info;
     bool is_there = waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0;

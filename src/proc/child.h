@@ -22,7 +22,7 @@ struct sandbox;
 
 /* How a process ended. */
 struct child_end {
-    bool is_known; /* false: it is gone, but nobody could tell us how */
+    bool is_known; /* false: the process has ended, but its status is unknown */
     int exit_code; /* meaningful when signal is 0 */
     int signal;    /* 0 if it exited by itself */
 };
@@ -63,8 +63,8 @@ struct child *child_spawn(struct children *c, const struct child_spec *spec, chi
  * Take charge of a process that another of our children made for us by clone(CLONE_PARENT).
  * It may have ended already: its end was remembered and on_exit comes from the loop all the same.
  *
- * Returns     given; NULL if no child of ours has or had that number, so that nobody can make us signal a
- * stranger
+ * Returns     given; NULL if no child of ours has or had that number, so that a Lisp cannot make us signal a
+ * foreign process
  */
 struct child *child_adopt(struct children *c, pid_t pid, child_on_exit *on_exit, void *arg);
 

@@ -1,8 +1,8 @@
 /*
- * The guardian: a small process that outlives the server by a moment, for the case that the server is killed
- * by SIGKILL. The Lisp processes then die by PR_SET_PDEATHSIG, but what *they* had started (programs run by
- * the user's code) would be left behind. The guardian sees the server's end of a pipe close and kills what
- * carries our mark in its environment.
+ * The guardian: a small process that outlives the server by a moment, in case the server is killed by
+ * SIGKILL. The Lisp processes then die by PR_SET_PDEATHSIG, but programs that the user's code has started
+ * would survive. The guardian sees the server's end of a pipe close and kills every process that has our mark
+ * in its environment.
  */
 #ifndef PROC_GUARDIAN_H
 #define PROC_GUARDIAN_H
@@ -12,8 +12,8 @@
 struct guardian;
 
 /*
- * guardian_new(err): start it. guardian_free(g): dismiss it; harmless for NULL.
- * guardian_mark(g): "NAME=VALUE" to put into the environment of each Lisp; borrowed.
+ * guardian_new(err): start it. guardian_free(g): stop it; NULL does nothing. guardian_mark(g): "NAME=VALUE"
+ * to put into the environment of each Lisp; borrowed.
  */
 struct guardian *guardian_new(struct err *err);
 void guardian_free(struct guardian *g);

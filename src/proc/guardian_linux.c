@@ -24,8 +24,8 @@ struct guardian {
     char mark[64];
 };
 
-/* An environment is at most ARG_MAX; what matters is near its end or not there at all, so all of it is read,
- * piece by piece. */
+/* The mark, if present, is near the end of the environment, so all of it is read, in pieces; an environment
+ * has at most ARG_MAX bytes. */
 static bool environment_has(const char *pid, const char *mark)
 {
     char path[64];
@@ -75,7 +75,7 @@ static _Noreturn void guard(int alive, const char *mark)
         signal(i, SIG_IGN);
     if (alive != 3 && dup2(alive, 3) < 0)
         _exit(1);
-    /* Neither the client's pipes nor the Lisps' may stay open because of us. */
+    /* The guardian must not keep the pipes of the client or of the Lisps open. */
     for (int fd = 0; fd < 3; fd++)
         close(fd);
     close_range(4, ~0u, 0);

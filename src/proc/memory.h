@@ -1,5 +1,5 @@
 /*
- * How much memory the machine has left. Only Linux tells us; elsewhere there is always enough.
+ * How much memory the machine has left. Known on Linux only; elsewhere there is always enough.
  */
 #ifndef PROC_MEMORY_H
 #define PROC_MEMORY_H

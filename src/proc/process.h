@@ -1,5 +1,5 @@
 /*
- * What the system knows of a running process. Only Linux tells us; elsewhere nothing is known.
+ * Facts about a running process. Known on Linux only.
  */
 #ifndef PROC_PROCESS_H
 #define PROC_PROCESS_H

@@ -1,5 +1,5 @@
 /*
- * Who descends from a process. Only Linux tells us cheaply; elsewhere the answer is "nobody known".
+ * The descendants of a process. Known on Linux only; elsewhere none are found.
  */
 #ifndef PROC_TREE_H
 #define PROC_TREE_H

@@ -94,7 +94,7 @@ class Node(mcp_http.TestCase):
             with self.subTest(name):
                 done = subprocess.run([mcp.SERVER, "--node", name], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=20 * mcp.STRETCH)
                 self.assertEqual(2, done.returncode)
-                self.assertIn("--node wants", done.stderr)
+                self.assertIn("--node must be", done.stderr)
 
 
 class Units(mcp.TestCase):

@@ -79,9 +79,9 @@ class Tokens(WithTokens):
 
     def test_files_that_are_no_token_files_are_refused(self):
         folder = self.folder()
-        for path, part in ((os.path.join(folder, "none"), b"No such file"), (folder, b"it is no file"), (self.token_file(mode=0o644), b"chmod 600"),
+        for path, part in ((os.path.join(folder, "none"), b"No such file"), (folder, b"it is not a regular file"), (self.token_file(mode=0o644), b"chmod 600"),
                            (self.token_file("ada:short\n"), b"line 1"), (self.token_file(mode=0o640), b"chmod 600"),
-                           (self.token_file("ada:%s\nbob:%s\n" % (ADA, ADA)), b"line 2: this token is another principal's already"),
+                           (self.token_file("ada:%s\nbob:%s\n" % (ADA, ADA)), b"line 2: this token already belongs to another name"),
                            (self.token_file("..:%s\n" % ADA), b"line 1: a name has"), (self.token_file("ada:" + "x" * 2000 + "\n"), b"line 1: a token has"),
                            (self.token_file("# only this\n"), b"no token")):
             with self.subTest(path):
@@ -97,7 +97,7 @@ class Tokens(WithTokens):
         with open(path, "w") as f:
             f.write("ada:%s\n" % new)
         server.process.send_signal(signal.SIGHUP)
-        mcp.wait_until(lambda: "tokens were read again" in server.stderr(), 10, "the file is read")
+        mcp.wait_until(lambda: "token file was reloaded" in server.stderr(), 10, "the file is read")
         self.assertEqual("=> 5", self.eval_as(server, new, "*x*"))
         self.assertStatus(401, server.evaluate("1", headers=bearer(ADA)))
         self.assertStatus(401, server.evaluate("1", headers=bearer(BOB)))
@@ -124,7 +124,7 @@ class Tokens(WithTokens):
         with open(path, "w") as f:
             f.write("nonsense\n")
         server.process.send_signal(signal.SIGHUP)
-        mcp.wait_until(lambda: "stay as they were" in server.stderr(), 10, "the file is refused")
+        mcp.wait_until(lambda: "was not reloaded" in server.stderr(), 10, "the file is refused")
         self.assertEqual("=> 5", self.eval_as(server, new, "*x*"))
 
     def test_nobody_listens_to_others_without_tokens(self):

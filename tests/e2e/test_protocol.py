@@ -690,7 +690,7 @@ class WithoutALisp(mcp.TestCase):
 
     def test_a_lisp_that_meets_an_error_is_said_with_the_error(self):
         client = self.start_server("--lisp", self.script("""exec sbcl --noinform --disable-debugger --eval '(error "No room.")'"""))
-        self.assertRegex(client.evaluate("1", wait=20).text, "It said: Unhandled SIMPLE-ERROR in thread .*: No room\\.$")
+        self.assertRegex(client.evaluate("1", wait=20).text, "Its output: Unhandled SIMPLE-ERROR in thread .*: No room\\.$")
 
     def test_a_program_that_never_answers_holds_up_no_other_request(self):
         # When it is given up, test_session.c tries.
