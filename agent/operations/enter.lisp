@@ -53,11 +53,33 @@ that is thrown away."
           (t
            (evaluate-text-in-frame frame (getf arguments :code) arguments)))))
 
+(defun home-symbol (name)
+  "Return the symbol that the function called NAME, as a frame has it, is named after: that of (SETF F), of a method of
+F or of a local function in F is F. NIL if there is none."
+  (let ((home (and (consp name) (member :in name))))
+    (cond ((null name) nil)
+          ((symbolp name) name)
+          ((atom name) nil)
+          (home (home-symbol (second home)))
+          ((consp (rest name)) (home-symbol (second name))))))
+
+(defun frame-package (frame)
+  "Return the package in which the code of FRAME was most likely written: where the name of its function is. NIL if that
+tells nothing."
+  (let ((symbol (and frame (home-symbol (frame-call frame)))))
+    (and symbol
+         (not (eq (symbol-package symbol) (find-package "COMMON-LISP")))
+         (symbol-package symbol))))
+
 (defun evaluate-text-in-frame (frame text arguments)
+  "Evaluate TEXT with the variables of FRAME. It is read in the package that ARGUMENTS name, or where the function of FRAME
+is: COUNT has to be the variable that the function calls COUNT."
   (call-as-evaluation
    (lambda ()
      (let* ((*current-form* nil)
-            (form (list* 'progn (read-forms text))))
+            (form (let ((*package* (or (and (null (getf arguments :package)) (frame-package frame))
+                                       *package*)))
+                    (list* 'progn (read-forms text)))))
        (setf *current-form* (list form))
        (evaluate-form-by
         (lambda ()

@@ -257,10 +257,14 @@ evaluation."
                 + -))))
     values))
 
+(defun find-meant-package (name)
+  "Return the package called NAME, in any case; :NAME and #:name mean the same. NIL if there is none."
+  (or (find-package name)
+      (find-package (string-upcase (string-left-trim "#:" name)))))
+
 (defun designated-package (name)
   "Return the package called NAME, or signal what the reader would."
-  (or (find-package name)
-      (find-package (string-upcase name))
+  (or (find-meant-package name)
       (error 'unknown-package :package name)))
 
 (define-condition unknown-package (package-error)

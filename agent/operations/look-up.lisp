@@ -16,7 +16,7 @@ FUNCTION returns the reply. A package that does not exist is answered with near 
   (declare (type function function))
   (let* ((name (getf arguments :package))
          (package (if name
-                      (or (find-package name) (find-package (string-upcase name)))
+                      (find-meant-package name)
                       (session-package))))
     (if package
         (with-agent-syntax (:package package :length 50 :level 6)

@@ -73,18 +73,16 @@
             (unless (member package before :test #'eq)
               (pushnew package *library-packages*))))))))
 
-(defmethod asdf:perform :around ((operation asdf:compile-op) (component asdf:cl-source-file))
+;;; On these two classes, and not on COMPILE-OP, LOAD-OP and CL-SOURCE-FILE below them: a library that defines an :AROUND
+;;; method for those (FiveAM brings one with it) would replace a method of ours.
+
+(defmethod asdf:perform :around ((operation asdf/lisp-action:basic-compile-op) (component asdf:source-file))
   (let ((*component* nil))
     (note-component "compiling" component)
     ;; What is compiled into a file is loaded by other sessions too.
     (call-with-origin '() (lambda () (call-noting-packages #'call-next-method)))))
 
-(defmethod asdf:perform :around ((operation asdf:load-op) (component asdf:cl-source-file))
-  (let ((*component* nil))
-    (note-component "loading" component)
-    (call-noting-packages #'call-next-method)))
-
-(defmethod asdf:perform :around ((operation asdf:load-source-op) (component asdf:cl-source-file))
+(defmethod asdf:perform :around ((operation asdf/lisp-action:basic-load-op) (component asdf:source-file))
   (let ((*component* nil))
     (note-component "loading" component)
     (call-noting-packages #'call-next-method)))

@@ -55,6 +55,7 @@ static void evaluate_in_frame(struct tool_call *call)
     sexp_write_symbol(&request, "frame");
     sexp_write_integer(&request, (int64_t)call_number(call, "frame", 0));
     call_write_string(call, &request, "code");
+    call_write_string(call, &request, "package");
     sexp_write_symbol(&request, "max-chars");
     sexp_write_integer(&request, MOST_VALUE_CHARACTERS);
     struct operation_options options = {.request = &request,
@@ -176,6 +177,9 @@ const struct tool tool_evaluate_in_frame = {
              .type = ARGUMENT_STRING,
              .is_required = true,
              .description = "Forms that may use the frame's variables."},
+            {.name = "package",
+             .type = ARGUMENT_STRING,
+             .description = "Where names are read; default: the package of the frame's function."},
             INDEX_ARGUMENT,
             TIMEOUT_ARGUMENT,
             SESSION_ARGUMENT,

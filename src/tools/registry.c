@@ -267,6 +267,9 @@ static json_t *check_string(const struct tool_argument *a, const json_t *given, 
 {
     size_t i;
 
+    /* The number -1 for the text "-1": models write a restart or a checkpoint so. Code is never a number. */
+    if (json_is_integer(given) && !a->choices && strcmp(a->name, "code") != 0)
+        return json_sprintf("%" JSON_INTEGER_FORMAT, json_integer_value(given));
     if (!json_is_string(given))
         return reject(a, given, err);
     if (!a->choices && !may_hold_nul(a) && strlen(json_string_value(given)) != json_string_length(given)) {
@@ -287,6 +290,8 @@ static json_t *check_list(const struct tool_argument *a, const json_t *given, st
     json_t *list, *element;
     size_t i;
 
+    if (json_is_string(given))
+        return json_pack("[o]", json_stringn(json_string_value(given), json_string_length(given)));
     if (!json_is_array(given))
         return reject(a, given, err);
     list = json_array();
@@ -303,6 +308,16 @@ static json_t *check_list(const struct tool_argument *a, const json_t *given, st
     return list;
 }
 
+static json_t *check_boolean(const struct tool_argument *a, const json_t *given, struct err *err)
+{
+    const char *word = json_string_value(given);
+    if (json_is_boolean(given))
+        return json_boolean(json_is_true(given));
+    if (word != NULL && (strcmp(word, "true") == 0 || strcmp(word, "false") == 0))
+        return json_boolean(word[0] == 't');
+    return reject(a, given, err);
+}
+
 static json_t *check_value(const struct tool_argument *a, const json_t *given, struct err *err)
 {
     switch (a->type) {
@@ -312,7 +327,7 @@ static json_t *check_value(const struct tool_argument *a, const json_t *given, s
     case ARGUMENT_NUMBER:
         return check_number(a, given, err);
     case ARGUMENT_BOOLEAN:
-        return json_is_boolean(given) ? json_boolean(json_is_true(given)) : reject(a, given, err);
+        return check_boolean(a, given, err);
     case ARGUMENT_STRING_LIST:
         return check_list(a, given, err);
     }

@@ -12,6 +12,18 @@ LONG = """
 """
 
 
+class Names(mcp.TestCase):
+    def test_names_are_read_in_the_package_of_the_frames_function(self):
+        self.s.evaluate("(defpackage app (:use :cl)) (defpackage other (:use :cl))")
+        self.s.evaluate("(defun sum (count total) (+ 1 (error \"~a ~a\" count total)))", package="app")
+        self.assertErrorReport(self.s.evaluate("(app::sum 1 2)"))
+        self.assertEqual("=> (1 2)", self.s.call("evaluate-in-frame", frame=0, code="(list count total)").text)
+        self.assertEqual('=> "APP"', self.s.call("evaluate-in-frame", frame=0, code="(package-name (symbol-package 'total))").text)
+        for package in ("other", ":other", "#:other"):
+            reply = self.s.call("evaluate-in-frame", frame=0, code="total", package=package)
+            self.assertIn("TOTAL is unbound", reply.text)
+
+
 class Entering(mcp.TestCase):
     def enter(self, frame, code, **named):
         return self.s.call("evaluate-in-frame", frame=frame, code=code, **named)

@@ -26,6 +26,20 @@ SHOP = {
 }
 
 
+class Diagnostics(mcp.TestCase):
+    def test_a_library_that_adds_methods_to_asdf_leaves_file_and_line_alone(self):
+        folder = self.folder()
+        with open(os.path.join(folder, "wrong.asd"), "w") as f:
+            f.write('(asdf:defsystem "wrong" :components ((:file "wrong")))')
+        with open(os.path.join(folder, "wrong.lisp"), "w") as f:
+            f.write("(defun fine () 1)\n\n(defun wrong () (absent 1))\n")
+        client = self.start_server(cwd=folder)
+        self.assertFalse(client.call("load-system", system="fiveam").is_error)
+        report = client.call("load-system", system="wrong").text
+        self.assertIn("wrong.lisp", report)
+        self.assertIn("line 3", report)
+
+
 class Systems(mcp.TestCase):
     def write(self, folder, files):
         for name, text in files.items():

@@ -52,12 +52,12 @@ class UserTools(mcp.TestCase):
         self.s.evaluate(DEPLOY)
         for arguments, part in (
             ({}, "Missing argument target"),
-            ({"target": 1, "mode": "fast"}, "Argument target must be a string"),
+            ({"target": 1.5, "mode": "fast"}, "Argument target must be a string"),
             ({"target": "x", "mode": "quick"}, "one of fast, slow"),
             ({"target": "x", "mode": "fast", "count": 11}, "between 1 and 10"),
             ({"target": "x", "mode": "fast", "count": 1.5}, "an integer"),
             ({"target": "x", "mode": "fast", "ratio": 1}, "between 0 and 0.5"),
-            ({"target": "x", "mode": "fast", "systems": "a"}, "an array of strings"),
+            ({"target": "x", "mode": "fast", "systems": {}}, "an array of strings"),
             ({"target": "x", "mode": "fast", "forse": True}, "Did you mean force?"),
         ):
             reply = self.s.call("user.deploy", arguments)

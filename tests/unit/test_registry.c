@@ -155,6 +155,11 @@ static void arguments_of_the_wrong_type_are_refused(void **state)
 {
     (void)state;
     bad("{\"code\":5}", "Argument code must be a string, got 5");
+    expect(&fake_load, "{\"system\":-1}", "{\"system\":\"-1\"}", true);
+    expect(&fake_load, "{\"system\":9223372036854775807}", "{\"system\":\"9223372036854775807\"}", true);
+    expect(&fake_load, "{\"system\":1.5}", "Argument system must be a string, got 1.5", false);
+    expect(&fake_load, "{\"system\":true}", "Argument system must be a string, got true", false);
+    bad("{\"code\":\"\",\"type\":1}", "one of all, functions, variables, got 1");
     bad("{\"code\":[\"x\"]}", "Argument code must be a string, got an array");
     bad("{\"code\":{}}", "got an object");
     bad("{\"code\":\"\",\"max-output\":0}", "between 1 and 1000, got 0");
@@ -167,7 +172,9 @@ static void arguments_of_the_wrong_type_are_refused(void **state)
     bad("{\"code\":\"\",\"capture-time\":1}", "true or false, got 1");
     bad("{\"code\":\"\",\"type\":\"macros\"}",
         "Argument type must be one of all, functions, variables, got \"macros\"");
-    bad("{\"code\":\"\",\"systems\":\"a\"}", "an array of strings, got \"a\"");
+    good("{\"code\":\"\",\"systems\":\"a\"}", "{\"code\":\"\",\"systems\":[\"a\"]}");
+    bad("{\"code\":\"\",\"systems\":{}}", "an array of strings, got an object");
+    good("{\"capture-time\":\"true\",\"code\":\"\"}", "{\"capture-time\":true,\"code\":\"\"}");
     bad("{\"code\":\"\",\"systems\":[\"a\",2]}", "an array of strings, but element 2 is a number");
     good("{\"code\":\"\",\"capture-time\":false,\"type\":\"Functions\",\"systems\":[\"a\",\"b\"]}",
          "{\"capture-time\":false,\"code\":\"\",\"systems\":[\"a\",\"b\"],\"type\":\"functions\"}");
