@@ -1,6 +1,9 @@
 """Sessions with threads: they are seen, asked for their stacks, stopped and ended; their errors are errors like any other."""
 
+import concurrent.futures
 import re
+import unittest
+import urllib.request
 
 import mcp
 
@@ -404,6 +407,134 @@ class Hooks(mcp.TestCase):
         self.assertErrorReport(self.s.evaluate("(sb-ext:exit :abort t)"))
         self.assertIn("server: sleeping", self.s.call("list-threads").text)
         self.assertEvaluates("(sb-thread:thread-alive-p *server*)", "T")
+
+
+WEB = """(defvar *acceptor* nil)
+(setf hunchentoot:*catch-errors-p* nil)
+(defun start-web ()
+  (setf *acceptor* (hunchentoot:start (make-instance 'hunchentoot:easy-acceptor :port 0 :address "127.0.0.1"
+    :access-log-destination nil :message-log-destination nil))))
+(defun url (path) (format nil "http://127.0.0.1:~a/~a" (hunchentoot:acceptor-port *acceptor*) path))
+(defun fetch (path) (handler-case (values (drakma:http-request (url path))) (error (condition) (type-of condition))))
+(defvar *gate* (sb-thread:make-semaphore)) (defvar *here* (sb-thread:make-semaphore))
+(defun price (amount) (declare (optimize debug)) (let ((limit 10)) (when (> amount limit) (cerror "Take the limit." "~a is more than ~a" amount limit)) (* 2 (min amount limit))))
+(hunchentoot:define-easy-handler (price-page :uri "/price") ((amount :parameter-type 'integer)) (princ-to-string (price amount)))
+(hunchentoot:define-easy-handler (slow-page :uri "/slow") () (sb-thread:signal-semaphore *here*) (sb-thread:wait-on-semaphore *gate*) "slow done")
+(start-web)"""
+
+
+@unittest.skipIf(mcp.SANITIZED, "long; sanitizers are in other processes than what it tests")
+class WebServer(mcp.TestCase):
+    """A web application on Hunchentoot, asked by Drakma from the session itself and from here."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.client = mcp.Client()
+        for system in ("hunchentoot", "drakma"):
+            reply = cls.client.call("load-system", system=system, timeout=280, wait=290)
+            assert not reply.is_error, reply.text
+        assert not cls.client.evaluate(WEB).is_error
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.client.close()
+
+    @property
+    def s(self):
+        return self.client
+
+    def port(self):
+        return int(self.s.evaluate("(hunchentoot:acceptor-port *acceptor*)").value)
+
+    def get(self, path, port):
+        with urllib.request.urlopen("http://127.0.0.1:%d/%s" % (port, path), timeout=60) as reply:
+            return reply.read().decode()
+
+    def errors(self):
+        return re.findall(r"(?m)^\d+\. \S+ (.*)$", self.s.call("list-errors").text)
+
+    def test_a_handler_that_fails_costs_its_request_only(self):
+        self.s.call("configure-limits", {"thread-errors": 0})
+        before = len(self.errors())
+        port = self.port()
+        self.assertEqual("6", self.get("price?amount=3", port))
+        report = self.s.evaluate('(fetch "price?amount=30")')
+        self.assertFalse(report.is_error, report.text)
+        mcp.wait_until(lambda: self.s.evaluate("nil") and len(self.errors()) > before, 10, "the error")
+        self.assertRegex(self.errors()[0], "in thread hunchentoot-worker.*30 is more than 10")
+        text = self.s.call("get-backtrace", index=1, locals=True).text
+        self.assertIn("(PRICE 30)", text)
+        self.assertIn("LIMIT = 10", text)
+        self.assertIn("acceptor.lisp:", text)
+        self.assertEqual("8", self.get("price?amount=4", port))
+
+    def test_a_handler_that_fails_is_debugged_in_place_and_its_client_gets_the_page(self):
+        self.s.call("configure-limits", {"thread-errors": 2})
+        port = self.port()
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            page = pool.submit(self.get, "price?amount=50", port)
+            mcp.wait_until(lambda: self.s.evaluate("nil") and "50 is more" in (self.errors() or [""])[0], 10, "the error")
+            self.assertIn("can be entered", self.errors()[0])
+            other = pool.submit(self.get, "price?amount=5", port)
+            self.assertEqual("10", other.result(30))
+            self.assertValue(self.s.call("evaluate-in-frame", frame=0, code="(list amount limit)", index=1), "(50 10)")
+            self.s.call("invoke-restart", restart="CONTINUE", index=1)
+            self.assertEqual("20", page.result(30))
+
+    def test_a_function_is_redefined_while_a_request_runs(self):
+        port = self.port()
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            page = pool.submit(self.get, "slow", port)
+            self.assertEvaluates("(progn (sb-thread:wait-on-semaphore *here*) t)", "T")
+            self.assertIn("SLOW-PAGE", self.s.call("get-backtrace", thread=self.worker()).text)
+            self.s.evaluate('(hunchentoot:define-easy-handler (slow-page :uri "/slow") () "quick")')
+            self.assertEqual("quick", self.get("slow", port))
+            self.s.evaluate("(sb-thread:signal-semaphore *gate*)")
+            self.assertEqual("slow done", page.result(30))
+
+    def worker(self):
+        return re.search(r"(?m)^\d+  (hunchentoot-worker.*?): ", self.s.call("list-threads").text).group(1)
+
+    def test_an_evaluation_that_fails_stays_beside_the_server(self):
+        report = self.s.evaluate('(let ((page (fetch "price?amount=2"))) (declare (optimize debug)) (cerror "Go on." "saw ~a" page) (list :page page))')
+        self.assertErrorReport(report)
+        port = self.port()
+        self.assertEqual("2", self.get("price?amount=1", port))
+        self.assertValue(self.s.call("invoke-restart", restart="CONTINUE"), '(:PAGE "4")')
+
+
+@unittest.skipIf(mcp.SANITIZED, "long; sanitizers are in other processes than what it tests")
+class WebServerLost(mcp.TestCase):
+    def test_after_a_crash_on_return_starts_the_server_again(self):
+        for system in ("hunchentoot", "drakma"):
+            self.s.call("load-system", system=system, timeout=280, wait=290)
+        self.s.evaluate(WEB.replace("(start-web)", "(cl-mcp:on-return web (start-web))"))
+        mcp.wait_until(lambda: "after evaluation 3," in self.s.call("list-checkpoints").text, 20, "the checkpoint")
+        self.s.evaluate("(start-web)")
+        self.assertEvaluates('(fetch "price?amount=2")', '"4"')
+        self.assertErrorReport(self.s.evaluate("(sb-ext:exit :abort t)"))
+        self.assertEvaluates('(fetch "price?amount=3")', '"6"')
+
+
+@unittest.skipIf(mcp.SANITIZED, "long; sanitizers are in other processes than what it tests")
+class BordeauxThreads(ThreadTest):
+    def test_a_pool_whose_jobs_fail_goes_on(self):
+        self.s.call("load-system", system="bordeaux-threads", timeout=280, wait=290)
+        self.s.evaluate("""(defvar *jobs* '()) (defvar *done* 0) (defvar *jobs-lock* (bt:make-lock "jobs")) (defvar *more* (bt:make-condition-variable))
+        (defun next-job () (bt:with-lock-held (*jobs-lock*) (loop until *jobs* do (bt:condition-wait *more* *jobs-lock*)) (pop *jobs*)))
+        (defun add-job (job) (bt:with-lock-held (*jobs-lock*) (setf *jobs* (append *jobs* (list job))) (bt:condition-notify *more*)))
+        (defun work () (loop (restart-case (progn (funcall (next-job)) (bt:with-lock-held (*jobs-lock*) (incf *done*))) (skip-job () :report "Go on with the next job." nil))))
+        (defvar *pool* (loop for n below 3 collect (bt:make-thread #'work :name (format nil "pool ~a" n))))""")
+        self.s.call("configure-limits", {"thread-errors": 3})
+        self.s.evaluate("(dotimes (n 6) (let ((n n)) (add-job (lambda () (when (oddp n) (error \"job ~a\" n))))))")
+        listed = lambda: re.findall(r"(?m)^(\d+)\. \S+ in thread pool .*job (\d).*can be entered", self.s.call("list-errors").text)
+        mcp.wait_until(lambda: self.s.evaluate("nil") and len(listed()) == 3, 20, "three failed jobs")
+        self.assertEqual({"1", "3", "5"}, {job for _, job in listed()})
+        for index, _ in listed():
+            self.assertIn("SKIP-JOB", self.s.call("invoke-restart", restart="SKIP-JOB", index=int(index)).text)
+        self.s.evaluate("(dotimes (n 4) (add-job (lambda () t)))")
+        mcp.wait_until(lambda: self.s.evaluate("*done*").value == "7", 20, "the pool to go on")
+        self.assertEqual(3, len([name for name in self.threads() if name.startswith("pool")]))
 
 
 if __name__ == "__main__":
