@@ -10,7 +10,7 @@ import socket
 import subprocess
 import time
 
-LIMIT = 20.0 * float(os.environ.get("CL_MCP_TEST_PATIENCE", "1"))
+LIMIT = 20.0 * float(os.environ.get("CL_MCP_TEST_STRETCH", "1"))
 libc = ctypes.CDLL(None, use_errno=True)
 
 

@@ -2,7 +2,7 @@
 
     CL_MCP_AGENT_CORE=agent.core [CL_MCP_SBCL=sbcl] python3 tests/agent/test_agent.py
 
-Each test is named as a statement. CL_MCP_TEST_PATIENCE stretches every limit on a slow machine.
+Each test is named as a statement. CL_MCP_TEST_STRETCH stretches every limit on a slow machine.
 """
 
 import os
