@@ -181,11 +181,6 @@ static void record_keeps_all_of_a_message_with_a_nul(void **state)
     if (strstr(r->message, "before") == NULL || strlen(r->message) <= strlen("before"))
         fail_msg("what stands behind a NUL is lost: \"%s\"", r->message);
     error_record_free(r);
-}
-
-static void record_free_of_nothing_does_nothing(void **state)
-{
-    (void)state;
     error_record_free(NULL);
 }
 
@@ -201,7 +196,6 @@ int main(void)
         cmocka_unit_test(record_takes_at_most_twenty_frames_of_a_crash),
         cmocka_unit_test(record_is_not_led_astray_by_crash_like_text),
         cmocka_unit_test(record_keeps_all_of_a_message_with_a_nul),
-        cmocka_unit_test(record_free_of_nothing_does_nothing),
     };
     return cmocka_run_group_tests_name("error_record", tests, NULL, NULL);
 }

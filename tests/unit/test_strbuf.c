@@ -227,8 +227,11 @@ static void strbuf_reserve_of_nothing_makes_a_string(void **state)
 
     (void)state;
     strbuf_init(&b, 0);
+    assert_null(b.bytes);
     assert_non_null(strbuf_reserve(&b, 0));
     strbuf_added(&b, 0);
+    assert_non_null(b.bytes);
+    assert_int_equal(b.bytes[0], '\0');
     assert_holds(&b, "");
     strbuf_fini(&b);
 }
