@@ -134,9 +134,7 @@ compared with."
     (reverse (append (reverse group) ordered))))
 
 (define-framework "FiveAM" '("FIVEAM")
-  :names (lambda ()
-           (loop for name being the hash-keys of (value-of "*TEST*" "FIVEAM")
-                 collect name))
+  :names (lambda () (remove-duplicates (tell "TEST-NAMES" "FIVEAM") :test #'equal))
   :one (lambda (name) (tell "RUN" "FIVEAM" name))
   :all (lambda ()
          (tell "RUN-ALL-TESTS" "FIVEAM" :summary nil))
