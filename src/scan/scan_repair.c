@@ -432,15 +432,33 @@ static void region_init(struct region *region, const char *text, size_t len, siz
     }
 }
 
+/* The first token behind the feature expression that the lexer is at. */
+static struct scan_token skip_feature(struct scan_lexer *lexer)
+{
+    size_t depth = 0;
+    for (;;) {
+        struct scan_token token = scan_lexer_next(lexer);
+        depth += token.kind == SCAN_TOKEN_OPEN;
+        depth -= token.kind == SCAN_TOKEN_CLOSE && depth > 0;
+        if (token.kind == SCAN_TOKEN_END)
+            return token;
+        if (depth == 0)
+            return scan_lexer_next(lexer);
+    }
+}
+
 /* Operators whose forms often hold other top-level forms, in column 1. */
 static bool holds_top_level_forms(const char *text, size_t len, size_t form_start)
 {
     static const char *const names[] = {"eval-when", "progn",  "locally", "macrolet", "symbol-macrolet",
                                         "flet",      "labels", "let",     "let*"};
     struct scan_lexer lexer = scan_lexer_at(text, len, form_start);
-    if (scan_lexer_next(&lexer).kind != SCAN_TOKEN_OPEN)
-        return false;
     struct scan_token token = scan_lexer_next(&lexer);
+    while (token.kind == SCAN_TOKEN_FEATURE)
+        token = skip_feature(&lexer);
+    if (token.kind != SCAN_TOKEN_OPEN)
+        return false;
+    token = scan_lexer_next(&lexer);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (token.end - token.start == strlen(names[i]) &&
             strncasecmp(text + token.start, names[i], strlen(names[i])) == 0)
