@@ -89,11 +89,9 @@ static bool is_wrapper_without_body(const struct scanner *scanner)
 {
     struct scan_lexer lexer = scan_lexer_at(scanner->text, scanner->len, scanner->form_operator);
     struct scan_token token = scan_lexer_next(&lexer);
-
     for (size_t i = 0; i < sizeof(wrappers) / sizeof(wrappers[0]); i++) {
         size_t len = strlen(wrappers[i].name);
         size_t same = 0;
-
         if (scanner->form_elements != wrappers[i].elements || token.end - token.start != len)
             continue;
         while (same < len &&
@@ -122,8 +120,7 @@ static void scanner_fail(struct scanner *scanner, enum scan_fault fault, size_t 
 static void begin_datum(struct scanner *scanner, size_t start)
 {
     struct level *level = scanner_level(scanner);
-
-    if (!level || level->pending > 0)
+    if (level == NULL || level->pending > 0)
         return;
     if (scanner->depth == 0) {
         scanner->form = (struct span){.is_set = true, .start = start};
@@ -139,8 +136,7 @@ static void begin_datum(struct scanner *scanner, size_t start)
 static void end_datum(struct scanner *scanner, size_t end)
 {
     struct level *level = scanner_level(scanner);
-
-    if (!level)
+    if (level == NULL)
         return;
     if (level->pending > 0 && --level->pending > 0)
         return;
@@ -168,8 +164,6 @@ static void end_datum(struct scanner *scanner, size_t end)
 static void take_open(struct scanner *scanner, const struct scan_token *token)
 {
     struct level *outer = scanner_level(scanner);
-    struct level *level;
-
     begin_datum(scanner, token->start);
     if (scanner->depth > 0 && scan_place_is_column_one(scanner->text, token->start))
         scanner->form_is_wrapper = true;
@@ -178,8 +172,8 @@ static void take_open(struct scanner *scanner, const struct scan_token *token)
         scanner->form_elements = 0;
     }
     scanner->depth++;
-    level = scanner_level(scanner);
-    if (!level)
+    struct level *level = scanner_level(scanner);
+    if (level == NULL)
         return;
     *level = (struct level){
         .is_suppressed = outer->is_suppressed || outer->is_conditional,
@@ -191,8 +185,7 @@ static void take_open(struct scanner *scanner, const struct scan_token *token)
 static void take_close(struct scanner *scanner, const struct scan_token *token)
 {
     struct level *level = scanner_level(scanner);
-
-    if (level && level->pending > 0) {
+    if (level != NULL && level->pending > 0) {
         scanner_fail(scanner, SCAN_DANGLING_PREFIX, level->prefix);
         return;
     }
@@ -200,7 +193,7 @@ static void take_close(struct scanner *scanner, const struct scan_token *token)
         scanner_fail(scanner, SCAN_UNMATCHED_CLOSE, token->start);
         return;
     }
-    if (level && level->state == LIST_DOTTED) {
+    if (level != NULL && level->state == LIST_DOTTED) {
         scanner_fail(scanner, SCAN_STRAY_DOT, level->prefix);
         return;
     }
@@ -211,9 +204,8 @@ static void take_close(struct scanner *scanner, const struct scan_token *token)
 static void take_prefix(struct scanner *scanner, const struct scan_token *token)
 {
     struct level *level = scanner_level(scanner);
-
     begin_datum(scanner, token->start);
-    if (!level)
+    if (level == NULL)
         return;
     level->prefix = token->start;
     if (level->pending == 0)
@@ -236,8 +228,7 @@ static void take_prefix(struct scanner *scanner, const struct scan_token *token)
 static void take_dot(struct scanner *scanner, const struct scan_token *token)
 {
     struct level *level = scanner_level(scanner);
-
-    if (!level || level->state == LIST_LENIENT || level->is_suppressed || level->is_conditional)
+    if (level == NULL || level->state == LIST_LENIENT || level->is_suppressed || level->is_conditional)
         return;
     if (scanner->depth == 0)
         begin_datum(scanner, token->start);
@@ -252,9 +243,8 @@ static void take_dot(struct scanner *scanner, const struct scan_token *token)
 static void take_dots(struct scanner *scanner, const struct scan_token *token)
 {
     struct level *level = scanner_level(scanner);
-
     begin_datum(scanner, token->start);
-    if (level && !level->is_suppressed && !level->is_conditional)
+    if (level != NULL && !level->is_suppressed && !level->is_conditional)
         scanner_fail(scanner, SCAN_TOO_MANY_DOTS, token->start);
     end_datum(scanner, token->end);
 }
@@ -263,8 +253,7 @@ static void take_dots(struct scanner *scanner, const struct scan_token *token)
 static void take_custom(struct scanner *scanner, const struct scan_token *token)
 {
     struct level *level = scanner_level(scanner);
-
-    if (!level)
+    if (level == NULL)
         return;
     level->state = LIST_LENIENT;
     if (scanner->depth == 0 && level->pending == 0 && looks_like_a_new_form(scanner, token->start))
@@ -274,7 +263,6 @@ static void take_custom(struct scanner *scanner, const struct scan_token *token)
 static void take_end(struct scanner *scanner)
 {
     struct level *level = scanner_level(scanner);
-
     if (scanner->depth > 0)
         scanner_fail(scanner, SCAN_UNCLOSED_LIST, scanner->len);
     else if (level->pending > 0)
@@ -292,7 +280,6 @@ static void take_broken(struct scanner *scanner, enum scan_fault fault, const st
 static bool scanner_step(struct scanner *scanner)
 {
     struct scan_token token = scan_lexer_next(&scanner->lexer);
-
     switch (token.kind) {
     case SCAN_TOKEN_END:
         take_end(scanner);
@@ -348,7 +335,6 @@ static bool scanner_step(struct scanner *scanner)
 static bool is_alone_in_column_one(const struct scanner *scanner, size_t offset)
 {
     size_t after = offset + 1;
-
     if (!scan_place_is_column_one(scanner->text, offset))
         return false;
     while (after < scanner->len && strchr(" \t\r\f", scanner->text[after]) && scanner->text[after] != '\0')
@@ -371,7 +357,6 @@ static bool belongs_to_the_wrapper(const struct scanner *scanner)
 static struct span faulty_form(const struct scanner *scanner)
 {
     bool ends_with_the_text = scanner->fault >= SCAN_UNCLOSED_LIST && scanner->fault <= SCAN_UNCLOSED_ESCAPE;
-
     if (ends_with_the_text && (scanner->depth > 0 || scanner->levels[0].pending > 0))
         return scanner->form;
     if (scanner->fault == SCAN_UNCLOSED_COMMENT)
@@ -394,7 +379,6 @@ static void describe_fault(const struct scanner *scanner, struct scan_result *re
     const char *text = scanner->text;
     size_t len = scanner->len;
     struct span form = faulty_form(scanner);
-
     result->depth = scanner->depth;
     result->at = scan_place_of(text, len, scanner->fault_at);
     result->form = describe(scanner, form);
@@ -410,8 +394,6 @@ static void describe_fault(const struct scanner *scanner, struct scan_result *re
 struct scan_result scan_text(const char *text, size_t len)
 {
     struct scanner scanner;
-    struct scan_result result;
-
     /* All but the levels, which are set as lists open. */
     memset(&scanner, 0, offsetof(struct scanner, levels));
     scanner.text = text;
@@ -420,7 +402,7 @@ struct scan_result scan_text(const char *text, size_t len)
     scan_lexer_init(&scanner.lexer, text, len);
     while (scanner_step(&scanner))
         ;
-    result = (struct scan_result){.fault = scanner.fault, .forms = scanner.forms};
+    struct scan_result result = (struct scan_result){.fault = scanner.fault, .forms = scanner.forms};
     if (scanner.fault != SCAN_VALID)
         describe_fault(&scanner, &result);
     return result;

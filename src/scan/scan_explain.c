@@ -29,10 +29,8 @@ static void page_end(struct page *page)
 static void page_put(struct page *page, const char *piece, size_t len)
 {
     size_t at = 0;
-
     while (at < len) {
         size_t count = scan_place_char_len(piece, len, at);
-
         if (page->used + count + 1 > page->cap) {
             page->cap = page->used + (page->cap > 0); /* full from now on */
             return;
@@ -47,10 +45,8 @@ __attribute__((format(printf, 2, 3))) static void page_printf(struct page *page,
 {
     char piece[512];
     va_list args;
-    int count;
-
     va_start(args, format);
-    count = vsnprintf(piece, sizeof(piece), format, args);
+    int count = vsnprintf(piece, sizeof(piece), format, args);
     va_end(args);
     if (count > 0)
         page_put(page, piece, (size_t)count < sizeof(piece) ? (size_t)count : sizeof(piece) - 1);
@@ -63,7 +59,6 @@ static void page_put_excerpt(struct page *page, const char *text, size_t len, co
     size_t at, column = 1, caret = 0, shown = 0;
     size_t first = place->column > SHOWN_COLUMNS * 3 / 4 ? place->column - SHOWN_COLUMNS / 2 : 1;
     char shown_char[4];
-
     while (start > 0 && text[start - 1] != '\n')
         start--;
     page_printf(page, "\n%6zu | %s", place->line, first > 1 ? "…" : "");
@@ -100,14 +95,12 @@ static const char *fault_sentence(enum scan_fault fault)
         [SCAN_UNREADABLE] = "`#<` begins something printed that cannot be read back",
         [SCAN_STRAY_SHARP] = "nothing the reader knows follows a `#`",
     };
-
     return sentences[fault];
 }
 
 static void put_form(struct page *page, const struct scan_result *result)
 {
     const struct scan_form *form = &result->form;
-
     if (form->start.line == 0) {
         page_printf(page, "\n\nNo top-level form is open there.");
         return;
@@ -127,7 +120,6 @@ static void explain_unclosed_list(struct page *page, const struct scan_result *r
                                   size_t len)
 {
     const struct scan_form *open = result->inner.start.line > 0 ? &result->inner : &result->form;
-
     if (result->depth > 0)
         page_printf(page,
                     "✗ Syntax invalid: a list is never closed; at the end of the text %zu `)` %s missing",
@@ -171,7 +163,6 @@ static void explain_other_fault(struct page *page, const struct scan_result *res
 void scan_explain(const struct scan_result *result, const char *text, size_t len, char *out, size_t cap)
 {
     struct page page = {.out = out, .cap = cap};
-
     if (result->fault == SCAN_VALID)
         page_printf(&page, "✓ Syntax valid: %zu top-level form(s)", result->forms);
     else if (result->fault == SCAN_UNCLOSED_LIST)
@@ -192,7 +183,6 @@ void scan_match_explain(const struct scan_match *match, size_t line, size_t colu
                         size_t len, char *out, size_t cap)
 {
     struct page page = {.out = out, .cap = cap};
-
     switch (match->status) {
     case SCAN_MATCH_FOUND:
         page_printf(&page, "`%c` at line %zu, column %zu matches `%c` at line %zu, column %zu:",

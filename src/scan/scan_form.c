@@ -42,10 +42,8 @@ static void write_head(const char *text, size_t len, size_t start, char out[SCAN
     size_t needed = 1;
     size_t last_end = start;
     bool is_bare = true;
-
     while (!head.is_cut && needed > 0) {
         struct scan_token token = scan_lexer_next(&lexer);
-
         if (token.kind == SCAN_TOKEN_END || (token.kind == SCAN_TOKEN_CLOSE && depth == 0))
             break;
         if (depth == 1 && needed == 1 && elements == 2 && token.kind != SCAN_TOKEN_CLOSE) {
@@ -76,15 +74,13 @@ static void write_head(const char *text, size_t len, size_t start, char out[SCAN
     }
     if (is_bare && !head.is_cut) {
         struct scan_token token = scan_lexer_next(&lexer);
-
-        if (token.kind == SCAN_TOKEN_ATOM && !memchr(text + last_end, '\n', token.end - last_end)) {
+        if (token.kind == SCAN_TOKEN_ATOM && memchr(text + last_end, '\n', token.end - last_end) == NULL) {
             head_add(&head, " ", 1, 0, 1);
             head_add(&head, text, len, token.start, token.end);
         }
     }
     if (head.is_cut) {
         const char *rest = depth > 0 ? " …)" : " …";
-
         memcpy(out + head.used, rest, strlen(rest));
         head.used += strlen(rest);
     }
@@ -94,7 +90,6 @@ static void write_head(const char *text, size_t len, size_t start, char out[SCAN
 struct scan_form scan_form_open(const char *text, size_t len, size_t start)
 {
     struct scan_form form = {.start = scan_place_of(text, len, start)};
-
     write_head(text, len, start, form.head);
     return form;
 }
@@ -102,7 +97,6 @@ struct scan_form scan_form_open(const char *text, size_t len, size_t start)
 struct scan_form scan_form_closed(const char *text, size_t len, size_t start, size_t end)
 {
     struct scan_form form = scan_form_open(text, len, start);
-
     form.end = scan_place_of(text, len, end - 1);
     return form;
 }

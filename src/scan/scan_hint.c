@@ -19,7 +19,6 @@ static bool is_definition(const char *text, size_t len, size_t offset)
     struct scan_lexer lexer = scan_lexer_at(text, len, offset);
     struct scan_token token = scan_lexer_next(&lexer);
     size_t name = token.start;
-
     if (token.kind != SCAN_TOKEN_ATOM)
         return false;
     for (size_t at = token.start; at < token.end; at++) {
@@ -52,7 +51,6 @@ struct scan_restart scan_hint_restart(const char *text, size_t len, size_t form_
 
     for (;;) {
         struct scan_token token = scan_lexer_next(&lexer);
-
         if (token.kind == SCAN_TOKEN_END)
             return restart;
         if (token.kind == SCAN_TOKEN_CLOSE) {
@@ -64,7 +62,6 @@ struct scan_restart scan_hint_restart(const char *text, size_t len, size_t form_
             continue;
         if (depth == 0 || scan_place_is_column_one(text, token.start)) {
             bool is_inside_definition = count > 0 && stack[count - 1].is_definition;
-
             if (depth > 0 && (is_inside_definition || !restart.is_found)) {
                 restart = (struct scan_restart){.is_found = true,
                                                 .is_definite = is_inside_definition,
@@ -88,10 +85,8 @@ static size_t find_innermost(const char *text, size_t len, size_t start, size_t 
     struct scan_lexer lexer = scan_lexer_at(text, len, start);
     size_t open = 0;
     size_t found = 0;
-
     for (;;) {
         struct scan_token token = scan_lexer_next(&lexer);
-
         if (token.kind == SCAN_TOKEN_END || token.start >= limit)
             return found;
         if (token.kind == SCAN_TOKEN_OPEN && ++open == depth)
@@ -112,16 +107,13 @@ static bool find_missing_close(const char *text, size_t len, size_t start, size_
     size_t line_end = start;
     struct scan_lexer lexer = scan_lexer_at(text, len, start);
     struct scan_place_ruler ruler = {.at = start, .column = scan_place_indentation(text, len, start)};
-
     for (;;) {
         struct scan_token token = scan_lexer_next(&lexer);
-        size_t column;
-
         if (token.kind == SCAN_TOKEN_END || token.start >= limit) {
             *last = line_end - 1;
             return limit < len && line_end > start;
         }
-        column = scan_place_ruler_move(&ruler, text, len, token.start);
+        size_t column = scan_place_ruler_move(&ruler, text, len, token.start);
         /* Conditionals are often put in column 1 whatever they are in. */
         if (depth > 0 && depth <= SCAN_TRACKED_DEPTH && column <= columns[depth - 1] &&
             token.kind != SCAN_TOKEN_CLOSE && token.kind != SCAN_TOKEN_FEATURE &&
@@ -152,16 +144,12 @@ static bool find_early_close(const char *text, size_t len, size_t start, size_t 
     size_t closed_at = 0;
     struct scan_lexer lexer = scan_lexer_at(text, len, start);
     struct scan_place_ruler ruler = {.at = start, .column = scan_place_indentation(text, len, start)};
-
     for (;;) {
         struct scan_token token = scan_lexer_next(&lexer);
-        size_t column;
-        bool is_first;
-
         if (token.kind == SCAN_TOKEN_END || token.start >= limit)
             return false;
-        column = scan_place_ruler_move(&ruler, text, len, token.start);
-        is_first = scan_place_starts_its_line(text, token.start);
+        size_t column = scan_place_ruler_move(&ruler, text, len, token.start);
+        bool is_first = scan_place_starts_its_line(text, token.start);
         if (token.kind == SCAN_TOKEN_CLOSE) {
             if (depth > 0)
                 depth--;
@@ -188,11 +176,9 @@ static bool find_form_line(const char *text, const struct scan_token *token, boo
 {
     const char *wanted = only_definitions ? "(def" : "(";
     size_t at = token->start;
-
     while (at < token->end) {
         const char *newline = memchr(text + at, '\n', token->end - at);
-
-        if (!newline)
+        if (newline == NULL)
             return false;
         at = (size_t)(newline - text) + 1;
         if (token->end - at >= strlen(wanted) && memcmp(text + at, wanted, strlen(wanted)) == 0) {
@@ -207,13 +193,11 @@ void scan_hint_runaway(struct scan_result *result, const char *text, size_t len,
 {
     struct scan_lexer lexer = scan_lexer_at(text, len, start);
     bool only_definitions = result->fault != SCAN_UNCLOSED_STRING && result->fault != SCAN_UNCLOSED_COMMENT;
-
     for (;;) {
         struct scan_token token = scan_lexer_next(&lexer);
         bool is_text = token.kind == SCAN_TOKEN_OPEN_STRING || token.kind == SCAN_TOKEN_OPEN_COMMENT ||
                        (token.kind == SCAN_TOKEN_ATOM && text[token.start] == '"');
         size_t line;
-
         if (token.kind == SCAN_TOKEN_END || token.start > result->at.offset)
             return;
         if (is_text && find_form_line(text, &token, only_definitions, &line)) {
@@ -229,7 +213,6 @@ void scan_hint_unclosed_list(struct scan_result *result, const char *text, size_
     struct scan_restart restart = scan_hint_restart(text, len, start);
     size_t limit = restart.is_found ? restart.at : len;
     size_t last;
-
     result->innermost = scan_place_of(
         text, len, find_innermost(text, len, start, limit, restart.is_found ? restart.depth : result->depth));
     if (restart.is_found)
@@ -243,7 +226,6 @@ void scan_hint_unclosed_list(struct scan_result *result, const char *text, size_
 void scan_hint_unmatched_close(struct scan_result *result, const char *text, size_t len, size_t start)
 {
     size_t found;
-
     if (find_early_close(text, len, start, result->at.offset, &found))
         result->suspect = scan_place_of(text, len, found);
 }

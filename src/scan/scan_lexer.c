@@ -31,15 +31,13 @@ void scan_lexer_init(struct scan_lexer *lexer, const char *text, size_t len)
         lexer->at = 3;
     if (len - lexer->at >= 2 && memcmp(text + lexer->at, "#!", 2) == 0) {
         const char *newline = memchr(text + lexer->at, '\n', len - lexer->at);
-
-        lexer->at = newline ? (size_t)(newline - text) : len;
+        lexer->at = newline != NULL ? (size_t)(newline - text) : len;
     }
 }
 
 struct scan_lexer scan_lexer_at(const char *text, size_t len, size_t offset)
 {
     struct scan_lexer lexer;
-
     scan_lexer_init(&lexer, text, len);
     if (offset > lexer.at)
         lexer.at = offset;
@@ -72,7 +70,6 @@ static size_t find_delimiter(const struct scan_lexer *lexer, size_t at, unsigned
 static bool skip_block_comment(const struct scan_lexer *lexer, size_t at, size_t *end)
 {
     size_t depth = 0;
-
     while (at + 1 < lexer->len) {
         if (lexer->text[at] == '#' && lexer->text[at + 1] == '|') {
             depth++;
@@ -95,7 +92,6 @@ static struct scan_token take_constituents(struct scan_lexer *lexer, size_t star
 {
     while (at < lexer->len) {
         size_t close;
-
         switch (byte_classes[lexer->text[at]]) {
         case BYTE_CONSTITUENT:
             at++;
@@ -122,7 +118,6 @@ static struct scan_token take_symbol_or_dot(struct scan_lexer *lexer, size_t sta
 {
     struct scan_token token = take_constituents(lexer, start, start);
     size_t at = start;
-
     while (at < token.end && lexer->text[at] == '.')
         at++;
     if (token.kind == SCAN_TOKEN_ATOM && at == token.end)
@@ -133,7 +128,6 @@ static struct scan_token take_symbol_or_dot(struct scan_lexer *lexer, size_t sta
 static struct scan_token take_dispatch(struct scan_lexer *lexer, size_t start)
 {
     size_t at = start + 1;
-
     while (at < lexer->len && is_digit(lexer->text[at]))
         at++;
     if (at >= lexer->len)
@@ -192,7 +186,6 @@ static struct scan_token take_dispatch(struct scan_lexer *lexer, size_t start)
 static struct scan_token take_string(struct scan_lexer *lexer, size_t start)
 {
     size_t close = find_delimiter(lexer, start + 1, '"');
-
     if (close >= lexer->len)
         return token_until(lexer, SCAN_TOKEN_OPEN_STRING, start, lexer->len);
     return token_until(lexer, SCAN_TOKEN_ATOM, start, close + 1);
@@ -201,7 +194,6 @@ static struct scan_token take_string(struct scan_lexer *lexer, size_t start)
 static struct scan_token take_comma(struct scan_lexer *lexer, size_t start)
 {
     size_t end = start + 1;
-
     if (end < lexer->len && (lexer->text[end] == '@' || lexer->text[end] == '.'))
         end++;
     return token_until(lexer, SCAN_TOKEN_COMMA, start, end);
@@ -212,7 +204,6 @@ struct scan_token scan_lexer_next(struct scan_lexer *lexer)
     while (lexer->at < lexer->len) {
         size_t start = lexer->at;
         const unsigned char *newline;
-
         switch (lexer->text[start]) {
         case '(':
             return token_until(lexer, SCAN_TOKEN_OPEN, start, start + 1);
@@ -228,7 +219,7 @@ struct scan_token scan_lexer_next(struct scan_lexer *lexer)
             return take_string(lexer, start);
         case ';':
             newline = memchr(lexer->text + start, '\n', lexer->len - start);
-            lexer->at = newline ? (size_t)(newline - lexer->text) + 1 : lexer->len;
+            lexer->at = newline != NULL ? (size_t)(newline - lexer->text) + 1 : lexer->len;
             break;
         case '#':
             if (lexer->len - start < 2 || lexer->text[start + 1] != '|')

@@ -18,23 +18,21 @@ static bool is_paren(const struct scan_token *token)
 static bool find_line(const char *text, size_t len, size_t line, size_t *start, size_t *end)
 {
     const char *newline;
-
     *start = 0;
     for (size_t i = 1; i < line; i++) {
         newline = *start < len ? memchr(text + *start, '\n', len - *start) : NULL;
-        if (!newline)
+        if (newline == NULL)
             return false;
         *start = (size_t)(newline - text) + 1;
     }
     newline = *start < len ? memchr(text + *start, '\n', len - *start) : NULL;
-    *end = newline ? (size_t)(newline - text) : len;
+    *end = newline != NULL ? (size_t)(newline - text) : len;
     return line > 0;
 }
 
 static size_t find_column(const char *text, size_t len, size_t start, size_t end, size_t column)
 {
     size_t at = start;
-
     for (size_t i = 1; i < column && at < end; i++)
         at += scan_place_char_len(text, len, at);
     return at < end ? at : end;
@@ -50,13 +48,11 @@ static bool find_opening(const char *text, size_t len, size_t close, size_t dept
 {
     struct scan_lexer lexer;
     size_t open = 0;
-
     if (depth == 0)
         return false;
     scan_lexer_init(&lexer, text, len);
     for (;;) {
         struct scan_token token = scan_lexer_next(&lexer);
-
         if (token.kind == SCAN_TOKEN_END || token.start >= close)
             return true;
         if (token.kind == SCAN_TOKEN_OPEN && ++open == depth)
@@ -69,10 +65,8 @@ static bool find_opening(const char *text, size_t len, size_t close, size_t dept
 static bool find_closing(struct scan_lexer lexer, size_t *found)
 {
     size_t depth = 1;
-
     for (;;) {
         struct scan_token token = scan_lexer_next(&lexer);
-
         if (token.kind == SCAN_TOKEN_END)
             return false;
         if (token.kind == SCAN_TOKEN_OPEN) {
@@ -88,19 +82,17 @@ struct scan_match scan_match_paren(const char *text, size_t len, size_t line, si
 {
     struct scan_match match = {.status = SCAN_MATCH_NO_PAREN};
     struct scan_lexer lexer;
-    size_t start, end, wanted;
+    size_t start, end;
     size_t depth = 0;
     size_t nearest = 0;
     bool has_nearest = false;
-
     if (column == 0 || !find_line(text, len, line, &start, &end))
         return match;
-    wanted = find_column(text, len, start, end, column);
+    size_t wanted = find_column(text, len, start, end, column);
     scan_lexer_init(&lexer, text, len);
     for (;;) {
         struct scan_token token = scan_lexer_next(&lexer);
         size_t paren = token.end - 1;
-
         if (token.kind == SCAN_TOKEN_END || token.start > end)
             break;
         if (is_paren(&token) && paren >= start && paren < end &&
@@ -111,7 +103,6 @@ struct scan_match scan_match_paren(const char *text, size_t len, size_t line, si
         if (is_paren(&token) && paren == wanted) {
             bool is_found = token.kind == SCAN_TOKEN_OPEN ? find_closing(lexer, &start)
                                                           : find_opening(text, len, wanted, depth, &start);
-
             match.paren = scan_place_of(text, len, wanted);
             match.status = is_found ? SCAN_MATCH_FOUND : SCAN_MATCH_UNMATCHED;
             if (is_found)

@@ -11,7 +11,6 @@ size_t scan_place_char_len(const char *text, size_t len, size_t offset)
 {
     const unsigned char *bytes = (const unsigned char *)text + offset;
     size_t count = bytes[0] < 0xc2 ? 1 : bytes[0] < 0xe0 ? 2 : bytes[0] < 0xf0 ? 3 : bytes[0] < 0xf5 ? 4 : 1;
-
     if (count > len - offset)
         return 1;
     for (size_t i = 1; i < count; i++) {
@@ -29,11 +28,9 @@ struct scan_place scan_place_of(const char *text, size_t len, size_t offset)
 {
     struct scan_place place = {.offset = offset, .line = 1, .column = 1};
     size_t at = 0;
-
     while (at < offset) {
         const char *newline = memchr(text + at, '\n', offset - at);
-
-        if (!newline)
+        if (newline == NULL)
             break;
         place.line++;
         at = (size_t)(newline - text) + 1;
@@ -95,7 +92,6 @@ size_t scan_place_ruler_move(struct scan_place_ruler *ruler, const char *text, s
 size_t scan_place_indentation(const char *text, size_t len, size_t offset)
 {
     struct scan_place_ruler ruler = {.at = offset, .column = 0};
-
     while (ruler.at > 0 && is_blank(text[ruler.at - 1]))
         ruler.at--;
     return scan_place_ruler_move(&ruler, text, len, offset);

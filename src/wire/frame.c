@@ -24,10 +24,8 @@ struct frame_result frame_scan(const char *bytes, size_t len)
 {
     struct frame_result result = {.status = FRAME_PARTIAL};
     uint32_t payload_len = 0;
-    int value;
-
     for (size_t i = 0; i < FRAME_HEADER_LEN && i < len; i++) {
-        value = digit_value(bytes[i]);
+        int value = digit_value(bytes[i]);
         if (value < 0) {
             result.status = FRAME_MALFORMED;
             return result;
@@ -54,7 +52,6 @@ struct frame_result frame_scan(const char *bytes, size_t len)
 size_t frame_begin(struct strbuf *out)
 {
     size_t at = out->len;
-
     /* The writer puts a space in front of a value unless it follows a parenthesis. */
     strbuf_add(out, "((((((((", FRAME_HEADER_LEN);
     return at;
@@ -63,12 +60,10 @@ size_t frame_begin(struct strbuf *out)
 void frame_end(struct strbuf *out, size_t at)
 {
     static const char digits[] = "0123456789abcdef";
-    size_t payload_len;
-
     CHECK(at <= out->len);
     if (!out->is_overflown) {
         CHECK(out->len - at >= FRAME_HEADER_LEN);
-        payload_len = out->len - at - FRAME_HEADER_LEN;
+        size_t payload_len = out->len - at - FRAME_HEADER_LEN;
         if (payload_len <= SEXP_MAX_PAYLOAD) {
             for (size_t i = 0; i < FRAME_HEADER_LEN; i++)
                 out->bytes[at + i] = digits[payload_len >> (4 * (FRAME_HEADER_LEN - 1 - i)) & 0xf];
@@ -77,7 +72,7 @@ void frame_end(struct strbuf *out, size_t at)
         out->is_overflown = true;
     }
     /* Half a frame must never be sent. */
-    if (out->bytes) {
+    if (out->bytes != NULL) {
         out->len = at;
         out->bytes[at] = '\0';
     }

@@ -64,7 +64,6 @@ static size_t plain_len(const char *bytes, size_t len)
 {
     size_t at = 0;
     uint64_t word;
-
     for (; len - at >= sizeof word; at += sizeof word) {
         memcpy(&word, bytes + at, sizeof word);
         if (zero_bytes(word ^ EACH_BYTE('"')) | zero_bytes(word ^ EACH_BYTE('\\')))
@@ -109,13 +108,10 @@ static bool fail(struct parser *p, size_t position, const char *what)
 /* ${count} values side by side in the document; NULL with the error set. */
 static struct sexp *take_values(struct parser *p, size_t count)
 {
-    struct sexp *taken;
-
     if (count > p->free_count) {
         size_t capacity = 2 * p->block_capacity > count ? 2 * p->block_capacity : count;
         struct block *block = malloc(sizeof *block + capacity * sizeof *block->values);
-
-        if (!block) {
+        if (block == NULL) {
             fail_at(p, ERR_TOO_LARGE, p->at, "no memory for more values");
             return NULL;
         }
@@ -124,7 +120,7 @@ static struct sexp *take_values(struct parser *p, size_t count)
         p->free_values = block->values;
         p->free_count = p->block_capacity = capacity;
     }
-    taken = p->free_values;
+    struct sexp *taken = p->free_values;
     p->free_values += count;
     p->free_count -= count;
     return taken;
@@ -134,8 +130,7 @@ static bool grow_stack(struct parser *p)
 {
     size_t capacity = 2 * p->stack_capacity;
     struct sexp *stack = realloc(p->stack == p->first_stack ? NULL : p->stack, capacity * sizeof *stack);
-
-    if (!stack)
+    if (stack == NULL)
         return fail_at(p, ERR_TOO_LARGE, p->at, "no memory for more values");
     if (p->stack == p->first_stack)
         memcpy(stack, p->first_stack, sizeof p->first_stack);
@@ -148,7 +143,6 @@ static bool parse_string(struct parser *p, struct sexp *value)
 {
     char *text = p->text;
     size_t at = p->at + 1, run;
-
     for (;;) {
         run = plain_len(p->bytes + at, p->len - at);
         memcpy(text, p->bytes + at, run);
@@ -178,7 +172,6 @@ static bool parse_string(struct parser *p, struct sexp *value)
 static bool parse_keyword(struct parser *p, struct sexp *value)
 {
     size_t start = p->at + 1, at = start;
-
     if (at == p->len || !is_letter(p->bytes[at]))
         return fail(p, at, "no name after the colon");
     while (at < p->len && is_symbol_character(p->bytes[at]))
@@ -197,8 +190,7 @@ static bool parse_keyword(struct parser *p, struct sexp *value)
 static bool parse_constant(struct parser *p, struct sexp *value, const char *name)
 {
     size_t i;
-
-    for (i = 0; name[i]; i++)
+    for (i = 0; name[i] != '\0'; i++)
         if (p->at + i == p->len || p->bytes[p->at + i] != name[i])
             return fail(p, p->at + i, "an unknown word");
     value->type = SEXP_SYMBOL;
@@ -211,13 +203,11 @@ static bool parse_constant(struct parser *p, struct sexp *value, const char *nam
 /* ${at} is behind the point. The program never leaves the C locale, in which the point is a point. */
 static bool parse_float(struct parser *p, struct sexp *value, size_t at)
 {
-    size_t len;
-
     if (at == p->len || !is_digit(p->bytes[at]))
         return fail(p, at, "no digit after the point");
     while (at < p->len && is_digit(p->bytes[at]))
         at++;
-    len = at - p->at;
+    size_t len = at - p->at;
     if (len > MAX_FLOAT_LEN)
         return fail(p, p->at, "a float with too many digits");
     /* strtod wants a NUL; the place for the next string serves, and stays free. */
@@ -271,16 +261,14 @@ static bool open_list(struct parser *p)
 
 static bool close_list(struct parser *p, struct sexp *value)
 {
-    size_t first, count;
     struct sexp *items = NULL;
-
     if (p->depth == 0)
         return fail(p, p->at, "a parenthesis closes nothing");
-    first = p->first_item[p->depth - 1];
-    count = p->stack_count - first;
+    size_t first = p->first_item[p->depth - 1];
+    size_t count = p->stack_count - first;
     if (count > 0) {
         items = take_values(p, count);
-        if (!items)
+        if (items == NULL)
             return false;
         memcpy(items, p->stack + first, count * sizeof *items);
     }
@@ -296,7 +284,6 @@ static bool close_list(struct parser *p, struct sexp *value)
 static bool parse_atom(struct parser *p, struct sexp *value)
 {
     char c = p->bytes[p->at];
-
     if (c == '"')
         return parse_string(p, value);
     if (c == ':')
@@ -319,16 +306,13 @@ static void skip_space(struct parser *p)
 static bool parse(struct parser *p)
 {
     bool is_after_value = false;
-    size_t before;
     struct sexp value;
-    char c;
-
     for (;;) {
-        before = p->at;
+        size_t before = p->at;
         skip_space(p);
         if (p->at == p->len)
             return fail(p, p->at, "");
-        c = p->bytes[p->at];
+        char c = p->bytes[p->at];
         if (c != ')') {
             if (is_after_value && p->at == before)
                 return fail(p, p->at, "no space between two values");
@@ -361,8 +345,6 @@ struct sexp_document *sexp_parse(const char *bytes, size_t len, struct err *err)
 {
     struct parser p;
     size_t estimate = len / 6 + 4, valid_len;
-    bool is_parsed;
-
     /* Field by field: clearing the whole of it would cost more than parsing a short payload. */
     p.bytes = bytes;
     p.len = len;
@@ -380,7 +362,7 @@ struct sexp_document *sexp_parse(const char *bytes, size_t len, struct err *err)
     if (estimate > FIRST_BLOCK_VALUES)
         estimate = FIRST_BLOCK_VALUES;
     p.document = malloc(sizeof *p.document + estimate * sizeof *p.document->values + len + 1);
-    if (!p.document) {
+    if (p.document == NULL) {
         fail_at(&p, ERR_TOO_LARGE, 0, "no memory for the payload");
         return NULL;
     }
@@ -393,7 +375,7 @@ struct sexp_document *sexp_parse(const char *bytes, size_t len, struct err *err)
     p.stack_count = 0;
     p.stack_capacity = FIRST_STACK_VALUES;
     p.depth = 0;
-    is_parsed = parse(&p);
+    bool is_parsed = parse(&p);
     if (p.stack != p.first_stack)
         free(p.stack);
     if (!is_parsed) {
@@ -405,11 +387,9 @@ struct sexp_document *sexp_parse(const char *bytes, size_t len, struct err *err)
 
 void sexp_document_free(struct sexp_document *document)
 {
-    struct block *block, *next;
-
-    if (!document)
+    if (document == NULL)
         return;
-    for (block = document->blocks; block; block = next) {
+    for (struct block *block = document->blocks, *next; block != NULL; block = next) {
         next = block->next;
         free(block);
     }
@@ -423,7 +403,8 @@ const struct sexp *sexp_root(const struct sexp_document *document)
 
 bool sexp_is_nil(const struct sexp *value)
 {
-    return !value || (value->type == SEXP_LIST && value->list.count == 0) || sexp_is_symbol(value, "nil");
+    return value == NULL || (value->type == SEXP_LIST && value->list.count == 0) ||
+           sexp_is_symbol(value, "nil");
 }
 
 bool sexp_is_symbol(const struct sexp *value, const char *name)
@@ -444,7 +425,6 @@ const struct sexp *sexp_nth(const struct sexp *list, size_t n)
 const struct sexp *sexp_get(const struct sexp *list, size_t from, const char *key)
 {
     size_t count = sexp_count(list);
-
     for (size_t i = from; i < count && count - i >= 2; i += 2)
         if (sexp_is_symbol(&list->list.items[i], key))
             return &list->list.items[i + 1];
@@ -459,7 +439,6 @@ int64_t sexp_integer(const struct sexp *value, int64_t fallback)
 const char *sexp_string(const struct sexp *value, size_t *len)
 {
     bool is_string = value && value->type == SEXP_STRING;
-
     if (len)
         *len = is_string ? value->text.len : 0;
     return is_string ? value->text.bytes : NULL;
@@ -488,7 +467,6 @@ void sexp_write_string(struct strbuf *out, const char *bytes, size_t len)
 {
     bool is_valid = utf8_is_valid(bytes, len);
     size_t start = 0, at;
-
     separate(out);
     strbuf_addc(out, '"');
     while (start < len && !out->is_overflown) {
@@ -514,7 +492,6 @@ void sexp_write_integer(struct strbuf *out, int64_t integer)
     char digits[20]; /* as long as the longest, -9223372036854775808 */
     size_t at = sizeof digits;
     uint64_t magnitude = integer < 0 ? 0 - (uint64_t)integer : (uint64_t)integer;
-
     do
         digits[--at] = (char)('0' + magnitude % 10);
     while ((magnitude /= 10) > 0);
@@ -542,7 +519,7 @@ void sexp_write_boolean(struct strbuf *out, bool value)
 
 void sexp_write_value(struct strbuf *out, const struct sexp *value)
 {
-    if (!value) {
+    if (value == NULL) {
         sexp_write_boolean(out, false);
         return;
     }
