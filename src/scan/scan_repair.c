@@ -422,6 +422,10 @@ static void region_init(struct region *region, const char *text, size_t len, siz
         if (token.kind == SCAN_TOKEN_END || token.start >= end ||
             (token.start > fault && token.start > start && is_column_one_open(region, &token)))
             break;
+        if (region->count == SCAN_REPAIR_MOST_PIECES) {
+            region->count = 0;
+            return;
+        }
         if (!joins_conditional(region, &token))
             add_piece(region, &capacity, &token, &ruler, &line);
     }

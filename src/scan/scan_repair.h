@@ -9,8 +9,8 @@
  * Text with a string, block comment, |symbol| or escape that never ends is never repaired, nor is a form in
  * which a string runs over what looks like the start of another form: there a `"` is wrong and not a `)`.
  *
- * Memory is a few times the text; work is bounded (SCAN_REPAIR_MOST_WORK steps), and a form for which that is
- * too little is not repaired.
+ * Memory and work are bounded: a form of more than SCAN_REPAIR_MOST_PIECES tokens (some 64 bytes each), or
+ * one that would take more than SCAN_REPAIR_MOST_WORK steps, is not repaired.
  */
 #ifndef SCAN_SCAN_REPAIR_H
 #define SCAN_SCAN_REPAIR_H
@@ -24,6 +24,7 @@
 
 enum {
     SCAN_REPAIR_MOST_EDITS = 32,
+    SCAN_REPAIR_MOST_PIECES = 1 << 20,
     SCAN_REPAIR_MOST_WORK = 100 * 1000 * 1000, /* tokens looked at; about half a second */
 };
 
