@@ -293,8 +293,9 @@ static void explain(const struct core_build *b, struct err *err)
             b->lisp, b->limit_ms / 1000.0);
     else
         err_set(err, ERR_START,
-                "%.200s could not build its image; is it an SBCL, 2.2.6 or newer? Its output: %.*s", b->lisp,
-                shown, len == 0 ? "(nothing)" : said);
+                "%.200s could not build its image. If it is an SBCL, its release may be too old or too new: "
+                "2.2.9, 2.5.2 and 2.6.4 are tested. Its output: %.*s",
+                b->lisp, shown, len == 0 ? "(nothing)" : said);
     free(text);
 }
 

@@ -1,10 +1,13 @@
 ;;;; The agent's port to SBCL: calls of the C library and of the kernel, and the process itself.
-;;;; The port needs SBCL 2.2.6 or newer on Linux, x86-64 or arm64, with threads.
-;;;; Only in its folder the agent names symbols of SBCL's own packages.
+;;;; The port is tested with SBCL 2.2.9, 2.5.2 and 2.6.4 on Linux, x86-64, with threads; arm64 is provided for.
+;;;; Only the files in its folder name symbols of SBCL's own packages.
 
 (in-package #:cl-mcp-agent)
 
 (eval-when (:compile-toplevel :load-toplevel :execute)
+  (unless (find-symbol "%DISPOSE-THREAD-STRUCTS" "SB-THREAD")
+    (error "SBCL ~a is too old: it lacks SB-THREAD::%DISPOSE-THREAD-STRUCTS, which came with 2.2.8."
+           (lisp-implementation-version)))
   (require :sb-posix)
   (require :sb-introspect)
   (require :sb-sprof)
