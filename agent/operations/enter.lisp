@@ -49,7 +49,7 @@ that is thrown away."
     (cond ((null *error-frame*)
            (list *id* :refused "There is no error."))
           (absent
-           (list *id* :refused "This error has no such frame; get-backtrace shows which there are."))
+           (list *id* :refused "This error has no such frame; see get-backtrace."))
           (t
            (evaluate-text-in-frame frame (getf arguments :code) arguments)))))
 

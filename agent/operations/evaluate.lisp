@@ -318,7 +318,7 @@ added to the reply."
       (abort ()
         :report "Return to top level."
         (setf *printed-values* '())
-        (push (list* nil '("WARNING" "The evaluation was ended by its ABORT restart."))
+        (push (list* nil '("WARNING" "The evaluation invoked its ABORT restart."))
               *warnings*)
         (call-in-compilation-unit #'evaluation-reply)))))
 

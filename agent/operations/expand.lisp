@@ -48,7 +48,7 @@ were made at the top, for :EVERYWHERE how it began."
     (cond ((and (consp form) (symbolp (first form)))
            (format nil "~a is ~a" (name-text (first form)) (kind (first form))))
           ((symbolp form)
-           (format nil "~a is no symbol macro" (name-text form)))
+           (format nil "~a is not a symbol macro" (name-text form)))
           ((consp form) "It calls a lambda expression")
           (t "It evaluates to itself"))))
 
@@ -153,7 +153,7 @@ returns the reply. A package that does not exist is answered with near names."
 (defun dispatch-reply (form)
   (multiple-value-bind (name argument-forms) (called-function form)
     (cond ((null name)
-           (absent-reply "This is no call of a function by its name."))
+           (absent-reply "This is not a call of a named function."))
           ((and (symbolp name) (or (macro-function name) (special-operator-p name)))
            (absent-reply
             (with-agent-syntax ()
@@ -201,4 +201,4 @@ returns the reply. A package that does not exist is answered with near names."
      (let ((forms (read-forms (getf arguments :code))))
        (if (= 1 (length forms))
            (dispatch-reply (first forms))
-           (absent-reply "One form is wanted: the call to explain."))))))
+           (absent-reply "Pass one form: the call to explain."))))))

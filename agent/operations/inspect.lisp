@@ -53,7 +53,7 @@ NIL if it is none."
                            kept. Inspect the object again by code."
                           text +inspections-kept+)))
         (cond ((null number)
-               (fail-absent "~a is no handle: they look like h7 or h7.3." text))
+               (fail-absent "~a is not a handle; handles look like h7 or h7.3." text))
               ((null inspection) (missing))
               ((null index) (list (second inspection)))
               (t
@@ -138,7 +138,7 @@ error of user code that is no printing's ends it, and (:FAILED TYPE) is returned
 
 (defun why-not-settable (part)
   "Return a sentence if PART cannot be set."
-  (cond ((null part) "A path must say which part is to be set.")
+  (cond ((null part) "Setting a part requires its path.")
         ((null (part-setter part)) (format nil "~a cannot be set." (part-label part)))))
 
 (defun set-part (part text)

@@ -183,7 +183,7 @@ The count is NIL if there are too many to be counted."
            (facts ("Length" (cond (circular
                                    (format nil "circular, ~:d cons~:[es~;~]" count (= count 1)))
                                   ((null count) (format nil "more than ~:d" +conses-walked+))
-                                  (tail (format nil "~:d, then a tail that is no list" count))
+                                  (tail (format nil "~:d, then a tail that is not a list" count))
                                   (t (format nil "~:d" count))))))
   :count (multiple-value-bind (count tail) (list-shape list)
            (cond ((null count) nil) (tail (1+ count)) (t count)))

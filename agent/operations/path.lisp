@@ -27,7 +27,7 @@
         for at from (1+ position) below (length text)
         do (cond ((char= (char text at) #\\) (incf at))
                  ((char= (char text at) quote) (return (1+ at))))
-        finally (fail-path "In the path, the ~a at character ~d has no partner." quote
+        finally (fail-path "In the path, the ~a at character ~d is unmatched." quote
                            (1+ position))))
 
 (defun end-of-name (text start)
@@ -63,7 +63,7 @@ within quotes or parentheses."
     (loop for word in (nreverse words)
           collect (if (and (every #'digit-char-p word) (<= (length word) 15))
                       (parse-integer word)
-                      (fail-path "In the path, ~a between brackets is no number from 0."
+                      (fail-path "In the path, ~a between brackets is not a number from 0 up."
                                  word)))))
 
 (defun parse-path (text)
@@ -84,7 +84,7 @@ Signals a PATH-ERROR."
       (loop while (< at (length text))
             do (if (char= #\[ (char text at))
                    (let ((end (or (position #\] text :start at)
-                                  (fail-path "In the path, the [ at character ~d has no partner."
+                                  (fail-path "In the path, the [ at character ~d is unmatched."
                                              (1+ at)))))
                      (add-step (subscripts-in (subseq text (1+ at) end)))
                      (setf at (1+ end)))

@@ -131,7 +131,7 @@ the samples."
 
 (define-operation :profile (arguments)
   (if (sampling-p)
-      (list *id* :refused "The program's own profiler is at work; it must be stopped first.")
+      (list *id* :refused "The program's own profiler is running; stop it first.")
       (let ((data '()))
         (call-as-evaluation
          (lambda ()

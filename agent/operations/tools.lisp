@@ -128,16 +128,16 @@ the function gets."
     (dolist (item lambda-list (nreverse parameters))
       (cond ((eq item '&key)
              (unless required
-               (refuse-tool "&key may stand once."))
+               (refuse-tool "&key may appear only once."))
              (setf required nil))
             ((and (consp item) (ignore-errors (<= 2 (list-length item) (if required 3 4))))
              (destructuring-bind (variable type &optional description default) item
                (unless (and variable (symbolp variable) (not (constantp variable)))
                  (refuse-tool "~s cannot be a parameter." variable))
                (when (find variable parameters :key #'first :test #'string=)
-                 (refuse-tool "The parameter ~a stands twice." variable))
+                 (refuse-tool "The parameter ~a appears twice." variable))
                (when (string= variable "SESSION")
-                 (refuse-tool "A tool has a parameter session already; choose another name."))
+                 (refuse-tool "Every tool has a parameter session; choose another name."))
                (push (list variable default type description required) parameters)))
             (t
              (refuse-tool "A parameter is written (name type [\"description\"]), behind &key ~

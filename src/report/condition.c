@@ -100,7 +100,7 @@ void report_condition(struct strbuf *out, const struct error_record *r)
     /* An error of a look into the image, or of a copy that is gone, is kept nowhere: nothing could go on from
      * it. */
     bool is_kept = r->sequence > 0;
-    add_left_out(out, r, INLINE_FRAMES, is_kept ? "; get-backtrace shows them" : "");
+    add_left_out(out, r, INLINE_FRAMES, is_kept ? "; see get-backtrace" : "");
     const struct sexp *restarts = sexp_get(r->condition, 2, "restarts");
     const struct sexp *slots = sexp_get(r->condition, 2, "slots");
     if (is_kept && sexp_count(restarts) > 0)
@@ -145,12 +145,12 @@ void report_last_error(struct strbuf *out, const struct error_record *r)
     gmtime_r(&r->when.tv_sec, &utc);
     strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &utc);
     strbuf_addf(out,
-                "\n\nError %d of this session, at %s. get-backtrace shows all frames, with locals: true "
-                "their variables.",
+                "\n\nError %d of this session, at %s. get-backtrace shows all frames, and their variables "
+                "with locals: true.",
                 r->sequence, when);
     /* Whether it still can be is said by list-errors: this text never changes. */
     if (sexp_count(restarts) > 0)
-        strbuf_adds(out, " evaluate-in-frame and invoke-restart step into it.");
+        strbuf_adds(out, " evaluate-in-frame and invoke-restart enter it.");
 }
 
 void report_backtrace(struct strbuf *out, const struct error_record *r, size_t from, size_t count,
@@ -183,7 +183,7 @@ void report_backtrace(struct strbuf *out, const struct error_record *r, size_t f
     if (i == from)
         strbuf_addf(out, "\n(no frame from %zu on is kept)", from);
     if (i < kept)
-        strbuf_addf(out, "\n... frames %zu to %zu are left out; max-frames and from show them", i, kept - 1);
+        strbuf_addf(out, "\n... frames %zu to %zu not shown; use max-frames and from", i, kept - 1);
     else
         add_left_out(out, r, kept, " were not kept");
 }

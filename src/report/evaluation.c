@@ -44,7 +44,7 @@ static void add_value(struct strbuf *out, struct session *s, const struct sexp *
         strbuf_add(out, text, len);
     }
     if (!sexp_is_nil(cut))
-        strbuf_adds(out, " [… printing was stopped here …]");
+        strbuf_adds(out, " [… printing stopped here …]");
     capture_fini(&c);
 }
 

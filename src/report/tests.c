@@ -127,13 +127,13 @@ bool report_tests(struct strbuf *out, const struct sexp *reply)
     if (!has_run) {
         section_add(out, sexp_get(reply, 2, "system"));
         strbuf_adds(out, ": its test operation ended without an error.\n"
-                         "No test of a framework that is known here was seen, so nothing could be counted.");
+                         "No test of a supported framework ran, so nothing was counted.");
         return false;
     }
     add_counts(out, reply, is_failed);
     if (!sexp_is_nil(sexp_get(reply, 2, "fallback")))
-        strbuf_adds(out, "\nThe system's test operation runs no tests: all that the framework knows in this "
-                         "session were run.");
+        strbuf_adds(out, "\nThe system's test operation runs no tests, so all tests that the framework has "
+                         "in this session were run.");
     if (has_text(verdict)) {
         strbuf_adds(out, "\nThe system's test operation then signalled: ");
         section_add(out, verdict);

@@ -203,7 +203,7 @@ void warnings_add(struct strbuf *out, struct session *session, const struct sexp
         while (shown > 4 * most || (shown < files.len && shown > 0 && files.bytes[shown - 1] != '\n'))
             shown = shown > 4 * most ? 4 * most : shown - 1;
         strbuf_add(out, files.bytes, shown);
-        strbuf_addf(out, "[… get-output ref %d has all warnings …]\n", session_next_ref(session));
+        strbuf_addf(out, "[… get-output ref %d returns all warnings …]\n", session_next_ref(session));
         session_keep_output(session, &c);
         capture_fini(&c);
     } else {

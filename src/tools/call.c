@@ -122,8 +122,8 @@ struct session *call_session(struct tool_call *call)
     if (call->toolbox->is_persistent && strchr(name, '/') == NULL &&
         saved_is_announced(call->toolbox->store, name)) {
         call_answer(call, true,
-                    "Session %s is being saved by another server, which ends. Try again in a moment: it goes "
-                    "on here then.",
+                    "Session %s is being saved by another server, which is shutting down. Try again in a "
+                    "moment; it will continue here.",
                     name);
         return NULL;
     }
@@ -162,7 +162,7 @@ void call_unknown_session(struct tool_call *call, const char *name, bool is_erro
             strbuf_addf(&call->text, ", %s", session_name(s));
     if (sessions_count(all) > named)
         strbuf_addf(&call->text, ", and %zu more", sessions_count(all) - named);
-    call_answer(call, is_error, ". create-session makes another.");
+    call_answer(call, is_error, ". create-session creates another.");
 }
 
 void call_done(void *arg, const struct outcome *outcome)
@@ -176,7 +176,7 @@ void call_done(void *arg, const struct outcome *outcome)
         bool is_absent = !sexp_is_nil(sexp_get(outcome->reply, 3, "absent"));
         const char *why = sexp_string(sexp_nth(outcome->reply, 2), NULL);
         call->is_absent = is_absent;
-        call_answer(call, !is_absent, "%s", why == NULL ? "The Lisp refused this." : why);
+        call_answer(call, !is_absent, "%s", why == NULL ? "The Lisp refused the request." : why);
     } else {
         call->on_outcome(call, outcome);
     }

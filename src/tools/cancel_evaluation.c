@@ -11,7 +11,7 @@ static void run(struct tool_call *call)
     struct strbuf what;
     strbuf_init(&what, 0);
     if (session_stop(s, &what))
-        call_answer(call, false, "Stopping: %s\nIts own reply says which step stopped it.",
+        call_answer(call, false, "Stopping: %s\nThe reply to that call reports how it was stopped.",
                     strbuf_string(&what));
     else
         call_answer(call, false, "Nothing is running in session %s.", session_name(s));

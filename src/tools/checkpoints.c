@@ -13,7 +13,7 @@
 
 static void on_checkpoint(struct tool_call *call, const struct outcome *o)
 {
-    call_answer(call, false, "Kept the state after evaluation %llu as %s. rollback-session returns to it.",
+    call_answer(call, false, "Saved the state after evaluation %llu as %s. rollback-session restores it.",
                 (unsigned long long)session_at(o->session), call_string(call, "name", NULL));
 }
 
@@ -26,7 +26,8 @@ static void checkpoint_session(struct tool_call *call)
     const char *name = call_string(call, "name", &len);
     if (len == 0 || len > 64 || strspn(name, "0123456789-") == len || strlen(name) != len ||
         strpbrk(name, "\n\r\t") != NULL) {
-        call_answer(call, true, "A checkpoint's name has 1 to 64 characters in one line and is no number.");
+        call_answer(call, true,
+                    "A checkpoint name must be 1 to 64 characters on one line and must not be a number.");
         return;
     }
     call_wait(call, on_checkpoint);
@@ -71,7 +72,7 @@ static void list_checkpoints(struct tool_call *call)
         if (is_shown(s, list_entry(node, struct checkpoint, node)))
             add_checkpoint(&call->text, list_entry(node, struct checkpoint, node));
     if (session_why_no_checkpoint(s) != NULL)
-        strbuf_addf(&call->text, "\nThe last one could not be made: %s", session_why_no_checkpoint(s));
+        strbuf_addf(&call->text, "\nThe last one failed: %s", session_why_no_checkpoint(s));
     call_finish(call);
 }
 
@@ -80,7 +81,7 @@ static void on_rolled_back(struct tool_call *call, const struct outcome *o)
     strbuf_addf(&call->text, "%s", o->text == NULL ? "" : o->text);
     strbuf_addf(&call->text,
                 "\nCurrent package: %s\nFiles, sockets and other processes are not rolled back. Until the "
-                "next evaluation a later state can be returned to as well.",
+                "next evaluation, later states can be restored too.",
                 session_package(o->session));
     call_finish(call);
 }
@@ -122,8 +123,8 @@ static void add_as_text(struct strbuf *out, const struct journal_entry *entry)
         entry->code_len > MOST_CODE ? utf8_floor(entry->code, entry->code_len, MOST_CODE) : entry->code_len;
     text_add_indented(out, entry->code, shown, "   ");
     if (shown < entry->code_len)
-        strbuf_addf(out, "\n   [… %zu of %zu bytes left out; format: lisp shows them]",
-                    entry->code_len - shown, entry->code_len);
+        strbuf_addf(out, "\n   [… %zu of %zu bytes not shown; use format: lisp]", entry->code_len - shown,
+                    entry->code_len);
 }
 
 /* Every line of code that is not to be loaded again becomes a comment, so that the whole is a file that
@@ -159,8 +160,8 @@ static void session_history(struct tool_call *call)
     strbuf_addf(&call->text, "%s: ", session_name(s));
     text_add_count(&call->text, session_evaluations(s), "evaluation");
     if (first > 0 || j->dropped > 0)
-        strbuf_adds(&call->text,
-                    is_lisp ? "; the first ones are left out" : "; earlier ones are left out (from, limit)");
+        strbuf_adds(&call->text, is_lisp ? "; earlier ones are not shown"
+                                         : "; earlier ones are not shown (see from and limit)");
     const char *package = NULL;
     strbuf_adds(&call->text, is_lisp ? "\n" : "");
     for (size_t i = first; i < j->count && i < first + limit; i++) {

@@ -90,7 +90,7 @@ static void on_class(struct tool_call *call, const struct outcome *o)
     if (subclasses > sexp_count(sexp_get(r, 2, "subclasses")))
         strbuf_addf(out, " … %zu in all", subclasses);
     if (sexp_count(sexp_get(r, 2, "precedence")) == 0)
-        strbuf_adds(out, "\nPrecedence list: (not known: a superclass is not defined yet)");
+        strbuf_adds(out, "\nPrecedence list: (unknown: a superclass is not defined yet)");
     else
         add_line(out, "Precedence list", sexp_get(r, 2, "precedence"));
     if (sexp_is_nil(sexp_get(r, 2, "final")))
@@ -178,7 +178,7 @@ static void on_methods(struct tool_call *call, const struct outcome *o)
 static void find_methods(struct tool_call *call)
 {
     if (call_has(call, "class") == call_has(call, "generic-function")) {
-        call_answer(call, true, "Give either class or generic-function.");
+        call_answer(call, true, "Pass either class or generic-function.");
         return;
     }
     struct session *s = call_session(call);

@@ -26,7 +26,7 @@ static void run(struct tool_call *call)
         strbuf_addf(&call->text, "\n  %s: %.10g%s%s", d->name, changed.value[i],
                     d->unit[0] != '\0' ? " " : "", d->unit);
         if (changed.value[i] == 0 && d->minimum == 0 && i != LIMIT_CHECKPOINTS && i != LIMIT_THREAD_ERRORS)
-            strbuf_adds(&call->text, " (no limit)");
+            strbuf_adds(&call->text, " (unlimited)");
     }
     if (call_has(call, "max-heap"))
         strbuf_adds(&call->text, "\nmax-heap takes effect when the session is next reset.");

@@ -19,37 +19,37 @@ static const struct relation {
      "calls",
      "caller",
      "of",
-     {"Calls of ", " are not recorded anywhere."},
-     "calls by name, also of inlined functions and of a function as a value,",
-     ", nor those by a name that is put together while the program runs"},
+     {"No calls of ", " are recorded."},
+     "calls by name, including inlined functions and functions used as values,",
+     ", or calls by a name that is computed at run time"},
     {"who-references",
      "references",
      "reader",
      "of",
-     {"Nothing is recorded to read ", "."},
+     {"No readers of ", " are recorded."},
      "reads of special and global variables and constants",
-     ". A constant whose value is a number or a character may have been put in its place"},
+     ". The compiler may replace a constant by its value if that is a number or a character"},
     {"who-binds",
      "binds",
      "binder",
      "of",
-     {"Nothing is recorded to bind ", "."},
+     {"No binders of ", " are recorded."},
      "bindings of special variables",
      ""},
     {"who-sets",
      "sets",
      "setter",
      "of",
-     {"Nothing is recorded to set ", "."},
+     {"No setters of ", " are recorded."},
      "assignments of special and global variables",
      ""},
     {"who-macroexpands",
      "macroexpands",
      "user",
      "of the macro",
-     {"Nothing is recorded to use the macro ", "."},
+     {"No users of the macro ", " are recorded."},
      "uses",
-     ", nor those of macros that define at the top level, such as DEFUN"},
+     ", or uses of top-level defining macros such as DEFUN"},
     {"who-specializes",
      "specializes",
      "method",
@@ -86,9 +86,10 @@ static const char *mismatch(const struct relation *r, const struct sexp *reply)
 {
     bool is_macro = has_meaning(reply, "macro");
     if (strcmp(r->kind, "calls") == 0)
-        return is_macro                                 ? "It is a macro: who-macroexpands says who uses it."
-               : has_meaning(reply, "special-operator") ? "It is a special operator, which is not recorded."
-                                                        : NULL;
+        return is_macro ? "It is a macro; use who-macroexpands."
+               : has_meaning(reply, "special-operator")
+                   ? "It is a special operator; uses of those are not recorded."
+                   : NULL;
     if (strcmp(r->kind, "macroexpands") == 0)
         return is_macro ? NULL : "It is not a macro.";
     if (strcmp(r->kind, "specializes") == 0)
@@ -108,11 +109,10 @@ static void add_nothing(struct strbuf *out, const struct relation *r, const stru
     if (why != NULL)
         strbuf_addf(out, "\n%s", why);
     else if (r->recorded != NULL)
-        strbuf_addf(
-            out,
-            "\nRecorded are %s in functions, methods and macros; not those in forms that were evaluated "
-            "and defined nothing, nor those in the Lisp itself and ASDF%s.",
-            r->recorded, r->more);
+        strbuf_addf(out,
+                    "\nThe Lisp records %s in functions, methods and macros. It does not record those in "
+                    "forms that define nothing, in the Lisp itself or in ASDF%s.",
+                    r->recorded, r->more);
     if (sexp_string(sexp_get(reply, 2, "near"), NULL) != NULL)
         strbuf_addc(out, '\n');
     look_up_add(out, sexp_get(reply, 2, "near"));
@@ -203,7 +203,7 @@ static void on_callees(struct tool_call *call, const struct outcome *o)
     }
     if (total == 0) {
         strbuf_adds(&call->text,
-                    " calls nothing by name, as far as is recorded. What is open-coded may not be.");
+                    " calls no function by name, as far as is recorded. Open-coded calls may be missing.");
     } else {
         strbuf_adds(&call->text, " calls ");
         text_add_count(&call->text, total, "function");

@@ -114,7 +114,7 @@ static void on_described(struct tool_call *call, const struct outcome *o)
     add_line(out, o->reply, "homepage", "Homepage");
     add_line(out, o->reply, "file", "Definition");
     strbuf_addf(out, "\nFound: %s", place_text(sexp_get(o->reply, 2, "place")));
-    add_names(out, o->reply, "defsystem-depends-on", "Needed to define it");
+    add_names(out, o->reply, "defsystem-depends-on", "Required by its definition");
     add_names(out, o->reply, "depends-on", "Depends on");
     add_names(out, o->reply, "tests", "Tests");
     add_components(out, o->reply);
@@ -144,9 +144,9 @@ static void add_state(struct strbuf *out, const struct sexp *entry)
     else if (sexp_is_symbol(state, "absent"))
         strbuf_adds(out, " (NOT FOUND)");
     else if (sexp_is_symbol(state, "broken"))
-        strbuf_adds(out, " (its definition cannot be loaded)");
+        strbuf_adds(out, " (definition cannot be loaded)");
     if (sexp_is_symbol(repeat, "cycle"))
-        strbuf_adds(out, " (CYCLE: it is above)");
+        strbuf_adds(out, " (CYCLE: see above)");
 }
 
 static void on_dependencies(struct tool_call *call, const struct outcome *o)
@@ -171,7 +171,7 @@ static void on_dependencies(struct tool_call *call, const struct outcome *o)
     else
         text_add_count(out, direct, "system");
     if (call_boolean(call, "transitive") && direct > 0)
-        strbuf_addf(out, ", %zu with what these depend on", all);
+        strbuf_addf(out, ", %zu including indirect dependencies", all);
     if (absent > 0)
         strbuf_addf(out, "; %zu not found", absent);
     if (cycles > 0) {
@@ -247,7 +247,7 @@ static void on_systems(struct tool_call *call, const struct outcome *o)
         }
     }
     if (total > sexp_count(systems))
-        strbuf_addf(out, "\n... %zu more; pattern and limit choose", total - sexp_count(systems));
+        strbuf_addf(out, "\n... %zu more; use pattern or limit", total - sexp_count(systems));
     call_finish(call);
 }
 

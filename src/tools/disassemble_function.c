@@ -21,7 +21,7 @@ static void on_listing(struct tool_call *call, const struct outcome *o)
         len--;
     look_up_add_text(call, o->session, text == NULL ? "" : text, len);
     if (!sexp_is_nil(sexp_get(o->reply, 2, "cut")))
-        strbuf_adds(&call->text, "\n[… the listing is longer than is kept …]");
+        strbuf_adds(&call->text, "\n[… the rest of the listing was not kept …]");
     call_finish(call);
 }
 

@@ -30,7 +30,7 @@ static const struct error_record *enterable(struct tool_call *call, const struct
     if (r == NULL)
         call_answer(call, true,
                     call_has(call, "index")
-                        ? "No error with that index is kept; list-errors shows them."
+                        ? "No error with that index is kept; see list-errors."
                         : "No error available.\n(No error has occurred in this session.)");
     else if (!is_kept(r))
         call_answer(call, true, "This error cannot be entered: %s",

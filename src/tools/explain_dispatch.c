@@ -104,19 +104,19 @@ static void on_explained(struct tool_call *call, const struct outcome *o)
         strbuf_addf(out, "\nMethod combination ");
         look_up_add(out, sexp_get(o->reply, 2, "combination"));
         strbuf_addf(out, ". %s:",
-                    sexp_count(order) == 1 ? "One method applies" : "These apply and run in this order");
+                    sexp_count(order) == 1 ? "One method applies" : "These methods apply, in this order");
         add_order(out, order);
         if (sexp_string(sexp_get(o->reply, 2, "form"), NULL) != NULL) {
-            strbuf_adds(out, "\nThe method combination calls them by this form:\n");
+            strbuf_adds(out, "\nThe method combination calls them with this form:\n");
             look_up_add(out, sexp_get(o->reply, 2, "form"));
         }
     } else if (methods == 0) {
         strbuf_adds(out, "\nIt has no methods: NO-APPLICABLE-METHOD would be called.");
     } else {
-        strbuf_adds(out, "\nNo method applies: NO-APPLICABLE-METHOD would be called. There are:");
+        strbuf_adds(out, "\nNo method applies: NO-APPLICABLE-METHOD would be called. Its methods are:");
         add_misfits(out, misfits, arguments);
         if (sexp_count(misfits) < methods)
-            strbuf_addf(out, "\n… %zu more; find-methods shows them", methods - sexp_count(misfits));
+            strbuf_addf(out, "\n… %zu more; see find-methods", methods - sexp_count(misfits));
     }
     call_finish(call);
 }

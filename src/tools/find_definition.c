@@ -69,23 +69,24 @@ static void add_from_file(struct tool_call *call, struct session *s, const struc
     const struct sexp *lines = sexp_get(definition, 0, "lines");
     if (!sexp_is_nil(sexp_get(definition, 0, "missing")))
         strbuf_adds(&call->text, is_of_the_lisp(file)
-                                     ? "(part of the Lisp itself, whose sources are not installed here)"
+                                     ? "(part of the Lisp itself; its sources are not installed)"
                                      : "(the file cannot be read)");
     else if (!sexp_is_nil(sexp_get(definition, 0, "changed")) && text == NULL)
         strbuf_adds(&call->text,
-                    "(the file was changed after it was loaded, and has no such definition any more)");
+                    "(the file has changed since it was loaded and no longer contains this definition)");
     else if (text == NULL)
-        strbuf_adds(&call->text, "(where in the file is not known: it may be written by a macro)");
+        strbuf_adds(&call->text, "(position in the file unknown; a macro may have generated it)");
     else {
         if (!sexp_is_nil(sexp_get(definition, 0, "changed")))
-            strbuf_adds(&call->text, "(the file was changed after it was loaded; this stands there now)\n");
+            strbuf_adds(&call->text,
+                        "(the file has changed since it was loaded; this is its current text)\n");
         look_up_add_text(call, s, text, len);
         if (!sexp_is_nil(sexp_get(definition, 0, "cut")))
-            strbuf_adds(&call->text, "\n[… the file has the rest …]");
+            strbuf_adds(&call->text, "\n[… the rest is in the file …]");
     }
     for (size_t i = 0; i < sexp_count(lines); i++)
         strbuf_addf(&call->text, "%s%lld",
-                    i == 0 ? "\n(another form for it may be the one that was loaded, at line " : ", ",
+                    i == 0 ? "\n(the loaded definition may be another form, at line " : ", ",
                     (long long)sexp_integer(sexp_nth(lines, i), 0));
     if (sexp_count(lines) > 0)
         strbuf_addc(&call->text, ')');
@@ -128,15 +129,15 @@ static void add_definition(struct tool_call *call, struct session *s, const stru
     look_up_add_place(&call->text, definition, 0);
     strbuf_addc(&call->text, '\n');
     if (is_shown(definitions, n))
-        strbuf_adds(&call->text, "(a form shown above)");
+        strbuf_adds(&call->text, "(shown above)");
     else if (evaluation > 0)
         add_evaluated(call, s, definition, evaluation);
     else if (sexp_string(sexp_get(definition, 0, "file"), NULL) != NULL)
         add_from_file(call, s, definition);
     else if (kind != NULL && strcmp(kind, "GENERIC-FUNCTION") == 0)
-        strbuf_adds(&call->text, "(no form of its own: its first method made it)");
+        strbuf_adds(&call->text, "(created implicitly by its first method)");
     else
-        strbuf_adds(&call->text, "(where it was defined is not recorded)");
+        strbuf_adds(&call->text, "(source location not recorded)");
 }
 
 static void on_definitions(struct tool_call *call, const struct outcome *o)

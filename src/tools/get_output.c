@@ -47,8 +47,9 @@ static void answer_matches(struct tool_call *call, const struct capture *c)
     if (matches > MOST_MATCHES)
         strbuf_addf(&call->text, ", the first %d are shown", MOST_MATCHES);
     if (capture_gap(c, &gap_start, &gap_end))
-        strbuf_adds(&call->text,
-                    "; the middle of this output was not kept, line numbers behind it are those of what was");
+        strbuf_adds(
+            &call->text,
+            "; the middle of this output was not kept, and line numbers after it count only the lines kept");
     call_answer(call, false, ".");
 }
 
@@ -65,8 +66,7 @@ static void answer_part(struct tool_call *call, const struct capture *c)
     utf8_repair(&call->text, bytes, n);
     free(bytes);
     if (n < length && capture_gap(c, &start, &end) && offset + n >= start && offset + n < end)
-        strbuf_addf(&call->text,
-                    "\n[bytes %llu to %llu were not kept; the next that are begin at offset %llu]",
+        strbuf_addf(&call->text, "\n[bytes %llu to %llu were not kept; continue at offset %llu]",
                     (unsigned long long)(offset + n), (unsigned long long)end, (unsigned long long)end);
     call_finish(call);
 }
@@ -80,8 +80,8 @@ static void run(struct tool_call *call)
     const struct capture *c = session_kept(s, ref);
     if (c == NULL)
         call_answer(call, false,
-                    "No output with ref %d is kept in session %s. The newest is %d; the last 16 that were "
-                    "cut are kept.",
+                    "No output with ref %d is kept in session %s. The newest is %d; the last 16 truncated "
+                    "outputs are kept.",
                     ref, session_name(s), session_next_ref(s) - 1);
     else if (call_has(call, "pattern"))
         answer_matches(call, c);

@@ -73,9 +73,9 @@ static void add_parts(struct strbuf *out, const struct sexp *reply)
         return;
     section_begin(out, NULL);
     if (count == 0) {
-        strbuf_adds(out, "No parts are shown from ");
+        strbuf_adds(out, "There are no parts from ");
         text_add_grouped(out, from);
-        strbuf_adds(out, " on; there are ");
+        strbuf_adds(out, " on, of ");
         add_total(out, total);
         strbuf_addc(out, '.');
         return;
@@ -110,7 +110,7 @@ static void add_inspection(struct strbuf *out, const struct outcome *o, size_t m
         section_add(out, not_set);
         call->is_error = true;
     } else if (sexp_string(failed, NULL) != NULL) {
-        strbuf_adds(out, "The object could not be looked at: code of its own signalled ");
+        strbuf_adds(out, "The object could not be inspected: its own code signalled ");
         section_add(out, failed);
         strbuf_addc(out, '.');
     } else if (sexp_get(o->reply, 2, "text") == NULL) {
@@ -162,7 +162,7 @@ static void write_journal(const struct tool_call *call, struct strbuf *journal)
 static void run(struct tool_call *call)
 {
     if (call_has(call, "code") == call_has(call, "handle")) {
-        call_answer(call, true, "inspect-object takes either code or a handle.");
+        call_answer(call, true, "Pass either code or handle.");
         return;
     }
     struct session *s = call_session(call);

@@ -15,7 +15,7 @@ static void add_expansion(struct tool_call *call, struct session *s, const struc
     bool is_same = !sexp_is_nil(sexp_get(expansion, 1, "same"));
     look_up_add_text(call, s, text == NULL ? "" : text, len);
     if (!sexp_is_nil(sexp_get(expansion, 1, "cut")))
-        strbuf_adds(&call->text, "\n[… printing was stopped here …]");
+        strbuf_adds(&call->text, "\n[… printing stopped here …]");
     if (sexp_string(operator, NULL) != NULL && is_same) {
         strbuf_adds(&call->text, "\n; not expanded: ");
         look_up_add(&call->text, operator);
@@ -33,7 +33,7 @@ static void on_expanded(struct tool_call *call, const struct outcome *o)
         add_expansion(call, o->session, sexp_nth(expansions, i));
     }
     if (sexp_count(expansions) == 0)
-        strbuf_adds(&call->text, "There is no form in this text.");
+        strbuf_adds(&call->text, "The text contains no form.");
     call_finish(call);
 }
 

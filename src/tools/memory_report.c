@@ -24,20 +24,20 @@ static void add_column(struct strbuf *out, const struct sexp *value, int width)
 static void add_use(struct strbuf *out, const struct sexp *reply, bool is_collected)
 {
     if (is_collected) {
-        strbuf_adds(out, "After a garbage collection, ");
+        strbuf_adds(out, "Heap after garbage collection: ");
         add_column(out, sexp_get(reply, 2, "used"), 0);
-        strbuf_adds(out, " bytes of the heap's ");
+        strbuf_adds(out, " of ");
         add_column(out, sexp_get(reply, 2, "limit"), 0);
-        strbuf_adds(out, " are used; before it, ");
+        strbuf_adds(out, " bytes in use; before it: ");
         add_column(out, sexp_get(reply, 2, "before"), 0);
-        strbuf_adds(out, " bytes were.\n");
+        strbuf_adds(out, " bytes.\n");
         return;
     }
     strbuf_adds(out, "Heap: ");
     add_column(out, sexp_get(reply, 2, "used"), 0);
-    strbuf_adds(out, " bytes of ");
+    strbuf_adds(out, " of ");
     add_column(out, sexp_get(reply, 2, "limit"), 0);
-    strbuf_adds(out, " are used.\n");
+    strbuf_adds(out, " bytes in use.\n");
 }
 
 static void add_generations(struct strbuf *out, const struct sexp *generations)
@@ -60,8 +60,8 @@ static void add_types(struct strbuf *out, const struct sexp *reply, size_t most,
     section_end(out);
     section_begin(out, NULL);
     strbuf_addf(out, "Objects by type%s%s:\n%15s %12s  type\n",
-                has_image ? "" : ", without what the Lisp was started with",
-                is_collected ? "" : ", garbage included", "bytes", "objects");
+                has_image ? "" : ", without the initial image", is_collected ? "" : ", including garbage",
+                "bytes", "objects");
     for (size_t i = 0; i < sexp_count(types) && i < most; i++) {
         const struct sexp *type = sexp_nth(types, i);
         add_column(out, sexp_nth(type, 1), 15);
@@ -76,7 +76,7 @@ static void add_types(struct strbuf *out, const struct sexp *reply, size_t most,
         strbuf_adds(out, " left out.\n");
     }
     if (!sexp_is_nil(sexp_get(reply, 2, "partial")))
-        strbuf_adds(out, "The heap is so large that only a part of it was counted.\n");
+        strbuf_adds(out, "The heap is large, so only part of it was counted.\n");
 }
 
 static bool is_verbosity(const struct tool_call *call, const char *wanted)

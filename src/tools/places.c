@@ -9,14 +9,14 @@ static const struct {
     const char *place, *text;
 } places[] = {
     {"project", "in the session's directory"},
-    {"qlot", "among what qlot has pinned for the project (.qlot)"},
-    {"ocicl", "among what ocicl has pinned for the project"},
+    {"qlot", "pinned for the project by qlot (.qlot)"},
+    {"ocicl", "pinned for the project by ocicl"},
     {"home", "in the home directory (~/common-lisp or ~/.local/share/common-lisp)"},
-    {"machine", "among the libraries of this machine (/usr/share/common-lisp)"},
+    {"machine", "in this machine's libraries (/usr/share/common-lisp)"},
     {"quicklisp", "installed by Quicklisp"},
-    {"lisp", "part of the Lisp's installation"},
-    {"image", "part of the Lisp itself"},
-    {"registry", "by ASDF's configuration"},
+    {"lisp", "in the Lisp's installation"},
+    {"image", "built into the Lisp"},
+    {"registry", "through ASDF's configuration"},
 };
 
 const char *place_text(const struct sexp *place)
@@ -24,5 +24,5 @@ const char *place_text(const struct sexp *place)
     for (size_t i = 0; i < sizeof places / sizeof places[0]; i++)
         if (sexp_is_symbol(place, places[i].place))
             return places[i].text;
-    return "at a place that is not known";
+    return "in an unknown place";
 }

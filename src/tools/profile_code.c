@@ -60,15 +60,13 @@ static void add_functions(struct strbuf *out, const struct sexp *reply, int64_t 
 /* (REAL-US RUN-US GC-US BYTES) */
 static void add_cost(struct strbuf *out, const struct sexp *took)
 {
-    strbuf_addf(out,
-                "It took %.1f ms of real time, %.1f ms of processor time, %.1f ms of them in garbage "
-                "collections, and ",
+    strbuf_addf(out, "Total: %.1f ms real time, %.1f ms CPU time, of which %.1f ms garbage collection, and ",
                 (double)sexp_integer(sexp_nth(took, 0), 0) / 1000,
                 (double)sexp_integer(sexp_nth(took, 1), 0) / 1000,
                 (double)sexp_integer(sexp_nth(took, 2), 0) / 1000);
     int64_t bytes = sexp_integer(sexp_nth(took, 3), 0);
     text_add_grouped(out, bytes < 0 ? 0 : (uint64_t)bytes);
-    strbuf_adds(out, " bytes.\n");
+    strbuf_adds(out, " bytes allocated.\n");
 }
 
 static void add_profile(struct strbuf *out, const struct outcome *o, size_t max_output, void *arg)
@@ -85,17 +83,17 @@ static void add_profile(struct strbuf *out, const struct outcome *o, size_t max_
     strbuf_adds(out, "Profile: ");
     text_add_count(out, (uint64_t)(samples < 0 ? 0 : samples), "sample");
     if (is_alloc)
-        strbuf_adds(out, ", one whenever about 32 kB had been allocated");
+        strbuf_adds(out, ", one per 32 kB allocated");
     else
-        strbuf_addf(out, ", one each %g ms of %s time",
-                    call_number(call, "sample-interval", INTERVAL_S) * 1000, is_time ? "real" : "processor");
+        strbuf_addf(out, ", one every %g ms of %s time",
+                    call_number(call, "sample-interval", INTERVAL_S) * 1000, is_time ? "real" : "CPU");
     strbuf_adds(out, ".\n");
     add_cost(out, sexp_get(o->reply, 2, "took"));
     if (samples > 0)
         add_functions(out, o->reply, samples, type != NULL && strcmp(type, "graph") == 0);
     else
-        strbuf_addf(out, "It %s; nothing was seen.\n",
-                    is_alloc ? "allocated too little" : "was over too soon");
+        strbuf_addf(out, "No samples: the code %s.\n",
+                    is_alloc ? "allocated too little" : "finished too soon");
     section_end(out);
     section_begin(out, "Result:");
     report_values(out, o, max_output);

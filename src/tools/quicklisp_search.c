@@ -57,7 +57,7 @@ static void on_found(struct tool_call *call, const struct outcome *o)
     for (size_t i = 0; i < sexp_count(systems); i++)
         add_system(out, sexp_nth(systems, i));
     if (total > sexp_count(systems))
-        strbuf_addf(out, "\n... %zu more; limit shows them", total - sexp_count(systems));
+        strbuf_addf(out, "\n... %zu more; use limit", total - sexp_count(systems));
     call_finish(call);
 }
 

@@ -273,7 +273,7 @@ static json_t *check_string(const struct tool_argument *a, const json_t *given, 
     if (!json_is_string(given))
         return reject(a, given, err);
     if (!a->choices && !may_hold_nul(a) && strlen(json_string_value(given)) != json_string_length(given)) {
-        err_set(err, ERR_INVALID, "Argument %s must not hold a NUL character", a->name);
+        err_set(err, ERR_INVALID, "Argument %s must not contain a NUL character", a->name);
         return NULL;
     }
     if (!a->choices)

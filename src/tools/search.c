@@ -73,7 +73,7 @@ static void on_found(struct tool_call *call, const struct outcome *o)
     if (left_out > 0) {
         strbuf_adds(&call->text, "\nNot shown: ");
         text_add_count(&call->text, (uint64_t)left_out, "internal symbol");
-        strbuf_adds(&call->text, " of the Lisp's own packages; package shows those of one.");
+        strbuf_adds(&call->text, " of the Lisp's own packages; use package to search one.");
     }
     call_finish(call);
 }
@@ -146,7 +146,7 @@ static void on_completed(struct tool_call *call, const struct outcome *o)
         strbuf_adds(&call->text, "\nExported by other packages:");
     add_completions(&call->text, elsewhere, prefix, true);
     if (total > 0 && sexp_count(elsewhere) > 0)
-        strbuf_adds(&call->text, "\nHere, with these letters in their order:");
+        strbuf_adds(&call->text, "\nHere, with these letters in order:");
     add_completions(&call->text, symbols, prefix, false);
     if (total > 0)
         look_up_add_rest(call, sexp_count(symbols), total);

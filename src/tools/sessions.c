@@ -91,8 +91,7 @@ static void next_step(struct tool_call *call, struct session *s)
     strbuf_init(&code, 0);
     if (write_step(call, &request, &code)) {
         /* What is said in front of it when this step fails or is refused. */
-        strbuf_addf(&call->text, "Session %s was created, but not all that was asked for was done:\n",
-                    session_name(s));
+        strbuf_addf(&call->text, "Session %s was created, but a step failed:\n", session_name(s));
         struct operation_options options = {.request = &request,
                                             .what = "create-session",
                                             .timeout_ms = 300000,
@@ -101,10 +100,9 @@ static void next_step(struct tool_call *call, struct session *s)
                                             .code_len = code.len};
         call_run(call, s, &options, on_step);
     } else {
-        call_answer(
-            call, false,
-            "Session %s created: %s, package %s. Give its name as the argument session of other tools.",
-            session_name(s), zygotes_lisp(call->toolbox->zygotes), session_package(s));
+        call_answer(call, false,
+                    "Session %s created: %s, package %s. Pass its name as session to other tools.",
+                    session_name(s), zygotes_lisp(call->toolbox->zygotes), session_package(s));
     }
     strbuf_fini(&request);
     strbuf_fini(&code);
@@ -134,7 +132,7 @@ static void add_memory(struct strbuf *out, const struct session *s, int most_ms)
 {
     struct session_memory m = session_memory(s, most_ms);
     if (m.unread == m.processes)
-        strbuf_adds(out, "memory not read");
+        strbuf_adds(out, "memory unknown");
     else
         strbuf_addf(out, "%.1f MiB%s in %zu process%s", (double)m.bytes / (1 << 20),
                     m.unread > 0 ? " or more" : "", m.processes, m.processes == 1 ? "" : "es");
@@ -159,7 +157,7 @@ static void list_sessions(struct tool_call *call)
 {
     size_t n = sessions_count(call->toolbox->sessions);
     if (n == 0) {
-        call_answer(call, false, "No session yet; the first evaluation makes the session %s.",
+        call_answer(call, false, "No sessions yet; the first evaluation creates the session %s.",
                     call->default_session);
         return;
     }
@@ -197,10 +195,10 @@ static void add_checkpoints(struct strbuf *out, struct session *s)
     if (session_checkpoint_cost_ms(s) > 0)
         strbuf_addf(out, ", %.1f ms each", session_checkpoint_cost_ms(s));
     if (session_checkpoints_when_idle(s))
-        strbuf_adds(out, "; so dear that they may take a twentieth of the time only, or wait until the "
+        strbuf_adds(out, "; they are slow, so they take at most a twentieth of the time or wait until the "
                          "session has been idle for a second");
     if (session_why_no_checkpoint(s) != NULL)
-        strbuf_addf(out, "; the last one could not be made: %s", session_why_no_checkpoint(s));
+        strbuf_addf(out, "; the last one failed: %s", session_why_no_checkpoint(s));
 }
 
 /* "running for 12 s: (loop)", and how many wait behind it. False when nothing runs. */
@@ -216,9 +214,9 @@ static bool add_running(struct strbuf *out, const struct session *s)
         if (strchr(strbuf_string(&what), '\n') != NULL)
             strbuf_adds(out, " ...");
         if (waiting > 0) {
-            strbuf_adds(out, "; behind it ");
+            strbuf_adds(out, "; ");
             text_add_count(out, waiting, "call");
-            strbuf_adds(out, waiting == 1 ? " waits" : " wait");
+            strbuf_adds(out, " waiting");
         }
     }
     strbuf_fini(&what);
@@ -231,7 +229,7 @@ static void add_sleep(struct strbuf *out, const struct session *s)
     char when[32];
     gmtime_r(&session_asleep_since(s)->tv_sec, &utc);
     strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &utc);
-    strbuf_addf(out, " since %s; it wakes when it is next used", when);
+    strbuf_addf(out, " since %s; it resumes when it is next used", when);
 }
 
 /* What the Lisp says of itself; NULL: it was not asked. */
@@ -246,7 +244,7 @@ static void add_info(struct tool_call *call, struct session *s, const struct sex
     strbuf_addf(out, "\nLisp: %s\nPackage: %s\nProcess: %d\nAge: %.0f s\nEvaluations: %llu\nErrors: %zu%s",
                 zygotes_lisp(call->toolbox->zygotes), session_package(s), (int)session_pid(s),
                 session_age_s(s), (unsigned long long)session_evaluations(s), session_error_count(s),
-                session_last_error(s) != NULL ? " (the last one is current: describe-last-error)" : "");
+                session_last_error(s) != NULL ? " (see describe-last-error)" : "");
     add_checkpoints(out, s);
     if (session_pid(s) > 0) {
         strbuf_adds(out, "\nMemory: ");
@@ -259,7 +257,7 @@ static void add_info(struct tool_call *call, struct session *s, const struct sex
         text_add_grouped(out, (uint64_t)sexp_integer(sexp_get(reply, 2, "heap-limit-bytes"), 0));
         add_list(out, "Threads", sexp_get(reply, 2, "threads"));
         add_list(out, "Systems", sexp_get(reply, 2, "systems"));
-        add_list(out, "The implementation can", sexp_get(reply, 2, "features"));
+        add_list(out, "Implementation features", sexp_get(reply, 2, "features"));
         add_list(out, "Memory layer", sexp_get(reply, 2, "memory-layer"));
     }
     strbuf_adds(out, "\nLimits:");

@@ -42,7 +42,7 @@ static void add_loaded(struct strbuf *out, const struct sexp *reply)
     if (system == NULL)
         return;
     if (!sexp_is_nil(sexp_get(reply, 2, "already")))
-        strbuf_addf(out, "%s was loaded already; force: true loads it again.", system);
+        strbuf_addf(out, "%s was already loaded; force: true reloads it.", system);
     else
         strbuf_addf(out, "Loaded %s.", system);
     for (size_t i = 0; i < sexp_count(loaded); i++)

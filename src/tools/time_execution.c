@@ -66,7 +66,7 @@ static void add_many_runs(struct strbuf *out, const struct sexp *runs)
     int64_t *values = xcalloc(count, sizeof *values);
     section_begin(out, NULL);
     strbuf_addf(out, "Timing: %zu runs\n  %-9s%*s%*s%*s%*s%*s\n", count, "", WIDTH, "median", WIDTH,
-                "lower quartile", WIDTH, "upper quartile", WIDTH, "least", WIDTH, "most");
+                "lower quartile", WIDTH, "upper quartile", WIDTH, "minimum", WIDTH, "maximum");
     for (size_t i = 0; i < READINGS; i++) {
         for (size_t k = 0; k < count; k++)
             values[k] = sexp_integer(sexp_nth(sexp_nth(runs, k), i), 0);

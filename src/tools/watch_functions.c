@@ -47,10 +47,9 @@ static void add_changes(struct strbuf *out, const struct sexp *reply, const char
     add_names(out, strbuf_string(&heading), sexp_get(reply, 2, "stopped"));
     strbuf_fini(&heading);
     if (!sexp_is_nil(sexp_get(reply, 2, "standard")))
-        strbuf_adds(out, "Of standard functions, calls that were compiled inline and calls from inside the "
-                         "Lisp are not seen.\n");
-    add_names(out, "Calls that were compiled inline are not seen, as there may be of: ",
-              sexp_get(reply, 2, "inlined"));
+        strbuf_adds(out,
+                    "For standard functions, inlined calls and calls from inside the Lisp are not seen.\n");
+    add_names(out, "Inlined calls are not seen; there may be some of: ", sexp_get(reply, 2, "inlined"));
     add_problems(out, sexp_get(reply, 2, "problems"));
     if (out->len == 0)
         strbuf_addf(out, "No functions were %s.", doing);
@@ -59,7 +58,7 @@ static void add_changes(struct strbuf *out, const struct sexp *reply, const char
 static void add_watched(struct strbuf *out, const struct sexp *reply, const char *doing, const char *unit)
 {
     const struct sexp *names = sexp_get(reply, 2, "watched");
-    strbuf_addf(out, "Functions that are %s: %zu\n", doing, sexp_count(names));
+    strbuf_addf(out, "Functions %s: %zu\n", doing, sexp_count(names));
     for (size_t i = 0; i < sexp_count(names); i++) {
         strbuf_adds(out, "- ");
         section_add(out, sexp_nth(names, i));
@@ -92,7 +91,7 @@ static void add_record(struct strbuf *out, const struct sexp *record)
             section_add(out, sexp_nth(texts, i));
         }
     } else if (sexp_is_symbol(kind, "exit")) {
-        strbuf_adds(out, " was left without returning");
+        strbuf_adds(out, " exited without returning");
         if (sexp_count(texts) > 0) {
             strbuf_adds(out, "; signalled: ");
             section_add(out, sexp_nth(texts, 0));
@@ -173,9 +172,8 @@ static void add_tallies(struct strbuf *out, const struct sexp *reply)
             text_add_count(out, called - count, "more function");
             strbuf_adds(out, " left out.\n");
         }
-        strbuf_adds(
-            out,
-            "Real time. Self leaves out the other functions of this list; total counts outermost calls.\n");
+        strbuf_adds(out, "Times are real time. Self excludes the other functions listed; total counts "
+                         "outermost calls only.\n");
     }
     add_names(out, "Not called: ", uncalled);
     section_end(out);
@@ -193,11 +191,11 @@ static void on_watched(struct tool_call *call, const struct outcome *o)
         add_changes(out, o->reply, doing);
     } else if (strcmp(action, "clear") == 0) {
         text_add_count(out, (uint64_t)sexp_integer(sexp_get(o->reply, 2, "cleared"), 0), "record");
-        strbuf_adds(out, " forgotten.");
+        strbuf_adds(out, " cleared.");
     } else if (strcmp(action, "list") == 0 || strcmp(action, "status") == 0) {
         add_watched(out, o->reply, doing, is_trace ? "record" : "call");
     } else if (strcmp(action, "reset") == 0) {
-        strbuf_adds(out, "All counts are back at zero.\n");
+        strbuf_adds(out, "All counts are zero again.\n");
         add_watched(out, o->reply, doing, NULL);
     } else if (is_trace) {
         add_trace(out, o->reply);
@@ -236,7 +234,7 @@ static void watch(struct tool_call *call, const char *operation, const char *con
 {
     const char *action = call_string(call, "action", NULL);
     if (strcmp(action, "start") == 0 && json_array_size(json_object_get(call->arguments, "functions")) == 0) {
-        call_answer(call, true, "Argument functions must name what is to be watched.");
+        call_answer(call, true, "Argument functions must name at least one function or package.");
         return;
     }
     struct session *s = call_session(call);

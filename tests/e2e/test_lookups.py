@@ -91,7 +91,7 @@ class Libraries(mcp.TestCase):
                 shown = re.findall(r"^\[([A-Z-]+)\] [^\n]* at (/[^\n]*):(\d+)\n([^\n]*)", text, re.MULTILINE)
                 self.assertTrue(shown, text)
                 for kind, path, number, first in shown:
-                    if first == "(a form shown above)":
+                    if first == "(shown above)":
                         continue
                     self.assertEqual(first.strip(), line_of(path, number).strip(), "%s:%s" % (path, number))
                     self.assertRegex(first.strip(), r"^[(#]")

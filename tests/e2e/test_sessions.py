@@ -106,7 +106,7 @@ class Looking(mcp.TestCase):
         running = self.s.start_call("evaluate-lisp", code="(progn\n  (loop))", timeout=60)
         waiting = self.s.start_call("evaluate-lisp", code="2")
         text = self.s.call("session-info").text
-        self.assertRegex(text, r"(?m)^State: running for \d+ s: \(progn \.\.\.; behind it 1 call waits$")
+        self.assertRegex(text, r"(?m)^State: running for \d+ s: \(progn \.\.\.; 1 call waiting$")
         self.assertFalse(running.is_answered)
         self.s.call("cancel-evaluation")
         self.assertTrue(running.reply().is_error)

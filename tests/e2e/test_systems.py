@@ -77,7 +77,7 @@ class Finding(Systems):
             })
             self.assertIn("pinned for the project", self.where(client, "alexandria"))
             reply = client.call("load-system", system="alexandria", wait=60)
-            self.assertIn("ocicl has pinned", reply.text)
+            self.assertIn("pinned for the project by ocicl", reply.text)
             self.assertValue(client.evaluate("alexandria::*pinned*"), "1")
 
     def test_what_qlot_has_pinned_is_found(self):
@@ -155,7 +155,7 @@ class Loading(Systems):
         self.assertRegex(reply.text, r"/one\.lisp: 40 style warnings\n  line 1: STYLE-WARNING: The variable X is defined but never used\. \(20 times\)")
         self.assertRegex(reply.text, r"/two\.lisp: 1 warning\n  line 1: WARNING: undefined variable: \*NOWHERE\*")
         self.assertLess(len(reply.text), 3000)
-        ref = int(re.search(r"get-output ref (\d+) has all warnings", reply.text).group(1))
+        ref = int(re.search(r"get-output ref (\d+) returns all warnings", reply.text).group(1))
         everything = client.call("get-output", ref=ref).text
         for i in range(20):
             self.assertIn("undefined function: G%d\n" % i, everything)
@@ -166,7 +166,7 @@ class Loading(Systems):
         reply = client.call("load-system", system="shop", wait=60)
         self.assertRegex(reply.text, r"^Loaded shop\.\nSystems loaded: shop\nFound: in the session's directory: /.*/shop\.asd")
         client.evaluate("(fmakunbound 'shop:total)")
-        self.assertIn("shop was loaded already; force: true loads it again.", client.call("load-system", system="shop", wait=60).text)
+        self.assertIn("shop was already loaded; force: true reloads it.", client.call("load-system", system="shop", wait=60).text)
         self.assertRegex(client.call("load-system", system="shop", force=True, wait=60).text, r"^Loaded shop\.\nSystems loaded: shop\n")
         self.assertValue(client.evaluate("(shop:total '(1 2))"), "3")
         self.assertIn('(asdf:load-system "shop")', client.call("session-history").text)  # as it can be evaluated again

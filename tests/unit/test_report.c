@@ -343,7 +343,7 @@ static void report_says_where_printing_was_stopped(void **state)
 {
     struct fixture *f = *state;
     reply(f, "(1 :ok :values (\"(1 2\" \"3\") :cut (16000 nil))");
-    assert_report(f, "=> (1 2 [… printing was stopped here …]\n=> 3");
+    assert_report(f, "=> (1 2 [… printing stopped here …]\n=> 3");
 }
 
 /* ---- errors ---- */
@@ -444,10 +444,10 @@ static void report_shows_twenty_frames_and_counts_the_rest(void **state)
         const char *end;
     } rows[] = {
         {20, 20, "\n18: (F 18)\n19: (F 19)"},
-        {21, 21, "\n19: (F 19)\n... 1 more frame; get-backtrace shows them"},
-        {25, 25, "\n19: (F 19)\n... 5 more frames; get-backtrace shows them"},
-        {100, 1020, "\n19: (F 19)\n... 1,000 more frames; get-backtrace shows them"},
-        {100, -5020, "\n19: (F 19)\n... more than 5,000 more frames; get-backtrace shows them"},
+        {21, 21, "\n19: (F 19)\n... 1 more frame; see get-backtrace"},
+        {25, 25, "\n19: (F 19)\n... 5 more frames; see get-backtrace"},
+        {100, 1020, "\n19: (F 19)\n... 1,000 more frames; see get-backtrace"},
+        {100, -5020, "\n19: (F 19)\n... more than 5,000 more frames; see get-backtrace"},
     };
     struct fixture *f = *state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -479,8 +479,8 @@ static void last_error_is_described_with_restarts_and_five_frames(void **state)
                     "  0: (FOO 1 2 3)\n"
                     "  1: (BAR X) at /tmp/bar.lisp:12\n"
                     "  2: (EVAL (BAR X))\n\n"
-                    "Error 3 of this session, at 2023-11-14T22:13:20Z. get-backtrace shows all frames, with "
-                    "locals: true their variables. evaluate-in-frame and invoke-restart step into it.");
+                    "Error 3 of this session, at 2023-11-14T22:13:20Z. get-backtrace shows all frames, and "
+                    "their variables with locals: true. evaluate-in-frame and invoke-restart enter it.");
 }
 
 static void last_error_shows_no_more_than_five_frames(void **state)
@@ -551,8 +551,9 @@ static void backtrace_shows_locals_under_each_frame(void **state)
                                     "... 1 more frame were not kept");
     strbuf_clear(&f->out);
     report_backtrace(&f->out, f->record, 0, 1, false);
-    assert_string_equal(text_of(f), "Backtrace (3 frames):\n0: (FOO 1 2 3)\n... frames 1 to 1 are left out; "
-                                    "max-frames and from show them");
+    assert_string_equal(
+        text_of(f),
+        "Backtrace (3 frames):\n0: (FOO 1 2 3)\n... frames 1 to 1 not shown; use max-frames and from");
 }
 
 static void backtrace_shows_the_part_that_is_asked_for(void **state)
@@ -561,7 +562,7 @@ static void backtrace_shows_the_part_that_is_asked_for(void **state)
     reply_with_frames(f, 100, 250);
     report_backtrace(&f->out, f->record, 10, 2, false);
     assert_string_equal(text_of(f), "Backtrace (250 frames):\n10: (F 10)\n11: (F 11)\n... frames 12 to 99 "
-                                    "are left out; max-frames and from show them");
+                                    "not shown; use max-frames and from");
     strbuf_clear(&f->out);
     report_backtrace(&f->out, f->record, 99, 20, false);
     assert_string_equal(text_of(f), "Backtrace (250 frames):\n99: (F 99)\n... 150 more frames were not kept");
@@ -699,7 +700,7 @@ static void of_many_warnings_the_first_are_shown_and_all_are_kept(void **state)
              "(\"WARNING\" \"c\" \"x:3\" nil) (\"WARNING\" \"d\" \"x:4\" nil)))");
     assert_report(
         f, "[warnings]\nx: 4 warnings\n  line 1: WARNING: a\n  line 2: WARNING: b\n  line 3: WARNING: c\n"
-           "[… get-output ref 1 has all warnings …]\n\n; No values");
+           "[… get-output ref 1 returns all warnings …]\n\n; No values");
     char kept[200];
     size_t len = capture_read(&f->session.kept[1], 0, kept, sizeof kept - 1);
     kept[len] = '\0';
@@ -730,10 +731,11 @@ static void tests_that_passed_are_counted(void **state)
         "1 :known 1)",
         false,
         "shop: passed. 2 passed, 0 failed, 0 with an unexpected error, 1 failed as expected, 1 skipped.\n"
-        "The system's test operation runs no tests: all that the framework knows in this session were run.");
+        "The system's test operation runs no tests, so all tests that the framework has in this session were "
+        "run.");
     assert_tests(*state, "(1 :ok :system \"shop\" :tests 0)", false,
-                 "shop: its test operation ended without an error.\nNo test of a framework that is known "
-                 "here was seen, so nothing could be counted.");
+                 "shop: its test operation ended without an error.\nNo test of a supported framework ran, so "
+                 "nothing was counted.");
 }
 
 static void tests_that_failed_have_all_that_is_known_of_them(void **state)
