@@ -17,11 +17,11 @@
 static const char instructions[] =
     "A live, persistent Common Lisp. evaluate-lisp runs code; definitions, variables and the current package "
     "stay until "
-    "reset-session, so build programs up step by step. Errors are results, not failures: they come with "
-    "type, message, "
-    "backtrace and restarts, and describe-last-error and get-backtrace tell more. Sessions persist across "
-    "errors, time limits "
-    "and crashes of the Lisp; other sessions are independent worlds. load-system brings in libraries. "
+    "reset-session, so build programs step by step. Errors are results, not failures: they include type, "
+    "message, "
+    "backtrace and restarts, and describe-last-error and get-backtrace show more. Sessions survive errors, "
+    "time limits "
+    "and crashes of the Lisp, and are independent of each other. load-system loads libraries. "
     "get-usage-guide explains the rest.";
 
 _Static_assert(sizeof instructions <= 600, "instructions are short");

@@ -119,12 +119,12 @@ bool call_report_failed_look(struct tool_call *call, const struct outcome *outco
 /* The argument that every tool has that looks at or runs Lisp. */
 #define SESSION_ARGUMENT                                                                                     \
     {                                                                                                        \
-        .name = "session", .type = ARGUMENT_STRING, .names_session = true, .description = "Session."         \
+        .name = "session", .type = ARGUMENT_STRING, .names_session = true, .description = "Session name."    \
     }
 #define TIMEOUT_ARGUMENT                                                                                     \
     {                                                                                                        \
         .name = "timeout", .type = ARGUMENT_NUMBER, .minimum = 0.05, .maximum = 86400,                       \
-        .description = "Limit in seconds."                                                                   \
+        .description = "Time limit in seconds."                                                              \
     }
 
 #endif

@@ -20,8 +20,9 @@ static void run(struct tool_call *call)
 
 const struct tool tool_cancel_evaluation = {
     .name = "cancel-evaluation",
-    .title = "Cancel the evaluation",
-    .description = "Stop the evaluation that runs in the session now. The session itself goes on.",
+    .title = "Cancel the running evaluation",
+    .description = "Stop the evaluation that is running in a session. The session keeps its state, and the "
+                   "stopped call reports how it ended.",
     .toolset = TOOLSET_FULL,
     .is_destructive = true,
     .arguments = {SESSION_ARGUMENT},

@@ -175,33 +175,30 @@ static void session_history(struct tool_call *call)
 
 const struct tool tool_checkpoint_session = {
     .name = "checkpoint-session",
-    .title = "Keep the session's state",
-    .description = "Keep the state of now under a name, to return to with rollback-session.",
+    .title = "Save a checkpoint",
+    .description = "Save the current state as a named checkpoint, which rollback-session can restore.",
     .toolset = TOOLSET_STANDARD,
     .is_idempotent = true,
-    .arguments = {{.name = "name",
-                   .type = ARGUMENT_STRING,
-                   .is_required = true,
-                   .description = "Name of the checkpoint."},
-                  SESSION_ARGUMENT},
+    .arguments =
+        {{.name = "name", .type = ARGUMENT_STRING, .is_required = true, .description = "Checkpoint name."},
+         SESSION_ARGUMENT},
     .run = checkpoint_session,
 };
 
 const struct tool tool_list_checkpoints = {
     .name = "list-checkpoints",
     .title = "List checkpoints",
-    .description = "The states that rollback-session can return to, newest first.",
+    .description = "List the states that rollback-session can restore, newest first.",
     .toolset = TOOLSET_STANDARD,
     .is_read_only = true,
-    .is_idempotent = true,
     .arguments = {SESSION_ARGUMENT},
     .run = list_checkpoints,
 };
 
 const struct tool tool_rollback_session = {
     .name = "rollback-session",
-    .title = "Roll the session back",
-    .description = "Return to an earlier state of the session. Files and other processes stay as they are.",
+    .title = "Roll back the session",
+    .description = "Restore an earlier state of the session. Files and other processes are not rolled back.",
     .toolset = TOOLSET_STANDARD,
     .is_destructive = true,
     .arguments =
@@ -209,7 +206,7 @@ const struct tool tool_rollback_session = {
             {.name = "to",
              .type = ARGUMENT_STRING,
              .is_required = true,
-             .description = "A checkpoint's name, an evaluation's number, or -N for N back."},
+             .description = "Checkpoint name, evaluation number, or -N for N evaluations back."},
             SESSION_ARGUMENT,
         },
     .run = rollback_session,
@@ -219,18 +216,18 @@ static const char *const formats[] = {"text", "lisp", NULL};
 
 const struct tool tool_session_history = {
     .name = "session-history",
-    .title = "Session history",
-    .description = "What was evaluated in the session and how it ended; as Lisp, a file that loads.",
+    .title = "Show session history",
+    .description =
+        "Show what was evaluated in the session and how it ended, or return it as a Lisp file that loads.",
     .toolset = TOOLSET_FULL,
     .is_read_only = true,
-    .is_idempotent = true,
     .arguments =
         {
             {.name = "limit",
              .type = ARGUMENT_INTEGER,
              .minimum = 1,
              .maximum = JOURNAL_ENTRIES,
-             .description = "How many; default 20, for lisp all."},
+             .description = "Number of evaluations; default: 20, or all as lisp."},
             {.name = "from",
              .type = ARGUMENT_INTEGER,
              .minimum = 1,
@@ -239,7 +236,7 @@ const struct tool tool_session_history = {
             {.name = "format",
              .type = ARGUMENT_STRING,
              .choices = formats,
-             .description = "text (default) or lisp."},
+             .description = "Output format; default: text."},
             SESSION_ARGUMENT,
         },
     .run = session_history,

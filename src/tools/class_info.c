@@ -203,18 +203,17 @@ static void find_methods(struct tool_call *call)
 
 const struct tool tool_class_info = {
     .name = "class-info",
-    .title = "What a class is made of",
-    .description = "Metaclass, superclasses, subclasses, precedence list and slots with all their options of "
-                   "a class, structure or condition.",
+    .title = "Describe a class",
+    .description = "Describe a class, structure or condition: metaclass, superclasses, subclasses, "
+                   "precedence list and slots with all their options.",
     .toolset = TOOLSET_FULL,
     .is_read_only = true,
-    .is_idempotent = true,
     .arguments =
         {
             {.name = "class",
              .type = ARGUMENT_STRING,
              .is_required = true,
-             .description = "Name of the class, with or without package prefix."},
+             .description = "Class name, with or without package prefix."},
             PACKAGE_ARGUMENT,
             LIMIT_ARGUMENT,
             FROM_ARGUMENT,
@@ -226,23 +225,22 @@ const struct tool tool_class_info = {
 const struct tool tool_find_methods = {
     .name = "find-methods",
     .title = "Find methods",
-    .description = "The methods of a generic function, or those that specialize on a class, with qualifiers, "
-                   "specializers and source.",
+    .description = "List the methods of a generic function, or those that specialize on a class, with "
+                   "qualifiers, specializers and source.",
     .toolset = TOOLSET_FULL,
     .is_read_only = true,
-    .is_idempotent = true,
     .arguments =
         {
             {.name = "class",
              .type = ARGUMENT_STRING,
-             .description = "Name of the class; or give generic-function."},
+             .description = "Class name; give this or generic-function."},
             {.name = "generic-function",
              .type = ARGUMENT_STRING,
-             .description = "Name of the function, or (setf name)."},
+             .description = "Function name or (setf name)."},
             PACKAGE_ARGUMENT,
             {.name = "include-inherited",
              .type = ARGUMENT_BOOLEAN,
-             .description = "For a class: those on its superclasses too."},
+             .description = "With class: include methods on its superclasses."},
             LIMIT_ARGUMENT,
             FROM_ARGUMENT,
             SESSION_ARGUMENT,

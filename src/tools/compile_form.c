@@ -38,18 +38,17 @@ static void run(struct tool_call *call)
 const struct tool tool_compile_form = {
     .name = "compile-form",
     .title = "Compile without running",
-    .description =
-        "Errors, warnings and notes of the compiler for some forms. They are not run and nothing is defined.",
+    .description = "Compile forms and return the compiler's errors, warnings and notes. The forms are not "
+                   "run and define nothing.",
     .toolset = TOOLSET_FULL,
     .is_read_only = true,
-    .is_idempotent = true,
     .arguments =
         {
             {.name = "code",
              .type = ARGUMENT_STRING,
              .is_required = true,
              .description = "One or more forms."},
-            {.name = "package", .type = ARGUMENT_STRING, .description = "Package to read them in."},
+            {.name = "package", .type = ARGUMENT_STRING, .description = "Package to read the forms in."},
             TIMEOUT_ARGUMENT,
             SESSION_ARGUMENT,
         },

@@ -43,8 +43,7 @@ static void run(struct tool_call *call)
 const struct tool tool_complete_names = {
     .name = "complete-names",
     .title = "Complete a name",
-    .description = "What completes arguments.",
+    .description = "Completes arguments.",
     .is_read_only = true,
-    .is_idempotent = true,
     .run = run,
 };

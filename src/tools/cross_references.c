@@ -249,31 +249,31 @@ static void list_callees(struct tool_call *call)
         .description = its_description,                                                                      \
         .toolset = its_toolset,                                                                              \
         .is_read_only = true,                                                                                \
-        .is_idempotent = true,                                                                               \
         .arguments = {NAME_ARGUMENT, PACKAGE_ARGUMENT, LIMIT_ARGUMENT, FROM_ARGUMENT, SESSION_ARGUMENT},     \
         .run = its_run,                                                                                      \
     }
 
 CROSS_REFERENCE(tool_who_calls, "who-calls", "Who calls a function",
-                "Functions, methods and macros that call a function, each with its source.", TOOLSET_STANDARD,
-                who);
-CROSS_REFERENCE(
-    tool_who_references, "who-references", "Who reads a variable",
-    "Functions, methods and macros that read a special variable or a constant, each with its source.",
-    TOOLSET_FULL, who);
+                "List the functions, methods and macros that call a function, with source locations.",
+                TOOLSET_STANDARD, who);
+CROSS_REFERENCE(tool_who_references, "who-references", "Who reads a variable",
+                "List the functions, methods and macros that read a special variable or a constant, with "
+                "source locations.",
+                TOOLSET_FULL, who);
 CROSS_REFERENCE(tool_who_binds, "who-binds", "Who binds a variable",
-                "Functions, methods and macros that bind a special variable, each with its source.",
+                "List the functions, methods and macros that bind a special variable, with source locations.",
                 TOOLSET_FULL, who);
 CROSS_REFERENCE(tool_who_sets, "who-sets", "Who sets a variable",
-                "Functions, methods and macros that set a special variable, each with its source.",
+                "List the functions, methods and macros that set a special variable, with source locations.",
                 TOOLSET_FULL, who);
 CROSS_REFERENCE(tool_who_macroexpands, "who-macroexpands", "Who uses a macro",
-                "Functions, methods and macros in which a macro is used, each with its source.", TOOLSET_FULL,
-                who);
-CROSS_REFERENCE(tool_who_specializes, "who-specializes", "Who specializes on a class",
-                "Methods that specialize on a class or on one of its objects, each with its source.",
+                "List the functions, methods and macros that use a macro, with source locations.",
                 TOOLSET_FULL, who);
+CROSS_REFERENCE(
+    tool_who_specializes, "who-specializes", "Who specializes on a class",
+    "List the methods that specialize on a class or on one of its objects, with source locations.",
+    TOOLSET_FULL, who);
 CROSS_REFERENCE(tool_list_callees, "list-callees", "What a function calls",
-                "Functions that a function, its methods or a macro calls, and which macros, variables and "
-                "constants are used in it.",
+                "List the functions that a function, its methods or a macro calls, and the macros, variables "
+                "and constants it uses.",
                 TOOLSET_FULL, list_callees);

@@ -267,34 +267,33 @@ static void list_local_systems(struct tool_call *call)
 
 #define SYSTEM_ARGUMENT                                                                                      \
     {                                                                                                        \
-        .name = "system", .type = ARGUMENT_STRING, .is_required = true, .description = "Name of the system." \
+        .name = "system", .type = ARGUMENT_STRING, .is_required = true, .description = "System name."        \
     }
 
 const struct tool tool_describe_system = {
     .name = "describe-system",
     .title = "Describe a system",
-    .description = "What the definition of an ASDF system says: description, version, dependencies, tests, "
-                   "files. It is not loaded.",
+    .description =
+        "Describe an ASDF system without loading it: description, version, dependencies, tests and files.",
     .toolset = TOOLSET_FULL,
     .is_read_only = true,
-    .is_idempotent = true,
     .arguments = {SYSTEM_ARGUMENT, SESSION_ARGUMENT},
     .run = describe_system,
 };
 
 const struct tool tool_system_dependencies = {
     .name = "system-dependencies",
-    .title = "Dependencies of a system",
-    .description = "What an ASDF system depends on, and which of it is loaded or missing.",
+    .title = "List system dependencies",
+    .description =
+        "List the systems that an ASDF system depends on, and show which of them are loaded or missing.",
     .toolset = TOOLSET_FULL,
     .is_read_only = true,
-    .is_idempotent = true,
     .arguments =
         {
             SYSTEM_ARGUMENT,
             {.name = "transitive",
              .type = ARGUMENT_BOOLEAN,
-             .description = "Also what those depend on, as a tree."},
+             .description = "Include indirect dependencies, as a tree."},
             SESSION_ARGUMENT,
         },
     .run = system_dependencies,
@@ -302,20 +301,21 @@ const struct tool tool_system_dependencies = {
 
 const struct tool tool_list_local_systems = {
     .name = "list-local-systems",
-    .title = "List the systems of this machine",
-    .description = "Systems that load-system finds by their files: in the project, in libraries of the "
-                   "machine, installed by qlot, ocicl or Quicklisp.",
+    .title = "List local systems",
+    .description = "List the systems that load-system finds locally: in the project, in the machine's "
+                   "libraries, and those installed by qlot, ocicl or Quicklisp.",
     .toolset = TOOLSET_FULL,
     .is_read_only = true,
-    .is_idempotent = true,
     .arguments =
         {
-            {.name = "pattern", .type = ARGUMENT_STRING, .description = "Only names that contain this."},
+            {.name = "pattern",
+             .type = ARGUMENT_STRING,
+             .description = "Part of the name; default: list all."},
             {.name = "limit",
              .type = ARGUMENT_INTEGER,
              .minimum = 1,
              .maximum = 5000,
-             .description = "How many to show; default 200."},
+             .description = "Maximum results; default: 200."},
             SESSION_ARGUMENT,
         },
     .run = list_local_systems,
@@ -324,10 +324,9 @@ const struct tool tool_list_local_systems = {
 const struct tool tool_find_system_file = {
     .name = "find-system-file",
     .title = "Find a system's file",
-    .description = "The file that defines an ASDF system, its source directory, and where it was found.",
+    .description = "Show the file that defines an ASDF system, its source directory, and where it was found.",
     .toolset = TOOLSET_FULL,
     .is_read_only = true,
-    .is_idempotent = true,
     .arguments = {SYSTEM_ARGUMENT, SESSION_ARGUMENT},
     .run = find_system_file,
 };

@@ -42,16 +42,16 @@ static void run(struct tool_call *call)
 const struct tool tool_disassemble_function = {
     .name = "disassemble-function",
     .title = "Disassemble a function",
-    .description = "The machine code of a function, a macro, or a generic function's methods.",
+    .description =
+        "Show the machine code of a function, of a macro, or of the methods of a generic function.",
     .toolset = TOOLSET_FULL,
     .is_read_only = true,
-    .is_idempotent = true,
     .arguments =
         {
             {.name = "name",
              .type = ARGUMENT_STRING,
              .is_required = true,
-             .description = "Symbol, with or without package, or (setf name)."},
+             .description = "Symbol, with or without package prefix, or (setf name)."},
             PACKAGE_ARGUMENT,
             SESSION_ARGUMENT,
         },

@@ -16,27 +16,29 @@
 static const char introduction[] =
     "# Tools\n"
     "\n"
-    "This page is printed from the tables of the server and from `tests/data/tools`, whose examples the "
+    "This page is generated from the server's tables and from the examples in `tests/data/tools`, which the "
     "tests run:\n"
     "`build/src/tools/print_tools > docs/tools.md`.\n"
     "\n"
-    "Names are looked up leniently: case does not matter, `_` stands for `-`, and a leading `ns/` or `ns.` "
-    "is dropped. So it is with the names of\n"
-    "arguments; `form`, `expression` and `input` stand for `code`, `system-name` for `system`. A number may "
-    "be given as a string; an argument that is\n"
-    "null counts as absent. Every tool can be called; which ones are listed is chosen by "
-    "`--tools=core|standard|full|NAME,NAME...`, where each set\n"
-    "holds those before it. A tool's set is the smallest that lists it.\n"
+    "Names of tools and arguments are matched leniently: case is ignored, `_` is accepted for `-`, and a "
+    "leading `ns/` or `ns.` is dropped\n"
+    "from a tool's name. `form`, `expression` and `input` are accepted for `code`, and `system-name` for "
+    "`system`. A number may be given as\n"
+    "a string. An argument that is null counts as absent.\n"
     "\n"
-    "Without `session` a tool works on the session `default`, and without `timeout` with the session's time "
-    "limit, which `configure-limits`\n"
-    "shows and sets.\n"
+    "Every tool can be called. `--tools=core|standard|full|NAME,NAME...` selects those that `tools/list` "
+    "returns. `full` includes `standard`,\n"
+    "which includes `core`; this page gives the smallest set that contains the tool.\n"
     "\n"
-    "In the examples a line that begins with `>` is a call: the tool, then its arguments, or the code alone "
-    "where there is no other. `...` is a\n"
-    "reply that is left out.\n"
+    "If `session` is omitted, a tool uses the session `default`. If `timeout` is omitted, the session's time "
+    "limit applies, which\n"
+    "`configure-limits` shows and changes.\n"
     "\n"
-    "| tool | set | what it does |\n"
+    "In the examples, a line that begins with `>` is a call: the tool and its arguments, or only the code if "
+    "there is no other argument.\n"
+    "`...` stands for a reply that is not shown.\n"
+    "\n"
+    "| tool | set | description |\n"
     "|---|---|---|\n";
 
 /* A cell must hold neither a bar nor a newline. */
@@ -195,10 +197,12 @@ static bool add_tool(struct strbuf *out, const struct tool *tool, const char *ex
 {
     strbuf_addf(out, "\n### %s\n\n%s\n", tool->name, tool->description);
     add_arguments(out, tool);
-    strbuf_addf(out, "\nTitle: %s. Set: %s. Annotations: readOnlyHint %s, destructiveHint %s, ", tool->title,
-                set_name(tool->toolset), word(tool->is_read_only), word(tool->is_destructive));
-    strbuf_addf(out, "idempotentHint %s, openWorldHint %s.\n", word(tool->is_idempotent),
-                word(tool->is_open_world));
+    strbuf_addf(out, "\nTitle: %s. Set: %s. Annotations: readOnlyHint %s, ", tool->title,
+                set_name(tool->toolset), word(tool->is_read_only));
+    if (!tool->is_read_only)
+        strbuf_addf(out, "destructiveHint %s, idempotentHint %s, ", word(tool->is_destructive),
+                    word(tool->is_idempotent));
+    strbuf_addf(out, "openWorldHint %s.\n", word(tool->is_open_world));
     char path[4096];
     snprintf(path, sizeof path, "%.3900s/%s.json", examples, tool->name);
     json_error_t fault;

@@ -154,14 +154,14 @@ static void invoke_restart(struct tool_call *call)
 #define INDEX_ARGUMENT                                                                                       \
     {                                                                                                        \
         .name = "index", .type = ARGUMENT_INTEGER, .minimum = 1, .maximum = 32,                              \
-        .description = "Which error, see list-errors; default: the newest."                                  \
+        .description = "Index from list-errors; default: the newest."                                        \
     }
 
 const struct tool tool_evaluate_in_frame = {
     .name = "evaluate-in-frame",
     .title = "Evaluate in a frame",
-    .description = "Evaluate code where an error stands, with the variables of a frame. It runs in a copy: "
-                   "nothing changes.",
+    .description = "Evaluate code at the point of an error, with the variables of a frame. It runs in a "
+                   "copy, so the session does not change.",
     .toolset = TOOLSET_STANDARD,
     .is_read_only = false,
     .is_open_world = true,
@@ -172,14 +172,14 @@ const struct tool tool_evaluate_in_frame = {
              .is_required = true,
              .minimum = 0,
              .maximum = 1000,
-             .description = "Number of the frame in get-backtrace."},
+             .description = "Frame number from get-backtrace."},
             {.name = "code",
              .type = ARGUMENT_STRING,
              .is_required = true,
-             .description = "Forms that may use the frame's variables."},
+             .description = "Forms, which may use the frame's variables."},
             {.name = "package",
              .type = ARGUMENT_STRING,
-             .description = "Where names are read; default: the package of the frame's function."},
+             .description = "Package to read in; default: that of the frame's function."},
             INDEX_ARGUMENT,
             TIMEOUT_ARGUMENT,
             SESSION_ARGUMENT,
@@ -190,7 +190,8 @@ const struct tool tool_evaluate_in_frame = {
 const struct tool tool_invoke_restart = {
     .name = "invoke-restart",
     .title = "Invoke a restart",
-    .description = "Go on from where an error stands, by one of its restarts, with what was defined since.",
+    .description =
+        "Continue from the point of an error with one of its restarts, using the definitions made since.",
     .toolset = TOOLSET_STANDARD,
     .is_destructive = true,
     .is_open_world = true,
@@ -199,11 +200,11 @@ const struct tool tool_invoke_restart = {
             {.name = "restart",
              .type = ARGUMENT_STRING,
              .is_required = true,
-             .description = "Its name or number."},
+             .description = "Restart name or number."},
             {.name = "value", .type = ARGUMENT_STRING, .description = "Form whose value the restart takes."},
             {.name = "code",
              .type = ARGUMENT_STRING,
-             .description = "Forms evaluated there first, e.g. the fix."},
+             .description = "Forms to evaluate first, such as a fix."},
             INDEX_ARGUMENT,
             TIMEOUT_ARGUMENT,
             SESSION_ARGUMENT,

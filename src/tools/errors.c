@@ -98,17 +98,16 @@ static void list_errors(struct tool_call *call)
 #define INDEX_ARGUMENT                                                                                       \
     {                                                                                                        \
         .name = "index", .type = ARGUMENT_INTEGER, .minimum = 1, .maximum = 32,                              \
-        .description = "Which error, 1 the newest."                                                          \
+        .description = "Which error; 1 is the newest."                                                       \
     }
 
 const struct tool tool_describe_last_error = {
     .name = "describe-last-error",
     .title = "Describe the last error",
-    .description = "The last error: type, message, restarts, top of the backtrace. It stays until the next "
-                   "error, a success or a reset.",
+    .description = "Show the last error: type, message, restarts and the top of the backtrace. It is kept "
+                   "until the next error, success or reset.",
     .toolset = TOOLSET_CORE,
     .is_read_only = true,
-    .is_idempotent = true,
     .arguments = {INDEX_ARGUMENT, SESSION_ARGUMENT},
     .run = describe_last_error,
 };
@@ -116,28 +115,27 @@ const struct tool tool_describe_last_error = {
 const struct tool tool_get_backtrace = {
     .name = "get-backtrace",
     .title = "Get the backtrace",
-    .description = "All frames of the last error or of a running thread, on request with their local "
-                   "variables.",
+    .description =
+        "Show the stack frames of the last error or of a running thread, optionally with local variables.",
     .toolset = TOOLSET_CORE,
     .is_read_only = true,
-    .is_idempotent = true,
     .arguments =
         {
             {.name = "max-frames",
              .type = ARGUMENT_INTEGER,
              .minimum = 1,
              .maximum = 1000,
-             .description = "How many frames; default 20."},
+             .description = "Number of frames; default: 20."},
             {.name = "from",
              .type = ARGUMENT_INTEGER,
              .minimum = 0,
              .maximum = 100000,
-             .description = "First frame; default 0."},
+             .description = "First frame; default: 0."},
             {.name = "locals", .type = ARGUMENT_BOOLEAN, .description = "Show local variables."},
             INDEX_ARGUMENT,
             {.name = "thread",
              .type = ARGUMENT_STRING,
-             .description = "A running thread instead, by number or name."},
+             .description = "Thread to show instead, by number or name."},
             SESSION_ARGUMENT,
         },
     .run = get_backtrace,
@@ -146,17 +144,16 @@ const struct tool tool_get_backtrace = {
 const struct tool tool_list_errors = {
     .name = "list-errors",
     .title = "List errors",
-    .description = "The session's errors, newest first; their index goes into the other tools for errors.",
+    .description = "List the session's errors, newest first, with the index that other error tools take.",
     .toolset = TOOLSET_STANDARD,
     .is_read_only = true,
-    .is_idempotent = true,
     .arguments =
         {
             {.name = "limit",
              .type = ARGUMENT_INTEGER,
              .minimum = 1,
              .maximum = 32,
-             .description = "How many; default 10."},
+             .description = "Number of errors; default: 10."},
             SESSION_ARGUMENT,
         },
     .run = list_errors,

@@ -141,19 +141,18 @@ static void run(struct tool_call *call)
 
 const struct tool tool_explain_dispatch = {
     .name = "explain-dispatch",
-    .title = "Explain a call's dispatch",
-    .description = "Which methods a call would run and in which order, or why none applies. Its arguments "
-                   "are evaluated, in a copy, so that nothing changes.",
+    .title = "Explain method dispatch",
+    .description = "Show which methods a call would run and in which order, or why none applies. The "
+                   "arguments are evaluated in a copy of the session, so nothing changes.",
     .toolset = TOOLSET_FULL,
     .is_read_only = true,
-    .is_idempotent = true,
     .arguments =
         {
             {.name = "form",
              .type = ARGUMENT_STRING,
              .is_required = true,
-             .description = "The call, for example (area (make-circle 1))."},
-            {.name = "package", .type = ARGUMENT_STRING, .description = "Package to read it in."},
+             .description = "Call to explain, such as (area (make-circle 1))."},
+            {.name = "package", .type = ARGUMENT_STRING, .description = "Package to read the form in."},
             SESSION_ARGUMENT,
         },
     .run = run,

@@ -195,19 +195,22 @@ static const char *const types[] = {"all",
 
 const struct tool tool_find_definition = {
     .name = "find-definition",
-    .title = "Find the definition",
-    .description = "The source text of a name's definitions, of the session's own too, with file and line.",
+    .title = "Find a definition",
+    .description = "Return the source text of a name's definitions, including those made in this session, "
+                   "with file and line.",
     .toolset = TOOLSET_STANDARD,
     .is_read_only = true,
-    .is_idempotent = true,
     .arguments =
         {
             {.name = "name",
              .type = ARGUMENT_STRING,
              .is_required = true,
-             .description = "Symbol, with or without package, or (setf name)."},
+             .description = "Symbol, with or without package prefix, or (setf name)."},
             PACKAGE_ARGUMENT,
-            {.name = "type", .type = ARGUMENT_STRING, .choices = types, .description = "Only of this type."},
+            {.name = "type",
+             .type = ARGUMENT_STRING,
+             .choices = types,
+             .description = "Return only this type."},
             LIMIT_ARGUMENT,
             FROM_ARGUMENT,
             SESSION_ARGUMENT,

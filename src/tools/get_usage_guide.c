@@ -1,6 +1,6 @@
 /*
- * get-usage-guide: how to work with this server, in one page; or one topic of it. The list of tools is the
- * registry's.
+ * get-usage-guide: a page on how to work with this server, or one topic of it. The list of tools comes from
+ * the registry.
  */
 #include <string.h>
 
@@ -11,55 +11,59 @@
 static const struct {
     const char *topic, *text;
 } topics[] = {
-    {"workflow", "WORKFLOW\n"
-                 "You have a live Common Lisp. What you define stays until reset-session: build a program in "
-                 "small steps and try each one.\n"
-                 "1. evaluate-lisp takes one or more forms. Values come behind =>, output under [stdout] and "
-                 "[stderr], warnings under [warnings].\n"
-                 "2. Redefine by evaluating the new definition; callers use it at once.\n"
-                 "3. (in-package ...) holds for later calls, the argument package for one call. * ** *** / + "
-                 "and so on work as in a REPL.\n"
-                 "4. Look instead of guessing: list-definitions shows what this session has made, "
-                 "describe-symbol explains any name, find-definition shows\n"
-                 "   its source, apropos-search finds names, who-calls finds callers. What is not found is "
-                 "answered with the nearest names.\n"
-                 "5. inspect-object looks into a value, part by part; explain-dispatch says which methods "
-                 "run for a call.\n"
-                 "6. macroexpand-form, compile-form and validate-syntax (a missing parenthesis) look at code "
-                 "without running it.\n"
-                 "7. When the code is right, write it to a file; load-system and load-file load it, "
-                 "run-tests runs its tests."},
+    {"workflow",
+     "WORKFLOW\n"
+     "You have a live Common Lisp. Definitions stay until reset-session: build a program in small steps and "
+     "test each one.\n"
+     "1. evaluate-lisp takes one or more forms. Values follow =>, output is under [stdout] and [stderr], "
+     "warnings under [warnings].\n"
+     "2. To redefine something, evaluate the new definition. Callers use it at once.\n"
+     "3. (in-package ...) applies to later calls, the argument package to one call. * ** *** / + and so on "
+     "work as in a REPL.\n"
+     "4. Look things up instead of guessing: list-definitions lists what this session has defined, "
+     "describe-symbol explains any name,\n"
+     "   find-definition returns its source, apropos-search finds names, who-calls finds callers. If a name "
+     "is not found, the reply\n"
+     "   suggests similar ones.\n"
+     "5. inspect-object shows a value part by part. explain-dispatch shows which methods a call runs.\n"
+     "6. macroexpand-form, compile-form and validate-syntax (for a missing parenthesis) examine code without "
+     "running it.\n"
+     "7. When the code works, write it to a file. load-system and load-file load it, run-tests runs its "
+     "tests."},
     {"tools", NULL},
     {"patterns",
      "PATTERNS\n"
-     "Fix and go on: after an error define the function anew with evaluate-lisp, then invoke-restart RETRY "
-     "or CONTINUE. Or give the fix as\n"
-     "code, or a value for USE-VALUE. What was computed before the error is not computed again.\n"
-     "See the variables: get-backtrace with locals: true; evaluate-in-frame evaluates code with the "
-     "variables of a frame, without effect.\n"
-     "Try something risky: checkpoint-session first, rollback-session when it was wrong (to a name, the "
-     "number of an evaluation, or -1 for\n"
-     "one back). Every evaluation leaves a checkpoint anyway: list-checkpoints. Files and other processes "
-     "are not rolled back.\n"
-     "Long runs: the argument timeout of evaluate-lisp, load-system and load-file. cancel-evaluation stops "
-     "what runs.\n"
-     "Long output is cut in the middle; get-output shows the rest by the number that the reply names, or "
-     "only lines that hold a pattern.\n"
-     "Load a library or a project: load-system. It finds systems in the current directory, ~/common-lisp,\n"
+     "Fix and continue: after an error, redefine the function with evaluate-lisp, then call invoke-restart "
+     "with RETRY or CONTINUE. Or pass\n"
+     "the fix as code, or a value for USE-VALUE. The computation continues at the restart; what it did "
+     "before is not repeated.\n"
+     "See the variables: get-backtrace with locals: true. evaluate-in-frame evaluates code with the "
+     "variables of a frame and does not\n"
+     "change the session.\n"
+     "Try something risky: call checkpoint-session first, and rollback-session if it goes wrong (to a name, "
+     "to the number of an evaluation,\n"
+     "or -1 for one back). Every evaluation leaves a checkpoint too: see list-checkpoints. Files and other "
+     "processes are not rolled back.\n"
+     "Run something long: set the argument timeout of evaluate-lisp, load-system and load-file. "
+     "cancel-evaluation stops what is running.\n"
+     "Read long output: replies leave out its middle. get-output returns the rest by the number given in the "
+     "reply, or only the lines that\n"
+     "contain a text.\n"
+     "Load a library or a project: load-system finds systems in the current directory, ~/common-lisp,\n"
      "~/.local/share/common-lisp/source and /usr/share/common-lisp.\n"
-     "A test fails: run-tests shows the form, what was expected and what came. An unexpected error in a test "
-     "can be entered like any other.\n"
-     "Something is slow: time-execution measures, profile-code says where the time goes (mode alloc: the "
+     "A test fails: run-tests shows the form, the expected value and the actual one. An unexpected error in "
+     "a test can be entered like any\n"
+     "other.\n"
+     "Something is slow: time-execution measures it, profile-code shows where the time goes (mode alloc: the "
      "memory), profile-functions and\n"
-     "trace-functions watch the functions that they are given.\n"
-     "Work on two things: create-session makes another Lisp; its name goes into the argument session of "
-     "other tools. Otherwise\n"
-     "they use the session \"default\". Sessions run at the same time and do not see each other.\n"
-     "Keep the work: session-history with format lisp is a file that loads; save-session writes the whole "
-     "session to disk and\n"
-     "restore-session brings it back, in this server or another.\n"
-     "What you do again and again can be a tool of your own. This makes user.greet, with a schema from its "
-     "parameters:\n"
+     "trace-functions watch the functions that you name.\n"
+     "Work on two things: create-session starts another Lisp. Pass its name as the argument session of other "
+     "tools; without it they use the\n"
+     "session \"default\". Sessions run at the same time and do not see each other.\n"
+     "Save your work: session-history with format lisp returns a file that loads. save-session saves the "
+     "whole session to disk, and\n"
+     "restore-session restores it, in this server or another.\n"
+     "Make a tool of your own: this defines user.greet, with a schema made from its parameters.\n"
      "  (cl-mcp:define-tool greet ((name string \"Whom\")) \"Greet somebody.\" (format nil \"Hello, ~a.\" "
      "name))\n"
      "(cl-mcp:call-tool \"greet\" :name \"Ann\") calls it from Lisp."},
@@ -67,17 +71,17 @@ static const struct {
      "RECOVERY\n"
      "An error is a result: [ERROR] with the condition's type and message, [Backtrace] from the point of the "
      "error down to your form,\n"
-     "[Restarts], [Slots], often a [Hint]. It stays as it was until the next error, the next success or "
-     "reset-session:\n"
-     "describe-last-error, get-backtrace. list-errors has the older ones, whose index goes into those tools. "
-     "The last five can be entered.\n"
-     "[ERROR] TIMEOUT: the call was stopped at its time limit (30 s at first) where it was. invoke-restart "
+     "[Restarts], [Slots], often a [Hint]. The server keeps it until the next error, the next success or "
+     "reset-session: see\n"
+     "describe-last-error and get-backtrace. list-errors lists the older ones; pass their index to those "
+     "tools. The last five can be entered.\n"
+     "[ERROR] TIMEOUT: the call reached its time limit (30 s by default) and was stopped. invoke-restart "
      "CONTINUE with a longer timeout\n"
-     "goes on from there; configure-limits sets the limit of the session.\n"
-     "The Lisp died (exit, crash, memory used up, a loop that ignores interrupts): the reply says how, and "
-     "under [Session] which state the\n"
-     "session went on from. Usually that is the state before the call, and nothing else is lost.\n"
-     "Nothing makes sense any more: rollback-session to an earlier state, or reset-session to begin anew."},
+     "continues it; configure-limits changes the limit of the session.\n"
+     "The Lisp died (exit, crash, memory exhausted, a loop that ignores interrupts): the reply reports how, "
+     "and [Session] which state the\n"
+     "session continues from. Usually that is the state before the call, and nothing else is lost.\n"
+     "Nothing makes sense any more: rollback-session restores an earlier state, reset-session starts over."},
 };
 
 #define TOPIC_COUNT (sizeof topics / sizeof topics[0])
@@ -91,8 +95,7 @@ static void add_tools(struct strbuf *out)
                     is_first ? ": " : "");
         strbuf_adds(out, registry_at(i)->name);
     }
-    strbuf_adds(out, "\nAll of them can be called, also those that tools/list does not show: it shows a set "
-                     "that the server was started with.");
+    strbuf_adds(out, "\nEach of them can be called, even if tools/list does not return it.");
 }
 
 static void run(struct tool_call *call)
@@ -114,14 +117,13 @@ static const char *const topic_names[] = {"workflow", "tools", "patterns", "reco
 
 const struct tool tool_get_usage_guide = {
     .name = "get-usage-guide",
-    .title = "Usage guide",
-    .description = "How to work with this server, and all its tools by name.",
+    .title = "Show the usage guide",
+    .description = "Explain how to work with this server and list all its tools.",
     .toolset = TOOLSET_STANDARD,
     .is_read_only = true,
-    .is_idempotent = true,
     .arguments = {{.name = "topic",
                    .type = ARGUMENT_STRING,
                    .choices = topic_names,
-                   .description = "One topic; default: all."}},
+                   .description = "Topic; default: all."}},
     .run = run,
 };

@@ -49,21 +49,21 @@ void look_up_add_text(struct tool_call *call, struct session *session, const cha
 #define LIMIT_ARGUMENT                                                                                       \
     {                                                                                                        \
         .name = "limit", .type = ARGUMENT_INTEGER, .minimum = 1, .maximum = 10000,                           \
-        .description = "How many."                                                                           \
+        .description = "Maximum results."                                                                    \
     }
 #define FROM_ARGUMENT                                                                                        \
     {                                                                                                        \
         .name = "from", .type = ARGUMENT_INTEGER, .minimum = 0, .maximum = 1000000,                          \
-        .description = "First one, from 0."                                                                  \
+        .description = "First result; default: 0."                                                           \
     }
 #define PACKAGE_ARGUMENT                                                                                     \
     {                                                                                                        \
-        .name = "package", .type = ARGUMENT_STRING, .description = "Package to look in."                     \
+        .name = "package", .type = ARGUMENT_STRING, .description = "Package to search."                      \
     }
 #define NAME_ARGUMENT                                                                                        \
     {                                                                                                        \
         .name = "name", .type = ARGUMENT_STRING, .is_required = true,                                        \
-        .description = "Symbol, with or without package."                                                    \
+        .description = "Symbol, with or without package prefix."                                             \
     }
 
 #endif

@@ -65,16 +65,15 @@ static const char *const definition_types[] = {"all",     "functions", "variable
 const struct tool tool_list_definitions = {
     .name = "list-definitions",
     .title = "List definitions",
-    .description = "What this session has defined, by kind; variables with their values, loaded systems too.",
+    .description = "List what the session has defined, by kind, with variable values and loaded systems.",
     .toolset = TOOLSET_CORE,
     .is_read_only = true,
-    .is_idempotent = true,
     .arguments =
         {
             {.name = "type",
              .type = ARGUMENT_STRING,
              .choices = definition_types,
-             .description = "Only these; default: all."},
+             .description = "Kind to list; default: all."},
             LIMIT_ARGUMENT,
             FROM_ARGUMENT,
             SESSION_ARGUMENT,
@@ -85,17 +84,17 @@ const struct tool tool_list_definitions = {
 const struct tool tool_describe_symbol = {
     .name = "describe-symbol",
     .title = "Describe a symbol",
-    .description = "Every meaning of a name: argument list, value, type, documentation, source, package.",
+    .description =
+        "Describe every meaning of a symbol: argument list, value, type, documentation, source and package.",
     .toolset = TOOLSET_CORE,
     .is_read_only = true,
-    .is_idempotent = true,
     .arguments =
         {
             {.name = "name",
              .type = ARGUMENT_STRING,
              .is_required = true,
-             .description = "Symbol, with or without package."},
-            {.name = "package", .type = ARGUMENT_STRING, .description = "Package to look in."},
+             .description = "Symbol, with or without package prefix."},
+            {.name = "package", .type = ARGUMENT_STRING, .description = "Package to search."},
             SESSION_ARGUMENT,
         },
     .run = describe_symbol,

@@ -60,18 +60,16 @@ static void run(struct tool_call *call)
 
 const struct tool tool_macroexpand_form = {
     .name = "macroexpand-form",
-    .title = "Expand a macro",
-    .description = "What a macro makes of a form: one step, all steps at the top, or everywhere in it. "
-                   "Nothing is changed.",
+    .title = "Expand macros",
+    .description = "Expand the macros in a form: one step, fully at the top level, or everywhere.",
     .toolset = TOOLSET_STANDARD,
     .is_read_only = true,
-    .is_idempotent = true,
     .arguments =
         {
-            {.name = "form", .type = ARGUMENT_STRING, .is_required = true, .description = "The form."},
-            {.name = "full", .type = ARGUMENT_BOOLEAN, .description = "All steps at the top."},
-            {.name = "all", .type = ARGUMENT_BOOLEAN, .description = "The forms in it too."},
-            {.name = "package", .type = ARGUMENT_STRING, .description = "Package to read it in."},
+            {.name = "form", .type = ARGUMENT_STRING, .is_required = true, .description = "Form to expand."},
+            {.name = "full", .type = ARGUMENT_BOOLEAN, .description = "Expand fully at the top level."},
+            {.name = "all", .type = ARGUMENT_BOOLEAN, .description = "Expand subforms too."},
+            {.name = "package", .type = ARGUMENT_STRING, .description = "Package to read the form in."},
             SESSION_ARGUMENT,
         },
     .run = run,

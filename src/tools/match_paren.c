@@ -18,25 +18,25 @@ static void run(struct tool_call *call)
 const struct tool tool_match_paren = {
     .name = "match-paren",
     .title = "Match a parenthesis",
-    .description = "Where the partner of a parenthesis is, without reading or running the text.",
+    .description =
+        "Find the parenthesis that matches the one at a given position, without reading or running the text.",
     .toolset = TOOLSET_FULL,
     .is_read_only = true,
-    .is_idempotent = true,
     .arguments =
         {
-            {.name = "code", .type = ARGUMENT_STRING, .is_required = true, .description = "The text."},
+            {.name = "code", .type = ARGUMENT_STRING, .is_required = true, .description = "Text to search."},
             {.name = "line",
              .type = ARGUMENT_INTEGER,
              .is_required = true,
              .minimum = 1,
              .maximum = 100000000,
-             .description = "Line of the parenthesis, from 1."},
+             .description = "Line of the parenthesis, counted from 1."},
             {.name = "column",
              .type = ARGUMENT_INTEGER,
              .is_required = true,
              .minimum = 1,
              .maximum = 100000000,
-             .description = "Its column, in characters from 1."},
+             .description = "Column in characters, counted from 1."},
         },
     .run = run,
 };

@@ -124,8 +124,8 @@ static const char *const verbosities[] = {"brief", "normal", "full", NULL};
 
 const struct tool tool_memory_report = {
     .name = "memory-report",
-    .title = "Report memory",
-    .description = "How much of the session's heap is used, by generation and by type of object.",
+    .title = "Report memory use",
+    .description = "Report how much of the session's heap is used, by generation and by object type.",
     .toolset = TOOLSET_FULL,
     .is_idempotent = true,
     .arguments =
@@ -133,11 +133,11 @@ const struct tool tool_memory_report = {
             {.name = "verbosity",
              .type = ARGUMENT_STRING,
              .choices = verbosities,
-             .description = "brief: no types; normal (default): the 20 largest; full: 100, and what the Lisp "
-                            "was started with."},
+             .description = "brief: no types; normal (default): the 20 largest; full: 100, including the "
+                            "initial image."},
             {.name = "gc-first",
              .type = ARGUMENT_BOOLEAN,
-             .description = "Collect all garbage before; finalizers run."},
+             .description = "Run a full garbage collection first; finalizers run."},
             SESSION_ARGUMENT,
         },
     .run = run,

@@ -147,19 +147,18 @@ static const char *const report_types[] = {"flat", "graph", NULL};
 #define MAX_SAMPLES_ARGUMENT                                                                                 \
     {                                                                                                        \
         .name = "max-samples", .type = ARGUMENT_INTEGER, .minimum = 1, .maximum = MOST_SAMPLES,              \
-        .description = "No more samples than this are taken; default: 10000."                                \
+        .description = "Maximum number of samples; default: 10000."                                          \
     }
 #define REPORT_TYPE_ARGUMENT                                                                                 \
     {                                                                                                        \
         .name = "report-type", .type = ARGUMENT_STRING, .choices = report_types,                             \
-        .description = "graph adds who called each function and what it called; default: flat."              \
+        .description = "graph adds the callers and callees of each function; default: flat."                 \
     }
 
 const struct tool tool_profile_code = {
     .name = "profile-code",
-    .title = "Profile an evaluation",
-    .description =
-        "Evaluate forms and say in which functions they spend their time, by samples of the stack.",
+    .title = "Profile code",
+    .description = "Evaluate forms and report the functions in which they spend time, by sampling the stack.",
     .toolset = TOOLSET_FULL,
     .is_destructive = true,
     .is_open_world = true,
@@ -174,13 +173,13 @@ const struct tool tool_profile_code = {
              .type = ARGUMENT_STRING,
              .choices = modes,
              .description =
-                 "Sample by processor time, by real time (sees waiting), or by allocation; default: cpu."},
+                 "Sample by CPU time, by real time (includes waiting), or by allocation; default: cpu."},
             MAX_SAMPLES_ARGUMENT,
             {.name = "sample-interval",
              .type = ARGUMENT_NUMBER,
              .minimum = 0.0005,
              .maximum = 10,
-             .description = "Seconds between two samples; default: 0.01."},
+             .description = "Seconds between samples; default: 0.01."},
             REPORT_TYPE_ARGUMENT,
             TIMEOUT_ARGUMENT,
             SESSION_ARGUMENT,
@@ -191,8 +190,8 @@ const struct tool tool_profile_code = {
 const struct tool tool_allocation_profile = {
     .name = "allocation-profile",
     .title = "Profile allocation",
-    .description = "Evaluate forms and say which functions allocate, by samples of the stack, and how much "
-                   "is allocated in all.",
+    .description = "Evaluate forms and report which functions allocate memory, by sampling the stack, and "
+                   "how much is allocated in total.",
     .toolset = TOOLSET_FULL,
     .is_destructive = true,
     .is_open_world = true,

@@ -82,23 +82,22 @@ static void run(struct tool_call *call)
 const struct tool tool_quicklisp_search = {
     .name = "quicklisp-search",
     .title = "Search Quicklisp",
-    .description =
-        "Systems of Quicklisp by a part of the name: release, dist, whether it is installed or loaded.",
+    .description = "Find Quicklisp systems by part of their name, with release, dist, and whether each is "
+                   "installed or loaded.",
     .toolset = TOOLSET_FULL,
     .is_read_only = true,
-    .is_idempotent = true,
     .is_open_world = true,
     .arguments =
         {
             {.name = "pattern",
              .type = ARGUMENT_STRING,
              .is_required = true,
-             .description = "A part of the name."},
+             .description = "Part of the name."},
             {.name = "limit",
              .type = ARGUMENT_INTEGER,
              .minimum = 1,
              .maximum = 5000,
-             .description = "How many to show; default 50."},
+             .description = "Maximum results; default: 50."},
             SESSION_ARGUMENT,
         },
     .run = run,

@@ -467,6 +467,15 @@ static json_t *input_schema(const struct tool *tool)
     return schema;
 }
 
+/* destructiveHint and idempotentHint mean something only for a tool that is not read-only. */
+static json_t *annotations_of(const struct tool *tool)
+{
+    if (tool->is_read_only)
+        return json_pack("{s:b,s:b}", "readOnlyHint", true, "openWorldHint", tool->is_open_world);
+    return json_pack("{s:b,s:b,s:b,s:b}", "readOnlyHint", false, "destructiveHint", tool->is_destructive,
+                     "idempotentHint", tool->is_idempotent, "openWorldHint", tool->is_open_world);
+}
+
 json_t *registry_show(const struct tool *tool)
 {
     json_t *object = json_object();
@@ -475,10 +484,7 @@ json_t *registry_show(const struct tool *tool)
     json_object_set_new(object, "title", json_string(tool->title));
     json_object_set_new(object, "description", json_string(tool->description));
     json_object_set_new(object, "inputSchema", input_schema(tool));
-    json_object_set_new(object, "annotations",
-                        json_pack("{s:b,s:b,s:b,s:b}", "readOnlyHint", tool->is_read_only, "destructiveHint",
-                                  tool->is_destructive, "idempotentHint", tool->is_idempotent,
-                                  "openWorldHint", tool->is_open_world));
+    json_object_set_new(object, "annotations", annotations_of(tool));
     return object;
 }
 

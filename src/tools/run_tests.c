@@ -75,22 +75,19 @@ static const char *const frameworks[] = {"auto", "FiveAM",    "Parachute",  "Rov
 const struct tool tool_run_tests = {
     .name = "run-tests",
     .title = "Run tests",
-    .description = "Run a system's tests: counts, each failure with form, expected and actual value, "
-                   "condition. Unexpected errors can be entered.",
+    .description = "Run a system's tests and report counts and each failure with form, expected and actual "
+                   "value, and condition. Unexpected errors can be entered.",
     .toolset = TOOLSET_STANDARD,
     .is_destructive = true,
     .is_open_world = true,
     .arguments =
         {
-            {.name = "system",
-             .type = ARGUMENT_STRING,
-             .is_required = true,
-             .description = "Name of the system."},
-            {.name = "test", .type = ARGUMENT_STRING, .description = "Only the test or suite of this name."},
+            {.name = "system", .type = ARGUMENT_STRING, .is_required = true, .description = "System name."},
+            {.name = "test", .type = ARGUMENT_STRING, .description = "Test or suite to run; default: all."},
             {.name = "framework",
              .type = ARGUMENT_STRING,
              .choices = frameworks,
-             .description = "Default: whichever is loaded."},
+             .description = "Default: the loaded one."},
             TIMEOUT_ARGUMENT,
             SESSION_ARGUMENT,
         },

@@ -44,8 +44,8 @@ static void restore_session(struct tool_call *call)
 const struct tool tool_save_session = {
     .name = "save-session",
     .title = "Save the session",
-    .description = "Write the session to disk under its name, for restore-session, now or in another server. "
-                   "The session goes on meanwhile.",
+    .description = "Save the session to disk under its name while it stays in use. restore-session restores "
+                   "it, in this server or another.",
     .toolset = TOOLSET_FULL,
     .is_idempotent = true,
     .arguments = {SESSION_ARGUMENT},
@@ -55,8 +55,7 @@ const struct tool tool_save_session = {
 const struct tool tool_restore_session = {
     .name = "restore-session",
     .title = "Restore a session",
-    .description =
-        "Bring a saved session back under its name; a session of that name that runs now is replaced.",
+    .description = "Restore a saved session. It replaces a running session of the same name.",
     .toolset = TOOLSET_FULL,
     .is_destructive = true,
     .is_idempotent = true,
@@ -64,6 +63,6 @@ const struct tool tool_restore_session = {
                    .type = ARGUMENT_STRING,
                    .names_session = true,
                    .is_required = true,
-                   .description = "Name of the session that was saved."}},
+                   .description = "Name of the saved session."}},
     .run = restore_session,
 };

@@ -311,7 +311,7 @@ static void close_session(struct tool_call *call)
 const struct tool tool_reset_session = {
     .name = "reset-session",
     .title = "Reset the session",
-    .description = "Start the session afresh: nothing is left but its name and its limits.",
+    .description = "Restart the session in a clean state. Only its name and limits are kept.",
     .toolset = TOOLSET_CORE,
     .is_destructive = true,
     .is_idempotent = true,
@@ -324,22 +324,20 @@ static const char *const implementations[] = {"sbcl", NULL};
 const struct tool tool_create_session = {
     .name = "create-session",
     .title = "Create a session",
-    .description = "Make a separate Lisp with definitions, package and errors of its own.",
+    .description = "Create a separate Lisp session with its own definitions, package and errors.",
     .toolset = TOOLSET_STANDARD,
     .arguments =
         {
             {.name = "name",
              .type = ARGUMENT_STRING,
              .names_session = true,
-             .description = "Its name; default: one is made up."},
-            {.name = "systems", .type = ARGUMENT_STRING_LIST, .description = "ASDF systems to load into it."},
-            {.name = "package",
-             .type = ARGUMENT_STRING,
-             .description = "Package to begin in; default: CL-USER."},
+             .description = "Session name; generated if omitted."},
+            {.name = "systems", .type = ARGUMENT_STRING_LIST, .description = "ASDF systems to load."},
+            {.name = "package", .type = ARGUMENT_STRING, .description = "Initial package; default: CL-USER."},
             {.name = "implementation",
              .type = ARGUMENT_STRING,
              .choices = implementations,
-             .description = "The Lisp to run."},
+             .description = "Lisp implementation."},
         },
     .run = create_session,
 };
@@ -347,20 +345,19 @@ const struct tool tool_create_session = {
 const struct tool tool_list_sessions = {
     .name = "list-sessions",
     .title = "List sessions",
-    .description = "All sessions with state, package, process and counts.",
+    .description = "List all sessions with state, package, process, counts and memory.",
     .toolset = TOOLSET_STANDARD,
     .is_read_only = true,
-    .is_idempotent = true,
     .run = list_sessions,
 };
 
 const struct tool tool_session_info = {
     .name = "session-info",
-    .title = "Session information",
-    .description = "One session in detail: Lisp, package, memory, threads, systems, limits.",
+    .title = "Show session information",
+    .description =
+        "Show a session in detail: what is running, Lisp, package, memory, threads, systems and limits.",
     .toolset = TOOLSET_FULL,
     .is_read_only = true,
-    .is_idempotent = true,
     .arguments = {SESSION_ARGUMENT},
     .run = session_info,
 };
@@ -376,6 +373,6 @@ const struct tool tool_close_session = {
                    .type = ARGUMENT_STRING,
                    .names_session = true,
                    .is_required = true,
-                   .description = "Its name."}},
+                   .description = "Session name."}},
     .run = close_session,
 };

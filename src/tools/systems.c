@@ -115,17 +115,15 @@ static void load_file(struct tool_call *call)
 const struct tool tool_load_system = {
     .name = "load-system",
     .title = "Load a system",
-    .description = "Load an ASDF system and what it depends on.",
+    .description =
+        "Load an ASDF system and its dependencies. Return output, warnings and the systems loaded.",
     .toolset = TOOLSET_CORE,
     .is_destructive = true,
     .is_open_world = true,
     .arguments =
         {
-            {.name = "system",
-             .type = ARGUMENT_STRING,
-             .is_required = true,
-             .description = "Name of the system."},
-            {.name = "force", .type = ARGUMENT_BOOLEAN, .description = "Load all of it again."},
+            {.name = "system", .type = ARGUMENT_STRING, .is_required = true, .description = "System name."},
+            {.name = "force", .type = ARGUMENT_BOOLEAN, .description = "Reload a loaded system."},
             TIMEOUT_ARGUMENT,
             SESSION_ARGUMENT,
         },
@@ -134,18 +132,15 @@ const struct tool tool_load_system = {
 
 const struct tool tool_quickload = {
     .name = "quickload",
-    .title = "Load a system by Quicklisp",
-    .description = "Load a system and what it depends on with Quicklisp, which downloads what is missing.",
+    .title = "Load with Quicklisp",
+    .description = "Load a system and its dependencies with Quicklisp, which downloads what is missing.",
     .toolset = TOOLSET_FULL,
     .is_destructive = true,
     .is_open_world = true,
     .arguments =
         {
-            {.name = "system",
-             .type = ARGUMENT_STRING,
-             .is_required = true,
-             .description = "Name of the system."},
-            {.name = "verbose", .type = ARGUMENT_BOOLEAN, .description = "Show what the compiler prints."},
+            {.name = "system", .type = ARGUMENT_STRING, .is_required = true, .description = "System name."},
+            {.name = "verbose", .type = ARGUMENT_BOOLEAN, .description = "Show compiler output."},
             TIMEOUT_ARGUMENT,
             SESSION_ARGUMENT,
         },
@@ -155,7 +150,7 @@ const struct tool tool_quickload = {
 const struct tool tool_load_file = {
     .name = "load-file",
     .title = "Load a file",
-    .description = "Load a Lisp source file, on request compiled first.",
+    .description = "Load a Lisp source file, optionally compiled first.",
     .toolset = TOOLSET_FULL,
     .is_destructive = true,
     .is_open_world = true,
@@ -164,11 +159,11 @@ const struct tool tool_load_file = {
             {.name = "path",
              .type = ARGUMENT_STRING,
              .is_required = true,
-             .description = "The file; relative to the session's directory."},
+             .description = "File path, relative to the session's directory."},
             {.name = "compile",
              .type = ARGUMENT_BOOLEAN,
-             .description = "Compile the file, then load the result."},
-            {.name = "package", .type = ARGUMENT_STRING, .description = "Package while it loads."},
+             .description = "Compile the file and load the result."},
+            {.name = "package", .type = ARGUMENT_STRING, .description = "Package while loading."},
             TIMEOUT_ARGUMENT,
             SESSION_ARGUMENT,
         },

@@ -308,18 +308,16 @@ static void kill_thread(struct tool_call *call)
 #define REQUIRED_THREAD_ARGUMENT                                                                             \
     {                                                                                                        \
         .name = "thread", .type = ARGUMENT_STRING, .is_required = true,                                      \
-        .description = "Number or name of the thread, from list-threads."                                    \
+        .description = "Thread number or name from list-threads."                                            \
     }
 
 const struct tool tool_list_threads = {
     .name = "list-threads",
     .title = "List threads",
-    .description =
-        "The session's threads: what each one is doing or waiting for, for how long, who holds it, "
-        "and any deadlocks.",
-    .toolset = TOOLSET_STANDARD,
+    .description = "List the session's threads: what each one does or waits for, since when, who holds it, "
+                   "and any deadlocks.",
+    .toolset = TOOLSET_FULL,
     .is_read_only = true,
-    .is_idempotent = true,
     .arguments = {SESSION_ARGUMENT},
     .run = list_threads,
 };
@@ -327,9 +325,8 @@ const struct tool tool_list_threads = {
 const struct tool tool_interrupt_thread = {
     .name = "interrupt-thread",
     .title = "Interrupt a thread",
-    .description =
-        "Stop a thread where it is and report that like an error, which stands until a restart lets "
-        "the thread go on.",
+    .description = "Stop a thread where it is and report this as an error that can be entered. A restart "
+                   "lets the thread continue.",
     .toolset = TOOLSET_FULL,
     .is_destructive = true,
     .arguments = {REQUIRED_THREAD_ARGUMENT, SESSION_ARGUMENT},

@@ -123,9 +123,8 @@ static void run(struct tool_call *call)
 const struct tool tool_time_execution = {
     .name = "time-execution",
     .title = "Time an evaluation",
-    .description = "Evaluate forms and say how long they take and how much they allocate; compiling them is "
-                   "not counted. With several runs: median, "
-                   "quartiles, least and most.",
+    .description = "Evaluate forms and report the time and memory they use, without compilation. With "
+                   "several runs, report median, quartiles, minimum and maximum.",
     .toolset = TOOLSET_FULL,
     .is_destructive = true,
     .is_open_world = true,
@@ -140,7 +139,7 @@ const struct tool tool_time_execution = {
              .type = ARGUMENT_INTEGER,
              .minimum = 1,
              .maximum = MOST_RUNS,
-             .description = "How often to evaluate all of them; default: 1."},
+             .description = "Number of runs; default: 1."},
             TIMEOUT_ARGUMENT,
             SESSION_ARGUMENT,
         },

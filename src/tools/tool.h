@@ -44,7 +44,7 @@ struct tool {
     const char *description; /* at most two sentences */
     enum toolset toolset;
     bool is_read_only;
-    bool is_destructive; /* meaningful unless read-only */
+    bool is_destructive; /* this and is_idempotent: only if not read-only */
     bool is_idempotent;
     bool is_open_world;
     struct tool_argument arguments[TOOL_MAX_ARGUMENTS + 1];

@@ -102,8 +102,8 @@ static void run(struct tool_call *call)
 
 const struct tool tool_user = {
     .name = "user",
-    .title = "A session's own tool",
-    .description = "What runs the tools that sessions define.",
+    .title = "Tool of a session",
+    .description = "Runs the tools that sessions define.",
     .is_destructive = true,
     .is_open_world = true,
     .run = run,

@@ -136,7 +136,7 @@ static bool read_tool(const struct sexp *entry, struct user_tool *t)
         .tool =
             {
                 .title = name,
-                .description = text[0] != '\0' ? text : "A tool that a session's own code defines.",
+                .description = text[0] != '\0' ? text : "A tool defined in a session.",
                 .is_destructive = true,
                 .is_open_world = true,
             },
@@ -150,7 +150,7 @@ static bool read_tool(const struct sexp *entry, struct user_tool *t)
         (struct tool_argument){.name = "session",
                                .type = ARGUMENT_STRING,
                                .names_session = true,
-                               .description = "Session to call it in; default: the one whose tool this is."};
+                               .description = "Session to call it in; default: the session that defines it."};
     return true;
 }
 

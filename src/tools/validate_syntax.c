@@ -17,12 +17,11 @@ static void run(struct tool_call *call)
 const struct tool tool_validate_syntax = {
     .name = "validate-syntax",
     .title = "Validate syntax",
-    .description = "Check that text is complete Lisp forms, without reading or running it; says which form "
-                   "is open and since where.",
+    .description = "Check whether text consists of complete Lisp forms, without reading or running it. "
+                   "Reports a form that is not closed and where it begins.",
     .toolset = TOOLSET_FULL,
     .is_read_only = true,
-    .is_idempotent = true,
     .arguments =
-        {{.name = "code", .type = ARGUMENT_STRING, .is_required = true, .description = "The text to check."}},
+        {{.name = "code", .type = ARGUMENT_STRING, .is_required = true, .description = "Text to check."}},
     .run = run,
 };

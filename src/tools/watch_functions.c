@@ -283,9 +283,9 @@ static const char *const profile_actions[] = {"start", "stop", "report", "reset"
 const struct tool tool_trace_functions = {
     .name = "trace-functions",
     .title = "Trace functions",
-    .description = "Record the calls of functions with arguments and results, apart from the program's "
-                   "output; a trace outlives a redefinition. "
-                   "start and stop it, report what was recorded, list what is traced, clear the records.",
+    .description = "Record calls of functions with arguments and results, separately from the program's "
+                   "output; a trace survives redefinition. Start or stop tracing, report the records, list "
+                   "traced functions, or clear the records.",
     .toolset = TOOLSET_FULL,
     .arguments =
         {
@@ -297,12 +297,12 @@ const struct tool tool_trace_functions = {
             {.name = "functions",
              .type = ARGUMENT_STRING_LIST,
              .description =
-                 "Names of functions, or of packages for all of theirs; stop without them means all."},
+                 "Functions, or packages to include all of their functions; stop without this stops all."},
             {.name = "limit",
              .type = ARGUMENT_INTEGER,
              .minimum = 1,
              .maximum = MOST_RECORDS,
-             .description = "How many records to report, the last ones; default: 100."},
+             .description = "Number of records to report, the most recent; default: 100."},
             SESSION_ARGUMENT,
         },
     .run = trace,
@@ -311,9 +311,8 @@ const struct tool tool_trace_functions = {
 const struct tool tool_profile_functions = {
     .name = "profile-functions",
     .title = "Profile functions",
-    .description = "Count the calls of functions, the real time they take with and without each other, and "
-                   "what they allocate. "
-                   "start and stop it, report the counts, reset them, or ask for the status.",
+    .description = "Count the calls of functions and measure their allocation and real time, with and "
+                   "without each other. Start, stop or reset the counts, report them, or show the status.",
     .toolset = TOOLSET_FULL,
     .arguments =
         {
@@ -325,7 +324,7 @@ const struct tool tool_profile_functions = {
             {.name = "functions",
              .type = ARGUMENT_STRING_LIST,
              .description =
-                 "Names of functions, or of packages for all of theirs; stop without them means all."},
+                 "Functions, or packages to include all of their functions; stop without this stops all."},
             SESSION_ARGUMENT,
         },
     .run = profile,

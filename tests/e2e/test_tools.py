@@ -56,7 +56,11 @@ class Listing(mcp.TestCase):
                 self.assertTrue(tool["description"])
                 sentences = re.findall(r"[.!?](?=\s|$)", re.sub(r"\be\.g\.|\bi\.e\.|\betc\.", "", tool["description"]))
                 self.assertLessEqual(len(sentences), 2, tool["description"])
-                for hint in ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"):
+                hints = {"readOnlyHint", "openWorldHint"}
+                if not tool["annotations"]["readOnlyHint"]:
+                    hints |= {"destructiveHint", "idempotentHint"}
+                self.assertEqual(hints, set(tool["annotations"]))
+                for hint in hints:
                     self.assertIs(bool, type(tool["annotations"][hint]), hint)
 
     def test_every_schema_is_what_strict_clients_accept(self):

@@ -236,7 +236,7 @@ static void the_listing_holds_schemas_that_strict_clients_accept(void **state)
         "kind.\"},"
         "\"systems\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},\"description\":\"Names.\"}},"
         "\"required\":[\"code\"]},\"annotations\":{\"readOnlyHint\":true,"
-        "\"destructiveHint\":false,\"idempotentHint\":false,\"openWorldHint\":false}}]");
+        "\"openWorldHint\":false}}]");
     free(dumped);
     dumped = listing("wait");
     assert_string_equal(

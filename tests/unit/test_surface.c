@@ -394,16 +394,16 @@ static void prompts_hold_what_was_given(void **state)
     start(&client, "2025-11-25");
     ask(&client, "prompts/list", "{}", "{\"name\":\"write-and-test\",");
     assert_non_null(strstr(
-        sent(&client), "{\"name\":\"task\",\"description\":\"What the code is to do.\",\"required\":true}"));
+        sent(&client), "{\"name\":\"task\",\"description\":\"What the code should do.\",\"required\":true}"));
     ask(&client, "prompts/get",
         "{\"name\":\"write-and-test\",\"arguments\":{\"task\":\"sort \\\"{package}\\\" %s\"}}",
         "\"messages\":[{\"role\":\"user\",\"content\":{\"type\":\"text\",\"text\":\"Write Common Lisp code "
         "for this task: sort "
         "\\\"{package}\\\" %s\\n1. ");
-    assert_null(strstr(sent(&client), "Work in the session"));
+    assert_null(strstr(sent(&client), "Use the session"));
     ask(&client, "prompts/get",
         "{\"name\":\"write-and-test\",\"arguments\":{\"task\":\"x\",\"session\":\"s1\",\"package\":\"\"}}",
-        "\\nWork in the session s1: ");
+        "\\nUse the session s1: ");
     assert_null(strstr(sent(&client), "Write it in the package"));
     ask(&client, "prompts/get", "{\"name\":\"debug-last-error\"}", "\"messages\"");
     ask(&client, "prompts/get", "{\"name\":\"write-and-test\"}",
