@@ -119,7 +119,7 @@ bool call_report_failed_look(struct tool_call *call, const struct outcome *outco
 /* The argument that every tool has that looks at or runs Lisp. */
 #define SESSION_ARGUMENT                                                                                     \
     {                                                                                                        \
-        .name = "session", .type = ARGUMENT_STRING, .names_session = true, .description = "Session name."    \
+        .name = "session", .type = ARGUMENT_STRING, .names_session = true, .description = "Session."         \
     }
 #define TIMEOUT_ARGUMENT                                                                                     \
     {                                                                                                        \
