@@ -169,7 +169,8 @@ static void warm(struct zygote *z)
         if (is_list)
             sexp_write_close(&request);
         z->state = ZYGOTE_WARMING;
-        call(z, &request, kinds[step->kind].limit_ms);
+        bool has_own_limit = step->kind == WARM_USER_INIT && z->options.user_init_limit_ms > 0;
+        call(z, &request, has_own_limit ? z->options.user_init_limit_ms : kinds[step->kind].limit_ms);
         strbuf_fini(&request);
         return;
     }

@@ -30,6 +30,7 @@ struct zygote_options {
     const struct sandbox *sandbox;  /* in which the Lisps run; NULL: none */
     int heap_mib;                   /* --dynamic-space-size */
     int build_limit_ms;             /* for building the core; 0: CORE_BUILD_LIMIT_MS */
+    int user_init_limit_ms;         /* for loading the init file; 0: 10 s */
     void (*on_rest)(void *arg);     /* it has come up, or given up, or the last request was served; the zygote
                                        must not be freed in it; may be NULL */
     void *arg;

@@ -55,12 +55,12 @@ class UserInit(mcp.TestCase):
             with self.subTest(text):
                 self.assertReportedOnce(self.start_with(text), "init file")
 
-    def test_one_that_never_ends_is_reported_and_given_up(self):
-        started = time.monotonic()
+    def test_one_that_never_ends_holds_up_no_other_request(self):
+        # That it is given up and reported, test_session.c tries.
         client = self.start_with("(loop)")
         self.assertEqual({}, client.request("ping", wait=2))
-        self.assertReportedOnce(client, "init file", wait=90)
-        self.assertLess(time.monotonic() - started, 60 * mcp.STRETCH)
+        self.assertIn("tools", client.request("tools/list", wait=2))
+        self.assertEqual([], client.stray)
 
     def test_one_that_prints_disturbs_nothing(self):
         client = self.start_with('(format t "hello from init~%") (format *error-output* "and stderr~%") (print :x)')
@@ -103,9 +103,9 @@ class UserInit(mcp.TestCase):
 
     def test_initialize_does_not_wait_for_it(self):
         started = time.monotonic()
-        client = self.start_with("(sleep 3) (defvar cl-user::*slow* 1)")
+        client = self.start_with("(sleep 2) (defvar cl-user::*slow* 1)")
         client.request("tools/list")
-        self.assertLess(time.monotonic() - started, 2.5 * mcp.STRETCH)
+        self.assertLess(time.monotonic() - started, 1.5 * mcp.STRETCH)
         self.assertValue(client.evaluate("*slow*"), "1")
 
 

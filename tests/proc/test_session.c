@@ -1403,6 +1403,7 @@ static void a_step_that_ends_the_zygote_is_left_out_and_said(void **state)
         {"exit", "Loading the init file /home/nobody/.sbclrc ended it with exit code 5; it was left out."},
         {"threads", "Loading the init file /home/nobody/.sbclrc started threads, with which a Lisp cannot be "
                     "copied; it was left out."},
+        {"hang", "Loading the init file /home/nobody/.sbclrc took too long; it was left out."},
         {"print", "Printed while loading the init file /home/nobody/.sbclrc:\nGood morning."},
         {"notice", "Mind the gap."},
     };
@@ -1410,6 +1411,7 @@ static void a_step_that_ends_the_zygote_is_left_out_and_said(void **state)
     f->options.user_init = "/home/nobody/.sbclrc";
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         setenv("FAKE_USER_INIT", rows[i].how, 1);
+        f->options.user_init_limit_ms = strcmp(rows[i].how, "hang") == 0 ? 100 : 0;
         open_again(f);
         assert_value(f, "value 1", "1");
         if (strstr(strbuf_string(session_notice(f->s)), rows[i].words) == NULL)

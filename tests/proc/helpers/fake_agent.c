@@ -6,7 +6,7 @@
  * names what goes wrong:
  *   FAKE_BUILD      fail | exit-without-core | hang
  *   FAKE_START      no-hello | garbage | close | exit
- *   FAKE_USER_INIT  exit | threads | print | notice
+ *   FAKE_USER_INIT  exit | threads | print | notice | hang
  *   FAKE_FORK       refuse | die
  *   FAKE_FREEZE     refuse: a session's process makes no copies; the zygote does
  *                   die:N: a session's process that has seen N evaluations ends instead of making one
@@ -351,6 +351,8 @@ static void warm(int64_t id, const struct sexp *message)
         sexp_string(sexp_get(message, 2, "user-init"), NULL) == NULL ? "" : setting("FAKE_USER_INIT");
     if (strcmp(how, "exit") == 0)
         _exit(5);
+    if (strcmp(how, "hang") == 0)
+        hang();
     if (strcmp(how, "print") == 0)
         write_all(1, "Good morning.\n", 14);
     snprintf(text, sizeof text, "(%lld :ok :notices (%s) :forkable %s)", (long long)id,
