@@ -46,13 +46,42 @@ static bool is_listed(const char *const *list, const char *value)
     return false;
 }
 
+static bool begins_with_other(const char *name, const char *header)
+{
+    size_t len = strlen(header);
+    return strncasecmp(name, header, len) == 0 && name[len] != '\0';
+}
+
+/* The library appends a folded line to the name of its header, so a folded Content-Length or
+ * Transfer-Encoding shows as a longer name. */
+static bool is_sound(void *arg, const char *name, const char *value)
+{
+    return header_name_is_valid(name) && header_value_is_valid(value) &&
+           !begins_with_other(name, "Content-Length") && !begins_with_other(name, "Transfer-Encoding");
+}
+
+/* A proxy in front of us may read a malformed header in another way than the library does, and then see the
+ * end of the request elsewhere: what we took for the next request would be part of this one's body. */
+static bool check_syntax(const struct check_rules *rules, struct exchange *e)
+{
+    if (exchange_each_header(e, is_sound, NULL))
+        return true;
+    e->must_close = true;
+    return refuse(e, 400, "a header is malformed");
+}
+
 /* We and a proxy in front of us must agree on where the body ends. */
 static bool check_framing(const struct check_rules *rules, struct exchange *e)
 {
+    /* Whatever the answer will be: a body that we cannot see may follow. */
+    e->must_close = e->method == EXCHANGE_POST && exchange_header(e, "Content-Length") == NULL &&
+                    exchange_header(e, "Transfer-Encoding") == NULL;
     const char *coding = exchange_header(e, "Transfer-Encoding");
     size_t lengths = exchange_header_count(e, "Content-Length");
-    if (exchange_header_count(e, "Transfer-Encoding") + lengths > 1)
+    if (exchange_header_count(e, "Transfer-Encoding") + lengths > 1) {
+        e->must_close = true;
         return refuse(e, 400, "send either Content-Length or Transfer-Encoding, and send it once");
+    }
     if (coding != NULL && !media_type_is(coding, "chunked"))
         return refuse(e, 501, "the only supported Transfer-Encoding is chunked");
     return true;
@@ -167,6 +196,8 @@ static bool check_accept(const struct check_rules *rules, struct exchange *e)
 static bool check_length(const struct check_rules *rules, struct exchange *e)
 {
     const char *length = exchange_header(e, "Content-Length");
+    if (e->must_close)
+        return refuse(e, 411, "Content-Length or Transfer-Encoding is missing");
     if (length == NULL)
         return true;
     length += strspn(length, "0");
@@ -199,6 +230,7 @@ static const struct {
     const char *name;
     bool (*passes)(const struct check_rules *rules, struct exchange *e);
 } checks[] = {
+    {"syntax", check_syntax},
     {"framing", check_framing},
     {"singular headers", check_singular},
     {"host", check_host},

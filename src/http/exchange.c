@@ -46,23 +46,43 @@ const char *exchange_header(struct exchange *e, const char *name)
     return copy->text;
 }
 
+struct visit {
+    exchange_header_visitor *each;
+    void *arg;
+    bool is_stopped;
+};
+
+static enum MHD_Result visit_header(void *arg, enum MHD_ValueKind kind, const char *name, const char *value)
+{
+    struct visit *visit = arg;
+    visit->is_stopped = !visit->each(visit->arg, name, value != NULL ? value : "");
+    return visit->is_stopped ? MHD_NO : MHD_YES;
+}
+
+bool exchange_each_header(const struct exchange *e, exchange_header_visitor *each, void *arg)
+{
+    struct visit visit = {.each = each, .arg = arg};
+    daemon_mhd(e->daemon)->get_connection_values(e->connection, MHD_HEADER_KIND, visit_header, &visit);
+    return !visit.is_stopped;
+}
+
 struct counted {
     const char *name;
     size_t count;
 };
 
-static enum MHD_Result count_header(void *arg, enum MHD_ValueKind kind, const char *name, const char *value)
+static bool count_header(void *arg, const char *name, const char *value)
 {
     struct counted *counted = arg;
     if (strcasecmp(name, counted->name) == 0)
         counted->count++;
-    return MHD_YES;
+    return true;
 }
 
 size_t exchange_header_count(const struct exchange *e, const char *name)
 {
     struct counted counted = {name, 0};
-    daemon_mhd(e->daemon)->get_connection_values(e->connection, MHD_HEADER_KIND, count_header, &counted);
+    exchange_each_header(e, count_header, &counted);
     return counted.count;
 }
 
@@ -155,7 +175,7 @@ static void add_common_headers(const struct exchange *e, struct MHD_Response *re
         add_header(e, response, "Access-Control-Expose-Headers", "Mcp-Session-Id, WWW-Authenticate");
         add_header(e, response, "Vary", "Origin");
     }
-    if (link_is_surplus(e->link))
+    if (link_is_surplus(e->link) || e->must_close)
         add_header(e, response, "Connection", "close");
     if (e->refusal.header != NULL)
         add_header(e, response, e->refusal.header, e->refusal.value);

@@ -48,6 +48,7 @@ struct exchange {
     enum exchange_state state;
     enum exchange_method method;
     bool is_suspended;
+    bool must_close; /* close the connection after the answer: where this request ends is in doubt */
     bool takes_json, takes_events, is_modern;
     const char *path;
     struct http_reply refusal;   /* status 0: none so far */
@@ -91,6 +92,15 @@ MHD_RequestCompletedCallback exchange_completer(void);
  * NULL if it was not sent. exchange_header_count(e, name): how often it was sent. */
 const char *exchange_header(struct exchange *e, const char *name);
 size_t exchange_header_count(const struct exchange *e, const char *name);
+
+/*
+ * exchange_each_header(e, each, arg):
+ * Call ${each} for the headers in the order in which they were sent, until it returns false.
+ *
+ * Returns     false: ${each} has returned false
+ */
+typedef bool exchange_header_visitor(void *arg, const char *name, const char *value);
+bool exchange_each_header(const struct exchange *e, exchange_header_visitor *each, void *arg);
 
 /* exchange_refuse(e, reply): answer with ${reply}, in any state up to EXCHANGE_WAITING. */
 void exchange_refuse(struct exchange *e, const struct http_reply *reply);

@@ -15,6 +15,21 @@ bool part_is(struct header_part part, const char *text)
     return strlen(text) == part.len && strncasecmp(part.at, text, part.len) == 0;
 }
 
+bool header_name_is_valid(const char *name)
+{
+    static const char token[] = "!#$%&'*+-.^_`|~0123456789"
+                                "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+    return name[0] != '\0' && name[strspn(name, token)] == '\0';
+}
+
+bool header_value_is_valid(const char *value)
+{
+    for (; *value != '\0'; value++)
+        if (((unsigned char)*value < 0x20 && *value != '\t') || *value == 0x7f)
+            return false;
+    return true;
+}
+
 /* Up to ${end} or one of ${stops}, blanks around it left out. */
 static struct header_part trimmed(const char *at, size_t len)
 {

@@ -16,6 +16,12 @@ bool media_type_is(const char *value, const char *type);
  * with a weight other than 0. */
 bool accept_admits(const char *value, const char *type);
 
+/* header_name_is_valid(name): a token, as RFC 9110 section 5.1 wants it. */
+bool header_name_is_valid(const char *name);
+
+/* header_value_is_valid(value): without control characters, apart from tabs. */
+bool header_value_is_valid(const char *value);
+
 /* Part of a header's value. */
 struct header_part {
     const char *at;

@@ -139,6 +139,8 @@ static void answer(struct post *p)
         /* Another message cancelled it: no answer will follow, and 202 is the response for that. */
         begin_stream(p);
     } else {
+        /* The header that ends the headers early (": x") leaves the rest of them in the body: not JSON. */
+        p->exchange->must_close = p->has_answer && p->code == JSONRPC_PARSE_ERROR;
         exchange_answer(p->exchange, status, p->answer.bytes, p->answer.len);
     }
 }

@@ -284,9 +284,32 @@ static void events_are_kept_and_forgotten(void **state)
     strbuf_fini(&out);
 }
 
+static void header_names_are_tokens(void **state)
+{
+    static const char *const right[] = {"Host", "content-length", "X-1", "!#$%&'*+-.^_`|~"};
+    static const char *const wrong[] = {"",      " Host", "Host ", "Ho st",     "Host\t", "Host:",
+                                        "H\x01", "H\x7f", "H(a)",  "H\xc3\xa4", "a/b",    "\"a\""};
+    for (size_t i = 0; i < sizeof right / sizeof right[0]; i++)
+        assert_true(header_name_is_valid(right[i]));
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
+        assert_false(header_name_is_valid(wrong[i]));
+}
+
+static void header_values_have_no_control_characters(void **state)
+{
+    static const char *const right[] = {"", "a b", "a\tb", "\xc3\xa4", "~"};
+    static const char *const wrong[] = {"a\rb", "a\nb", "\x01", "a\x1f", "a\x7f", "\x1b[0m"};
+    for (size_t i = 0; i < sizeof right / sizeof right[0]; i++)
+        assert_true(header_value_is_valid(right[i]));
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
+        assert_false(header_value_is_valid(wrong[i]));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(header_names_are_tokens),
+        cmocka_unit_test(header_values_have_no_control_characters),
         cmocka_unit_test(media_types),
         cmocka_unit_test(accept_lists),
         cmocka_unit_test(hosts_are_taken_apart),
