@@ -76,13 +76,17 @@ On the way to the top level there is no serving: the report goes there, and the 
          (serve-inside condition frame message (null more)))))))
 
 (defun serve-inside (condition frame message may-stand)
-  "Reply MESSAGE, the report of CONDITION at FRAME, and serve there. If threads of the program run, the error
-stands: it has a number and stays while other requests are performed."
-  (let ((number (if (and *stands* may-stand (not (eq :stack (storage-kind condition)))
-                         (or *post* (among-threads-p)))
-                    (next-error-number)
-                    nil)))
-    (cond (number
+  "Reply MESSAGE, the report of CONDITION at FRAME, and serve there. The error of an evaluation stands: it has
+a number. If threads of the program run, it stays while other requests are performed; else until the server says
+abort, or a restart of it goes on."
+  (let* ((may-stand (and *stands* may-stand (not (eq :stack (storage-kind condition)))))
+         (number (if (and may-stand (or *post* (among-threads-p)))
+                     (next-error-number)
+                     nil))
+         (here (and may-stand (null number) (null *post*))))
+    (cond (here
+           (setf message (append message '(:stands-here t))))
+          (number
            (note-standing number)
            (setf message (append message (list :standing number))))
           (*post*
@@ -92,7 +96,8 @@ stands: it has a number and stays while other requests are performed."
     (repair-descriptors)
     (let ((*error-condition* condition)
           (*error-frame* frame)
-          (*standing* (or number *standing*)))
+          (*standing* (or number *standing*))
+          (*stands-here* (or here *stands-here*)))
       (unwind-protect (call-atomically #'serve)
         (when number
           (note-ended number))))))
@@ -176,7 +181,7 @@ stands: it has a number and stays while other requests are performed."
                      (call-with-debugger #'operate #'debugger)))
               (declare (dynamic-extent #'operate-openly))
               (let ((message (let ((*stands* (member name *evaluating-operations*)))
-                               (if *standing*
+                               (if (or *standing* *stands-here*)
                                    (catch 'settled
                                      (let ((*settles* t))
                                        (call-openly #'operate-openly)))

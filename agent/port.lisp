@@ -354,6 +354,10 @@ Returns how many were walked and whether the end was reached.")
 (define-port-operation frame-locals (frame)
   "List the variables of FRAME as (NAME . VALUE).")
 
+(define-port-operation set-frame-local (frame name value)
+  "Set the variable NAME of FRAME to VALUE. Returns true if that could be done."
+  (progn frame name value nil))
+
 (define-port-operation named-lambda-form (name lambda-list body)
   "Return a form that makes a function whose frames are called NAME, a string that begins with user."
   `(function (lambda ,lambda-list ,@body)))

@@ -27,12 +27,18 @@ The second value is true if there is no such frame."
     (nreverse bindings)))
 
 (defun evaluate-in-frame (frame form)
-  "Evaluate FORM with the variables of FRAME. It may set them, to no effect: this runs in a copy
-that is thrown away."
-  (let ((bindings (frame-bindings frame)))
-    (eval `(let ,bindings
-             (declare (ignorable ,@(remove-if #'special-variable-p (mapcar #'first bindings))))
-             ,form))))
+  "Evaluate FORM with the variables of FRAME. Those that it sets are set in FRAME."
+  (let* ((bindings (frame-bindings frame))
+         (names (mapcar #'first bindings)))
+    (flet ((write-back (values)
+             (loop for (name (nil old)) in bindings
+                   for value in values
+                   unless (eq value old)
+                     do (set-frame-local frame name value))))
+      (eval `(let ,bindings
+               (declare (ignorable ,@(remove-if #'special-variable-p names)))
+               (multiple-value-prog1 ,form
+                 (funcall ,#'write-back (list ,@names))))))))
 
 (defun read-forms (text)
   (let ((stream (make-string-input-stream text)))

@@ -37,6 +37,8 @@ returns the whole reply. It runs so that interrupts and the debugger are looked 
   "Where this thread gets requests from and puts replies: a POST, or NIL for the channel.")
 (defvar *standing* nil
   "The number of the error that stands where this thread serves, or NIL: the next request unwinds it.")
+(defvar *stands-here* nil
+  "True inside the error of an evaluation in which the main thread stands and serves.")
 (defvar *stands* nil
   "True while a request is performed whose error stands if other threads run.")
 (defvar *settles* nil

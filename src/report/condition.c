@@ -210,7 +210,7 @@ void report_error_list(struct strbuf *out, const struct session *session, size_t
                     r->thread != NULL ? r->thread : "", r->thread != NULL ? ": " : "", r->type,
                     (int)utf8_floor(r->message, first_line, first_line > 300 ? 300 : first_line), r->message,
                     error_record_is_enterable(r) ? " (can be entered)" : "");
-        if (r->why_not_frozen != NULL)
+        if (r->why_not_frozen != NULL && !error_record_is_enterable(r))
             strbuf_addf(out, " (cannot be entered: %s)", r->why_not_frozen);
     }
     if (n > limit)

@@ -91,6 +91,16 @@ void answer_write_journal(struct session *s, const struct operation *op, enum jo
     session_tell(s, SESSIONS_STATE);
 }
 
+void answer_keep_examination(struct session *s, struct sexp_document **document)
+{
+    const struct operation *op = s->current;
+    struct error_record *r = op->is_examination ? error_history_find(&s->errors, op->sequence) : NULL;
+    if (r == NULL || r->details != NULL || !session_is_reply(*document, "ok"))
+        return;
+    r->details = *document;
+    *document = NULL;
+}
+
 void answer_all_waiting(struct session *s, const char *why)
 {
     /* Only those that wait now: what a done queues anew gets an attempt of its own. */

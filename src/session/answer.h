@@ -30,6 +30,10 @@ void answer_clear_error(struct session *s);
 void answer_note_package(struct session *s, const struct sexp *reply);
 void answer_write_journal(struct session *s, const struct operation *op, enum journal_outcome outcome);
 
+/* answer_keep_examination(s, document): if the current operation has read the frames of an error with their
+ * locals, its reply becomes part of the error's record: taken, and *${document} is NULL. */
+void answer_keep_examination(struct session *s, struct sexp_document **document);
+
 /* answer_all_waiting(s, why): everything that waits now ends as unavailable. */
 void answer_all_waiting(struct session *s, const char *why);
 

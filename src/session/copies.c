@@ -13,6 +13,7 @@
 #include "session/run.h"
 #include "session/session_core.h"
 
+#define NO_COPIES "This session makes no copies of itself (checkpoint-limit is 0)."
 #define DEAR_MS 20.0 /* a copy that takes longer than this is not made after each evaluation */
 
 struct copies {
@@ -136,6 +137,42 @@ struct worker_events copies_frozen_events(struct error_record *r)
 {
     return (struct worker_events){
         .on_reply = on_frozen_reply, .on_progress = on_progress, .on_gone = on_frozen_gone, .arg = r};
+}
+
+static void set_why(struct error_record *r, const char *why)
+{
+    free(r->why_not_frozen);
+    r->why_not_frozen = xstrdup(why);
+}
+
+bool copies_freeze(struct session *s, struct error_record *r)
+{
+    struct err err = {0};
+    struct worker_events events = copies_frozen_events(r);
+    bool may_copy = limits_int(&s->limits, LIMIT_CHECKPOINTS) > 0;
+    error_record_drop_copy(r);
+    set_why(r, NULL);
+    if (may_copy && worker_is_alive(s->worker))
+        r->frozen = copies_of_process(s, &events, &err);
+    r->is_being_frozen = r->frozen != NULL;
+    if (!may_copy)
+        set_why(r, NO_COPIES);
+    else if (r->frozen == NULL)
+        set_why(r, err.message);
+    return r->frozen != NULL;
+}
+
+void copies_note_frozen(struct error_record *r, const struct sexp_document *answer)
+{
+    bool ok = session_is_reply(answer, "ok");
+    r->is_being_frozen = false;
+    if (ok && r->frozen != NULL)
+        worker_begin(r->frozen, sexp_integer(sexp_get(sexp_root(answer), 2, "pid"), 0));
+    if (!ok)
+        set_why(r, copies_reason(answer));
+    if (!ok || (r->frozen != NULL && worker_state(r->frozen) == WORKER_GONE))
+        error_record_drop_copy(r);
+    r->is_copy_current = r->frozen != NULL;
 }
 
 static void note_cost(struct copies *c, const struct sexp_document *answer)

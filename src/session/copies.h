@@ -38,6 +38,12 @@ void copies_drop_ahead(struct session *s);
 bool copies_have_ahead(const struct session *s);
 struct worker *copies_of_process(struct session *s, const struct worker_events *events, struct err *err);
 
+/* copies_freeze(s, r): ask for a copy of the process, to be the frozen process of ${r} in place of the one
+ * that it has. False, with the reason in the record, if there will be none. copies_note_frozen(r, answer):
+ * the process has answered for it. */
+bool copies_freeze(struct session *s, struct error_record *r);
+void copies_note_frozen(struct error_record *r, const struct sexp_document *answer);
+
 /* copies_frozen_events(r): what a frozen process tells. */
 struct worker_events copies_frozen_events(struct error_record *r);
 

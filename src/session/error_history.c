@@ -39,6 +39,14 @@ struct error_record *error_history_find(const struct error_history *h, int seque
     return NULL;
 }
 
+struct error_record *error_history_being_frozen(const struct error_history *h)
+{
+    for (size_t i = 0; i < error_history_kept(h); i++)
+        if (error_history_at(h, i)->is_being_frozen)
+            return error_history_at(h, i);
+    return NULL;
+}
+
 size_t error_history_kept(const struct error_history *h)
 {
     return h->made < ERROR_HISTORY_KEPT ? h->made : ERROR_HISTORY_KEPT;

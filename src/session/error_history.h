@@ -29,6 +29,9 @@ struct error_record *error_history_at(const struct error_history *h, size_t n);
 struct error_record *error_history_last(const struct error_history *h);
 struct error_record *error_history_find(const struct error_history *h, int sequence);
 
+/* error_history_being_frozen(h): borrowed; NULL if no copy is being made for one. */
+struct error_record *error_history_being_frozen(const struct error_history *h);
+
 /* error_history_kept(h): how many are kept. error_history_made(h): how many there have been. */
 size_t error_history_kept(const struct error_history *h);
 size_t error_history_made(const struct error_history *h);

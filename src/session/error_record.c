@@ -50,7 +50,8 @@ void error_record_drop_copy(struct error_record *r)
 
 bool error_record_is_enterable(const struct error_record *r)
 {
-    return error_record_stands(r) || (r->frozen != NULL && worker_state(r->frozen) != WORKER_GONE);
+    return r->stands_here || error_record_stands(r) ||
+           (r->frozen != NULL && worker_state(r->frozen) != WORKER_GONE);
 }
 
 bool error_record_stands(const struct error_record *r)

@@ -31,6 +31,8 @@ struct error_record {
     struct session *session; /* borrowed: whose error it is */
     struct worker *frozen;   /* owned: a copy of the process that waits at the point of the error; NULL when
                                 there is none */
+    bool stands_here;        /* the session's process stands in it */
+    bool is_copy_current;    /* nothing has been done there since ${frozen} was made */
     bool is_being_frozen;    /* its original has not answered for the copy */
     char *why_not_frozen;    /* NULL, or a sentence */
     char *thread;            /* the name of the program's thread whose error it is; NULL: an evaluation's */
@@ -52,7 +54,8 @@ void error_record_free(struct error_record *r);
  * is searched for the frames that SBCL prints when it crashes. */
 struct error_record *error_record_make(const char *type, const char *message, const char *crash_text);
 
-/* error_record_is_enterable(r): it stands in a thread, or its frozen process is there, or is being made. */
+/* error_record_is_enterable(r): the process or a thread stands in it, or its frozen process is there, or is
+ * being made. */
 bool error_record_is_enterable(const struct error_record *r);
 
 /* error_record_stands(r): it stands in a thread of the session's process, unless that has ended it since. */

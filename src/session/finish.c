@@ -24,6 +24,8 @@ void session_action_finish(struct session *s, struct event *e)
     /* Not idle until the answer is out: what a done submits waits for what follows here. */
     uv_timer_stop(s->timer);
     answer_note_package(s, reply);
+    answer_keep_examination(s, &e->document);
+    session_forget_standing(s); /* a restart has gone on from there */
     if (is_evaluation)
         count_evaluation(s, op);
     answer_deliver(s, op, &(struct outcome){.kind = ok ? OUTCOME_OK : OUTCOME_REFUSED, .reply = reply});

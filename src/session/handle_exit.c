@@ -2,40 +2,22 @@
  * The end of a session's process, where it is an accident: what is known is recorded, and the way back
  * begins.
  */
+#include "base/memory.h"
 #include "session/answer.h"
 #include "session/copies.h"
 #include "session/error_record.h"
 #include "session/exit_record.h"
-#include "session/failure.h"
 #include "session/recovery.h"
 #include "session/run.h"
 #include "session/session_core.h"
-
-/* Where a stopped operation was when it reported is worth more than the frames that a killed process left. */
-static void take_report(struct error_record *r, struct error_record *held)
-{
-    sexp_document_free(r->document);
-    r->document = held->document;
-    r->condition = held->condition;
-    r->details = held->details;
-    r->frozen = held->frozen;
-    held->document = held->details = NULL;
-    held->frozen = NULL;
-    if (r->frozen != NULL) {
-        struct worker_events events = copies_frozen_events(r);
-        worker_set_events(r->frozen, &events);
-    }
-}
+#include "session/standing.h"
+#include "session/unwinding.h"
 
 /* The operation that ran is answered with this. */
-static struct error_record *record_of(struct session *s, const struct child_end *end,
-                                      struct error_record *held)
+static struct error_record *record_of(struct session *s, const struct child_end *end)
 {
     struct error_record *r = exit_record_new(s, end);
-    bool was_stopped = run_is_stopped(s) && s->state == SESSION_KILLING;
-    if (was_stopped && held != NULL)
-        take_report(r, held);
-    if (was_stopped)
+    if (run_is_stopped(s) && s->state == SESSION_KILLING)
         run_word_stop(s, r, true);
     return r;
 }
@@ -49,8 +31,19 @@ static bool has_not_begun(const struct session *s)
 
 static enum recovery_cause cause_of(const struct session *s, bool was_put_back)
 {
-    bool is_between = s->state == SESSION_IDLE || s->state == SESSION_CHECKPOINTING || was_put_back;
+    bool is_between = s->state == SESSION_IDLE || s->state == SESSION_STANDING ||
+                      s->state == SESSION_CHECKPOINTING || was_put_back;
     return s->current != NULL ? RECOVERY_OF_CALL : is_between ? RECOVERY_BETWEEN : RECOVERY_OF_UNWINDING;
+}
+
+/* It ended during an entry to an error: that costs the entry only. */
+static void answer_entry(struct session *s, struct error_record *r)
+{
+    r->session_note =
+        xstrdup("It died in an entry to the error: the session and the error are as they were before.");
+    answer_write_journal(s, s->current, JOURNAL_DIED);
+    answer_error(s, s->current, r);
+    standing_resume(s);
 }
 
 void session_action_handle_exit(struct session *s, struct event *e)
@@ -62,16 +55,17 @@ void session_action_handle_exit(struct session *s, struct event *e)
     bool is_put_back = has_not_begun(s);
     if (is_put_back)
         run_put_back(s);
-    struct error_record *held = failure_take_held(s), *r = NULL;
-    uint64_t died_at = s->at;
     recovery_begin(s, cause_of(s, is_put_back));
+    struct error_record *r = s->current == NULL ? NULL : record_of(s, e->end);
+    if (standing_recover(s)) {
+        answer_entry(s, r);
+        return;
+    }
+    uint64_t died_at = s->at;
     if (s->current != NULL)
-        r = record_of(s, e->end, held);
-    if (held != NULL)
-        died_at = failure_at_before(s); /* it is in the journal already, as stopped */
-    else if (s->current != NULL)
         answer_write_journal(s, s->current, JOURNAL_DIED);
-    error_record_free(held);
-    failure_forget(s);
+    session_forget_standing(s);
+    s->failed = NULL;
+    unwinding_forget(s);
     recovery_of_death(s, r, e->end, died_at);
 }

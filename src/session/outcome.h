@@ -31,6 +31,7 @@ struct outcome {
     const struct sexp *reply;
     const struct error_record *error;
     const char *why;
+    bool was_in_copy;          /* OK: nothing of what it did is in the session */
     const char *text;          /* what a roll-back undid; NULL otherwise */
     struct capture *output[2]; /* by enum worker_stream; may be moved out with session_keep_output() */
 };

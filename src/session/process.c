@@ -64,6 +64,26 @@ static void note_refusal(struct session *s, struct sexp_document *reply)
     sexp_document_free(reply);
 }
 
+/* Does the process still stand in the error in which this was done? */
+static bool is_of_entry(const struct session *s, const struct sexp_document *reply)
+{
+    if (s->standing == NULL || s->current == NULL)
+        return false;
+    if (session_is_reply(reply, "error"))
+        return !sexp_is_nil(sexp_get(sexp_root(reply), 2, "settled"));
+    return s->current->kind != OPERATION_RESUME || !session_is_reply(reply, "ok");
+}
+
+static enum session_event kind_of(const struct session *s, const struct sexp_document *reply)
+{
+    bool is_error = session_is_reply(reply, "error");
+    if (worker_has_copied(s->worker))
+        return EVENT_COPIED;
+    if (is_of_entry(s, reply))
+        return is_error ? EVENT_ENTRY_FAILED : EVENT_ENTRY_OK;
+    return is_error ? EVENT_FAILED : EVENT_OK;
+}
+
 static void on_reply(void *arg, struct sexp_document *reply)
 {
     struct session *s = arg;
@@ -77,10 +97,7 @@ static void on_reply(void *arg, struct sexp_document *reply)
         process_note_tools(s, tools);
     thread_errors_note(s, sexp_root(reply));
     hooks_note(s, sexp_root(reply));
-    enum session_event kind = worker_has_copied(s->worker)       ? EVENT_COPIED
-                              : session_is_reply(reply, "error") ? EVENT_FAILED
-                                                                 : EVENT_OK;
-    session_dispatch(s, &(struct event){.kind = kind, .document = reply});
+    session_dispatch(s, &(struct event){.kind = kind_of(s, reply), .document = reply});
 }
 
 static void on_progress(void *arg, const struct sexp *event)
@@ -210,6 +227,8 @@ void process_forget(struct session *s)
     worker_free(s->scratch);
     worker_free(s->worker);
     s->scratch = s->worker = NULL;
+    s->failed = NULL;
+    session_forget_standing(s);
     s->checkpoints.making = NULL;
     s->checkpoints.is_one_owed = false;
     copies_drop_ahead(s);

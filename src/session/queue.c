@@ -14,6 +14,7 @@
 #include "session/saving.h"
 #include "session/scratch.h"
 #include "session/session_core.h"
+#include "session/standing.h"
 #include "session/suspension.h"
 
 void queue_add(struct session *s, struct operation *op)
@@ -155,6 +156,21 @@ void session_action_wake(struct session *s, struct event *e)
         suspension_wake(s);
     else if (s->state != SESSION_ASLEEP)
         session_look_at_queue(s);
+}
+
+/* Whoever asks for something else than the standing error ends it. */
+void session_action_serve(struct session *s, struct event *e)
+{
+    (void)e;
+    struct operation *op = next(s);
+    if (op == NULL || !worker_is_alive(s->worker))
+        return;
+    if (standing_accepts(s, op))
+        standing_enter(s, op);
+    else if (op->kind == OPERATION_LOOK)
+        scratch_begin(s, op);
+    else
+        standing_end(s);
 }
 
 /* While a checkpoint is being made, an evaluation may be sent already: the process begins with it when it has

@@ -25,7 +25,6 @@ struct run {
     bool is_asked_at_once;
     enum stop_reason stop;
     int interrupts;
-    uint64_t kill_at;       /* loop time in ms at which the escalation ends */
     struct strbuf progress; /* last message from the agent */
     uv_timer_t *ticker;
 };
@@ -159,15 +158,9 @@ void run_go_on(struct session *s)
     session_enter_state(s, SESSION_RUNNING, spent_ms < (uint64_t)limit_ms ? limit_ms - (int)spent_ms : 1);
 }
 
-static void begin_escalation(struct session *s)
-{
-    s->run->kill_at = now_ms(s) + 2 * (uint64_t)s->host->waits.step_ms;
-}
-
 void run_restart_clock(struct session *s)
 {
     s->run->started_at = now_ms(s);
-    begin_escalation(s);
     session_enter_state(s, s->state,
                         s->state == SESSION_RUNNING ? s->run->timeout_ms : s->host->waits.step_ms);
 }
@@ -175,13 +168,6 @@ void run_restart_clock(struct session *s)
 bool run_is_stopped(const struct session *s)
 {
     return s->run->stop != STOP_NONE;
-}
-
-int run_unwind_ms(const struct session *s)
-{
-    uint64_t now = now_ms(s);
-    int left = s->run->kill_at > now ? (int)(s->run->kill_at - now) : 0, most = s->host->waits.step_ms;
-    return left < 100 ? 100 : left > most ? most : left;
 }
 
 void run_word_stop(struct session *s, struct error_record *r, bool was_killed)
@@ -195,7 +181,7 @@ void run_word_stop(struct session *s, struct error_record *r, bool was_killed)
         .interrupts = s->run->interrupts,
         .was_killed = was_killed,
         .is_look_up = s->current != NULL && !s->current->keeps_record,
-        .can_continue = r->frozen != NULL || r->standing > 0,
+        .can_continue = r->frozen != NULL || r->stands_here || r->standing > 0,
     };
     s->host->wording->stop(&facts, &text);
     free(r->type);
@@ -213,7 +199,6 @@ void session_action_interrupt(struct session *s, struct event *e)
     }
     s->run->stop = e->kind == EVENT_CANCEL ? STOP_CANCEL : STOP_TIMEOUT;
     s->run->interrupts = 1;
-    begin_escalation(s);
     session_enter_state(s, SESSION_INTERRUPTING, has_begun ? s->host->waits.step_ms : FREEZE_MS);
     worker_interrupt(run_runner(s)); /* one that has not begun is stopped when it does */
 }

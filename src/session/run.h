@@ -46,7 +46,4 @@ double run_elapsed_s(const struct session *s);
 bool run_is_stopped(const struct session *s);
 void run_word_stop(struct session *s, struct error_record *r, bool was_killed);
 
-/* run_unwind_ms(s): what a stopped operation has left of the escalation. */
-int run_unwind_ms(const struct session *s);
-
 #endif

@@ -12,6 +12,7 @@
 #include "session/process.h"
 #include "session/run.h"
 #include "session/session_core.h"
+#include "session/standing.h"
 
 #define SCRATCH_MS 5000 /* for copying a frozen error */
 
@@ -43,11 +44,19 @@ static bool copy(struct session *s, struct worker *original, struct err *err)
     return s->scratch != NULL;
 }
 
+/* The process stands where it stood; its answer about the scratch copy may be on the way. */
+static void rest(struct session *s)
+{
+    if (s->standing != NULL)
+        standing_resume(s);
+    else
+        checkpointing_settle_down(s);
+}
+
 static void refuse(struct session *s, const char *why)
 {
-    session_enter_state(s, SESSION_IDLE, 0);
     answer_unavailable(s, s->current, why);
-    checkpointing_settle_down(s);
+    rest(s);
 }
 
 static void ask(struct session *s)
@@ -105,7 +114,7 @@ static void leave(struct session *s)
         session_enter_state(s, SESSION_IDLE, 0);
         session_dispatch(s, &(struct event){.kind = EVENT_GONE, .end = &(struct child_end){0}});
     } else {
-        checkpointing_settle_down(s); /* its answer about the scratch copy may be on the way */
+        rest(s);
     }
 }
 
@@ -121,16 +130,6 @@ static void promote(struct session *s)
         session_tell(s, SESSIONS_TOOLS);
 }
 
-/* The frames with their locals become part of the error's record. */
-static void keep_examination(struct session *s, struct event *e)
-{
-    struct error_record *r = error_history_find(&s->errors, s->current->sequence);
-    if (r == NULL || r->details != NULL)
-        return;
-    r->details = e->document;
-    e->document = NULL;
-}
-
 void session_action_finish_scratch(struct session *s, struct event *e)
 {
     struct operation *op = s->current;
@@ -142,9 +141,11 @@ void session_action_finish_scratch(struct session *s, struct event *e)
         session_action_finish(s, e);
         return;
     }
-    if (ok && op->is_examination)
-        keep_examination(s, e);
-    answer_deliver(s, op, &(struct outcome){.kind = ok ? OUTCOME_OK : OUTCOME_REFUSED, .reply = reply});
+    answer_keep_examination(s, &e->document);
+    answer_deliver(s, op,
+                   &(struct outcome){.kind = ok ? OUTCOME_OK : OUTCOME_REFUSED,
+                                     .reply = reply,
+                                     .was_in_copy = op->sequence > 0});
     sexp_document_free(e->document);
     leave(s);
 }
@@ -155,8 +156,11 @@ void session_action_fail_scratch(struct session *s, struct event *e)
     struct error_record *r = error_record_new(e->document);
     struct operation *op = s->current;
     r->session = s;
+    /* It stands in the error that it was made of. */
+    bool is_settled = !sexp_is_nil(sexp_get(r->condition, 2, "settled"));
     bool is_inside = sexp_count(sexp_get(r->condition, 2, "restarts")) > 0; /* not after a second interrupt */
-    if (op->kind == OPERATION_RESUME && is_inside) {
+    op->keeps_record = op->keeps_record && !is_settled;
+    if (op->kind == OPERATION_RESUME && is_inside && !is_settled) {
         r->frozen = s->scratch;
         s->scratch = NULL;
         struct worker_events events = copies_frozen_events(r);

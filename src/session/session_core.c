@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/log.h"
+#include "session/error_record.h"
 
 #define COPY_LIMIT_MS                                                                                        \
     30000 /* a copy that has this long is the user's to wait for: it counts on the clock                     \
@@ -42,7 +43,8 @@ void session_later(struct session *s)
  * for count on the clock, as the user meant them. */
 static bool counts_processor_time(enum session_state state, int deadline_ms)
 {
-    bool is_copying = state == SESSION_FREEZING || state == SESSION_CHECKPOINTING;
+    bool is_copying = state == SESSION_FREEZING || state == SESSION_RECORDING || state == SESSION_INSURING ||
+                      state == SESSION_LEAVING || state == SESSION_CHECKPOINTING;
     return (is_copying && deadline_ms < COPY_LIMIT_MS) || state == SESSION_STARTING ||
            state == SESSION_RESTARTING || state == SESSION_RESTORING || state == SESSION_WAKING ||
            state == SESSION_SOURCING || state == SESSION_CHECKING || state == SESSION_REPLAYING ||
@@ -120,6 +122,8 @@ void session_enter_state(struct session *s, enum session_state state, int deadli
     if (state == SESSION_IDLE) {
         deadline_ms = idle_deadline_ms(s);
         note_idle(s);
+    } else if (state == SESSION_STANDING) {
+        note_idle(s);
     } else if (state != SESSION_CHECKPOINTING) {
         list_remove(&s->idle_node);
     }
@@ -127,6 +131,13 @@ void session_enter_state(struct session *s, enum session_state state, int deadli
         session_set_deadline(s, deadline_ms);
     else
         uv_timer_stop(s->timer);
+}
+
+void session_forget_standing(struct session *s)
+{
+    if (s->standing != NULL)
+        s->standing->stands_here = false;
+    s->standing = NULL;
 }
 
 void session_tell(struct session *s, enum sessions_news news)

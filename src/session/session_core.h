@@ -49,6 +49,8 @@ struct session {
     struct journal journal;
     struct checkpoints checkpoints;
     struct error_history errors;
+    struct error_record *standing; /* borrowed: the process stands in it; NULL: in none */
+    struct error_record *failed;   /* borrowed: FREEZING: the one that was reported; NULL: of a look-up */
     struct session_output output;
     struct told_tools tools, scratch_tools;
     struct strbuf notice; /* for the next reply */
@@ -58,7 +60,7 @@ struct session {
     struct run *run;               /* run.c: the current operation's time and how it is stopped */
     struct process *process;       /* process.c: how the process is started */
     struct copies *copies;         /* copies.c: what copying costs, and the copy asked for ahead */
-    struct failure *failure;       /* failure.c: the error that is being copied or unwound */
+    struct unwinding *unwinding;   /* unwinding.c: the error that is being left */
     struct recovery *recovery;     /* recovery.c: the way back to a state that lives */
     struct suspension *suspension; /* suspension.c: whether it was used since its image was begun */
     struct sleep_image image;      /* ASLEEP and WAKING */
@@ -91,6 +93,9 @@ void session_set_deadline(struct session *s, int deadline_ms);
 
 /* session_watch_idle(host): a suspension is over; look for the next session that is idle for too long. */
 void session_watch_idle(struct session_host *host);
+
+/* session_forget_standing(s): the process stands in no error any more. */
+void session_forget_standing(struct session *s);
 
 /* session_tell(s, news): tell whoever watches the collection. session_count(s, metric): one more of these. */
 void session_tell(struct session *s, enum sessions_news news);

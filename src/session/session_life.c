@@ -8,13 +8,13 @@
 #include "base/memory.h"
 #include "session/answer.h"
 #include "session/copies.h"
-#include "session/failure.h"
 #include "session/process.h"
 #include "session/recovery.h"
 #include "session/run.h"
 #include "session/saving.h"
 #include "session/session_core.h"
 #include "session/suspension.h"
+#include "session/unwinding.h"
 
 static session_action *const actions[SESSION_ACTION_COUNT] = {
 #define X(name) [ACTION_##name] = session_action_##name,
@@ -41,7 +41,7 @@ struct session *session_new(struct sessions *all, const char *name)
     s->run = run_new(s);
     s->process = process_new();
     s->copies = copies_new();
-    s->failure = failure_new();
+    s->unwinding = unwinding_new();
     s->recovery = recovery_new();
     s->suspension = suspension_new();
     session_count(s, METRIC_SESSIONS_CREATED);
@@ -59,7 +59,7 @@ void session_free(struct session *s)
     session_core_fini(s);
     suspension_free(s->suspension);
     recovery_free(s->recovery);
-    failure_free(s->failure);
+    unwinding_free(s->unwinding);
     copies_free(s->copies);
     process_free(s->process);
     run_free(s->run);

@@ -13,12 +13,16 @@
     X(STARTING, "starting")           /* asked the zygote for one */                                          \
     X(RESTARTING, "restarting")       /* the same, to go on in after a death */                               \
     X(IDLE, "idle")                   /* nothing to do */                                                     \
+    X(STANDING, "standing")           /* it stands in an error and serves from there */                       \
     X(WAITING, "waiting")             /* the frozen process that is to be copied answers for the copy before */ \
     X(COPYING, "copying")             /* a scratch copy is being made */                                      \
     X(RUNNING, "running")             /* an operation was sent */                                             \
     X(INTERRUPTING, "interrupting")   /* it was interrupted once */                                           \
     X(INSISTING, "insisting")         /* and again */                                                         \
-    X(FREEZING, "freezing")           /* it failed; the process is being copied at the point of the error */  \
+    X(RECORDING, "recording")         /* it met an error and will go on; the process is being copied at the point of the error */ \
+    X(FREEZING, "freezing")           /* it failed, and a copy of the process was asked for before */         \
+    X(INSURING, "insuring")           /* the process is being copied at the point of the error, before an entry */ \
+    X(LEAVING, "leaving")             /* the same, before the error is left */                                \
     X(EXAMINING, "examining")         /* no copy can be made: the locals of its frames are being read */      \
     X(HURRYING, "hurrying")           /* that took too long and was interrupted */                            \
     X(ABORTING, "aborting")           /* the failed operation is being unwound */                             \
@@ -42,6 +46,8 @@
     X(COPIED, "copied")                 /* reply to the request for a copy */                                 \
     X(COPY_ENDED, "copy ended")         /* the copy that is being made has ended */                           \
     X(GONE, "gone")                     /* the process has ended */                                           \
+    X(ENTRY_OK, "entry ok")             /* reply :ok or :refused to an entry; the error stands */             \
+    X(ENTRY_FAILED, "entry failed")     /* reply :error to an entry; the error stands */                      \
     X(SCRATCH_OK, "scratch ok")         /* reply :ok or :refused of the scratch copy */                       \
     X(SCRATCH_FAILED, "scratch failed") /* reply :error of the scratch copy */                                \
     X(SCRATCH_GONE, "scratch gone")     /* the scratch copy has ended */                                      \
@@ -86,8 +92,15 @@ enum session_event {
     X(fail_scratch)   /* it failed there */                                                                   \
     X(end_scratch)    /* the scratch copy ended */                                                            \
     X(finish)         /* the operation succeeded */                                                           \
-    X(freeze)         /* the operation failed: report it, then copy the process where it stands */            \
-    X(frozen)         /* copied, or refused: unwind, or read what cannot be read later; or go on */           \
+    X(fail)           /* the operation failed: report it and stand in the error */                            \
+    X(frozen)         /* the process has answered for the copy: stand in the error */                         \
+    X(recorded)       /* the process has answered for the copy: the operation goes on */                      \
+    X(serve)          /* begin what can be done while the error stands, or leave the error */                 \
+    X(enter_standing) /* the copy is made: send the entry */                                                  \
+    X(finish_entry)   /* an entry succeeded, and the error stands */                                          \
+    X(fail_entry)     /* an entry failed, and the error stands */                                             \
+    X(end_standing)   /* leave the error */                                                                   \
+    X(leave)          /* the process has answered for the copy: unwind */                                     \
     X(put_off)        /* it is to be stopped, and goes on when it is copied: stop it then */                  \
     X(forgo)          /* nobody answers for the copy at the error */                                          \
     X(hasten)         /* the copy has ended: its original has little time to say why */                       \

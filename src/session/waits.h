@@ -12,6 +12,7 @@ struct session_waits {
     int hello_ms;    /* for the hello of a new process */
     int examine_ms;  /* for reading the frames of a failure */
     int abort_ms;    /* for unwinding a failed operation */
+    int standing_ms; /* until an error that nobody enters is left */
 };
 
 #endif

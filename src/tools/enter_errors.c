@@ -1,5 +1,5 @@
 /*
- * evaluate-in-frame and invoke-restart: step into an error whose process is frozen.
+ * evaluate-in-frame and invoke-restart: step into an error, where it stands or in a copy made there.
  */
 #include <string.h>
 #include <strings.h>
@@ -9,38 +9,65 @@
 #include "session/journal.h"
 #include "tools/call.h"
 
-static bool is_kept(const struct error_record *r)
+/* Which errors can be entered, by their index. */
+static void add_enterable(struct strbuf *out, const struct session *s)
 {
-    return r->frozen != NULL || error_record_stands(r);
+    const char *before = " These can be entered, by index: ";
+    size_t count = 0;
+    for (size_t i = 0; i < session_error_count(s); i++)
+        if (error_record_is_enterable(session_error(s, i)))
+            strbuf_addf(out, "%s%zu", count++ == 0 ? before : ", ", i + 1);
+    if (count > 0)
+        strbuf_addc(out, '.');
 }
 
-/* The error meant: that of the index, or the newest that can be entered, whatever succeeded since. NULL, and
- * the call answered, when it cannot be. */
+static const char *why_not(const struct error_record *r)
+{
+    return r->why_not_frozen != NULL ? r->why_not_frozen
+           : r->standing > 0         ? "it does not stand in its thread any more."
+                                     : "only the last five are kept in that form. Its text is still there: "
+                                       "describe-last-error, get-backtrace.";
+}
+
+/* The error meant: that of the index, or the newest one of an evaluation. Errors of the program's threads are
+ * entered by their index. NULL if there is none. */
+static const struct error_record *error_meant(struct tool_call *call, const struct session *s)
+{
+    if (call_has(call, "index"))
+        return session_error(s, (size_t)call_number(call, "index", 1) - 1);
+    for (size_t i = 0; i < session_error_count(s); i++)
+        if (session_error(s, i)->thread == NULL)
+            return session_error(s, i);
+    return NULL;
+}
+
+/* NULL, and the call answered, when the error meant cannot be entered. */
 static const struct error_record *enterable(struct tool_call *call, const struct session *s)
 {
-    const struct error_record *r = NULL;
-    if (call_has(call, "index")) {
-        r = session_error(s, (size_t)call_number(call, "index", 1) - 1);
-    } else {
-        /* Errors of the program's threads are entered by their index. */
-        for (size_t i = 0; i < session_error_count(s) && (r == NULL || !is_kept(r)); i++)
-            if (session_error(s, i)->thread == NULL)
-                r = session_error(s, i);
-    }
-    if (r == NULL)
+    const struct error_record *r = error_meant(call, s);
+    if (r != NULL && error_record_is_enterable(r))
+        return r;
+    if (r == NULL) {
         call_answer(call, true,
                     call_has(call, "index")
                         ? "No error with that index is kept; see list-errors."
                         : "No error available.\n(No error has occurred in this session.)");
-    else if (!is_kept(r))
-        call_answer(call, true, "This error cannot be entered: %s",
-                    r->why_not_frozen != NULL ? r->why_not_frozen
-                    : r->standing > 0         ? "it does not stand in its thread any more."
-                                              : "only the last five are kept in that form. Its text is still "
-                                                "there: describe-last-error, get-backtrace.");
-    else
-        return r;
+        return NULL;
+    }
+    strbuf_addf(&call->text, "This error cannot be entered: %s", why_not(r));
+    add_enterable(&call->text, s);
+    call_answer(call, true, "%s", "");
     return NULL;
+}
+
+/* In the session's own process it has effect. */
+static void on_evaluated(struct tool_call *call, const struct outcome *o)
+{
+    if (o->was_in_copy && o->kind == OUTCOME_OK)
+        strbuf_adds(
+            session_notice(o->session),
+            "This ran in a copy of the process that was made at the error: the session is unchanged.\n");
+    call_report(call, o);
 }
 
 static void evaluate_in_frame(struct tool_call *call)
@@ -61,7 +88,7 @@ static void evaluate_in_frame(struct tool_call *call)
     struct operation_options options = {.request = &request,
                                         .what = "evaluate-in-frame",
                                         .timeout_ms = (int)(call_number(call, "timeout", 0) * 1000)};
-    call_enter(call, s, &options, r->sequence, false, call_report);
+    call_enter(call, s, &options, r->sequence, false, on_evaluated);
     strbuf_fini(&request);
 }
 
@@ -160,8 +187,8 @@ static void invoke_restart(struct tool_call *call)
 const struct tool tool_evaluate_in_frame = {
     .name = "evaluate-in-frame",
     .title = "Evaluate in a frame",
-    .description = "Evaluate code at the point of an error, with the variables of a frame. It runs in a "
-                   "copy, so the session does not change.",
+    .description = "Evaluate code at the point of an error, with the variables of a frame. It can set them. "
+                   "After the next evaluation it runs in a copy, so the session does not change.",
     .toolset = TOOLSET_STANDARD,
     .is_read_only = false,
     .is_open_world = true,

@@ -72,6 +72,16 @@
       (sb-di:debug-condition ()))
     (nreverse variables)))
 
+(implement set-frame-local (frame name value)
+  (let ((location (sb-di:frame-code-location frame)))
+    (handler-case
+        (sb-di:do-debug-fun-vars (variable (sb-di:frame-debug-fun frame))
+          (when (and (eq name (sb-di:debug-var-symbol variable))
+                     (eq :valid (sb-di:debug-var-validity variable location)))
+            (setf (sb-di:debug-var-value variable frame) value)
+            (return t)))
+      (sb-di:debug-condition () nil))))
+
 (implement unbound-marker ()
   (sb-debug::make-unprintable-object "unavailable"))
 

@@ -145,11 +145,11 @@ static void reply_error_with(int64_t id, const char *type, const char *kind, con
 
 static void reply_error(int64_t id, const char *type, const char *kind)
 {
-    reply_error_with(id, type, kind, "");
+    reply_error_with(id, type, kind, " :stands-here t");
 }
 
 /* How the look at the frames, or the unwinding, goes. False: it has been answered with an error. */
-static void behave(int64_t id, char mode[16], const char *answer)
+static void behave(int64_t id, char mode[16], const char *answer, const char *more)
 {
     char chosen[16], text[300];
     snprintf(chosen, sizeof chosen, "%s", mode);
@@ -161,7 +161,7 @@ static void behave(int64_t id, char mode[16], const char *answer)
     if (strcmp(chosen, "wait") == 0)
         wait_for_interrupts(1);
     if (strcmp(chosen, "error") == 0 || strcmp(chosen, "wait") == 0) {
-        reply_error(id, "SECOND-ERROR", "error");
+        reply_error_with(id, "SECOND-ERROR", "error", more);
         return;
     }
     snprintf(text, sizeof text, "(%lld :ok %s)", (long long)id, answer);
@@ -381,11 +381,12 @@ static void serve(const struct sexp *message)
         send_payload(text);
     } else if (sexp_is_symbol(what, "frames")) {
         behave(id, frames_mode,
-               ":frames ((\"(INNER 1)\" nil (\"X\" \"1\")) (\"(EVAL (INNER 1))\" nil)) :total 2");
+               ":frames ((\"(INNER 1)\" nil (\"X\" \"1\")) (\"(EVAL (INNER 1))\" nil)) :total 2",
+               " :settled t");
     } else if (sexp_is_symbol(what, "abort")) {
-        behave(id, abort_mode, "");
+        behave(id, abort_mode, "", "");
     } else if (sexp_is_symbol(what, "invoke-restart")) {
-        behave(id, resume_mode, ":values (\"went on\")");
+        behave(id, resume_mode, ":values (\"went on\")", " :stands-here t");
     } else {
         snprintf(text, sizeof text, "(%lld :refused \"The fake does not know this.\")", (long long)id);
         send_payload(text);
