@@ -76,11 +76,10 @@ On the way to the top level there is no serving: the report goes there, and the 
          (serve-inside condition frame message (null more)))))))
 
 (defun serve-inside (condition frame message may-stand)
-  "Reply MESSAGE, the report of CONDITION at FRAME, and serve there. The error of an evaluation stands: it has
-a number. If threads of the program run, it stays while other requests are performed; else until the server says
-abort, or a restart of it goes on."
-  (let* ((may-stand (and *stands* may-stand (not (eq :stack (storage-kind condition)))))
-         (number (if (and may-stand (or *post* (among-threads-p)))
+  "Reply MESSAGE, the report of CONDITION at FRAME, and serve there. If threads of the program run, it has a
+number and stays while other requests are performed; else until the server says abort, or a restart goes on."
+  (let* ((may-stand (and may-stand (not (eq :stack (storage-kind condition)))))
+         (number (if (and may-stand *stands* (or *post* (among-threads-p)))
                      (next-error-number)
                      nil))
          (here (and may-stand (null number) (null *post*))))
