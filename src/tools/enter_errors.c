@@ -187,8 +187,8 @@ static void invoke_restart(struct tool_call *call)
 const struct tool tool_evaluate_in_frame = {
     .name = "evaluate-in-frame",
     .title = "Evaluate in a frame",
-    .description = "Evaluate code at the point of an error, with the variables of a frame. It can set them. "
-                   "After the next evaluation it runs in a copy, so the session does not change.",
+    .description = "Evaluate code at the point of an error; it can set the frame's variables. After the next "
+                   "evaluation: in a copy.",
     .toolset = TOOLSET_STANDARD,
     .is_read_only = false,
     .is_open_world = true,
