@@ -7,7 +7,7 @@ import os
 import select
 import signal
 import socket
-import subprocess
+import termios
 import time
 
 LIMIT = 20.0 * float(os.environ.get("CL_MCP_TEST_STRETCH", "1"))
@@ -210,6 +210,26 @@ class Process:
         # union sigval is passed by value as one register.
         assert libc.sigqueue(self.pid, signal.SIGURG, ctypes.c_void_p(token)) == 0
 
+    def await_taken(self):
+        """Wait until the process has read all that was sent."""
+        wait_until(lambda: fcntl.ioctl(self.channel, termios.TIOCOUTQ, bytes(4)) == bytes(4))
+
+    def await_work(self):
+        """Wait until it has read what was sent, and then has computed for a while or waits for something."""
+        self.await_taken()
+        before, _ = self.processor()
+        wait_until(lambda: self.processor()[0] >= before + 2 or self.processor()[1] in "ST")
+
+    def processor(self):
+        """(ticks of processor time that it has used, its state)"""
+        with open(f"/proc/{self.pid}/stat", encoding="utf-8") as f:
+            fields = f.read().rpartition(")")[2].split()
+        return int(fields[11]) + int(fields[12]), fields[0]
+
+    def await_output(self, text):
+        """Wait until it has printed this."""
+        wait_until(lambda: self.drain() or text in self.stdout)
+
     def start_evaluation(self, code, **arguments):
         token = self.next_token
         self.next_token += 1
@@ -253,6 +273,18 @@ class Process:
         os.close(self.error)
         Process.everything.remove(self)
         return status
+
+
+def wait_until(condition):
+    """Wait for something that no descriptor tells of; its value when it is true."""
+    end = time.monotonic() + LIMIT
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > end:
+            raise TimeoutError
+        time.sleep(0.001)
 
 
 def reap(pid, limit):
