@@ -48,8 +48,9 @@ struct region {
     size_t start, end;
     struct piece *pieces;
     size_t count;
-    long net;        /* `(` less `)` */
-    bool is_wrapper; /* a form that holds others in column 1 */
+    long net;         /* `(` less `)` */
+    bool is_wrapper;  /* a form that holds others in column 1 */
+    bool is_doubtful; /* what is likely in it is not certain */
 };
 
 struct list {
@@ -430,24 +431,15 @@ static void region_init(struct region *region, const char *text, size_t len, siz
             add_piece(region, &capacity, &token, &ruler, &line);
     }
     leave_to_the_next(region);
+    if (region->count > 0) {
+        region->pieces[0].starts_line = true;
+        region->pieces[0].column = scan_place_indentation(text, len, start);
+    }
     for (size_t i = 0; i < region->count; i++) {
+        /* What a reader macro reads is the program's own business. */
+        region->is_doubtful |= region->pieces[i].kind == SCAN_TOKEN_CUSTOM;
         region->net += region->pieces[i].kind == SCAN_TOKEN_OPEN;
         region->net -= region->pieces[i].kind == SCAN_TOKEN_CLOSE;
-    }
-}
-
-/* The first token behind the feature expression that the lexer is at. */
-static struct scan_token skip_feature(struct scan_lexer *lexer)
-{
-    size_t depth = 0;
-    for (;;) {
-        struct scan_token token = scan_lexer_next(lexer);
-        depth += token.kind == SCAN_TOKEN_OPEN;
-        depth -= token.kind == SCAN_TOKEN_CLOSE && depth > 0;
-        if (token.kind == SCAN_TOKEN_END)
-            return token;
-        if (depth == 0)
-            return scan_lexer_next(lexer);
     }
 }
 
@@ -458,8 +450,6 @@ static bool holds_top_level_forms(const char *text, size_t len, size_t form_star
                                         "flet",      "labels", "let",     "let*"};
     struct scan_lexer lexer = scan_lexer_at(text, len, form_start);
     struct scan_token token = scan_lexer_next(&lexer);
-    while (token.kind == SCAN_TOKEN_FEATURE)
-        token = skip_feature(&lexer);
     if (token.kind != SCAN_TOKEN_OPEN)
         return false;
     token = scan_lexer_next(&lexer);
@@ -485,15 +475,44 @@ static bool holds_column_one(const struct region *region)
     return false;
 }
 
+/* The first token behind the feature expression that the lexer is at. */
+static struct scan_token skip_feature(struct scan_lexer *lexer)
+{
+    size_t depth = 0;
+    for (;;) {
+        struct scan_token token = scan_lexer_next(lexer);
+        depth += token.kind == SCAN_TOKEN_OPEN;
+        depth -= token.kind == SCAN_TOKEN_CLOSE && depth > 0;
+        if (token.kind == SCAN_TOKEN_END)
+            return token;
+        if (depth == 0)
+            return scan_lexer_next(lexer);
+    }
+}
+
+/* Where the form itself starts whose conditional may be at ${start}. */
+static size_t behind_conditionals(const char *text, size_t len, size_t start)
+{
+    struct scan_lexer lexer = scan_lexer_at(text, len, start);
+    struct scan_token token = scan_lexer_next(&lexer);
+    while (token.kind == SCAN_TOKEN_FEATURE)
+        token = skip_feature(&lexer);
+    return token.start;
+}
+
 /* The region the fault is in; false when it cannot be told. */
 static bool find_region(const char *text, size_t len, const struct scan_result *result, struct region *region)
 {
     if (result->runaway.line > 0 || result->form.start.line == 0)
         return false;
-    size_t start = result->form.start.offset;
+    size_t start = behind_conditionals(text, len, result->form.start.offset);
     if (result->fault != SCAN_UNCLOSED_LIST) {
         region_init(region, text, len, start, len, result->at.offset);
         region->is_wrapper = holds_top_level_forms(text, len, start) || holds_column_one(region);
+        /* A fault in a conditional; or the last `)` of a wrapper that closed early and does not look like
+         * one. */
+        region->is_doubtful |= (region->count > 0 && region->pieces[0].kind != SCAN_TOKEN_OPEN) ||
+                               (!region->is_wrapper && scan_place_is_column_one(text, result->at.offset));
         return true;
     }
     if (result->inner.start.line > 0)
@@ -583,7 +602,7 @@ static bool find_place(struct region *region, struct scan_edit *edit, bool *is_c
                                    .count = count,
                                    .is_removal = is_removal,
                                    .form = scan_form_open(region->text, region->len, region->start)};
-        *is_certain = is_clear(&search->choice);
+        *is_certain = !region->is_doubtful && is_clear(&search->choice);
         if (*is_certain && count > 1) {
             size_t last = change_pieces(region, search->choice.piece, count - 1);
             *is_certain = search_once(search, region, 1, work) && search->choice.piece == last &&

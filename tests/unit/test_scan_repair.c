@@ -62,6 +62,11 @@ static void certain_repairs_are_made(void **state)
         {"(defun a ()\r\n  b\r\n\r\n(defun d ())\r\n", "(defun a ()\r\n  b)\r\n\r\n(defun d ())\r\n", 2},
         {"(defun a ()\n  \"\xff\xfe\"\n\n(defun d ())\n", "(defun a ()\n  \"\xff\xfe\")\n\n(defun d ())\n",
          2},
+        /* a form in a wrapper whose body is in column 1 */
+        {"(progn\n(defun a ()\n  b))\n(defun c ()\n  d)\n)\n",
+         "(progn\n(defun a ()\n  b)\n(defun c ()\n  d)\n)\n", 3},
+        {"#+x\n(progn\n(defun a ()\n  b\n(defun c ()\n  d)\n)\n",
+         "#+x\n(progn\n(defun a ()\n  b)\n(defun c ()\n  d)\n)\n", 4},
         /* the conditional before the next form is the next form's */
         {"(defun a ()\n  (b)\n\n#+sbcl\n(defun c ())\n", "(defun a ()\n  (b))\n\n#+sbcl\n(defun c ())\n", 2},
         /* two faults that cancel out: the whole scans */
@@ -92,6 +97,11 @@ static void a_place_that_is_one_of_several_is_only_likely(void **state)
         "(defun a ()\n  (foo (bar x y)\n\n(defun c ())\n", /* behind x, behind y */
         "(defun a ()\n  (if (foo bar))\n\n(defun c ())\n",
         "(a (b) c))\n",
+        "(defun a ()\n  #[b c]\n\n(defun d ())\n",        /* a reader macro */
+        "(defun a ()\n  b)\n)\n",                         /* perhaps a wrapper's own, closed too early */
+        "#+(or a b\n(defun c ()\n  d)\n\n(defun e ())\n", /* in a conditional */
+        "#+(or a) b)\n(defun c ()\n  d)\n",
+        "#+a\n(progn\n(defun b ()\n  c)\n(defun d ()\n  e)\n", /* where a wrapper ends */
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         struct scan_repair repair;
