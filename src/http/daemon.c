@@ -63,7 +63,7 @@ static void on_connection(void *arg, struct MHD_Connection *connection, void **c
         const union MHD_ConnectionInfo *info =
             d->options.mhd->get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
         struct link *l = link_new(d->options.loop, info->connect_fd, ++d->connections > d->most_connections);
-        link_expect(l, HTTP_HEADERS_MS);
+        link_expect(l, HTTP_FIRST_HEADERS_MS);
         *context = l;
     } else {
         link_free(*context);

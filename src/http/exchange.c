@@ -14,6 +14,7 @@
 #include "http/daemon.h"
 #include "http/limits.h"
 #include "http/link.h"
+#include "http/principals.h"
 #include "mcp/jsonrpc.h"
 #include "mcp/transport.h"
 
@@ -234,6 +235,22 @@ static enum MHD_Result queue_stream(struct exchange *e)
     return queue(e, response);
 }
 
+static void account(struct exchange *e, size_t len)
+{
+    e->accounted += len;
+    *events_of(e)->body_bytes += len;
+    if (e->principal != NULL)
+        e->principal->body_bytes += len;
+}
+
+static void release(struct exchange *e, const struct exchange_events *events)
+{
+    *events->body_bytes -= e->accounted;
+    if (e->principal != NULL)
+        e->principal->body_bytes -= e->accounted;
+    e->accounted = 0;
+}
+
 /* Act on the state. Called from the handler when the request has been read. */
 static enum MHD_Result go_on(struct exchange *e)
 {
@@ -243,8 +260,7 @@ static enum MHD_Result go_on(struct exchange *e)
         e->state = EXCHANGE_WAITING;
         events_of(e)->on_request(events_of(e)->arg, e);
         strbuf_fini(&e->body);
-        *events_of(e)->body_bytes -= e->accounted;
-        e->accounted = 0;
+        release(e, events_of(e));
         return go_on(e);
     case EXCHANGE_WAITING:
         suspend(e);
@@ -314,10 +330,20 @@ static enum MHD_Result take_headers(struct exchange *e)
     return e->state == EXCHANGE_READING ? MHD_YES : refuse_headers(e);
 }
 
+static bool has_room(const struct exchange *e, size_t len)
+{
+    const struct principal *principal = e->principal;
+    bool is_small = e->body.len + len <= HTTP_SMALL_BODY_BYTES;
+    size_t most = HTTP_MOST_BODY_BYTES - (is_small ? 0 : HTTP_SMALL_BODIES_BYTES);
+    if (*events_of(e)->body_bytes + len > most)
+        return false;
+    return principal == NULL || principal->name[0] == '\0' ||
+           principal->body_bytes + len <= HTTP_PRINCIPAL_BODY_BYTES;
+}
+
 static enum MHD_Result take_body(struct exchange *e, const char *bytes, size_t *len)
 {
-    size_t *total = events_of(e)->body_bytes;
-    if (e->state == EXCHANGE_READING && *total + *len > HTTP_MOST_BODY_BYTES) {
+    if (e->state == EXCHANGE_READING && !has_room(e, *len)) {
         exchange_refuse(e,
                         &(struct http_reply){.status = 503,
                                              .code = JSONRPC_INTERNAL_ERROR,
@@ -331,10 +357,11 @@ static enum MHD_Result take_body(struct exchange *e, const char *bytes, size_t *
                                     .message = "Invalid Request: a message may have at most 67108864 bytes"});
     }
     if (e->state == EXCHANGE_READING) {
-        e->accounted += *len;
-        *total += *len;
+        account(e, *len);
         expect_body(e);
     } else {
+        strbuf_fini(&e->body);
+        release(e, events_of(e));
         e->drained += *len;
         if (e->drained > HTTP_DRAINED_BYTES)
             return MHD_NO;
@@ -370,7 +397,7 @@ static void on_completed(void *arg, struct MHD_Connection *connection, void **co
         stream_detach(e->stream);
     e->stream = NULL;
     events->on_end(events->arg, e);
-    *events->body_bytes -= e->accounted;
+    release(e, events);
     list_remove(&e->node);
     strbuf_fini(&e->body);
     strbuf_fini(&e->answer);

@@ -15,14 +15,22 @@
 /* Memory of all request bodies being read together; one body may have TRANSPORT_MAX_MESSAGE. */
 #define HTTP_MOST_BODY_BYTES (256u << 20)
 
+/* The part of it that one named principal may use, and the part that only small bodies may use, so that a
+ * client with unfinished large bodies shuts nobody else out. */
+#define HTTP_PRINCIPAL_BODY_BYTES (128u << 20)
+#define HTTP_SMALL_BODIES_BYTES (32u << 20)
+#define HTTP_SMALL_BODY_BYTES (1u << 20)
+
 /* The body of a refused request is read up to this size, so that the client gets to read the answer. */
 #define HTTP_DRAINED_BYTES (256u << 10)
 
-/* How long a connection may wait for the headers of its next request, and how long a body may take: this
- * long, plus a second for each HTTP_BODY_BYTES_A_SECOND received. HTTP_STILL_S is the longest pause. */
+/* How long a new connection may wait for the headers of its first request, a connection for those of its next
+ * one, and how long a body may take: this long, plus a second for each HTTP_BODY_BYTES_A_SECOND received.
+ * HTTP_STILL_S is the longest pause. */
+#define HTTP_FIRST_HEADERS_MS 10000
 #define HTTP_HEADERS_MS 60000
 #define HTTP_BODY_MS 30000
-#define HTTP_BODY_BYTES_A_SECOND 65536
+#define HTTP_BODY_BYTES_A_SECOND 262144
 #define HTTP_STILL_S 60
 
 /* A client that does not read its stream is disconnected when this much is queued for it. */

@@ -47,6 +47,26 @@ class WithTokens(mcp_http.TestCase):
         return text_of(self.assertStatus(200, server.evaluate(code, headers=bearer(token), **arguments)).json["result"])
 
 
+class Bodies(WithTokens):
+    @mcp.unittest.skipIf(mcp.SANITIZED, "the plain build reads 300 MiB of bodies")
+    def test_unfinished_bodies_of_one_shut_nobody_else_out(self):
+        server, _ = self.start_with_tokens()
+        headers, _ = modern("tools/list")
+        size = 64 << 20
+        piece = b" " * (64 << 10)
+        for _ in range(4):
+            wire = server.wire()
+            self.addCleanup(wire.close)
+            wire.send(mcp_http.request_bytes(headers={**headers, **bearer(ADA), "Content-Length": str(size)}))
+            try:
+                for _ in range(size // len(piece) - 1):
+                    wire.send(piece)
+            except OSError:
+                pass  # refused with 503, and closed
+        self.assertStatus(200, server.evaluate("1", headers=bearer(BOB)))
+        self.assertStatus(200, server.evaluate('(length "%s")' % ("x" * 600000), headers=bearer(BOB)))
+
+
 class Tokens(WithTokens):
     def test_only_who_has_a_token_comes_in(self):
         server, _ = self.start_with_tokens("--cors-origin", "https://page.example.org")
