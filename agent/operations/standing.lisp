@@ -88,6 +88,23 @@
   (setf (post-request post) message)
   (raise-signal (post-wake post)))
 
+(defvar *told-of-threads* nil
+  "True if the server knows that threads of the program run.")
+
+(defun threads-part ()
+  "Return what a reply says of threads of the program that run since the last one: there will be no copies."
+  (let* ((among-threads (among-threads-p))
+         (began (and among-threads (not *told-of-threads*)))
+         (ended (and *told-of-threads* (not among-threads))))
+    (unless (eq among-threads *told-of-threads*)
+      (setf *told-of-threads* among-threads))
+    (if began
+        (list :threads-began (loop for thread in (all-threads)
+                                   unless (own-thread-p thread)
+                                     collect (thread-name-of thread) into names
+                                   finally (return (some-of names 0 10))))
+        (if ended '(:threads-ended t) '()))))
+
 (defun next-message ()
   "Return the next request for this thread. A thread that evaluates serves inside errors only, and once."
   (let ((post *post*))
@@ -104,7 +121,9 @@
   "Put MESSAGE where the request of this thread came from. Returns whether it was short enough."
   (let ((post *post*))
     (cond ((null post)
-           (send-message (with-news (append message (ended-part)))))
+           (send-message (with-news (if (member (second message) '(:ok :error))
+                                        (append message (ended-part) (threads-part))
+                                        message))))
           ((eql 0 (first message))
            t)
           (t
@@ -154,7 +173,7 @@
 (defun among-threads-p ()
   "True if threads of the program run."
   (and (not (alone-p))
-       (notevery #'own-thread-p (all-threads))))
+       (not (null (find-if-not #'own-thread-p (all-threads))))))
 
 (defun end-of-request (text)
   "Return the reply to the request that runs here and cannot be finished, because of TEXT."

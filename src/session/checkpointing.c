@@ -131,7 +131,8 @@ void checkpointing_thin_rarely(struct session *s)
 
 void checkpointing_retire(struct session *s)
 {
-    if (s->worker != NULL && worker_is_alive(s->worker)) {
+    /* One with threads cannot be copied, so it could not be returned to, and would keep its sockets. */
+    if (s->worker != NULL && worker_is_alive(s->worker) && !s->has_threads) {
         struct checkpoint *cp = checkpoints_add(&s->checkpoints, s->worker, s->at, session_core_package(s));
         struct worker_events events = checkpoint_events(cp);
         worker_set_events(s->worker, &events);
@@ -139,6 +140,7 @@ void checkpointing_retire(struct session *s)
         worker_free(s->worker);
     }
     s->worker = NULL;
+    s->has_threads = false;
 }
 
 void session_action_checkpoint(struct session *s, struct event *e)

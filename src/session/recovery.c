@@ -68,6 +68,8 @@ void recovery_begin(struct session *s, enum recovery_cause cause)
     struct recovery *r = s->recovery;
     r->cause = cause;
     s->has_hooks = false;
+    if (cause != RECOVERY_ROLLBACK)
+        s->has_threads = false; /* else checkpointing_retire() has to know */
     r->may_replay = cause != RECOVERY_ROLLBACK && cause != RECOVERY_RESTORE;
     r->next = 0;
     r->replayed = r->replay_failed = 0;

@@ -54,6 +54,7 @@ struct session {
     struct session_output output;
     struct told_tools tools, scratch_tools;
     struct strbuf notice; /* for the next reply */
+    bool has_threads;     /* threads of the program run in the process: thread_errors.c */
     bool has_hooks;       /* the process that is returned to has forms to evaluate: hooks.c */
     bool is_unrestored;   /* its save could not be restored, and must not be overwritten unasked */
 

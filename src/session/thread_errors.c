@@ -4,6 +4,7 @@
 #include "session/thread_errors.h"
 
 #include "base/memory.h"
+#include "base/utf8.h"
 #include "session/answer.h"
 #include "session/error_record.h"
 #include "session/session_core.h"
@@ -62,6 +63,30 @@ static struct error_record *record_of(struct session *s, const struct sexp *entr
     return r;
 }
 
+/* It is said with the reply of the evaluation that started them, before anything is done that cannot be
+ * undone.
+ */
+static void note_began(struct session *s, const struct sexp *names)
+{
+    if (sexp_count(names) == 0)
+        return;
+    s->has_threads = true;
+    if (limits_int(&s->limits, LIMIT_CHECKPOINTS) == 0)
+        return;
+    struct strbuf *out = &s->notice;
+    strbuf_adds(out, "Threads of the program run now: ");
+    for (size_t i = 0; i < sexp_count(names); i++) {
+        size_t len;
+        const char *name = sexp_string(sexp_nth(names, i), &len);
+        strbuf_adds(out, i > 0 ? ", " : "");
+        if (name != NULL)
+            strbuf_add(out, name, utf8_floor(name, len, len < 60 ? len : 60));
+    }
+    strbuf_adds(
+        out, ". Until they end, no checkpoints are made: rollback-session goes to earlier states only, and "
+             "after a crash only definitions come back. cl-mcp:on-return registers code that runs then.\n");
+}
+
 void thread_errors_note(struct session *s, const struct sexp *reply)
 {
     const struct sexp *ended = sexp_get(reply, 2, "ended-errors");
@@ -74,6 +99,9 @@ void thread_errors_note(struct session *s, const struct sexp *reply)
         if (r != NULL)
             answer_add_error(s, r);
     }
+    note_began(s, sexp_get(reply, 2, "threads-began"));
+    if (!sexp_is_nil(sexp_get(reply, 2, "threads-ended")))
+        s->has_threads = false;
     for (size_t i = 0; i < sexp_count(ended) && i < ERROR_HISTORY_KEPT; i++) {
         struct error_record *r = find_standing(s, sexp_integer(sexp_nth(ended, i), 0));
         if (r != NULL)

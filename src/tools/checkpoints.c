@@ -79,10 +79,11 @@ static void list_checkpoints(struct tool_call *call)
 static void on_rolled_back(struct tool_call *call, const struct outcome *o)
 {
     strbuf_addf(&call->text, "%s", o->text == NULL ? "" : o->text);
-    strbuf_addf(&call->text,
-                "\nCurrent package: %s\nFiles, sockets and other processes are not rolled back. Until the "
-                "next evaluation, later states can be restored too.",
+    strbuf_addf(&call->text, "\nCurrent package: %s\nFiles, sockets and other processes are not rolled back.",
                 session_package(o->session));
+    const struct checkpoint *newest = checkpoints_newest(session_checkpoints(o->session), UINT64_MAX);
+    if (newest != NULL && newest->evaluation > session_at(o->session))
+        strbuf_adds(&call->text, " Until the next evaluation, later states can be restored too.");
     call_finish(call);
 }
 

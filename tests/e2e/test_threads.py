@@ -324,6 +324,37 @@ class ThreadErrors(StandingTest):
         self.assertTrue(any("crowd" in line for line in self.errors()))
 
 
+class Undoing(ThreadTest):
+    """What cannot be undone is announced before, and a state with threads is not left half alive."""
+
+    def test_the_reply_that_follows_the_start_of_a_thread_says_what_ends_with_it(self):
+        self.s.evaluate(STOPPED)
+        report = self.s.evaluate('(sb-thread:make-thread (lambda () (await "x")) :name "lasting")')
+        self.assertIn("Threads of the program run now: lasting", report.text)
+        self.assertNotIn("run now", self.s.evaluate("1").text)
+        self.s.evaluate("(sb-thread:signal-semaphore *gate*)")
+        mcp.wait_until(lambda: "lasting" not in self.threads(), 10, "its end")
+        self.assertNotIn("run now", self.s.evaluate("1").text)
+        self.assertIn("run now", self.s.evaluate('(sb-thread:make-thread (lambda () (await "y")))').text)
+
+    def test_after_a_rollback_nothing_of_the_state_with_threads_is_left(self):
+        """A port that it listened on is free, and no state is listed that cannot be returned to."""
+        self.s.evaluate("(require :sb-bsd-sockets)")
+        self.s.evaluate("""(defun listen-on (port)
+          (let ((socket (make-instance 'sb-bsd-sockets:inet-socket :type :stream :protocol :tcp)))
+            (sb-bsd-sockets:socket-bind socket #(127 0 0 1) port) (sb-bsd-sockets:socket-listen socket 5)
+            (values (nth-value 1 (sb-bsd-sockets:socket-name socket)) (sb-thread:make-thread (lambda () (sb-bsd-sockets:socket-accept socket)) :name "listener"))))""")
+        mcp.wait_until(lambda: "after evaluation 2," in self.s.call("list-checkpoints").text, 10, "the checkpoint")
+        pid = self.s.evaluate("(sb-posix:getpid)").value
+        port = self.s.evaluate("(listen-on 0)").values[0]
+        reply = self.s.call("rollback-session", to="3")
+        self.assertFalse(reply.is_error, reply.text)
+        self.assertNotIn("later states", reply.text)
+        self.assertNotIn("evaluation 4", self.s.call("list-checkpoints").text)
+        self.assertNotIn(int(pid), self.s.processes())
+        self.assertEqual(port, self.s.evaluate("(listen-on %s)" % port).values[0])
+
+
 class Hooks(mcp.TestCase):
     """What the session's code registers runs after a return, and when a save is restored."""
 
