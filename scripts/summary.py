@@ -21,6 +21,7 @@ import re
 import sys
 
 RESULT = re.compile(r"^(not )?ok\b\s*\d*\s*(?:-\s*)?([^#]*)(#\s*(?:SKIP|TODO)\b.*)?$", re.IGNORECASE)
+LINES_OF_A_FAILURE, LONGEST_LINE = 40, 400  # what is shown of a test that failed
 GOOD = {"OK", "EXPECTEDFAIL"}
 
 
@@ -39,7 +40,7 @@ def suite_and_name(full_name):
 
 
 def results_of(test):
-    """The (name, "passed" | "failed" | "skipped", note) of one line of a log."""
+    """The (name, "passed" | "failed" | "skipped", note) of one line of a log; the note of a failure is what it printed."""
     found = []
     for line in (test.get("stdout") or "").splitlines():
         match = RESULT.match(line)
@@ -47,6 +48,9 @@ def results_of(test):
             note = (match.group(3) or "").lstrip("# ")
             state = "skipped" if note.upper().startswith("SKIP") else "failed" if match.group(1) else "passed"
             found.append((match.group(2).strip(), state, note))
+        elif found and found[-1][1] == "failed" and line.startswith("#"):
+            name, state, note = found[-1]
+            found[-1] = (name, state, note + "\n" + line[:LONGEST_LINE])
     outcome = test["result"]
     if outcome == "SKIP":
         return found or [("the whole file", "skipped", "")]
@@ -61,6 +65,7 @@ class Total:
     def __init__(self):
         self.suites = collections.OrderedDict()
         self.failed, self.skipped, self.without = [], [], []
+        self.details = []  # (name, lines) of tests that failed
 
     def add_log(self, label, path):
         with open(path, encoding="utf-8", errors="replace") as lines:
@@ -74,6 +79,7 @@ class Total:
                     counts[state] += 1
                     if state == "failed":
                         self.failed.append("%s, %s: %s" % (label, name, case))
+                        self.details.append((self.failed[-1], note.splitlines()))
                     elif state == "skipped":
                         self.skipped.append("%s, %s: %s (%s)" % (label, name, case, note or "no reason given"))
 
@@ -106,8 +112,11 @@ class Total:
 
     def print(self):
         """Print the summary; whether all is well."""
-        print()
-        print("== summary")
+        for name, lines in self.details:
+            if lines:
+                print("\n== %s" % name)
+                print("\n".join(lines[:LINES_OF_A_FAILURE] + ["..."] * (len(lines) > LINES_OF_A_FAILURE)))
+        print("\n== summary")
         for (label, suite), counts in self.suites.items():
             print("  %-18s %-6s %3d files %5d passed %3d failed %3d skipped %6.1f s" % (
                 label, suite, counts["files"], counts["passed"], counts["failed"], counts["skipped"], counts["seconds"]))

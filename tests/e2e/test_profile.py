@@ -229,7 +229,7 @@ class Tracing(Measuring):
                  "sb-thread:thread-name", "sb-mop:class-precedence-list", "sb-ext:get-bytes-consed", "sb-kernel:%make-lisp-obj", "sb-impl::output-ugly-object"]
         self.assertIn("Now traced", self.trace("start", *names))
         self.assertIn("Now profiled", self.s.call("profile-functions", action="start", functions=names).text)
-        self.assertEvaluates("(sb-thread:join-thread (sb-thread:make-thread (lambda () (list 1 (sb-thread:main-thread-p)))))", "(1 NIL)")
+        self.assertEvaluates("(sb-thread:join-thread (sb-thread:make-thread (lambda () (list 1 (funcall 'sb-thread:main-thread-p)))))", "(1 NIL)")
         self.assertEvaluates("(prin1-to-string '(1 2))", '"(1 2)"')
         self.assertIn("MAIN-THREAD-P", self.trace("report"))
         self.assertIn("MAIN-THREAD-P", self.s.call("profile-functions", action="report").text)
