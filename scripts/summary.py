@@ -21,7 +21,7 @@ import re
 import sys
 
 RESULT = re.compile(r"^(not )?ok\b\s*\d*\s*(?:-\s*)?([^#]*)(#\s*(?:SKIP|TODO)\b.*)?$", re.IGNORECASE)
-LINES_OF_A_FAILURE, LONGEST_LINE = 40, 400  # what is shown of a test that failed
+SHOWN_FAILURES, LINES_OF_A_FAILURE, LONGEST_LINE = 30, 40, 400  # what is shown of a test that failed
 GOOD = {"OK", "EXPECTEDFAIL"}
 
 
@@ -112,7 +112,7 @@ class Total:
 
     def print(self):
         """Print the summary; whether all is well."""
-        for name, lines in self.details:
+        for name, lines in self.details[:SHOWN_FAILURES]:
             if lines:
                 print("\n== %s" % name)
                 print("\n".join(lines[:LINES_OF_A_FAILURE] + ["..."] * (len(lines) > LINES_OF_A_FAILURE)))
