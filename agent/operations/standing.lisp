@@ -212,7 +212,10 @@
                              (lambda () (serve-post post values ready))))
           (push post *posts*)))
        (await-signal ready)))
-    (ask-post post message)))
+    (prog1 (ask-post post message)
+      ;; A copy that is asked for next would be refused while the thread still ends.
+      (unless (find post *standing-errors* :key #'standing-post)
+        (await-thread (post-thread post) +unwinding-seconds+)))))
 
 (defun end-standing-errors ()
   "Unwind the errors that stand in threads that evaluate, and wait for these a moment."
