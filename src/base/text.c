@@ -39,3 +39,38 @@ void text_add_indented(struct strbuf *out, const char *text, unsigned long len, 
         text = newline + 1;
     }
 }
+
+void text_add_column(struct strbuf *out, int64_t n, int width)
+{
+    struct strbuf text;
+    strbuf_init(&text, 0);
+    text_add_grouped(&text, n < 0 ? 0 : (uint64_t)n);
+    strbuf_addf(out, "%*s", width, strbuf_string(&text));
+    strbuf_fini(&text);
+}
+
+void text_add_ms(struct strbuf *out, int64_t us, int width)
+{
+    uint64_t amount = us < 0 ? 0 : (uint64_t)us;
+    text_add_column(out, (int64_t)(amount / 1000), width > 4 ? width - 4 : 0);
+    strbuf_addf(out, ".%03u", (unsigned)(amount % 1000));
+}
+
+void text_add_time(struct strbuf *out, time_t when)
+{
+    struct tm utc;
+    char text[32];
+    gmtime_r(&when, &utc);
+    strftime(text, sizeof text, "%H:%M:%SZ", &utc);
+    strbuf_adds(out, text);
+}
+
+void text_add_date(struct strbuf *out, time_t when)
+{
+    struct tm utc;
+    char text[32];
+    gmtime_r(&when, &utc);
+    strftime(text, sizeof text, "%Y-%m-%dT", &utc);
+    strbuf_adds(out, text);
+    text_add_time(out, when);
+}

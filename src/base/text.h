@@ -5,11 +5,21 @@
 #define BASE_TEXT_H
 
 #include <stdint.h>
+#include <time.h>
 
 struct strbuf;
 
 /* text_add_grouped(out, n): "1,234,567". */
 void text_add_grouped(struct strbuf *out, uint64_t n);
+
+/* text_add_column(out, n, width): the same to the right in ${width} columns, 0 for a negative ${n}.
+ * text_add_ms(out, us, width): microseconds as milliseconds, "1,234.567", likewise. */
+void text_add_column(struct strbuf *out, int64_t n, int width);
+void text_add_ms(struct strbuf *out, int64_t us, int width);
+
+/* text_add_time(out, when): "14:03:59Z". text_add_date(out, when): "2026-02-28T14:03:59Z". */
+void text_add_time(struct strbuf *out, time_t when);
+void text_add_date(struct strbuf *out, time_t when);
 
 /* text_add_count(out, n, singular): "1 frame", "2 frames". */
 void text_add_count(struct strbuf *out, uint64_t n, const char *singular);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/strbuf.h"
+#include "report/reply.h"
 #include "report/section.h"
 
 static const struct {
@@ -30,10 +31,10 @@ static void add_kind(struct strbuf *out, const struct sexp *notes, const char *k
             section_begin(out, heading);
         is_first = false;
         strbuf_adds(out, "- ");
-        section_add(out, sexp_nth(note, 1));
+        reply_add_string(out, sexp_nth(note, 1));
         if (sexp_string(sexp_nth(note, 2), NULL) != NULL) {
             strbuf_adds(out, "\n  in ");
-            section_add(out, sexp_nth(note, 2));
+            reply_add_string(out, sexp_nth(note, 2));
         }
         strbuf_addc(out, '\n');
     }
@@ -43,8 +44,8 @@ static void add_kind(struct strbuf *out, const struct sexp *notes, const char *k
 
 void report_compilation(struct strbuf *out, const struct sexp *reply)
 {
-    const struct sexp *notes = sexp_get(reply, 2, "notes");
-    bool failed = !sexp_is_nil(sexp_get(reply, 2, "failed"));
+    const struct sexp *notes = reply_get(reply, "notes");
+    bool failed = reply_flag(reply, "failed");
     strbuf_adds(out, failed ? "Compilation FAILED." : "Compilation successful.");
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
         add_kind(out, notes, kinds[i].kind, kinds[i].heading);

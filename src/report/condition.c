@@ -9,6 +9,7 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "base/utf8.h"
+#include "report/reply.h"
 #include "report/section.h"
 
 #define INLINE_FRAMES 20 /* seeds/003, "Backtrace Rules" */
@@ -44,9 +45,9 @@ static void add_restarts(struct strbuf *out, const struct sexp *restarts)
     for (size_t i = 0; i < sexp_count(restarts); i++) {
         const struct sexp *restart = sexp_nth(restarts, i);
         strbuf_addf(out, "%zu. [", i + 1);
-        section_add(out, sexp_nth(restart, 0));
+        reply_add_string(out, sexp_nth(restart, 0));
         strbuf_adds(out, "] ");
-        section_add(out, sexp_nth(restart, 1));
+        reply_add_string(out, sexp_nth(restart, 1));
         strbuf_adds(out, sexp_is_nil(sexp_nth(restart, 2)) ? "\n" : " (takes a value)\n");
     }
     section_end(out);
@@ -56,9 +57,9 @@ static void add_slots(struct strbuf *out, const struct sexp *slots)
 {
     section_begin(out, "[Slots]");
     for (size_t i = 0; i < sexp_count(slots); i++) {
-        section_add(out, sexp_nth(sexp_nth(slots, i), 0));
+        reply_add_string(out, sexp_nth(sexp_nth(slots, i), 0));
         strbuf_adds(out, ": ");
-        section_add(out, sexp_nth(sexp_nth(slots, i), 1));
+        reply_add_string(out, sexp_nth(sexp_nth(slots, i), 1));
         strbuf_addc(out, '\n');
     }
     section_end(out);
@@ -70,21 +71,21 @@ static const char *standard_class(const struct error_record *r)
 {
     if (strncmp(r->type, "SB-", 3) != 0)
         return NULL;
-    const char *name = sexp_string(sexp_nth(sexp_get(r->condition, 2, "classes"), 0), NULL);
+    const char *name = sexp_string(sexp_nth(reply_get(r->condition, "classes"), 0), NULL);
     bool says_little = name == NULL || strcmp(name, "ERROR") == 0 || strcmp(name, "SERIOUS-CONDITION") == 0;
     return says_little ? NULL : name;
 }
 
 static void add_hint(struct strbuf *out, const struct error_record *r)
 {
-    const struct sexp *hint = sexp_get(r->condition, 2, "hint");
+    const struct sexp *hint = reply_get(r->condition, "hint");
     const char *class = standard_class(r);
     if (sexp_string(hint, NULL) == NULL && class == NULL)
         return;
     section_begin(out, "[Hint]");
     if (class != NULL)
         strbuf_addf(out, "%s is a %s.\n", r->type, class);
-    section_add(out, hint);
+    reply_add_string(out, hint);
     section_end(out);
 }
 
@@ -101,8 +102,8 @@ void report_condition(struct strbuf *out, const struct error_record *r)
      * it. */
     bool is_kept = r->sequence > 0;
     add_left_out(out, r, INLINE_FRAMES, is_kept ? "; see get-backtrace" : "");
-    const struct sexp *restarts = sexp_get(r->condition, 2, "restarts");
-    const struct sexp *slots = sexp_get(r->condition, 2, "slots");
+    const struct sexp *restarts = reply_get(r->condition, "restarts");
+    const struct sexp *slots = reply_get(r->condition, "slots");
     if (is_kept && sexp_count(restarts) > 0)
         add_restarts(out, restarts);
     if (sexp_count(slots) > 0)
@@ -122,13 +123,13 @@ void report_last_error(struct strbuf *out, const struct error_record *r)
     strbuf_addf(out, "Error: %s\n", r->type);
     text_add_indented(out, r->message, strlen(r->message), "  ");
     section_end(out);
-    const struct sexp *restarts = sexp_get(r->condition, 2, "restarts");
+    const struct sexp *restarts = reply_get(r->condition, "restarts");
     strbuf_adds(out, "\n\nAvailable Restarts:\n");
     for (size_t i = 0; i < sexp_count(restarts); i++) {
         strbuf_addf(out, "  %zu. ", i + 1);
-        section_add(out, sexp_nth(sexp_nth(restarts, i), 0));
+        reply_add_string(out, sexp_nth(sexp_nth(restarts, i), 0));
         strbuf_adds(out, " - ");
-        section_add(out, sexp_nth(sexp_nth(restarts, i), 1));
+        reply_add_string(out, sexp_nth(sexp_nth(restarts, i), 1));
         strbuf_addc(out, '\n');
     }
     if (sexp_count(restarts) == 0)
@@ -173,9 +174,9 @@ void report_backtrace(struct strbuf *out, const struct error_record *r, size_t f
         section_add_frame(out, i, frame);
         for (size_t k = 2; locals && k < sexp_count(frame); k++) {
             strbuf_adds(out, "\n     ");
-            section_add(out, sexp_nth(sexp_nth(frame, k), 0));
+            reply_add_string(out, sexp_nth(sexp_nth(frame, k), 0));
             strbuf_adds(out, " = ");
-            section_add(out, sexp_nth(sexp_nth(frame, k), 1));
+            reply_add_string(out, sexp_nth(sexp_nth(frame, k), 1));
         }
         if (locals && sexp_count(frame) <= 2)
             strbuf_adds(out, "\n     (no locals known)");

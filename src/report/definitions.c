@@ -7,6 +7,7 @@
 
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "report/reply.h"
 #include "report/section.h"
 
 static const struct {
@@ -34,7 +35,7 @@ static void add_left_out(struct strbuf *out, const struct sexp *left_out, const 
 bool report_definitions(struct strbuf *out, const struct sexp *reply)
 {
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
-        const struct sexp *items = sexp_get(reply, 2, kinds[i].key);
+        const struct sexp *items = reply_get(reply, kinds[i].key);
         if (sexp_count(items) == 0)
             continue;
         section_begin(out, kinds[i].heading);
@@ -42,15 +43,15 @@ bool report_definitions(struct strbuf *out, const struct sexp *reply)
             const struct sexp *item = sexp_nth(items, k);
             strbuf_adds(out, "- ");
             if (item->type == SEXP_STRING) {
-                section_add(out, item);
+                reply_add_string(out, item);
             } else {
-                section_add(out, sexp_nth(item, 0));
+                reply_add_string(out, sexp_nth(item, 0));
                 strbuf_adds(out, kinds[i].separator);
-                section_add(out, sexp_nth(item, 1));
+                reply_add_string(out, sexp_nth(item, 1));
             }
             strbuf_addc(out, '\n');
         }
-        add_left_out(out, sexp_get(reply, 2, "left-out"), kinds[i].key);
+        add_left_out(out, reply_get(reply, "left-out"), kinds[i].key);
         section_end(out);
     }
     return out->len > 0;

@@ -7,6 +7,7 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "lisp/worker.h"
+#include "report/reply.h"
 #include "report/section.h"
 #include "report/warnings.h"
 
@@ -50,9 +51,9 @@ static void add_value(struct strbuf *out, struct session *s, const struct sexp *
 
 void report_values(struct strbuf *out, const struct outcome *o, size_t most)
 {
-    const struct sexp *values = sexp_get(o->reply, 2, "values");
-    const struct sexp *cut = sexp_get(o->reply, 2, "cut");
-    if (!sexp_is_nil(sexp_get(o->reply, 2, "plain"))) {
+    const struct sexp *values = reply_get(o->reply, "values");
+    const struct sexp *cut = reply_get(o->reply, "cut");
+    if (reply_flag(o->reply, "plain")) {
         add_value(out, o->session, sexp_nth(values, 0), sexp_nth(cut, 0), most, true);
         return;
     }
@@ -98,11 +99,11 @@ static void add_inbox(struct strbuf *out, const struct sexp *inbox)
     for (size_t i = 0; i < sexp_count(inbox); i++) {
         const struct sexp *item = sexp_nth(inbox, i);
         strbuf_adds(out, "In thread ");
-        section_add(out, sexp_get(item, 0, "where"));
+        reply_add_string(out, sexp_get(item, 0, "where"));
         strbuf_adds(out, ": ");
-        section_add(out, sexp_get(item, 0, "type"));
+        reply_add_string(out, sexp_get(item, 0, "type"));
         strbuf_adds(out, ": ");
-        section_add(out, sexp_get(item, 0, "message"));
+        reply_add_string(out, sexp_get(item, 0, "message"));
         const struct sexp *frames = sexp_get(item, 0, "frames");
         for (size_t k = 0; k < sexp_count(frames) && k < 5; k++) {
             strbuf_adds(out, "\n  ");
@@ -151,12 +152,12 @@ void report_evaluation_with(struct strbuf *out, const struct outcome *o, size_t 
     capture_fini(session_between(o->session));
     add_capture(out, "[stdout]", o->session, o->output[WORKER_STDOUT], max_output);
     add_capture(out, "[stderr]", o->session, o->output[WORKER_STDERR], max_output);
-    warnings_add(out, o->session, sexp_get(reply, 2, "warnings"), max_output);
+    warnings_add(out, o->session, reply_get(reply, "warnings"), max_output);
     if (o->kind == OUTCOME_ERROR)
         report_condition(out, o->error);
     else
         body(out, o, max_output, arg);
-    add_timing(out, sexp_get(reply, 2, "timing"));
-    add_inbox(out, sexp_get(reply, 2, "inbox"));
+    add_timing(out, reply_get(reply, "timing"));
+    add_inbox(out, reply_get(reply, "inbox"));
     add_session(out, o);
 }

@@ -4,6 +4,7 @@
 #include "report/section.h"
 
 #include "base/strbuf.h"
+#include "report/reply.h"
 #include "wire/sexp.h"
 
 void section_begin(struct strbuf *out, const char *heading)
@@ -20,20 +21,12 @@ void section_end(struct strbuf *out)
         out->bytes[--out->len] = '\0';
 }
 
-void section_add(struct strbuf *out, const struct sexp *value)
-{
-    size_t len;
-    const char *s = sexp_string(value, &len);
-    if (s != NULL)
-        strbuf_add(out, s, len);
-}
-
 void section_add_frame(struct strbuf *out, size_t index, const struct sexp *frame)
 {
     strbuf_addf(out, "%zu: ", index);
-    section_add(out, sexp_nth(frame, 0));
+    reply_add_string(out, sexp_nth(frame, 0));
     if (sexp_string(sexp_nth(frame, 1), NULL) != NULL) {
         strbuf_adds(out, " at ");
-        section_add(out, sexp_nth(frame, 1));
+        reply_add_string(out, sexp_nth(frame, 1));
     }
 }

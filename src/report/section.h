@@ -16,9 +16,6 @@ void section_begin(struct strbuf *out, const char *heading);
 /* section_end(out): no newline at its end. */
 void section_end(struct strbuf *out);
 
-/* section_add(out, value): a string value; nothing for any other. */
-void section_add(struct strbuf *out, const struct sexp *value);
-
 /* section_add_frame(out, index, frame): "0: (FOO 1) at FILE:LINE" without a newline. */
 void section_add_frame(struct strbuf *out, size_t index, const struct sexp *frame);
 

@@ -9,6 +9,7 @@
 #include "base/strbuf.h"
 #include "base/utf8.h"
 #include "lisp/worker.h"
+#include "report/reply.h"
 
 static json_t *string_of(const struct sexp *value)
 {
@@ -87,9 +88,9 @@ static json_t *frames_of(const struct sexp *list)
 static json_t *error_of(const struct error_record *r)
 {
     return json_pack("{s:s, s:o, s:s, s:o, s:o, s:o, s:i}", "type", r->type, "classes",
-                     strings_of(sexp_get(r->condition, 2, "classes")), "message", r->message, "slots",
-                     slots_of(sexp_get(r->condition, 2, "slots"), 0), "restarts",
-                     restarts_of(r->sequence > 0 ? sexp_get(r->condition, 2, "restarts") : NULL), "frames",
+                     strings_of(reply_get(r->condition, "classes")), "message", r->message, "slots",
+                     slots_of(reply_get(r->condition, "slots"), 0), "restarts",
+                     restarts_of(r->sequence > 0 ? reply_get(r->condition, "restarts") : NULL), "frames",
                      frames_of(error_record_frames(r)), "totalFrames", abs(error_record_total_frames(r)));
 }
 
@@ -97,15 +98,15 @@ json_t *report_structured(const struct outcome *o)
 {
     const struct sexp *reply = o->kind == OUTCOME_ERROR ? o->error->condition : o->reply;
     json_t *out = json_pack(
-        "{s:o, s:o, s:o, s:o, s:s, s:{s:s, s:i}}", "values", strings_of(sexp_get(reply, 2, "values")),
-        "stdout", text_of(o->output[WORKER_STDOUT]), "stderr", text_of(o->output[WORKER_STDERR]), "warnings",
-        pairs_of(sexp_get(reply, 2, "warnings"), "type", "message"), "package", session_package(o->session),
+        "{s:o, s:o, s:o, s:o, s:s, s:{s:s, s:i}}", "values", strings_of(reply_get(reply, "values")), "stdout",
+        text_of(o->output[WORKER_STDOUT]), "stderr", text_of(o->output[WORKER_STDERR]), "warnings",
+        pairs_of(reply_get(reply, "warnings"), "type", "message"), "package", session_package(o->session),
         "session", "name", session_name(o->session), "pid", (int)session_pid(o->session));
     if (out == NULL)
         return NULL;
     if (o->kind == OUTCOME_ERROR)
         json_object_set_new(out, "error", error_of(o->error));
-    const struct sexp *timing = sexp_get(reply, 2, "timing");
+    const struct sexp *timing = reply_get(reply, "timing");
     static const char *const names[] = {"realMicroseconds", "runMicroseconds", "gcMicroseconds",
                                         "bytesConsed"};
     if (sexp_count(timing) >= 4) {

@@ -8,13 +8,14 @@
 
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "report/reply.h"
 #include "report/section.h"
 
 #define FRAMES_SHOWN 3
 
 static uint64_t count_of(const struct sexp *reply, const char *key)
 {
-    int64_t n = sexp_integer(sexp_get(reply, 2, key), 0);
+    int64_t n = reply_integer(reply, key);
     return n < 0 ? 0 : (uint64_t)n;
 }
 
@@ -51,7 +52,7 @@ static void add_failure(struct strbuf *out, const struct sexp *failure, size_t n
                        : sexp_is_symbol(kind, "known") ? "FAILED, as expected"
                                                        : "FAILED";
     strbuf_addf(out, "\n\n%zu. %s: ", number, word);
-    section_add(out, sexp_get(failure, 0, "test"));
+    reply_add_string(out, sexp_get(failure, 0, "test"));
     add_field(out, "form", sexp_get(failure, 0, "form"));
     add_field(out, "expected", sexp_get(failure, 0, "expected"));
     add_field(out, "actual", sexp_get(failure, 0, "actual"));
@@ -59,7 +60,7 @@ static void add_failure(struct strbuf *out, const struct sexp *failure, size_t n
     const struct sexp *type = sexp_get(failure, 0, "type");
     if (has_text(type)) {
         strbuf_adds(out, "\n  condition: ");
-        section_add(out, type);
+        reply_add_string(out, type);
         struct strbuf indented;
         size_t len;
         const char *message = sexp_string(sexp_get(failure, 0, "message"), &len);
@@ -92,7 +93,7 @@ static void add_part(struct strbuf *out, const char *before, uint64_t n, const c
 
 static void add_counts(struct strbuf *out, const struct sexp *reply, bool is_failed)
 {
-    section_add(out, sexp_get(reply, 2, "system"));
+    reply_add(out, reply, "system");
     strbuf_adds(out, is_failed ? ": FAILED. " : ": passed. ");
     uint64_t tests = count_of(reply, "tests");
     if (tests > 0) {
@@ -106,9 +107,9 @@ static void add_counts(struct strbuf *out, const struct sexp *reply, bool is_fai
         add_part(out, ", ", count_of(reply, "known"), "failed as expected");
     if (count_of(reply, "skipped") > 0)
         add_part(out, ", ", count_of(reply, "skipped"), "skipped");
-    if (has_text(sexp_get(reply, 2, "framework"))) {
+    if (has_text(reply_get(reply, "framework"))) {
         strbuf_adds(out, " (");
-        section_add(out, sexp_get(reply, 2, "framework"));
+        reply_add(out, reply, "framework");
         strbuf_adds(out, ").");
     } else {
         strbuf_addc(out, '.');
@@ -117,26 +118,26 @@ static void add_counts(struct strbuf *out, const struct sexp *reply, bool is_fai
 
 bool report_tests(struct strbuf *out, const struct sexp *reply)
 {
-    const struct sexp *failures = sexp_get(reply, 2, "failures");
-    const struct sexp *verdict = sexp_get(reply, 2, "verdict");
+    const struct sexp *failures = reply_get(reply, "failures");
+    const struct sexp *verdict = reply_get(reply, "verdict");
     uint64_t failed = count_of(reply, "failed") + count_of(reply, "errors");
     bool is_failed = failed > 0 || has_text(verdict);
     bool has_run = failed + count_of(reply, "tests") + count_of(reply, "passed") + count_of(reply, "known") +
                        count_of(reply, "skipped") >
                    0;
     if (!has_run) {
-        section_add(out, sexp_get(reply, 2, "system"));
+        reply_add(out, reply, "system");
         strbuf_adds(out, ": its test operation ended without an error.\n"
                          "No test of a supported framework ran, so nothing was counted.");
         return false;
     }
     add_counts(out, reply, is_failed);
-    if (!sexp_is_nil(sexp_get(reply, 2, "fallback")))
+    if (reply_flag(reply, "fallback"))
         strbuf_adds(out, "\nThe system's test operation runs no tests, so all tests that the framework has "
                          "in this session were run.");
     if (has_text(verdict)) {
         strbuf_adds(out, "\nThe system's test operation then signalled: ");
-        section_add(out, verdict);
+        reply_add_string(out, verdict);
     }
     for (size_t i = 0; i < sexp_count(failures); i++)
         add_failure(out, sexp_nth(failures, i), i + 1, count_of(reply, "stopped"));

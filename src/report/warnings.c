@@ -8,6 +8,7 @@
 
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "report/reply.h"
 #include "report/section.h"
 #include "session/session.h"
 
@@ -111,14 +112,14 @@ static size_t add_kind(struct strbuf *out, const struct sexp *warnings, const st
         strbuf_adds(out, "\n  ");
         if (place.line != NULL)
             strbuf_addf(out, "line %s: ", place.line);
-        section_add(out, sexp_nth(warning, 0));
+        reply_add_string(out, sexp_nth(warning, 0));
         strbuf_adds(out, ": ");
         add_message(out, sexp_nth(warning, 1));
         if (times > 1)
             strbuf_addf(out, " (%zu times)", times);
         if (sexp_string(sexp_nth(warning, 3), NULL) != NULL) {
             strbuf_adds(out, "\n    in ");
-            section_add(out, sexp_nth(warning, 3));
+            reply_add_string(out, sexp_nth(warning, 3));
         }
     }
     return left_out;
@@ -177,9 +178,9 @@ static void add_typed(struct strbuf *out, const struct sexp *warnings, size_t mo
             strbuf_adds(out, " left out …]\n");
             return;
         }
-        section_add(out, sexp_nth(warning, 0));
+        reply_add_string(out, sexp_nth(warning, 0));
         strbuf_adds(out, ": ");
-        section_add(out, sexp_nth(warning, 1));
+        reply_add_string(out, sexp_nth(warning, 1));
         strbuf_addc(out, '\n');
     }
 }

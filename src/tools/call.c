@@ -10,6 +10,7 @@
 #include "base/check.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "report/reply.h"
 #include "session/saved.h"
 #include "session/sessions.h"
 #include "tools/similar.h"
@@ -22,6 +23,7 @@ static void call_free(struct tool_call *call)
     json_decref(call->arguments);
     json_decref(call->structured);
     strbuf_fini(&call->text);
+    strbuf_fini(&call->request);
     free(call->default_session);
     free(call);
 }
@@ -40,6 +42,7 @@ struct tool_call *tool_call_start(struct toolbox *toolbox, const struct tool *to
     call->on_progress = options->on_progress;
     call->arg = options->arg;
     strbuf_init(&call->text, 0);
+    strbuf_init(&call->request, 0);
     tool->run(call);
     if (call->operation != NULL)
         return call;
@@ -96,19 +99,66 @@ double call_number(const struct tool_call *call, const char *name, double fallba
     return json_is_number(value) ? json_number_value(value) : fallback;
 }
 
+int64_t call_integer(const struct tool_call *call, const char *name, int64_t fallback)
+{
+    return (int64_t)call_number(call, name, (double)fallback);
+}
+
 bool call_boolean(const struct tool_call *call, const char *name)
 {
     return json_is_true(json_object_get(call->arguments, name));
 }
 
-void call_write_string(const struct tool_call *call, struct strbuf *request, const char *argument)
+int call_timeout_ms(const struct tool_call *call)
+{
+    return (int)(call_number(call, "timeout", 0) * 1000);
+}
+
+void call_begin_request(struct tool_call *call, const char *operation)
+{
+    strbuf_clear(&call->request);
+    sexp_write_symbol(&call->request, operation);
+}
+
+struct session *call_begin(struct tool_call *call, const char *operation)
+{
+    struct session *s = call_session(call);
+    if (s != NULL)
+        call_begin_request(call, operation);
+    return s;
+}
+
+void call_write_string(struct tool_call *call, const char *argument)
+{
+    call_write_string_as(call, argument, argument);
+}
+
+void call_write_string_as(struct tool_call *call, const char *key, const char *argument)
 {
     size_t len;
     const char *text = call_string(call, argument, &len);
     if (text == NULL)
         return;
-    sexp_write_symbol(request, argument);
-    sexp_write_string(request, text, len);
+    sexp_write_symbol(&call->request, key);
+    sexp_write_string(&call->request, text, len);
+}
+
+void call_write_text(struct tool_call *call, const char *key, const char *text)
+{
+    sexp_write_symbol(&call->request, key);
+    sexp_write_string(&call->request, text, strlen(text));
+}
+
+void call_write_integer(struct tool_call *call, const char *key, int64_t n)
+{
+    sexp_write_symbol(&call->request, key);
+    sexp_write_integer(&call->request, n);
+}
+
+void call_write_flag(struct tool_call *call, const char *key, bool value)
+{
+    sexp_write_symbol(&call->request, key);
+    sexp_write_boolean(&call->request, value);
 }
 
 struct session *call_session(struct tool_call *call)
@@ -214,6 +264,7 @@ static struct operation_options complete(struct tool_call *call, const struct op
 {
     struct operation_options all = *options;
     call_wait(call, on_outcome);
+    all.request = &call->request;
     all.done = call_done;
     all.on_progress = call->wants_progress && call->on_progress != NULL ? on_operation_progress : NULL;
     all.arg = call;
@@ -225,6 +276,7 @@ void call_run(struct tool_call *call, struct session *session, const struct oper
 {
     struct operation_options all = complete(call, options, on_outcome);
     call->operation = session_run(session, &all);
+    strbuf_fini(&call->request); /* the session has taken a copy, and code may be large */
 }
 
 void call_enter(struct tool_call *call, struct session *session, const struct operation_options *options,
@@ -232,6 +284,7 @@ void call_enter(struct tool_call *call, struct session *session, const struct op
 {
     struct operation_options all = complete(call, options, on_outcome);
     call->operation = session_enter(session, &all, sequence, resumes);
+    strbuf_fini(&call->request);
 }
 
 void call_report_with(struct tool_call *call, const struct outcome *outcome, report_body *body)
@@ -256,7 +309,7 @@ void call_report(struct tool_call *call, const struct outcome *outcome)
 bool call_report_if_ended(struct strbuf *out, const struct outcome *outcome, const char *key,
                           size_t max_output)
 {
-    if (sexp_get(outcome->reply, 2, key) != NULL)
+    if (reply_get(outcome->reply, key) != NULL)
         return false;
     if (out->len > 0)
         strbuf_adds(out, "\n\n");
@@ -264,23 +317,12 @@ bool call_report_if_ended(struct strbuf *out, const struct outcome *outcome, con
     return true;
 }
 
-bool call_report_failed_look(struct tool_call *call, const struct outcome *outcome)
-{
-    if (outcome->kind != OUTCOME_ERROR)
-        return false;
-    report_condition(&call->text, outcome->error);
-    call->is_error = true;
-    call_finish(call);
-    return true;
-}
-
-void call_evaluate(struct tool_call *call, struct session *session, const struct strbuf *request,
-                   const char *code, size_t len, call_outcome *on_outcome)
+void call_evaluate(struct tool_call *call, struct session *session, const char *code, size_t len,
+                   call_outcome *on_outcome)
 {
     struct operation_options options = {
-        .request = request,
         .what = code,
-        .timeout_ms = (int)(call_number(call, "timeout", 0) * 1000),
+        .timeout_ms = call_timeout_ms(call),
         .keeps_record = true,
         .code = code,
         .code_len = len,

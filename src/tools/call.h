@@ -25,6 +25,7 @@ struct tool_call {
     tool_call_done *done;   /* NULL once cancelled */
     tool_call_progress *on_progress;
     void *arg;
+    struct strbuf request;       /* for the agent, between call_begin() and call_run() */
     struct operation *operation; /* what it waits for; NULL when nothing */
     void (*on_outcome)(struct tool_call *call, const struct outcome *outcome); /* a call_outcome */
     size_t step, since;       /* for tools that must remember something while they wait */
@@ -37,19 +38,46 @@ struct tool_call {
 bool call_has(const struct tool_call *call, const char *name);
 const char *call_string(const struct tool_call *call, const char *name, size_t *len);
 double call_number(const struct tool_call *call, const char *name, double fallback);
+int64_t call_integer(const struct tool_call *call, const char *name, int64_t fallback);
 bool call_boolean(const struct tool_call *call, const char *name);
-
-/* call_write_string(call, request, argument): append the argument, if it was given, as a string under a
- * keyword of its name. */
-void call_write_string(const struct tool_call *call, struct strbuf *request, const char *argument);
 
 /* What one value may print before it is stopped: more than any reply shows, so that get-output can give the
  * rest. */
 #define MOST_VALUE_CHARACTERS (1 << 20)
 
-/* call_session(call): the session it means; made on first use if it is the default one. NULL: there is none
- * of that name, and the call has been answered. */
+/* call_timeout_ms(call): the argument timeout in milliseconds; 0 when absent. */
+int call_timeout_ms(const struct tool_call *call);
+
+/*
+ * call_session(call):
+ * Find the session that the call names. The default session is created on first use, a saved one restored.
+ *
+ * Returns     borrowed; NULL if there is no such session: the call has been answered then
+ */
 struct session *call_session(struct tool_call *call);
+
+/*
+ * call_begin(call, operation), call_begin_request(call, operation):
+ * Begin a request for the agent in ${call->request}. The first also finds the session, as call_session(). The
+ * request is sent by call_run() and its like, and is empty after that.
+ *
+ * operation   of the agent, without the colon
+ * Source      docs/agent-protocol.md
+ */
+struct session *call_begin(struct tool_call *call, const char *operation);
+void call_begin_request(struct tool_call *call, const char *operation);
+
+/*
+ * call_write_string(call, argument), call_write_string_as(call, key, argument), call_write_text(call, key,
+ * text), call_write_integer(call, key, n), call_write_flag(call, key, value): Append a keyword and a value to
+ * the request. The first two append the argument of that name if it was given; without a key of its own,
+ * under the argument's name.
+ */
+void call_write_string(struct tool_call *call, const char *argument);
+void call_write_string_as(struct tool_call *call, const char *key, const char *argument);
+void call_write_text(struct tool_call *call, const char *key, const char *text);
+void call_write_integer(struct tool_call *call, const char *key, int64_t n);
+void call_write_flag(struct tool_call *call, const char *key, bool value);
 
 /* call_unknown_session(call, name, is_error): answer that there is no such session, with the nearest name and
  * those there are. */
@@ -63,10 +91,10 @@ void call_answer(struct tool_call *call, bool is_error, const char *format, ...)
 
 /*
  * call_run(call, session, options, on_outcome):
- * Run an operation and wait for it. ${on_outcome} is called when it is over, unless it could not run at all,
- * which is answered here. It must end in call_finish() or call_answer().
+ * Run the operation in the call's request and wait for it. ${on_outcome} is called when it is over, unless it
+ * could not run at all, which is answered here. It must end in call_finish() or call_answer().
  *
- * options     borrowed; who is told is filled in here
+ * options     borrowed; request, done, on_progress and arg are filled in here
  */
 typedef void call_outcome(struct tool_call *call, const struct outcome *outcome);
 void call_run(struct tool_call *call, struct session *session, const struct operation_options *options,
@@ -82,16 +110,15 @@ void call_wait(struct tool_call *call, call_outcome *on_outcome);
 operation_done call_done;
 
 /*
- * call_evaluate(call, session, request, code, len, on_outcome):
+ * call_evaluate(call, session, code, len, on_outcome):
  * call_run() of what counts as an evaluation of the session: it is in the journal as ${code}, its failure is
  * the session's last error, and the state after it is kept. The arguments package and timeout of the call
  * hold.
  *
- * request     borrowed
  * code        borrowed; what is no form of Lisp stands in it as a comment
  */
-void call_evaluate(struct tool_call *call, struct session *session, const struct strbuf *request,
-                   const char *code, size_t len, call_outcome *on_outcome);
+void call_evaluate(struct tool_call *call, struct session *session, const char *code, size_t len,
+                   call_outcome *on_outcome);
 
 /*
  * call_report(call, outcome): an on_outcome: answer with the report of an evaluation. call_report_with(call,
@@ -108,13 +135,6 @@ void call_report_with(struct tool_call *call, const struct outcome *outcome, rep
  */
 bool call_report_if_ended(struct strbuf *out, const struct outcome *outcome, const char *key,
                           size_t max_output);
-
-/* call_report_failed_look(call, outcome): if a look into the image ended in an error (somebody's
- * print-object, the time limit), answer so and return true. It is no error of the session's. */
-bool call_report_failed_look(struct tool_call *call, const struct outcome *outcome);
-
-/* A look into the image takes milliseconds; one that takes longer hangs on something of the user's. */
-#define LOOK_UP_MS 5000
 
 /* The argument that every tool has that looks at or runs Lisp. */
 #define SESSION_ARGUMENT                                                                                     \

@@ -36,12 +36,9 @@ static void checkpoint_session(struct tool_call *call)
 
 static void add_checkpoint(struct strbuf *out, const struct checkpoint *cp)
 {
-    struct tm utc;
-    char when[32];
-    gmtime_r(&cp->when.tv_sec, &utc);
-    strftime(when, sizeof when, "%H:%M:%SZ", &utc);
-    strbuf_addf(out, "\n- after evaluation %llu, %s, package %s", (unsigned long long)cp->evaluation, when,
-                cp->package);
+    strbuf_addf(out, "\n- after evaluation %llu, ", (unsigned long long)cp->evaluation);
+    text_add_time(out, cp->when.tv_sec);
+    strbuf_addf(out, ", package %s", cp->package);
     if (cp->name != NULL)
         strbuf_addf(out, ", named %s", cp->name);
 }
@@ -110,11 +107,9 @@ static const char *ending(const struct journal_entry *entry)
 
 static void add_as_text(struct strbuf *out, const struct journal_entry *entry)
 {
-    struct tm utc;
-    char when[32];
-    gmtime_r(&entry->when.tv_sec, &utc);
-    strftime(when, sizeof when, "%H:%M:%SZ", &utc);
-    strbuf_addf(out, "\n%llu. %s %s", (unsigned long long)entry->evaluation, when, entry->package);
+    strbuf_addf(out, "\n%llu. ", (unsigned long long)entry->evaluation);
+    text_add_time(out, entry->when.tv_sec);
+    strbuf_addf(out, " %s", entry->package);
     if (entry->outcome != JOURNAL_OK)
         strbuf_addf(out, ", %s", ending(entry));
     if (entry->is_undone)
@@ -151,7 +146,7 @@ static void session_history(struct tool_call *call)
     const struct journal *j = session_journal(s);
     const char *format = call_string(call, "format", NULL);
     bool is_lisp = format != NULL && strcmp(format, "lisp") == 0;
-    size_t limit = (size_t)call_number(call, "limit", is_lisp ? JOURNAL_ENTRIES : 20);
+    size_t limit = (size_t)call_integer(call, "limit", is_lisp ? JOURNAL_ENTRIES : 20);
     double from = call_number(call, "from", 0);
     size_t first = j->count > limit ? j->count - limit : 0;
     if (from > 0)

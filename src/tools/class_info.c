@@ -35,7 +35,7 @@ static void add_options(struct strbuf *out, const struct sexp *slot)
         if (options[i].is_list)
             look_up_add_list(out, value, " ");
         else
-            look_up_add(out, value);
+            reply_add_string(out, value);
         is_first = false;
     }
     if (is_first)
@@ -52,7 +52,7 @@ static void add_options(struct strbuf *out, const struct sexp *slot)
 static void add_slot(struct strbuf *out, const struct sexp *slot, const char *class, size_t class_len)
 {
     strbuf_adds(out, "\n  ");
-    look_up_add(out, sexp_nth(slot, 0));
+    reply_add_string(out, sexp_nth(slot, 0));
     for (size_t i = 1; i < sexp_count(slot); i++) {
         size_t len;
         const char *origin = sexp_string(sexp_get(sexp_nth(slot, i), 1, "origin"), &len);
@@ -66,107 +66,103 @@ static void add_slot(struct strbuf *out, const struct sexp *slot, const char *cl
 
 static void on_class(struct tool_call *call, const struct outcome *o)
 {
-    if (call_report_failed_look(call, o))
+    if (look_up_failed(call, o))
         return;
     const struct sexp *r = o->reply;
     struct strbuf *out = &call->text;
     size_t len, documentation_len;
-    const char *name = sexp_string(sexp_get(r, 2, "name"), &len);
-    const char *documentation = sexp_string(sexp_get(r, 2, "documentation"), &documentation_len);
-    look_up_add(out, sexp_get(r, 2, "name"));
+    const char *name = sexp_string(reply_get(r, "name"), &len);
+    const char *documentation = sexp_string(reply_get(r, "documentation"), &documentation_len);
+    reply_add(out, r, "name");
     strbuf_adds(out, " is a ");
-    look_up_add(out, sexp_get(r, 2, "kind"));
-    look_up_add_place(out, sexp_get(r, 2, "place"), 0);
+    reply_add(out, r, "kind");
+    look_up_add_place(out, reply_get(r, "place"), 0);
     strbuf_addc(out, '.');
     if (documentation != NULL) {
         strbuf_addc(out, '\n');
         text_add_indented(out, documentation, documentation_len, "  ");
     }
     strbuf_adds(out, "\nMetaclass: ");
-    look_up_add(out, sexp_get(r, 2, "metaclass"));
-    add_line(out, "Direct superclasses", sexp_get(r, 2, "supers"));
-    add_line(out, "Direct subclasses", sexp_get(r, 2, "subclasses"));
-    size_t subclasses = (size_t)sexp_integer(sexp_get(r, 2, "subclass-count"), 0);
-    if (subclasses > sexp_count(sexp_get(r, 2, "subclasses")))
+    reply_add(out, r, "metaclass");
+    add_line(out, "Direct superclasses", reply_get(r, "supers"));
+    add_line(out, "Direct subclasses", reply_get(r, "subclasses"));
+    size_t subclasses = reply_count(r, "subclass-count");
+    if (subclasses > sexp_count(reply_get(r, "subclasses")))
         strbuf_addf(out, " … %zu in all", subclasses);
-    if (sexp_count(sexp_get(r, 2, "precedence")) == 0)
+    if (sexp_count(reply_get(r, "precedence")) == 0)
         strbuf_adds(out, "\nPrecedence list: (unknown: a superclass is not defined yet)");
     else
-        add_line(out, "Precedence list", sexp_get(r, 2, "precedence"));
-    if (sexp_is_nil(sexp_get(r, 2, "final")))
+        add_line(out, "Precedence list", reply_get(r, "precedence"));
+    if (!reply_flag(r, "final"))
         strbuf_adds(out, "\nThe class is not finalized yet; its first instance finalizes it.");
-    const struct sexp *slots = sexp_get(r, 2, "slots");
-    size_t total = (size_t)sexp_integer(sexp_get(r, 2, "total"), 0);
+    const struct sexp *slots = reply_get(r, "slots");
+    size_t total = reply_count(r, "total");
     strbuf_addf(out, "\nSlots (%zu):", total);
     for (size_t i = 0; i < sexp_count(slots); i++)
         add_slot(out, sexp_nth(slots, i), name, len);
     if (total > 0)
         look_up_add_rest(call, sexp_count(slots), total);
-    const struct sexp *initargs = sexp_get(r, 2, "initargs");
+    const struct sexp *initargs = reply_get(r, "initargs");
     for (size_t i = 0; i < sexp_count(initargs); i++) {
         const struct sexp *initarg = sexp_nth(initargs, i);
         strbuf_adds(out, i == 0 ? "\nDefault initargs: " : ", ");
-        look_up_add(out, sexp_nth(initarg, 0));
+        reply_add_string(out, sexp_nth(initarg, 0));
         strbuf_addc(out, ' ');
-        look_up_add(out, sexp_nth(initarg, 1));
+        reply_add_string(out, sexp_nth(initarg, 1));
         strbuf_adds(out, " (");
-        look_up_add(out, sexp_nth(initarg, 2));
+        reply_add_string(out, sexp_nth(initarg, 2));
         strbuf_addc(out, ')');
     }
     strbuf_adds(out, "\nMethods that specialize on it: ");
-    text_add_grouped(out, (uint64_t)sexp_integer(sexp_get(r, 2, "methods"), 0));
+    text_add_grouped(out, reply_count(r, "methods"));
     call_finish(call);
 }
 
 static void class_info(struct tool_call *call)
 {
-    struct session *s = call_session(call);
+    struct session *s = call_begin(call, "class-info");
     if (s == NULL)
         return;
-    struct strbuf request;
-    strbuf_init(&request, 0);
-    sexp_write_symbol(&request, "class-info");
-    call_write_string(call, &request, "class");
-    call_write_string(call, &request, "package");
-    look_up_write_range(call, &request, LOOK_UP_LIMIT);
-    look_up(call, s, &request, on_class);
-    strbuf_fini(&request);
+    call_write_string(call, "class");
+    call_write_string(call, "package");
+    look_up_write_range(call, LOOK_UP_LIMIT);
+    look_up(call, s, on_class);
 }
 
 static void on_methods(struct tool_call *call, const struct outcome *o)
 {
-    if (call_report_failed_look(call, o))
+    if (look_up_failed(call, o))
         return;
-    const struct sexp *methods = sexp_get(o->reply, 2, "methods");
-    size_t total = (size_t)sexp_integer(sexp_get(o->reply, 2, "total"), 0);
+    const struct sexp *methods = reply_get(o->reply, "methods");
+    size_t total = reply_count(o->reply, "total");
     bool is_class = call_has(call, "class");
     if (total == 0) {
         strbuf_adds(&call->text, "No methods ");
         strbuf_adds(&call->text, is_class ? "specialize on " : "of ");
-        look_up_add(&call->text, sexp_get(o->reply, 2, "name"));
+        reply_add(&call->text, o->reply, "name");
         strbuf_addc(&call->text, '.');
     } else {
         text_add_count(&call->text, total, "method");
         strbuf_adds(&call->text, is_class ? " on " : " of ");
-        look_up_add(&call->text, sexp_get(o->reply, 2, "name"));
+        reply_add(&call->text, o->reply, "name");
         if (!is_class) {
             strbuf_addc(&call->text, ' ');
-            look_up_add(&call->text, sexp_get(o->reply, 2, "arguments"));
+            reply_add(&call->text, o->reply, "arguments");
             strbuf_adds(&call->text, ", method combination ");
-            look_up_add(&call->text, sexp_get(o->reply, 2, "combination"));
+            reply_add(&call->text, o->reply, "combination");
         }
         strbuf_addc(&call->text, ':');
     }
     for (size_t i = 0; i < sexp_count(methods); i++) {
         const struct sexp *method = sexp_nth(methods, i);
         strbuf_adds(&call->text, "\n  ");
-        look_up_add(&call->text, sexp_nth(method, 0));
+        reply_add_string(&call->text, sexp_nth(method, 0));
         if (!sexp_is_nil(sexp_get(method, 2, "slot"))) {
             strbuf_adds(&call->text, ", ");
-            look_up_add(&call->text, sexp_get(method, 2, "slot"));
+            reply_add_string(&call->text, sexp_get(method, 2, "slot"));
         } else {
             strbuf_adds(&call->text, ", arguments ");
-            look_up_add(&call->text, sexp_nth(method, 1));
+            reply_add_string(&call->text, sexp_nth(method, 1));
         }
         look_up_add_place(&call->text, method, 2);
     }
@@ -181,24 +177,15 @@ static void find_methods(struct tool_call *call)
         call_answer(call, true, "Pass either class or generic-function.");
         return;
     }
-    struct session *s = call_session(call);
+    struct session *s = call_begin(call, "find-methods");
     if (s == NULL)
         return;
-    size_t len;
-    const char *function = call_string(call, "generic-function", &len);
-    struct strbuf request;
-    strbuf_init(&request, 0);
-    sexp_write_symbol(&request, "find-methods");
-    call_write_string(call, &request, "class");
-    if (function != NULL) {
-        sexp_write_symbol(&request, "function");
-        sexp_write_string(&request, function, len);
-    }
-    call_write_string(call, &request, "package");
-    look_up_write_flag(call, &request, "include-inherited", "inherited");
-    look_up_write_range(call, &request, LOOK_UP_LIMIT);
-    look_up(call, s, &request, on_methods);
-    strbuf_fini(&request);
+    call_write_string(call, "class");
+    call_write_string_as(call, "function", "generic-function");
+    call_write_string(call, "package");
+    call_write_flag(call, "inherited", call_boolean(call, "include-inherited"));
+    look_up_write_range(call, LOOK_UP_LIMIT);
+    look_up(call, s, on_methods);
 }
 
 const struct tool tool_class_info = {

@@ -3,36 +3,26 @@
  * has no effect.
  */
 #include "report/report.h"
-#include "tools/call.h"
+#include "tools/look_up.h"
 
 static void on_compiled(struct tool_call *call, const struct outcome *o)
 {
-    if (o->kind == OUTCOME_ERROR) {
-        report_condition(&call->text, o->error);
-        call->is_error = true;
-    } else {
-        report_compilation(&call->text, o->reply);
-    }
+    if (look_up_failed(call, o))
+        return;
+    report_compilation(&call->text, o->reply);
     call_finish(call);
 }
 
 static void run(struct tool_call *call)
 {
-    struct session *s = call_session(call);
+    struct session *s = call_begin(call, "compile-form");
     if (s == NULL)
         return;
     const char *code = call_string(call, "code", NULL);
-    struct strbuf request;
-    strbuf_init(&request, 0);
-    sexp_write_symbol(&request, "compile-form");
-    call_write_string(call, &request, "code");
-    call_write_string(call, &request, "package");
-    call_enter(call, s,
-               &(struct operation_options){.request = &request,
-                                           .what = code,
-                                           .timeout_ms = (int)(call_number(call, "timeout", 0) * 1000)},
-               0, false, on_compiled);
-    strbuf_fini(&request);
+    call_write_string(call, "code");
+    call_write_string(call, "package");
+    call_enter(call, s, &(struct operation_options){.what = code, .timeout_ms = call_timeout_ms(call)}, 0,
+               false, on_compiled);
 }
 
 const struct tool tool_compile_form = {

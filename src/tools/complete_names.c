@@ -4,19 +4,19 @@
 #include "tools/complete_names.h"
 
 #include "base/utf8.h"
-#include "tools/call.h"
+#include "tools/look_up.h"
 
 static void on_names(struct tool_call *call, const struct outcome *o)
 {
     json_t *names = json_array();
-    const struct sexp *list = o->kind == OUTCOME_OK ? sexp_get(o->reply, 2, "names") : NULL;
+    const struct sexp *list = o->kind == OUTCOME_OK ? reply_get(o->reply, "names") : NULL;
     for (size_t i = 0; i < sexp_count(list) && i < COMPLETE_NAMES_MOST; i++) {
         size_t len;
         const char *name = sexp_string(sexp_nth(list, i), &len);
         if (name != NULL && utf8_is_valid(name, len))
             json_array_append_new(names, json_stringn(name, len));
     }
-    int64_t total = o->kind == OUTCOME_OK ? sexp_integer(sexp_get(o->reply, 2, "total"), 0) : 0;
+    int64_t total = o->kind == OUTCOME_OK ? reply_integer(o->reply, "total") : 0;
     if (total < (int64_t)json_array_size(names))
         total = (int64_t)json_array_size(names);
     call->structured = json_pack("{s:o,s:I}", "names", names, "total", (json_int_t)total);
@@ -25,19 +25,13 @@ static void on_names(struct tool_call *call, const struct outcome *o)
 
 static void run(struct tool_call *call)
 {
-    struct session *s = call_session(call);
+    struct session *s = call_begin(call, "complete-names");
     if (s == NULL)
         return;
-    struct strbuf request;
-    strbuf_init(&request, 0);
-    sexp_write_symbol(&request, "complete-names");
-    call_write_string(call, &request, "type");
-    call_write_string(call, &request, "prefix");
-    call_write_string(call, &request, "package");
-    call_run(call, s,
-             &(struct operation_options){.request = &request, .what = "completion", .timeout_ms = LOOK_UP_MS},
-             on_names);
-    strbuf_fini(&request);
+    call_write_string(call, "type");
+    call_write_string(call, "prefix");
+    call_write_string(call, "package");
+    look_up(call, s, on_names);
 }
 
 const struct tool tool_complete_names = {

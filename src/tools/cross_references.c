@@ -69,7 +69,7 @@ static const struct relation *relation_of(const struct tool_call *call)
 
 static bool has_meaning(const struct sexp *reply, const char *word)
 {
-    const struct sexp *meanings = sexp_get(reply, 2, "meanings");
+    const struct sexp *meanings = reply_get(reply, "meanings");
     for (size_t i = 0; i < sexp_count(meanings); i++)
         if (sexp_is_symbol(sexp_nth(meanings, i), word))
             return true;
@@ -104,7 +104,7 @@ static void add_nothing(struct strbuf *out, const struct relation *r, const stru
 {
     const char *why = mismatch(r, reply);
     strbuf_adds(out, r->none[0]);
-    look_up_add(out, sexp_get(reply, 2, "name"));
+    reply_add(out, reply, "name");
     strbuf_adds(out, r->none[1]);
     if (why != NULL)
         strbuf_addf(out, "\n%s", why);
@@ -113,19 +113,19 @@ static void add_nothing(struct strbuf *out, const struct relation *r, const stru
                     "\nThe Lisp records %s in functions, methods and macros. It does not record those in "
                     "forms that define nothing, in the Lisp itself or in ASDF%s.",
                     r->recorded, r->more);
-    if (sexp_string(sexp_get(reply, 2, "near"), NULL) != NULL)
+    if (sexp_string(reply_get(reply, "near"), NULL) != NULL)
         strbuf_addc(out, '\n');
-    look_up_add(out, sexp_get(reply, 2, "near"));
+    reply_add(out, reply, "near");
 }
 
 static void on_references(struct tool_call *call, const struct outcome *o)
 {
-    if (call_report_failed_look(call, o))
+    if (look_up_failed(call, o))
         return;
     const struct relation *r = relation_of(call);
-    const struct sexp *found = sexp_get(o->reply, 2, "references");
-    size_t total = (size_t)sexp_integer(sexp_get(o->reply, 2, "total"), 0);
-    size_t count = (size_t)sexp_integer(sexp_get(o->reply, 2, "count"), 0);
+    const struct sexp *found = reply_get(o->reply, "references");
+    size_t total = reply_count(o->reply, "total");
+    size_t count = reply_count(o->reply, "count");
     if (total == 0) {
         add_nothing(&call->text, r, o->reply);
         call_finish(call);
@@ -133,7 +133,7 @@ static void on_references(struct tool_call *call, const struct outcome *o)
     }
     text_add_count(&call->text, total, r->who);
     strbuf_addf(&call->text, " %s ", r->of);
-    look_up_add(&call->text, sexp_get(o->reply, 2, "name"));
+    reply_add(&call->text, o->reply, "name");
     if (count > total)
         strbuf_addf(&call->text, ", at %zu places", count);
     strbuf_addc(&call->text, ':');
@@ -141,33 +141,28 @@ static void on_references(struct tool_call *call, const struct outcome *o)
         const struct sexp *entry = sexp_nth(found, i);
         int64_t times = sexp_integer(sexp_nth(entry, 1), 1);
         strbuf_adds(&call->text, "\n  ");
-        look_up_add(&call->text, sexp_nth(entry, 0));
+        reply_add_string(&call->text, sexp_nth(entry, 0));
         if (times > 1)
             strbuf_addf(&call->text, " (%lld times)", (long long)times);
         look_up_add_place(&call->text, entry, 2);
     }
     look_up_add_rest(call, sexp_count(found), total);
-    if (!sexp_is_nil(sexp_get(o->reply, 2, "own")) && strcmp(r->kind, "specializes") != 0)
+    if (reply_flag(o->reply, "own") && strcmp(r->kind, "specializes") != 0)
         strbuf_adds(&call->text, "\nFunctions of the Lisp itself and of ASDF are left out.");
     call_finish(call);
 }
 
 static void who(struct tool_call *call)
 {
-    struct session *s = call_session(call);
+    struct session *s = call_begin(call, "find-references");
     if (s == NULL)
         return;
     const struct relation *r = relation_of(call);
-    struct strbuf request;
-    strbuf_init(&request, 0);
-    sexp_write_symbol(&request, "find-references");
-    sexp_write_symbol(&request, "kind");
-    sexp_write_string(&request, r->kind, strlen(r->kind));
-    call_write_string(call, &request, "name");
-    call_write_string(call, &request, "package");
-    look_up_write_range(call, &request, LOOK_UP_LIMIT);
-    look_up(call, s, &request, on_references);
-    strbuf_fini(&request);
+    call_write_text(call, "kind", r->kind);
+    call_write_string(call, "name");
+    call_write_string(call, "package");
+    look_up_write_range(call, LOOK_UP_LIMIT);
+    look_up(call, s, on_references);
 }
 
 /* "WHEN (2 times), LOOP"; nothing for none. */
@@ -180,7 +175,7 @@ static void add_names(struct strbuf *out, const char *heading, const struct sexp
         const struct sexp *entry = sexp_nth(entries, i);
         if (i > 0)
             strbuf_adds(out, ", ");
-        look_up_add(out, sexp_nth(entry, 0));
+        reply_add_string(out, sexp_nth(entry, 0));
         if (sexp_integer(sexp_nth(entry, 1), 1) > 1)
             strbuf_addf(out, " (%lld times)", (long long)sexp_integer(sexp_nth(entry, 1), 1));
     }
@@ -188,14 +183,14 @@ static void add_names(struct strbuf *out, const char *heading, const struct sexp
 
 static void on_callees(struct tool_call *call, const struct outcome *o)
 {
-    if (call_report_failed_look(call, o))
+    if (look_up_failed(call, o))
         return;
-    const struct sexp *calls = sexp_get(o->reply, 2, "calls");
-    size_t total = (size_t)sexp_integer(sexp_get(o->reply, 2, "total"), 0);
-    int64_t methods = sexp_integer(sexp_get(o->reply, 2, "methods"), 1);
-    const char *kind = sexp_string(sexp_get(o->reply, 2, "kind"), NULL);
+    const struct sexp *calls = reply_get(o->reply, "calls");
+    size_t total = reply_count(o->reply, "total");
+    int64_t methods = sexp_integer(reply_get(o->reply, "methods"), 1);
+    const char *kind = sexp_string(reply_get(o->reply, "kind"), NULL);
     strbuf_addf(&call->text, "The %s ", kind == NULL ? "function" : kind);
-    look_up_add(&call->text, sexp_get(o->reply, 2, "name"));
+    reply_add(&call->text, o->reply, "name");
     if (kind != NULL && strcmp(kind, "generic function") == 0) {
         strbuf_adds(&call->text, " (");
         text_add_count(&call->text, (uint64_t)methods, "method");
@@ -213,7 +208,7 @@ static void on_callees(struct tool_call *call, const struct outcome *o)
         const struct sexp *entry = sexp_nth(calls, i);
         int64_t times = sexp_integer(sexp_nth(entry, 1), 1);
         strbuf_adds(&call->text, "\n  ");
-        look_up_add(&call->text, sexp_nth(entry, 0));
+        reply_add_string(&call->text, sexp_nth(entry, 0));
         if (times > 1)
             strbuf_addf(&call->text, " (%lld times)", (long long)times);
         if (!sexp_is_nil(sexp_get(entry, 2, "undefined")))
@@ -222,24 +217,20 @@ static void on_callees(struct tool_call *call, const struct outcome *o)
     }
     if (total > 0)
         look_up_add_rest(call, sexp_count(calls), total);
-    add_names(&call->text, "Macros", sexp_get(o->reply, 2, "macroexpands"));
-    add_names(&call->text, "Variables and constants", sexp_get(o->reply, 2, "references"));
+    add_names(&call->text, "Macros", reply_get(o->reply, "macroexpands"));
+    add_names(&call->text, "Variables and constants", reply_get(o->reply, "references"));
     call_finish(call);
 }
 
 static void list_callees(struct tool_call *call)
 {
-    struct session *s = call_session(call);
+    struct session *s = call_begin(call, "list-callees");
     if (s == NULL)
         return;
-    struct strbuf request;
-    strbuf_init(&request, 0);
-    sexp_write_symbol(&request, "list-callees");
-    call_write_string(call, &request, "name");
-    call_write_string(call, &request, "package");
-    look_up_write_range(call, &request, LOOK_UP_LIMIT);
-    look_up(call, s, &request, on_callees);
-    strbuf_fini(&request);
+    call_write_string(call, "name");
+    call_write_string(call, "package");
+    look_up_write_range(call, LOOK_UP_LIMIT);
+    look_up(call, s, on_callees);
 }
 
 #define CROSS_REFERENCE(symbol, its_name, its_title, its_description, its_toolset, its_run)                  \

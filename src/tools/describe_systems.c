@@ -6,57 +6,19 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "report/report.h"
-#include "tools/call.h"
+#include "tools/look_up.h"
 #include "tools/places.h"
 
 #define LISTED 200 /* systems that list-local-systems shows unless told otherwise */
 
-static bool is_answered(struct tool_call *call, const struct outcome *o)
-{
-    if (o->kind != OUTCOME_ERROR)
-        return false;
-    report_condition(&call->text, o->error);
-    call->is_error = true;
-    call_finish(call);
-    return true;
-}
-
-static void add_string(struct strbuf *out, const struct sexp *value)
-{
-    size_t len;
-    const char *text = sexp_string(value, &len);
-    if (text != NULL)
-        strbuf_add(out, text, len);
-}
-
-static bool is_set(const struct sexp *plist, size_t from, const char *key)
-{
-    return !sexp_is_nil(sexp_get(plist, from, key));
-}
-
-/* Ask a copy of the session: ${request} is taken apart when this returns. */
-static void look(struct tool_call *call, struct session *s, struct strbuf *request, call_outcome *on_outcome)
-{
-    call_enter(
-        call, s,
-        &(struct operation_options){.request = request, .what = call->tool->name, .timeout_ms = LOOK_UP_MS},
-        0, false, on_outcome);
-    strbuf_fini(request);
-}
-
 static void look_at_system(struct tool_call *call, const char *operation, call_outcome *on_outcome)
 {
-    struct session *s = call_session(call);
+    struct session *s = call_begin(call, operation);
     if (s == NULL)
         return;
-    struct strbuf request;
-    strbuf_init(&request, 0);
-    sexp_write_symbol(&request, operation);
-    call_write_string(call, &request, "system");
-    sexp_write_symbol(&request, "transitive");
-    sexp_write_boolean(&request, call_boolean(call, "transitive"));
-    look(call, s, &request, on_outcome);
+    call_write_string(call, "system");
+    call_write_flag(call, "transitive", call_boolean(call, "transitive"));
+    look_up_in_copy(call, s, on_outcome);
 }
 
 /* describe-system */
@@ -64,26 +26,26 @@ static void look_at_system(struct tool_call *call, const char *operation, call_o
 static void add_line(struct strbuf *out, const struct sexp *reply, const char *key, const char *label)
 {
     size_t len;
-    const char *text = sexp_string(sexp_get(reply, 2, key), &len);
+    const char *text = sexp_string(reply_get(reply, key), &len);
     if (text != NULL && len > 0)
         strbuf_addf(out, "\n%s: %.*s", label, (int)len, text);
 }
 
 static void add_names(struct strbuf *out, const struct sexp *reply, const char *key, const char *label)
 {
-    const struct sexp *names = sexp_get(reply, 2, key);
+    const struct sexp *names = reply_get(reply, key);
     for (size_t i = 0; i < sexp_count(names); i++) {
         if (i == 0)
             strbuf_addf(out, "\n%s: ", label);
         else
             strbuf_adds(out, ", ");
-        add_string(out, sexp_nth(names, i));
+        reply_add_string(out, sexp_nth(names, i));
     }
 }
 
 static void add_components(struct strbuf *out, const struct sexp *reply)
 {
-    const struct sexp *components = sexp_get(reply, 2, "components");
+    const struct sexp *components = reply_get(reply, "components");
     if (sexp_count(components) > 0)
         strbuf_adds(out, "\n\nComponents:");
     for (size_t i = 0; i < sexp_count(components); i++) {
@@ -91,21 +53,21 @@ static void add_components(struct strbuf *out, const struct sexp *reply)
         int64_t depth = sexp_integer(sexp_nth(component, 0), 0);
         bool is_module = sexp_string(sexp_nth(component, 2), NULL) == NULL;
         strbuf_addf(out, "\n%*s- ", (int)depth * 2, "");
-        add_string(out, sexp_nth(component, 1));
+        reply_add_string(out, sexp_nth(component, 1));
         strbuf_adds(out, is_module ? "/" : "");
     }
-    if (is_set(reply, 2, "more"))
+    if (reply_flag(reply, "more"))
         strbuf_addf(out, "\n... more than %zu", sexp_count(components));
 }
 
 static void on_described(struct tool_call *call, const struct outcome *o)
 {
-    if (is_answered(call, o))
+    if (look_up_failed(call, o))
         return;
     struct strbuf *out = &call->text;
     strbuf_adds(out, "System ");
-    add_string(out, sexp_get(o->reply, 2, "name"));
-    strbuf_adds(out, is_set(o->reply, 2, "loaded") ? " (loaded)" : " (not loaded)");
+    reply_add(out, o->reply, "name");
+    strbuf_adds(out, reply_flag(o->reply, "loaded") ? " (loaded)" : " (not loaded)");
     add_line(out, o->reply, "description", "Description");
     add_line(out, o->reply, "version", "Version");
     add_line(out, o->reply, "author", "Author");
@@ -113,13 +75,13 @@ static void on_described(struct tool_call *call, const struct outcome *o)
     add_line(out, o->reply, "license", "License");
     add_line(out, o->reply, "homepage", "Homepage");
     add_line(out, o->reply, "file", "Definition");
-    strbuf_addf(out, "\nFound: %s", place_text(sexp_get(o->reply, 2, "place")));
+    strbuf_addf(out, "\nFound: %s", place_text(reply_get(o->reply, "place")));
     add_names(out, o->reply, "defsystem-depends-on", "Required by its definition");
     add_names(out, o->reply, "depends-on", "Depends on");
     add_names(out, o->reply, "tests", "Tests");
     add_components(out, o->reply);
     size_t len;
-    const char *text = sexp_string(sexp_get(o->reply, 2, "long-description"), &len);
+    const char *text = sexp_string(reply_get(o->reply, "long-description"), &len);
     if (text != NULL && len > 0)
         strbuf_addf(out, "\n\nLong description:\n%.*s", (int)len, text);
     call_finish(call);
@@ -151,10 +113,10 @@ static void add_state(struct strbuf *out, const struct sexp *entry)
 
 static void on_dependencies(struct tool_call *call, const struct outcome *o)
 {
-    if (is_answered(call, o))
+    if (look_up_failed(call, o))
         return;
     struct strbuf *out = &call->text;
-    const struct sexp *entries = sexp_get(o->reply, 2, "dependencies");
+    const struct sexp *entries = reply_get(o->reply, "dependencies");
     size_t direct = 0, all = 0, absent = 0, cycles = 0;
     for (size_t i = 0; i < sexp_count(entries); i++) {
         const struct sexp *entry = sexp_nth(entries, i);
@@ -164,7 +126,7 @@ static void on_dependencies(struct tool_call *call, const struct outcome *o)
         absent += !is_repeated && sexp_is_symbol(sexp_nth(entry, 2), "absent");
         cycles += sexp_is_symbol(sexp_nth(entry, 3), "cycle");
     }
-    add_string(out, sexp_get(o->reply, 2, "name"));
+    reply_add(out, o->reply, "name");
     strbuf_adds(out, " depends on ");
     if (direct == 0)
         strbuf_adds(out, "no other system");
@@ -182,10 +144,10 @@ static void on_dependencies(struct tool_call *call, const struct outcome *o)
     for (size_t i = 0; i < sexp_count(entries); i++) {
         const struct sexp *entry = sexp_nth(entries, i);
         strbuf_addf(out, "\n%*s- ", (int)sexp_integer(sexp_nth(entry, 0), 0) * 2, "");
-        add_string(out, sexp_nth(entry, 1));
+        reply_add_string(out, sexp_nth(entry, 1));
         add_state(out, entry);
     }
-    if (is_set(o->reply, 2, "more"))
+    if (reply_flag(o->reply, "more"))
         strbuf_addf(out, "\n... more than %zu", sexp_count(entries));
     call_finish(call);
 }
@@ -199,16 +161,16 @@ static void system_dependencies(struct tool_call *call)
 
 static void on_file(struct tool_call *call, const struct outcome *o)
 {
-    if (is_answered(call, o))
+    if (look_up_failed(call, o))
         return;
     struct strbuf *out = &call->text;
-    if (sexp_string(sexp_get(o->reply, 2, "file"), NULL) == NULL) {
-        add_string(out, sexp_get(o->reply, 2, "name"));
+    if (sexp_string(reply_get(o->reply, "file"), NULL) == NULL) {
+        reply_add(out, o->reply, "name");
         call_answer(call, false, " has no definition file: it is part of the Lisp.");
         return;
     }
-    add_string(out, sexp_get(o->reply, 2, "file"));
-    strbuf_addf(out, "\nFound: %s", place_text(sexp_get(o->reply, 2, "place")));
+    reply_add(out, o->reply, "file");
+    strbuf_addf(out, "\nFound: %s", place_text(reply_get(o->reply, "place")));
     add_line(out, o->reply, "directory", "Directory");
     call_finish(call);
 }
@@ -222,11 +184,11 @@ static void find_system_file(struct tool_call *call)
 
 static void on_systems(struct tool_call *call, const struct outcome *o)
 {
-    if (is_answered(call, o))
+    if (look_up_failed(call, o))
         return;
     struct strbuf *out = &call->text;
-    const struct sexp *systems = sexp_get(o->reply, 2, "systems");
-    size_t total = (size_t)sexp_integer(sexp_get(o->reply, 2, "total"), 0), len;
+    const struct sexp *systems = reply_get(o->reply, "systems");
+    size_t total = reply_count(o->reply, "total"), len;
     const char *pattern = call_string(call, "pattern", &len);
     if (total == 0)
         strbuf_adds(out, "No system");
@@ -238,12 +200,12 @@ static void on_systems(struct tool_call *call, const struct outcome *o)
     for (size_t i = 0; i < sexp_count(systems); i++) {
         const struct sexp *system = sexp_nth(systems, i);
         strbuf_adds(out, "\n- ");
-        add_string(out, sexp_nth(system, 0));
+        reply_add_string(out, sexp_nth(system, 0));
         if (!sexp_is_nil(sexp_nth(system, 3)))
             strbuf_adds(out, " (loaded)");
         if (sexp_string(sexp_nth(system, 1), NULL) != NULL) {
             strbuf_adds(out, ": ");
-            add_string(out, sexp_nth(system, 1));
+            reply_add_string(out, sexp_nth(system, 1));
         }
     }
     if (total > sexp_count(systems))
@@ -253,16 +215,12 @@ static void on_systems(struct tool_call *call, const struct outcome *o)
 
 static void list_local_systems(struct tool_call *call)
 {
-    struct session *s = call_session(call);
+    struct session *s = call_begin(call, "list-systems");
     if (s == NULL)
         return;
-    struct strbuf request;
-    strbuf_init(&request, 0);
-    sexp_write_symbol(&request, "list-systems");
-    call_write_string(call, &request, "pattern");
-    sexp_write_symbol(&request, "count");
-    sexp_write_integer(&request, (int64_t)call_number(call, "limit", LISTED));
-    look(call, s, &request, on_systems);
+    call_write_string(call, "pattern");
+    call_write_integer(call, "count", call_integer(call, "limit", LISTED));
+    look_up_in_copy(call, s, on_systems);
 }
 
 #define SYSTEM_ARGUMENT                                                                                      \

@@ -6,13 +6,13 @@
 
 static void on_listing(struct tool_call *call, const struct outcome *o)
 {
-    if (call_report_failed_look(call, o))
+    if (look_up_failed(call, o))
         return;
     size_t len;
-    const char *text = sexp_string(sexp_get(o->reply, 2, "text"), &len);
-    const struct sexp *methods = sexp_get(o->reply, 2, "methods");
+    const char *text = sexp_string(reply_get(o->reply, "text"), &len);
+    const struct sexp *methods = reply_get(o->reply, "methods");
     if (sexp_count(methods) > 0) {
-        look_up_add(&call->text, sexp_get(o->reply, 2, "name"));
+        reply_add(&call->text, o->reply, "name");
         strbuf_adds(&call->text, " is a generic function; these are its ");
         text_add_count(&call->text, sexp_count(methods), "method");
         strbuf_adds(&call->text, ".\n");
@@ -20,23 +20,19 @@ static void on_listing(struct tool_call *call, const struct outcome *o)
     while (len > 0 && text[len - 1] == '\n')
         len--;
     look_up_add_text(call, o->session, text == NULL ? "" : text, len);
-    if (!sexp_is_nil(sexp_get(o->reply, 2, "cut")))
+    if (reply_flag(o->reply, "cut"))
         strbuf_adds(&call->text, "\n[… the rest of the listing was not kept …]");
     call_finish(call);
 }
 
 static void run(struct tool_call *call)
 {
-    struct session *s = call_session(call);
+    struct session *s = call_begin(call, "disassemble");
     if (s == NULL)
         return;
-    struct strbuf request;
-    strbuf_init(&request, 0);
-    sexp_write_symbol(&request, "disassemble");
-    call_write_string(call, &request, "name");
-    call_write_string(call, &request, "package");
-    look_up(call, s, &request, on_listing);
-    strbuf_fini(&request);
+    call_write_string(call, "name");
+    call_write_string(call, "package");
+    look_up(call, s, on_listing);
 }
 
 const struct tool tool_disassemble_function = {

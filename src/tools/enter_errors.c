@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "scan/scan.h"
 #include "session/journal.h"
+#include "report/reply.h"
 #include "tools/call.h"
 
 /* Which errors can be entered, by their index. */
@@ -34,7 +35,7 @@ static const char *why_not(const struct error_record *r)
 static const struct error_record *error_meant(struct tool_call *call, const struct session *s)
 {
     if (call_has(call, "index"))
-        return session_error(s, (size_t)call_number(call, "index", 1) - 1);
+        return session_error(s, (size_t)call_integer(call, "index", 1) - 1);
     for (size_t i = 0; i < session_error_count(s); i++)
         if (session_error(s, i)->thread == NULL)
             return session_error(s, i);
@@ -72,24 +73,16 @@ static void on_evaluated(struct tool_call *call, const struct outcome *o)
 
 static void evaluate_in_frame(struct tool_call *call)
 {
-    struct session *s = call_session(call);
+    struct session *s = call_begin(call, "evaluate-in-frame");
     const struct error_record *r = s == NULL ? NULL : enterable(call, s);
     if (r == NULL)
         return;
-    struct strbuf request;
-    strbuf_init(&request, 0);
-    sexp_write_symbol(&request, "evaluate-in-frame");
-    sexp_write_symbol(&request, "frame");
-    sexp_write_integer(&request, (int64_t)call_number(call, "frame", 0));
-    call_write_string(call, &request, "code");
-    call_write_string(call, &request, "package");
-    sexp_write_symbol(&request, "max-chars");
-    sexp_write_integer(&request, MOST_VALUE_CHARACTERS);
-    struct operation_options options = {.request = &request,
-                                        .what = "evaluate-in-frame",
-                                        .timeout_ms = (int)(call_number(call, "timeout", 0) * 1000)};
+    call_write_integer(call, "frame", call_integer(call, "frame", 0));
+    call_write_string(call, "code");
+    call_write_string(call, "package");
+    call_write_integer(call, "max-chars", MOST_VALUE_CHARACTERS);
+    struct operation_options options = {.what = "evaluate-in-frame", .timeout_ms = call_timeout_ms(call)};
     call_enter(call, s, &options, r->sequence, false, on_evaluated);
-    strbuf_fini(&request);
 }
 
 /* One form that begins with DEF: it comes along whole. What else an evaluation may be cannot be told from
@@ -102,7 +95,7 @@ static bool is_definition(const struct journal_entry *entry)
 
 /* What was evaluated since the error, of which the definitions are evaluated again so that the fix made in an
  * ordinary call is there when the computation goes on. Returns how many did more than define something. */
-static size_t add_definitions(struct strbuf *request, const struct session *s, uint64_t since)
+static size_t write_definitions(struct strbuf *request, const struct session *s, uint64_t since)
 {
     size_t count = 0;
     sexp_write_symbol(request, "definitions");
@@ -135,7 +128,7 @@ static void on_resumed(struct tool_call *call, const struct outcome *o)
                     "else they did is in the state after evaluation %zu (rollback-session).\n",
                     call->step);
     }
-    if (o->kind == OUTCOME_OK && !sexp_is_nil(sexp_get(o->reply, 2, "goes-on")))
+    if (o->kind == OUTCOME_OK && reply_flag(o->reply, "goes-on"))
         call_answer(call, false, "The thread goes on by restart %s.", call_string(call, "restart", NULL));
     else
         call_report(call, o);
@@ -143,21 +136,17 @@ static void on_resumed(struct tool_call *call, const struct outcome *o)
 
 static void invoke_restart(struct tool_call *call)
 {
-    struct session *s = call_session(call);
+    struct session *s = call_begin(call, "invoke-restart");
     const struct error_record *r = s == NULL ? NULL : enterable(call, s);
     if (r == NULL)
         return;
-    struct strbuf request;
-    strbuf_init(&request, 0);
-    sexp_write_symbol(&request, "invoke-restart");
-    call_write_string(call, &request, "restart");
-    call_write_string(call, &request, "value");
-    call_write_string(call, &request, "code");
+    call_write_string(call, "restart");
+    call_write_string(call, "value");
+    call_write_string(call, "code");
     /* Where it stands in a thread, what was defined since is there already. */
     if (!error_record_stands(r))
-        call->since = add_definitions(&request, s, r->evaluation);
-    sexp_write_symbol(&request, "max-chars");
-    sexp_write_integer(&request, MOST_VALUE_CHARACTERS);
+        call->since = write_definitions(&call->request, s, r->evaluation);
+    call_write_integer(call, "max-chars", MOST_VALUE_CHARACTERS);
     /* The journal is a Lisp file: what is no form stands in it as a comment. */
     struct strbuf code;
     strbuf_init(&code, 0);
@@ -165,16 +154,14 @@ static void invoke_restart(struct tool_call *call)
     if (call_has(call, "code"))
         strbuf_addf(&code, "\n%s", call_string(call, "code", NULL));
     struct operation_options options = {
-        .request = &request,
         .what = "invoke-restart",
-        .timeout_ms = (int)(call_number(call, "timeout", 0) * 1000),
+        .timeout_ms = call_timeout_ms(call),
         .keeps_record = true,
         .code = code.bytes,
         .code_len = code.len,
     };
     call->step = (size_t)session_at(s); /* the state that the success leaves behind */
     call_enter(call, s, &options, r->sequence, true, on_resumed);
-    strbuf_fini(&request);
     strbuf_fini(&code);
 }
 

@@ -3,7 +3,7 @@
  * get-backtrace asks the Lisp, for local variables and for the stack of a thread.
  */
 #include "report/report.h"
-#include "tools/call.h"
+#include "tools/look_up.h"
 #include "tools/threads.h"
 
 /* Without an index the last error, if it still is one; with one, any that is kept. */
@@ -11,13 +11,13 @@ static const struct error_record *chosen(struct tool_call *call, const struct se
 {
     if (!call_has(call, "index"))
         return session_last_error(s);
-    return session_error(s, (size_t)call_number(call, "index", 1) - 1);
+    return session_error(s, (size_t)call_integer(call, "index", 1) - 1);
 }
 
 static bool is_missing(struct tool_call *call, const struct session *s)
 {
     size_t n = session_error_count(s);
-    if (!call_has(call, "index") || (size_t)call_number(call, "index", 1) <= n)
+    if (!call_has(call, "index") || (size_t)call_integer(call, "index", 1) <= n)
         return false;
     call_answer(call, false, "No error with index %.0f: %zu kept in session %s; list-errors shows them.",
                 call_number(call, "index", 1), n, session_name(s));
@@ -35,8 +35,8 @@ static void describe_last_error(struct tool_call *call)
 
 static void show_backtrace(struct tool_call *call, const struct error_record *r)
 {
-    report_backtrace(&call->text, r, (size_t)call_number(call, "from", 0),
-                     (size_t)call_number(call, "max-frames", 20), call_boolean(call, "locals"));
+    report_backtrace(&call->text, r, (size_t)call_integer(call, "from", 0),
+                     (size_t)call_integer(call, "max-frames", 20), call_boolean(call, "locals"));
 }
 
 /*
@@ -71,15 +71,14 @@ static void get_backtrace(struct tool_call *call)
          * been read. */
         call->takes_unavailable = true;
         call->step = (size_t)r->sequence;
-        struct strbuf request;
-        strbuf_init(&request, 0);
-        strbuf_adds(&request, ":frames :from 0 :count 100 :locals t");
-        call_enter(
-            call, s,
-            &(struct operation_options){
-                .request = &request, .what = "get-backtrace", .timeout_ms = 5000, .is_examination = true},
-            r->sequence, false, on_examined);
-        strbuf_fini(&request);
+        call_begin_request(call, "frames");
+        call_write_integer(call, "from", 0);
+        call_write_integer(call, "count", 100);
+        call_write_flag(call, "locals", true);
+        call_enter(call, s,
+                   &(struct operation_options){
+                       .what = "get-backtrace", .timeout_ms = LOOK_UP_MS, .is_examination = true},
+                   r->sequence, false, on_examined);
         return;
     }
     show_backtrace(call, r);
@@ -91,7 +90,7 @@ static void list_errors(struct tool_call *call)
     struct session *s = call_session(call);
     if (s == NULL)
         return;
-    report_error_list(&call->text, s, (size_t)call_number(call, "limit", 10));
+    report_error_list(&call->text, s, (size_t)call_integer(call, "limit", 10));
     call_finish(call);
 }
 

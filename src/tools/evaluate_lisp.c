@@ -7,19 +7,15 @@
 
 static void run(struct tool_call *call)
 {
-    struct session *s = call_session(call);
+    struct session *s = call_begin(call, "evaluate");
     if (s == NULL)
         return;
     size_t len;
     const char *code = call_string(call, "code", &len);
     const struct limits *limits = session_limits(s);
-    struct strbuf request;
-    strbuf_init(&request, 0);
-    sexp_write_symbol(&request, "evaluate");
-    call_write_string(call, &request, "code");
-    call_write_string(call, &request, "package");
-    sexp_write_symbol(&request, "max-chars");
-    sexp_write_integer(&request, MOST_VALUE_CHARACTERS);
+    call_write_string(call, "code");
+    call_write_string(call, "package");
+    call_write_integer(call, "max-chars", MOST_VALUE_CHARACTERS);
     static const struct {
         const char *name;
         enum limit limit;
@@ -27,16 +23,13 @@ static void run(struct tool_call *call)
     for (size_t i = 0; i < 2; i++) {
         int n = (int)call_number(call, print[i].name, limits_int(limits, print[i].limit));
         if (n > 0) {
-            sexp_write_symbol(&request, print[i].name);
-            sexp_write_integer(&request, n);
+            call_write_integer(call, print[i].name, n);
         }
     }
     if (call_boolean(call, "capture-time")) {
-        sexp_write_symbol(&request, "capture-time");
-        sexp_write_boolean(&request, true);
+        call_write_flag(call, "capture-time", true);
     }
-    call_evaluate(call, s, &request, code, len, call_report);
-    strbuf_fini(&request);
+    call_evaluate(call, s, code, len, call_report);
 }
 
 const struct tool tool_evaluate_lisp = {

@@ -12,11 +12,11 @@ static void add_arguments(struct strbuf *out, const struct sexp *arguments)
     for (size_t i = 0; i < sexp_count(arguments); i++) {
         const struct sexp *argument = sexp_nth(arguments, i);
         strbuf_adds(out, "\n  ");
-        look_up_add(out, sexp_nth(argument, 0));
+        reply_add_string(out, sexp_nth(argument, 0));
         strbuf_adds(out, " = ");
-        look_up_add(out, sexp_nth(argument, 2));
+        reply_add_string(out, sexp_nth(argument, 2));
         strbuf_adds(out, " (");
-        look_up_add(out, sexp_nth(argument, 1));
+        reply_add_string(out, sexp_nth(argument, 1));
         strbuf_addc(out, ')');
     }
 }
@@ -49,7 +49,7 @@ static void add_order(struct strbuf *out, const struct sexp *order)
         const struct sexp *method = sexp_nth(order, i);
         const char *role = sexp_string(sexp_get(method, 1, "role"), NULL);
         strbuf_addf(out, "\n%zu. ", i + 1);
-        look_up_add(out, sexp_nth(method, 0));
+        reply_add_string(out, sexp_nth(method, 0));
         strbuf_addf(out, ": %s;", role_text(role, has_around));
         look_up_add_place(out, method, 1);
         if (out->bytes[out->len - 1] == ';')
@@ -65,11 +65,11 @@ static void add_misfits(struct strbuf *out, const struct sexp *methods, const st
         const struct sexp *method = sexp_nth(methods, i);
         const struct sexp *numbers = sexp_get(method, 1, "misfits");
         strbuf_adds(out, "\n- ");
-        look_up_add(out, sexp_nth(method, 0));
+        reply_add_string(out, sexp_nth(method, 0));
         for (size_t k = 0; k < sexp_count(numbers); k++) {
             const struct sexp *argument = sexp_nth(arguments, (size_t)sexp_integer(sexp_nth(numbers, k), 0));
             strbuf_adds(out, k == 0 ? ": does not fit " : ", ");
-            look_up_add(out, sexp_nth(argument, 0));
+            reply_add_string(out, sexp_nth(argument, 0));
         }
         if (sexp_count(numbers) > 0)
             strbuf_addc(out, ';');
@@ -81,18 +81,18 @@ static void add_misfits(struct strbuf *out, const struct sexp *methods, const st
 
 static void on_explained(struct tool_call *call, const struct outcome *o)
 {
-    if (call_report_failed_look(call, o))
+    if (look_up_failed(call, o))
         return;
     struct strbuf *out = &call->text;
-    const struct sexp *arguments = sexp_get(o->reply, 2, "arguments");
-    const struct sexp *order = sexp_get(o->reply, 2, "order");
-    const struct sexp *misfits = sexp_get(o->reply, 2, "misfits");
-    size_t methods = (size_t)sexp_integer(sexp_get(o->reply, 2, "methods"), 0);
-    look_up_add(out, sexp_get(o->reply, 2, "name"));
-    if (sexp_get(o->reply, 2, "function") != NULL) {
+    const struct sexp *arguments = reply_get(o->reply, "arguments");
+    const struct sexp *order = reply_get(o->reply, "order");
+    const struct sexp *misfits = reply_get(o->reply, "misfits");
+    size_t methods = reply_count(o->reply, "methods");
+    reply_add(out, o->reply, "name");
+    if (reply_get(o->reply, "function") != NULL) {
         strbuf_adds(out, " is an ordinary function ");
-        look_up_add(out, sexp_get(o->reply, 2, "function"));
-        look_up_add_place(out, sexp_get(o->reply, 2, "place"), 0);
+        reply_add(out, o->reply, "function");
+        look_up_add_place(out, reply_get(o->reply, "place"), 0);
         call_answer(call, false, ": every call runs it.");
         return;
     }
@@ -102,13 +102,13 @@ static void on_explained(struct tool_call *call, const struct outcome *o)
     add_arguments(out, arguments);
     if (sexp_count(order) > 0) {
         strbuf_addf(out, "\nMethod combination ");
-        look_up_add(out, sexp_get(o->reply, 2, "combination"));
+        reply_add(out, o->reply, "combination");
         strbuf_addf(out, ". %s:",
                     sexp_count(order) == 1 ? "One method applies" : "These methods apply, in this order");
         add_order(out, order);
-        if (sexp_string(sexp_get(o->reply, 2, "form"), NULL) != NULL) {
+        if (sexp_string(reply_get(o->reply, "form"), NULL) != NULL) {
             strbuf_adds(out, "\nThe method combination calls them with this form:\n");
-            look_up_add(out, sexp_get(o->reply, 2, "form"));
+            reply_add(out, o->reply, "form");
         }
     } else if (methods == 0) {
         strbuf_adds(out, "\nIt has no methods: NO-APPLICABLE-METHOD would be called.");
@@ -123,20 +123,13 @@ static void on_explained(struct tool_call *call, const struct outcome *o)
 
 static void run(struct tool_call *call)
 {
-    struct session *s = call_session(call);
+    struct session *s = call_begin(call, "explain-dispatch");
     if (s == NULL)
         return;
-    size_t len;
-    const char *form = call_string(call, "form", &len);
-    struct strbuf request;
-    strbuf_init(&request, 0);
-    sexp_write_symbol(&request, "explain-dispatch");
-    sexp_write_symbol(&request, "code");
-    sexp_write_string(&request, form, len);
-    call_write_string(call, &request, "package");
-    call_enter(call, s, &(struct operation_options){.request = &request, .what = form}, 0, false,
-               on_explained);
-    strbuf_fini(&request);
+    const char *form = call_string(call, "form", NULL);
+    call_write_string_as(call, "code", "form");
+    call_write_string(call, "package");
+    call_enter(call, s, &(struct operation_options){.what = form}, 0, false, on_explained);
 }
 
 const struct tool tool_explain_dispatch = {

@@ -123,9 +123,9 @@ static void add_definition(struct tool_call *call, struct session *s, const stru
     int64_t evaluation = sexp_integer(sexp_get(definition, 0, "evaluation"), 0);
     const char *kind = sexp_string(sexp_get(definition, 0, "kind"), NULL);
     strbuf_adds(&call->text, "\n\n[");
-    look_up_add(&call->text, sexp_get(definition, 0, "kind"));
+    reply_add_string(&call->text, sexp_get(definition, 0, "kind"));
     strbuf_adds(&call->text, "] ");
-    look_up_add(&call->text, sexp_get(definition, 0, "name"));
+    reply_add_string(&call->text, sexp_get(definition, 0, "name"));
     look_up_add_place(&call->text, definition, 0);
     strbuf_addc(&call->text, '\n');
     if (is_shown(definitions, n))
@@ -142,11 +142,11 @@ static void add_definition(struct tool_call *call, struct session *s, const stru
 
 static void on_definitions(struct tool_call *call, const struct outcome *o)
 {
-    if (call_report_failed_look(call, o))
+    if (look_up_failed(call, o))
         return;
-    const struct sexp *definitions = sexp_get(o->reply, 2, "definitions");
-    size_t total = (size_t)sexp_integer(sexp_get(o->reply, 2, "total"), 0);
-    look_up_add(&call->text, sexp_get(o->reply, 2, "name"));
+    const struct sexp *definitions = reply_get(o->reply, "definitions");
+    size_t total = reply_count(o->reply, "total");
+    reply_add(&call->text, o->reply, "name");
     strbuf_adds(&call->text, " has ");
     text_add_count(&call->text, total, "definition");
     strbuf_addc(&call->text, ':');
@@ -158,20 +158,16 @@ static void on_definitions(struct tool_call *call, const struct outcome *o)
 
 static void run(struct tool_call *call)
 {
-    struct session *s = call_session(call);
+    struct session *s = call_begin(call, "find-definition");
     if (s == NULL)
         return;
-    struct strbuf request;
-    strbuf_init(&request, 0);
-    sexp_write_symbol(&request, "find-definition");
-    call_write_string(call, &request, "name");
-    call_write_string(call, &request, "package");
+    call_write_string(call, "name");
+    call_write_string(call, "package");
     const char *type = call_string(call, "type", NULL);
     if (type != NULL && strcmp(type, "all") != 0)
-        call_write_string(call, &request, "type");
-    look_up_write_range(call, &request, DEFINITIONS_SHOWN);
-    look_up(call, s, &request, on_definitions);
-    strbuf_fini(&request);
+        call_write_string(call, "type");
+    look_up_write_range(call, DEFINITIONS_SHOWN);
+    look_up(call, s, on_definitions);
 }
 
 static const char *const types[] = {"all",

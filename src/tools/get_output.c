@@ -56,7 +56,7 @@ static void answer_matches(struct tool_call *call, const struct capture *c)
 static void answer_part(struct tool_call *call, const struct capture *c)
 {
     uint64_t offset = (uint64_t)call_number(call, "offset", 0), start, end;
-    size_t length = (size_t)call_number(call, "length", 32768);
+    size_t length = (size_t)call_integer(call, "length", 32768);
     char *bytes = xmalloc(length + 1);
     size_t n = capture_read(c, offset, bytes, length);
     strbuf_addf(&call->text, "[bytes %llu to %llu of ", (unsigned long long)offset,
@@ -76,7 +76,7 @@ static void run(struct tool_call *call)
     struct session *s = call_session(call);
     if (s == NULL)
         return;
-    int ref = (int)call_number(call, "ref", 0);
+    int ref = (int)call_integer(call, "ref", 0);
     const struct capture *c = session_kept(s, ref);
     if (c == NULL)
         call_answer(call, false,

@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 #include "report/section.h"
-#include "tools/call.h"
+#include "tools/look_up.h"
 
 #define PARTS_SHOWN 30
 #define MOST_PARTS 500
@@ -19,14 +19,14 @@ static void add_facts(struct strbuf *out, const struct sexp *reply)
     } heads[] = {{"kind", "Kind"}, {"class", "Class"}, {"handle", "Handle"}};
     for (size_t i = 0; i < sizeof heads / sizeof heads[0]; i++) {
         strbuf_addf(out, "\n%s: ", heads[i].label);
-        section_add(out, sexp_get(reply, 2, heads[i].key));
+        reply_add(out, reply, heads[i].key);
     }
-    const struct sexp *facts = sexp_get(reply, 2, "facts");
+    const struct sexp *facts = reply_get(reply, "facts");
     for (size_t i = 0; i < sexp_count(facts); i++) {
         strbuf_addc(out, '\n');
-        section_add(out, sexp_nth(sexp_nth(facts, i), 0));
+        reply_add_string(out, sexp_nth(sexp_nth(facts, i), 0));
         strbuf_adds(out, ": ");
-        section_add(out, sexp_nth(sexp_nth(facts, i), 1));
+        reply_add_string(out, sexp_nth(sexp_nth(facts, i), 1));
     }
 }
 
@@ -35,21 +35,21 @@ static void add_handle(struct strbuf *out, const struct sexp *handle)
     if (sexp_string(handle, NULL) == NULL)
         return;
     strbuf_adds(out, " <");
-    section_add(out, handle);
+    reply_add_string(out, handle);
     strbuf_addc(out, '>');
 }
 
 static void add_part(struct strbuf *out, const struct sexp *part)
 {
     strbuf_adds(out, "  ");
-    section_add(out, sexp_nth(part, 0));
+    reply_add_string(out, sexp_nth(part, 0));
     add_handle(out, sexp_nth(part, 3));
     if (sexp_string(sexp_nth(part, 1), NULL) == NULL) {
         strbuf_adds(out, " is unbound\n");
         return;
     }
     strbuf_adds(out, " = ");
-    section_add(out, sexp_nth(part, 1));
+    reply_add_string(out, sexp_nth(part, 1));
     add_handle(out, sexp_nth(part, 2));
     strbuf_addc(out, '\n');
 }
@@ -65,9 +65,9 @@ static void add_total(struct strbuf *out, int64_t total)
 
 static void add_parts(struct strbuf *out, const struct sexp *reply)
 {
-    const struct sexp *parts = sexp_get(reply, 2, "parts");
-    uint64_t from = (uint64_t)sexp_integer(sexp_get(reply, 2, "from"), 0), count = sexp_count(parts);
-    int64_t total = sexp_integer(sexp_get(reply, 2, "total"), 0);
+    const struct sexp *parts = reply_get(reply, "parts");
+    uint64_t from = reply_count(reply, "from"), count = sexp_count(parts);
+    int64_t total = reply_integer(reply, "total");
     bool is_countable = total >= 0;
     if (is_countable && total == 0)
         return;
@@ -100,23 +100,23 @@ static void add_parts(struct strbuf *out, const struct sexp *reply)
 static void add_inspection(struct strbuf *out, const struct outcome *o, size_t max_output, void *arg)
 {
     struct tool_call *call = arg;
-    const struct sexp *absent = sexp_get(o->reply, 2, "absent"), *not_set = sexp_get(o->reply, 2, "not-set");
-    const struct sexp *failed = sexp_get(o->reply, 2, "failed");
+    const struct sexp *absent = reply_get(o->reply, "absent"), *not_set = reply_get(o->reply, "not-set");
+    const struct sexp *failed = reply_get(o->reply, "failed");
     section_begin(out, NULL);
     if (sexp_string(absent, NULL) != NULL) {
-        section_add(out, absent);
+        reply_add_string(out, absent);
     } else if (sexp_string(not_set, NULL) != NULL) {
         strbuf_adds(out, "Nothing was set. ");
-        section_add(out, not_set);
+        reply_add_string(out, not_set);
         call->is_error = true;
     } else if (sexp_string(failed, NULL) != NULL) {
         strbuf_adds(out, "The object could not be inspected: its own code signalled ");
-        section_add(out, failed);
+        reply_add_string(out, failed);
         strbuf_addc(out, '.');
-    } else if (sexp_get(o->reply, 2, "text") == NULL) {
+    } else if (reply_get(o->reply, "text") == NULL) {
         report_values(out, o, max_output); /* it invoked ABORT itself */
     } else {
-        section_add(out, sexp_get(o->reply, 2, "text"));
+        reply_add(out, o->reply, "text");
         add_facts(out, o->reply);
         add_parts(out, o->reply);
     }
@@ -129,7 +129,7 @@ static void on_evaluated(struct tool_call *call, const struct outcome *o)
 
 static void on_looked(struct tool_call *call, const struct outcome *o)
 {
-    if (call_report_failed_look(call, o))
+    if (look_up_failed(call, o))
         return;
     add_inspection(&call->text, o, 0, call);
     call_finish(call);
@@ -165,34 +165,24 @@ static void run(struct tool_call *call)
         call_answer(call, true, "Pass either code or handle.");
         return;
     }
-    struct session *s = call_session(call);
+    struct session *s = call_begin(call, "inspect");
     if (s == NULL)
         return;
-    struct strbuf request;
-    strbuf_init(&request, 0);
-    sexp_write_symbol(&request, "inspect");
     static const char *const passed[] = {"code", "package", "handle", "path", "set"};
     for (size_t i = 0; i < sizeof passed / sizeof passed[0]; i++)
-        call_write_string(call, &request, passed[i]);
-    sexp_write_symbol(&request, "handle-number");
-    sexp_write_integer(&request, (int64_t)++call->toolbox->inspections);
-    sexp_write_symbol(&request, "from");
-    sexp_write_integer(&request, (int64_t)call_number(call, "offset", 0));
-    sexp_write_symbol(&request, "count");
-    sexp_write_integer(&request, (int64_t)call_number(call, "limit", PARTS_SHOWN));
+        call_write_string(call, passed[i]);
+    call_write_integer(call, "handle-number", (int64_t)++call->toolbox->inspections);
+    call_write_integer(call, "from", call_integer(call, "offset", 0));
+    call_write_integer(call, "count", call_integer(call, "limit", PARTS_SHOWN));
     if (call_has(call, "code") || call_has(call, "set")) {
         struct strbuf journal;
         strbuf_init(&journal, 0);
         write_journal(call, &journal);
-        call_evaluate(call, s, &request, strbuf_string(&journal), journal.len, on_evaluated);
+        call_evaluate(call, s, strbuf_string(&journal), journal.len, on_evaluated);
         strbuf_fini(&journal);
     } else {
-        call_run(call, s,
-                 &(struct operation_options){
-                     .request = &request, .what = "inspect-object", .timeout_ms = LOOK_UP_MS},
-                 on_looked);
+        look_up(call, s, on_looked);
     }
-    strbuf_fini(&request);
 }
 
 const struct tool tool_inspect_object = {

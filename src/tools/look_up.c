@@ -7,33 +7,42 @@
 
 #include "tools/cut.h"
 
-void look_up(struct tool_call *call, struct session *session, const struct strbuf *request,
-             call_outcome *on_outcome)
+static struct operation_options options_of(const struct tool_call *call)
 {
-    call_run(
-        call, session,
-        &(struct operation_options){.request = request, .what = call->tool->name, .timeout_ms = LOOK_UP_MS},
-        on_outcome);
+    return (struct operation_options){.what = call->tool->name, .timeout_ms = LOOK_UP_MS};
 }
 
-void look_up_write_range(const struct tool_call *call, struct strbuf *request, int limit)
+void look_up(struct tool_call *call, struct session *session, call_outcome *on_outcome)
 {
-    sexp_write_symbol(request, "from");
-    sexp_write_integer(request, (int64_t)call_number(call, "from", 0));
-    sexp_write_symbol(request, "limit");
-    sexp_write_integer(request, (int64_t)call_number(call, "limit", limit));
+    struct operation_options options = options_of(call);
+    call_run(call, session, &options, on_outcome);
 }
 
-void look_up_write_flag(const struct tool_call *call, struct strbuf *request, const char *argument,
-                        const char *key)
+void look_up_in_copy(struct tool_call *call, struct session *session, call_outcome *on_outcome)
 {
-    sexp_write_symbol(request, key);
-    sexp_write_boolean(request, call_boolean(call, argument));
+    struct operation_options options = options_of(call);
+    call_enter(call, session, &options, 0, false, on_outcome);
+}
+
+bool look_up_failed(struct tool_call *call, const struct outcome *outcome)
+{
+    if (outcome->kind != OUTCOME_ERROR)
+        return false;
+    report_condition(&call->text, outcome->error);
+    call->is_error = true;
+    call_finish(call);
+    return true;
+}
+
+void look_up_write_range(struct tool_call *call, int limit)
+{
+    call_write_integer(call, "from", call_integer(call, "from", 0));
+    call_write_integer(call, "limit", call_integer(call, "limit", limit));
 }
 
 void look_up_add_rest(struct tool_call *call, size_t shown, size_t total)
 {
-    size_t from = (size_t)call_number(call, "from", 0);
+    size_t from = (size_t)call_integer(call, "from", 0);
     if (from + shown >= total && from == 0)
         return;
     if (shown == 0)
@@ -42,20 +51,12 @@ void look_up_add_rest(struct tool_call *call, size_t shown, size_t total)
         strbuf_addf(&call->text, "\n… %zu more; from: %zu shows them", total - from - shown, from + shown);
 }
 
-void look_up_add(struct strbuf *out, const struct sexp *value)
-{
-    size_t len;
-    const char *text = sexp_string(value, &len);
-    if (text != NULL)
-        strbuf_add(out, text, len);
-}
-
 void look_up_add_list(struct strbuf *out, const struct sexp *list, const char *separator)
 {
     for (size_t i = 0; i < sexp_count(list); i++) {
         if (i > 0)
             strbuf_adds(out, separator);
-        look_up_add(out, sexp_nth(list, i));
+        reply_add_string(out, sexp_nth(list, i));
     }
 }
 
@@ -79,7 +80,7 @@ void look_up_add_place(struct strbuf *out, const struct sexp *entry, size_t from
         strbuf_addf(out, " in this session, evaluation %lld", (long long)evaluation);
     } else if (sexp_string(file, NULL) != NULL) {
         strbuf_adds(out, " at ");
-        look_up_add(out, file);
+        reply_add_string(out, file);
         if (line > 0)
             strbuf_addf(out, ":%lld", (long long)line);
     }

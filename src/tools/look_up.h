@@ -5,32 +5,35 @@
 #ifndef TOOLS_LOOK_UP_H
 #define TOOLS_LOOK_UP_H
 
+#include "report/reply.h"
 #include "tools/call.h"
 
-/*
- * look_up(call, session, request, on_outcome):
- * Run an operation that only looks, with a limit that a look-up keeps to unless it hangs on something of the
- * user's.
- *
- * session     call_session(); not NULL
- * request     borrowed
- */
-void look_up(struct tool_call *call, struct session *session, const struct strbuf *request,
-             call_outcome *on_outcome);
+/* A look-up takes milliseconds; one that takes longer is held up by the user's own code. */
+#define LOOK_UP_MS 5000
 
-/* look_up_write_range(call, request, limit): the arguments from and limit, or their defaults.
- * look_up_write_flag(call, request, argument, key): a boolean. */
-void look_up_write_range(const struct tool_call *call, struct strbuf *request, int limit);
-void look_up_write_flag(const struct tool_call *call, struct strbuf *request, const char *argument,
-                        const char *key);
+/*
+ * look_up(call, session, on_outcome), look_up_in_copy(call, session, on_outcome):
+ * Run the operation in the call's request, which only looks, with LOOK_UP_MS as its limit. The second runs it
+ * in a copy of the session that is then thrown away, because it loads or evaluates something on the way.
+ *
+ * session     from call_begin(); not NULL
+ */
+void look_up(struct tool_call *call, struct session *session, call_outcome *on_outcome);
+void look_up_in_copy(struct tool_call *call, struct session *session, call_outcome *on_outcome);
+
+/* look_up_failed(call, outcome): if the look-up ended in an error (a PRINT-OBJECT method of the user's
+ * failed, or the time limit was reached), answer with it and return true. The session's last error stays as
+ * it is. */
+bool look_up_failed(struct tool_call *call, const struct outcome *outcome);
+
+/* look_up_write_range(call, limit): append the arguments from and limit; ${limit} is the latter's default. */
+void look_up_write_range(struct tool_call *call, int limit);
 
 /* look_up_add_rest(call, shown, total): a line that says how to see those of ${total} that the reply does not
  * show; nothing if it shows all. */
 void look_up_add_rest(struct tool_call *call, size_t shown, size_t total);
 
-/* look_up_add(out, value): a string value, nothing for any other. look_up_add_list(out, list, separator):
- * strings. */
-void look_up_add(struct strbuf *out, const struct sexp *value);
+/* look_up_add_list(out, list, separator): append the strings of a list. */
 void look_up_add_list(struct strbuf *out, const struct sexp *list, const char *separator);
 
 /* look_up_add_words(out, list): keywords as `MACRO, CLASS`. */

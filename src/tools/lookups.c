@@ -8,7 +8,7 @@
 
 static void on_definitions(struct tool_call *call, const struct outcome *o)
 {
-    if (call_report_failed_look(call, o))
+    if (look_up_failed(call, o))
         return;
     if (!report_definitions(&call->text, o->reply) && call_number(call, "from", 0) > 0)
         strbuf_addf(&call->text, "(none from %.0f on)", call_number(call, "from", 0));
@@ -19,44 +19,34 @@ static void on_definitions(struct tool_call *call, const struct outcome *o)
 
 static void list_definitions(struct tool_call *call)
 {
-    struct session *s = call_session(call);
+    struct session *s = call_begin(call, "list-definitions");
     if (s == NULL)
         return;
-    size_t len;
-    const char *type = call_string(call, "type", &len);
-    struct strbuf request;
-    strbuf_init(&request, 0);
-    sexp_write_symbol(&request, "list-definitions");
-    sexp_write_symbol(&request, "type");
-    sexp_write_string(&request, type == NULL ? "all" : type, type == NULL ? 3 : len);
-    look_up_write_range(call, &request, LOOK_UP_LIMIT);
-    look_up(call, s, &request, on_definitions);
-    strbuf_fini(&request);
+    const char *type = call_string(call, "type", NULL);
+    call_write_text(call, "type", type == NULL ? "all" : type);
+    look_up_write_range(call, LOOK_UP_LIMIT);
+    look_up(call, s, on_definitions);
 }
 
 static void on_text(struct tool_call *call, const struct outcome *o)
 {
-    if (call_report_failed_look(call, o))
+    if (look_up_failed(call, o))
         return;
     size_t len;
-    const char *text = sexp_string(sexp_get(o->reply, 2, "text"), &len);
+    const char *text = sexp_string(reply_get(o->reply, "text"), &len);
     strbuf_add(&call->text, text == NULL ? "" : text, len);
-    call->is_absent = sexp_is_nil(sexp_get(o->reply, 2, "found"));
+    call->is_absent = !reply_flag(o->reply, "found");
     call_finish(call);
 }
 
 static void describe_symbol(struct tool_call *call)
 {
-    struct session *s = call_session(call);
+    struct session *s = call_begin(call, "describe-symbol");
     if (s == NULL)
         return;
-    struct strbuf request;
-    strbuf_init(&request, 0);
-    sexp_write_symbol(&request, "describe-symbol");
-    call_write_string(call, &request, "name");
-    call_write_string(call, &request, "package");
-    look_up(call, s, &request, on_text);
-    strbuf_fini(&request);
+    call_write_string(call, "name");
+    call_write_string(call, "package");
+    look_up(call, s, on_text);
 }
 
 static const char *const definition_types[] = {"all",     "functions", "variables", "macros", "classes",

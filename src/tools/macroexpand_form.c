@@ -18,15 +18,15 @@ static void add_expansion(struct tool_call *call, struct session *s, const struc
         strbuf_adds(&call->text, "\n[… printing stopped here …]");
     if (sexp_string(operator, NULL) != NULL && is_same) {
         strbuf_adds(&call->text, "\n; not expanded: ");
-        look_up_add(&call->text, operator);
+        reply_add_string(&call->text, operator);
     }
 }
 
 static void on_expanded(struct tool_call *call, const struct outcome *o)
 {
-    if (call_report_failed_look(call, o))
+    if (look_up_failed(call, o))
         return;
-    const struct sexp *expansions = sexp_get(o->reply, 2, "expansions");
+    const struct sexp *expansions = reply_get(o->reply, "expansions");
     for (size_t i = 0; i < sexp_count(expansions); i++) {
         if (i > 0)
             strbuf_adds(&call->text, "\n\n");
@@ -39,23 +39,15 @@ static void on_expanded(struct tool_call *call, const struct outcome *o)
 
 static void run(struct tool_call *call)
 {
-    struct session *s = call_session(call);
+    struct session *s = call_begin(call, "macroexpand");
     if (s == NULL)
         return;
-    size_t len;
-    const char *form = call_string(call, "form", &len);
+    const char *form = call_string(call, "form", NULL);
     const char *depth = call_boolean(call, "all") ? "everywhere" : call_boolean(call, "full") ? "top" : "one";
-    struct strbuf request;
-    strbuf_init(&request, 0);
-    sexp_write_symbol(&request, "macroexpand");
-    sexp_write_symbol(&request, "code");
-    sexp_write_string(&request, form, len);
-    call_write_string(call, &request, "package");
-    sexp_write_symbol(&request, "depth");
-    sexp_write_string(&request, depth, strlen(depth));
-    call_enter(call, s, &(struct operation_options){.request = &request, .what = form}, 0, false,
-               on_expanded);
-    strbuf_fini(&request);
+    call_write_string_as(call, "code", "form");
+    call_write_string(call, "package");
+    call_write_text(call, "depth", depth);
+    call_enter(call, s, &(struct operation_options){.what = form}, 0, false, on_expanded);
 }
 
 const struct tool tool_macroexpand_form = {

@@ -8,7 +8,7 @@ static void run(struct tool_call *call)
 {
     size_t len;
     const char *code = call_string(call, "code", &len);
-    size_t line = (size_t)call_number(call, "line", 1), column = (size_t)call_number(call, "column", 1);
+    size_t line = (size_t)call_integer(call, "line", 1), column = (size_t)call_integer(call, "column", 1);
     struct scan_match match = scan_match_paren(code, len, line, column);
     char text[SCAN_EXPLAIN_SIZE];
     scan_match_explain(&match, line, column, code, len, text, sizeof text);

@@ -4,39 +4,30 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "report/reply.h"
 #include "report/section.h"
-#include "tools/call.h"
+#include "tools/look_up.h"
 
 #define TYPES_SHOWN 20
 /* A heap that is large is walked and collected in seconds, and neither can be interrupted. */
 #define REPORT_MS 60000
 
-static void add_column(struct strbuf *out, const struct sexp *value, int width)
-{
-    struct strbuf text;
-    strbuf_init(&text, 0);
-    int64_t n = sexp_integer(value, 0);
-    text_add_grouped(&text, n < 0 ? 0 : (uint64_t)n);
-    strbuf_addf(out, "%*s", width, strbuf_string(&text));
-    strbuf_fini(&text);
-}
-
 static void add_use(struct strbuf *out, const struct sexp *reply, bool is_collected)
 {
     if (is_collected) {
         strbuf_adds(out, "Heap after garbage collection: ");
-        add_column(out, sexp_get(reply, 2, "used"), 0);
+        text_add_grouped(out, reply_count(reply, "used"));
         strbuf_adds(out, " of ");
-        add_column(out, sexp_get(reply, 2, "limit"), 0);
+        text_add_grouped(out, reply_count(reply, "limit"));
         strbuf_adds(out, " bytes in use; before it: ");
-        add_column(out, sexp_get(reply, 2, "before"), 0);
+        text_add_grouped(out, reply_count(reply, "before"));
         strbuf_adds(out, " bytes.\n");
         return;
     }
     strbuf_adds(out, "Heap: ");
-    add_column(out, sexp_get(reply, 2, "used"), 0);
+    text_add_grouped(out, reply_count(reply, "used"));
     strbuf_adds(out, " of ");
-    add_column(out, sexp_get(reply, 2, "limit"), 0);
+    text_add_grouped(out, reply_count(reply, "limit"));
     strbuf_adds(out, " bytes in use.\n");
 }
 
@@ -46,9 +37,9 @@ static void add_generations(struct strbuf *out, const struct sexp *generations)
     section_begin(out, NULL);
     strbuf_addf(out, "%15s\n", "bytes");
     for (size_t i = 0; i < sexp_count(generations); i++) {
-        add_column(out, sexp_nth(sexp_nth(generations, i), 1), 15);
+        text_add_column(out, sexp_integer(sexp_nth(sexp_nth(generations, i), 1), 0), 15);
         strbuf_adds(out, "  ");
-        section_add(out, sexp_nth(sexp_nth(generations, i), 0));
+        reply_add_string(out, sexp_nth(sexp_nth(generations, i), 0));
         strbuf_addc(out, '\n');
     }
 }
@@ -56,7 +47,7 @@ static void add_generations(struct strbuf *out, const struct sexp *generations)
 static void add_types(struct strbuf *out, const struct sexp *reply, size_t most, bool has_image,
                       bool is_collected)
 {
-    const struct sexp *types = sexp_get(reply, 2, "types");
+    const struct sexp *types = reply_get(reply, "types");
     section_end(out);
     section_begin(out, NULL);
     strbuf_addf(out, "Objects by type%s%s:\n%15s %12s  type\n",
@@ -64,18 +55,18 @@ static void add_types(struct strbuf *out, const struct sexp *reply, size_t most,
                 "bytes", "objects");
     for (size_t i = 0; i < sexp_count(types) && i < most; i++) {
         const struct sexp *type = sexp_nth(types, i);
-        add_column(out, sexp_nth(type, 1), 15);
-        add_column(out, sexp_nth(type, 2), 13);
+        text_add_column(out, sexp_integer(sexp_nth(type, 1), 0), 15);
+        text_add_column(out, sexp_integer(sexp_nth(type, 2), 0), 13);
         strbuf_adds(out, "  ");
-        section_add(out, sexp_nth(type, 0));
+        reply_add_string(out, sexp_nth(type, 0));
         strbuf_addc(out, '\n');
     }
-    int64_t found = sexp_integer(sexp_get(reply, 2, "types-found"), 0);
+    int64_t found = reply_integer(reply, "types-found");
     if (found > (int64_t)(most < 1000000 ? most : 1000000)) {
         text_add_count(out, (uint64_t)found - most, "more type");
         strbuf_adds(out, " left out.\n");
     }
-    if (!sexp_is_nil(sexp_get(reply, 2, "partial")))
+    if (reply_flag(reply, "partial"))
         strbuf_adds(out, "The heap is large, so only part of it was counted.\n");
 }
 
@@ -87,12 +78,12 @@ static bool is_verbosity(const struct tool_call *call, const char *wanted)
 
 static void on_read(struct tool_call *call, const struct outcome *o)
 {
-    if (call_report_failed_look(call, o))
+    if (look_up_failed(call, o))
         return;
     struct strbuf *out = &call->text;
     bool is_collected = call_boolean(call, "gc-first"), is_full = is_verbosity(call, "full");
     add_use(out, o->reply, is_collected);
-    add_generations(out, sexp_get(o->reply, 2, "generations"));
+    add_generations(out, reply_get(o->reply, "generations"));
     if (!is_verbosity(call, "brief"))
         add_types(out, o->reply, is_full ? SIZE_MAX : TYPES_SHOWN, is_full, is_collected);
     section_end(out);
@@ -101,23 +92,13 @@ static void on_read(struct tool_call *call, const struct outcome *o)
 
 static void run(struct tool_call *call)
 {
-    struct session *s = call_session(call);
+    struct session *s = call_begin(call, "memory");
     if (s == NULL)
         return;
-    struct strbuf request;
-    strbuf_init(&request, 0);
-    sexp_write_symbol(&request, "memory");
-    sexp_write_symbol(&request, "collect");
-    sexp_write_boolean(&request, call_boolean(call, "gc-first"));
-    sexp_write_symbol(&request, "types");
-    sexp_write_boolean(&request, !is_verbosity(call, "brief"));
-    sexp_write_symbol(&request, "image");
-    sexp_write_boolean(&request, is_verbosity(call, "full"));
-    call_run(
-        call, s,
-        &(struct operation_options){.request = &request, .what = "memory-report", .timeout_ms = REPORT_MS},
-        on_read);
-    strbuf_fini(&request);
+    call_write_flag(call, "collect", call_boolean(call, "gc-first"));
+    call_write_flag(call, "types", !is_verbosity(call, "brief"));
+    call_write_flag(call, "image", is_verbosity(call, "full"));
+    call_run(call, s, &(struct operation_options){.what = "memory-report", .timeout_ms = REPORT_MS}, on_read);
 }
 
 static const char *const verbosities[] = {"brief", "normal", "full", NULL};

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "report/reply.h"
 #include "report/section.h"
 #include "tools/call.h"
 
@@ -26,7 +27,7 @@ static void add_neighbours(struct strbuf *out, const char *heading, const struct
     for (size_t i = 0; i < sexp_count(neighbours); i++) {
         const struct sexp *neighbour = sexp_nth(neighbours, i);
         strbuf_adds(out, i == 0 ? heading : ", ");
-        section_add(out, sexp_nth(neighbour, 0));
+        reply_add_string(out, sexp_nth(neighbour, 0));
         strbuf_addf(out, " %" PRId64, sexp_integer(sexp_nth(neighbour, 1), 0));
     }
     if (sexp_count(neighbours) > 0)
@@ -36,7 +37,7 @@ static void add_neighbours(struct strbuf *out, const char *heading, const struct
 /* (NAME SELF TOTAL CALLERS CALLEES) */
 static void add_functions(struct strbuf *out, const struct sexp *reply, int64_t samples, bool is_graph)
 {
-    const struct sexp *functions = sexp_get(reply, 2, "functions");
+    const struct sexp *functions = reply_get(reply, "functions");
     size_t most = is_graph ? GRAPH_SHOWN : FLAT_SHOWN, count = sexp_count(functions);
     strbuf_addf(out, "%17s %17s  %s\n", "self", "total", "function");
     for (size_t i = 0; i < count && i < most; i++) {
@@ -45,12 +46,12 @@ static void add_functions(struct strbuf *out, const struct sexp *reply, int64_t 
         strbuf_addc(out, ' ');
         add_share(out, sexp_integer(sexp_nth(f, 2), 0), samples);
         strbuf_adds(out, "  ");
-        section_add(out, sexp_nth(f, 0));
+        reply_add_string(out, sexp_nth(f, 0));
         strbuf_addc(out, '\n');
         add_neighbours(out, "                                       called by: ", sexp_nth(f, 3));
         add_neighbours(out, "                                       calls: ", sexp_nth(f, 4));
     }
-    int64_t found = sexp_integer(sexp_get(reply, 2, "found"), 0);
+    int64_t found = reply_integer(reply, "found");
     if (found > (int64_t)most) {
         text_add_count(out, (uint64_t)found - most, "more function");
         strbuf_adds(out, " left out.\n");
@@ -78,7 +79,7 @@ static void add_profile(struct strbuf *out, const struct outcome *o, size_t max_
     bool is_alloc =
         strcmp(call->tool->name, "allocation-profile") == 0 || (mode != NULL && strcmp(mode, "alloc") == 0);
     bool is_time = mode != NULL && strcmp(mode, "time") == 0;
-    int64_t samples = sexp_integer(sexp_get(o->reply, 2, "samples"), 0);
+    int64_t samples = reply_integer(o->reply, "samples");
     section_begin(out, NULL);
     strbuf_adds(out, "Profile: ");
     text_add_count(out, (uint64_t)(samples < 0 ? 0 : samples), "sample");
@@ -88,7 +89,7 @@ static void add_profile(struct strbuf *out, const struct outcome *o, size_t max_
         strbuf_addf(out, ", one every %g ms of %s time",
                     call_number(call, "sample-interval", INTERVAL_S) * 1000, is_time ? "real" : "CPU");
     strbuf_adds(out, ".\n");
-    add_cost(out, sexp_get(o->reply, 2, "took"));
+    add_cost(out, reply_get(o->reply, "took"));
     if (samples > 0)
         add_functions(out, o->reply, samples, type != NULL && strcmp(type, "graph") == 0);
     else
@@ -106,28 +107,20 @@ static void on_profiled(struct tool_call *call, const struct outcome *o)
 
 static void start(struct tool_call *call, const char *mode)
 {
-    struct session *s = call_session(call);
+    struct session *s = call_begin(call, "profile");
     if (s == NULL)
         return;
     size_t len;
     const char *code = call_string(call, "code", &len), *type = call_string(call, "report-type", NULL);
-    struct strbuf request;
-    strbuf_init(&request, 0);
-    sexp_write_symbol(&request, "profile");
-    call_write_string(call, &request, "code");
-    call_write_string(call, &request, "package");
-    sexp_write_symbol(&request, "mode");
-    sexp_write_string(&request, mode, strlen(mode));
-    sexp_write_symbol(&request, "graph");
-    sexp_write_boolean(&request, type != NULL && strcmp(type, "graph") == 0);
-    sexp_write_symbol(&request, "max-samples");
-    sexp_write_integer(&request, (int64_t)call_number(call, "max-samples", SAMPLES));
-    sexp_write_symbol(&request, "interval-us");
-    sexp_write_integer(&request, (int64_t)(call_number(call, "sample-interval", INTERVAL_S) * 1e6));
-    sexp_write_symbol(&request, "max-chars");
-    sexp_write_integer(&request, MOST_VALUE_CHARACTERS);
-    call_evaluate(call, s, &request, code, len, on_profiled);
-    strbuf_fini(&request);
+    call_write_string(call, "code");
+    call_write_string(call, "package");
+    call_write_text(call, "mode", mode);
+    call_write_flag(call, "graph", type != NULL && strcmp(type, "graph") == 0);
+    call_write_integer(call, "max-samples", call_integer(call, "max-samples", SAMPLES));
+    call_write_integer(call, "interval-us",
+                       (int64_t)(call_number(call, "sample-interval", INTERVAL_S) * 1e6));
+    call_write_integer(call, "max-chars", MOST_VALUE_CHARACTERS);
+    call_evaluate(call, s, code, len, on_profiled);
 }
 
 static void profile_code(struct tool_call *call)

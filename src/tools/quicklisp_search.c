@@ -3,29 +3,20 @@
  * asked.
  */
 #include "base/text.h"
-#include "report/report.h"
-#include "tools/call.h"
+#include "tools/look_up.h"
 
 #define FOUND_SHOWN 50
 /* The index of a dist is read anew by each copy. */
 #define SEARCH_MS 30000
 
-static void add_string(struct strbuf *out, const struct sexp *value)
-{
-    size_t len;
-    const char *text = sexp_string(value, &len);
-    if (text != NULL)
-        strbuf_add(out, text, len);
-}
-
 static void add_system(struct strbuf *out, const struct sexp *system)
 {
     strbuf_adds(out, "\n- ");
-    add_string(out, sexp_nth(system, 0));
+    reply_add_string(out, sexp_nth(system, 0));
     strbuf_adds(out, " (");
-    add_string(out, sexp_nth(system, 1));
+    reply_add_string(out, sexp_nth(system, 1));
     strbuf_adds(out, ", ");
-    add_string(out, sexp_nth(system, 2));
+    reply_add_string(out, sexp_nth(system, 2));
     strbuf_adds(out, !sexp_is_nil(sexp_nth(system, 4))   ? "; loaded)"
                      : !sexp_is_nil(sexp_nth(system, 3)) ? "; installed)"
                                                          : ")");
@@ -33,15 +24,11 @@ static void add_system(struct strbuf *out, const struct sexp *system)
 
 static void on_found(struct tool_call *call, const struct outcome *o)
 {
-    struct strbuf *out = &call->text;
-    if (o->kind == OUTCOME_ERROR) {
-        report_condition(out, o->error);
-        call->is_error = true;
-        call_finish(call);
+    if (look_up_failed(call, o))
         return;
-    }
-    const struct sexp *systems = sexp_get(o->reply, 2, "systems"), *near = sexp_get(o->reply, 2, "near");
-    size_t total = (size_t)sexp_integer(sexp_get(o->reply, 2, "total"), 0), len;
+    struct strbuf *out = &call->text;
+    const struct sexp *systems = reply_get(o->reply, "systems"), *near = reply_get(o->reply, "near");
+    size_t total = reply_count(o->reply, "total"), len;
     const char *pattern = call_string(call, "pattern", &len);
     if (total == 0)
         strbuf_adds(out, "Quicklisp has no system");
@@ -50,7 +37,7 @@ static void on_found(struct tool_call *call, const struct outcome *o)
     strbuf_addf(out, " with \"%.*s\" in the name%c", (int)len, pattern, total == 0 ? '.' : ':');
     for (size_t i = 0; i < sexp_count(near); i++) {
         strbuf_adds(out, i == 0 ? "\nDid you mean " : " or ");
-        add_string(out, sexp_nth(near, i));
+        reply_add_string(out, sexp_nth(near, i));
     }
     if (sexp_count(near) > 0)
         strbuf_addc(out, '?');
@@ -63,20 +50,13 @@ static void on_found(struct tool_call *call, const struct outcome *o)
 
 static void run(struct tool_call *call)
 {
-    struct session *s = call_session(call);
+    struct session *s = call_begin(call, "quicklisp-search");
     if (s == NULL)
         return;
-    struct strbuf request;
-    strbuf_init(&request, 0);
-    sexp_write_symbol(&request, "quicklisp-search");
-    call_write_string(call, &request, "pattern");
-    sexp_write_symbol(&request, "count");
-    sexp_write_integer(&request, (int64_t)call_number(call, "limit", FOUND_SHOWN));
-    call_enter(
-        call, s,
-        &(struct operation_options){.request = &request, .what = "quicklisp-search", .timeout_ms = SEARCH_MS},
-        0, false, on_found);
-    strbuf_fini(&request);
+    call_write_string(call, "pattern");
+    call_write_integer(call, "count", call_integer(call, "limit", FOUND_SHOWN));
+    call_enter(call, s, &(struct operation_options){.what = "quicklisp-search", .timeout_ms = SEARCH_MS}, 0,
+               false, on_found);
 }
 
 const struct tool tool_quicklisp_search = {

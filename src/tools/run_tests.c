@@ -36,27 +36,23 @@ static void on_run(struct tool_call *call, const struct outcome *o)
 
 static void run_tests(struct tool_call *call)
 {
-    struct session *s = call_session(call);
+    struct session *s = call_begin(call, "run-tests");
     if (s == NULL)
         return;
     const char *system = call_string(call, "system", NULL);
     const char *framework = call_string(call, "framework", NULL);
-    struct strbuf request, code;
-    strbuf_init(&request, 0);
-    sexp_write_symbol(&request, "run-tests");
-    call_write_string(call, &request, "system");
+    struct strbuf code;
+    call_write_string(call, "system");
     if (framework != NULL && strcmp(framework, "auto") != 0)
-        call_write_string(call, &request, "framework");
-    call_write_string(call, &request, "test");
-    sexp_write_symbol(&request, "count");
-    sexp_write_integer(&request, ERRORS_ENTERABLE);
+        call_write_string(call, "framework");
+    call_write_string(call, "test");
+    call_write_integer(call, "count", ERRORS_ENTERABLE);
     strbuf_init(&code, 0);
     strbuf_addf(&code, "(asdf:test-system \"%s\")", system);
     int session_ms = limits_timeout_ms(session_limits(s));
     struct operation_options options = {
-        .request = &request,
         .what = system,
-        .timeout_ms = call_has(call, "timeout")      ? (int)(call_number(call, "timeout", 0) * 1000)
+        .timeout_ms = call_has(call, "timeout")      ? call_timeout_ms(call)
                       : session_ms > TEST_TIMEOUT_MS ? session_ms
                                                      : TEST_TIMEOUT_MS,
         .keeps_record = true,
@@ -65,7 +61,6 @@ static void run_tests(struct tool_call *call)
         .code_len = code.len,
     };
     call_run(call, s, &options, on_run);
-    strbuf_fini(&request);
     strbuf_fini(&code);
 }
 

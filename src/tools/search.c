@@ -45,11 +45,11 @@ static void add_meanings(struct strbuf *out, const struct sexp *symbol)
 
 static void on_found(struct tool_call *call, const struct outcome *o)
 {
-    if (call_report_failed_look(call, o))
+    if (look_up_failed(call, o))
         return;
-    const struct sexp *symbols = sexp_get(o->reply, 2, "symbols");
-    size_t total = (size_t)sexp_integer(sexp_get(o->reply, 2, "total"), 0);
-    int64_t left_out = sexp_integer(sexp_get(o->reply, 2, "left-out"), 0);
+    const struct sexp *symbols = reply_get(o->reply, "symbols");
+    size_t total = reply_count(o->reply, "total");
+    int64_t left_out = reply_integer(o->reply, "left-out");
     const char *pattern = call_string(call, "pattern", NULL);
     if (total == 0)
         strbuf_addf(&call->text, "No symbols found matching '%s'.", pattern);
@@ -61,7 +61,7 @@ static void on_found(struct tool_call *call, const struct outcome *o)
     for (size_t i = 0; i < sexp_count(symbols); i++) {
         const struct sexp *symbol = sexp_nth(symbols, i);
         strbuf_adds(&call->text, "\n  ");
-        look_up_add(&call->text, sexp_nth(symbol, 0));
+        reply_add_string(&call->text, sexp_nth(symbol, 0));
         strbuf_adds(&call->text, "::");
         add_name(&call->text, sexp_nth(symbol, 1), false);
         add_meanings(&call->text, symbol);
@@ -80,21 +80,17 @@ static void on_found(struct tool_call *call, const struct outcome *o)
 
 static void apropos_search(struct tool_call *call)
 {
-    struct session *s = call_session(call);
+    struct session *s = call_begin(call, "find-symbols");
     if (s == NULL)
         return;
-    struct strbuf request;
-    strbuf_init(&request, 0);
-    sexp_write_symbol(&request, "find-symbols");
-    call_write_string(call, &request, "pattern");
-    call_write_string(call, &request, "package");
+    call_write_string(call, "pattern");
+    call_write_string(call, "package");
     const char *type = call_string(call, "type", NULL);
     if (type != NULL && strcmp(type, "all") != 0)
-        call_write_string(call, &request, "type");
-    look_up_write_flag(call, &request, "external-only", "external");
-    look_up_write_range(call, &request, LOOK_UP_LIMIT);
-    look_up(call, s, &request, on_found);
-    strbuf_fini(&request);
+        call_write_string(call, "type");
+    call_write_flag(call, "external", call_boolean(call, "external-only"));
+    look_up_write_range(call, LOOK_UP_LIMIT);
+    look_up(call, s, on_found);
 }
 
 /* Completions are written as the prefix is: in lower case unless it is in upper case. */
@@ -128,12 +124,12 @@ static void add_completions(struct strbuf *out, const struct sexp *symbols, cons
 
 static void on_completed(struct tool_call *call, const struct outcome *o)
 {
-    if (call_report_failed_look(call, o))
+    if (look_up_failed(call, o))
         return;
-    const struct sexp *symbols = sexp_get(o->reply, 2, "symbols");
-    const struct sexp *elsewhere = sexp_get(o->reply, 2, "elsewhere");
-    const struct sexp *packages = sexp_get(o->reply, 2, "packages");
-    size_t total = (size_t)sexp_integer(sexp_get(o->reply, 2, "total"), 0);
+    const struct sexp *symbols = reply_get(o->reply, "symbols");
+    const struct sexp *elsewhere = reply_get(o->reply, "elsewhere");
+    const struct sexp *packages = reply_get(o->reply, "packages");
+    size_t total = reply_count(o->reply, "total");
     const char *prefix = call_string(call, "prefix", NULL);
     if (total == 0 || sexp_count(elsewhere) > 0) {
         strbuf_addf(&call->text, "No completions of '%s'%s.", prefix,
@@ -162,20 +158,13 @@ static void on_completed(struct tool_call *call, const struct outcome *o)
 
 static void complete_symbol(struct tool_call *call)
 {
-    struct session *s = call_session(call);
+    struct session *s = call_begin(call, "complete-symbol");
     if (s == NULL)
         return;
-    size_t len;
-    const char *prefix = call_string(call, "prefix", &len);
-    struct strbuf request;
-    strbuf_init(&request, 0);
-    sexp_write_symbol(&request, "complete-symbol");
-    sexp_write_symbol(&request, "pattern");
-    sexp_write_string(&request, prefix, len);
-    call_write_string(call, &request, "package");
-    look_up_write_range(call, &request, COMPLETIONS_SHOWN);
-    look_up(call, s, &request, on_completed);
-    strbuf_fini(&request);
+    call_write_string_as(call, "pattern", "prefix");
+    call_write_string(call, "package");
+    look_up_write_range(call, COMPLETIONS_SHOWN);
+    look_up(call, s, on_completed);
 }
 
 static const char *const symbol_types[] = {"all",       "function",         "generic-function",

@@ -10,7 +10,7 @@
 #include "report/section.h"
 #include "session/checkpoints.h"
 #include "session/sessions.h"
-#include "tools/call.h"
+#include "tools/look_up.h"
 
 #define MOST_LISTED 200
 #define MEMORY_MS 20 /* for reading what processes hold: nobody else is served meanwhile */
@@ -60,23 +60,23 @@ static void on_step(struct tool_call *call, const struct outcome *o)
 }
 
 /* What is to be done in the new session now; ${code} says it as the journal does. False when all is done. */
-static bool write_step(struct tool_call *call, struct strbuf *request, struct strbuf *code)
+static bool write_step(struct tool_call *call, struct strbuf *code)
 {
     json_t *system = json_array_get(json_object_get(call->arguments, "systems"), call->step);
     size_t systems = json_array_size(json_object_get(call->arguments, "systems")), len;
     const char *package = call_string(call, "package", &len);
     if (system != NULL) {
         strbuf_addf(code, "(asdf:load-system \"%s\")", json_string_value(system));
-        strbuf_adds(request, ":load-system :system");
-        sexp_write_string(request, json_string_value(system), json_string_length(system));
+        call_begin_request(call, "load-system");
+        call_write_text(call, "system", json_string_value(system));
     } else if (call->step == systems && package != NULL) {
         strbuf_adds(code, "(cl:in-package");
         sexp_write_string(code, package, len);
         strbuf_adds(code, ")");
-        strbuf_adds(request, ":evaluate :code");
-        sexp_write_string(request, code->bytes, code->len);
+        call_begin_request(call, "evaluate");
+        call_write_text(call, "code", strbuf_string(code));
     } else if (call->step == systems) {
-        strbuf_adds(request, ":session-info"); /* a session whose Lisp cannot be started is none */
+        call_begin_request(call, "session-info"); /* a session whose Lisp cannot be started is none */
     } else {
         return false;
     }
@@ -86,14 +86,12 @@ static bool write_step(struct tool_call *call, struct strbuf *request, struct st
 /* Load its systems, one after the other, then go to its package, then say what it is. */
 static void next_step(struct tool_call *call, struct session *s)
 {
-    struct strbuf request, code;
-    strbuf_init(&request, 0);
+    struct strbuf code;
     strbuf_init(&code, 0);
-    if (write_step(call, &request, &code)) {
+    if (write_step(call, &code)) {
         /* What is said in front of it when this step fails or is refused. */
         strbuf_addf(&call->text, "Session %s was created, but a step failed:\n", session_name(s));
-        struct operation_options options = {.request = &request,
-                                            .what = "create-session",
+        struct operation_options options = {.what = "create-session",
                                             .timeout_ms = 300000,
                                             .keeps_record = code.len > 0,
                                             .code = code.bytes,
@@ -104,7 +102,6 @@ static void next_step(struct tool_call *call, struct session *s)
                     "Session %s created: %s, package %s. Pass its name as session to other tools.",
                     session_name(s), zygotes_lisp(call->toolbox->zygotes), session_package(s));
     }
-    strbuf_fini(&request);
     strbuf_fini(&code);
 }
 
@@ -225,11 +222,9 @@ static bool add_running(struct strbuf *out, const struct session *s)
 
 static void add_sleep(struct strbuf *out, const struct session *s)
 {
-    struct tm utc;
-    char when[32];
-    gmtime_r(&session_asleep_since(s)->tv_sec, &utc);
-    strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &utc);
-    strbuf_addf(out, " since %s; it resumes when it is next used", when);
+    strbuf_adds(out, " since ");
+    text_add_date(out, session_asleep_since(s)->tv_sec);
+    strbuf_adds(out, "; it resumes when it is next used");
 }
 
 /* What the Lisp says of itself; NULL: it was not asked. */
@@ -252,13 +247,13 @@ static void add_info(struct tool_call *call, struct session *s, const struct sex
     }
     if (reply != NULL) {
         strbuf_adds(out, "\nHeap: ");
-        text_add_grouped(out, (uint64_t)sexp_integer(sexp_get(reply, 2, "heap-bytes"), 0));
+        text_add_grouped(out, reply_count(reply, "heap-bytes"));
         strbuf_adds(out, " bytes used of ");
-        text_add_grouped(out, (uint64_t)sexp_integer(sexp_get(reply, 2, "heap-limit-bytes"), 0));
-        add_list(out, "Threads", sexp_get(reply, 2, "threads"));
-        add_list(out, "Systems", sexp_get(reply, 2, "systems"));
-        add_list(out, "Implementation features", sexp_get(reply, 2, "features"));
-        add_list(out, "Memory layer", sexp_get(reply, 2, "memory-layer"));
+        text_add_grouped(out, reply_count(reply, "heap-limit-bytes"));
+        add_list(out, "Threads", reply_get(reply, "threads"));
+        add_list(out, "Systems", reply_get(reply, "systems"));
+        add_list(out, "Implementation features", reply_get(reply, "features"));
+        add_list(out, "Memory layer", reply_get(reply, "memory-layer"));
     }
     strbuf_adds(out, "\nLimits:");
     for (size_t i = 0; i < LIMIT_COUNT; i++) {
@@ -276,24 +271,19 @@ static void on_info(struct tool_call *call, const struct outcome *o)
 
 static void session_info(struct tool_call *call)
 {
-    struct session *s = call_session(call);
+    struct session *s = call_begin(call, "session-info");
     if (s == NULL)
         return;
-    struct strbuf request;
+    struct strbuf what;
     size_t waiting;
-    strbuf_init(&request, 0);
-    if (session_running(s, &request, &waiting) >= 0 || session_asleep_since(s) != NULL) {
-        /* Whoever asks while something runs wants to know what; and one that sleeps is not woken for this. */
+    strbuf_init(&what, 0);
+    bool is_running = session_running(s, &what, &waiting) >= 0;
+    strbuf_fini(&what);
+    /* Whoever asks while something runs wants to know what; and one that sleeps is not woken for this. */
+    if (is_running || session_asleep_since(s) != NULL)
         add_info(call, s, NULL);
-        strbuf_fini(&request);
-        return;
-    }
-    sexp_write_symbol(&request, "session-info");
-    call_run(
-        call, s,
-        &(struct operation_options){.request = &request, .what = "session-info", .timeout_ms = LOOK_UP_MS},
-        on_info);
-    strbuf_fini(&request);
+    else
+        look_up(call, s, on_info);
 }
 
 static void close_session(struct tool_call *call)

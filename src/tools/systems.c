@@ -3,6 +3,7 @@
  */
 #include <string.h>
 
+#include "report/reply.h"
 #include "tools/call.h"
 #include "tools/places.h"
 
@@ -12,17 +13,16 @@
 static int timeout_of(const struct tool_call *call, const struct session *s)
 {
     if (call_has(call, "timeout"))
-        return (int)(call_number(call, "timeout", 0) * 1000);
+        return call_timeout_ms(call);
     int session_ms = limits_timeout_ms(session_limits((struct session *)(uintptr_t)s));
     return session_ms > LOAD_TIMEOUT_MS ? session_ms : LOAD_TIMEOUT_MS;
 }
 
 /* ${code}, which is emptied here, is what the journal shows and evaluates again. */
-static void run_journaled(struct tool_call *call, struct session *s, const struct strbuf *request,
-                          const char *what, struct strbuf *code, call_outcome *on_outcome)
+static void run_journaled(struct tool_call *call, struct session *s, const char *what, struct strbuf *code,
+                          call_outcome *on_outcome)
 {
     struct operation_options options = {
-        .request = request,
         .what = what,
         .timeout_ms = timeout_of(call, s),
         .keeps_record = true,
@@ -36,19 +36,19 @@ static void run_journaled(struct tool_call *call, struct session *s, const struc
 /* Where it was found says which of several of one name it is. */
 static void add_loaded(struct strbuf *out, const struct sexp *reply)
 {
-    const struct sexp *loaded = sexp_get(reply, 2, "loaded");
-    const char *system = sexp_string(sexp_get(reply, 2, "name"), NULL),
-               *file = sexp_string(sexp_get(reply, 2, "file"), NULL);
+    const struct sexp *loaded = reply_get(reply, "loaded");
+    const char *system = sexp_string(reply_get(reply, "name"), NULL),
+               *file = sexp_string(reply_get(reply, "file"), NULL);
     if (system == NULL)
         return;
-    if (!sexp_is_nil(sexp_get(reply, 2, "already")))
+    if (reply_flag(reply, "already"))
         strbuf_addf(out, "%s was already loaded; force: true reloads it.", system);
     else
         strbuf_addf(out, "Loaded %s.", system);
     for (size_t i = 0; i < sexp_count(loaded); i++)
         strbuf_addf(out, "%s%s", i == 0 ? "\nSystems loaded: " : ", ",
                     sexp_string(sexp_nth(loaded, i), NULL));
-    strbuf_addf(out, "\nFound: %s", place_text(sexp_get(reply, 2, "place")));
+    strbuf_addf(out, "\nFound: %s", place_text(reply_get(reply, "place")));
     if (file != NULL)
         strbuf_addf(out, ": %s", file);
 }
@@ -63,21 +63,16 @@ static void on_loaded(struct tool_call *call, const struct outcome *o)
 /* ${operation} is the agent's; ${flag} is its boolean argument. */
 static void load(struct tool_call *call, const char *operation, const char *flag, const char *function)
 {
-    struct session *s = call_session(call);
+    struct session *s = call_begin(call, operation);
     if (s == NULL)
         return;
     const char *system = call_string(call, "system", NULL);
-    struct strbuf request;
-    strbuf_init(&request, 0);
-    sexp_write_symbol(&request, operation);
-    call_write_string(call, &request, "system");
-    sexp_write_symbol(&request, flag);
-    sexp_write_boolean(&request, call_boolean(call, flag));
+    call_write_string(call, "system");
+    call_write_flag(call, flag, call_boolean(call, flag));
     struct strbuf code;
     strbuf_init(&code, 0);
     strbuf_addf(&code, "(%s \"%s\")", function, system);
-    run_journaled(call, s, &request, system, &code, on_loaded);
-    strbuf_fini(&request);
+    run_journaled(call, s, system, &code, on_loaded);
 }
 
 static void load_system(struct tool_call *call)
@@ -92,24 +87,19 @@ static void quickload(struct tool_call *call)
 
 static void load_file(struct tool_call *call)
 {
-    struct session *s = call_session(call);
+    struct session *s = call_begin(call, "load-file");
     if (s == NULL)
         return;
     const char *path = call_string(call, "path", NULL);
-    struct strbuf request;
-    strbuf_init(&request, 0);
-    sexp_write_symbol(&request, "load-file");
-    call_write_string(call, &request, "path");
-    sexp_write_symbol(&request, "compile");
-    sexp_write_boolean(&request, call_boolean(call, "compile"));
-    call_write_string(call, &request, "package");
+    call_write_string(call, "path");
+    call_write_flag(call, "compile", call_boolean(call, "compile"));
+    call_write_string(call, "package");
     struct strbuf code;
     strbuf_init(&code, 0);
     strbuf_adds(&code, "(load");
     sexp_write_string(&code, path, strlen(path));
     strbuf_addc(&code, ')');
-    run_journaled(call, s, &request, path, &code, call_report);
-    strbuf_fini(&request);
+    run_journaled(call, s, path, &code, call_report);
 }
 
 const struct tool tool_load_system = {

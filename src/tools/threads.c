@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "report/report.h"
 #include "report/section.h"
-#include "tools/call.h"
+#include "tools/look_up.h"
 
 #define THREAD_MS 15000    /* the agent waits for the thread a few seconds at most */
 #define LONGEST_CYCLE 1000 /* threads looked at to find a deadlock */
@@ -33,7 +33,7 @@ static void add_lock(struct strbuf *out, const struct sexp *thread)
 {
     const struct sexp *lock = sexp_get(thread, 0, "lock");
     strbuf_adds(out, sexp_string(lock, NULL) == NULL ? "an unnamed mutex" : "mutex \"");
-    section_add(out, lock);
+    reply_add_string(out, lock);
     strbuf_adds(out, sexp_string(lock, NULL) == NULL ? "" : "\"");
 }
 
@@ -63,7 +63,7 @@ static void add_activity(struct strbuf *out, const struct sexp *thread)
         add_lock(out, thread);
         if (owner_of(thread) != 0) {
             strbuf_adds(out, ", held by ");
-            section_add(out, sexp_get(thread, 0, "owner-name"));
+            reply_add_string(out, sexp_get(thread, 0, "owner-name"));
             strbuf_addf(out, " (%lld)", (long long)owner_of(thread));
         }
     }
@@ -77,7 +77,7 @@ static void add_activity(struct strbuf *out, const struct sexp *thread)
 static void add_thread(struct strbuf *out, const struct sexp *thread)
 {
     strbuf_addf(out, "%lld  ", (long long)number_of(thread));
-    section_add(out, sexp_get(thread, 0, "name"));
+    reply_add_string(out, sexp_get(thread, 0, "name"));
     strbuf_adds(out, ": ");
     bool stands = !sexp_is_nil(sexp_get(thread, 0, "standing"));
     if (!sexp_is_nil(sexp_get(thread, 0, "serves")))
@@ -116,7 +116,7 @@ static void add_cycle(struct strbuf *out, const struct sexp *threads, const stru
     strbuf_adds(out, "\nDeadlock: ");
     const struct sexp *thread = first;
     for (int i = 0; i < LONGEST_CYCLE; i++) {
-        section_add(out, sexp_get(thread, 0, "name"));
+        reply_add_string(out, sexp_get(thread, 0, "name"));
         strbuf_addf(out, " (%lld)", (long long)number_of(thread));
         if (i > 0 && thread == first)
             break;
@@ -130,11 +130,11 @@ static void add_cycle(struct strbuf *out, const struct sexp *threads, const stru
 
 static void on_list(struct tool_call *call, const struct outcome *o)
 {
-    if (call_report_failed_look(call, o))
+    if (look_up_failed(call, o))
         return;
-    const struct sexp *threads = sexp_get(o->reply, 2, "threads");
+    const struct sexp *threads = reply_get(o->reply, "threads");
     size_t shown = sexp_count(threads);
-    int64_t total = sexp_integer(sexp_get(o->reply, 2, "total"), (int64_t)shown);
+    int64_t total = sexp_integer(reply_get(o->reply, "total"), (int64_t)shown);
     text_add_count(&call->text, total < 0 ? 0 : (uint64_t)total, "thread");
     strbuf_addc(&call->text, ':');
     for (size_t i = 0; i < shown; i++) {
@@ -151,30 +151,21 @@ static void on_list(struct tool_call *call, const struct outcome *o)
 
 static void list_threads(struct tool_call *call)
 {
-    struct session *s = call_session(call);
+    struct session *s = call_begin(call, "threads");
     if (s == NULL)
         return;
-    struct strbuf request;
-    strbuf_init(&request, 0);
-    sexp_write_symbol(&request, "threads");
-    call_run(
-        call, s,
-        &(struct operation_options){.request = &request, .what = call->tool->name, .timeout_ms = LOOK_UP_MS},
-        on_list);
-    strbuf_fini(&request);
+    look_up(call, s, on_list);
 }
 
-static void ask(struct tool_call *call, struct session *s, struct strbuf *request, call_outcome *on_outcome)
+static void ask(struct tool_call *call, struct session *s, call_outcome *on_outcome)
 {
-    call_run(
-        call, s,
-        &(struct operation_options){.request = request, .what = call->tool->name, .timeout_ms = THREAD_MS},
-        on_outcome);
+    call_run(call, s, &(struct operation_options){.what = call->tool->name, .timeout_ms = THREAD_MS},
+             on_outcome);
 }
 
 static void add_frames(struct tool_call *call, const struct sexp *frames, int64_t total)
 {
-    size_t from = (size_t)call_number(call, "from", 0), shown = sexp_count(frames);
+    size_t from = (size_t)call_integer(call, "from", 0), shown = sexp_count(frames);
     bool locals = call_boolean(call, "locals"), is_more = total < 0;
     strbuf_adds(&call->text, is_more ? "Backtrace (more than " : "Backtrace (");
     text_add_count(&call->text, (uint64_t)(is_more ? -total : total), "frame");
@@ -185,9 +176,9 @@ static void add_frames(struct tool_call *call, const struct sexp *frames, int64_
         section_add_frame(&call->text, from + i, frame);
         for (size_t k = 2; locals && k < sexp_count(frame); k++) {
             strbuf_adds(&call->text, "\n     ");
-            section_add(&call->text, sexp_nth(sexp_nth(frame, k), 0));
+            reply_add_string(&call->text, sexp_nth(sexp_nth(frame, k), 0));
             strbuf_adds(&call->text, " = ");
-            section_add(&call->text, sexp_nth(sexp_nth(frame, k), 1));
+            reply_add_string(&call->text, sexp_nth(sexp_nth(frame, k), 1));
         }
     }
     if (shown == 0)
@@ -198,9 +189,9 @@ static void add_frames(struct tool_call *call, const struct sexp *frames, int64_
 
 static void on_frames(struct tool_call *call, const struct outcome *o)
 {
-    if (call_report_failed_look(call, o))
+    if (look_up_failed(call, o))
         return;
-    const struct sexp *thread = sexp_get(o->reply, 2, "thread"), *outcome = sexp_get(o->reply, 2, "outcome");
+    const struct sexp *thread = reply_get(o->reply, "thread"), *outcome = reply_get(o->reply, "outcome");
     strbuf_adds(&call->text, "Thread ");
     add_thread(&call->text, thread);
     strbuf_addc(&call->text, '\n');
@@ -215,34 +206,28 @@ static void on_frames(struct tool_call *call, const struct outcome *o)
             &call->text,
             "There is no backtrace: printing it took more than three seconds. Try again without locals.");
     } else {
-        add_frames(call, sexp_get(o->reply, 2, "frames"), sexp_integer(sexp_get(o->reply, 2, "total"), 0));
+        add_frames(call, reply_get(o->reply, "frames"), reply_integer(o->reply, "total"));
     }
     call_finish(call);
 }
 
 void threads_show_backtrace(struct tool_call *call, struct session *s)
 {
-    struct strbuf request;
-    strbuf_init(&request, 0);
-    sexp_write_symbol(&request, "thread-frames");
-    call_write_string(call, &request, "thread");
-    sexp_write_symbol(&request, "from");
-    sexp_write_integer(&request, (int64_t)call_number(call, "from", 0));
-    sexp_write_symbol(&request, "count");
-    sexp_write_integer(&request, (int64_t)call_number(call, "max-frames", 20));
-    sexp_write_symbol(&request, "locals");
-    sexp_write_boolean(&request, call_boolean(call, "locals"));
-    ask(call, s, &request, on_frames);
-    strbuf_fini(&request);
+    call_begin_request(call, "thread-frames");
+    call_write_string(call, "thread");
+    call_write_integer(call, "from", call_integer(call, "from", 0));
+    call_write_integer(call, "count", call_integer(call, "max-frames", 20));
+    call_write_flag(call, "locals", call_boolean(call, "locals"));
+    ask(call, s, on_frames);
 }
 
 static void on_killed(struct tool_call *call, const struct outcome *o)
 {
-    if (call_report_failed_look(call, o))
+    if (look_up_failed(call, o))
         return;
-    bool has_ended = !sexp_is_nil(sexp_get(o->reply, 2, "ended"));
+    bool has_ended = reply_flag(o->reply, "ended");
     strbuf_adds(&call->text, "Thread ");
-    section_add(&call->text, sexp_get(o->reply, 2, "name"));
+    reply_add(&call->text, o->reply, "name");
     strbuf_adds(&call->text,
                 has_ended
                     ? " has ended; its cleanup forms have run."
@@ -254,26 +239,26 @@ static void on_killed(struct tool_call *call, const struct outcome *o)
 
 static void on_interrupted(struct tool_call *call, const struct outcome *o)
 {
-    if (call_report_failed_look(call, o))
+    if (look_up_failed(call, o))
         return;
-    const struct sexp *outcome = sexp_get(o->reply, 2, "outcome");
+    const struct sexp *outcome = reply_get(o->reply, "outcome");
     const struct error_record *r = session_error(o->session, 0);
     strbuf_adds(&call->text, "Thread ");
-    section_add(&call->text, sexp_get(o->reply, 2, "name"));
+    reply_add(&call->text, o->reply, "name");
     call->is_error = true;
     if (sexp_is_symbol(outcome, "gone")) {
         strbuf_adds(&call->text, " has ended.");
     } else if (sexp_is_symbol(outcome, "silent")) {
         strbuf_adds(&call->text,
-                    " did not react to an interrupt within a second and goes on. It runs foreign code "
-                    "or has disabled interrupts.");
+                    " did not react to an interrupt within a second and continues. It runs foreign "
+                    "code or has disabled interrupts.");
     } else if (sexp_is_symbol(outcome, "slow") || r == NULL || r->thread == NULL) {
         strbuf_adds(&call->text, " stops, but its report is not finished; list-errors shows it when it is.");
     } else {
         call->is_error = false;
         strbuf_adds(&call->text,
-                    " is stopped where it was. With index 1 (list-errors) it is entered like an error; "
-                    "its restart CONTINUE lets it go on.");
+                    " is stopped where it was. Enter it like an error, with index 1 (see list-errors); "
+                    "its restart CONTINUE lets it continue.");
         report_condition(&call->text, r);
     }
     call_finish(call);
@@ -281,28 +266,20 @@ static void on_interrupted(struct tool_call *call, const struct outcome *o)
 
 static void interrupt_thread(struct tool_call *call)
 {
-    struct session *s = call_session(call);
+    struct session *s = call_begin(call, "interrupt-thread");
     if (s == NULL)
         return;
-    struct strbuf request;
-    strbuf_init(&request, 0);
-    sexp_write_symbol(&request, "interrupt-thread");
-    call_write_string(call, &request, "thread");
-    ask(call, s, &request, on_interrupted);
-    strbuf_fini(&request);
+    call_write_string(call, "thread");
+    ask(call, s, on_interrupted);
 }
 
 static void kill_thread(struct tool_call *call)
 {
-    struct session *s = call_session(call);
+    struct session *s = call_begin(call, "kill-thread");
     if (s == NULL)
         return;
-    struct strbuf request;
-    strbuf_init(&request, 0);
-    sexp_write_symbol(&request, "kill-thread");
-    call_write_string(call, &request, "thread");
-    ask(call, s, &request, on_killed);
-    strbuf_fini(&request);
+    call_write_string(call, "thread");
+    ask(call, s, on_killed);
 }
 
 #define REQUIRED_THREAD_ARGUMENT                                                                             \

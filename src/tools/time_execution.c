@@ -7,6 +7,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
+#include "report/reply.h"
 #include "report/section.h"
 #include "tools/call.h"
 
@@ -29,15 +30,13 @@ static int compare(const void *a, const void *b)
 /* "1,234.567 ms" or "32,768 bytes", to the right in a column. */
 static void add_reading(struct strbuf *out, int64_t n, bool is_time, int width)
 {
-    struct strbuf text;
-    strbuf_init(&text, 0);
-    uint64_t amount = n < 0 ? 0 : (uint64_t)n;
-    text_add_grouped(&text, is_time ? amount / 1000 : amount);
+    const char *unit = is_time ? " ms" : " bytes";
+    int number_width = width > 0 ? width - (int)strlen(unit) : 0;
     if (is_time)
-        strbuf_addf(&text, ".%03u", (unsigned)(amount % 1000));
-    strbuf_adds(&text, is_time ? " ms" : " bytes");
-    strbuf_addf(out, "%*s", width, strbuf_string(&text));
-    strbuf_fini(&text);
+        text_add_ms(out, n, number_width);
+    else
+        text_add_column(out, n, number_width);
+    strbuf_adds(out, unit);
 }
 
 /* The value below which this share of the sorted values lies, in quarters. */
@@ -86,7 +85,7 @@ static void add_timing(struct strbuf *out, const struct outcome *o, size_t max_o
     (void)arg;
     if (call_report_if_ended(out, o, "runs", max_output))
         return;
-    const struct sexp *runs = sexp_get(o->reply, 2, "runs");
+    const struct sexp *runs = reply_get(o->reply, "runs");
     if (sexp_count(runs) > 1)
         add_many_runs(out, runs);
     else
@@ -102,22 +101,16 @@ static void on_timed(struct tool_call *call, const struct outcome *o)
 
 static void run(struct tool_call *call)
 {
-    struct session *s = call_session(call);
+    struct session *s = call_begin(call, "time");
     if (s == NULL)
         return;
     size_t len;
     const char *code = call_string(call, "code", &len);
-    struct strbuf request;
-    strbuf_init(&request, 0);
-    sexp_write_symbol(&request, "time");
-    call_write_string(call, &request, "code");
-    call_write_string(call, &request, "package");
-    sexp_write_symbol(&request, "runs");
-    sexp_write_integer(&request, (int64_t)call_number(call, "runs", 1));
-    sexp_write_symbol(&request, "max-chars");
-    sexp_write_integer(&request, MOST_VALUE_CHARACTERS);
-    call_evaluate(call, s, &request, code, len, on_timed);
-    strbuf_fini(&request);
+    call_write_string(call, "code");
+    call_write_string(call, "package");
+    call_write_integer(call, "runs", call_integer(call, "runs", 1));
+    call_write_integer(call, "max-chars", MOST_VALUE_CHARACTERS);
+    call_evaluate(call, s, code, len, on_timed);
 }
 
 const struct tool tool_time_execution = {

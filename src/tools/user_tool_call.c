@@ -53,19 +53,16 @@ static void write_code(struct strbuf *code, const json_t *value)
     }
 }
 
-static void write_request(struct tool_call *call, struct strbuf *request, struct strbuf *code)
+static void write_request(struct tool_call *call, struct strbuf *code)
 {
-    size_t len;
-    const char *name = call_string(call, "tool", &len), *key;
+    struct strbuf *request = &call->request;
+    const char *key;
     json_t *value;
-    sexp_write_symbol(request, "call-tool");
-    sexp_write_symbol(request, "name");
-    sexp_write_string(request, name, len);
-    sexp_write_symbol(request, "max-chars");
-    sexp_write_integer(request, MOST_VALUE_CHARACTERS);
+    call_write_string_as(call, "name", "tool");
+    call_write_integer(call, "max-chars", MOST_VALUE_CHARACTERS);
     sexp_write_symbol(request, "arguments");
     sexp_write_open(request);
-    strbuf_addf(code, "(cl-mcp:call-tool \"%s\"", name);
+    strbuf_addf(code, "(cl-mcp:call-tool \"%s\"", call_string(call, "tool", NULL));
     json_object_foreach(json_object_get(call->arguments, "arguments"), key, value)
     {
         sexp_write_open(request);
@@ -81,22 +78,19 @@ static void write_request(struct tool_call *call, struct strbuf *request, struct
 
 static void run(struct tool_call *call)
 {
-    struct session *s = call_session(call);
+    struct session *s = call_begin(call, "call-tool");
     if (s == NULL)
         return;
-    struct strbuf request, code;
-    strbuf_init(&request, 0);
+    struct strbuf code;
     strbuf_init(&code, 0);
-    write_request(call, &request, &code);
+    write_request(call, &code);
     struct operation_options options = {
-        .request = &request,
         .what = strbuf_string(&code),
         .keeps_record = true,
         .code = code.bytes,
         .code_len = code.len,
     };
     call_run(call, s, &options, call_report);
-    strbuf_fini(&request);
     strbuf_fini(&code);
 }
 

@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 #include "report/section.h"
-#include "tools/call.h"
+#include "tools/look_up.h"
 
 #define RECORDS_SHOWN 100
 #define MOST_RECORDS 2000
@@ -19,7 +19,7 @@ static void add_names(struct strbuf *out, const char *heading, const struct sexp
 {
     for (size_t i = 0; i < sexp_count(names); i++) {
         strbuf_adds(out, i == 0 ? heading : ", ");
-        section_add(out, sexp_nth(names, i));
+        reply_add_string(out, sexp_nth(names, i));
     }
     if (sexp_count(names) > 0)
         strbuf_adds(out, ".\n");
@@ -28,7 +28,7 @@ static void add_names(struct strbuf *out, const char *heading, const struct sexp
 static void add_problems(struct strbuf *out, const struct sexp *problems)
 {
     for (size_t i = 0; i < sexp_count(problems); i++) {
-        section_add(out, sexp_nth(sexp_nth(problems, i), 1));
+        reply_add_string(out, sexp_nth(sexp_nth(problems, i), 1));
         strbuf_addc(out, '\n');
     }
 }
@@ -38,35 +38,35 @@ static void add_changes(struct strbuf *out, const struct sexp *reply, const char
     struct strbuf heading;
     strbuf_init(&heading, 0);
     strbuf_addf(&heading, "Now %s: ", doing);
-    add_names(out, strbuf_string(&heading), sexp_get(reply, 2, "started"));
+    add_names(out, strbuf_string(&heading), reply_get(reply, "started"));
     strbuf_clear(&heading);
     strbuf_addf(&heading, "Already %s: ", doing);
-    add_names(out, strbuf_string(&heading), sexp_get(reply, 2, "already"));
+    add_names(out, strbuf_string(&heading), reply_get(reply, "already"));
     strbuf_clear(&heading);
     strbuf_addf(&heading, "No longer %s: ", doing);
-    add_names(out, strbuf_string(&heading), sexp_get(reply, 2, "stopped"));
+    add_names(out, strbuf_string(&heading), reply_get(reply, "stopped"));
     strbuf_fini(&heading);
-    if (!sexp_is_nil(sexp_get(reply, 2, "standard")))
+    if (reply_flag(reply, "standard"))
         strbuf_adds(out,
                     "For standard functions, inlined calls and calls from inside the Lisp are not seen.\n");
-    add_names(out, "Inlined calls are not seen; there may be some of: ", sexp_get(reply, 2, "inlined"));
-    add_problems(out, sexp_get(reply, 2, "problems"));
+    add_names(out, "Inlined calls are not seen; there may be some of: ", reply_get(reply, "inlined"));
+    add_problems(out, reply_get(reply, "problems"));
     if (out->len == 0)
         strbuf_addf(out, "No functions were %s.", doing);
 }
 
 static void add_watched(struct strbuf *out, const struct sexp *reply, const char *doing, const char *unit)
 {
-    const struct sexp *names = sexp_get(reply, 2, "watched");
+    const struct sexp *names = reply_get(reply, "watched");
     strbuf_addf(out, "Functions %s: %zu\n", doing, sexp_count(names));
     for (size_t i = 0; i < sexp_count(names); i++) {
         strbuf_adds(out, "- ");
-        section_add(out, sexp_nth(names, i));
+        reply_add_string(out, sexp_nth(names, i));
         strbuf_addc(out, '\n');
     }
     if (unit == NULL)
         return;
-    text_add_count(out, (uint64_t)sexp_integer(sexp_get(reply, 2, "made"), 0), unit);
+    text_add_count(out, reply_count(reply, "made"), unit);
     strbuf_adds(out, " recorded.");
 }
 
@@ -79,22 +79,22 @@ static void add_record(struct strbuf *out, const struct sexp *record)
     strbuf_addf(out, "%*s%" PRId64 ": ", 2 * indent, "", depth);
     if (sexp_string(sexp_nth(record, 2), NULL) != NULL) {
         strbuf_addc(out, '[');
-        section_add(out, sexp_nth(record, 2));
+        reply_add_string(out, sexp_nth(record, 2));
         strbuf_adds(out, "] ");
     }
-    section_add(out, sexp_nth(record, 3));
+    reply_add_string(out, sexp_nth(record, 3));
     if (sexp_is_symbol(kind, "return")) {
         strbuf_adds(out, sexp_count(texts) == 0 ? " => no values" : " => ");
         for (size_t i = 0; i < sexp_count(texts); i++) {
             if (i > 0)
                 strbuf_adds(out, ", ");
-            section_add(out, sexp_nth(texts, i));
+            reply_add_string(out, sexp_nth(texts, i));
         }
     } else if (sexp_is_symbol(kind, "exit")) {
         strbuf_adds(out, " exited without returning");
         if (sexp_count(texts) > 0) {
             strbuf_adds(out, "; signalled: ");
-            section_add(out, sexp_nth(texts, 0));
+            reply_add_string(out, sexp_nth(texts, 0));
         }
     }
     strbuf_addc(out, '\n');
@@ -102,9 +102,9 @@ static void add_record(struct strbuf *out, const struct sexp *record)
 
 static void add_trace(struct strbuf *out, const struct sexp *reply)
 {
-    const struct sexp *records = sexp_get(reply, 2, "records");
-    uint64_t count = sexp_count(records), made = (uint64_t)sexp_integer(sexp_get(reply, 2, "made"), 0);
-    uint64_t kept = (uint64_t)sexp_integer(sexp_get(reply, 2, "kept"), 0);
+    const struct sexp *records = reply_get(reply, "records");
+    uint64_t count = sexp_count(records), made = reply_count(reply, "made");
+    uint64_t kept = reply_count(reply, "kept");
     if (made == 0) {
         strbuf_adds(out, "No calls were recorded.");
         return;
@@ -127,32 +127,11 @@ static void add_trace(struct strbuf *out, const struct sexp *reply)
     section_end(out);
 }
 
-/* Microseconds as milliseconds. */
-static void add_ms(struct strbuf *out, int64_t us, int width)
-{
-    struct strbuf text;
-    strbuf_init(&text, 0);
-    uint64_t amount = us < 0 ? 0 : (uint64_t)us;
-    text_add_grouped(&text, amount / 1000);
-    strbuf_addf(&text, ".%03u", (unsigned)(amount % 1000));
-    strbuf_addf(out, "%*s", width, strbuf_string(&text));
-    strbuf_fini(&text);
-}
-
-static void add_number(struct strbuf *out, int64_t n, int width)
-{
-    struct strbuf text;
-    strbuf_init(&text, 0);
-    text_add_grouped(&text, n < 0 ? 0 : (uint64_t)n);
-    strbuf_addf(out, "%*s", width, strbuf_string(&text));
-    strbuf_fini(&text);
-}
-
 /* (NAME CALLS SELF-US TOTAL-US BYTES) */
 static void add_tallies(struct strbuf *out, const struct sexp *reply)
 {
-    const struct sexp *tallies = sexp_get(reply, 2, "tallies"), *uncalled = sexp_get(reply, 2, "uncalled");
-    uint64_t count = sexp_count(tallies), called = (uint64_t)sexp_integer(sexp_get(reply, 2, "called"), 0);
+    const struct sexp *tallies = reply_get(reply, "tallies"), *uncalled = reply_get(reply, "uncalled");
+    uint64_t count = sexp_count(tallies), called = reply_count(reply, "called");
     if (count == 0) {
         strbuf_adds(out,
                     sexp_count(uncalled) == 0 ? "No functions are profiled." : "No calls were recorded.\n");
@@ -160,12 +139,12 @@ static void add_tallies(struct strbuf *out, const struct sexp *reply)
         strbuf_addf(out, "%14s %14s %12s %14s  %s\n", "self ms", "total ms", "calls", "bytes", "function");
         for (size_t i = 0; i < count; i++) {
             const struct sexp *tally = sexp_nth(tallies, i);
-            add_ms(out, sexp_integer(sexp_nth(tally, 2), 0), 14);
-            add_ms(out, sexp_integer(sexp_nth(tally, 3), 0), 15);
-            add_number(out, sexp_integer(sexp_nth(tally, 1), 0), 13);
-            add_number(out, sexp_integer(sexp_nth(tally, 4), 0), 15);
+            text_add_ms(out, sexp_integer(sexp_nth(tally, 2), 0), 14);
+            text_add_ms(out, sexp_integer(sexp_nth(tally, 3), 0), 15);
+            text_add_column(out, sexp_integer(sexp_nth(tally, 1), 0), 13);
+            text_add_column(out, sexp_integer(sexp_nth(tally, 4), 0), 15);
             strbuf_adds(out, "  ");
-            section_add(out, sexp_nth(tally, 0));
+            reply_add_string(out, sexp_nth(tally, 0));
             strbuf_addc(out, '\n');
         }
         if (count < called) {
@@ -181,7 +160,7 @@ static void add_tallies(struct strbuf *out, const struct sexp *reply)
 
 static void on_watched(struct tool_call *call, const struct outcome *o)
 {
-    if (call_report_failed_look(call, o))
+    if (look_up_failed(call, o))
         return;
     const char *action = call_string(call, "action", NULL);
     bool is_trace = strcmp(call->tool->name, "trace-functions") == 0;
@@ -190,7 +169,7 @@ static void on_watched(struct tool_call *call, const struct outcome *o)
     if (strcmp(action, "start") == 0 || strcmp(action, "stop") == 0) {
         add_changes(out, o->reply, doing);
     } else if (strcmp(action, "clear") == 0) {
-        text_add_count(out, (uint64_t)sexp_integer(sexp_get(o->reply, 2, "cleared"), 0), "record");
+        text_add_count(out, reply_count(o->reply, "cleared"), "record");
         strbuf_adds(out, " cleared.");
     } else if (strcmp(action, "list") == 0 || strcmp(action, "status") == 0) {
         add_watched(out, o->reply, doing, is_trace ? "record" : "call");
@@ -218,8 +197,9 @@ static void write_journal(const struct tool_call *call, struct strbuf *journal)
     }
 }
 
-static void write_functions(const struct tool_call *call, struct strbuf *request)
+static void write_functions(struct tool_call *call)
 {
+    struct strbuf *request = &call->request;
     const json_t *names = json_object_get(call->arguments, "functions");
     sexp_write_symbol(request, "functions");
     sexp_write_open(request);
@@ -237,16 +217,12 @@ static void watch(struct tool_call *call, const char *operation, const char *con
         call_answer(call, true, "Argument functions must name at least one function or package.");
         return;
     }
-    struct session *s = call_session(call);
+    struct session *s = call_begin(call, operation);
     if (s == NULL)
         return;
-    struct strbuf request;
-    strbuf_init(&request, 0);
-    sexp_write_symbol(&request, operation);
-    call_write_string(call, &request, "action");
-    write_functions(call, &request);
-    sexp_write_symbol(&request, "count");
-    sexp_write_integer(&request, (int64_t)call_number(call, "limit", RECORDS_SHOWN));
+    call_write_string(call, "action");
+    write_functions(call);
+    call_write_integer(call, "count", call_integer(call, "limit", RECORDS_SHOWN));
     bool is_changing = false;
     for (size_t i = 0; changing[i] != NULL; i++)
         is_changing = is_changing || strcmp(action, changing[i]) == 0;
@@ -254,15 +230,11 @@ static void watch(struct tool_call *call, const char *operation, const char *con
         struct strbuf journal;
         strbuf_init(&journal, 0);
         write_journal(call, &journal);
-        call_evaluate(call, s, &request, strbuf_string(&journal), journal.len, on_watched);
+        call_evaluate(call, s, strbuf_string(&journal), journal.len, on_watched);
         strbuf_fini(&journal);
     } else {
-        call_run(call, s,
-                 &(struct operation_options){
-                     .request = &request, .what = call->tool->name, .timeout_ms = LOOK_UP_MS},
-                 on_watched);
+        look_up(call, s, on_watched);
     }
-    strbuf_fini(&request);
 }
 
 static void trace(struct tool_call *call)

@@ -89,8 +89,8 @@ def wrong_values(schema):
     """Values that an argument does not take."""
     kind = schema["type"]
     if kind == "string":
-        yield 5
-        yield ["text"]
+        yield True
+        yield {"text": "text"}
         if "enum" in schema:
             yield "no-such-choice"
     elif kind == "integer":
@@ -101,7 +101,7 @@ def wrong_values(schema):
     elif kind == "boolean":
         yield "perhaps"
     elif kind == "array":
-        yield "text"
+        yield {"text": "text"}
         yield [5]
     if "minimum" in schema:
         yield schema["minimum"] - 1

@@ -1,0 +1,43 @@
+/*
+ * The values of an agent's reply, by key.
+ */
+#include "report/reply.h"
+
+#include "base/strbuf.h"
+#include "wire/sexp.h"
+
+#define FIRST_KEY 2 /* behind the id and :ok */
+
+const struct sexp *reply_get(const struct sexp *reply, const char *key)
+{
+    return sexp_get(reply, FIRST_KEY, key);
+}
+
+int64_t reply_integer(const struct sexp *reply, const char *key)
+{
+    return sexp_integer(reply_get(reply, key), 0);
+}
+
+size_t reply_count(const struct sexp *reply, const char *key)
+{
+    int64_t n = reply_integer(reply, key);
+    return n < 0 ? 0 : (size_t)n;
+}
+
+bool reply_flag(const struct sexp *reply, const char *key)
+{
+    return !sexp_is_nil(reply_get(reply, key));
+}
+
+void reply_add(struct strbuf *out, const struct sexp *reply, const char *key)
+{
+    reply_add_string(out, reply_get(reply, key));
+}
+
+void reply_add_string(struct strbuf *out, const struct sexp *value)
+{
+    size_t len;
+    const char *text = sexp_string(value, &len);
+    if (text != NULL)
+        strbuf_add(out, text, len);
+}
