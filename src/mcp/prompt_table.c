@@ -21,7 +21,7 @@ static const struct prompt table[] = {
         .text = "Find the cause of the last error in the Lisp session and fix it.\n" SESSION_LINE
                 "1. Read the error with `describe-last-error`, then `get-backtrace` with `locals` true.\n"
                 "2. The error can still be entered where it happened. Look around there with "
-                "`evaluate-in-frame`: pass `frame` and `code`. It does not change the session.\n"
+                "`evaluate-in-frame`: pass `frame` and `code`.\n"
                 "3. Read the relevant definitions with `find-definition`. State in one sentence what is "
                 "wrong before you change anything.\n"
                 "4. Redefine the function with `evaluate-lisp`, then continue the computation with "
