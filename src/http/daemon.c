@@ -150,6 +150,11 @@ static unsigned most_connections(void)
                : HTTP_SPARE_CONNECTIONS;
 }
 
+/* GnuTLS: TLS 1.2 and 1.3 with forward secrecy and authenticated encryption. */
+#define TLS_PRIORITIES                                                                                       \
+    "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:-RSA:-CIPHER-ALL:+AES-256-GCM:+AES-128-GCM:+CHACHA20-"       \
+    "POLY1305"
+
 static struct MHD_Daemon *start(struct daemon *d)
 {
     const struct daemon_options *o = &d->options;
@@ -158,6 +163,7 @@ static struct MHD_Daemon *start(struct daemon *d)
     struct MHD_OptionItem tls[] = {
         {MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)(uintptr_t)o->certificate},
         {MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)(uintptr_t)o->key},
+        {MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)(uintptr_t)TLS_PRIORITIES},
         {MHD_OPTION_END, 0, NULL},
     };
     return o->mhd->start_daemon(

@@ -12,6 +12,7 @@
 #include "base/memory.h"
 #include "base/strbuf.h"
 #include "http/daemon.h"
+#include "http/header_values.h"
 #include "http/limits.h"
 #include "http/link.h"
 
@@ -39,6 +40,20 @@ static enum MHD_Result answer(struct monitor *m, struct MHD_Connection *connecti
     return result;
 }
 
+/* A web page must not read the metrics: neither one of another origin, nor one whose name was made to resolve
+ * to this machine. */
+static bool is_from_a_page(const struct monitor *m, const struct daemon *d, struct MHD_Connection *connection)
+{
+    const char *origin = m->mhd.lookup_connection_value(connection, MHD_HEADER_KIND, "Origin");
+    const char *host = m->mhd.lookup_connection_value(connection, MHD_HEADER_KIND, "Host");
+    struct header_part name, port;
+    if (origin != NULL && !origin_is_loopback(origin))
+        return true;
+    if (host == NULL || !daemon_listener(d)->is_loopback || daemon_listener(d)->is_unix)
+        return false;
+    return !host_split(host, &name, &port) || !(host_is_loopback(name) || host_is_address(name));
+}
+
 static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, const char *url,
                                   const char *method, const char *version, const char *upload,
                                   size_t *upload_len, void **context)
@@ -57,6 +72,10 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, 
     }
     struct strbuf body;
     strbuf_init(&body, 0);
+    if (is_from_a_page(m, d, connection)) {
+        strbuf_adds(&body, "this Host or Origin is not allowed\n");
+        return answer(m, connection, MHD_HTTP_FORBIDDEN, "text/plain", &body);
+    }
     if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0) {
         strbuf_adds(&body, "only GET and HEAD are served here\n");
         return answer(m, connection, MHD_HTTP_METHOD_NOT_ALLOWED, "text/plain", &body);

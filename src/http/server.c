@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/log.h"
 #include "base/memory.h"
@@ -214,11 +215,16 @@ static void on_tick(uv_timer_t *timer)
         http_session_expire(list_entry(node, struct principal, node), uv_hrtime() / 1000000);
 }
 
-static bool read_pem(const char *path, char **text, struct err *err)
+static bool read_pem(const char *path, bool is_secret, char **text, struct err *err)
 {
     FILE *file = fopen(path, "re");
     if (file == NULL)
         return err_set(err, ERR_INVALID, "%s: %s", path, strerror(errno));
+    struct stat status;
+    if (is_secret && fstat(fileno(file), &status) == 0 && (status.st_mode & S_IRWXO) != 0) {
+        fclose(file);
+        return err_set(err, ERR_INVALID, "%s: every user can access this key; run chmod 600 on it", path);
+    }
     struct strbuf contents;
     strbuf_init(&contents, LARGEST_PEM);
     char block[4096];
@@ -279,8 +285,8 @@ static bool start(struct http_server *s, struct err *err)
         return err_set(err, ERR_INVALID, "--tls-cert and --tls-key go together");
     if (o->tls_certificate_file != NULL && s->mhd.is_feature_supported(MHD_FEATURE_TLS) != MHD_YES)
         return err_set(err, ERR_START, "this libmicrohttpd was built without TLS");
-    if (o->tls_certificate_file != NULL && (!read_pem(o->tls_certificate_file, &s->certificate, err) ||
-                                            !read_pem(o->tls_key_file, &s->key, err)))
+    if (o->tls_certificate_file != NULL && (!read_pem(o->tls_certificate_file, false, &s->certificate, err) ||
+                                            !read_pem(o->tls_key_file, true, &s->key, err)))
         return false;
     if (!principals_init(&s->principals, o->token_file, err))
         return false;

@@ -4,7 +4,9 @@ import glob
 import os
 import signal
 import socket
+import ssl
 import subprocess
+import warnings
 
 import mcp
 import mcp_http
@@ -357,6 +359,34 @@ class Tls(WithTokens):
                     pass
                 self.assertNotIn(b"HTTP/1.1 200", wire.buffer)
         self.assertEqual("=> 3", session.call("evaluate-lisp", code="(+ 1 2)"))
+
+    def test_old_versions_and_weak_ciphers_are_refused(self):
+        certificate, key = self.certificate()
+        server, _ = self.start_with_tokens("--tls-cert", certificate, "--tls-key", key)
+
+        def context(least, most, ciphers):
+            made = mcp_http.tls_context(certificate)
+            made.set_ciphers(ciphers)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", DeprecationWarning)
+                made.minimum_version, made.maximum_version = least, most
+            return made
+
+        version = ssl.TLSVersion
+        for least, most, ciphers in ((version.TLSv1, version.TLSv1_1, "ALL:@SECLEVEL=0"), (version.TLSv1_2, version.TLSv1_2, "ECDHE-ECDSA-AES128-SHA:@SECLEVEL=0")):
+            with self.subTest((most, ciphers)), self.assertRaises((ssl.SSLError, ConnectionError)):
+                mcp_http.Wire(server.addresses[0], context(least, most, ciphers)).close()
+        for most in (version.TLSv1_2, version.TLSv1_3):
+            server.tls = context(version.TLSv1_2, most, "DEFAULT")
+            self.assertStatus(200, server.evaluate("1", headers=bearer(ADA)))
+
+    def test_a_key_that_everybody_can_read_is_refused(self):
+        certificate, key = self.certificate()
+        os.chmod(key, 0o604)
+        done = subprocess.run([mcp.SERVER, "--http", "127.0.0.1:0", "--tls-cert", certificate, "--tls-key", key], env=mcp.clean_environment(),
+                              stdin=subprocess.DEVNULL, capture_output=True, timeout=20 * mcp.STRETCH)
+        self.assertEqual(1, done.returncode)
+        self.assertIn(b"chmod 600", done.stderr)
 
     def test_certificates_that_are_none(self):
         certificate, key = self.certificate()

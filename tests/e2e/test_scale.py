@@ -108,10 +108,10 @@ class Scale(mcp.TestCase):
         self.assertIn('status: cl_mcp_evaluations_total{outcome="ok"} 2\n', text)
         self.assertIn('status: cl_mcp_evaluations_total{outcome="error"} 1\n', text)
 
-    def get(self, port, path, method="GET", body=None):
+    def get(self, port, path, method="GET", body=None, headers={}):
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20 * mcp.STRETCH)
         self.addCleanup(connection.close)
-        connection.request(method, path, body)
+        connection.request(method, path, body, headers)
         response = connection.getresponse()
         return response.status, response.read().decode(), response
 
@@ -149,6 +149,10 @@ class Scale(mcp.TestCase):
         self.assertEqual(404, self.get(port, "/")[0])
         self.assertEqual(405, self.get(port, "/metrics", "POST", "x" * 100000)[0])
         self.assertEqual((200, ""), self.get(port, "/healthz", "HEAD")[:2])
+        # A web page must not read them: one of another origin, or one whose name resolves to this machine.
+        for headers, status in (({"Host": "evil.example:%d" % port}, 403), ({"Origin": "https://evil.example"}, 403), ({"Host": "localhost"}, 200),
+                                ({"Host": "[::1]:%d" % port, "Origin": "http://localhost:3000"}, 200)):
+            self.assertEqual(status, self.get(port, "/metrics", headers=headers)[0], headers)
         self.assertIn("=> 3", s.evaluate("(+ 1 2)").text)
 
 
