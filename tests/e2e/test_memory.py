@@ -63,7 +63,12 @@ class Memory(mcp.TestCase):
     def layer(self, client):
         return re.search("^Memory layer: (.*)$", client.call("session-info").text, re.MULTILINE).group(1)
 
+    def skip_if_off(self):
+        if os.environ.get("CL_MCP_MEMORY_LAYER") == "off":
+            self.skipTest("CL_MCP_MEMORY_LAYER=off")
+
     def test_all_parts_of_the_layer_are_on(self):
+        self.skip_if_off()
         self.s.evaluate("1")
         self.assertEqual(self.layer(self.s), "huge pages, collection between calls, one page")
 
@@ -79,6 +84,7 @@ class Memory(mcp.TestCase):
         self.assertEqual(client.evaluate("*list*").value, "(3 1 2)")
 
     def test_a_part_whose_check_fails_is_off_and_so_are_those_after_it(self):
+        self.skip_if_off()
         for broken, layer in (
             ('check-one-page (variables) variables (error "Nothing is ~a." :here)',
              'huge pages, collection between calls, The memory layer is off from its part "one page" on: '

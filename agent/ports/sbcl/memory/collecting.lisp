@@ -1,10 +1,10 @@
-;;;; The agent's port to SBCL: what the session allocates is collected and gathered between two calls.
+;;;; The agent's port to SBCL: the session's memory is collected between two calls, and now and then compacted.
 
 (in-package #:cl-mcp-agent)
 
-;;; What the session allocates later is in small pages again, and each of them costs something in each copy.
-;;; So what it needs no longer goes back to the kernel soon: a collection of what is young takes a fraction of
-;;; a millisecond. What lives on, and what is written of the image, is gathered too, but less often.
+;;; The session allocates in small pages, and each of them makes every copy more expensive. So garbage goes back to the
+;;; kernel soon: collecting the young generation takes a fraction of a millisecond. Objects that survive, and parts of the image
+;;; that were written, are compacted into huge pages, but less often.
 
 (defconstant +octets-until-collected+ (ash 1 18))
 (defconstant +share-of-time-collecting+ 1/32)
@@ -20,10 +20,10 @@
 (declaim (type unsigned-byte *consed-when-collected* *consed-when-compacted*))
 
 (sb-ext:defglobal *epoch-when-collected* nil
-  "What was the collector's epoch then: each collection makes a new one.")
+  "The collector's epoch after the last collection here. Each collection makes a new one.")
 
 (sb-ext:defglobal *next-collection* 0
-  "The processor time before which none is worth it.")
+  "The processor time before which no collection is worth its time.")
 
 (defconstant +octets-until-promoted+ (ash 1 20))
 (defconstant +never-promoted+ (1- (ash 1 31)))
@@ -34,14 +34,13 @@
   "The objects that every request writes, which stay where they are.")
 
 (sb-ext:defglobal *young-when-collected* 0
-  "How much was young still after the last collection.")
+  "How many octets were young after the last collection.")
 (sb-ext:defglobal *old-when-collected* 0
-  "How much there was of the generation after that when it was collected last.")
+  "How many octets the first promoted generation had when it was last collected.")
 (declaim (type unsigned-byte *young-when-collected* *old-when-collected*))
 
 (sb-ext:defglobal *copies-since-written* nil
-  "How many copies were made since the image was written, as far as collections have seen, or NIL if it was not since it was
-gathered.")
+  "How many copies were made since a collection last found the image written, or NIL if none did since it was compacted.")
 
 (sb-ext:defglobal *written-by-collection* 0
   "How many pages of the image a collection writes even if nothing moves that the image refers to: since SBCL 2.4.7 it marks
@@ -60,16 +59,16 @@ the weak vectors of the linkage space, for instance. The self-check measures it.
     count))
 
 (defun use-huge-pages-from (address)
-  "Have the kernel use huge pages for what of the heap from ADDRESS on is not in memory yet."
+  "Have the kernel use huge pages for the part of the heap from ADDRESS on that is not in memory yet."
   (when (< address (heap-limit))
     ;; MADV_HUGEPAGE.
     (advise address (heap-limit) 14)))
 
 (sb-ext:defglobal *ranges-to-compact* '()
-  "What is still to be put into huge pages, as (START . END).")
+  "The ranges that are still to be put into huge pages, as (START . END).")
 
 (defun collapse-range (start end)
-  "Have the kernel put what is between START and END into huge pages."
+  "Have the kernel put the memory from START to END into huge pages."
   ;; MADV_COLLAPSE, which kernels before 6.1 refuse. It gives up at the first page that is in the way.
   (unless (zerop (advise start end 25))
     (loop for page from start below end by +huge-page+
@@ -98,8 +97,8 @@ be when it is given back."
     (advise (heap-end) (heap-limit) 4)))
 
 (defun plan-compaction ()
-  "Note in small ranges the image, of which something may have been written, and what the session has allocated, unless the next
-objects are going to be there. Each time waits for all processors (lru_add_drain_all): rarely done, it holds up nobody."
+  "Plan to compact, in small ranges, the image and those parts of the session's heap in which nothing new will be allocated.
+Collapsing waits for all processors (lru_add_drain_all), so it is done rarely."
   (use-huge-pages-from (+ (heap-end-in-huge-pages) +octets-in-small-pages+))
   (setf *consed-when-compacted* *consed-when-collected*
         *copies-since-written* nil
@@ -109,7 +108,7 @@ objects are going to be there. Each time waits for all processors (lru_add_drain
                           collect (cons from (min end (+ from +collapsed-at-once+)))))))
 
 (defun compact-some ()
-  "Gather what was noted until it has taken long enough; the rest waits for the next copy."
+  "Compact the planned ranges until that has taken long enough; the rest waits for the next copy."
   (when *ranges-to-compact*
     (loop with deadline = (+ (clock-readings) +microseconds-of-compaction+)
           while (and *ranges-to-compact* (< (clock-readings) deadline))
@@ -122,8 +121,8 @@ objects are going to be there. Each time waits for all processors (lru_add_drain
         *epoch-when-collected* sb-kernel::*gc-epoch*))
 
 (defun collect-generation (generation &optional collections)
-  "Collect GENERATION, and what is younger is promoted to it; what is of it is promoted if it has outlived so many COLLECTIONS, or
-as many as the Lisp was told."
+  "Collect GENERATION and promote younger objects to it. Promote its own objects if they have survived COLLECTIONS collections,
+or the number that the Lisp is set to."
   (let ((before (sb-ext:generation-number-of-gcs-before-promotion generation)))
     (when collections
       (setf (sb-ext:generation-number-of-gcs-before-promotion generation) collections))
@@ -132,9 +131,9 @@ as many as the Lisp was told."
       (setf (sb-ext:generation-number-of-gcs-before-promotion generation) before))))
 
 (defun collect-young ()
-  "Collect what is young. What the stack refers to stays where it is, and with it whatever lies on the same page; once
-that is promoted it is garbage that nobody collects, some more each time. So nothing is promoted until there is much that
-lives on, or the image refers to it: whatever moves with each collection has the image written each time."
+  "Collect the young generation. Objects that the stack refers to are not moved, nor is anything on their pages; once promoted,
+these pages are garbage that is hardly ever collected. So nothing is promoted until many octets survive, or the image refers to
+young objects: each collection moves those and so writes the image."
   (if (>= *young-when-collected* +octets-until-promoted+)
       (progn
         (collect-generation 0)
@@ -148,8 +147,8 @@ lives on, or the image refers to it: whatever moves with each collection has the
             (setf *copies-since-written* 0))))))
 
 (defun collect-old ()
-  "Collect what was promoted if that is quickly done, or it is much more than the last time and not so much that somebody
-would notice. What every request writes to stays where it is."
+  "Collect the promoted generation if it is small, or has grown by half and is not so large that the collection would be noticed.
+The objects that every request writes stay where they are."
   (let ((octets (sb-ext:generation-bytes-allocated 1)))
     (when (or (< octets +old-octets-always-collected+)
               (< (* 3/2 *old-when-collected*) octets +old-octets-never-collected+))
