@@ -286,12 +286,15 @@ pages, each of which would be copied after each copy of the process."
                                    "An error stands in the main thread, so the session cannot be copied.")
                                   (t
                                    "Other threads run in this session, so it cannot be copied."))))
-        (let* ((before (progn
+        (let* ((severed (if (and silent (null *error-condition*))
+                            (passing-descriptors descriptors)
+                            '()))
+               (before (progn
                          (prepare-copy)
                          ;; Processor time: on a busy machine the clock on the wall measures the others.
                          (processor-time)))
                (process (call-atomically
-                         (lambda () (clone-process (and silent (first descriptors)))))))
+                         (lambda () (clone-process (and silent (first descriptors)) severed)))))
           (cond ((null process)
                  (close-descriptors descriptors)
                  (list id :refused "The kernel made no copy of the process."))

@@ -118,10 +118,15 @@ broken.")
 (define-port-operation send-octets (buffer end)
   "Write BUFFER up to END to descriptor 3, all of it. Ends the process if the channel is broken.")
 
-(define-port-operation clone-process (&optional channel)
+(define-port-operation passing-descriptors (except)
+  "List the descriptors of pipes, sockets and event queues, but those in EXCEPT and those of the agent's own."
+  (progn except '()))
+
+(define-port-operation clone-process (&optional channel severed)
   "Copy the process as a sibling. Returns the copy's process id, or 0 in the copy.
 NIL if the kernel refused. With CHANNEL, a descriptor, the copy has that as its channel, dies with its parent, and
-waits for octets before it does anything else: until then it writes to next to no page.")
+waits for octets before it does anything else: until then it writes to next to no page. The descriptors in SEVERED are
+descriptor 0 in the copy, so that their other ends do not see it, and their numbers are not used again.")
 
 (define-port-operation adopt-descriptors (descriptors)
   "In a copy: make DESCRIPTORS the channel or the channel and both outputs, and close them.")

@@ -133,6 +133,7 @@ void checkpointing_retire(struct session *s)
 {
     /* One with threads cannot be copied, so it could not be returned to, and would keep its sockets. */
     if (s->worker != NULL && worker_is_alive(s->worker) && !s->has_threads) {
+        checkpoints_drop_state(&s->checkpoints, s->at);
         struct checkpoint *cp = checkpoints_add(&s->checkpoints, s->worker, s->at, session_core_package(s));
         struct worker_events events = checkpoint_events(cp);
         worker_set_events(s->worker, &events);

@@ -161,6 +161,33 @@ void checkpoints_drop_after(struct checkpoints *c, uint64_t evaluation)
     }
 }
 
+void checkpoints_drop_state(struct checkpoints *c, uint64_t evaluation)
+{
+    struct list *node, *next;
+    list_for_each(node, next, &c->all)
+    {
+        struct checkpoint *cp = list_entry(node, struct checkpoint, node);
+        if (cp->evaluation == evaluation && may_go(cp))
+            checkpoint_drop(cp);
+    }
+}
+
+struct checkpoint *checkpoints_find(const struct checkpoints *c, uint64_t evaluation)
+{
+    struct checkpoint *cp = checkpoints_newest(c, evaluation);
+    return cp != NULL && cp->evaluation == evaluation ? cp : NULL;
+}
+
+struct checkpoint *checkpoints_oldest(const struct checkpoints *c, uint64_t least)
+{
+    for (struct list *node = c->all.next; node != &c->all; node = node->next) {
+        struct checkpoint *cp = list_entry(node, struct checkpoint, node);
+        if (cp->evaluation > least)
+            return cp;
+    }
+    return NULL;
+}
+
 struct checkpoint *checkpoints_newest(const struct checkpoints *c, uint64_t most)
 {
     for (struct list *node = c->all.previous; node != &c->all; node = node->previous) {

@@ -68,6 +68,15 @@ void checkpoints_drop_namesakes(struct checkpoints *c, const struct checkpoint *
 /* checkpoints_drop_after(c, evaluation): drop the unnamed ones of later states. */
 void checkpoints_drop_after(struct checkpoints *c, uint64_t evaluation);
 
+/* checkpoints_drop_state(c, evaluation): drop the unnamed one of that state, unless it is returned to. */
+void checkpoints_drop_state(struct checkpoints *c, uint64_t evaluation);
+
+/* checkpoints_find(c, evaluation): the newest one of exactly that state; NULL if there is none. */
+struct checkpoint *checkpoints_find(const struct checkpoints *c, uint64_t evaluation);
+
+/* checkpoints_oldest(c, least): the oldest one of a state after more than ${least} evaluations. */
+struct checkpoint *checkpoints_oldest(const struct checkpoints *c, uint64_t least);
+
 /* checkpoints_newest(c, most): the newest one of a state after at most ${most} evaluations; NULL if there is
  * none. checkpoints_named(c, name). */
 struct checkpoint *checkpoints_newest(const struct checkpoints *c, uint64_t most);

@@ -52,30 +52,57 @@ static uint64_t evaluations_back(const struct session *s, uint64_t n)
     return 0;
 }
 
-/* A name, the number of an evaluation, or -N: N evaluations back. */
-static struct checkpoint *find_target(struct session *s, const char *to)
+/* Where a roll-back is to go: a name, the number of an evaluation, or -N: N evaluations back. */
+static bool find_state(const struct session *s, const char *to, uint64_t *evaluation)
 {
-    struct checkpoint *cp = checkpoints_named(&s->checkpoints, to);
     char *end;
     long n = strtol(to, &end, 10);
-    if (cp != NULL || *end != '\0' || end == to)
-        return cp;
-    if (n < 0)
-        return recovery_newest(s, evaluations_back(s, (uint64_t)-n));
-    cp = checkpoints_newest(&s->checkpoints, (uint64_t)n);
-    return cp != NULL && cp->evaluation == (uint64_t)n ? cp : NULL;
+    if (*end != '\0' || end == to)
+        return false;
+    *evaluation = n < 0 ? evaluations_back(s, (uint64_t)-n) : (uint64_t)n;
+    return true;
+}
+
+/* The state was thinned out, or could not be copied: which are near it is said, and nothing is done. */
+static void refuse_state(struct session *s, struct operation *op, uint64_t evaluation)
+{
+    struct strbuf why;
+    strbuf_init(&why, 0);
+    strbuf_addf(&why, "There is no checkpoint of the state after evaluation %llu",
+                (unsigned long long)evaluation);
+    const struct checkpoint *before = recovery_newest(s, evaluation);
+    const struct checkpoint *after = checkpoints_oldest(&s->checkpoints, evaluation);
+    if (before != NULL || after != NULL)
+        strbuf_adds(&why, ". The nearest are of the states");
+    if (before != NULL)
+        strbuf_addf(&why, " after evaluation %llu", (unsigned long long)before->evaluation);
+    if (after != NULL)
+        strbuf_addf(&why, "%s after evaluation %llu", before != NULL ? " and" : "",
+                    (unsigned long long)after->evaluation);
+    strbuf_adds(&why, "; list-checkpoints shows which there are.");
+    answer_unavailable(s, op, strbuf_string(&why));
+    strbuf_fini(&why);
 }
 
 void rollback_perform(struct session *s, struct operation *op)
 {
+    uint64_t evaluation;
     checkpointing_thin(s);
-    struct checkpoint *cp = find_target(s, op->name);
+    struct checkpoint *cp = checkpoints_named(&s->checkpoints, op->name);
+    bool is_state = cp == NULL && find_state(s, op->name, &evaluation);
+    if (is_state)
+        cp = checkpoints_find(&s->checkpoints, evaluation);
+    if (cp == NULL && is_state) {
+        refuse_state(s, op, evaluation);
+        return;
+    }
     if (cp == NULL) {
         answer_unavailable(s, op, "There is no such checkpoint; list-checkpoints shows which there are.");
         return;
     }
     run_take_up(s, op);
     recovery_begin(s, RECOVERY_ROLLBACK);
+    cp->is_source = true; /* the process may be a later version of the same state */
     checkpointing_retire(s);
     recovery_go_to(s, cp);
 }

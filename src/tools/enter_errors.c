@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "scan/scan.h"
+#include "session/checkpoints.h"
 #include "session/journal.h"
 #include "report/reply.h"
 #include "tools/call.h"
@@ -120,13 +121,18 @@ static size_t write_definitions(struct strbuf *request, const struct session *s,
  * it did stayed behind. */
 static void on_resumed(struct tool_call *call, const struct outcome *o)
 {
+    bool is_kept = checkpoints_find(session_checkpoints(o->session), call->step) != NULL;
     if (o->kind == OUTCOME_OK && call->since > 0) {
         strbuf_addf(session_notice(o->session), "The session goes on from where the error stood. Of the ");
         text_add_count(session_notice(o->session), call->since, "evaluation");
         strbuf_addf(session_notice(o->session),
                     " since then that did more than define something, only the definitions came along; what "
-                    "else they did is in the state after evaluation %zu (rollback-session).\n",
-                    call->step);
+                    "else they did is ");
+        if (is_kept)
+            strbuf_addf(session_notice(o->session), "in the state after evaluation %zu (rollback-session).\n",
+                        call->step);
+        else
+            strbuf_adds(session_notice(o->session), "lost.\n");
     }
     if (o->kind == OUTCOME_OK && reply_flag(o->reply, "goes-on"))
         call_answer(call, false, "The thread goes on by restart %s.", call_string(call, "restart", NULL));

@@ -27,11 +27,59 @@ thread would fail."
   ;; recvfrom, MSG_PEEK. Unlike poll(2) it writes nothing when the process is killed while it waits.
   (loop while (minusp (system-call (45 207) 3 octet 1 2 0 0))))
 
-(implement clone-process (&optional channel)
+;;; Copies of the outputs; programs that the user starts do not get them (F_DUPFD_CLOEXEC).
+
+(sb-ext:defglobal *kept-descriptors* '(-1 -1))
+
+;;; What is no file is the session's alone: a copy that held it would keep ends of file and ports from others.
+
+(sb-ext:defglobal *directory-entries* (make-array 4096 :element-type '(unsigned-byte 8)))
+(defconstant +first-own-descriptor+ 4)
+
+(defun open-descriptors ()
+  "List the open descriptors of this process from 4 on, as many as fit into one reading of /proc/self/fd."
+  (let ((directory (c-call "open" sb-alien:int sb-alien:c-string "/proc/self/fd" sb-alien:int #o2200000))
+        (entries *directory-entries*)
+        (numbers '()))
+    (declare (type (simple-array (unsigned-byte 8) (*)) entries))
+    (unless (minusp directory)
+      (let ((end (sb-sys:with-pinned-objects (entries)
+                   (system-call (217 61) directory (sb-sys:sap-int (sb-sys:vector-sap entries))
+                                (length entries)))))
+        ;; struct linux_dirent64: the length of the entry at 16, its name from 19 on.
+        (loop with start = 0
+              while (< start end)
+              do (let ((number (loop for i from (+ start 19) below end
+                                     for digit = (digit-char-p (code-char (aref entries i)))
+                                     while digit
+                                     for value = digit then (+ (* 10 value) digit)
+                                     finally (return value))))
+                   (when (and number (>= number +first-own-descriptor+) (/= number directory))
+                     (push number numbers)))
+                 (incf start (max 1 (+ (aref entries (+ start 16))
+                                       (ash (aref entries (+ start 17)) 8))))))
+      (c-call "close" sb-alien:int sb-alien:int directory))
+    numbers))
+
+(defun passing-p (descriptor)
+  "True if DESCRIPTOR is a pipe, a socket, or a file without a type: an event queue, a timer."
+  (multiple-value-bind (ok device node mode) (sb-unix:unix-fstat descriptor)
+    (declare (ignore device node))
+    (and ok (member (logand mode #o170000) '(0 #o010000 #o140000)) t)))
+
+(implement passing-descriptors (except)
+  (loop for descriptor in (open-descriptors)
+        unless (or (member descriptor except)
+                   (member descriptor *kept-descriptors*))
+          when (passing-p descriptor)
+            collect descriptor))
+
+(implement clone-process (&optional channel severed)
   (declare (optimize speed (sb-c:alien-funcall-saves-fp-and-pc 0)))
   (let ((message *message*)
-        (channel (or channel -1)))
-    (declare (type (signed-byte 32) channel))
+        (channel (or channel -1))
+        (severed (coerce severed '(simple-array (signed-byte 32) (*)))))
+    (declare (type (signed-byte 32) channel) (type (simple-array (signed-byte 32) (*)) severed))
     (sb-sys:with-pinned-objects (message)
       (let* ((octet (sb-sys:sap-int (sb-sys:sap+ (sb-sys:vector-sap message) +poll+)))
              (address (thread-id-address))
@@ -39,6 +87,8 @@ thread would fail."
              (process (system-call (56 220) (logior #x8000 17) 0 0 0 0)))
         (declare (type sb-vm:word octet address))
         (when (zerop process)
+          (loop for descriptor across severed
+                do (system-call (292 24) 0 (ldb (byte 32 0) descriptor) #o2000000)) ; dup3
           (unless (minusp channel)
             (wait-as-copy channel octet))
           ;; set_tid_address, which returns the id. The kernel could do both in fork, but a copy that is never asked
@@ -60,9 +110,6 @@ thread would fail."
   (dolist (descriptor descriptors)
     (c-call "close" sb-alien:int sb-alien:int descriptor)))
 
-;;; Copies of the outputs; programs that the user starts do not get them (F_DUPFD_CLOEXEC).
-
-(sb-ext:defglobal *kept-descriptors* '(-1 -1))
 (defconstant +first-kept-descriptor+ 200)
 
 (defun keep-descriptor (descriptor)

@@ -1,0 +1,2 @@
+(eval-when (:compile-toplevel) (sleep 1.5))
+(defun from-slow () :compiled)

@@ -1,0 +1,149 @@
+"""An error stands in the session's own process until the next evaluation: what that means for files, pipes, assignments
+and for the tools that enter it. One thread; with several: test_threads.py."""
+
+import os
+
+import mcp
+
+
+class Standing(mcp.TestCase):
+    def enter(self, code, frame=0, **named):
+        return self.s.call("evaluate-in-frame", frame=frame, code=code, **named)
+
+    def restart(self, restart, **named):
+        return self.s.call("invoke-restart", restart=restart, **named)
+
+    def state(self):
+        self.s.call("describe-symbol", name="car")  # its turn comes when the session is at rest
+        return self.s.call("list-sessions").text
+
+    def test_a_restart_goes_on_with_the_open_file(self):
+        self.s.evaluate('(defvar *file* "standing.txt")')
+        self.assertFails(
+            '(with-open-file (o *file* :direction :output :if-exists :supersede :if-does-not-exist :create)'
+            ' (write-line "a" o) (cerror "go" "stop") (write-line "b" o) :done)'
+        )
+        self.assertIn("standing", self.state())
+        self.assertValue(self.restart("CONTINUE"), ":DONE")
+        self.assertEvaluates("(uiop:read-file-lines *file*)", '("a" "b")')
+
+    def test_a_compilation_that_was_stopped_goes_on(self):
+        self.s.evaluate(
+            '(with-open-file (o "slow.lisp" :direction :output :if-exists :supersede)'
+            ' (format o "(eval-when (:compile-toplevel) (sleep 1.5))~%(defun from-slow () :compiled)"))'
+        )
+        self.assertErrorReport(self.s.evaluate('(load (compile-file "slow.lisp"))', timeout=0.5), "TIMEOUT")
+        self.assertFalse(self.restart("CONTINUE", timeout=20).is_error)
+        self.assertEvaluates("(from-slow)", ":COMPILED")
+
+    def test_look_ups_are_answered_and_leave_the_error_alone(self):
+        self.s.evaluate("(defun f (x) (error \"f ~a\" x))")
+        self.assertFails("(f 1)")
+        self.assertIn("F", self.s.call("describe-symbol", name="f").text)
+        self.assertIn("F", self.s.call("list-definitions").text)
+        self.assertIn("standing", self.state())
+        self.assertValue(self.enter("x"), "1")
+
+    def test_the_error_meant_is_the_newest_even_if_it_cannot_be_entered(self):
+        self.s.evaluate("(defvar *runs* 0)")
+        self.assertFails('(progn (incf *runs*) (error "old"))')
+        self.assertErrorReport(self.s.evaluate("(sb-ext:exit :abort t)"), "PROCESS-EXITED")
+        for reply in (self.restart("RETRY"), self.enter("*runs*")):
+            self.assertTrue(reply.is_error, reply.text)
+            self.assertIn("This error cannot be entered: the process has ended.", reply.text)
+            self.assertIn("by index: 2.", reply.text)
+        self.assertEvaluates("*runs*", "1")
+
+    def test_a_mistyped_value_leaves_the_error_as_it_was(self):
+        self.assertFails("(list unbound-thing)", "UNBOUND-VARIABLE")
+        self.assertErrorReport(self.restart("USE-VALUE", value="(list 1"), "END-OF-FILE")
+        self.assertIn("UNBOUND-VARIABLE", self.s.call("describe-last-error").text)
+        self.assertValue(self.restart("USE-VALUE", value="42"), "(42)")
+
+    def test_an_entry_that_kills_the_process_costs_that_entry_only(self):
+        self.s.evaluate("(defvar *x* 1) (defun f (y) (error \"~a\" y))")
+        self.assertFails("(progn (setf *x* 2) (f 5))")
+        self.assertValue(self.enter("(setf *x* 3)"), "3")
+        self.assertErrorReport(self.enter("(progn (setf *x* 4) (sb-ext:exit :abort t))"), "PROCESS-EXITED")
+        self.assertIn("standing", self.state())
+        self.assertValue(self.enter("(list *x* y)"), "(3 5)")
+        self.assertEvaluates("*x*", "3")
+
+    def test_what_else_is_asked_for_ends_it(self):
+        for tool, arguments in (("checkpoint-session", {"name": "here"}), ("rollback-session", {"to": "here"}),
+                                ("time-execution", {"code": "(+ 1 2)"})):
+            with self.subTest(tool):
+                self.assertFails('(unwind-protect (error "x") (setf cl-user::*cleaned* t))')
+                self.assertIn("standing", self.state())
+                self.assertFalse(self.s.call(tool, **arguments).is_error)
+                self.assertNotIn("standing", self.state())
+
+    def test_assignments_that_are_not_carried_are_named(self):
+        self.s.evaluate("(defvar *cfg* :broken) (defun f () (if (eq *cfg* :broken) (cerror \"go\" \"broken\") :fine))")
+        self.assertFails("(progn (f) (f))")
+        self.s.evaluate("(setf *cfg* :fixed)")
+        reply = self.restart("CONTINUE")
+        self.assertErrorReport(reply)
+        self.assertIn("broken", reply.message)
+
+    def test_an_exhausted_stack_is_not_announced_as_enterable(self):
+        self.assertFails("(labels ((r (n) (+ 1 (r n)))) (r 1))")
+        self.assertNotIn("can be entered", self.s.call("list-errors").text.replace("cannot be entered", ""))
+        self.assertIn("cannot be entered", self.restart("ABORT").text)
+        self.assertOperational()
+
+
+class Descriptors(mcp.TestCase):
+    def test_a_checkpoint_does_not_hold_the_end_of_a_pipe(self):
+        if not os.path.exists("/usr/bin/sort"):
+            self.skipTest("there is no /usr/bin/sort")
+        self.s.evaluate('(defvar *p* (sb-ext:run-program "/usr/bin/sort" \'() :input :stream :output :stream :wait nil))')
+        self.s.evaluate('(format (sb-ext:process-input *p*) "b~%a~%")')
+        self.s.evaluate("(+ 1 2)")
+        self.s.evaluate("(close (sb-ext:process-input *p*))")
+        reply = self.s.evaluate("(list (read-line (sb-ext:process-output *p*)) (read-line (sb-ext:process-output *p*)))", timeout=10)
+        self.assertValue(reply, '("a" "b")')
+
+    def test_a_port_can_be_listened_on_again(self):
+        self.s.evaluate("(require :sb-bsd-sockets)")
+        self.s.evaluate(
+            "(defun listen-on (port) (let ((s (make-instance 'sb-bsd-sockets:inet-socket :type :stream :protocol :tcp)))"
+            " (sb-bsd-sockets:socket-bind s #(127 0 0 1) port) (sb-bsd-sockets:socket-listen s 5) s))"
+        )
+        self.s.evaluate("(defvar *s* (listen-on 0))")
+        port = self.s.evaluate("(nth-value 1 (sb-bsd-sockets:socket-name *s*))").value
+        self.s.evaluate("(+ 1 2)")
+        self.s.evaluate("(sb-bsd-sockets:socket-close *s*)")
+        self.assertFalse(self.s.evaluate("(progn (setf *s* (listen-on %s)) :again)" % port).is_error)
+
+    def test_files_stay_open_in_a_checkpoint_and_streams_of_pipes_are_dead(self):
+        self.s.evaluate('(defvar *f* (open "kept.txt" :direction :output :if-exists :supersede))')
+        self.s.evaluate('(defvar *p* (sb-ext:run-program "/bin/cat" \'() :input :stream :output nil :wait nil))')
+        self.s.call("checkpoint-session", name="here")
+        self.s.evaluate("(setf *x* 1)")
+        self.assertFalse(self.s.call("rollback-session", to="here").is_error)
+        self.assertEvaluates('(progn (write-line "after" *f*) (finish-output *f*) :written)', ":WRITTEN")
+        self.assertEvaluates('(with-open-file (i "kept.txt") (values (read-line i)))', '"after"')
+
+
+class RollBack(mcp.TestCase):
+    def test_it_goes_to_the_state_named_or_says_which_are_near(self):
+        for i in range(40):
+            self.s.evaluate("(defparameter *n* %d)" % i)
+        missing = self.s.call("rollback-session", to="5")
+        self.assertTrue(missing.is_error)
+        self.assertIn("There is no checkpoint of the state after evaluation 5. The nearest are of the states", missing.text)
+        self.assertEvaluates("*n*", "39")
+        self.assertFalse(self.s.call("rollback-session", to="-1").is_error)
+        self.assertEvaluates("*n*", "39")
+
+    def test_it_adds_no_second_line_for_a_state(self):
+        for i in range(3):
+            self.s.evaluate("(defparameter *n* %d)" % i)
+        self.assertFalse(self.s.call("rollback-session", to="2").is_error)
+        lines = [line.split(",")[0] for line in self.s.call("list-checkpoints").text.splitlines()[1:]]
+        self.assertEqual(sorted(set(lines)), sorted(lines))
+
+
+if __name__ == "__main__":
+    mcp.main()
