@@ -163,6 +163,7 @@ class Tracing(Measuring):
         self.trace("start", "thrower", "failer", "nothing", "handled")
         self.s.evaluate("(catch 'out (thrower)) (nothing) (handled)")
         self.assertFails("(failer)", "SIMPLE-ERROR")
+        self.assertEvaluates("1", "1")  # the error stood until now: only this leaves the function
         self.assertEqual(["0: (THROWER)", "0: THROWER exited without returning", "0: (NOTHING)", "0: NOTHING => no values", "0: (HANDLED)", "  1: (FAILER)",
                           "  1: FAILER exited without returning; signalled: SIMPLE-ERROR", "0: HANDLED => :CAUGHT", "0: (FAILER)",
                           "0: FAILER exited without returning; signalled: SIMPLE-ERROR"], self.lines())
