@@ -246,7 +246,10 @@ pages, each of which would be copied after each copy of the process."
         (unless *pending*
           (call-atomically
            (lambda ()
-             (reply message))))))))
+             ;; Code of the user's can throw here, too, whatever it likes.
+             (reply (if (and (consp message) (integerp (first message)))
+                        message
+                        (minimal-report *id* :error nil))))))))))
 
 (defun main ()
   "Serve the channel on descriptor 3 until it ends."

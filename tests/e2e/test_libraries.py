@@ -51,8 +51,8 @@ class Libraries(mcp.TestCase):
             with self.subTest(system):
                 reply = self.s.call("load-system", system=system, timeout=280, wait=290)
                 self.assertFalse(reply.is_error, reply.text)
-                self.assertRegex(reply.text, r"^(Loaded %s\.|%s was loaded already)" % (system, system))
-                self.assertIn("among the libraries of this machine", reply.text)
+                self.assertRegex(reply.text, r"^(Loaded %s\.|%s was already loaded)" % (system, system))
+                self.assertIn("in this machine's libraries", reply.text)
                 report = self.s.evaluate(code)
                 self.assertFalse(report.is_error, report.text)
                 if value is not None:
