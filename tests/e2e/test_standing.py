@@ -6,7 +6,15 @@ import os
 import mcp
 
 
-class Standing(mcp.TestCase):
+class InFolder(mcp.TestCase):
+    """The server works in a directory of the test's own: the code here writes files."""
+
+    def start_server(self, *options, **named):
+        named.setdefault("cwd", self.folder())
+        return super().start_server(*options, **named)
+
+
+class Standing(InFolder):
     def enter(self, code, frame=0, **named):
         return self.s.call("evaluate-in-frame", frame=frame, code=code, **named)
 
@@ -93,7 +101,7 @@ class Standing(mcp.TestCase):
         self.assertOperational()
 
 
-class Descriptors(mcp.TestCase):
+class Descriptors(InFolder):
     def test_a_checkpoint_does_not_hold_the_end_of_a_pipe(self):
         if not os.path.exists("/usr/bin/sort"):
             self.skipTest("there is no /usr/bin/sort")
@@ -126,7 +134,7 @@ class Descriptors(mcp.TestCase):
         self.assertEvaluates('(with-open-file (i "kept.txt") (values (read-line i)))', '"after"')
 
 
-class RollBack(mcp.TestCase):
+class RollBack(InFolder):
     def test_it_goes_to_the_state_named_or_says_which_are_near(self):
         for i in range(40):
             self.s.evaluate("(defparameter *n* %d)" % i)

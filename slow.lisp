@@ -1,2 +1,0 @@
-(eval-when (:compile-toplevel) (sleep 1.5))
-(defun from-slow () :compiled)
