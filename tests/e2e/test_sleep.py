@@ -48,7 +48,7 @@ class Sleep(mcp.TestCase):
 
         # What the server knows itself does not wake it.
         self.assertIn("TYPE-ERROR", s.call("describe-last-error").text)
-        self.assertRegex(s.call("session-info").text, r"State: asleep since .*Z; it wakes")
+        self.assertRegex(s.call("session-info").text, r"State: asleep since .*Z; it resumes")
         self.assertIn("(defun square", s.call("session-history").text)
         self.assertEqual("asleep", self.listed(s)["default"])
         self.assertEqual(1, len(self.images()))
