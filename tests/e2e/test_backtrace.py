@@ -36,7 +36,8 @@ class TailPosition(mcp.TestCase):
 
     def test_all_callers_are_there_when_the_user_asks_for_it(self):
         frames = self.frames_of("(declaim (optimize (debug 3)))", "(defun a () (/ 1 0)) (defun b () (a)) (defun c () (b))", "(c)")
-        self.assertEqual(["(A)", "(B)", "(C)"], frames[:3])
+        # Newer releases of SBCL have a frame for the division too.
+        self.assertEqual(["(A)", "(B)", "(C)"], [frame for frame in frames if frame != "(/ 1 0)"][:3])
 
 
 if __name__ == "__main__":
