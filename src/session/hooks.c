@@ -7,7 +7,6 @@
 
 #include "session/error_record.h"
 #include "session/operation.h"
-#include "session/queue.h"
 #include "session/session_core.h"
 
 static void add_string(struct strbuf *out, const struct sexp *value)
@@ -70,6 +69,6 @@ void hooks_call(struct session *s, const char *reason)
         .what = "call-hooks",
         .done = strcmp(reason, "start") == 0 ? on_started : on_returned,
     };
-    queue_add_first(s, operation_new_run(s, OPERATION_RUN, &options));
+    session_put_first(s, operation_new_run(s, OPERATION_RUN, &options));
     strbuf_fini(&request);
 }

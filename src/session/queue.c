@@ -24,13 +24,6 @@ void queue_add(struct session *s, struct operation *op)
     session_count(s, METRIC_OPERATIONS);
 }
 
-void queue_add_first(struct session *s, struct operation *op)
-{
-    list_append(s->queue.next, &op->node);
-    s->uses++;
-    session_count(s, METRIC_OPERATIONS);
-}
-
 struct operation *queue_first(const struct session *s)
 {
     return list_is_empty(&s->queue) ? NULL : list_entry(s->queue.next, struct operation, node);

@@ -11,10 +11,9 @@ struct operation;
 struct session;
 struct strbuf;
 
-/* queue_add(s, op): as the last. queue_add_first(s, op): before all others. queue_first(s): borrowed; NULL if
- * nothing waits. queue_length(s). */
+/* queue_add(s, op): as the last; see also session_put_first(). queue_first(s): borrowed; NULL if nothing
+ * waits. queue_length(s). */
 void queue_add(struct session *s, struct operation *op);
-void queue_add_first(struct session *s, struct operation *op);
 struct operation *queue_first(const struct session *s);
 size_t queue_length(const struct session *s);
 

@@ -113,6 +113,13 @@ static int idle_deadline_ms(const struct session *s)
     return checkpoints_are_due(&s->checkpoints, most) ? s->host->waits.idle_ms : 0;
 }
 
+void session_put_first(struct session *s, struct operation *op)
+{
+    list_append(s->queue.next, &op->node);
+    s->uses++;
+    session_count(s, METRIC_OPERATIONS);
+}
+
 void session_enter_state(struct session *s, enum session_state state, int deadline_ms)
 {
     log_debug("session %s: %s -> %s", s->name, session_state_text(s->state), session_state_text(state));

@@ -87,6 +87,9 @@ void session_dispatch(struct session *s, struct event *event);
 void session_look_at_queue(struct session *s);
 void session_later(struct session *s);
 
+/* session_put_first(s, op): queue ${op}, which is taken, before all that waits. */
+void session_put_first(struct session *s, struct operation *op);
+
 /* session_enter_state(s, state, deadline_ms): 0 for no deadline; that of IDLE follows from what is left to
  * do. session_set_deadline(s, deadline_ms): DEADLINE follows then, or later (cpu_grace.h). */
 void session_enter_state(struct session *s, enum session_state state, int deadline_ms);
