@@ -195,7 +195,7 @@ static const struct option_definition table[] = {
     {HTTP, "node", "NAME", "Prefix the ids of HTTP sessions with NAME, so that a load balancer can route by it",
      .set = set_node, .place = offsetof(struct options, node)},
 
-    {LISP, "lisp", "PROGRAM", "SBCL to run", "sbcl",
+    {LISP, "lisp", "PROGRAM", "SBCL to run; tested with 2.2.9, 2.5.2 and 2.6.4", "sbcl",
      TEXT(lisp)},
     {LISP, "userinit", "FILE", "Init file to load", "~/.sbclrc if it exists",
      TEXT(user_init)},
