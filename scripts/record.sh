@@ -34,12 +34,26 @@ step() { # step NAME COMMAND...: run it; the end of everything if it fails
     "$@" || finish "$name"
 }
 
+# A file with a failure is run once more, by itself: a test that fails twice has failed. The summary names those that pass
+# the second time.
+run_again() { # run_again LOG COMMAND...: COMMAND with the names of the tests that failed in LOG, if any did
+    again=$(python3 scripts/summary.py --failed "$1" 2>/dev/null)
+    shift
+    [ -n "$again" ] || return 0
+    echo
+    echo "== once more, one after the other: $again"
+    # shellcheck disable=SC2086 # one word a test
+    "$@" $again </dev/null
+}
+
 suites() { # suites LABEL FOLDER LOG MESON-TEST-ARGUMENT...: run tests of a build folder; LOG is the name of their log
     suites_label=$1 folder=$2 log=$3
     shift 3
-    rm -f "$folder/meson-logs/$log.json"
+    rm -f "$folder/meson-logs/$log.json" "$folder/meson-logs/$log-again.json"
     meson test -C "$folder" --no-rebuild --print-errorlogs --logbase "$log" \
         --timeout-multiplier "${CL_MCP_TEST_STRETCH:-1}" "$@" </dev/null
+    run_again "$folder/meson-logs/$log.json" meson test -C "$folder" --no-rebuild --print-errorlogs \
+        --logbase "$log-again" --num-processes 1 --timeout-multiplier "${CL_MCP_TEST_STRETCH:-1}"
     if [ -e "$folder/meson-logs/$log.json" ]; then
         note log "$suites_label" "$folder/meson-logs/$log.json"
     else

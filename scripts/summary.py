@@ -2,9 +2,11 @@
 and the total.
 
 usage: summary.py RECORD...
+       summary.py --failed LOG     print the names of the tests in a log that failed, for Meson
 
 A record is a text file of lines with tabs between their fields:
-  log      LABEL PATH     a log of Meson's tests, testlog.json
+  log      LABEL PATH     a log of Meson's tests, testlog.json; beside it may be testlog-again.json, of the files with
+                          failures, run once more: these results count instead
   failed   LABEL STEP     a step that is not a test and failed
   without  LABEL REASON   something that was left out as the caller wished
   end                     the part ran to its end; a record without this line counts as one failure
@@ -61,27 +63,41 @@ def results_of(test):
     return found
 
 
+def tests_of(path):
+    with open(path, encoding="utf-8", errors="replace") as lines:
+        return [json.loads(line) for line in lines]
+
+
+def has_failed(test):
+    return any(state == "failed" for _, state, _ in results_of(test))
+
+
 class Total:
     def __init__(self):
         self.suites = collections.OrderedDict()
-        self.failed, self.skipped, self.without = [], [], []
+        self.failed, self.skipped, self.without, self.again = [], [], [], []
         self.details = []  # (name, lines) of tests that failed
 
     def add_log(self, label, path):
-        with open(path, encoding="utf-8", errors="replace") as lines:
-            for line in lines:
-                test = json.loads(line)
-                suite, name = suite_and_name(test["name"])
-                counts = self.suites.setdefault((label, suite), collections.Counter())
-                counts["files"] += 1
-                counts["seconds"] += test.get("duration") or 0
-                for case, state, note in results_of(test):
-                    counts[state] += 1
+        second = path[: -len(".json")] + "-again.json"
+        repeated = {test["name"]: test for test in (tests_of(second) if os.path.exists(second) else [])}
+        for first in tests_of(path):
+            test = repeated.get(first["name"], first)
+            suite, name = suite_and_name(test["name"])
+            if has_failed(first) and not has_failed(test):
+                for case, state, _ in results_of(first):
                     if state == "failed":
-                        self.failed.append("%s, %s: %s" % (label, name, case))
-                        self.details.append((self.failed[-1], note.splitlines()))
-                    elif state == "skipped":
-                        self.skipped.append("%s, %s: %s (%s)" % (label, name, case, note or "no reason given"))
+                        self.again.append("%s, %s: %s" % (label, name, case))
+            counts = self.suites.setdefault((label, suite), collections.Counter())
+            counts["files"] += 1
+            counts["seconds"] += test.get("duration") or 0
+            for case, state, note in results_of(test):
+                counts[state] += 1
+                if state == "failed":
+                    self.failed.append("%s, %s: %s" % (label, name, case))
+                    self.details.append((self.failed[-1], note.splitlines()))
+                elif state == "skipped":
+                    self.skipped.append("%s, %s: %s (%s)" % (label, name, case, note or "no reason given"))
 
     def add_record(self, path):
         """Count what a record lists. A record or a log that cannot be read is a failure itself."""
@@ -120,7 +136,8 @@ class Total:
         for (label, suite), counts in self.suites.items():
             print("  %-18s %-6s %3d files %5d passed %3d failed %3d skipped %6.1f s" % (
                 label, suite, counts["files"], counts["passed"], counts["failed"], counts["skipped"], counts["seconds"]))
-        for title, names in (("left out", self.without), ("skipped", self.skipped), ("failed", self.failed)):
+        for title, names in (("left out", self.without), ("skipped", self.skipped),
+                             ("failed at first, passed when run again", self.again), ("failed", self.failed)):
             if names:
                 print("%s:" % title)
                 for name in names:
@@ -135,9 +152,14 @@ class Total:
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("records", nargs="+")
+    parser.add_argument("records", nargs="*")
+    parser.add_argument("--failed", metavar="LOG")
+    arguments = parser.parse_args()
+    if arguments.failed:
+        print(" ".join(suite_and_name(test["name"])[1] for test in tests_of(arguments.failed) if has_failed(test)))
+        return
     total = Total()
-    for path in parser.parse_args().records:
+    for path in arguments.records:
         total.add_record(path)
     sys.exit(0 if total.print() else 1)
 
