@@ -24,7 +24,10 @@
 #define OUTPUT_CHUNK ((size_t)64 << 10) /* what a pipe holds by default */
 #define DRAIN_CHUNKS 64                 /* read at one go, so that a flood of output cannot hold the loop */
 #define MOST_AWAITED 3                  /* a call, and before and behind it a request for a copy */
-#define MOST_STRAYS 100                 /* messages that answer nothing; a late answer for a copy is one */
+/* When memory runs out the kernel ends copies that wait before sessions, and sessions before the server. */
+#define COPY_EXPENDABLE 600
+#define SESSION_EXPENDABLE 300
+#define MOST_STRAYS 100 /* messages that answer nothing; a late answer for a copy is one */
 
 struct output_pipe {
     uv_poll_t *poll; /* NULL once closed */
@@ -313,6 +316,8 @@ void worker_begin(struct worker *w, int64_t pid)
 {
     if (pid > 1 && pid <= INT32_MAX)
         worker_adopt(w, (pid_t)pid);
+    if (w->child != NULL)
+        child_expendable(w->child, w->is_pristine ? COPY_EXPENDABLE : SESSION_EXPENDABLE);
     if (w->state == WORKER_STARTING)
         w->state = WORKER_IDLE;
 }
@@ -384,6 +389,8 @@ static int send_request(struct worker *w, const struct strbuf *request, const in
 int worker_call(struct worker *w, const struct strbuf *request, const int *descriptors, size_t count)
 {
     CHECK(w->state == WORKER_IDLE || (w->awaited_count == 1 && w->awaited[0] != w->call_id));
+    if (w->is_pristine && w->child != NULL)
+        child_expendable(w->child, SESSION_EXPENDABLE);
     w->is_pristine = false;
     return w->call_id = send_request(w, request, descriptors, count);
 }

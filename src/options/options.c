@@ -237,6 +237,9 @@ static const struct option_definition table[] = {
      COUNT(most_sessions)},
     {SESSIONS, "max-processes", "N", "Maximum number of Lisp processes, including checkpoints", "unlimited",
      COUNT(most_processes)},
+    {SESSIONS, "max-memory", "MiB",
+     "Maximum memory that a session and its copies may hold before old copies are dropped",
+     "a quarter of the memory", COUNT(most_memory_mib)},
 };
 /* clang-format on */
 

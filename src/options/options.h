@@ -49,6 +49,7 @@ struct options {
     bool is_persistent;
     size_t idle_timeout_s;                          /* 0: sessions are never suspended */
     size_t most_sessions, most_processes;           /* of the server; 0: not given */
+    size_t most_memory_mib;                         /* of each session; 0: not given */
     size_t principal_sessions, principal_processes; /* of each principal; 0: not given */
     struct limits limits;
 

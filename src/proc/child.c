@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -35,6 +36,8 @@
 #define LONGEST_WALK_NS 5000000 /* then the loop goes on */
 #define WALK_SHARE 20           /* for each part of the time spent walking, this many are spent elsewhere */
 
+#define MOST_EXPENDABLE 1000 /* the kernel's own bound */
+
 struct early_end {
     pid_t pid;
     int status;
@@ -51,6 +54,8 @@ struct children {
     struct hash_table by_pid; /* those that run or are dying */
     uv_timer_t *walk;         /* the walk over all children that was put off */
     uint64_t walk_ns;         /* what the last one took */
+    int own_score;            /* the server's oom_score_adj */
+    uint64_t memory_kills;    /* of the kernel's, that have been accounted for */
     struct early_end early[EARLY_ENDS];
     size_t early_next;
     struct rlimit
@@ -77,6 +82,39 @@ static struct child_end end_of_status(int status)
     else
         end.exit_code = WEXITSTATUS(status);
     return end;
+}
+
+/* The number behind ${key} in a file of /proc, or behind nothing. */
+static long long number_in(const char *path, const char *key, long long otherwise)
+{
+    char line[128];
+    size_t key_len = strlen(key);
+    bool is_found = false;
+    long long number;
+    FILE *f = fopen(path, "re");
+    if (f == NULL)
+        return otherwise;
+    while (!is_found && fgets(line, sizeof line, f) != NULL)
+        is_found = strncmp(line, key, key_len) == 0 && sscanf(line + key_len, " %lld", &number) == 1;
+    fclose(f);
+    return is_found ? number : otherwise;
+}
+
+static uint64_t kills_for_memory(void)
+{
+    return (uint64_t)number_in("/proc/vmstat", "oom_kill", 0);
+}
+
+/* Each of the kernel's kills is accounted for by one process that somebody still waits for. That it was sent
+ * SIGKILL here says nothing: a process whose channel closes, as it does when the kernel kills it, is killed
+ * as well. */
+static bool was_killed_for_memory(struct child *child, const struct child_end *end)
+{
+    struct children *c = child->owner;
+    if (end->signal != SIGKILL || child->on_exit == NULL || kills_for_memory() <= c->memory_kills)
+        return false;
+    c->memory_kills++;
+    return true;
 }
 
 static struct child *find(struct children *c, pid_t pid)
@@ -111,6 +149,7 @@ static void tell_owners(struct children *c)
     while (!list_is_empty(&c->ended)) {
         struct child *child = list_entry(c->ended.next, struct child, node);
         struct child_end end = end_of_status(child->status);
+        end.is_short_of_memory = was_killed_for_memory(child, &end);
         move(child, &c->told);
         child->on_exit(child->arg, &end);
     }
@@ -208,6 +247,8 @@ struct children *children_new(uv_loop_t *loop, struct err *err)
     getrlimit(RLIMIT_NOFILE, &c->files);
     setrlimit(RLIMIT_NOFILE, &(struct rlimit){.rlim_cur = c->files.rlim_max, .rlim_max = c->files.rlim_max});
     c->loop = loop;
+    c->own_score = (int)number_in("/proc/self/oom_score_adj", "", 0);
+    c->memory_kills = kills_for_memory();
     list_init(&c->running);
     list_init(&c->dying);
     list_init(&c->ended);
@@ -464,6 +505,20 @@ static void was_killed(struct child *child)
     if (!child->is_killed)
         move(child, &child->owner->dying);
     child->is_killed = true;
+}
+
+void child_expendable(struct child *child, int more)
+{
+    char path[64];
+    int score = child->owner->own_score + more;
+    if (child->has_exited)
+        return;
+    snprintf(path, sizeof path, "/proc/%d/oom_score_adj", (int)child->pid);
+    FILE *f = fopen(path, "we");
+    if (f == NULL)
+        return;
+    fprintf(f, "%d", score < MOST_EXPENDABLE ? score : MOST_EXPENDABLE);
+    fclose(f); /* refused where the kernel does not let us: then it ends processes in its own order */
 }
 
 void child_signal(struct child *child, int signal)

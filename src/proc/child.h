@@ -25,6 +25,8 @@ struct child_end {
     bool is_known; /* false: the process has ended, but its status is unknown */
     int exit_code; /* meaningful when signal is 0 */
     int signal;    /* 0 if it exited by itself */
+    /* Killed, and the kernel has counted one more process that it has killed for lack of memory. */
+    bool is_short_of_memory;
 };
 
 /* on_exit: called once, from the loop, when the process has been reaped; the child may be freed in it. */
@@ -79,6 +81,10 @@ bool child_has_exited(const struct child *child);
  * carries ${token} (sigqueue). */
 void child_signal(struct child *child, int signal);
 void child_interrupt(struct child *child, int token);
+
+/* child_expendable(child, more): when memory runs out the kernel ends this process before those with less: 0
+ * for as much as the server itself, 1000 for the first of all. Source: proc(5), oom_score_adj. */
+void child_expendable(struct child *child, int more);
 
 /* child_kill_tree(child): SIGKILL to the process and all its descendants. */
 void child_kill_tree(struct child *child);

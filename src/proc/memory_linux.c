@@ -1,23 +1,140 @@
 /*
- * MemAvailable of /proc/meminfo: the kernel's own estimate of what can be had without swapping.
+ * /proc/meminfo, /proc/self/cgroup and the files of the control groups.
  */
 #include "proc/memory.h"
 
+#include <limits.h>
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 #define SHORT_FRACTION 20
+#define MOST_LEVELS 32 /* of nested control groups */
+
+/* A version of control groups: where its hierarchy is mounted, and what its files are called. */
+struct hierarchy {
+    const char *controller; /* as /proc/self/cgroup names it; "" in version 2 */
+    const char *mount, *most, *used, *reclaimable;
+};
+
+static const struct hierarchy hierarchies[] = {
+    {"", "/sys/fs/cgroup", "memory.max", "memory.current", "inactive_file"},
+    {"memory", "/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes",
+     "total_inactive_file"},
+};
+
+static void take_tighter(struct memory_left *left, uint64_t total, uint64_t available)
+{
+    if (total == 0)
+        return;
+    if (left->total == 0 || (double)available / (double)total < (double)left->available / (double)left->total)
+        *left = (struct memory_left){.total = total, .available = available};
+}
+
+static void read_machine(const char *root, struct memory_left *left)
+{
+    char path[PATH_MAX], line[128];
+    unsigned long long total = 0, available = 0;
+    snprintf(path, sizeof path, "%s/proc/meminfo", root);
+    FILE *f = fopen(path, "re");
+    if (f == NULL)
+        return;
+    while (fgets(line, sizeof line, f) != NULL && available == 0) {
+        sscanf(line, "MemTotal: %llu kB", &total);
+        sscanf(line, "MemAvailable: %llu kB", &available);
+    }
+    fclose(f);
+    if (available > 0)
+        take_tighter(left, (uint64_t)total << 10, (uint64_t)available << 10);
+}
+
+/* The number in a file, or behind ${key} at the beginning of one of its lines; false if it is "max" or not
+ * there. */
+static bool read_number(const char *directory, const char *name, const char *key, uint64_t *number)
+{
+    char path[PATH_MAX + NAME_MAX + 2], line[128];
+    size_t key_len = strlen(key);
+    unsigned long long value;
+    bool is_found = false;
+    snprintf(path, sizeof path, "%s/%s", directory, name);
+    FILE *f = fopen(path, "re");
+    if (f == NULL)
+        return false;
+    while (!is_found && fgets(line, sizeof line, f) != NULL)
+        is_found = strncmp(line, key, key_len) == 0 && sscanf(line + key_len, " %llu", &value) == 1;
+    fclose(f);
+    if (is_found)
+        *number = value;
+    return is_found;
+}
+
+static void read_group(const struct hierarchy *h, const char *directory, struct memory_left *left)
+{
+    uint64_t most, used, reclaimable = 0;
+    if (!read_number(directory, h->most, "", &most) || !read_number(directory, h->used, "", &used))
+        return;
+    read_number(directory, "memory.stat", h->reclaimable, &reclaimable);
+    used -= reclaimable < used ? reclaimable : used;
+    take_tighter(left, most, used < most ? most - used : 0);
+}
+
+/* The group itself and those around it: each may have a limit. */
+static void read_groups(const struct hierarchy *h, const char *root, const char *group,
+                        struct memory_left *left)
+{
+    char directory[PATH_MAX];
+    snprintf(directory, sizeof directory, "%s%s", root, h->mount);
+    size_t mount_len = strlen(directory);
+    /* In a container the path may be the one outside, while what is mounted is the group itself. */
+    if (mount_len + strlen(group) < sizeof directory) {
+        strcpy(directory + mount_len, group);
+        if (access(directory, F_OK) != 0)
+            directory[mount_len] = '\0';
+    }
+    for (int level = 0; level < MOST_LEVELS; level++) {
+        read_group(h, directory, left);
+        char *slash = strrchr(directory + mount_len, '/');
+        if (slash == NULL)
+            break;
+        *slash = '\0';
+    }
+}
+
+/* A line is ID:CONTROLLERS:PATH; the controllers have commas between them. */
+static const struct hierarchy *hierarchy_of(char *controllers)
+{
+    for (size_t i = 0; i < sizeof hierarchies / sizeof hierarchies[0]; i++)
+        if (strcmp(controllers, hierarchies[i].controller) == 0)
+            return &hierarchies[i];
+    return NULL;
+}
+
+bool memory_read(const char *root, struct memory_left *left)
+{
+    char path[PATH_MAX], line[PATH_MAX + 64];
+    *left = (struct memory_left){0};
+    read_machine(root, left);
+    snprintf(path, sizeof path, "%s/proc/self/cgroup", root);
+    FILE *f = fopen(path, "re");
+    if (f == NULL)
+        return left->total > 0;
+    while (fgets(line, sizeof line, f) != NULL) {
+        line[strcspn(line, "\n")] = '\0';
+        char *controllers = strchr(line, ':'),
+             *group = controllers == NULL ? NULL : strchr(controllers + 1, ':');
+        if (group == NULL)
+            continue;
+        *group++ = '\0';
+        const struct hierarchy *h = hierarchy_of(controllers + 1);
+        if (h != NULL)
+            read_groups(h, root, group, left);
+    }
+    fclose(f);
+    return left->total > 0;
+}
 
 bool memory_is_short(void)
 {
-    FILE *f = fopen("/proc/meminfo", "re");
-    if (f == NULL)
-        return false;
-    char line[128];
-    unsigned long long total = 0, available = 0;
-    while (fgets(line, sizeof line, f) != NULL && available == 0) {
-        sscanf(line, "MemTotal: %llu", &total);
-        sscanf(line, "MemAvailable: %llu", &available);
-    }
-    fclose(f);
-    return available > 0 && available < total / SHORT_FRACTION;
+    struct memory_left left;
+    return memory_read("", &left) && left.available < left.total / SHORT_FRACTION;
 }

@@ -46,6 +46,8 @@ static void word_exit(const struct exit_facts *f, struct strbuf *out)
                     strsignal(f->end->signal));
     else
         strbuf_addf(out, "The Lisp process exited with code %d.", f->end->exit_code);
+    if (f->end->is_short_of_memory)
+        strbuf_adds(out, " The kernel killed it because memory had run out.");
 }
 
 /* Why there is no newer checkpoint, as it stands in parentheses. */

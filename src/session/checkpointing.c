@@ -8,7 +8,6 @@
 #include "base/memory.h"
 #include "session/answer.h"
 #include "session/copies.h"
-#include "session/eviction.h"
 #include "session/run.h"
 #include "session/session_core.h"
 
@@ -57,7 +56,7 @@ static struct worker_events checkpoint_events(struct checkpoint *cp)
 
 bool checkpointing_begin(struct session *s, const char *name)
 {
-    eviction_for_memory(s->host);
+    memory_watch_wake(s->host->memory_watch);
     struct err err = {0};
     struct checkpoint *cp = checkpoints_add(&s->checkpoints, NULL, s->at, session_core_package(s));
     struct worker_events events = checkpoint_events(cp);

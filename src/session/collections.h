@@ -13,6 +13,8 @@
 #include "session/news.h"
 #include "session/waits.h"
 
+struct memory_watch;
+
 /* sessions.c */
 struct sessions {
     struct list node; /* in ${host->owners} */
@@ -45,7 +47,7 @@ struct session_host {
     size_t asleep;
     uint64_t started_at; /* loop time in ms */
     struct metrics metrics;
-    uint64_t memory_looked_at; /* loop time in ms */
+    struct memory_watch *memory_watch;
 };
 
 #endif

@@ -155,6 +155,8 @@ bool copies_freeze(struct session *s, struct error_record *r)
     if (may_copy && worker_is_alive(s->worker))
         r->frozen = copies_of_process(s, &events, &err);
     r->is_being_frozen = r->frozen != NULL;
+    if (r->is_being_frozen)
+        memory_watch_wake(s->host->memory_watch);
     if (!may_copy)
         set_why(r, NO_COPIES);
     else if (r->frozen == NULL)

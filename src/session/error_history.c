@@ -64,16 +64,38 @@ bool error_history_succeed(struct error_history *h)
     return had_last;
 }
 
-void error_history_drop_copies(struct error_history *h, const char *why)
+/* From number ${first} on, counted back from the newest. */
+static size_t drop_copies(struct error_history *h, size_t first, const char *why)
 {
-    for (size_t i = 0; i < error_history_kept(h); i++) {
+    size_t dropped = 0;
+    for (size_t i = first; i < error_history_kept(h); i++) {
         struct error_record *r = error_history_at(h, i);
         if (r->frozen == NULL)
             continue;
+        dropped++;
         error_record_drop_copy(r);
         if (r->why_not_frozen == NULL)
             r->why_not_frozen = xstrdup(why);
     }
+    return dropped;
+}
+
+void error_history_drop_copies(struct error_history *h, const char *why)
+{
+    drop_copies(h, 0, why);
+}
+
+size_t error_history_drop_older_copies(struct error_history *h, const char *why)
+{
+    return drop_copies(h, 1, why);
+}
+
+size_t error_history_count_copies(const struct error_history *h)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < error_history_kept(h); i++)
+        n += error_history_at(h, i)->frozen != NULL;
+    return n;
 }
 
 void error_history_clear(struct error_history *h)

@@ -42,6 +42,11 @@ bool error_history_succeed(struct error_history *h);
 /* error_history_drop_copies(h, why): no error can be entered any more, because of ${why}. */
 void error_history_drop_copies(struct error_history *h, const char *why);
 
+/* error_history_drop_older_copies(h, why): the same, but for the last error. Returns how many were dropped.
+ * error_history_count_copies(h). */
+size_t error_history_drop_older_copies(struct error_history *h, const char *why);
+size_t error_history_count_copies(const struct error_history *h);
+
 /* error_history_clear(h): as if there had been none. */
 void error_history_clear(struct error_history *h);
 

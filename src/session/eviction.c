@@ -7,15 +7,9 @@
 #include "proc/memory.h"
 #include "session/session_core.h"
 
-#define MEMORY_LOOK_MS 1000
-
 /* Of each session only the newest stays. */
 void eviction_for_memory(struct session_host *host)
 {
-    uint64_t now = uv_now(host->loop);
-    if (now - host->memory_looked_at < MEMORY_LOOK_MS)
-        return;
-    host->memory_looked_at = now;
     if (!memory_is_short())
         return;
     log_warning("memory is short: old checkpoints are dropped");

@@ -10,8 +10,7 @@
 struct session;
 struct session_host;
 
-/* eviction_for_memory(host): if memory is short, keep one unnamed checkpoint of each session; looks once a
- * second at most. */
+/* eviction_for_memory(host): if memory is short, keep one unnamed checkpoint of each session. */
 void eviction_for_memory(struct session_host *host);
 
 /* eviction_for_process(s): drop a checkpoint of this owner's, or of anybody's if that helps ${s} to a

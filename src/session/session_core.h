@@ -11,6 +11,7 @@
 #include "session/cpu_grace.h"
 #include "session/error_history.h"
 #include "session/journal.h"
+#include "session/memory_watch.h"
 #include "session/operation.h"
 #include "session/session_output.h"
 #include "session/session_states.h"
@@ -58,14 +59,15 @@ struct session {
     bool has_hooks;       /* the process that is returned to has forms to evaluate: hooks.c */
     bool is_unrestored;   /* its save could not be restored, and must not be overwritten unasked */
 
-    struct run *run;               /* run.c: the current operation's time and how it is stopped */
-    struct process *process;       /* process.c: how the process is started */
-    struct copies *copies;         /* copies.c: what copying costs, and the copy asked for ahead */
-    struct unwinding *unwinding;   /* unwinding.c: the error that is being left */
-    struct recovery *recovery;     /* recovery.c: the way back to a state that lives */
-    struct suspension *suspension; /* suspension.c: whether it was used since its image was begun */
-    struct sleep_image image;      /* ASLEEP and WAKING */
-    struct list savings;           /* saving.c: under way */
+    struct run *run;                    /* run.c: the current operation's time and how it is stopped */
+    struct process *process;            /* process.c: how the process is started */
+    struct copies *copies;              /* copies.c: what copying costs, and the copy asked for ahead */
+    struct unwinding *unwinding;        /* unwinding.c: the error that is being left */
+    struct recovery *recovery;          /* recovery.c: the way back to a state that lives */
+    struct suspension *suspension;      /* suspension.c: whether it was used since its image was begun */
+    struct sleep_image image;           /* ASLEEP and WAKING */
+    struct list savings;                /* saving.c: under way */
+    struct session_footprint footprint; /* memory_watch.c */
 
     struct cpu_grace grace; /* core: of the deadline */
     pid_t waits_for;        /* whose time counts while there is no process of our own */

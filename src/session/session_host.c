@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "base/memory.h"
 #include "session/collections.h"
+#include "session/memory_watch.h"
 #include "session/sleep_store.h"
 
 static const struct session_waits default_waits = {
@@ -47,6 +48,7 @@ struct session_host *session_host_new(const struct session_host_options *options
     host->sleeper = xcalloc(1, sizeof *host->sleeper);
     CHECK(uv_timer_init(host->loop, host->sleeper) == 0);
     host->sleeper->data = host;
+    host->memory_watch = memory_watch_new(host, options->most_memory_mib);
     if (getrandom(&host->seed, sizeof host->seed, GRND_NONBLOCK) != (ssize_t)sizeof host->seed)
         host->seed = uv_hrtime();
     return host;
@@ -64,6 +66,7 @@ void session_host_free(struct session_host *host)
     CHECK(list_is_empty(&host->owners));
     sleep_store_free(host->sleep_store);
     uv_close((uv_handle_t *)host->sleeper, free_handle);
+    memory_watch_free(host->memory_watch);
     free(host);
 }
 

@@ -24,6 +24,7 @@ struct session_host_options {
     size_t most_sessions;        /* of all owners together; 0: SESSION_HOST_MOST_SESSIONS */
     size_t
         most_processes; /* of all owners together, copies included; 0: as many as the machine lets us have */
+    size_t most_memory_mib; /* of each session with its copies; 0: a quarter of what there is */
     const struct session_wording *wording; /* borrowed, outlives it: of what only sessions know */
     const struct session_waits *waits;     /* borrowed, copied; NULL: as the product has them */
     uint64_t idle_timeout_ms;    /* a session that was not used for that long is put to sleep; 0: never */

@@ -50,6 +50,7 @@ struct session *session_new(struct sessions *all, const char *name)
 
 void session_free(struct session *s)
 {
+    memory_watch_forget(s->host->memory_watch, s);
     savings_cancel(s);
     process_forget(s);
     sleep_image_drop(&s->image);

@@ -31,6 +31,8 @@ static void add_worker(const struct worker *w, uint64_t deadline_ns, struct sess
 struct session_memory session_memory(const struct session *s, int most_ms)
 {
     struct session_memory m = {0};
+    uint64_t measured;
+    bool is_measured = memory_watch_bytes(s, &measured);
     uint64_t deadline_ns = uv_hrtime() + (uint64_t)most_ms * NS_PER_MS;
     add_worker(s->worker, deadline_ns, &m);
     add_worker(s->scratch, deadline_ns, &m);
@@ -38,6 +40,10 @@ struct session_memory session_memory(const struct session *s, int most_ms)
         add_worker(list_entry(node, struct checkpoint, node)->worker, deadline_ns, &m);
     for (size_t i = 0; i < error_history_kept(&s->errors); i++)
         add_worker(error_history_at(&s->errors, i)->frozen, deadline_ns, &m);
+    if (m.unread > 0 && is_measured) {
+        m.bytes = measured;
+        m.unread = 0;
+    }
     return m;
 }
 

@@ -1,0 +1,210 @@
+/*
+ * The kernel has no event for "a process has grown". So while there are copies a timer looks once a second,
+ * at the sessions that were used since. The kernel walks over the page tables of each process that it is
+ * asked about, milliseconds for a large one. So a thread of libuv's pool asks, one session at a time, and
+ * rests four times as long as that took.
+ */
+#include "session/memory_watch.h"
+
+#include <stdlib.h>
+#include <uv.h>
+
+#include "base/check.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "proc/memory.h"
+#include "proc/process.h"
+#include "session/error_record.h"
+#include "session/eviction.h"
+#include "session/session.h"
+#include "session/session_core.h"
+#include "session/session_host.h"
+#include "session/sessions.h"
+
+#define LOOK_MS 1000
+#define REST_SHARE 4       /* it rests this many times as long as a measurement took */
+#define MOST_PROCESSES 256 /* of one session: checkpoints, errors, itself and a scratch copy are fewer */
+#define DEFAULT_SHARE 4    /* without --max-memory: this part of the machine's memory */
+
+struct memory_watch {
+    struct session_host *host;
+    uv_timer_t timer;
+    uv_work_t work;
+    bool is_measuring;
+    int open; /* the timer, and the measurement under way: freed when both have ended */
+    uint64_t round;
+    uint64_t most_bytes; /* of a session */
+
+    struct session *session; /* being measured; NULL if it has gone meanwhile */
+    pid_t pids[MOST_PROCESSES];
+    size_t count;
+    uint64_t bytes, took_ms; /* the thread's while it measures */
+};
+
+static void release(struct memory_watch *w)
+{
+    if (--w->open == 0)
+        free(w);
+}
+
+static void add_process(struct memory_watch *w, const struct worker *worker)
+{
+    if (worker != NULL && worker_pid(worker) > 0 && w->count < MOST_PROCESSES)
+        w->pids[w->count++] = worker_pid(worker);
+}
+
+static void list_processes(struct memory_watch *w, const struct session *s)
+{
+    w->count = 0;
+    add_process(w, s->worker);
+    add_process(w, s->scratch);
+    for (const struct list *node = s->checkpoints.all.next; node != &s->checkpoints.all; node = node->next)
+        add_process(w, list_entry(node, struct checkpoint, node)->worker);
+    for (size_t i = 0; i < error_history_kept(&s->errors); i++)
+        add_process(w, error_history_at(&s->errors, i)->frozen);
+}
+
+static bool has_copies(const struct session *s)
+{
+    return s->checkpoints.count > 0 || error_history_count_copies(&s->errors) > 0;
+}
+
+static bool is_to_be_measured(const struct memory_watch *w, const struct session *s)
+{
+    const struct session_footprint *f = &s->footprint;
+    return has_copies(s) && f->round != w->round &&
+           (!f->is_known || f->uses != s->uses || s->current != NULL);
+}
+
+/* The next session to measure in this round, and whether there are copies at all. */
+static struct session *next_session(const struct memory_watch *w, bool *are_copies)
+{
+    *are_copies = false;
+    for (struct sessions *all = session_host_first(w->host); all != NULL; all = session_host_next(all))
+        for (struct session *s = sessions_first(all); s != NULL; s = sessions_next(s)) {
+            *are_copies = *are_copies || has_copies(s);
+            if (is_to_be_measured(w, s))
+                return s;
+        }
+    return NULL;
+}
+
+static void measure(uv_work_t *work)
+{
+    struct memory_watch *w = work->data;
+    uint64_t began_ns = uv_hrtime(), bytes;
+    w->bytes = 0;
+    /* A process that ends meanwhile is not counted; its number is not given to another one so soon. */
+    for (size_t i = 0; i < w->count; i++)
+        if (process_memory(w->pids[i], &bytes))
+            w->bytes += bytes;
+    w->took_ms = (uv_hrtime() - began_ns) / 1000000;
+}
+
+/* Old states go first, then the copies of errors that are not the last. What was given a name stays. */
+static void drop_copies(struct session *s, uint64_t bytes, uint64_t most)
+{
+    size_t before = s->checkpoints.count;
+    checkpoints_keep_newest(&s->checkpoints);
+    size_t dropped = before - s->checkpoints.count, errors = 0;
+    if (dropped == 0 && s->current == NULL) /* an operation may be waiting for a copy */
+        errors = error_history_drop_older_copies(&s->errors,
+                                                 "the session held more memory than --max-memory allows.");
+    s->footprint.is_known = false;
+    if (dropped + errors == 0)
+        return;
+    strbuf_addf(&s->notice,
+                "This session and its copies held %llu MiB, more than --max-memory allows (%llu MiB). ",
+                (unsigned long long)(bytes >> 20), (unsigned long long)(most >> 20));
+    if (dropped > 0)
+        strbuf_addf(&s->notice, "Of its unnamed checkpoints only the newest was kept.\n");
+    else
+        strbuf_addf(&s->notice, "Only the last error can still be entered.\n");
+}
+
+static void look_again(struct memory_watch *w, uint64_t after_ms);
+
+static void on_measured(uv_work_t *work, int status)
+{
+    struct memory_watch *w = work->data;
+    struct session *s = w->session;
+    w->is_measuring = false;
+    w->session = NULL;
+    if (s != NULL && status == 0) {
+        s->footprint = (struct session_footprint){
+            .bytes = w->bytes, .uses = s->uses, .round = w->round, .is_known = true};
+        if (w->bytes > w->most_bytes)
+            drop_copies(s, w->bytes, w->most_bytes);
+    }
+    if (!uv_is_closing((uv_handle_t *)&w->timer))
+        look_again(w, REST_SHARE * w->took_ms);
+    release(w);
+}
+
+static void on_time(uv_timer_t *timer)
+{
+    struct memory_watch *w = timer->data;
+    bool are_copies;
+    struct session *s = next_session(w, &are_copies);
+    if (s == NULL) {
+        w->round++;
+        eviction_for_memory(w->host);
+        if (are_copies)
+            look_again(w, LOOK_MS);
+        return;
+    }
+    list_processes(w, s);
+    w->session = s;
+    w->is_measuring = true;
+    w->open++;
+    CHECK(uv_queue_work(w->host->loop, &w->work, measure, on_measured) == 0);
+}
+
+static void look_again(struct memory_watch *w, uint64_t after_ms)
+{
+    CHECK(uv_timer_start(&w->timer, on_time, after_ms, 0) == 0);
+}
+
+struct memory_watch *memory_watch_new(struct session_host *host, size_t most_mib)
+{
+    struct memory_watch *w = xcalloc(1, sizeof *w);
+    struct memory_left left;
+    w->most_bytes = (uint64_t)most_mib << 20;
+    if (most_mib == 0)
+        w->most_bytes = memory_read("", &left) ? left.total / DEFAULT_SHARE : UINT64_MAX;
+    w->host = host;
+    w->open = 1;
+    w->round = 1;
+    w->timer.data = w->work.data = w;
+    CHECK(uv_timer_init(host->loop, &w->timer) == 0);
+    return w;
+}
+
+static void on_closed(uv_handle_t *timer)
+{
+    release(timer->data);
+}
+
+void memory_watch_free(struct memory_watch *w)
+{
+    w->session = NULL;
+    uv_close((uv_handle_t *)&w->timer, on_closed);
+}
+
+void memory_watch_wake(struct memory_watch *w)
+{
+    if (!w->is_measuring && !uv_is_active((uv_handle_t *)&w->timer))
+        look_again(w, LOOK_MS);
+}
+
+void memory_watch_forget(struct memory_watch *w, const struct session *s)
+{
+    if (w->session == s)
+        w->session = NULL;
+}
+
+bool memory_watch_bytes(const struct session *s, uint64_t *bytes)
+{
+    *bytes = s->footprint.bytes;
+    return s->footprint.is_known && s->footprint.uses == s->uses && s->current == NULL;
+}
