@@ -629,8 +629,24 @@ specializers; NIL for a method that only reads or writes a slot."
 
 (define-port-operation file-text (namestring position limit)
   "Return the text of a file from POSITION, in octets, on, at most LIMIT characters of it; NIL if it cannot
-be read. The second value is the date of the file, the third its name as the system writes it."
+be read. The second value is its name as the system writes it."
   (declare (ignore namestring position limit))
+  nil)
+
+(define-port-operation note-loaded-file (path)
+  "Note that the file PATH, as it is now, is loaded, for FILE-CHANGED-P."
+  (declare (ignore path))
+  nil)
+
+(define-port-operation file-changed-p (namestring created)
+  "True if a file is not any more what was loaded from it. CREATED is the date of the file that the code in
+question was made from, or NIL."
+  (declare (ignore namestring created))
+  nil)
+
+(define-port-operation edited-since-built-p (source built)
+  "True if the file SOURCE was written after the file BUILT, also within the same second."
+  (declare (ignore source built))
   nil)
 
 (define-port-operation line-of-place (place)

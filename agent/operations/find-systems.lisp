@@ -43,8 +43,33 @@ Returns what it returned."
     (walk-directories root (lambda (directory)
                              (probe-file (merge-pathnames file directory))))))
 
+(defvar *definitions-below* '(nil)
+  "The id of a request and a table from names to the definitions below *DIRECTORY* as they were then. ASDF asks for each
+dependency, and walking a large directory each time would take seconds.")
+
+(defun definitions-below-directory ()
+  (unless (and *id* (eql *id* (car *definitions-below*)))
+    (let ((table (make-hash-table :test #'equal)))
+      (walk-directories *directory*
+                        (lambda (directory)
+                          (dolist (file (ignore-errors
+                                         (directory (merge-pathnames "*.asd" directory))))
+                            (unless (gethash (pathname-name file) table)
+                              (setf (gethash (pathname-name file) table) file)))
+                          nil))
+      (setf *definitions-below* (cons *id* table))))
+  (cdr *definitions-below*))
+
 (defun search-directory (name)
-  "Find the definition of the system NAME below *DIRECTORY*, for ASDF."
+  "Find the definition of the system NAME below *DIRECTORY*, for ASDF. It counts more than what the machine has."
+  (when *directory*
+    (probe-file* (gethash (asdf:primary-system-name name) (definitions-below-directory)))))
+
+(defun probe-file* (path)
+  (and path (probe-file path)))
+
+(defun search-directory-anew (name)
+  "Find, for ASDF, the definition of the system NAME below *DIRECTORY* that the request itself has made."
   (when *directory*
     (search-below *directory* (asdf:primary-system-name name))))
 
@@ -108,14 +133,15 @@ image it came in and the definition's file, which is below one of two directorie
           (cdr (assoc name (ocicl-entries) :test #'string-equal))))))
 
 (defun search-also ()
-  "Have ASDF look where projects keep systems. What is pinned comes after ASDF:*CENTRAL-REGISTRY*, in
-which the session's directory is, and before what the machine has."
+  "Have ASDF look where projects keep systems. What is pinned and what is below the session's directory come after
+ASDF:*CENTRAL-REGISTRY*, in which that directory is, and before what the machine has."
   (setf asdf:*system-definition-search-functions*
         (append (loop for function in asdf:*system-definition-search-functions*
                       collect function
                       when (string= function "SYSDEF-CENTRAL-REGISTRY-SEARCH")
-                        collect 'search-pinned)
-                (list 'search-directory))))
+                        collect 'search-pinned
+                        and collect 'search-directory)
+                (list 'search-directory-anew))))
 
 ;;; What kind of place it is
 
@@ -240,6 +266,28 @@ has none. Of several of one name the first is the one ASDF takes."
           (absent-system-p (string-downcase name)))
       name
       (string-downcase name)))
+
+(defun definition-path (name)
+  "Return NAME as a pathname if it is the path of a definition, or NIL."
+  (let ((end (- (length name) 4)))
+    (and (plusp end)
+         (string= ".asd" name :start2 end)
+         (merge-pathnames (uiop:parse-native-namestring name)))))
+
+(defun designated-system-name (text path)
+  "Return the name of the system that TEXT means. PATH is DEFINITION-PATH of it."
+  (if path (pathname-name path) (meant-system-name text)))
+
+(defun absent-designation-p (name path)
+  "True if there is no system NAME, whose definition is at PATH if that is not NIL."
+  (if path
+      (null (probe-file path))
+      (absent-system-p name)))
+
+(defun load-definition (path)
+  "Load the definition PATH, if there is one, so that the system of its name is the one in it."
+  (when path
+    (asdf:load-asd path)))
 
 (defun absent-system-p (name)
   "True if ASDF has no system NAME. A definition that cannot be loaded is another matter: loading

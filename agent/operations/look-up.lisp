@@ -64,7 +64,10 @@ not exist is not made: it is answered with near names."
   (cond ((getf place :evaluation) place)
         ((getf place :file)
          (let ((line (line-of-place place)))
-           (list* :file (getf place :file) (if line (list :line line) '()))))
+           (list* :file (getf place :file)
+                  (cond (line (list :line line))
+                        ((file-changed-p (getf place :file) (getf place :created)) (list :changed t))
+                        (t '())))))
         (t '())))
 
 (defun place-text (part)
@@ -72,7 +75,8 @@ not exist is not made: it is answered with near names."
   (cond ((getf part :evaluation)
          (format nil "this session, evaluation ~d" (getf part :evaluation)))
         ((getf part :file)
-         (format nil "~a~@[:~d~]" (getf part :file) (getf part :line)))
+         (format nil "~a~@[:~d~]~@[ (changed since it was loaded)~]" (getf part :file)
+                 (getf part :line) (getf part :changed)))
         (t nil)))
 
 (defun source-text-of (object)

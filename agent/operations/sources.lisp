@@ -225,8 +225,7 @@ START."
 
 (defun text-by-name (place name kind)
   "Look for the definition of NAME in the file of PLACE. Returns what FILE-DEFINITION does."
-  (multiple-value-bind (text written native) (file-text (getf place :file) 0 +file-characters+)
-    (declare (ignore written))
+  (multiple-value-bind (text native) (file-text (getf place :file) 0 +file-characters+)
     (let ((found (and text (find-by-name text name kind))))
       (when found
         (multiple-value-bind (form complete) (form-text-at text (first found))
@@ -238,17 +237,43 @@ START."
                              repeat 20
                              collect (line-number text other))))))))
 
+(defun elsewhere-p (text place name kind)
+  "True if TEXT, which stands at PLACE, has not the definition of NAME as KIND in its first form: the form defines
+something else by a word of Lisp's own, or does not name it, and one elsewhere in the file surely defines it."
+  (let* ((first (code-start text))
+         (start (and first (live-form-start text first)))
+         (wanted (name-in-files name))
+         (form (and start (form-text-at text start))))
+    (or (null form)
+        (and (not (search (string-downcase (if (consp wanted) (second wanted) wanted)) form
+                          :test #'char-equal))
+             (or (defines-by-itself-p form)
+                 (let ((all (file-text (getf place :file) 0 +file-characters+)))
+                   (and all
+                        (find :surely (find-by-name all name kind)
+                              :key (lambda (at) (defines-p all at name kind))))))))))
+
+(defun defines-by-itself-p (form)
+  "True if the text FORM begins with a defining word that defines its name and nothing of another name."
+  (let ((word (defined-at form 0)))
+    (and word
+         (member (plain-token word) '("DEFUN" "DEFMACRO" "DEFMETHOD" "DEFGENERIC" "DEFVAR" "DEFPARAMETER")
+                 :test #'string-equal)
+         t)))
+
 (defun file-definition (place name kind)
   "Return the definition of NAME as KIND, which is at PLACE in a file, as a property list: :FILE :LINE
 :TEXT; :CUT when more follows; :LINES of other forms that seem to define it; :CHANGED when the file is
 newer than what was loaded; :MISSING when it cannot be read."
-  (let ((position (getf place :position)))
-    (multiple-value-bind (text written native)
+  (let ((position (getf place :position))
+        (changed (file-changed-p (getf place :file) (getf place :created))))
+    (multiple-value-bind (text native)
         (file-text (getf place :file) (or position 0) (* 2 +definition-characters+))
-      (let* ((changed (and text (getf place :created) (> written (getf place :created))))
-             (first (and text position (not changed) (code-start text)))
+      (when (and text position (not changed) (elsewhere-p text place name kind))
+        (setf changed t))
+      (let* ((first (and text position (not changed) (code-start text)))
              (start (and first (inner-start text (live-form-start text first) name kind))))
-        (cond ((null text)
+        (cond ((and (null text) (null (file-text (getf place :file) 0 1)))
                (list :file (getf place :file) :missing t))
               ((and start (find (char text start) "(#"))
                (multiple-value-bind (form complete) (form-text-at text start)
@@ -258,8 +283,8 @@ newer than what was loaded; :MISSING when it cannot be read."
                                (list :line (+ line (count #\newline text :start first
                                                                           :end start))))))))
               (t
-               (append (or (text-by-name place name kind) (list :file native))
-                       (if changed (list :changed t) '()))))))))
+               (append (or (text-by-name place name kind) (list :file (or native (getf place :file))))
+                       (if (or changed (null text)) (list :changed t) '()))))))))
 
 (defun with-line (place name kind)
   "Return PLACE, where NAME is defined as KIND, for the wire; in a file the line is looked for by the name if

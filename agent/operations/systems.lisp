@@ -73,35 +73,54 @@
             (unless (member package before :test #'eq)
               (pushnew package *library-packages*))))))))
 
+(defun note-source (component)
+  (let ((file (component-file component)))
+    (when file
+      (ignore-errors (note-loaded-file file)))))
+
 ;;; On these two classes, and not on COMPILE-OP, LOAD-OP and CL-SOURCE-FILE below them: a library that defines an :AROUND
 ;;; method for those (FiveAM brings one with it) would replace a method of ours.
 
 (defmethod asdf:perform :around ((operation asdf/lisp-action:basic-compile-op) (component asdf:source-file))
   (let ((*component* nil))
     (note-component "compiling" component)
+    (note-source component)
     ;; What is compiled into a file is loaded by other sessions too.
     (call-with-origin '() (lambda () (call-noting-packages #'call-next-method)))))
 
 (defmethod asdf:perform :around ((operation asdf/lisp-action:basic-load-op) (component asdf:source-file))
   (let ((*component* nil))
     (note-component "loading" component)
+    (note-source component)
     (call-noting-packages #'call-next-method)))
+
+;;; ASDF compares dates in seconds, so what was edited in the second in which it was compiled would not be compiled.
+
+(defmethod asdf:operation-done-p :around ((operation asdf/lisp-action:basic-compile-op)
+                                          (component asdf:source-file))
+  (and (call-next-method)
+       (let ((built (first (asdf:output-files operation component))))
+         (not (and built
+                   (ignore-errors
+                    (edited-since-built-p (asdf:component-pathname component) built)))))))
 
 (defmethod asdf:perform :after ((operation asdf:load-op) (component asdf:system))
   (pushnew (asdf:component-name component) *loaded* :test #'string=))
 
 (define-operation :load-system (arguments)
-  (let* ((name (meant-system-name (getf arguments :system)))
+  (let* ((path (definition-path (getf arguments :system)))
+         (name (designated-system-name (getf arguments :system) path))
          (force (getf arguments :force))
          (*progress* t)
          (*last-progress* nil)
          (*loaded* '())
          (*component* nil)
          (before (asdf:already-loaded-systems)))
-    (if (absent-system-p name)
-        (refuse-absent-system name)
+    (if (absent-designation-p name path)
+        (refuse-absent-system (getf arguments :system))
         (call-as-evaluation
          (lambda ()
+           (load-definition path)
            (setf *current-form* (list `(asdf:load-system ,name ,@(if force '(:force t) '()))))
            (call-quietly (lambda () (evaluate-with-retry (first *current-form*)))))
          arguments
@@ -156,6 +175,7 @@ compile, what the compiler found there."
 
 (defun load-one-file (path compile)
   (let ((*component* (format nil "loading ~a" path)))
+    (ignore-errors (note-loaded-file (merge-pathnames path)))
     (if compile
         (multiple-value-bind (compiled warnings failure)
             (compile-file path :output-file (file-to-compile-into path))

@@ -271,15 +271,16 @@ there. Returns whether all that the framework knows was run because the system d
         (run-system-tests name test-systems frameworks))))
 
 (define-operation :run-tests (arguments)
-  (let* ((name (meant-system-name (getf arguments :system)))
+  (let* ((path (definition-path (getf arguments :system)))
+         (name (designated-system-name (getf arguments :system) path))
          (*progress* t)
          (*last-progress* nil)
          (*loaded* '())
          (*component* nil)
          (*test-run* nil)
          (fallback nil))
-    (if (absent-system-p name)
-        (refuse-absent-system name)
+    (if (absent-designation-p name path)
+        (refuse-absent-system (getf arguments :system))
         (let ((outcome
                 (catch 'no-such-test
                   (call-as-evaluation
@@ -288,6 +289,7 @@ there. Returns whether all that the framework knows was run because the system d
                       (lambda ()
                         (evaluate-form-by
                          (lambda ()
+                           (load-definition path)
                            (setf *test-run* (make-test-run :stops (getf arguments :count 0)))
                            (setf fallback (run-tests-of-system name
                                                                (getf arguments :test)

@@ -161,6 +161,22 @@ void call_write_flag(struct tool_call *call, const char *key, bool value)
     sexp_write_boolean(&call->request, value);
 }
 
+void call_add_system_form(struct strbuf *out, const char *function, const char *system)
+{
+    size_t len = strlen(system);
+    if (len <= 4 || strcmp(system + len - 4, ".asd") != 0) {
+        strbuf_addf(out, "(%s", function);
+        sexp_write_string(out, system, len);
+        strbuf_addc(out, ')');
+        return;
+    }
+    const char *slash = strrchr(system, '/');
+    const char *name = slash == NULL ? system : slash + 1;
+    strbuf_adds(out, "(progn (asdf:load-asd (truename");
+    sexp_write_string(out, system, len);
+    strbuf_addf(out, ")) (%s \"%.*s\"))", function, (int)strlen(name) - 4, name);
+}
+
 struct session *call_session(struct tool_call *call)
 {
     const char *name = call_string(call, "session", NULL);

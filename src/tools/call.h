@@ -83,6 +83,10 @@ void call_write_flag(struct tool_call *call, const char *key, bool value);
  * those there are. */
 void call_unknown_session(struct tool_call *call, const char *name, bool is_error);
 
+/* call_add_system_form(out, function, system): the form that calls a function of ASDF's with a system, for
+ * the journal. ${system} may be the path of a definition, which is loaded first then. */
+void call_add_system_form(struct strbuf *out, const char *function, const char *system);
+
 /* call_finish(call): send the text and forget the call. call_answer(call, is_error, format, ...): with this
  * text. */
 void call_finish(struct tool_call *call);

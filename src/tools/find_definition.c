@@ -75,7 +75,9 @@ static void add_from_file(struct tool_call *call, struct session *s, const struc
         strbuf_adds(&call->text,
                     "(the file has changed since it was loaded and no longer contains this definition)");
     else if (text == NULL)
-        strbuf_adds(&call->text, "(position in the file unknown; a macro may have generated it)");
+        strbuf_adds(&call->text,
+                    "(not found in the file by its name: a macro may have generated it, or the file has "
+                    "changed since it was loaded)");
     else {
         if (!sexp_is_nil(sexp_get(definition, 0, "changed")))
             strbuf_adds(&call->text,

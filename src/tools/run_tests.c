@@ -48,7 +48,7 @@ static void run_tests(struct tool_call *call)
     call_write_string(call, "test");
     call_write_integer(call, "count", ERRORS_ENTERABLE);
     strbuf_init(&code, 0);
-    strbuf_addf(&code, "(asdf:test-system \"%s\")", system);
+    call_add_system_form(&code, "asdf:test-system", system);
     int session_ms = limits_timeout_ms(session_limits(s));
     struct operation_options options = {
         .what = system,

@@ -71,7 +71,7 @@ static void load(struct tool_call *call, const char *operation, const char *flag
     call_write_flag(call, flag, call_boolean(call, flag));
     struct strbuf code;
     strbuf_init(&code, 0);
-    strbuf_addf(&code, "(%s \"%s\")", function, system);
+    call_add_system_form(&code, function, system);
     run_journaled(call, s, system, &code, on_loaded);
 }
 

@@ -176,17 +176,15 @@ positions with code only, and what is not code has code in it."
       (function-definitions name)))
 
 (defun file-state (namestring)
-  "Return the native name, the size and the date of a file that can be read, or NIL."
+  "Return the native name and the size of a file that can be read, or NIL."
   (sb-sys:without-interrupts
     (let ((file (ignore-errors (source-file namestring))))
       (if (and file (renew-source-file file))
-          (values (source-file-native file)
-                  (source-file-size file)
-                  (+ (source-file-written file) sb-impl::unix-to-universal-time))
+          (values (source-file-native file) (source-file-size file))
           nil))))
 
 (implement file-text (namestring position limit)
-  (multiple-value-bind (native size written) (file-state namestring)
+  (multiple-value-bind (native size) (file-state namestring)
     (when (and native (<= 0 position size))
       (with-open-file (stream (sb-ext:parse-native-namestring native)
                               :external-format '(:utf-8 :replacement #\ufffd)
@@ -194,7 +192,7 @@ positions with code only, and what is not code has code in it."
         (when (and stream (file-position stream position))
           (let* ((text (make-string (min limit (- size position))))
                  (end (read-sequence text stream)))
-            (values (subseq text 0 end) written native)))))))
+            (values (subseq text 0 end) native)))))))
 
 (implement line-of-place (place)
   (let ((namestring (getf place :file))
@@ -205,10 +203,15 @@ positions with code only, and what is not code has code in it."
           (and file
                (renew-source-file file)
                (<= position (source-file-size file))
-               (or (null (getf place :created))
-                   (<= (+ (source-file-written file) sb-impl::unix-to-universal-time)
-                       (getf place :created)))
+               (not (source-file-changed-p file (getf place :created)))
                (line-at file position)))))))
+
+(implement file-changed-p (namestring created)
+  (sb-sys:without-interrupts
+    (let ((file (ignore-errors (source-file namestring))))
+      (and file
+           (renew-source-file file)
+           (source-file-changed-p file created)))))
 
 ;;; Who refers to what. SBCL keeps with each function what it refers to; there is no index. So the
 ;;; functions are looked through, but for SBCL's own, which are ten times as many.

@@ -13,12 +13,13 @@
   "So many octets of blanks and comments are passed over to find where a form begins.")
 
 (defstruct (source-file (:copier nil) (:predicate nil))
-  "What was found out about a file: LINES counts the newlines before each block, as far as read;
+  "What was found out about a file: KEY is its true name; LINES counts the newlines before each block, as far as read;
 PLACES are the last positions asked for with their lines."
   (namestring "" :type string)
   (native "" :type string)
+  (key "" :type string)
   (size 0 :type fixnum)
-  (written 0 :type integer)
+  (written 0 :type integer)             ; in nanoseconds
   (lines (make-array 8 :adjustable t :fill-pointer 0))
   (places '() :type list))
 
@@ -27,12 +28,30 @@ PLACES are the last positions asked for with their lines."
     (make-array +source-block+ :element-type '(unsigned-byte 8) :initial-element 0))
 (sb-ext:defglobal *source-files* '())
 
+(defun file-stamp (native)
+  "Return the size of the file NATIVE and when it was written, in nanoseconds of Unix; NIL if it is no file.
+The date that SBCL gives has seconds only, and agents edit and load within one."
+  (let ((stat (make-array 256 :element-type '(unsigned-byte 8) :initial-element 0)))
+    (sb-sys:with-pinned-objects (stat)
+      (let ((memory (sb-sys:vector-sap stat)))
+        (c-call "memset" sb-sys:system-area-pointer
+                sb-sys:system-area-pointer memory sb-alien:int 0 sb-alien:unsigned-long 256)
+        ;; statx, whose structure is the same everywhere.
+        (if (zerop (c-call "statx" sb-alien:int
+                           sb-alien:int -100 sb-alien:c-string native sb-alien:int 0
+                           sb-alien:unsigned-int #x7ff
+                           sb-sys:system-area-pointer memory))
+            (values (if (= #o100000 (logand (sb-sys:sap-ref-32 memory 28) #o170000))
+                        (sb-sys:sap-ref-64 memory 40)
+                        nil)
+                    (+ (* 1000000000 (sb-sys:signed-sap-ref-64 memory 112))
+                       (sb-sys:sap-ref-32 memory 120)))
+            nil)))))
+
 (defun renew-source-file (file)
   "Forget what is known of FILE if it has changed. Returns true if it is a file that can be read."
-  (multiple-value-bind (ok device inode mode links user group real-device size access written)
-      (sb-unix:unix-stat (source-file-native file))
-    (declare (ignore device inode links user group real-device access))
-    (let ((readable (and ok (= #o100000 (logand mode #o170000)) (<= size +source-limit+))))
+  (multiple-value-bind (size written) (file-stamp (source-file-native file))
+    (let ((readable (and size (<= size +source-limit+))))
       (unless (and readable
                    (= size (source-file-size file)) (= written (source-file-written file)))
         (setf (fill-pointer (source-file-lines file)) 0
@@ -41,14 +60,53 @@ PLACES are the last positions asked for with their lines."
               (source-file-written file) (if readable written 0)))
       readable)))
 
+(defun date-of-source-file (file)
+  "Return when FILE was written as FILE-WRITE-DATE does."
+  (+ (floor (source-file-written file) 1000000000) sb-impl::unix-to-universal-time))
+
+;;; Whether a file is still what was loaded. With code SBCL keeps the second in which its file was written. Of files
+;;; that come in by ASDF or a request of the server's we remember more.
+
+(defconstant +loaded-files-kept+ 20000)
+(sb-ext:defglobal *loaded-files* (make-hash-table :test #'equal :synchronized t)
+  "The size and the date of each file when it was loaded, under its true name.")
+
+(defun file-key (native)
+  (let ((true (ignore-errors (probe-file (sb-ext:parse-native-namestring native)))))
+    (if true (sb-ext:native-namestring true) native)))
+
+(implement note-loaded-file (path)
+  (let* ((native (sb-ext:native-namestring (translate-logical-pathname path)))
+         (stamp (multiple-value-list (file-stamp native))))
+    (when (first stamp)
+      (when (>= (hash-table-count *loaded-files*) +loaded-files-kept+)
+        (clrhash *loaded-files*))
+      (setf (gethash (file-key native) *loaded-files*) stamp))))
+
+(defun source-file-changed-p (file created)
+  "True if FILE, which was renewed, is not what code was loaded from whose file was written at CREATED or NIL."
+  (let ((loaded (gethash (source-file-key file) *loaded-files*)))
+    (or (and loaded
+             (not (equal loaded (list (source-file-size file) (source-file-written file)))))
+        (and created
+             (> (date-of-source-file file) created)))))
+
+(implement edited-since-built-p (source built)
+  (flet ((written (path)
+           (nth-value 1 (file-stamp (sb-ext:native-namestring path)))))
+    (let ((source (written source))
+          (built (written built)))
+      (and source built (> source built)))))
+
 (defun source-file (namestring)
   "Return what is known of the file NAMESTRING."
   (let ((file (find namestring *source-files* :key #'source-file-namestring :test #'string=)))
     (cond ((null file)
-           (setf file (make-source-file
-                       :namestring namestring
-                       :native (sb-ext:native-namestring
-                                (translate-logical-pathname (parse-namestring namestring)))))
+           (let ((native (sb-ext:native-namestring
+                          (translate-logical-pathname (parse-namestring namestring)))))
+             (setf file (make-source-file :namestring namestring
+                                          :native native
+                                          :key (file-key native))))
            (when (nthcdr (1- +source-files-kept+) *source-files*)
              (setf *source-files* (butlast *source-files*))))
           (t
@@ -152,21 +210,25 @@ PLACES are the last positions asked for with their lines."
           line))))
 
 (defun source-text (namestring position created)
-  "Return file:line, or the file alone where the line is not known."
+  "Return file:line, or the file alone where the line is not known. CREATED is the date of the file that the code
+there was made from, or NIL for what is read just now."
   (call-locked
    (lambda ()
      (sb-sys:without-interrupts
        (let* ((file (source-file namestring))
-              (line (and (renew-source-file file)
+              (readable (renew-source-file file))
+              (changed (and readable created (source-file-changed-p file created)))
+              (line (and readable
                          position
                          (<= position (source-file-size file))
-                         (or (null created)
-                             (<= (+ (source-file-written file) sb-impl::unix-to-universal-time)
-                                 created))
+                         (not changed)
                          (line-at file position))))
-         (if line
-             (concatenate 'string (source-file-native file) ":" (decimal line))
-             (source-file-native file)))))))
+         (cond (line
+                (concatenate 'string (source-file-native file) ":" (decimal line)))
+               (changed
+                (concatenate 'string (source-file-native file) " (changed since it was loaded)"))
+               (t
+                (source-file-native file))))))))
 
 (defun decimal (number)
   (let ((*print-base* 10) (*print-radix* nil))
