@@ -29,6 +29,11 @@ void capture_move(struct capture *to, struct capture *from)
     capture_init(from);
 }
 
+size_t capture_bytes(const struct capture *c)
+{
+    return c->head.capacity + (c->tail != NULL ? CAPTURE_TAIL : 0);
+}
+
 static void add_to_tail(struct capture *c, const char *bytes, size_t len)
 {
     if (c->tail == NULL)

@@ -31,6 +31,9 @@ void capture_init(struct capture *c);
 void capture_fini(struct capture *c);
 void capture_move(struct capture *to, struct capture *from);
 
+/* capture_bytes(c): the memory that it takes. */
+size_t capture_bytes(const struct capture *c);
+
 void capture_add(struct capture *c, const char *bytes, size_t len);
 
 /* capture_cut(c, total): forget what came after the first ${total} bytes. Returns false, and changes nothing,

@@ -11,6 +11,7 @@
 #include "session/metrics.h"
 #include "session/limits.h"
 #include "session/news.h"
+#include "session/output_budget.h"
 #include "session/waits.h"
 
 struct memory_watch;
@@ -23,6 +24,7 @@ struct sessions {
     struct saved_store *store; /* NULL: sessions cannot be saved */
     struct quota quota;        /* of sessions */
     struct quota processes;    /* of these sessions: their own and all copies */
+    struct output_budget outputs;
     struct hash_table by_name;
     struct list all; /* the oldest first */
     struct list watchers;
@@ -38,8 +40,9 @@ struct session_host {
     struct session_waits waits;
     struct list owners;               /* of struct sessions */
     struct quota sessions, processes; /* of all owners */
-    uint64_t seed;                    /* of the hashes of names */
-    uint64_t idle_timeout_ms;         /* 0: no session is suspended */
+    struct output_budget outputs;
+    uint64_t seed;            /* of the hashes of names */
+    uint64_t idle_timeout_ms; /* 0: no session is suspended */
     struct sleep_store *sleep_store;
     struct list idle; /* of struct session: the longest idle first */
     uv_timer_t *sleeper;

@@ -12,6 +12,8 @@
 #include "session/memory_watch.h"
 #include "session/sleep_store.h"
 
+#define MOST_KEPT_BYTES ((size_t)256 << 20) /* of outputs, of all owners */
+
 static const struct session_waits default_waits = {
     .step_ms = 1000,
     .progress_ms = 900, /* somebody who asked for progress hears at least once a second */
@@ -40,6 +42,7 @@ struct session_host *session_host_new(const struct session_host_options *options
         .holder = "The server",
         .what = "processes, copies of sessions included (--max-processes); close-session ends some",
     };
+    output_budget_init(&host->outputs, NULL, MOST_KEPT_BYTES);
     list_init(&host->owners);
     list_init(&host->idle);
     host->started_at = uv_now(host->loop);

@@ -32,7 +32,7 @@ struct session *session_new(struct sessions *all, const char *name)
     s->created_at = uv_now(s->host->loop);
     s->actions = actions;
     session_core_init(s);
-    session_output_init(&s->output);
+    session_output_init(&s->output, &all->outputs);
     strbuf_init(&s->notice, (size_t)64 << 10);
     told_tools_init(&s->tools);
     told_tools_init(&s->scratch_tools);

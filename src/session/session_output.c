@@ -6,14 +6,14 @@
 
 #define LONGEST_LINE 200
 
-void session_output_init(struct session_output *o)
+void session_output_init(struct session_output *o, struct output_budget *budget)
 {
-    *o = (struct session_output){0};
+    *o = (struct session_output){.budget = budget};
     capture_init(&o->streams[0]);
     capture_init(&o->streams[1]);
     capture_init(&o->between);
     for (size_t i = 0; i < SESSION_OUTPUT_KEPT; i++)
-        capture_init(&o->kept[i].capture);
+        kept_output_init(&o->kept[i]);
 }
 
 void session_output_fini(struct session_output *o)
@@ -21,7 +21,7 @@ void session_output_fini(struct session_output *o)
     session_output_clear(o);
     capture_fini(&o->between);
     for (size_t i = 0; i < SESSION_OUTPUT_KEPT; i++)
-        capture_fini(&o->kept[i].capture);
+        kept_output_drop(&o->kept[i]);
 }
 
 void session_output_add(struct session_output *o, bool is_running, enum worker_stream stream,
@@ -56,10 +56,9 @@ uint64_t session_output_progress(const struct session_output *o, struct strbuf *
 int session_output_keep(struct session_output *o, struct capture *capture)
 {
     int reference = ++o->last_reference;
-    struct capture *slot = &o->kept[reference % SESSION_OUTPUT_KEPT].capture;
-    capture_fini(slot);
-    capture_move(slot, capture);
-    o->kept[reference % SESSION_OUTPUT_KEPT].reference = reference;
+    struct kept_output *slot = &o->kept[reference % SESSION_OUTPUT_KEPT];
+    kept_output_drop(slot);
+    output_budget_keep(o->budget, slot, capture, reference);
     return reference;
 }
 

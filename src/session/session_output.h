@@ -9,6 +9,7 @@
 
 #include "lisp/worker.h"
 #include "session/capture.h"
+#include "session/output_budget.h"
 
 #define SESSION_OUTPUT_KEPT 16 /* outputs kept for get-output */
 
@@ -19,14 +20,13 @@ struct session_output {
     struct capture streams[2]; /* by enum worker_stream */
     enum worker_stream last;   /* the stream that was written to last */
     struct capture between;
-    struct {
-        int reference;
-        struct capture capture;
-    } kept[SESSION_OUTPUT_KEPT];
+    struct output_budget *budget; /* borrowed */
+    struct kept_output kept[SESSION_OUTPUT_KEPT];
     int last_reference;
 };
 
-void session_output_init(struct session_output *o);
+/* session_output_init(o, budget): ${budget} is borrowed and outlives it. */
+void session_output_init(struct session_output *o, struct output_budget *budget);
 void session_output_fini(struct session_output *o);
 
 /* session_output_add(o, is_running, stream, bytes, len): to the current operation's output, or to what comes

@@ -12,6 +12,7 @@
 #include "session/session_life.h"
 
 #define LONGEST_NAME 64
+#define MOST_KEPT_BYTES ((size_t)64 << 20) /* of outputs */
 
 struct sessions *sessions_new(struct session_host *host, const struct sessions_options *options)
 {
@@ -31,6 +32,7 @@ struct sessions *sessions_new(struct session_host *host, const struct sessions_o
         .holder = "You",
         .what = "processes, copies of sessions included; close-session ends some",
     };
+    output_budget_init(&all->outputs, &host->outputs, MOST_KEPT_BYTES);
     hash_table_init(&all->by_name);
     list_init(&all->all);
     list_init(&all->watchers);

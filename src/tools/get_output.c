@@ -81,7 +81,7 @@ static void run(struct tool_call *call)
     if (c == NULL)
         call_answer(call, false,
                     "No output with ref %d is kept in session %s. The newest is %d; the last 16 truncated "
-                    "outputs are kept.",
+                    "outputs are kept, and 64 MiB in all sessions together.",
                     ref, session_name(s), session_next_ref(s) - 1);
     else if (call_has(call, "pattern"))
         answer_matches(call, c);

@@ -1,0 +1,39 @@
+/*
+ * How many bytes of outputs may be kept for get-output: by the sessions of one owner, and by those of all
+ * owners. Whoever keeps one more than there is room for loses his own oldest ones, never somebody else's.
+ */
+#ifndef SESSION_OUTPUT_BUDGET_H
+#define SESSION_OUTPUT_BUDGET_H
+
+#include <stddef.h>
+
+#include "base/list.h"
+#include "session/capture.h"
+
+struct output_budget {
+    struct output_budget *parent; /* borrowed; NULL for that of all owners */
+    size_t used, most;            /* bytes */
+    struct list kept;             /* of struct kept_output, the oldest first */
+};
+
+struct kept_output {
+    struct list node; /* in ${budget->kept} */
+    struct output_budget *budget;
+    struct capture capture;
+    int reference; /* 0: nothing is kept */
+};
+
+/* output_budget_init(b, parent, most). */
+void output_budget_init(struct output_budget *b, struct output_budget *parent, size_t most);
+
+/* output_budget_keep(b, kept, capture, reference): ${capture} is moved into ${kept}, which keeps nothing. The
+ * oldest outputs of
+ * ${b} are dropped until it and its parent have room, but never this one. */
+void output_budget_keep(struct output_budget *b, struct kept_output *kept, struct capture *capture,
+                        int reference);
+
+/* kept_output_init(kept), kept_output_drop(kept): it keeps nothing. */
+void kept_output_init(struct kept_output *kept);
+void kept_output_drop(struct kept_output *kept);
+
+#endif
