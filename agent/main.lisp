@@ -129,10 +129,11 @@ number and stays while other requests are performed; else until the server says 
   (cond ((or (zerop token) (/= token *token*))
          (setf *early-interrupt* token))
         ((= token *interrupted*)
-         (let ((message (list *id* :error :type "INTERRUPTED" :message "The evaluation was interrupted."
-                                          :kind :interrupt :classes '() :restarts '()
-                                          :frames *last-frames* :total-frames (length *last-frames*)
-                                          :package (session-package-name))))
+         (let ((message (list* *id* :error :type "INTERRUPTED" :message "The evaluation was interrupted."
+                                           :kind :interrupt :classes '() :restarts '()
+                                           :frames *last-frames* :total-frames (length *last-frames*)
+                                           :package (session-package-name)
+                                           (done-part nil (first *whole-text*)))))
            (if *settles*
                (throw 'settled (append message '(:settled t)))
                (leave message))))

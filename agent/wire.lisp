@@ -33,7 +33,7 @@
     :trace :tally :action :functions
     :describe-system :system-dependencies :find-system-file :list-systems :transitive :pattern
     :run-tests :framework :test :quickload :quicklisp-search :verbose
-    :evaluation :find-symbols :external :limit :complete-symbol :find-definition
+    :evaluation :until :find-symbols :external :limit :complete-symbol :find-definition
     :find-references :kind :list-callees :class-info :class :find-methods :function :inherited
     :disassemble :macroexpand :depth :explain-dispatch
     :profile :mode :graph :max-samples :interval-us :memory :collect :types :image

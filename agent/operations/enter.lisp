@@ -77,22 +77,42 @@ tells nothing."
          (not (eq (symbol-package symbol) (find-package "COMMON-LISP")))
          (symbol-package symbol))))
 
+(defun mentions-p (form names)
+  "True if a symbol of NAMES is in FORM."
+  (let ((left 10000))
+    (labels ((walk (tree)
+               (loop while (consp tree)
+                     do (when (minusp (decf left))
+                          (return-from mentions-p t))
+                        (walk (pop tree)))
+               (when (member tree names)
+                 (return-from mentions-p t))))
+      (walk form)
+      nil)))
+
 (defun evaluate-text-in-frame (frame text arguments)
   "Evaluate TEXT with the variables of FRAME. It is read in the package that ARGUMENTS name, or where the function of FRAME
-is: COUNT has to be the variable that the function calls COUNT."
-  (call-as-evaluation
-   (lambda ()
-     (let* ((*current-form* nil)
-            (form (let ((*package* (or (and (null (getf arguments :package)) (frame-package frame))
-                                       *package*)))
-                    (list* 'progn (read-forms text)))))
-       (setf *current-form* (list form))
-       (evaluate-form-by
-        (lambda ()
-          (if frame
-              (evaluate-in-frame frame form)
-              (eval form))))))
-   arguments))
+is: COUNT has to be the variable that the function calls COUNT. The reply says whether TEXT uses none of them."
+  (let ((form nil)
+        (package nil))
+    (call-as-evaluation
+     (lambda ()
+       (let ((*current-form* nil))
+         (let ((*package* (or (and (null (getf arguments :package)) (frame-package frame))
+                              *package*)))
+           (setf form (list* 'progn (read-forms text))
+                 package (session-package-name)))
+         (setf *current-form* (list form))
+         (evaluate-form-by
+          (lambda ()
+            (if frame
+                (evaluate-in-frame frame form)
+                (eval form))))))
+     arguments
+     (lambda ()
+       (if (and frame (mentions-p form (mapcar #'first (frame-bindings frame))))
+           '()
+           (list :free-in package))))))
 
 (defun find-shown-restart (designator)
   "Return the restart with this name or number as the report shows them, or NIL."
@@ -106,24 +126,39 @@ is: COUNT has to be the variable that the function calls COUNT."
                       (and (restart-name restart)
                            (string-equal name (restart-name restart))))))))
 
+(defun note-carried (progress evaluation again left)
+  "Of EVALUATION the pieces AGAIN were evaluated once more for PROGRESS, and not the pieces LEFT."
+  (when progress
+    (when again
+      (setf (progress-carried progress)
+            (append (progress-carried progress) (list (cons evaluation again)))))
+    (when left
+      (setf (progress-left progress)
+            (append (progress-left progress) (list (cons evaluation left)))))))
+
 (define-operation :invoke-restart (arguments)
   (let* ((designator (getf arguments :restart))
          (restart (and *error-condition* (find-shown-restart designator)))
          (value (getf arguments :value))
-         (code (getf arguments :code)))
+         (code (getf arguments :code))
+         (progress *progress*))
     (if (null restart)
         (list *id* :refused (format nil "This error has no restart ~a." designator))
         ;; Failing here is an error inside the error, reported like any other. What the restart
         ;; leads to replies to this request from where the evaluation began.
         (call-as-evaluation
          (lambda ()
-           (loop for (text package evaluation) in (getf arguments :definitions)
-                 do (evaluate-again text package evaluation))
+           (loop for (text package evaluation from until) in (getf arguments :definitions)
+                 do (multiple-value-bind (evaluated failed again left)
+                        (evaluate-again text package evaluation :from from :until until)
+                      (declare (ignore evaluated failed))
+                      (note-carried progress evaluation again left)))
            (when code
              (evaluate-text code))
            (let ((values (and value (evaluate-text value))))
              (setf *current-form* nil)
              (let ((*settles* nil)
                    (*stands* t))
+               (note-restart progress restart value)
                (apply #'invoke-restart restart values))))
          arguments))))

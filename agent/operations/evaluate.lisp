@@ -17,6 +17,9 @@
 (defvar *evaluation* nil
   "The number under which the server keeps the text that is evaluated, or NIL if it does not.")
 
+(defvar *whole-text* '()
+  "The text that is evaluated, in a list, if the server keeps it as it is.")
+
 (defun origin (&optional start end)
   "Return what is noted with definitions made now: which evaluation this is, and which characters of it."
   (cond ((null *evaluation*) '())
@@ -78,6 +81,7 @@
           (unless (eq *printed-values* :none)
             (list :values (reverse *printed-values*)))
           (timing-part)
+          (done-part nil (first *whole-text*))
           (inbox-part)))
 
 ;;; What failed outside any request
@@ -201,7 +205,7 @@
 (defun evaluate-form (form)
   "Evaluate FORM and return the list of its values. Frames are shown down to this function."
   (let ((*evaluating* t))
-    (multiple-value-list (eval form))))
+    (multiple-value-list (evaluate-step form))))
 
 (defun evaluate-form-by (function)
   "Call FUNCTION as if by EVALUATE-FORM; return its values as a list."
@@ -233,9 +237,12 @@
 form and returns a list of its values. IS-WHOLE is true if the server keeps this very text for the
 evaluation."
   (declare (type simple-string text) (type function evaluate))
-  (let ((values '()))
+  (let ((values '())
+        (*whole-text* (and is-whole (list text))))
     (let ((stream (make-string-input-stream text)))
       (loop
+        (when is-whole
+          (note-form-begun (file-position stream)))
         (let* ((start (file-position stream))
                (form (let ((*source* (list text stream start))
                            (*current-form* nil))
@@ -246,6 +253,8 @@ evaluation."
           (setf *current-form* (list form)
                 - form)
           (setf values (call-with-origin origin (lambda () (funcall evaluate form))))
+          (when is-whole
+            (note-form-done (file-position stream)))
           (setf /// //
                 // /
                 / values
@@ -277,13 +286,14 @@ evaluation."
   (call-in-compilation-unit
    (lambda () (call-recording-warnings function #'note-warning))))
 
-(defun evaluation-reply ()
+(defun evaluation-reply (ending)
+  "Make the reply of an evaluation that is over. ENDING is as in DONE-PART."
   (list* *id* :ok
          :values (reverse *printed-values*)
          :cut (reverse *cuts*)
          :warnings (warning-entries nil)
          :package (session-package-name)
-         (append (timing-part) (inbox-part))))
+         (append (timing-part) (done-part ending) (inbox-part))))
 
 (defun call-as-evaluation (function arguments &optional (more (constantly '())))
   "Call FUNCTION, which returns a list of values, and make the reply of it. What MORE returns is
@@ -294,6 +304,7 @@ added to the reply."
          (*printed-values* :none)
          (*cuts* '())
          (*evaluation* (getf arguments :evaluation))
+         (*progress* (and *evaluation* (make-progress :evaluation *evaluation*)))
          (*readings* (if (getf arguments :capture-time)
                          (multiple-value-list (clock-readings))
                          nil))
@@ -309,18 +320,19 @@ added to the reply."
            (lambda ()
              (let ((values (if package-name
                                (let ((*package* (designated-package package-name)))
+                                 (note-package)
                                  (funcall function))
                                (funcall function))))
                (when *readings*
                  (setf *timing* (time-taken)))
                (print-values values max-characters length level)
-               (append (evaluation-reply) (funcall (the function more)))))))
+               (append (evaluation-reply :done) (funcall (the function more)))))))
       (abort ()
         :report "Return to top level."
         (setf *printed-values* '())
         (push (list* nil '("WARNING" "The evaluation invoked its ABORT restart."))
               *warnings*)
-        (call-in-compilation-unit #'evaluation-reply)))))
+        (call-in-compilation-unit (lambda () (evaluation-reply :left)))))))
 
 (define-operation :evaluate (arguments)
   (let ((text (getf arguments :code)))

@@ -38,40 +38,50 @@ little else."
                       while (consp rest)
                       thereis (defining-form-p (first rest) (1+ depth)))))))
 
-(defun evaluate-again (text package-name evaluation)
-  "Evaluate those forms of TEXT, that of the evaluation with the number EVALUATION, that define something.
-Returns how many that were, and how many of them failed."
+(defun evaluate-again (text package-name evaluation &key (from 0) until)
+  "Evaluate those forms of TEXT between FROM and UNTIL, that of the evaluation with the number EVALUATION, that define something.
+Returns how many that were, how many of them failed, the pieces of TEXT that they are, and those of the other forms."
   (let* ((nowhere (make-broadcast-stream))
          (*standard-output* nowhere)
          (*error-output* nowhere)
          (*trace-output* nowhere)
-         (stream (make-string-input-stream text))
+         (from (or from 0))
+         (stream (make-string-input-stream (subseq text from)))
          (*evaluation* evaluation)
-         (evaluated 0)
-         (failed 0))
+         (failed 0)
+         (again '())
+         (left '()))
     (let ((package (and package-name (find-package package-name))))
       (when package
         (setf *package* package)))
     (handler-case
-        (loop for start = (file-position stream)
-              for form = (read stream nil stream)
+        (loop for start = (+ from (file-position stream))
+              for package = (session-package-name)
+              for form = (if (and until (>= start until))
+                             stream
+                             (read stream nil stream))
               until (eq form stream)
-              do (when (defining-form-p form)
-                   (handler-case (handler-bind ((warning #'muffle-warning))
-                                   (call-with-origin (origin start (file-position stream))
-                                                     (lambda () (eval form)))
-                                   (incf evaluated))
-                     (serious-condition () (incf failed)))))
+              do (let ((piece (list start (+ from (file-position stream)) package 0)))
+                   (if (not (defining-form-p form))
+                       (push piece left)
+                       (handler-case (handler-bind ((warning #'muffle-warning))
+                                       (call-with-origin (origin start (second piece))
+                                                         (lambda () (eval form)))
+                                       (push piece again))
+                         (serious-condition ()
+                           (incf failed)
+                           (push piece left))))))
       ;; What cannot be read could not be read the first time either.
       (reader-error ())
       (end-of-file ()))
-    (values evaluated failed)))
+    (values (length again) failed (nreverse again) (nreverse left))))
 
 (define-operation :replay (arguments)
   (call-in-unit
    (lambda ()
-     (multiple-value-bind (evaluated failed)
+     (multiple-value-bind (evaluated failed again)
          (evaluate-again (getf arguments :code) (getf arguments :package)
-                         (getf arguments :evaluation))
+                         (getf arguments :evaluation) :until (getf arguments :until))
        (list* *id* :ok :evaluated evaluated :failed failed :package (session-package-name)
+              :done-of (getf arguments :evaluation) :done again
               (hooks-part))))))

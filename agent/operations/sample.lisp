@@ -31,7 +31,7 @@ stacks of the thread that serves: what the agent does there by itself, compiling
         (cut nil))
     (dolist (name stack (if (and ours (not cut)) '() (nreverse frames)))
       (case name
-        ((evaluate-form evaluate-form-by) (return (nreverse frames)))
+        ((evaluate-form evaluate-form-by evaluate-step) (return (nreverse frames)))
         (compiled-form (push :form frames))
         (:more (setf cut t) (push :more frames))
         (t

@@ -152,3 +152,14 @@ size_t utf8_count(const char *bytes, size_t len)
         count += !is_continuation(bytes[at]);
     return count;
 }
+
+size_t utf8_byte_of(const char *bytes, size_t len, size_t n)
+{
+    size_t at = 0;
+    for (; at < len && n > 0; n--) {
+        do
+            at++;
+        while (at < len && ((unsigned char)bytes[at] & 0xC0) == 0x80);
+    }
+    return at;
+}

@@ -31,6 +31,10 @@ void utf8_mask(char *bytes, size_t len);
 /* utf8_floor(bytes, len, at): the largest offset <= at that does not cut a character in two. */
 size_t utf8_floor(const char *bytes, size_t len, size_t at);
 
+/* utf8_byte_of(bytes, len, n): the offset at which character ${n} begins, counted from 0; ${len} if there are
+ * not so many. */
+size_t utf8_byte_of(const char *bytes, size_t len, size_t n);
+
 /* utf8_count(bytes, len): characters (code points) in well-formed text. */
 size_t utf8_count(const char *bytes, size_t len);
 

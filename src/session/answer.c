@@ -8,6 +8,7 @@
 
 #include "base/memory.h"
 #include "session/error_record.h"
+#include "session/history.h"
 #include "session/run.h"
 #include "session/session_core.h"
 
@@ -73,7 +74,8 @@ void answer_note_package(struct session *s, const struct sexp *reply)
     s->package = xmemdup0(package, len);
 }
 
-void answer_write_journal(struct session *s, const struct operation *op, enum journal_outcome outcome)
+void answer_write_journal(struct session *s, const struct operation *op, enum journal_outcome outcome,
+                          const struct sexp *reply)
 {
     static const enum metric metrics[] = {
         [JOURNAL_OK] = METRIC_EVALUATIONS_OK,
@@ -85,9 +87,11 @@ void answer_write_journal(struct session *s, const struct operation *op, enum jo
         return;
     session_count(s, metrics[outcome]);
     s->evaluations++;
-    if (op->has_code)
-        journal_add(&s->journal, s->evaluations, s->at, strbuf_string(&op->code), op->code.len, op->package,
-                    outcome);
+    if (op->has_code) {
+        struct journal_entry *e = journal_add(&s->journal, s->evaluations, s->at, strbuf_string(&op->code),
+                                              op->code.len, op->package, outcome);
+        history_note(s, op, e, reply);
+    }
     session_tell(s, SESSIONS_STATE);
 }
 

@@ -28,7 +28,8 @@ void answer_clear_error(struct session *s);
 /* answer_note_package(s, reply): take :package from it. answer_write_journal(s, op, outcome): count and keep
  * what it evaluated, if it keeps records. */
 void answer_note_package(struct session *s, const struct sexp *reply);
-void answer_write_journal(struct session *s, const struct operation *op, enum journal_outcome outcome);
+void answer_write_journal(struct session *s, const struct operation *op, enum journal_outcome outcome,
+                          const struct sexp *reply);
 
 /* answer_keep_examination(s, document): if the current operation has read the frames of an error with their
  * locals, its reply becomes part of the error's record: taken, and *${document} is NULL. */

@@ -80,7 +80,7 @@ static void count_evaluation(struct session *s, struct error_record *r)
     bool is_stopped = run_is_stopped(s) && sexp_is_symbol(sexp_get(r->condition, 2, "kind"), "interrupt");
     recovery_note_evaluation(s);
     answer_note_package(s, r->condition);
-    answer_write_journal(s, s->current, is_stopped ? JOURNAL_STOPPED : JOURNAL_ERROR);
+    answer_write_journal(s, s->current, is_stopped ? JOURNAL_STOPPED : JOURNAL_ERROR, r->condition);
     if (s->current->keeps_record)
         r->evaluation = s->at = s->evaluations;
     r->stands_here = s->current->keeps_record && !sexp_is_nil(sexp_get(r->condition, 2, "stands-here"));

@@ -3,16 +3,17 @@
  */
 #include "session/answer.h"
 #include "session/checkpointing.h"
+#include "session/history.h"
 #include "session/recovery.h"
 #include "session/session_core.h"
 
 /* The session is in the state after this evaluation. */
-static void count_evaluation(struct session *s, const struct operation *op)
+static void count_evaluation(struct session *s, const struct operation *op, const struct sexp *reply)
 {
     if (!op->has_met_error)
         answer_clear_error(s);
     recovery_note_evaluation(s);
-    answer_write_journal(s, op, JOURNAL_OK);
+    answer_write_journal(s, op, JOURNAL_OK, reply);
     s->at = s->evaluations;
 }
 
@@ -27,7 +28,9 @@ void session_action_finish(struct session *s, struct event *e)
     answer_keep_examination(s, &e->document);
     session_forget_standing(s); /* a restart has gone on from there */
     if (is_evaluation)
-        count_evaluation(s, op);
+        count_evaluation(s, op, reply);
+    else if (ok && op->sequence > 0)
+        history_note_entry(s, op, reply);
     answer_deliver(s, op, &(struct outcome){.kind = ok ? OUTCOME_OK : OUTCOME_REFUSED, .reply = reply});
     sexp_document_free(e->document);
     if (is_evaluation)

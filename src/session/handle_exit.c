@@ -41,7 +41,7 @@ static void answer_entry(struct session *s, struct error_record *r)
 {
     r->session_note =
         xstrdup("It died in an entry to the error: the session and the error are as they were before.");
-    answer_write_journal(s, s->current, JOURNAL_DIED);
+    answer_write_journal(s, s->current, JOURNAL_DIED, NULL);
     answer_error(s, s->current, r);
     standing_resume(s);
 }
@@ -63,7 +63,7 @@ void session_action_handle_exit(struct session *s, struct event *e)
     }
     uint64_t died_at = s->at;
     if (s->current != NULL)
-        answer_write_journal(s, s->current, JOURNAL_DIED);
+        answer_write_journal(s, s->current, JOURNAL_DIED, NULL);
     session_forget_standing(s);
     s->failed = NULL;
     unwinding_forget(s);

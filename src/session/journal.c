@@ -13,10 +13,37 @@ void journal_init(struct journal *j)
     *j = (struct journal){0};
 }
 
+void journal_forget_pieces(struct journal_entry *e)
+{
+    for (size_t i = 0; i < e->piece_count; i++) {
+        free(e->pieces[i].package);
+        free(e->pieces[i].calls);
+    }
+    free(e->pieces);
+    e->pieces = NULL;
+    e->piece_count = 0;
+    e->is_in_pieces = true;
+}
+
 static void entry_fini(struct journal_entry *e)
 {
+    journal_forget_pieces(e);
     free(e->code);
     free(e->package);
+    free(e->additions);
+}
+
+struct journal_piece *journal_add_piece(struct journal_entry *e, uint64_t evaluation, size_t start,
+                                        size_t end, const char *package, const char *calls)
+{
+    e->is_in_pieces = true;
+    e->pieces = xrealloc(e->pieces, (e->piece_count + 1) * sizeof *e->pieces);
+    e->pieces[e->piece_count++] = (struct journal_piece){.evaluation = evaluation,
+                                                         .start = start,
+                                                         .end = end,
+                                                         .package = xstrdup(package),
+                                                         .calls = xstrdup(calls)};
+    return &e->pieces[e->piece_count - 1];
 }
 
 void journal_fini(struct journal *j)
@@ -36,8 +63,8 @@ static void drop_oldest(struct journal *j)
     j->dropped++;
 }
 
-void journal_add(struct journal *j, uint64_t evaluation, uint64_t parent, const char *code, size_t len,
-                 const char *package, enum journal_outcome outcome)
+struct journal_entry *journal_add(struct journal *j, uint64_t evaluation, uint64_t parent, const char *code,
+                                  size_t len, const char *package, enum journal_outcome outcome)
 {
     while (j->count > 0 && (j->count >= JOURNAL_ENTRIES || j->bytes + len > JOURNAL_BYTES))
         drop_oldest(j);
@@ -51,10 +78,12 @@ void journal_add(struct journal *j, uint64_t evaluation, uint64_t parent, const 
     struct journal_entry *e = &j->entries[j->first + j->count++];
     *e = (struct journal_entry){
         .evaluation = evaluation, .parent = parent, .code_len = len, .outcome = outcome};
+    e->is_in_state = outcome != JOURNAL_DIED;
     e->code = xmemdup0(code, len);
     e->package = xstrdup(package);
     clock_gettime(CLOCK_REALTIME, &e->when);
     j->bytes += len;
+    return e;
 }
 
 struct journal_entry *journal_at(const struct journal *j, size_t n)
@@ -70,26 +99,54 @@ void journal_copy(struct journal *to, const struct journal *from)
         journal_add(to, e->evaluation, e->parent, e->code, e->code_len, e->package, e->outcome);
         struct journal_entry *copy = journal_at(to, i);
         copy->is_undone = e->is_undone;
+        copy->is_in_state = e->is_in_state;
+        copy->is_in_pieces = e->is_in_pieces;
+        copy->has_origin = e->has_origin;
+        copy->origin = e->origin;
+        copy->additions = xstrdup(e->additions);
         copy->when = e->when;
+        for (size_t k = 0; k < e->piece_count; k++) {
+            const struct journal_piece *p = &e->pieces[k];
+            journal_add_piece(copy, p->evaluation, p->start, p->end, p->package, p->calls)->depth = p->depth;
+        }
     }
     to->dropped = from->dropped;
 }
 
+size_t journal_own_end(const struct journal_entry *e)
+{
+    size_t end = 0;
+    for (size_t i = 0; i < e->piece_count; i++)
+        if (e->pieces[i].evaluation == e->evaluation && e->pieces[i].end > end)
+            end = e->pieces[i].end;
+    return e->is_in_pieces ? end : SIZE_MAX;
+}
+
 void journal_settle(struct journal *j, uint64_t at)
 {
+    uint64_t held = at;
     for (size_t i = j->count; i > 0; i--) {
         struct journal_entry *e = journal_at(j, i - 1);
         /* An evaluation that is not kept here (it had no code) stands for the newest one before it. */
         e->is_undone = e->evaluation > at || e->outcome == JOURNAL_DIED;
         if (!e->is_undone)
             at = e->parent;
+        e->is_in_state = e->evaluation <= held && e->outcome != JOURNAL_DIED;
+        if (e->is_in_state)
+            held = e->has_origin ? e->origin : e->parent;
     }
+}
+
+struct journal_entry *journal_find(const struct journal *j, uint64_t evaluation)
+{
+    for (size_t i = j->count; i > 0; i--)
+        if (journal_at(j, i - 1)->evaluation == evaluation)
+            return journal_at(j, i - 1);
+    return NULL;
 }
 
 bool journal_is_live(const struct journal *j, uint64_t evaluation)
 {
-    for (size_t i = 0; i < j->count; i++)
-        if (journal_at(j, i)->evaluation == evaluation)
-            return !journal_at(j, i)->is_undone;
-    return true;
+    const struct journal_entry *e = journal_find(j, evaluation);
+    return e == NULL || !e->is_undone;
 }

@@ -34,8 +34,8 @@ struct operation *operation_new_run(struct session *s, enum operation_kind kind,
     if (len > 0)
         strbuf_add(&op->what, options->what,
                    utf8_floor(options->what, len, len > LONGEST_WHAT ? LONGEST_WHAT : len));
-    op->has_code = options->code != NULL;
-    if (op->has_code)
+    op->has_code = options->code != NULL && options->keeps_record;
+    if (options->code != NULL)
         strbuf_add(&op->code, options->code, options->code_len);
     op->package = xstrdup(options->package);
     op->timeout_ms = options->timeout_ms;

@@ -27,9 +27,10 @@ struct operation {
     enum operation_kind kind;
     struct strbuf request;
     struct strbuf what;
-    struct strbuf code; /* for the journal */
-    char *package;      /* in which it is read: given with it, or the session's when it was sent */
-    bool has_code;
+    struct strbuf code;    /* for the journal */
+    bool is_in_copy;       /* LOOK and RESUME: not where the error stands */
+    char *package;         /* in which it is read: given with it, or the session's when it was sent */
+    bool has_code;         /* and is an evaluation of it */
     int sequence;          /* LOOK and RESUME: which error; 0: the session's own process */
     char *name;            /* CHECKPOINT: its name; ROLLBACK: where to; RESTORE: which save */
     struct saving *saving; /* SAVE: once it is under way, and out of the queue */

@@ -15,6 +15,7 @@
 #include "session/copies.h"
 #include "session/error_record.h"
 #include "session/exit_record.h"
+#include "session/history.h"
 #include "session/hooks.h"
 #include "session/process.h"
 #include "session/run.h"
@@ -309,6 +310,10 @@ static void replay(struct session *s, const struct journal_entry *entry)
     sexp_write_string(&request, entry->package, strlen(entry->package));
     sexp_write_symbol(&request, "evaluation");
     sexp_write_integer(&request, (int64_t)entry->evaluation);
+    if (journal_own_end(entry) < SIZE_MAX) {
+        sexp_write_symbol(&request, "until");
+        sexp_write_integer(&request, (int64_t)journal_own_end(entry));
+    }
     session_enter_state(s, SESSION_REPLAYING, REPLAY_MS);
     worker_call(s->worker, &request, NULL, 0);
     strbuf_fini(&request);
@@ -360,6 +365,9 @@ void session_action_replayed(struct session *s, struct event *e)
     r->replayed += n > 0 ? (uint64_t)n : 0;
     r->replay_failed += !session_is_reply(e->document, "ok") ? 1 : failed > 0 ? (uint64_t)failed : 0;
     answer_note_package(s, reply);
+    struct journal_entry *entry = r->next == 0 ? NULL : journal_at(&s->journal, r->next - 1);
+    if (entry != NULL)
+        history_note_replayed(entry, reply);
     sexp_document_free(e->document);
     go_on(s);
 }

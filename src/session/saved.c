@@ -304,16 +304,37 @@ static void begin_next_commit(struct saved_store *store, const char *description
     }
 }
 
+static json_t *pieces_content(const struct journal_entry *e)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < e->piece_count; i++) {
+        const struct journal_piece *p = &e->pieces[i];
+        json_array_append_new(array, json_pack("[I, I, I, s, s?, i]", (json_int_t)p->evaluation,
+                                               (json_int_t)p->start,
+                                               p->end > INT32_MAX ? (json_int_t)-1 : (json_int_t)p->end,
+                                               p->package, p->calls, p->depth));
+    }
+    return array;
+}
+
 static json_t *journal_content(const struct journal *journal)
 {
     json_t *array = json_array();
     const struct journal_entry *e;
-    for (size_t i = 0; journal != NULL && (e = journal_at(journal, i)) != NULL; i++)
-        json_array_append_new(array, json_pack("{s:I, s:I, s:o, s:s, s:i, s:b, s:I}", "evaluation",
-                                               (json_int_t)e->evaluation, "parent", (json_int_t)e->parent,
-                                               "code", json_stringn_nocheck(e->code, e->code_len), "package",
-                                               e->package, "outcome", (int)e->outcome, "undone",
-                                               (int)e->is_undone, "when", (json_int_t)e->when.tv_sec));
+    for (size_t i = 0; journal != NULL && (e = journal_at(journal, i)) != NULL; i++) {
+        json_t *entry =
+            json_pack("{s:I, s:I, s:o, s:s, s:i, s:b, s:b, s:I}", "evaluation", (json_int_t)e->evaluation,
+                      "parent", (json_int_t)e->parent, "code", json_stringn_nocheck(e->code, e->code_len),
+                      "package", e->package, "outcome", (int)e->outcome, "undone", (int)e->is_undone, "held",
+                      (int)e->is_in_state, "when", (json_int_t)e->when.tv_sec);
+        if (e->is_in_pieces)
+            json_object_set_new(entry, "pieces", pieces_content(e));
+        if (e->has_origin)
+            json_object_set_new(entry, "origin", json_integer((json_int_t)e->origin));
+        if (e->additions != NULL)
+            json_object_set_new(entry, "additions", json_string_nocheck(e->additions));
+        json_array_append_new(array, entry);
+    }
     return array;
 }
 
@@ -385,6 +406,25 @@ bool saved_exists(const struct saved_store *store, const char *name)
     return exists;
 }
 
+#define MOST_DEPTH 1000 /* of PROGNs in each other */
+
+static void read_pieces(const json_t *array, struct journal_entry *entry)
+{
+    journal_forget_pieces(entry);
+    for (size_t i = 0; i < json_array_size(array); i++) {
+        const json_t *p = json_array_get(array, i);
+        json_int_t start = json_integer_value(json_array_get(p, 1));
+        json_int_t end = json_integer_value(json_array_get(p, 2));
+        const char *package = json_string_value(json_array_get(p, 3));
+        json_int_t depth = json_integer_value(json_array_get(p, 5));
+        if (package == NULL || start < 0 || depth < 0 || depth > MOST_DEPTH)
+            continue;
+        journal_add_piece(entry, (uint64_t)json_integer_value(json_array_get(p, 0)), (size_t)start,
+                          end < 0 ? SIZE_MAX : (size_t)end, package, json_string_value(json_array_get(p, 4)))
+            ->depth = (int)depth;
+    }
+}
+
 static void read_journal(const json_t *array, struct journal *journal)
 {
     for (size_t i = 0; i < json_array_size(array); i++) {
@@ -394,11 +434,17 @@ static void read_journal(const json_t *array, struct journal *journal)
         const char *package = json_string_value(json_object_get(e, "package"));
         if (!json_is_string(code) || package == NULL || outcome < JOURNAL_OK || outcome > JOURNAL_DIED)
             continue;
-        journal_add(journal, (uint64_t)json_integer_value(json_object_get(e, "evaluation")),
-                    (uint64_t)json_integer_value(json_object_get(e, "parent")), json_string_value(code),
-                    json_string_length(code), package, (enum journal_outcome)outcome);
-        struct journal_entry *entry = journal_at(journal, journal->count - 1);
+        struct journal_entry *entry =
+            journal_add(journal, (uint64_t)json_integer_value(json_object_get(e, "evaluation")),
+                        (uint64_t)json_integer_value(json_object_get(e, "parent")), json_string_value(code),
+                        json_string_length(code), package, (enum journal_outcome)outcome);
         entry->is_undone = json_is_true(json_object_get(e, "undone"));
+        entry->is_in_state = json_is_true(json_object_get(e, "held"));
+        entry->has_origin = json_is_integer(json_object_get(e, "origin"));
+        entry->origin = (uint64_t)json_integer_value(json_object_get(e, "origin"));
+        entry->additions = xstrdup(json_string_value(json_object_get(e, "additions")));
+        if (json_is_array(json_object_get(e, "pieces")))
+            read_pieces(json_object_get(e, "pieces"), entry);
         json_int_t when = json_integer_value(json_object_get(e, "when"));
         if (when > 0 && when <= LATEST_S)
             entry->when = (struct timespec){.tv_sec = (time_t)when};

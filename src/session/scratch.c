@@ -80,6 +80,7 @@ static void ask(struct session *s)
 void scratch_begin(struct session *s, struct operation *op)
 {
     run_take_up(s, op);
+    op->is_in_copy = true;
     ask(s);
 }
 
@@ -168,7 +169,7 @@ void session_action_fail_scratch(struct session *s, struct event *e)
     }
     if (run_is_stopped(s))
         run_word_stop(s, r, false);
-    answer_write_journal(s, op, JOURNAL_ERROR);
+    answer_write_journal(s, op, JOURNAL_ERROR, r->condition);
     r->evaluation = s->evaluations; /* what was defined until now has been evaluated in it */
     answer_error(s, op, r);
     leave(s);
@@ -194,7 +195,7 @@ void session_action_end_scratch(struct session *s, struct event *e)
         op->sequence == 0
             ? "It died in a copy of the session, which itself is as it was."
             : "It died in a copy of the frozen error: the session and the frozen error are as they were.");
-    answer_write_journal(s, op, JOURNAL_DIED);
+    answer_write_journal(s, op, JOURNAL_DIED, NULL);
     answer_error(s, op, r);
     leave(s);
 }

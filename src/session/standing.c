@@ -8,6 +8,7 @@
 #include "session/answer.h"
 #include "session/copies.h"
 #include "session/error_record.h"
+#include "session/history.h"
 #include "session/process.h"
 #include "session/run.h"
 #include "session/session_core.h"
@@ -67,6 +68,8 @@ void session_action_finish_entry(struct session *s, struct event *e)
     const struct sexp *reply = sexp_root(e->document);
     bool ok = session_is_reply(e->document, "ok");
     note_effects(s);
+    if (ok)
+        history_note_entry(s, s->current, reply);
     answer_keep_examination(s, &e->document);
     uv_timer_stop(s->timer);
     answer_deliver(s, s->current,

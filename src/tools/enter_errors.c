@@ -2,10 +2,8 @@
  * evaluate-in-frame and invoke-restart: step into an error, where it stands or in a copy made there.
  */
 #include <string.h>
-#include <strings.h>
 
-#include "base/text.h"
-#include "scan/scan.h"
+#include "base/utf8.h"
 #include "session/checkpoints.h"
 #include "session/journal.h"
 #include "report/reply.h"
@@ -83,57 +81,104 @@ static void evaluate_in_frame(struct tool_call *call)
     call_write_string(call, "package");
     call_write_integer(call, "max-chars", MOST_VALUE_CHARACTERS);
     struct operation_options options = {.what = "evaluate-in-frame", .timeout_ms = call_timeout_ms(call)};
+    options.code = call_string(call, "code", &options.code_len);
     call_enter(call, s, &options, r->sequence, false, on_evaluated);
 }
 
-/* One form that begins with DEF: it comes along whole. What else an evaluation may be cannot be told from
- * outside the Lisp. */
-static bool is_definition(const struct journal_entry *entry)
+static void write_piece(struct strbuf *request, const struct journal_entry *e, const struct journal_piece *p)
 {
-    const char *code = entry->code + strspn(entry->code, " \t\r\n");
-    return strncasecmp(code, "(def", 4) == 0 && scan_text(entry->code, entry->code_len).forms == 1;
+    sexp_write_open(request);
+    sexp_write_string(request, e->code, e->code_len);
+    sexp_write_string(request, p == NULL ? e->package : p->package,
+                      strlen(p == NULL ? e->package : p->package));
+    sexp_write_integer(request, (int64_t)e->evaluation);
+    if (p != NULL) {
+        sexp_write_integer(request, (int64_t)p->start);
+        if (p->end <= e->code_len)
+            sexp_write_integer(request, (int64_t)p->end);
+    }
+    sexp_write_close(request);
 }
 
-/* What was evaluated since the error, of which the definitions are evaluated again so that the fix made in an
- * ordinary call is there when the computation goes on. Returns how many did more than define something. */
-static size_t write_definitions(struct strbuf *request, const struct session *s, uint64_t since)
+/* What was evaluated since the error and took effect, of which the definitions are evaluated again so that
+ * the fix made in an ordinary call is there when the computation goes on. */
+static void write_definitions(struct strbuf *request, const struct session *s, uint64_t since)
 {
-    size_t count = 0;
     sexp_write_symbol(request, "definitions");
     sexp_write_open(request);
     const struct journal *journal = session_journal(s);
-    const struct journal_entry *entry;
+    const struct journal_entry *entry, *e;
     for (size_t i = 0; (entry = journal_at(journal, i)) != NULL; i++) {
-        if (entry->evaluation <= since || entry->is_undone || entry->outcome == JOURNAL_DIED)
+        if (entry->evaluation <= since || !entry->is_in_state)
             continue;
-        count += !is_definition(entry);
-        sexp_write_open(request);
-        sexp_write_string(request, entry->code, entry->code_len);
-        sexp_write_string(request, entry->package, strlen(entry->package));
-        sexp_write_integer(request, (int64_t)entry->evaluation);
-        sexp_write_close(request);
+        if (!entry->is_in_pieces)
+            write_piece(request, entry, NULL);
+        for (size_t k = 0; k < entry->piece_count; k++)
+            if (entry->pieces[k].evaluation > since &&
+                (e = journal_find(journal, entry->pieces[k].evaluation)) != NULL)
+                write_piece(request, e, &entry->pieces[k]);
     }
     sexp_write_close(request);
-    return count;
+}
+
+#define LEFT_SHOWN 5
+#define LONGEST_LEFT 80
+
+/* The forms that stayed behind, each by its first line. */
+static void add_left(struct strbuf *out, const struct session *s, const struct sexp *left)
+{
+    const struct journal *journal = session_journal(s);
+    size_t count = 0;
+    for (size_t i = 0; i < sexp_count(left); i++) {
+        const struct sexp *of = sexp_nth(left, i);
+        int64_t evaluation = sexp_integer(sexp_nth(of, 0), 0);
+        const struct journal_entry *e = evaluation <= 0 ? NULL : journal_find(journal, (uint64_t)evaluation);
+        for (size_t k = 1; e != NULL && k < sexp_count(of); k++) {
+            const struct sexp *piece = sexp_nth(of, k);
+            int64_t from = sexp_integer(sexp_nth(piece, 0), 0), to = sexp_integer(sexp_nth(piece, 1), -1);
+            size_t start = utf8_byte_of(e->code, e->code_len, from < 0 ? 0 : (size_t)from);
+            size_t end = utf8_byte_of(e->code, e->code_len, to < 0 ? SIZE_MAX : (size_t)to);
+            start += start < end ? strspn(e->code + start, " \t\r\n") : 0;
+            size_t line = strcspn(e->code + start, "\n");
+            size_t most = end > start && end - start < line ? end - start : line;
+            size_t shown = utf8_floor(e->code + start, most, most < LONGEST_LEFT ? most : LONGEST_LEFT);
+            if (start < end && count++ < LEFT_SHOWN)
+                strbuf_addf(out, "  %lld: %.*s%s\n", (long long)evaluation, (int)shown, e->code + start,
+                            start + shown < end ? " ..." : "");
+        }
+    }
+    if (count > LEFT_SHOWN)
+        strbuf_addf(out, "  and %zu more\n", count - LEFT_SHOWN);
 }
 
 /* What was evaluated between the error and the restart did two things: what it defined came along, what else
  * it did stayed behind. */
+static void add_what_stayed(const struct tool_call *call, const struct outcome *o, const struct sexp *left)
+{
+    struct strbuf *out = session_notice(o->session);
+    bool is_kept = checkpoints_find(session_checkpoints(o->session), call->step) != NULL;
+    if (o->kind == OUTCOME_ERROR)
+        strbuf_adds(out,
+                    "The restart went on in a copy that was made at the error. Of what was evaluated since "
+                    "the error the copy has the definitions, and not the effects of:\n");
+    else
+        strbuf_adds(out, "The session goes on from where the error stood. Of what was evaluated since, the "
+                         "definitions came along, and not the effects of:\n");
+    add_left(out, o->session, left);
+    if (o->kind != OUTCOME_ERROR && is_kept)
+        strbuf_addf(out, "These are in the state after evaluation %zu (rollback-session).\n", call->step);
+    else if (o->kind == OUTCOME_ERROR)
+        strbuf_adds(out, "Pass such forms as code to invoke-restart, which evaluates them there first.\n");
+}
+
 static void on_resumed(struct tool_call *call, const struct outcome *o)
 {
-    bool is_kept = checkpoints_find(session_checkpoints(o->session), call->step) != NULL;
-    if (o->kind == OUTCOME_OK && call->since > 0) {
-        strbuf_addf(session_notice(o->session), "The session goes on from where the error stood. Of the ");
-        text_add_count(session_notice(o->session), call->since, "evaluation");
-        strbuf_addf(session_notice(o->session),
-                    " since then that did more than define something, only the definitions came along; what "
-                    "else they did is ");
-        if (is_kept)
-            strbuf_addf(session_notice(o->session), "in the state after evaluation %zu (rollback-session).\n",
-                        call->step);
-        else
-            strbuf_adds(session_notice(o->session), "lost.\n");
-    }
+    const struct sexp *reply = o->kind == OUTCOME_OK      ? o->reply
+                               : o->kind == OUTCOME_ERROR ? o->error->condition
+                                                          : NULL;
+    const struct sexp *left = sexp_get(reply, 2, "left");
+    if (sexp_count(left) > 0)
+        add_what_stayed(call, o, left);
     if (o->kind == OUTCOME_OK && reply_flag(o->reply, "goes-on"))
         call_answer(call, false, "The thread goes on by restart %s.", call_string(call, "restart", NULL));
     else
@@ -151,7 +196,7 @@ static void invoke_restart(struct tool_call *call)
     call_write_string(call, "code");
     /* Where it stands in a thread, what was defined since is there already. */
     if (!error_record_stands(r))
-        call->since = write_definitions(&call->request, s, r->evaluation);
+        write_definitions(&call->request, s, r->evaluation);
     call_write_integer(call, "max-chars", MOST_VALUE_CHARACTERS);
     /* The journal is a Lisp file: what is no form stands in it as a comment. */
     struct strbuf code;

@@ -12,26 +12,6 @@
 
 #define DEFINITIONS_SHOWN 20
 
-static const struct journal_entry *find_entry(const struct journal *journal, int64_t evaluation)
-{
-    for (size_t i = journal->count; i > 0; i--)
-        if (journal_at(journal, i - 1)->evaluation == (uint64_t)evaluation)
-            return journal_at(journal, i - 1);
-    return NULL;
-}
-
-/* The byte at which character number ${n} begins. */
-static size_t byte_of(const char *text, size_t len, int64_t n)
-{
-    size_t at = 0;
-    for (; at < len && n > 0; n--) {
-        do
-            at++;
-        while (at < len && ((unsigned char)text[at] & 0xC0) == 0x80);
-    }
-    return at;
-}
-
 static bool is_blank(char c)
 {
     return isspace((unsigned char)c) != 0;
@@ -40,14 +20,16 @@ static bool is_blank(char c)
 static void add_evaluated(struct tool_call *call, struct session *s, const struct sexp *definition,
                           int64_t evaluation)
 {
-    const struct journal_entry *entry = find_entry(session_journal(s), evaluation);
+    const struct journal_entry *entry =
+        evaluation > 0 ? journal_find(session_journal(s), (uint64_t)evaluation) : NULL;
     if (entry == NULL) {
         strbuf_adds(&call->text, "(the text of that evaluation is no longer kept)");
         return;
     }
-    size_t start = byte_of(entry->code, entry->code_len, sexp_integer(sexp_get(definition, 0, "start"), 0));
-    size_t end =
-        byte_of(entry->code, entry->code_len, sexp_integer(sexp_get(definition, 0, "end"), INT64_MAX));
+    int64_t from = sexp_integer(sexp_get(definition, 0, "start"), 0);
+    int64_t to = sexp_integer(sexp_get(definition, 0, "end"), INT64_MAX);
+    size_t start = utf8_byte_of(entry->code, entry->code_len, from < 0 ? 0 : (size_t)from);
+    size_t end = utf8_byte_of(entry->code, entry->code_len, to < 0 ? 0 : (size_t)to);
     while (start < end && is_blank(entry->code[start]))
         start++;
     while (end > start && is_blank(entry->code[end - 1]))

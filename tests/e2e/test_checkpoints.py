@@ -256,6 +256,98 @@ class Journal(Checkpoints):
         self.assertEvaluates('(list (price 21) *stock*)', '(42 (:C :A 1 :B "x;y"))')
 
 
+class History(Checkpoints):
+    """The history as Lisp, loaded in a session of its own, gives what is in the state of now."""
+
+    def assertGives(self, expression, value):
+        text = self.s.call("session-history", format="lisp").text
+        path = os.path.join(self.folder(), "history.lisp")
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(text)
+        self.assertEvaluates(expression, value)
+        self.s.call("create-session", name="reader")
+        self.assertValue(self.s.evaluate("(load \"%s\")" % path, session="reader"), "T")
+        report = self.s.evaluate(expression, session="reader")
+        self.assertEqual([value], report.values, text)
+        self.s.call("close-session", session="reader")
+
+    def restart(self, name, **named):
+        return self.s.call("invoke-restart", restart=name, **named)
+
+    def test_of_an_evaluation_that_failed_what_took_effect(self):
+        expression = "(mapcar (lambda (name) (and (fboundp name) t)) '(a b c d e))"
+        for code, value in (
+            ('(defun a ()) (defun b ()) (error "x") (defun c ())', "(T T NIL NIL NIL)"),
+            ('(progn (defun a ()) #| ( |# (progn (defun b ()) ; (\n (error "x") (defun c ())) (defun d ())) (defun e ())', "(T T NIL NIL NIL)"),
+            ('(progn (defun a ()) (loop)) (defun b ())', "(T NIL NIL NIL NIL)"),
+            ("(defun a ()) (defun b ()", "(T NIL NIL NIL NIL)"),
+            ("(defun a ()) (sb-ext:exit :abort t)", "(NIL NIL NIL NIL NIL)"),
+            ("(defun é ()) (defun a ()) (foo:bar)", "(T NIL NIL NIL NIL)"),
+        ):
+            with self.subTest(code=code):
+                self.s.call("reset-session")
+                self.assertTrue(self.s.evaluate(code, timeout=1).is_error)
+                self.assertGives(expression, value)
+
+    def test_what_a_restart_went_on_with(self):
+        again = "(restart-case (error \"x\") (use-value (v) v))"
+        for code, steps, expression, value in (
+            ("(defvar *a* %s) (defvar *b* 2)", [("USE-VALUE", "(* 6 7)")], "(list *a* *b*)", "(42 2)"),
+            ("(defvar *a* (list %s %s)) (defvar *b* 2)", [("USE-VALUE", "1"), ("USE-VALUE", "2")], "(list *a* *b*)", "((1 2) 2)"),
+            ("(progn (defvar *n* 0) (incf *n*) (defvar *a* %s) (incf *n*) (defvar *b* %s) (incf *n*))", [("USE-VALUE", "1"), ("USE-VALUE", "2")], "(list *n* *a* *b*)", "(3 1 2)"),
+            ("(progn (defvar *n* 0) (progn (incf *n*) (cerror \"go\" \"y\") (incf *n*)) (incf *n*) (defvar *a* %s))", [("CONTINUE", None), ("USE-VALUE", "2")], "(list *n* *a*)", "(3 2)"),
+            ("(defvar *n* 0) (progn (incf *n*) %s (incf *n*))", [("ABORT", None)], "*n*", "1"),
+            ("(defvar *n* 0) (progn (incf *n*) (unless (fboundp 'fix) (error \"y\")) (incf *n*))", [("RETRY", None, "(defun fix ())")], "*n*", "3"),
+        ):
+            for in_copy in (False, True):
+                with self.subTest(code=code, in_copy=in_copy):
+                    self.s.call("reset-session")
+                    self.assertTrue(self.s.evaluate(code.replace("%s", again)).is_error)
+                    if in_copy:
+                        self.s.evaluate("(defun since () :here)")
+                        self.s.evaluate("(defvar *lost* 1) (setf *lost* 2)")
+                    for name, given, *fix in steps:
+                        self.restart(name, **{key: text for key, text in (("value", given), ("code", fix[0] if fix else None)) if text})
+                    self.assertGives(expression, value)
+                    if in_copy:
+                        self.assertGives("(list (since) *lost*)", "(:HERE 1)")
+
+    def test_what_was_evaluated_in_a_frame(self):
+        self.s.evaluate("(defun price (item) (declare (optimize debug)) (cost item))")
+        self.assertFails("(defvar *p* (price 3))")
+        self.s.call("evaluate-in-frame", frame=1, code="(defun cost (x) (* 2 x))")
+        self.s.call("evaluate-in-frame", frame=1, code="(setf item 5)")
+        self.assertValue(self.restart("RETRY"), "*P*")
+        self.assertGives("*p*", "6")
+
+    def test_packages_that_change_on_the_way(self):
+        self.s.evaluate("(defpackage :shop (:use :cl)) (in-package :shop) (defvar *a* 1) (error \"x\")")
+        self.s.evaluate("(defvar *b* 2)")
+        self.s.evaluate("(defvar *c* 3)", package="cl-user")
+        self.s.evaluate("(defvar *d* 4)")
+        self.s.call("save-session")
+        self.assertGives("(list shop::*a* shop::*b* cl-user::*c* shop::*d*)", "(1 2 3 4)")
+
+    def test_after_a_death_without_a_checkpoint(self):
+        self.s.evaluate("(defvar *before* 1)")
+        self.s.evaluate("(defparameter *t* (sb-thread:make-thread (lambda () (sleep 1000))))")
+        self.s.evaluate("(defvar *n* 0) (incf *n*)")
+        self.s.evaluate("(defun a () 1) (error \"x\") (defun b () 2)")
+        self.assertDied(self.s.evaluate("(sb-ext:exit :abort t)"))
+        self.assertGives("(list *before* *n* (a) (fboundp 'b))", "(1 0 1 NIL)")
+
+    def test_it_is_kept_with_a_save(self):
+        self.s.evaluate("(defun a () 1) (error \"x\") (defun b () 2)")
+        self.s.evaluate("(defvar *a* (restart-case (error \"x\") (use-value (v) v)))")
+        self.s.evaluate("(defvar *lost* 1) (setf *lost* 2)")
+        self.assertValue(self.restart("USE-VALUE", value="7"), "*A*")
+        self.assertFalse(self.s.call("save-session").is_error)
+        before = self.s.call("session-history", format="lisp").text
+        self.assertFalse(self.s.call("restore-session", name="default").is_error)
+        self.assertEqual(before, self.s.call("session-history", format="lisp").text)
+        self.assertGives("(list (a) *a* *lost* (fboundp 'b))", "(1 7 1 NIL)")
+
+
 class TimeTravel(Checkpoints):
     def count_to(self, n):
         self.s.evaluate("(defvar *n* 1)")

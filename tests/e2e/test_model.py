@@ -1,4 +1,5 @@
-"""A long random life of a session against a model of what its state must be: evaluations, errors, deaths, roll-backs, resets, look-ups, restarts."""
+"""A long random life of a session against a model of what its state must be: evaluations, errors, deaths, roll-backs, resets, look-ups, restarts. Now and then the
+history as Lisp is loaded in another session, which must then be in the same state."""
 
 import copy
 import os
@@ -327,14 +328,29 @@ class Model(mcp.TestCase):
         "rollback_to_nowhere": 2, "reset": 1, "lookup": 10, "compile": 2,
     }
 
+    def check_history(self):
+        """The history as Lisp, loaded in a session of its own, gives the definitions and values of the state of now."""
+        text = self.s.call("session-history", format="lisp").text
+        path = os.path.join(self.folder(), "history.lisp")
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(text)
+        self.assertFalse(self.s.call("reset-session", session="reader").is_error)
+        report = self.s.evaluate("(handler-bind ((warning #'muffle-warning)) (load \"%s\"))" % path, session="reader")
+        self.assertValue(report, "T")
+        report = self.s.evaluate(CHECK, session="reader")
+        self.assertEqual(self.state.printed(), report.value, text)
+
     def live(self, steps):
         self.begin()
+        self.s.call("create-session", name="reader")
         names, weights = list(self.weights), list(self.weights.values())
         for step in range(steps):
             action = self.generator.choices(names, weights)[0]
             try:
                 getattr(self, "do_" + action)()
                 self.check()
+                if step % 10 == 9:
+                    self.check_history()
             except AssertionError as error:
                 raise AssertionError("step %d, %s: %s\nBefore that:\n%s" % (step, action, error, "\n".join(self.story[-25:]))) from error
 

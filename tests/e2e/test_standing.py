@@ -93,6 +93,14 @@ class Standing(InFolder):
         reply = self.restart("CONTINUE")
         self.assertErrorReport(reply)
         self.assertIn("broken", reply.message)
+        self.assertIn("(setf *cfg* :fixed)", reply.session)
+        self.assertNotIn("defvar", reply.session)
+        self.s.evaluate("(progn (defvar *count* 0) (restart-case (error \"x\") (use-value (v) v)))")
+        self.s.evaluate("(defun g () 1) (incf *count*)")
+        reply = self.restart("USE-VALUE", value="5")
+        self.assertValue(reply, "5")
+        self.assertIn("(incf *count*)", reply.session)
+        self.assertNotIn("defun", reply.session)
 
     def test_an_exhausted_stack_is_not_announced_as_enterable(self):
         self.assertFails("(labels ((r (n) (+ 1 (r n)))) (r 1))")

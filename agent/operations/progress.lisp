@@ -1,0 +1,182 @@
+;;;; How far an evaluation has come in its text. The server keeps the text. With the report of an error, and
+;;;; with the reply of an evaluation that went on after one, it is told what has taken effect since it was
+;;;; told last, so that the history of a session is that of the state it is in.
+
+(in-package #:cl-mcp-agent)
+
+(defconstant +calls-kept+ 20
+  "So many restarts by which one form went on are told.")
+
+(defstruct progress
+  evaluation                            ; the number under which the server keeps the text
+  (form-start 0)                        ; where in the text the form begins that is evaluated
+  (start 0)                             ; of it what is before this character was told
+  (depth 0)                             ; inside so many PROGNs
+  package                               ; the name of the package in which that form was read
+  readtable
+  (pieces '())                          ; (START END PACKAGE DEPTH . CALLS), last first
+  (steps '())                           ; of the PROGNs that run: how many of their forms are done, innermost first
+  (calls '())                           ; by which restarts the form went on, last first
+  (carried '())                         ; definitions of other evaluations: (EVALUATION PIECE...)
+  read-in                               ; the name of the package that the request asked for, or NIL
+  (left '())                            ; what else these did: (EVALUATION PIECE...)
+  is-text                               ; forms of the text are evaluated one by one
+  is-told)
+
+(defvar *progress* nil
+  "That of the evaluation that runs, or NIL if the server does not keep what is evaluated.")
+
+(defun note-package ()
+  "The request has asked for the package that is current now."
+  (when *progress*
+    (setf (progress-read-in *progress*) (session-package-name))))
+
+(defun note-form-begun (start)
+  (let ((progress *progress*))
+    (when progress
+      (setf (progress-is-text progress) t
+            (progress-package progress) (session-package-name)
+            (progress-readtable progress) *readtable*)
+      (note-form-start progress start))))
+
+(defun note-form-start (progress start)
+  (setf (progress-form-start progress) start
+        (progress-start progress) start
+        (progress-depth progress) 0
+        (progress-steps progress) '()
+        (progress-calls progress) '()))
+
+(defun note-piece (progress start end depth)
+  "What is between START and END, inside DEPTH PROGNs that begin before it, has taken effect, by the restarts noted."
+  (let ((calls (reverse (shiftf (progress-calls progress) '())))
+        (last (first (progress-pieces progress))))
+    (cond ((member :lost calls))
+          ((and last (null calls) (zerop depth) (null (cddddr last)) (eql (second last) start))
+           (setf (second last) end))
+          (t
+           (push (list* start end (progress-package progress) depth calls)
+                 (progress-pieces progress))))))
+
+(defun note-form-done (end)
+  (let ((progress *progress*))
+    (when progress
+      (note-piece progress (progress-start progress) end (progress-depth progress))
+      (note-form-start progress end))))
+
+(declaim (notinline evaluate-step))
+(defun evaluate-step (form)
+  "Evaluate FORM. Of a PROGN at top level the forms are evaluated one after the other, as EVAL does, and counted."
+  (let ((progress *progress*))
+    (if (and progress
+             (consp form)
+             (eq (first form) 'progn)
+             (consp (rest form))
+             (ignore-errors (list-length form)))
+        (progn
+          (push 0 (progress-steps progress))
+          (multiple-value-prog1
+              (loop for (step . more) on (rest form)
+                    do (if more
+                           (evaluate-step step)
+                           (return (evaluate-step step)))
+                       (when (progress-steps progress)
+                         (incf (the fixnum (first (progress-steps progress))))))
+            (pop (progress-steps progress))))
+        (eval form))))
+
+(defun skip-block-comment (stream)
+  "Go behind the block comment that begins with the next character of STREAM. NIL if there is none."
+  (read-char stream)
+  (when (eql #\| (read-char stream nil))
+    (loop with depth = 1
+          with before = nil
+          for char = (read-char stream)
+          do (cond ((and (eql before #\|) (eql char #\#))
+                    (setf before nil)
+                    (when (zerop (decf depth))
+                      (return t)))
+                   ((and (eql before #\#) (eql char #\|))
+                    (setf before nil)
+                    (incf depth))
+                   (t
+                    (setf before char))))))
+
+(defun skip-to-list (stream)
+  "Go behind the next opening parenthesis of STREAM. NIL if something else comes first."
+  (loop for next = (peek-char t stream)
+        do (case next
+             (#\; (read-line stream))
+             (#\# (unless (skip-block-comment stream)
+                    (return nil)))
+             (#\( (read-char stream) (return t))
+             (t (return nil)))))
+
+(defun note-steps-done (text progress)
+  "Note which forms inside the PROGN of TEXT that is evaluated have been evaluated since that was noted last."
+  (let ((*readtable* (progress-readtable progress))
+        (*package* (or (find-package (progress-package progress)) *package*))
+        (*read-suppress* t)
+        (form-start (progress-form-start progress))
+        (old-depth (progress-depth progress))
+        (level 0))
+    (with-input-from-string (stream (subseq text form-start))
+      (handler-case
+          (loop for count in (reverse (progress-steps progress))
+                while (skip-to-list stream)
+                do (read stream)
+                   (incf level)
+                   (let ((start (+ form-start (file-position stream))))
+                     (loop repeat count
+                           do (read stream))
+                     (let ((end (+ form-start (file-position stream))))
+                       (when (and (plusp count) (> end (progress-start progress)))
+                         (if (< start (progress-start progress))
+                             (note-piece progress (progress-start progress) end
+                                         (max 0 (- old-depth level)))
+                             (note-piece progress start end 0)))
+                       (when (>= end (progress-start progress))
+                         (setf (progress-start progress) end
+                               (progress-depth progress) level)))))
+        (error () nil)))))
+
+(defun done-part (ending &optional text)
+  "Return what a reply says of what was done since the last one. ENDING is :DONE if the evaluation is over,
+:LEFT if it was given up, and NIL if it stands in an error in TEXT."
+  (let ((progress *progress*))
+    (cond ((null progress)
+           '())
+          ((and (eq ending :done) (not (progress-is-told progress)))
+           (and (progress-read-in progress)
+                (list :read-in (progress-read-in progress))))
+          (t
+           (when (and text (progress-steps progress))
+             (note-steps-done text progress))
+           (when (and (eq ending :done) (not (progress-is-text progress)))
+             ;; It was no text, and is over.
+             (push (list 0 nil (session-package-name) 0) (progress-pieces progress)))
+           (setf (progress-is-told progress) t)
+           (append (list :done-of (progress-evaluation progress)
+                         :done (reverse (shiftf (progress-pieces progress) '())))
+                   (when (progress-read-in progress)
+                     (list :read-in (progress-read-in progress)))
+                   (when (progress-carried progress)
+                     (list :carried (shiftf (progress-carried progress) '())))
+                   (when (progress-left progress)
+                     (list :left (shiftf (progress-left progress) '()))))))))
+
+(defun note-restart (progress restart value)
+  "The form that PROGRESS is in goes on by RESTART, with what the text VALUE evaluates to."
+  (when progress
+    (let ((condition *error-condition*)
+          (name (restart-name restart)))
+      (cond ((eq name 'retry)
+             (note-form-start progress (progress-form-start progress)))
+            ((typep condition 'evaluation-interrupted))
+            ((and name (typep condition 'serious-condition)
+                  (< (length (progress-calls progress)) +calls-kept+))
+             (push (let ((*package* (find-package "KEYWORD")))
+                     (format nil "(lambda (condition)~%  (apply #'invoke-restart (find-restart '~s condition) ~
+                                  ~:[(list)~;(multiple-value-list (progn ~:*~a~%))~]))" name value))
+                   (progress-calls progress)))
+            (t
+             (push :lost (progress-calls progress)))))))

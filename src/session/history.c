@@ -1,0 +1,120 @@
+/*
+ * Pieces of text are told by their characters; docs/agent-protocol.md section 3.
+ */
+#include "session/history.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "session/error_record.h"
+#include "session/session_core.h"
+
+#define MOST_PIECES 5000
+#define MOST_DEPTH 1000 /* of PROGNs in each other */
+#define LONGEST_ADDITIONS ((size_t)1 << 20)
+
+static size_t position(const struct sexp *value, size_t fallback)
+{
+    int64_t n = sexp_integer(value, -1);
+    return n < 0 ? fallback : (size_t)n;
+}
+
+/* (START END PACKAGE DEPTH CALL...), a part of the code of ${evaluation}. */
+static void add_piece(struct journal_entry *e, uint64_t evaluation, const struct sexp *piece)
+{
+    struct strbuf calls;
+    strbuf_init(&calls, LONGEST_ADDITIONS);
+    for (size_t i = 4; i < sexp_count(piece); i++) {
+        size_t len;
+        const char *call = sexp_string(sexp_nth(piece, i), &len);
+        strbuf_adds(&calls, i > 4 ? "\n" : "");
+        if (call != NULL)
+            strbuf_add(&calls, call, len);
+    }
+    const char *package = sexp_string(sexp_nth(piece, 2), NULL);
+    struct journal_piece *p = journal_add_piece(
+        e, evaluation, position(sexp_nth(piece, 0), 0), position(sexp_nth(piece, 1), SIZE_MAX),
+        package == NULL ? e->package : package, calls.len == 0 ? NULL : strbuf_string(&calls));
+    size_t depth = position(sexp_nth(piece, 3), 0);
+    p->depth = depth < MOST_DEPTH ? (int)depth : MOST_DEPTH;
+    strbuf_fini(&calls);
+}
+
+static void add_pieces(struct journal_entry *e, uint64_t evaluation, const struct sexp *pieces, size_t from)
+{
+    for (size_t i = from; i < sexp_count(pieces) && e->piece_count < MOST_PIECES; i++)
+        add_piece(e, evaluation, sexp_nth(pieces, i));
+}
+
+static uint64_t done_of(const struct sexp *reply)
+{
+    int64_t n = sexp_integer(sexp_get(reply, 2, "done-of"), 0);
+    return n > 0 ? (uint64_t)n : 0;
+}
+
+/* Its own code was evaluated before the restart was invoked; what was done then is of the evaluation that
+ * went on. */
+static void note_restart(struct session *s, const struct operation *op, struct journal_entry *e,
+                         const struct sexp *reply)
+{
+    const struct sexp *carried = sexp_get(reply, 2, "carried");
+    for (size_t i = 0; i < sexp_count(carried); i++) {
+        const struct sexp *pieces = sexp_nth(carried, i);
+        add_pieces(e, position(sexp_nth(pieces, 0), 0), pieces, 1);
+    }
+    journal_add_piece(e, e->evaluation, 0, SIZE_MAX, e->package, NULL);
+    if (done_of(reply) != 0 && done_of(reply) != e->evaluation)
+        add_pieces(e, done_of(reply), sexp_get(reply, 2, "done"), 0);
+    const struct error_record *r = error_history_find(&s->errors, op->sequence);
+    e->has_origin = op->is_in_copy && r != NULL;
+    e->origin = e->has_origin ? r->evaluation : 0;
+}
+
+void history_note(struct session *s, const struct operation *op, struct journal_entry *e,
+                  const struct sexp *reply)
+{
+    const char *package = sexp_string(sexp_get(reply, 2, "read-in"), NULL);
+    if (package != NULL) {
+        free(e->package);
+        e->package = xstrdup(package);
+    }
+    if (op->sequence > 0)
+        note_restart(s, op, e, reply);
+    else if (done_of(reply) == e->evaluation) {
+        journal_forget_pieces(e);
+        add_pieces(e, e->evaluation, sexp_get(reply, 2, "done"), 0);
+    } else if (e->outcome != JOURNAL_OK) {
+        journal_forget_pieces(e);
+    }
+    if (e->has_origin)
+        journal_settle(&s->journal, e->outcome == JOURNAL_OK ? e->evaluation : s->at);
+}
+
+void history_note_replayed(struct journal_entry *e, const struct sexp *reply)
+{
+    journal_forget_pieces(e);
+    if (done_of(reply) == e->evaluation)
+        add_pieces(e, e->evaluation, sexp_get(reply, 2, "done"), 0);
+}
+
+/* What uses the variables of the frame has no meaning anywhere else. */
+void history_note_entry(struct session *s, const struct operation *op, const struct sexp *reply)
+{
+    struct journal_entry *e = journal_find(&s->journal, s->at);
+    const char *package = sexp_string(sexp_get(reply, 2, "free-in"), NULL);
+    if (e == NULL || op->code.len == 0 || (e->additions != NULL && strlen(e->additions) > LONGEST_ADDITIONS))
+        return;
+    struct strbuf text;
+    strbuf_init(&text, 0);
+    if (e->additions != NULL)
+        strbuf_addf(&text, "%s\n", e->additions);
+    if (package != NULL)
+        strbuf_addf(&text, "(in-package \"%s\")\n", package);
+    strbuf_addf(&text, ";; evaluated in a frame of error %d%s\n", op->sequence,
+                package == NULL ? ", with its variables" : "");
+    text_add_indented(&text, op->code.bytes, op->code.len, package == NULL ? ";; " : "");
+    free(e->additions);
+    e->additions = strbuf_steal(&text, NULL);
+}

@@ -1,0 +1,223 @@
+/*
+ * session-history: what was evaluated in a session, and as a Lisp file what of it is in the state of now.
+ */
+#include <string.h>
+#include <strings.h>
+
+#include "base/text.h"
+#include "base/utf8.h"
+#include "session/journal.h"
+#include "tools/call.h"
+
+/* Of one evaluation's code this many bytes are shown as text. */
+#define MOST_CODE 4000
+
+static const char *ending(const struct journal_entry *entry)
+{
+    static const char *const texts[] = {[JOURNAL_OK] = "",
+                                        [JOURNAL_ERROR] = "error",
+                                        [JOURNAL_STOPPED] = "stopped",
+                                        [JOURNAL_DIED] = "the process died"};
+    return texts[entry->outcome];
+}
+
+/* Has an evaluation whose effects are in the state of now done parts of this one's code again? */
+static bool is_partly_in_state(const struct journal *j, const struct journal_entry *entry)
+{
+    const struct journal_entry *e;
+    for (size_t i = 0; (e = journal_at(j, i)) != NULL; i++)
+        for (size_t k = 0; e->is_in_state && e != entry && k < e->piece_count; k++)
+            if (e->pieces[k].evaluation == entry->evaluation)
+                return true;
+    return false;
+}
+
+/* What the state of now holds of it, where its ending does not say that. */
+static const char *share(const struct journal *j, const struct journal_entry *entry)
+{
+    bool is_whole = entry->outcome == JOURNAL_OK && !entry->is_in_pieces;
+    if (entry->outcome == JOURNAL_DIED)
+        return NULL;
+    if (!entry->is_in_state && is_partly_in_state(j, entry))
+        return "only its definitions are in the state of now";
+    if (!entry->is_in_state)
+        return entry->is_undone ? "undone" : "not in the state of now";
+    if (is_whole || entry->pieces == NULL || entry->outcome == JOURNAL_OK)
+        return NULL;
+    return "the forms before the error took effect";
+}
+
+static void add_as_text(struct strbuf *out, const struct journal *j, const struct journal_entry *entry)
+{
+    strbuf_addf(out, "\n%llu. ", (unsigned long long)entry->evaluation);
+    text_add_time(out, entry->when.tv_sec);
+    strbuf_addf(out, " %s", entry->package);
+    if (entry->outcome != JOURNAL_OK)
+        strbuf_addf(out, ", %s", ending(entry));
+    if (share(j, entry) != NULL)
+        strbuf_addf(out, ", %s", share(j, entry));
+    strbuf_addc(out, '\n');
+    size_t shown =
+        entry->code_len > MOST_CODE ? utf8_floor(entry->code, entry->code_len, MOST_CODE) : entry->code_len;
+    text_add_indented(out, entry->code, shown, "   ");
+    if (shown < entry->code_len)
+        strbuf_addf(out, "\n   [… %zu of %zu bytes not shown; use format: lisp]", entry->code_len - shown,
+                    entry->code_len);
+    if (entry->additions != NULL) {
+        strbuf_addc(out, '\n');
+        text_add_indented(out, entry->additions, strlen(entry->additions), "   ");
+    }
+}
+
+/* Text of which any part may change the current package: what follows says its own. */
+static bool names_packages(const char *text, size_t len)
+{
+    for (size_t i = 0; i + 7 <= len; i++)
+        if (strncasecmp(text + i, "package", 7) == 0)
+            return true;
+    return false;
+}
+
+struct file {
+    struct strbuf *out;
+    const char *package; /* that is current behind what was written; NULL: not known */
+};
+
+static void enter_package(struct file *file, const char *package)
+{
+    if (file->package == NULL || strcmp(file->package, package) != 0)
+        strbuf_addf(file->out, "(in-package \"%s\")\n", package);
+    file->package = package;
+}
+
+static void add_code(struct file *file, const char *package, int depth, const char *code, size_t len)
+{
+    enter_package(file, package);
+    for (int i = 0; i < depth; i++)
+        strbuf_adds(file->out, "(progn ");
+    strbuf_add(file->out, code, len);
+    strbuf_addc(file->out, '\n');
+    if (names_packages(code, len))
+        file->package = NULL;
+}
+
+/* The form has gone on by restarts, and does so again. */
+static void add_restarted(struct file *file, const struct journal_piece *piece, const char *code, size_t len)
+{
+    enter_package(file, piece->package);
+    strbuf_addf(file->out, "(let ((%%calls (list\n%s", piece->calls);
+    strbuf_adds(file->out, ")))\n(handler-bind ((serious-condition (lambda (condition) (when %calls (funcall "
+                           "(pop %calls) condition)))))\n");
+    for (int i = 0; i < piece->depth; i++)
+        strbuf_adds(file->out, "(progn ");
+    strbuf_add(file->out, code, len);
+    strbuf_adds(file->out, "))\n");
+    file->package = NULL;
+}
+
+static void add_piece(struct file *file, const struct journal *j, const struct journal_piece *piece)
+{
+    const struct journal_entry *e = journal_find(j, piece->evaluation);
+    if (e == NULL) {
+        strbuf_addf(file->out, ";; a part of %llu, whose text is not kept any more\n",
+                    (unsigned long long)piece->evaluation);
+        return;
+    }
+    size_t start = utf8_byte_of(e->code, e->code_len, piece->start);
+    size_t end = utf8_byte_of(e->code, e->code_len, piece->end);
+    while (start < end && strchr(" \t\r\n", e->code[start]) != NULL)
+        start++;
+    if (start >= end)
+        return;
+    if (piece->calls != NULL)
+        add_restarted(file, piece, e->code + start, end - start);
+    else
+        add_code(file, piece->package, piece->depth, e->code + start, end - start);
+}
+
+/* What is not in the state of now is a comment. */
+static void add_as_lisp(struct file *file, const struct journal *j, const struct journal_entry *entry)
+{
+    bool is_whole = entry->is_in_state && !entry->is_in_pieces;
+    bool is_own = false; /* its text is one of its pieces, from beginning to end */
+    for (size_t i = 0; i < entry->piece_count; i++)
+        is_own = is_own || (entry->pieces[i].evaluation == entry->evaluation && entry->pieces[i].start == 0 &&
+                            entry->pieces[i].end >= entry->code_len);
+    const char *why = share(j, entry);
+    strbuf_addf(file->out, "\n;; %llu%s%s%s%s\n", (unsigned long long)entry->evaluation,
+                entry->outcome == JOURNAL_OK ? "" : ": ", ending(entry), why == NULL ? "" : ": ",
+                why == NULL ? "" : why);
+    if (is_whole) {
+        add_code(file, entry->package, 0, entry->code, entry->code_len);
+    } else if (!entry->is_in_state || !is_own) {
+        text_add_indented(file->out, entry->code, entry->code_len, ";; ");
+        strbuf_addc(file->out, '\n');
+    }
+    for (size_t i = 0; entry->is_in_state && i < entry->piece_count; i++)
+        add_piece(file, j, &entry->pieces[i]);
+    if (entry->is_in_state && entry->additions != NULL) {
+        strbuf_addf(file->out, "%s\n", entry->additions);
+        file->package = NULL;
+    }
+}
+
+static void session_history(struct tool_call *call)
+{
+    struct session *s = call_session(call);
+    if (s == NULL)
+        return;
+    const struct journal *j = session_journal(s);
+    const char *format = call_string(call, "format", NULL);
+    bool is_lisp = format != NULL && strcmp(format, "lisp") == 0;
+    size_t limit = (size_t)call_integer(call, "limit", is_lisp ? JOURNAL_ENTRIES : 20);
+    double from = call_number(call, "from", 0);
+    size_t first = j->count > limit ? j->count - limit : 0;
+    if (from > 0)
+        for (first = 0; journal_at(j, first) != NULL && (double)journal_at(j, first)->evaluation < from;)
+            first++;
+    strbuf_adds(&call->text, is_lisp ? ";;;; Session " : "Session ");
+    strbuf_addf(&call->text, "%s: ", session_name(s));
+    text_add_count(&call->text, session_evaluations(s), "evaluation");
+    if (first > 0 || j->dropped > 0)
+        strbuf_adds(&call->text, is_lisp ? "; earlier ones are not shown"
+                                         : "; earlier ones are not shown (see from and limit)");
+    struct file file = {.out = &call->text};
+    strbuf_adds(&call->text, is_lisp ? "\n" : "");
+    for (size_t i = first; i < j->count && i < first + limit; i++) {
+        if (is_lisp)
+            add_as_lisp(&file, j, journal_at(j, i));
+        else
+            add_as_text(&call->text, j, journal_at(j, i));
+    }
+    call_finish(call);
+}
+
+static const char *const formats[] = {"text", "lisp", NULL};
+
+const struct tool tool_session_history = {
+    .name = "session-history",
+    .title = "Show session history",
+    .description =
+        "Show what was evaluated in the session and how it ended, or return it as a Lisp file that loads.",
+    .toolset = TOOLSET_FULL,
+    .is_read_only = true,
+    .arguments =
+        {
+            {.name = "limit",
+             .type = ARGUMENT_INTEGER,
+             .minimum = 1,
+             .maximum = JOURNAL_ENTRIES,
+             .description = "Number of evaluations; default: 20, or all as lisp."},
+            {.name = "from",
+             .type = ARGUMENT_INTEGER,
+             .minimum = 1,
+             .maximum = 9007199254740991,
+             .description = "First evaluation."},
+            {.name = "format",
+             .type = ARGUMENT_STRING,
+             .choices = formats,
+             .description = "Output format; default: text."},
+            SESSION_ARGUMENT,
+        },
+    .run = session_history,
+};
