@@ -309,6 +309,11 @@ pages, each of which would be copied after each copy of the process."
                  (close-descriptors descriptors)
                  (list id :ok :pid process :took (- (processor-time) before))))))))
 
+(defun mark-programs ()
+  "Have the programs that this session starts carry the number of its first process in their environment. Its copies
+leave it as it is, so the server finds the programs of a session whose process has ended."
+  (setf (uiop:getenv "CL_MCP_SESSION") (princ-to-string (process-id))))
+
 (defun become-copy (descriptors silent)
   "Make this process, a fresh copy, one that serves a channel of its own: that of DESCRIPTORS, or the one that
 it has already. If SILENT is true, its original says that it is there: most copies are never asked anything, and each
@@ -320,6 +325,7 @@ page that a hello writes is a page copied."
   ;; The first is the channel.
   (when (rest descriptors)
     (keep-descriptors)
+    (mark-programs)
     (enter-own-domain))
   (if silent
       (begin)

@@ -220,6 +220,7 @@ image. Whoever runs it may not write there."
 
 (define-operation :configure (arguments)
   (setf *server-process* (getf arguments :server-pid))
+  (mark-programs)
   (enter-own-domain)
   ;; In a session that was saved they are the user's.
   (unless *snapshot-taken*

@@ -270,7 +270,7 @@ int server_run(const struct options *options, const struct extension *extension)
     struct err err = {0};
     int status = 1;
     server.children = children_new(server.loop, &err);
-    server.guardian = server.children == NULL ? NULL : guardian_new(&err);
+    server.guardian = server.children == NULL ? NULL : guardian_new(server.loop, &err);
     struct confinement *confinement = server.guardian == NULL ? NULL : confinement_new(options, &err);
     if (confinement != NULL) {
         const struct zygote_options zygote_options = {

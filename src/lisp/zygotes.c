@@ -145,6 +145,11 @@ struct worker *zygotes_start_image(struct zygotes *zs, int heap_mib, struct quot
     return zygote_start_image(zs->all[0].zygote, heap_mib, quota, image, directory, events, err);
 }
 
+struct children *zygotes_children(const struct zygotes *zs)
+{
+    return zs->children;
+}
+
 void zygotes_configure_request(const struct zygotes *zs, bool says_directory, struct strbuf *out)
 {
     zygote_configure_request(zs->all[0].zygote, says_directory, out);

@@ -27,6 +27,7 @@ void zygotes_fork(struct zygotes *zs, struct zygote_request *request);
 struct worker *zygotes_start_image(struct zygotes *zs, int heap_mib, struct quota *quota, const char *image,
                                    const char *directory, const struct worker_events *events,
                                    struct err *err);
+struct children *zygotes_children(const struct zygotes *zs); /* borrowed: of whom all Lisps are */
 void zygotes_configure_request(const struct zygotes *zs, bool says_directory, struct strbuf *out);
 void zygotes_disown(struct zygotes *zs, const struct worker *worker);
 

@@ -25,6 +25,7 @@
 #include "base/list.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "proc/process.h"
 #include "proc/sandbox.h"
 #include "proc/tree.h"
 
@@ -267,6 +268,17 @@ struct children *children_new(uv_loop_t *loop, struct err *err)
     uv_unref((uv_handle_t *)c->sigchld);
     uv_unref((uv_handle_t *)c->wake);
     return c;
+}
+
+size_t children_orphans(struct children *c, const char *variable, pid_t *out, size_t capacity)
+{
+    size_t n, found = 0;
+    pid_t *all = tree_all_children(getpid(), &n);
+    for (size_t i = 0; i < n && found < capacity; i++)
+        if (find(c, all[i]) == NULL && process_has_variable(all[i], variable))
+            out[found++] = all[i];
+    free(all);
+    return found;
 }
 
 /* What remains are processes in uninterruptible sleep, which we do not wait for. */

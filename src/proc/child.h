@@ -89,4 +89,8 @@ void child_expendable(struct child *child, int more);
 /* child_kill_tree(child): SIGKILL to the process and all its descendants. */
 void child_kill_tree(struct child *child);
 
+/* children_orphans(c, variable, out, capacity): the processes that a Lisp has left behind, with ${variable},
+ * "NAME=VALUE", in the environment that they were started with. Returns how many were written. */
+size_t children_orphans(struct children *c, const char *variable, pid_t *out, size_t capacity);
+
 #endif

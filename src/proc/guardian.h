@@ -7,15 +7,17 @@
 #ifndef PROC_GUARDIAN_H
 #define PROC_GUARDIAN_H
 
+#include <uv.h>
+
 #include "base/errors.h"
 
 struct guardian;
 
 /*
- * guardian_new(err): start it. guardian_free(g): stop it; NULL does nothing. guardian_mark(g): "NAME=VALUE"
- * to put into the environment of each Lisp; borrowed.
+ * guardian_new(loop, err): start it; it is started again when it ends. guardian_free(g): stop it; NULL does
+ * nothing. guardian_mark(g): "NAME=VALUE" to put into the environment of each Lisp; borrowed.
  */
-struct guardian *guardian_new(struct err *err);
+struct guardian *guardian_new(uv_loop_t *loop, struct err *err);
 void guardian_free(struct guardian *g);
 const char *guardian_mark(const struct guardian *g);
 

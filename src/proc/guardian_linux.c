@@ -16,36 +16,22 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/check.h"
+#include "base/log.h"
 #include "base/memory.h"
+#include "proc/process.h"
+
+#define MOST_STARTS 100
 
 struct guardian {
     pid_t pid;
-    int alive; /* write end of the pipe it watches; closed with us, however we end */
+    int alive; /* write end of the pipe it watches; closed with us, however we end; -1: there is no guardian
+                */
+    uv_poll_t *watch;
+    uv_loop_t *loop;
+    int starts; /* again */
     char mark[64];
 };
-
-/* The mark, if present, is near the end of the environment, so all of it is read, in pieces; an environment
- * has at most ARG_MAX bytes. */
-static bool environment_has(const char *pid, const char *mark)
-{
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%.20s/environ", pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return false;
-    char buffer[8192];
-    size_t kept = 0, mark_len = strlen(mark);
-    bool found = false;
-    ssize_t n;
-    while (!found && (n = read(fd, buffer + kept, sizeof buffer - kept)) > 0) {
-        size_t len = kept + (size_t)n;
-        found = memmem(buffer, len, mark, mark_len) != NULL;
-        kept = len < mark_len ? len : mark_len;
-        memmove(buffer, buffer + len - kept, kept);
-    }
-    close(fd);
-    return found;
-}
 
 /* True if any was there to kill. */
 static bool kill_marked(const char *mark)
@@ -57,8 +43,7 @@ static bool kill_marked(const char *mark)
     const struct dirent *entry;
     while ((entry = readdir(proc)) != NULL) {
         pid_t pid = (pid_t)atoi(entry->d_name);
-        if (!isdigit((unsigned char)entry->d_name[0]) || pid == getpid() ||
-            !environment_has(entry->d_name, mark))
+        if (!isdigit((unsigned char)entry->d_name[0]) || pid == getpid() || !process_has_variable(pid, mark))
             continue;
         kill(pid, SIGKILL);
         any = true;
@@ -90,44 +75,93 @@ static _Noreturn void guard(int alive, const char *mark)
     _exit(0);
 }
 
-struct guardian *guardian_new(struct err *err)
+static void free_handle(uv_handle_t *handle)
 {
-    struct guardian *g = xcalloc(1, sizeof *g);
-    unsigned long long random = 0;
-    if (getrandom(&random, sizeof random, GRND_NONBLOCK) < 0)
-        random = (unsigned long long)getpid();
-    snprintf(g->mark, sizeof g->mark, "CL_MCP_SERVER_MARK=%d-%016llx", (int)getpid(), random);
+    free(handle);
+}
+
+static void stop_watching(struct guardian *g)
+{
+    uv_close((uv_handle_t *)g->watch, free_handle);
+    g->watch = NULL;
+}
+
+static bool start(struct guardian *g, struct err *err);
+
+/* Its end of the pipe has closed, so it has ended, and code that was evaluated may have killed it. */
+static void on_end(uv_poll_t *poll, int status, int events)
+{
+    struct guardian *g = poll->data;
+    struct err err;
+    (void)status;
+    (void)events;
+    stop_watching(g);
+    close(g->alive);
+    waitpid(g->pid, NULL, WNOHANG);
+    g->alive = -1;
+    if (++g->starts > MOST_STARTS)
+        log_error("the guardian has ended %d times and is not started again: if this server is killed, "
+                  "programs that its "
+                  "sessions have started may live on",
+                  MOST_STARTS);
+    else if (start(g, &err))
+        log_warning("the guardian had ended and was started again");
+    else
+        log_error("%s", err.message);
+}
+
+static bool start(struct guardian *g, struct err *err)
+{
     int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0) {
-        err_set_errno(err, ERR_SYSTEM, errno, "cannot make a pipe for the guardian");
-        free(g);
-        return NULL;
-    }
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return err_set_errno(err, ERR_SYSTEM, errno, "cannot make a pipe for the guardian");
     g->pid = fork();
     if (g->pid == 0) {
         close(ends[1]);
         guard(ends[0], g->mark);
     }
     close(ends[0]);
-    g->alive = ends[1];
     if (g->pid < 0) {
-        err_set_errno(err, ERR_SYSTEM, errno, "cannot start the guardian");
-        close(g->alive);
-        free(g);
-        return NULL;
+        close(ends[1]);
+        return err_set_errno(err, ERR_SYSTEM, errno, "cannot start the guardian");
     }
-    return g;
+    g->alive = ends[1];
+    /* The write end of a pipe without readers is in error, which is always reported. */
+    g->watch = xcalloc(1, sizeof *g->watch);
+    g->watch->data = g;
+    CHECK(uv_poll_init(g->loop, g->watch, g->alive) == 0);
+    CHECK(uv_poll_start(g->watch, UV_DISCONNECT, on_end) == 0);
+    uv_unref((uv_handle_t *)g->watch);
+    return true;
+}
+
+struct guardian *guardian_new(uv_loop_t *loop, struct err *err)
+{
+    struct guardian *g = xcalloc(1, sizeof *g);
+    unsigned long long random = 0;
+    if (getrandom(&random, sizeof random, GRND_NONBLOCK) < 0)
+        random = (unsigned long long)getpid();
+    snprintf(g->mark, sizeof g->mark, "CL_MCP_SERVER_MARK=%d-%016llx", (int)getpid(), random);
+    g->loop = loop;
+    g->alive = -1;
+    if (start(g, err))
+        return g;
+    free(g);
+    return NULL;
 }
 
 void guardian_free(struct guardian *g)
 {
     if (g == NULL)
         return;
-    ssize_t ignored = write(g->alive, "q", 1);
-    (void)ignored;
-    close(g->alive);
-    kill(g->pid, SIGKILL);
-    waitpid(g->pid, NULL, 0);
+    if (g->alive >= 0) {
+        stop_watching(g);
+        ssize_t ignored = write(g->alive, "q", 1);
+        (void)ignored;
+        close(g->alive);
+        kill(g->pid, SIGKILL);
+        waitpid(g->pid, NULL, 0);
+    }
     free(g);
 }
 

@@ -23,4 +23,11 @@ char process_state(pid_t pid);
 /* process_directory(pid): the directory it works in; given. NULL if it is not known or was removed. */
 char *process_directory(pid_t pid);
 
+/* process_has_variable(pid, variable): was it started with "NAME=VALUE" in its environment? */
+bool process_has_variable(pid_t pid, const char *variable);
+
+/* process_name(pid, name, size): the name of its program, at most 15 bytes, into ${name}; "?" if it is not
+ * known. */
+void process_name(pid_t pid, char *name, size_t size);
+
 #endif

@@ -3,6 +3,7 @@
  */
 #include "proc/process.h"
 
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,4 +71,41 @@ char *process_directory(pid_t pid)
         return directory;
     free(directory);
     return NULL;
+}
+
+/* All of the environment is read, in pieces; it has at most ARG_MAX bytes. Each variable ends with a NUL, and
+ * so does
+ * ${variable}, so that no longer value is taken for it. */
+bool process_has_variable(pid_t pid, const char *variable)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    char buffer[8192];
+    size_t kept = 0, variable_len = strlen(variable) + 1;
+    bool is_found = false;
+    ssize_t n;
+    while (!is_found && (n = read(fd, buffer + kept, sizeof buffer - kept)) > 0) {
+        size_t len = kept + (size_t)n;
+        is_found = memmem(buffer, len, variable, variable_len) != NULL;
+        kept = len < variable_len ? len : variable_len;
+        memmove(buffer, buffer + len - kept, kept);
+    }
+    close(fd);
+    return is_found;
+}
+
+void process_name(pid_t pid, char *name, size_t size)
+{
+    char path[64];
+    snprintf(name, size, "?");
+    snprintf(path, sizeof path, "/proc/%d/comm", (int)pid);
+    FILE *f = fopen(path, "re");
+    if (f == NULL)
+        return;
+    if (fgets(name, (int)size, f) != NULL)
+        name[strcspn(name, "\n")] = '\0';
+    fclose(f);
 }

@@ -42,8 +42,7 @@ size_t tree_children(pid_t pid, pid_t *out, size_t capacity)
     return n;
 }
 
-/* All of them, however many; given. */
-static pid_t *all_children(pid_t pid, size_t *count)
+pid_t *tree_all_children(pid_t pid, size_t *count)
 {
     pid_t *found = NULL;
     size_t capacity = 128;
@@ -60,7 +59,7 @@ static pid_t *all_children(pid_t pid, size_t *count)
 static void kill_descendants(pid_t pid, int depth)
 {
     size_t n;
-    pid_t *found = all_children(pid, &n);
+    pid_t *found = tree_all_children(pid, &n);
     for (size_t i = 0; i < n; i++) {
         /* Stopped first, so that it cannot fork while its own children are being listed. */
         kill(found[i], SIGSTOP);

@@ -7,6 +7,7 @@
 #include "session/copies.h"
 #include "session/error_record.h"
 #include "session/exit_record.h"
+#include "session/programs.h"
 #include "session/recovery.h"
 #include "session/run.h"
 #include "session/session_core.h"
@@ -49,6 +50,7 @@ static void answer_entry(struct session *s, struct error_record *r)
 void session_action_handle_exit(struct session *s, struct event *e)
 {
     session_count(s, METRIC_DEATHS);
+    programs_end(s);
     copies_drop_ahead(s);
     if (s->checkpoints.making != NULL)
         checkpoint_drop(s->checkpoints.making);

@@ -22,6 +22,7 @@ struct process {
     struct zygote_request request;
     bool is_requested; /* the zygote has our request */
     int attempts;
+    pid_t first; /* of the session: programs that it started carry its number; 0: there was none */
     int heap_mib;
 };
 
@@ -196,8 +197,19 @@ bool process_request_again(struct session *s)
     return false;
 }
 
+void process_is_first(struct session *s)
+{
+    s->process->first = session_core_pid(s);
+}
+
+pid_t process_first(const struct session *s)
+{
+    return s->process->first;
+}
+
 void process_came(struct session *s)
 {
+    process_is_first(s);
     s->process->attempts = 0;
     zygotes_disown(s->host->zygotes, s->worker);
     session_enter_state(s, SESSION_IDLE, 0);

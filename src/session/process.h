@@ -22,6 +22,11 @@ void process_request(struct session *s, enum session_state state);
 bool process_request_again(struct session *s);
 void process_came(struct session *s);
 
+/* process_is_first(s): the process is no copy of one of this session. process_first(s): the number of the
+ * last one that was such, which is the mark of the programs that the session has started; 0: none. */
+void process_is_first(struct session *s);
+pid_t process_first(const struct session *s);
+
 /* process_start_image(s, image, directory, is_new, err): start that file as the process. With ${is_new} it
  * gets the heap that the limits say, else that of the process before. */
 bool process_start_image(struct session *s, const char *image, const char *directory, bool is_new,

@@ -225,6 +225,7 @@ void session_action_configure(struct session *s, struct event *e)
     (void)e;
     struct strbuf request;
     strbuf_init(&request, 0);
+    process_is_first(s);
     zygotes_configure_request(s->host->zygotes, s->state == SESSION_RESTORING, &request);
     worker_call(s->worker, &request, NULL, 0);
     strbuf_fini(&request);

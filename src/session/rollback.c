@@ -12,6 +12,7 @@
 #include "session/checkpointing.h"
 #include "session/copies.h"
 #include "session/process.h"
+#include "session/programs.h"
 #include "session/recovery.h"
 #include "session/run.h"
 #include "session/saved.h"
@@ -22,6 +23,7 @@
 void rollback_clear(struct session *s)
 {
     process_forget(s);
+    programs_end(s);
     sleep_image_drop(&s->image);
     checkpoints_clear(&s->checkpoints);
     s->at = s->evaluations = 0;

@@ -9,6 +9,7 @@
 #include "session/answer.h"
 #include "session/copies.h"
 #include "session/process.h"
+#include "session/programs.h"
 #include "session/recovery.h"
 #include "session/run.h"
 #include "session/saving.h"
@@ -53,6 +54,7 @@ void session_free(struct session *s)
     memory_watch_forget(s->host->memory_watch, s);
     savings_cancel(s);
     process_forget(s);
+    programs_end(s);
     sleep_image_drop(&s->image);
     checkpoints_clear(&s->checkpoints);
     while (!list_is_empty(&s->queue))

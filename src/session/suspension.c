@@ -10,13 +10,13 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "proc/process.h"
-#include "proc/tree.h"
 #include "session/answer.h"
 #include "session/copies.h"
 #include "session/eviction.h"
 #include "session/process.h"
 #include "session/recovery.h"
 #include "session/saving.h"
+#include "session/session.h"
 #include "session/session_core.h"
 
 #define WAKE_MS 20000 /* for an image to start */
@@ -41,7 +41,7 @@ static bool may_sleep(const struct session *s)
 {
     pid_t program;
     return list_is_empty(&s->queue) && list_is_empty(&s->savings) && worker_is_alive(s->worker) &&
-           !checkpoints_have_named(&s->checkpoints) && tree_children(session_core_pid(s), &program, 1) == 0;
+           !checkpoints_have_named(&s->checkpoints) && session_programs(s, &program, 1) == 0;
 }
 
 static bool begin_image(struct session *s, struct err *err)

@@ -5,7 +5,9 @@
 #include <uv.h>
 
 #include "base/text.h"
+#include "base/utf8.h"
 #include "lisp/zygotes.h"
+#include "proc/process.h"
 #include "report/report.h"
 #include "report/section.h"
 #include "session/checkpoints.h"
@@ -13,6 +15,7 @@
 #include "tools/look_up.h"
 
 #define MOST_LISTED 200
+#define MOST_PROGRAMS 20
 #define MEMORY_MS 20 /* for reading what processes hold: nobody else is served meanwhile */
 
 static void on_reset(struct tool_call *call, const struct outcome *o)
@@ -227,6 +230,21 @@ static void add_sleep(struct strbuf *out, const struct session *s)
     strbuf_adds(out, "; it resumes when it is next used");
 }
 
+static void add_programs(struct strbuf *out, const struct session *s)
+{
+    pid_t programs[MOST_PROGRAMS + 1];
+    size_t n = session_programs(s, programs, MOST_PROGRAMS + 1);
+    char name[16];
+    for (size_t i = 0; i < n && i < MOST_PROGRAMS; i++) {
+        process_name(programs[i], name, sizeof name);
+        strbuf_addf(out, "%s", i == 0 ? "\nPrograms: " : ", ");
+        utf8_repair(out, name, strlen(name));
+        strbuf_addf(out, " (process %d)", (int)programs[i]);
+    }
+    if (n > MOST_PROGRAMS)
+        strbuf_adds(out, ", ...");
+}
+
 /* What the Lisp says of itself; NULL: it was not asked. */
 static void add_info(struct tool_call *call, struct session *s, const struct sexp *reply)
 {
@@ -245,6 +263,7 @@ static void add_info(struct tool_call *call, struct session *s, const struct sex
         strbuf_adds(out, "\nMemory: ");
         add_memory(out, s, MEMORY_MS);
     }
+    add_programs(out, s);
     if (reply != NULL) {
         strbuf_adds(out, "\nHeap: ");
         text_add_grouped(out, reply_count(reply, "heap-bytes"));

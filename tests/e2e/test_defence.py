@@ -57,6 +57,43 @@ class Floods(mcp.TestCase):
         self.assertLess(len(self.s.stderr()), 4000)
 
 
+PROGRAM = '(sb-ext:process-pid (sb-ext:run-program "/bin/sleep" (list "1000") :wait nil))'
+# One that has left its parent, and so belongs to nobody but the server.
+DAEMON = """(parse-integer (with-output-to-string (out)
+              (sb-ext:run-program "/bin/sh" '("-c" "sleep 1000 >/dev/null 2>&1 & echo $!") :output out)))"""
+
+
+class StartedPrograms(mcp.TestCase):
+    """What evaluated code has started ends with its process, however that ends, and nobody else's."""
+
+    def start(self, session, code=PROGRAM):
+        pid = int(self.s.evaluate(code, session=session).value)
+        self.assertIn("Programs: sleep (process %d)" % pid, self.s.call("session-info", session=session).text)
+        return pid
+
+    def gone(self, pid):
+        mcp.wait_until(lambda: not mcp.is_alive(pid), 5, "the end of the program")
+
+    def test_they_end_with_the_process_and_nobody_elses_do(self):
+        self.s.call("create-session", name="mine")
+        self.s.call("create-session", name="other")
+        for code in PROGRAM, DAEMON:
+            for how, arguments in (
+                ("evaluate-lisp", {"code": "(sb-ext:exit :abort t)"}),
+                ("close-session", {}),
+                ("reset-session", {}),
+            ):
+                with self.subTest(how, code=code):
+                    if how == "reset-session":
+                        self.s.call("create-session", name="mine")
+                    mine, other = self.start("mine", code), self.start("other", code)
+                    self.s.call(how, session="mine", **arguments)
+                    self.gone(mine)
+                    self.assertTrue(mcp.is_alive(other))
+                    self.s.call("reset-session", session="other")
+                    self.gone(other)
+
+
 class Program(mcp.TestCase):
     """The options of the compiler and the linker, read from the program itself."""
 

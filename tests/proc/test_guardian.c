@@ -134,7 +134,7 @@ static void a_guardian_has_a_mark_of_its_own_and_ends_when_freed(void **state)
 {
     struct fixture *f = *state;
     struct err err;
-    struct guardian *one = guardian_new(&err), *other = guardian_new(&err);
+    struct guardian *one = guardian_new(&f->loop, &err), *other = guardian_new(&f->loop, &err);
     assert_non_null(one);
     assert_non_null(other);
     assert_memory_equal(guardian_mark(one), "CL_MCP_SERVER_MARK=", 19);
@@ -179,7 +179,7 @@ static void a_guardian_keeps_no_descriptor_but_its_own(void **state)
     int ends[2];
     char c;
     assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
-    struct guardian *g = guardian_new(&err);
+    struct guardian *g = guardian_new(&f->loop, &err);
     assert_non_null(g);
     close(ends[1]);
     struct pollfd p = {.fd = ends[0], .events = POLLIN};
@@ -190,10 +190,36 @@ static void a_guardian_keeps_no_descriptor_but_its_own(void **state)
     (void)f;
 }
 
+static bool is_another(void *arg)
+{
+    pid_t found[2];
+    return tree_children(getpid(), found, 2) == 1 && found[0] != *(pid_t *)arg;
+}
+
+static void a_guardian_that_is_killed_is_started_again_with_its_mark(void **state)
+{
+    struct fixture *f = *state;
+    struct err err;
+    struct guardian *g = guardian_new(&f->loop, &err);
+    assert_non_null(g);
+    char *mark = strdup(guardian_mark(g));
+    for (int i = 0; i < 3; i++) {
+        pid_t pid;
+        assert_int_equal(tree_children(getpid(), &pid, 1), 1);
+        assert_int_equal(kill(pid, SIGKILL), 0);
+        assert_true(run_until(&f->loop, is_another, &pid, LIMIT_MS));
+    }
+    assert_string_equal(guardian_mark(g), mark);
+    free(mark);
+    guardian_free(g);
+    assert_no_process_left();
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     static const struct CMUnitTest tests[] = {
+        TEST(a_guardian_that_is_killed_is_started_again_with_its_mark),
         TEST(a_killed_server_leaves_nothing_behind),
         TEST(without_a_guardian_the_grandchildren_would_stay),
         TEST(a_server_that_ends_in_order_leaves_nothing_behind),

@@ -24,7 +24,7 @@ int main(int argc, char **argv)
     if (argc < 3)
         return 2;
     struct children *children = children_new(uv_default_loop(), &err);
-    struct guardian *guardian = strcmp(argv[2], "alone") == 0 ? NULL : guardian_new(&err);
+    struct guardian *guardian = strcmp(argv[2], "alone") == 0 ? NULL : guardian_new(uv_default_loop(), &err);
     if (children == NULL || (guardian == NULL && strcmp(argv[2], "alone") != 0))
         return 3;
     const char *environment[] = {guardian == NULL ? NULL : guardian_mark(guardian), NULL};
