@@ -20,7 +20,7 @@ def pages(pattern):
 
 
 PAGES = pages("README.md") + pages("docs/how-to/*.md")
-DOCUMENTS = pages("*.md") + pages("docs/**/*.md")
+DOCUMENTS = pages("*.md") + pages("docs/**/*.md") + pages("plugin/*.md")
 OTHERS_OPTIONS = set(
     "--scope --transport".split()  # of claude
     + "--cap-drop --network --pids-limit --read-only --security-opt --stop-timeout --user --userns".split()  # of podman

@@ -25,9 +25,6 @@
     "\"_meta\":{\"io.modelcontextprotocol/serverInfo\":{\"name\":\"cl-mcp-server\",\"title\":\"Common "      \
     "Lisp\","                                                                                                \
     "\"version\":\"" CL_MCP_VERSION "\"}}"
-#ifndef CL_MCP_VERSION
-#define CL_MCP_VERSION "0.1.0"
-#endif
 
 struct client {
     struct connection *connection;

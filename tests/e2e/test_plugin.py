@@ -1,0 +1,76 @@
+"""The plugin folder: what clients read there is well-formed, has the program's version and names what exists.
+scripts/packages-check has the bundle checked by the tool that is made for it.
+"""
+
+import glob
+import json
+import os
+import re
+import subprocess
+
+import mcp
+
+PLUGIN = os.path.join(mcp.ROOT, "plugin")
+SKILL = os.path.join(PLUGIN, "skills", "live-lisp", "SKILL.md")
+
+
+def text_of(path):
+    with open(path, encoding="utf-8") as f:
+        return f.read()
+
+
+def read(*path):
+    return json.loads(text_of(os.path.join(mcp.ROOT, *path)))
+
+
+class Plugin(mcp.TestCase):
+    def test_everything_has_the_programs_version(self):
+        said = subprocess.run([mcp.SERVER, "--version"], stdout=subprocess.PIPE, text=True, check=True, timeout=20 * mcp.STRETCH)
+        version = said.stdout.split()[1]
+        manifests = [".claude-plugin/plugin.json", ".codex-plugin/plugin.json", "gemini/gemini-extension.json", "portable/plugin.json"]
+        for path in manifests:
+            self.assertEqual(("cl-mcp-server", version), (read("plugin", path)["name"], read("plugin", path)["version"]), path)
+
+    def test_the_marketplaces_lead_to_the_plugin(self):
+        claude = read(".claude-plugin", "marketplace.json")["plugins"][0]
+        codex = read(".agents", "plugins", "marketplace.json")["plugins"][0]
+        for entry, path in ((claude, claude["source"]), (codex, codex["source"]["path"])):
+            self.assertEqual("cl-mcp-server", entry["name"])
+            self.assertTrue(os.path.samefile(PLUGIN, os.path.join(mcp.ROOT, path)))
+
+    def test_every_client_starts_the_server_without_arguments(self):
+        for path in (".mcp.json", "gemini/gemini-extension.json", "portable/mcp.json"):
+            server = read("plugin", path)["mcpServers"]["lisp"]
+            self.assertEqual("cl-mcp-server", server["command"], path)
+            self.assertNotIn("args", server, path)
+        codex = read("plugin", ".codex-plugin", "plugin.json")
+        for member in ("mcpServers", "hooks", "skills"):
+            self.assertTrue(os.path.exists(os.path.join(PLUGIN, codex[member])), member)
+
+    def test_the_hooks_are_those_of_the_documents(self):
+        documented = [
+            json.loads(block)["hooks"]
+            for block in re.findall(r"(?ms)^```json\n(.*?)^```$", text_of(os.path.join(mcp.ROOT, "docs", "editing.md")))
+        ]
+        # Codex takes the same file as Claude Code, and has a tool of its own.
+        in_plugin = json.loads(text_of(os.path.join(PLUGIN, "hooks", "hooks.json")).replace("|apply_patch", ""))["hooks"]
+        self.assertEqual(documented, [in_plugin, read("plugin", "gemini", "hooks", "hooks.json")["hooks"]])
+
+    def test_every_client_finds_the_skill(self):
+        for folder in (PLUGIN, os.path.join(PLUGIN, "gemini"), os.path.join(PLUGIN, "portable")):
+            self.assertTrue(os.path.samefile(SKILL, os.path.join(folder, "skills", "live-lisp", "SKILL.md")))
+        head = re.match(r"---\nname: (.*)\ndescription: (.*)\n---\n", text_of(SKILL))
+        self.assertEqual("live-lisp", head.group(1))
+        self.assertLessEqual(len(head.group(2)), 1024)
+
+    def test_the_skill_names_tools_and_arguments_that_exist(self):
+        tools = {tool["name"]: tool for tool in self.start_server("--tools=full").request("tools/list")["tools"]}
+        arguments = {name for tool in tools.values() for name in tool["inputSchema"].get("properties", {})}
+        words = set(re.findall(r"`([a-z-]+)(?:: [a-z]+)?`", text_of(SKILL)))
+        known = set(tools) | arguments | {"lisp", "fmakunbound", "unintern"}
+        self.assertEqual(set(), words - known)
+        self.assertGreater(len(words & set(tools)), 15)
+
+
+if __name__ == "__main__":
+    mcp.main()
