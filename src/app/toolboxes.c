@@ -14,6 +14,7 @@
 #include "session/saved.h"
 #include "session/session.h"
 #include "session/sessions.h"
+#include "tools/evaluations.h"
 #include "tools/toolbox.h"
 
 struct owned {
@@ -56,6 +57,7 @@ static void owned_free(struct owned *o)
 {
     list_remove(&o->node);
     sessions_free(o->toolbox.sessions);
+    evaluations_free(o->toolbox.evaluations);
     saved_store_free(o->store);
     free(o->owner);
     free(o);
@@ -123,6 +125,7 @@ struct toolbox *toolboxes_get(struct toolboxes *t, const char *owner)
         .is_read_only = t->options.is_read_only,
         .is_persistent = t->options.is_persistent && made->store != NULL,
     };
+    made->toolbox.evaluations = evaluations_new(t->options.loop, made->toolbox.sessions);
     list_init(&made->node);
     list_append(&t->all, &made->node);
     return &made->toolbox;

@@ -21,6 +21,8 @@ void answer_deliver(struct session *s, struct operation *op, struct outcome *out
     if (was_current)
         run_end(s);
     list_remove(&op->node);
+    if (op->number > 0)
+        session_tell(s, SESSIONS_PROGRESS);
     /* What a done asks for next waits until whoever delivers has brought the session to rest. */
     s->is_delivering = true;
     if (op->done != NULL)
@@ -86,7 +88,7 @@ void answer_write_journal(struct session *s, const struct operation *op, enum jo
     if (!op->keeps_record)
         return;
     session_count(s, metrics[outcome]);
-    s->evaluations++;
+    s->evaluations = op->number > s->evaluations ? op->number : s->evaluations + 1;
     if (op->has_code) {
         struct journal_entry *e = journal_add(&s->journal, s->evaluations, s->at, strbuf_string(&op->code),
                                               op->code.len, op->package, outcome);

@@ -10,11 +10,12 @@ struct session;
 
 /* What may be news to somebody. Each is said when the session already is what it says. */
 enum sessions_news {
-    SESSIONS_CAME,  /* it was made */
-    SESSIONS_WENT,  /* it is being closed: it has a name still, and is found no more */
-    SESSIONS_STATE, /* an evaluation has ended, or it has returned to another state */
-    SESSIONS_ERROR, /* another error is the last one, or none is */
-    SESSIONS_TOOLS, /* session_tools() */
+    SESSIONS_CAME,     /* it was made */
+    SESSIONS_WENT,     /* it is being closed: it has a name still, and is found no more */
+    SESSIONS_STATE,    /* an evaluation has ended, or it has returned to another state */
+    SESSIONS_ERROR,    /* another error is the last one, or none is */
+    SESSIONS_TOOLS,    /* session_tools() */
+    SESSIONS_PROGRESS, /* what runs has printed something; an evaluation is being answered */
 };
 
 /* Somebody who wants to know. Both members are set by the watcher. */

@@ -21,6 +21,7 @@ struct operation *operation_new(struct session *s, enum operation_kind kind, ope
     strbuf_init(&op->request, 0);
     strbuf_init(&op->what, LONGEST_WHAT);
     strbuf_init(&op->code, 0);
+    strbuf_init(&op->behind, 0);
     list_init(&op->node);
     return op;
 }
@@ -52,6 +53,7 @@ void operation_free(struct operation *op)
     strbuf_fini(&op->request);
     strbuf_fini(&op->what);
     strbuf_fini(&op->code);
+    strbuf_fini(&op->behind);
     free(op->package);
     free(op->name);
     free(op);

@@ -35,6 +35,9 @@ struct operation {
     char *name;            /* CHECKPOINT: its name; ROLLBACK: where to; RESTORE: which save */
     struct saving *saving; /* SAVE: once it is under way, and out of the queue */
     int timeout_ms;
+    uint64_t number;       /* of the evaluation in the journal; 0: it is none */
+    uint64_t submitted_ms; /* loop time */
+    struct strbuf behind;  /* what it waited behind when it was submitted; empty: nothing */
     bool keeps_record;
     bool goes_on, has_met_error; /* it may go on after an error; it has */
     bool is_put_aside;           /* FREEZING: it goes on when the copy is made */

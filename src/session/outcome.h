@@ -43,7 +43,7 @@ struct operation_options {
     const struct strbuf
         *request;     /* borrowed: "(OPERATION . plist)" without its parentheses, as worker_call() takes it */
     const char *what; /* borrowed: shown while it runs, e.g. the beginning of the code */
-    int timeout_ms;   /* from when it starts to run; 0: the session's limit at that time */
+    int timeout_ms;   /* from when it starts to run; 0: the session's limit at that time; -1: none */
     bool keeps_record;   /* an error becomes the session's last error, a success clears it; the state after it
                             is kept as a checkpoint */
     bool goes_on;        /* after an error whose report says :goes-on: it is kept and can be entered, and the

@@ -115,6 +115,7 @@ static void on_output(void *arg, enum worker_stream stream, const char *bytes, s
     struct session *s = arg;
     s->host->metrics.counters[METRIC_OUTPUT_BYTES] += len;
     session_output_add(&s->output, s->current != NULL, stream, bytes, len);
+    session_tell(s, SESSIONS_PROGRESS);
 }
 
 static void on_gone(void *arg, const struct child_end *end)

@@ -3,7 +3,10 @@
  */
 #include "session/queue.h"
 
+#include <string.h>
+
 #include "base/memory.h"
+#include "base/utf8.h"
 #include "session/answer.h"
 #include "session/checkpointing.h"
 #include "session/copies.h"
@@ -17,8 +20,39 @@
 #include "session/standing.h"
 #include "session/suspension.h"
 
+#define LONGEST_NAME 100 /* of what is shown of an operation that another waits behind */
+
+/* The evaluation that comes next in the journal when all that wait now are through. */
+static uint64_t next_number(struct session *s)
+{
+    if (list_is_empty(&s->queue) || s->last_number < s->evaluations)
+        s->last_number = s->evaluations;
+    return ++s->last_number;
+}
+
+/* "evaluation 3: (loop)" */
+static void name_operation(const struct operation *op, struct strbuf *out)
+{
+    const char *what = strbuf_string(&op->what);
+    size_t line = strcspn(what, "\n");
+    if (op->number > 0)
+        strbuf_addf(out, "evaluation %llu: ", (unsigned long long)op->number);
+    if (line > LONGEST_NAME)
+        line = utf8_floor(what, line, LONGEST_NAME);
+    strbuf_add(out, what, line);
+    if (what[line] != '\0')
+        strbuf_adds(out, " ...");
+}
+
 void queue_add(struct session *s, struct operation *op)
 {
+    op->submitted_ms = uv_now(s->host->loop);
+    if (op->keeps_record)
+        op->number = next_number(s);
+    if (!list_is_empty(&s->queue))
+        name_operation(queue_first(s), &op->behind);
+    if (op->on_progress != NULL)
+        run_listen(s);
     list_append(&s->queue, &op->node);
     s->uses++;
     session_count(s, METRIC_OPERATIONS);
@@ -37,16 +71,53 @@ size_t queue_length(const struct session *s)
     return n;
 }
 
+struct operation *queue_find(const struct session *s, uint64_t number)
+{
+    struct list *node, *next;
+    list_for_each(node, next, &s->queue)
+    {
+        struct operation *op = list_entry(node, struct operation, node);
+        if (op->number == number && number > 0)
+            return op;
+    }
+    return NULL;
+}
+
+void queue_add_behind(const struct session *s, const struct operation *op, struct strbuf *out)
+{
+    const struct operation *first = queue_first(s);
+    if (first == NULL || first == op)
+        return;
+    strbuf_adds(out, "behind ");
+    name_operation(first, out);
+    if (first == s->current)
+        strbuf_addf(out, " (running for %.0f s)", run_elapsed_s(s));
+    strbuf_adds(out, "; cancel-evaluation stops that, and other sessions are free");
+}
+
+void queue_note_waited(struct session *s, const struct operation *op)
+{
+    uint64_t waited_ms = uv_now(s->host->loop) - op->submitted_ms;
+    if (op->keeps_record && op->behind.len > 0 && waited_ms >= (uint64_t)s->host->waits.patience_ms)
+        strbuf_addf(&s->notice, "This evaluation waited %.0f s for its turn, behind %s\n",
+                    (double)waited_ms / 1000.0, strbuf_string(&op->behind));
+}
+
+void queue_cancel(struct session *s, struct operation *op)
+{
+    struct error_record *r =
+        error_record_make("CANCELLED", "The evaluation was cancelled before it began.", NULL);
+    r->session = s;
+    answer_error(s, op, r);
+}
+
 bool queue_cancel_first(struct session *s, struct strbuf *what)
 {
     struct operation *op = queue_first(s);
     if (op == NULL || op->kind == OPERATION_RESET || op->kind == OPERATION_RESTORE)
         return false;
     strbuf_add(what, op->what.bytes, op->what.len);
-    struct error_record *r =
-        error_record_make("CANCELLED", "The evaluation was cancelled before it began.", NULL);
-    r->session = s;
-    answer_error(s, op, r);
+    queue_cancel(s, op);
     return true;
 }
 

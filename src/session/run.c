@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "base/memory.h"
 #include "session/error_record.h"
+#include "session/queue.h"
 #include "session/session_core.h"
 #include "session/wording.h"
 
@@ -62,22 +63,74 @@ double run_elapsed_s(const struct session *s)
     return (double)(now_ms(s) - s->run->started_at) / 1000.0;
 }
 
+/* 0: it has no limit. */
+static int deadline_ms(const struct run *run)
+{
+    return run->timeout_ms < 0 ? 0 : run->timeout_ms;
+}
+
+uint64_t run_progress(const struct session *s, struct strbuf *line)
+{
+    if (s->run->progress.len == 0)
+        return session_output_progress(&s->output, line);
+    strbuf_add(line, s->run->progress.bytes, s->run->progress.len);
+    return session_output_printed(&s->output);
+}
+
+static void tell_running(struct session *s, struct operation *op)
+{
+    struct strbuf line;
+    strbuf_init(&line, 0);
+    uint64_t printed = run_progress(s, &line);
+    op->on_progress(op->arg, run_elapsed_s(s), printed, strbuf_string(&line));
+    strbuf_fini(&line);
+}
+
+/* Those that wait hear behind what. */
+static void tell_waiting(struct session *s, struct operation *op)
+{
+    uint64_t waited_ms = now_ms(s) - op->submitted_ms;
+    struct strbuf line;
+    if (op->behind.len == 0 || waited_ms < (uint64_t)s->host->waits.patience_ms)
+        return;
+    strbuf_init(&line, 0);
+    strbuf_adds(&line, "waiting; ");
+    queue_add_behind(s, op, &line);
+    op->on_progress(op->arg, (double)waited_ms / 1000.0, 0, strbuf_string(&line));
+    strbuf_fini(&line);
+}
+
+double run_limit_s(const struct session *s)
+{
+    return (double)deadline_ms(s->run) / 1000.0;
+}
+
 static void on_tick(uv_timer_t *timer)
 {
     struct run *run = timer->data;
     struct session *s = run->session;
-    struct operation *op = s->current;
-    if (op == NULL || op->on_progress == NULL)
-        return;
-    struct strbuf line;
-    strbuf_init(&line, 0);
-    uint64_t printed = session_output_progress(&s->output, &line);
-    if (run->progress.len > 0) {
-        strbuf_clear(&line);
-        strbuf_add(&line, run->progress.bytes, run->progress.len);
+    struct list *node, *next;
+    bool is_heard = false;
+    list_for_each(node, next, &s->queue)
+    {
+        struct operation *op = list_entry(node, struct operation, node);
+        if (op->on_progress == NULL)
+            continue;
+        is_heard = true;
+        if (op == s->current)
+            tell_running(s, op);
+        else
+            tell_waiting(s, op);
     }
-    op->on_progress(op->arg, run_elapsed_s(s), printed, strbuf_string(&line));
-    strbuf_fini(&line);
+    if (!is_heard)
+        uv_timer_stop(timer);
+}
+
+void run_listen(struct session *s)
+{
+    uint64_t tick_ms = (uint64_t)s->host->waits.progress_ms;
+    if (!uv_is_active((uv_handle_t *)s->run->ticker))
+        uv_timer_start(s->run->ticker, on_tick, tick_ms, tick_ms);
 }
 
 void run_note_progress(struct session *s, const char *message, size_t len)
@@ -91,22 +144,21 @@ void run_note_progress(struct session *s, const char *message, size_t len)
 void run_take_up(struct session *s, struct operation *op)
 {
     struct run *run = s->run;
-    uint64_t tick_ms = (uint64_t)s->host->waits.progress_ms;
     s->current = op;
+    if (op->number > 0 && op->number <= s->evaluations)
+        op->number = s->evaluations + 1; /* the journal is another one meanwhile */
     run->stop = STOP_NONE;
     run->interrupts = 0;
     run->started_at = now_ms(s);
     if (op->package == NULL)
         op->package = xstrdup(session_core_package(s));
     strbuf_clear(&run->progress);
-    if (op->on_progress != NULL)
-        uv_timer_start(run->ticker, on_tick, tick_ms, tick_ms);
+    queue_note_waited(s, op);
 }
 
 void run_put_back(struct session *s)
 {
     s->current = NULL;
-    uv_timer_stop(s->run->ticker);
 }
 
 void run_end(struct session *s)
@@ -131,17 +183,17 @@ void run_send(struct session *s)
     struct operation *op = s->current;
     run->is_asked_at_once = uv_hrtime() - run->answered_at_ns < AT_ONCE_NS;
     run->started_at = now_ms(s);
-    run->timeout_ms = op->timeout_ms > 0 ? op->timeout_ms : limits_timeout_ms(&s->limits);
+    run->timeout_ms = op->timeout_ms != 0 ? op->timeout_ms : limits_timeout_ms(&s->limits);
     /* Behind the request for a copy it begins when that is answered, and its time too. */
     bool is_behind = worker_state(run_runner(s)) == WORKER_BUSY;
-    session_enter_state(s, SESSION_RUNNING, is_behind ? FREEZE_MS : run->timeout_ms);
+    session_enter_state(s, SESSION_RUNNING, is_behind ? FREEZE_MS : deadline_ms(run));
     struct strbuf request;
     strbuf_init(&request, 0);
     strbuf_add(&request, op->request.bytes, op->request.len);
     if (op->has_code) {
         /* What it defines is noted with the number that the journal gives it. */
         sexp_write_symbol(&request, "evaluation");
-        sexp_write_integer(&request, (int64_t)s->evaluations + 1);
+        sexp_write_integer(&request, (int64_t)(op->number > 0 ? op->number : s->evaluations + 1));
         if (limits_int(&s->limits, LIMIT_THREAD_ERRORS) > 0) {
             sexp_write_symbol(&request, "thread-errors");
             sexp_write_integer(&request, limits_int(&s->limits, LIMIT_THREAD_ERRORS));
@@ -154,15 +206,17 @@ void run_send(struct session *s)
 void run_go_on(struct session *s)
 {
     uint64_t spent_ms = now_ms(s) - s->run->started_at;
-    int limit_ms = s->run->timeout_ms;
-    session_enter_state(s, SESSION_RUNNING, spent_ms < (uint64_t)limit_ms ? limit_ms - (int)spent_ms : 1);
+    int limit_ms = deadline_ms(s->run);
+    if (limit_ms > 0)
+        limit_ms = spent_ms < (uint64_t)limit_ms ? limit_ms - (int)spent_ms : 1;
+    session_enter_state(s, SESSION_RUNNING, limit_ms);
 }
 
 void run_restart_clock(struct session *s)
 {
     s->run->started_at = now_ms(s);
     session_enter_state(s, s->state,
-                        s->state == SESSION_RUNNING ? s->run->timeout_ms : s->host->waits.step_ms);
+                        s->state == SESSION_RUNNING ? deadline_ms(s->run) : s->host->waits.step_ms);
 }
 
 bool run_is_stopped(const struct session *s)

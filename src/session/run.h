@@ -13,6 +13,7 @@ struct error_record;
 struct operation;
 struct run;
 struct session;
+struct strbuf;
 struct worker;
 
 struct run *run_new(struct session *s);
@@ -39,7 +40,12 @@ bool run_is_asked_at_once(const struct session *s);
 
 /* run_note_progress(s, message, len): what the agent says it does. run_elapsed_s(s): since it was sent. */
 void run_note_progress(struct session *s, const char *message, size_t len);
+/* run_listen(s): somebody wants to hear of progress. run_progress(s, line): append what the agent says that
+ * it does, or the last line printed. Returns how many bytes were printed. */
+void run_listen(struct session *s);
+uint64_t run_progress(const struct session *s, struct strbuf *line);
 double run_elapsed_s(const struct session *s);
+double run_limit_s(const struct session *s); /* 0: none */
 
 /* run_is_stopped(s): it was interrupted, at its limit or because it was cancelled. run_word_stop(s, r,
  * was_killed): give the record the words for that. */

@@ -122,6 +122,74 @@ double session_running(const struct session *s, struct strbuf *what, size_t *wai
     return op == s->current ? run_elapsed_s(s) : 0;
 }
 
+uint64_t session_number(const struct operation *op)
+{
+    return op->number;
+}
+
+static void describe(const struct session *s, const struct operation *op, struct session_evaluation *e)
+{
+    bool is_running = op == s->current;
+    *e = (struct session_evaluation){
+        .number = op->number,
+        .what = strbuf_string(&op->what),
+        .is_running = is_running,
+        .is_next = op == queue_first(s),
+        .elapsed_s =
+            is_running ? run_elapsed_s(s) : (double)(uv_now(s->host->loop) - op->submitted_ms) / 1000.0,
+        .limit_s = is_running ? run_limit_s(s) : 0,
+        .output_bytes = is_running ? session_output_printed(&s->output) : 0,
+    };
+}
+
+bool session_evaluation(const struct session *s, uint64_t number, struct session_evaluation *e)
+{
+    const struct operation *op = queue_find(s, number);
+    if (op != NULL)
+        describe(s, op, e);
+    return op != NULL;
+}
+
+bool session_evaluation_at(const struct session *s, size_t n, struct session_evaluation *e)
+{
+    struct list *node, *next;
+    list_for_each(node, next, &s->queue)
+    {
+        const struct operation *op = list_entry(node, struct operation, node);
+        if (op->number > 0 && n-- == 0) {
+            describe(s, op, e);
+            return true;
+        }
+    }
+    return false;
+}
+
+void session_evaluation_where(const struct session *s, uint64_t number, struct strbuf *out)
+{
+    const struct operation *op = queue_find(s, number);
+    if (op != NULL && op == s->current)
+        run_progress(s, out);
+    else if (op != NULL)
+        queue_add_behind(s, op, out);
+}
+
+bool session_stop_evaluation(struct session *s, uint64_t number, struct strbuf *what)
+{
+    struct operation *op = queue_find(s, number);
+    if (op == NULL)
+        return false;
+    if (op == s->current)
+        return session_stop(s, what);
+    strbuf_add(what, op->what.bytes, op->what.len);
+    queue_cancel(s, op);
+    return true;
+}
+
+const struct capture *session_output(struct session *s, int stream)
+{
+    return session_output_stream(&s->output, (enum worker_stream)stream);
+}
+
 const struct error_record *session_error(const struct session *s, size_t n)
 {
     return error_history_at(&s->errors, n);

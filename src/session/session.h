@@ -101,6 +101,34 @@ bool session_stop(struct session *s, struct strbuf *what);
  */
 double session_running(const struct session *s, struct strbuf *what, size_t *waiting);
 
+/* session_number(op): of the evaluation that ${op} is; 0: it is none. */
+uint64_t session_number(const struct operation *op);
+
+/* An evaluation that runs or waits for its turn. */
+struct session_evaluation {
+    uint64_t number;
+    const char *what;         /* borrowed: the beginning of its code */
+    double elapsed_s;         /* since it began; while it waits: since it was asked for */
+    bool is_running, is_next; /* is_next: it waits for nothing but the process */
+    double limit_s;           /* RUNNING: 0: none */
+    uint64_t output_bytes;    /* RUNNING: printed so far */
+};
+
+/*
+ * session_evaluation(s, number, e), session_evaluation_at(s, n, e):
+ * The one with this number; the n-th, 0 for the one that runs or is next. False if there is none.
+ * session_evaluation_where(s, number, out): append what it does, or behind what it waits; nothing if it says
+ * nothing. session_stop_evaluation(s, number, what): as session_stop(); one that waits is cancelled before it
+ * begins.
+ */
+bool session_evaluation(const struct session *s, uint64_t number, struct session_evaluation *e);
+bool session_evaluation_at(const struct session *s, size_t n, struct session_evaluation *e);
+void session_evaluation_where(const struct session *s, uint64_t number, struct strbuf *out);
+bool session_stop_evaluation(struct session *s, uint64_t number, struct strbuf *what);
+
+/* session_output(s, stream): what runs has printed so far; borrowed, by enum worker_stream. */
+const struct capture *session_output(struct session *s, int stream);
+
 /* session_reset(s, done, arg): when its turn in the queue comes, end the process and start another: nothing
  * at all is left, limits excepted. Done as for session_run(), with OUTCOME_OK and no reply. */
 struct operation *session_reset(struct session *s, operation_done *done, void *arg);

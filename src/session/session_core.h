@@ -46,6 +46,7 @@ struct session {
 
     uint64_t at; /* the process is in the state after this evaluation */
     uint64_t evaluations;
+    uint64_t last_number; /* queue.c: of the evaluations that wait, the last one's */
     char *package;
     struct journal journal;
     struct checkpoints checkpoints;

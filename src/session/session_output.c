@@ -50,6 +50,11 @@ void session_output_clear(struct session_output *o)
 uint64_t session_output_progress(const struct session_output *o, struct strbuf *line)
 {
     capture_last_line(&o->streams[o->last], line, LONGEST_LINE);
+    return session_output_printed(o);
+}
+
+uint64_t session_output_printed(const struct session_output *o)
+{
     return o->streams[0].total + o->streams[1].total;
 }
 

@@ -43,6 +43,7 @@ void session_output_clear(struct session_output *o);
 
 /* session_output_progress(o, line): append the last line printed. Returns how many bytes were printed. */
 uint64_t session_output_progress(const struct session_output *o, struct strbuf *line);
+uint64_t session_output_printed(const struct session_output *o);
 
 /* session_output_keep(o, capture): ${capture} is moved out. Returns its reference.
  * session_output_next_reference(o): the one that would be next. session_output_kept(o, reference): borrowed;

@@ -13,6 +13,7 @@ struct session_waits {
     int examine_ms;  /* for reading the frames of a failure */
     int abort_ms;    /* for unwinding a failed operation */
     int standing_ms; /* until an error that nobody enters is left */
+    int patience_ms; /* until somebody who waits for another operation hears of it */
 };
 
 #endif

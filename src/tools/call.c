@@ -13,6 +13,7 @@
 #include "report/reply.h"
 #include "session/saved.h"
 #include "session/sessions.h"
+#include "tools/detach.h"
 #include "tools/similar.h"
 
 #define MOST_OFFERED 1000 /* sessions among which a similar name is looked for */
@@ -20,6 +21,7 @@
 
 static void call_free(struct tool_call *call)
 {
+    detach_forget(call);
     json_decref(call->arguments);
     json_decref(call->structured);
     strbuf_fini(&call->text);
@@ -44,7 +46,7 @@ struct tool_call *tool_call_start(struct toolbox *toolbox, const struct tool *to
     strbuf_init(&call->text, 0);
     strbuf_init(&call->request, 0);
     tool->run(call);
-    if (call->operation != NULL)
+    if (call->operation != NULL || call->pending != NULL)
         return call;
     /* Answered already: run() either starts an operation or finishes. */
     call_free(call);
@@ -53,8 +55,11 @@ struct tool_call *tool_call_start(struct toolbox *toolbox, const struct tool *to
 
 void tool_call_cancel(struct tool_call *call)
 {
-    CHECK(call->operation != NULL);
-    session_cancel(call->operation);
+    CHECK(call->operation != NULL || call->pending != NULL);
+    if (call->operation != NULL)
+        session_cancel(call->operation);
+    else
+        call->cancel_pending(call->pending);
     call_free(call);
 }
 
@@ -111,7 +116,10 @@ bool call_boolean(const struct tool_call *call, const char *name)
 
 int call_timeout_ms(const struct tool_call *call)
 {
-    return (int)(call_number(call, "timeout", 0) * 1000);
+    if (!call_has(call, "timeout"))
+        return 0;
+    double timeout_ms = call_number(call, "timeout", 0) * 1000;
+    return timeout_ms == 0 ? -1 : timeout_ms < 1 ? 1 : (int)timeout_ms;
 }
 
 void call_begin_request(struct tool_call *call, const char *operation)
@@ -257,6 +265,8 @@ static void on_operation_progress(void *arg, double elapsed_s, uint64_t output_b
 {
     struct tool_call *call = arg;
     struct strbuf line;
+    if (call->on_progress == NULL)
+        return; /* it was answered early */
     strbuf_init(&line, 0);
     strbuf_addf(&line, "%.0f s", elapsed_s);
     if (output_bytes > 0) {
@@ -268,6 +278,18 @@ static void on_operation_progress(void *arg, double elapsed_s, uint64_t output_b
         strbuf_addf(&line, ": %s", message);
     call->on_progress(call->arg, elapsed_s, strbuf_string(&line));
     strbuf_fini(&line);
+}
+
+void call_await(struct tool_call *call, void *pending, void (*cancel)(void *pending))
+{
+    call->pending = pending;
+    call->cancel_pending = cancel;
+}
+
+void call_awaited(struct tool_call *call)
+{
+    CHECK(call->pending != NULL && call->done == NULL);
+    call_free(call);
 }
 
 void call_wait(struct tool_call *call, call_outcome *on_outcome)
@@ -292,6 +314,7 @@ void call_run(struct tool_call *call, struct session *session, const struct oper
 {
     struct operation_options all = complete(call, options, on_outcome);
     call->operation = session_run(session, &all);
+    detach_when_due(call, session);
     strbuf_fini(&call->request); /* the session has taken a copy, and code may be large */
 }
 

@@ -27,11 +27,14 @@ struct tool_call {
     void *arg;
     struct strbuf request;       /* for the agent, between call_begin() and call_run() */
     struct operation *operation; /* what it waits for; NULL when nothing */
+    void *pending;               /* call_await() */
+    void (*cancel_pending)(void *pending);
     void (*on_outcome)(struct tool_call *call, const struct outcome *outcome); /* a call_outcome */
-    size_t step, since;       /* for tools that must remember something while they wait */
-    struct strbuf text;       /* the answer */
-    json_t *structured;       /* owned */
-    bool is_error, is_absent; /* as in struct tool_result */
+    struct detachment *detachment; /* detach.c: it may be answered early; NULL: it may not */
+    size_t step, since;            /* for tools that must remember something while they wait */
+    struct strbuf text;            /* the answer */
+    json_t *structured;            /* owned */
+    bool is_error, is_absent;      /* as in struct tool_result */
 };
 
 /* The checked arguments; the fallback when absent. Strings are borrowed from the call and may hold NULs. */
@@ -45,7 +48,7 @@ bool call_boolean(const struct tool_call *call, const char *name);
  * rest. */
 #define MOST_VALUE_CHARACTERS (1 << 20)
 
-/* call_timeout_ms(call): the argument timeout in milliseconds; 0 when absent. */
+/* call_timeout_ms(call): the argument timeout in milliseconds; 0 when absent, -1 for none. */
 int call_timeout_ms(const struct tool_call *call);
 
 /*
@@ -113,6 +116,11 @@ void call_enter(struct tool_call *call, struct session *session, const struct op
 void call_wait(struct tool_call *call, call_outcome *on_outcome);
 operation_done call_done;
 
+/* call_await(call, pending, cancel): wait for something else than an operation; ${cancel} gives it up.
+ * Whoever then answers the call says call_awaited(call) behind that: ${call} is freed. */
+void call_await(struct tool_call *call, void *pending, void (*cancel)(void *pending));
+void call_awaited(struct tool_call *call);
+
 /*
  * call_evaluate(call, session, code, len, on_outcome):
  * call_run() of what counts as an evaluation of the session: it is in the journal as ${code}, its failure is
@@ -147,8 +155,8 @@ bool call_report_if_ended(struct strbuf *out, const struct outcome *outcome, con
     }
 #define TIMEOUT_ARGUMENT                                                                                     \
     {                                                                                                        \
-        .name = "timeout", .type = ARGUMENT_NUMBER, .minimum = 0.05, .maximum = 86400,                       \
-        .description = "Time limit in seconds."                                                              \
+        .name = "timeout", .type = ARGUMENT_NUMBER, .minimum = 0, .maximum = 86400,                          \
+        .description = "Time limit in seconds; 0: none."                                                     \
     }
 
 #endif

@@ -2,6 +2,15 @@
  * cancel-evaluation: stop what a session is doing; the stopped call is answered with what became of it.
  */
 #include "tools/call.h"
+#include "tools/evaluations.h"
+
+/* Is the result kept, and no call's to report? */
+static bool goes_on_alone(const struct tool_call *call, const struct session *s, uint64_t number)
+{
+    struct evaluations *all = call->toolbox->evaluations;
+    const struct evaluation *e = all == NULL ? NULL : evaluations_find(all, session_name(s), number);
+    return e != NULL && !e->has_ended;
+}
 
 static void run(struct tool_call *call)
 {
@@ -9,10 +18,18 @@ static void run(struct tool_call *call)
     if (s == NULL)
         return;
     struct strbuf what;
+    struct session_evaluation e = {0};
+    uint64_t number = (uint64_t)call_integer(call, "evaluation", 0);
+    bool is_known = number > 0 || session_evaluation_at(s, 0, &e);
+    bool is_alone = is_known && goes_on_alone(call, s, number > 0 ? number : e.number);
     strbuf_init(&what, 0);
-    if (session_stop(s, &what))
-        call_answer(call, false, "Stopping: %s\nThe reply to that call reports how it was stopped.",
-                    strbuf_string(&what));
+    if (number > 0 ? session_stop_evaluation(s, number, &what) : session_stop(s, &what))
+        call_answer(call, false, "Stopping: %s\n%s", strbuf_string(&what),
+                    is_alone ? "evaluation-status reports how it was stopped."
+                             : "The reply to that call reports how it was stopped.");
+    else if (number > 0)
+        call_answer(call, false, "Evaluation %llu is not running or waiting in session %s.",
+                    (unsigned long long)number, session_name(s));
     else
         call_answer(call, false, "Nothing is running in session %s.", session_name(s));
     strbuf_fini(&what);
@@ -21,10 +38,19 @@ static void run(struct tool_call *call)
 const struct tool tool_cancel_evaluation = {
     .name = "cancel-evaluation",
     .title = "Cancel the running evaluation",
-    .description = "Stop the evaluation that is running in a session. The session keeps its state, and the "
-                   "stopped call reports how it ended.",
+    .description = "Stop the evaluation that is running in a session, or a waiting one. The session keeps "
+                   "its state, and "
+                   "the stopped call reports how it ended.",
     .toolset = TOOLSET_FULL,
     .is_destructive = true,
-    .arguments = {SESSION_ARGUMENT},
+    .arguments =
+        {
+            {.name = "evaluation",
+             .type = ARGUMENT_INTEGER,
+             .minimum = 1,
+             .maximum = 1000000000,
+             .description = "Evaluation number; default: the running one."},
+            SESSION_ARGUMENT,
+        },
     .run = run,
 };

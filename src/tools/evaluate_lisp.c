@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "tools/call.h"
+#include "tools/detach.h"
 
 static void run(struct tool_call *call)
 {
@@ -49,6 +50,7 @@ const struct tool tool_evaluate_lisp = {
             {.name = "package", .type = ARGUMENT_STRING, .description = "Package for this call only."},
             {.name = "capture-time", .type = ARGUMENT_BOOLEAN, .description = "Report time and memory used."},
             TIMEOUT_ARGUMENT,
+            WAIT_ARGUMENT,
             {.name = "max-output",
              .type = ARGUMENT_INTEGER,
              .minimum = 200,

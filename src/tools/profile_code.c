@@ -9,6 +9,7 @@
 #include "report/reply.h"
 #include "report/section.h"
 #include "tools/call.h"
+#include "tools/detach.h"
 
 #define SAMPLES 10000
 #define MOST_SAMPLES 200000
@@ -175,6 +176,7 @@ const struct tool tool_profile_code = {
              .description = "Seconds between samples; default: 0.01."},
             REPORT_TYPE_ARGUMENT,
             TIMEOUT_ARGUMENT,
+            WAIT_ARGUMENT,
             SESSION_ARGUMENT,
         },
     .run = profile_code,
@@ -198,6 +200,7 @@ const struct tool tool_allocation_profile = {
             MAX_SAMPLES_ARGUMENT,
             REPORT_TYPE_ARGUMENT,
             TIMEOUT_ARGUMENT,
+            WAIT_ARGUMENT,
             SESSION_ARGUMENT,
         },
     .run = allocation_profile,

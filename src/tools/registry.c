@@ -19,6 +19,7 @@
 
 /* Of what a client sent, this much is shown in a sentence. */
 #define MOST_QUOTED 60
+#define FAR_MAXIMUM 86400 /* of an argument: from here on they are not listed */
 
 size_t registry_count(void)
 {
@@ -426,8 +427,12 @@ static json_t *argument_schema(const struct tool_argument *a)
     if (a->type == ARGUMENT_STRING_LIST)
         json_object_set_new(schema, "items", json_pack("{s:s}", "type", "string"));
     if ((a->type == ARGUMENT_INTEGER || a->type == ARGUMENT_NUMBER) && is_bounded(a)) {
-        json_object_set_new(schema, "minimum", bound(a->minimum));
-        json_object_set_new(schema, "maximum", bound(a->maximum));
+        /* Bounds that nobody comes near only make the list longer; they are checked all the same. */
+        bool is_far = a->maximum >= FAR_MAXIMUM;
+        if (!is_far || a->minimum > 0)
+            json_object_set_new(schema, "minimum", bound(a->minimum));
+        if (!is_far)
+            json_object_set_new(schema, "maximum", bound(a->maximum));
     }
     if (a->choices) {
         choices = json_array();

@@ -7,6 +7,7 @@
 #include "report/report.h"
 #include "tools/call.h"
 #include "tools/cut.h"
+#include "tools/detach.h"
 
 /* Loading compiles, and suites are long: more time than an evaluation has, unless the caller says otherwise.
  */
@@ -84,6 +85,7 @@ const struct tool tool_run_tests = {
              .choices = frameworks,
              .description = "Default: the loaded one."},
             TIMEOUT_ARGUMENT,
+            WAIT_ARGUMENT,
             SESSION_ARGUMENT,
         },
     .run = run_tests,

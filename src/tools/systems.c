@@ -5,6 +5,7 @@
 
 #include "report/reply.h"
 #include "tools/call.h"
+#include "tools/detach.h"
 #include "tools/places.h"
 
 /* Loading compiles: it gets more time than an evaluation unless the caller says otherwise. */
@@ -115,6 +116,7 @@ const struct tool tool_load_system = {
             {.name = "system", .type = ARGUMENT_STRING, .is_required = true, .description = "System name."},
             {.name = "force", .type = ARGUMENT_BOOLEAN, .description = "Reload a loaded system."},
             TIMEOUT_ARGUMENT,
+            WAIT_ARGUMENT,
             SESSION_ARGUMENT,
         },
     .run = load_system,
@@ -132,6 +134,7 @@ const struct tool tool_quickload = {
             {.name = "system", .type = ARGUMENT_STRING, .is_required = true, .description = "System name."},
             {.name = "verbose", .type = ARGUMENT_BOOLEAN, .description = "Show compiler output."},
             TIMEOUT_ARGUMENT,
+            WAIT_ARGUMENT,
             SESSION_ARGUMENT,
         },
     .run = quickload,
@@ -155,6 +158,7 @@ const struct tool tool_load_file = {
              .description = "Compile the file and load the result."},
             {.name = "package", .type = ARGUMENT_STRING, .description = "Package while loading."},
             TIMEOUT_ARGUMENT,
+            WAIT_ARGUMENT,
             SESSION_ARGUMENT,
         },
     .run = load_file,

@@ -10,6 +10,7 @@
 #include "report/reply.h"
 #include "report/section.h"
 #include "tools/call.h"
+#include "tools/detach.h"
 
 #define MOST_RUNS 1000
 
@@ -134,6 +135,7 @@ const struct tool tool_time_execution = {
              .maximum = MOST_RUNS,
              .description = "Number of runs; default: 1."},
             TIMEOUT_ARGUMENT,
+            WAIT_ARGUMENT,
             SESSION_ARGUMENT,
         },
     .run = run,

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct evaluations;
 struct saved_store;
 struct sessions;
 struct zygotes;
@@ -21,6 +22,7 @@ struct toolbox {
     uint64_t inspections; /* made so far; their handles are numbered by it, so that none ever stands for
                              another object */
     bool is_persistent;   /* a saved session comes back when it is first named */
+    struct evaluations *evaluations; /* those that outlive their calls; NULL: none does */
 };
 
 #endif

@@ -105,6 +105,7 @@ def wrong_values(schema):
         yield [5]
     if "minimum" in schema:
         yield schema["minimum"] - 1
+    if "maximum" in schema:
         yield schema["maximum"] * 2
 
 

@@ -7,9 +7,9 @@ import re
 import mcp
 
 # What is needed every day, and what is always needed.
-DAILY = ["evaluate-lisp", "get-output", "configure-limits", "describe-last-error", "get-backtrace", "list-errors", "evaluate-in-frame", "invoke-restart",
+DAILY = ["evaluate-lisp", "get-output", "evaluation-status", "configure-limits", "describe-last-error", "get-backtrace", "list-errors", "evaluate-in-frame", "invoke-restart",
          "list-definitions", "describe-symbol", "find-definition", "apropos-search", "who-calls", "macroexpand-form", "inspect-object", "load-system", "run-tests",
-         "create-session", "list-sessions", "reset-session", "close-session", "checkpoint-session", "list-checkpoints", "rollback-session", "get-usage-guide"]
+         "create-session", "list-sessions", "reset-session", "close-session", "checkpoint-session", "rollback-session", "get-usage-guide"]
 CORE = ["evaluate-lisp", "describe-last-error", "get-backtrace", "list-definitions", "describe-symbol", "load-system", "reset-session"]
 
 
@@ -81,7 +81,7 @@ class Listing(mcp.TestCase):
 
     def test_every_tool_that_looks_at_lisp_takes_a_session(self):
         for tool in self.listing("--tools=full")[0]:
-            if tool["name"] not in ("get-usage-guide", "create-session", "list-sessions", "validate-syntax", "match-paren", "restore-session", "edit-form", "patch-form"):
+            if tool["name"] not in ("get-usage-guide", "create-session", "list-sessions", "list-evaluations", "validate-syntax", "match-paren", "restore-session", "edit-form", "patch-form"):
                 self.assertIn("session", tool["inputSchema"]["properties"], tool["name"])
 
     def test_read_only_tools_say_so(self):

@@ -224,6 +224,7 @@ static int set_up(void **state)
         .hello_ms = stretched(10000),
         .examine_ms = stretched(100),
         .abort_ms = stretched(100),
+        .patience_ms = stretched(100),
     };
     open_all(f);
     *state = f;

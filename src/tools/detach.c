@@ -1,0 +1,73 @@
+/*
+ * A call is answered before its evaluation has ended.
+ */
+#include "tools/detach.h"
+
+#include <stdlib.h>
+
+#include "base/check.h"
+#include "base/memory.h"
+#include "tools/call.h"
+#include "tools/evaluations.h"
+#include "tools/running.h"
+
+struct detachment {
+    struct tool_call *call;
+    struct session *session;
+    uv_timer_t timer;
+};
+
+/* The call's client has its answer; whoever asks for the result later has the call's own. */
+static void detach(struct tool_call *call, struct session *s, const struct session_evaluation *e)
+{
+    struct evaluation *kept = evaluations_add(call->toolbox->evaluations, s, e);
+    struct strbuf text;
+    strbuf_init(&text, 0);
+    running_add(&text, s, e, kept->seen);
+    strbuf_addf(&text,
+                "\n\nIt goes on without this call. evaluation-status (evaluation: %llu) shows new output and "
+                "the result; "
+                "cancel-evaluation stops it.",
+                (unsigned long long)e->number);
+    tool_call_done *done = call->done;
+    void *arg = call->arg;
+    call->done = evaluations_on_done;
+    call->on_progress = NULL;
+    call->arg = kept;
+    done(arg, &(struct tool_result){.text = &text});
+    strbuf_fini(&text);
+}
+
+static void on_due(uv_timer_t *timer)
+{
+    struct detachment *d = timer->data;
+    struct session_evaluation e;
+    if (session_evaluation(d->session, session_number(d->call->operation), &e))
+        detach(d->call, d->session, &e);
+}
+
+void detach_when_due(struct tool_call *call, struct session *session)
+{
+    if (call->toolbox->evaluations == NULL || !call_has(call, "wait") || call->detachment != NULL ||
+        session_number(call->operation) == 0)
+        return;
+    struct detachment *d = xcalloc(1, sizeof *d);
+    d->call = call;
+    d->session = session;
+    CHECK(uv_timer_init(evaluations_loop(call->toolbox->evaluations), &d->timer) == 0);
+    d->timer.data = d;
+    uv_timer_start(&d->timer, on_due, (uint64_t)(call_number(call, "wait", 0) * 1000), 0);
+    call->detachment = d;
+}
+
+static void free_detachment(uv_handle_t *handle)
+{
+    free(handle->data);
+}
+
+void detach_forget(struct tool_call *call)
+{
+    if (call->detachment != NULL)
+        uv_close((uv_handle_t *)&call->detachment->timer, free_detachment);
+    call->detachment = NULL;
+}

@@ -1,0 +1,238 @@
+/*
+ * evaluation-status and list-evaluations: what runs, what waits, and what became of those whose calls did not
+ * wait.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "base/memory.h"
+#include "base/text.h"
+#include "session/sessions.h"
+#include "tools/call.h"
+#include "tools/evaluations.h"
+#include "tools/running.h"
+
+#define GATHER_MS 1000 /* what is printed comes in many pieces: it is shown this long after the first */
+#define MOST_LISTED 200
+
+/* A call of evaluation-status that waits for the end, for output, or for its own time to be over. */
+struct vigil {
+    struct tool_call *call;
+    struct evaluations_watcher watcher;
+    char *session;
+    uint64_t number, printed;
+    uv_timer_t timer; /* its time is over */
+    uv_timer_t soon;  /* there is news */
+    int open_timers;
+    bool gathers;
+};
+
+static struct session *session_of(const struct vigil *v)
+{
+    return sessions_find(v->call->toolbox->sessions, v->session);
+}
+
+static void add_ended(struct strbuf *out, struct session *s, const struct evaluation *e)
+{
+    strbuf_addf(out, "Evaluation %llu has ended after %.1f s.\n\n", (unsigned long long)e->number, e->took_s);
+    strbuf_add(out, e->text.bytes, e->text.len);
+    if (s != NULL)
+        evaluations_tell_less(s, e->number);
+}
+
+/* What is to be said now of evaluation ${number}. */
+static void answer(struct tool_call *call, const char *session, uint64_t number)
+{
+    struct session *s = sessions_find(call->toolbox->sessions, session);
+    struct evaluation *kept = evaluations_find(call->toolbox->evaluations, session, number);
+    struct session_evaluation e;
+    uint64_t unseen[2] = {0, 0};
+    if (s != NULL && session_evaluation(s, number, &e)) {
+        running_add(&call->text, s, &e, kept != NULL && !kept->has_ended ? kept->seen : unseen);
+        call_finish(call);
+    } else if (kept != NULL && kept->has_ended) {
+        add_ended(&call->text, s, kept);
+        call->structured = call->wants_structured ? json_incref(kept->structured) : NULL;
+        call->is_error = kept->is_error;
+        call_finish(call);
+    } else {
+        call_answer(
+            call, false,
+            "Evaluation %llu of session %s is not running, and no result of it is kept. The results of the "
+            "last "
+            "%d evaluations that outlived their call are kept; session-history lists all evaluations.",
+            (unsigned long long)number, session, EVALUATIONS_KEPT);
+    }
+}
+
+static void free_vigil(uv_handle_t *handle)
+{
+    struct vigil *v = handle->data;
+    if (--v->open_timers > 0)
+        return;
+    free(v->session);
+    free(v);
+}
+
+static void close_vigil(struct vigil *v)
+{
+    evaluations_unwatch(&v->watcher);
+    uv_close((uv_handle_t *)&v->timer, free_vigil);
+    uv_close((uv_handle_t *)&v->soon, free_vigil);
+}
+
+static void on_time_over(uv_timer_t *timer)
+{
+    struct vigil *v = timer->data;
+    struct tool_call *call = v->call;
+    answer(call, v->session, v->number);
+    close_vigil(v);
+    call_awaited(call);
+}
+
+/* News comes in the middle of things, so it is looked at a moment later. */
+static void on_soon(uv_timer_t *timer)
+{
+    struct vigil *v = timer->data;
+    struct session *s = session_of(v);
+    struct session_evaluation e;
+    if (s == NULL || !session_evaluation(s, v->number, &e)) {
+        on_time_over(&v->timer);
+    } else if (e.output_bytes != v->printed && !v->gathers) {
+        uint64_t left_ms = uv_timer_get_due_in(&v->timer);
+        v->gathers = true;
+        uv_timer_start(&v->timer, on_time_over, left_ms < GATHER_MS ? left_ms : GATHER_MS, 0);
+    }
+}
+
+static void on_news(void *arg)
+{
+    struct vigil *v = arg;
+    uv_timer_start(&v->soon, on_soon, 0, 0);
+}
+
+static void cancel_vigil(void *arg)
+{
+    close_vigil(arg);
+}
+
+static void begin_vigil(struct tool_call *call, struct session *s, uint64_t number, uint64_t printed)
+{
+    struct vigil *v = xcalloc(1, sizeof *v);
+    uv_loop_t *loop = evaluations_loop(call->toolbox->evaluations);
+    v->call = call;
+    v->session = xstrdup(session_name(s));
+    v->number = number;
+    v->printed = printed;
+    CHECK(uv_timer_init(loop, &v->timer) == 0 && uv_timer_init(loop, &v->soon) == 0);
+    v->open_timers = 2;
+    v->timer.data = v->soon.data = v;
+    v->watcher = (struct evaluations_watcher){.session = v->session, .on_news = on_news, .arg = v};
+    list_init(&v->watcher.node);
+    evaluations_watch(call->toolbox->evaluations, &v->watcher);
+    uv_timer_start(&v->timer, on_time_over, (uint64_t)(call_number(call, "wait", 0) * 1000), 0);
+    on_news(v);
+    call_await(call, v, cancel_vigil);
+}
+
+static void evaluation_status(struct tool_call *call)
+{
+    struct session *s = call_session(call);
+    if (s == NULL)
+        return;
+    struct evaluations *all = call->toolbox->evaluations;
+    uint64_t number = (uint64_t)call_integer(call, "evaluation", 0);
+    struct session_evaluation e;
+    struct evaluation *kept = evaluations_find(all, session_name(s), number);
+    bool goes_on = number > 0 ? session_evaluation(s, number, &e) : session_evaluation_at(s, 0, &e);
+    if (goes_on)
+        number = e.number;
+    else if (kept != NULL)
+        number = kept->number;
+    if (number == 0) {
+        call_answer(call, false,
+                    "Nothing is running in session %s, and no result of an earlier evaluation is kept.",
+                    session_name(s));
+        return;
+    }
+    if (!goes_on || call_number(call, "wait", 0) == 0) {
+        answer(call, session_name(s), number);
+        return;
+    }
+    kept = evaluations_find(all, session_name(s), number);
+    bool is_alone = kept != NULL && !kept->has_ended;
+    begin_vigil(call, s, number, is_alone ? kept->seen[0] + kept->seen[1] : e.output_bytes);
+}
+
+static void add_line_end(struct strbuf *out)
+{
+    if (out->len > 0)
+        strbuf_addc(out, '\n');
+}
+
+static void list_evaluations(struct tool_call *call)
+{
+    struct strbuf *out = &call->text;
+    struct evaluations *all = call->toolbox->evaluations;
+    struct session_evaluation e;
+    size_t listed = 0, left_out = 0;
+    for (struct session *s = sessions_first(call->toolbox->sessions); s != NULL; s = sessions_next(s)) {
+        for (size_t n = 0; session_evaluation_at(s, n, &e); n++) {
+            if (listed++ >= MOST_LISTED) {
+                left_out++;
+                break;
+            }
+            add_line_end(out);
+            strbuf_addf(out, "%s: ", session_name(s));
+            running_add_line(out, &e);
+        }
+    }
+    const struct evaluation *kept;
+    for (size_t n = 0; (kept = evaluations_at(all, n)) != NULL; n++) {
+        if (!kept->has_ended)
+            continue;
+        add_line_end(out);
+        strbuf_addf(out, "%s: Evaluation %llu has ended%s, result kept: %.*s", kept->session,
+                    (unsigned long long)kept->number, kept->is_error ? " with an error" : "",
+                    (int)strcspn(kept->what, "\n"), kept->what);
+    }
+    if (left_out > 0)
+        strbuf_addf(out, "\n... more than %d", MOST_LISTED);
+    if (out->len == 0)
+        strbuf_adds(out, "No evaluation is running or waiting, and no result of an earlier one is kept.");
+    call_finish(call);
+}
+
+const struct tool tool_evaluation_status = {
+    .name = "evaluation-status",
+    .title = "Show an evaluation",
+    .description = "Show an evaluation that outlived its call: new output, then its result.",
+    .toolset = TOOLSET_STANDARD,
+    .is_read_only = true,
+    .arguments =
+        {
+            {.name = "evaluation",
+             .type = ARGUMENT_INTEGER,
+             .minimum = 1,
+             .maximum = 1000000000,
+             .description = "Number; default: the running one."},
+            {.name = "wait",
+             .type = ARGUMENT_NUMBER,
+             .minimum = 0,
+             .maximum = 86400,
+             .description = "Seconds to wait for news."},
+            SESSION_ARGUMENT,
+        },
+    .run = evaluation_status,
+};
+
+const struct tool tool_list_evaluations = {
+    .name = "list-evaluations",
+    .title = "List evaluations",
+    .description =
+        "List the evaluations that are running or waiting in all sessions, and those whose results are kept.",
+    .toolset = TOOLSET_FULL,
+    .is_read_only = true,
+    .run = list_evaluations,
+};

@@ -1,0 +1,78 @@
+/*
+ * Evaluations that outlive the call that started them: the calls whose client did not wait for the end, and
+ * what became of them. What runs and waits is known by the sessions.
+ */
+#ifndef TOOLS_EVALUATIONS_H
+#define TOOLS_EVALUATIONS_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <uv.h>
+
+#include "base/list.h"
+#include "base/strbuf.h"
+#include "session/capture.h"
+#include "tools/tool.h"
+
+struct evaluations;
+struct session;
+struct session_evaluation;
+struct sessions;
+
+/* So many results are kept of all sessions together; the oldest is dropped for the next. */
+#define EVALUATIONS_KEPT 32
+
+/* One that goes on without its call, or has ended. */
+struct evaluation {
+    struct list node;
+    struct evaluations *all;
+    char *session; /* its name */
+    char *what;
+    uint64_t number;
+    bool has_ended;
+    uint64_t seen[2]; /* ended or not: how much of its output was shown, by enum worker_stream */
+    /* Ended: */
+    struct strbuf text;
+    json_t *structured;
+    bool is_error;
+    double took_s;     /* since it began, or waited behind others */
+    uint64_t began_ms; /* loop time */
+};
+
+/* evaluations_new(loop, sessions): both outlive it, but at its end; sessions_free() comes before
+ * evaluations_free(). */
+struct evaluations *evaluations_new(uv_loop_t *loop, struct sessions *sessions);
+void evaluations_free(struct evaluations *all);
+
+/* evaluations_loop(all): borrowed. */
+uv_loop_t *evaluations_loop(const struct evaluations *all);
+
+/* evaluations_add(all, session, e): the call whose evaluation is ${e} goes on by itself from now;
+ * evaluations_on_done() with what is returned is its done. Borrowed. */
+struct evaluation *evaluations_add(struct evaluations *all, const struct session *session,
+                                   const struct session_evaluation *e);
+tool_call_done evaluations_on_done;
+
+/* evaluations_tell_less(session, number): its next reply need not say any more that this one has ended. */
+void evaluations_tell_less(struct session *session, uint64_t number);
+
+/* evaluations_find(all, session, number): the newest of that number; 0: the newest of all. NULL if there is
+ * none, or it was dropped. evaluations_at(all, n): 0 for the newest; NULL past the end. Both borrowed, until
+ * the loop runs again. */
+struct evaluation *evaluations_find(struct evaluations *all, const char *session, uint64_t number);
+struct evaluation *evaluations_at(struct evaluations *all, size_t n);
+
+/* Somebody who waits for news of a session's evaluations. */
+struct evaluations_watcher {
+    struct list node;
+    const char *session; /* borrowed: its name */
+    /* Something was printed, or an evaluation has ended. It must change nothing. */
+    void (*on_news)(void *arg);
+    void *arg;
+};
+void evaluations_watch(struct evaluations *all, struct evaluations_watcher *w);
+void evaluations_unwatch(struct evaluations_watcher *w);
+
+#endif

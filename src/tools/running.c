@@ -1,0 +1,67 @@
+/*
+ * What an evaluation that has not ended looks like.
+ */
+#include "tools/running.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "base/utf8.h"
+#include "report/section.h"
+
+void running_add_line(struct strbuf *out, const struct session_evaluation *e)
+{
+    strbuf_addf(out, "Evaluation %llu ", (unsigned long long)e->number);
+    if (e->is_running)
+        strbuf_addf(out, "is running, %.1f s", e->elapsed_s);
+    else
+        strbuf_addf(out, "%s, %.1f s", e->is_next ? "is about to begin" : "is waiting for its turn",
+                    e->elapsed_s);
+    if (e->limit_s > 0)
+        strbuf_addf(out, " of %.10g s", e->limit_s);
+    else if (e->is_running)
+        strbuf_adds(out, " (no time limit)");
+    strbuf_addf(out, ": %.*s%s", (int)strcspn(e->what, "\n"), e->what,
+                strchr(e->what, '\n') != NULL ? " ..." : "");
+}
+
+/* What is too long is shown from near its end: the whole comes with the result. */
+static void add_output(struct strbuf *out, const char *heading, const struct capture *c, uint64_t *seen,
+                       size_t most)
+{
+    if (c->total < *seen)
+        *seen = 0; /* it is another evaluation's */
+    uint64_t start = c->total - *seen > most ? c->total - most : *seen;
+    if (start == c->total)
+        return;
+    section_begin(out, heading);
+    if (start > *seen) {
+        strbuf_adds(out, "[… ");
+        text_add_grouped(out, start - *seen);
+        strbuf_adds(out, " bytes before this …]\n");
+    }
+    char *bytes = xmalloc((size_t)(c->total - start));
+    utf8_repair(out, bytes, capture_read(c, start, bytes, (size_t)(c->total - start)));
+    free(bytes);
+    section_end(out);
+    *seen = c->total;
+}
+
+void running_add(struct strbuf *out, struct session *session, const struct session_evaluation *e,
+                 uint64_t seen[2])
+{
+    static const char *const headings[] = {"[stdout]", "[stderr]"};
+    size_t most = (size_t)limits_int(session_limits(session), LIMIT_MAX_OUTPUT);
+    struct strbuf where;
+    running_add_line(out, e);
+    strbuf_init(&where, 0);
+    session_evaluation_where(session, e->number, &where);
+    if (where.len > 0)
+        strbuf_addf(out, "\n%s: %s", e->is_running ? "Progress" : "Waiting", strbuf_string(&where));
+    strbuf_fini(&where);
+    for (int i = 0; i < 2 && e->is_running; i++)
+        add_output(out, headings[i], session_output(session, i), &seen[i], most);
+}

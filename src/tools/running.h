@@ -1,0 +1,23 @@
+/*
+ * The text of an evaluation that runs or waits for its turn: how long, where, and what it has printed.
+ */
+#ifndef TOOLS_RUNNING_H
+#define TOOLS_RUNNING_H
+
+#include <stdint.h>
+
+#include "session/session.h"
+
+/* running_add_line(out, e): "Evaluation 3 is running, 12 s of 30 s: (loop)", without a newline. */
+void running_add_line(struct strbuf *out, const struct session_evaluation *e);
+
+/*
+ * running_add(out, session, e, seen):
+ * All of it: the line, what it does or behind what it waits, and what it has printed since ${seen}.
+ *
+ * seen        in and out: how many bytes of its output were shown, by enum worker_stream
+ */
+void running_add(struct strbuf *out, struct session *session, const struct session_evaluation *e,
+                 uint64_t seen[2]);
+
+#endif

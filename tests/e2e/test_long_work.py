@@ -1,0 +1,149 @@
+"""Evaluations that take longer than their calls wait: they go on, are looked at, cancelled, and fetched."""
+
+import os
+import shutil
+import tempfile
+
+import mcp
+
+GOES_ON = "It goes on without this call."
+
+
+class LongWork(mcp.TestCase):
+    def setUp(self):
+        super().setUp()
+        self.folder = tempfile.mkdtemp(prefix="cl-mcp-test-")
+        self.addCleanup(shutil.rmtree, self.folder, True)
+
+    def call(self, tool, **arguments):
+        """With an argument called wait, which the client has a meaning of its own for."""
+        return self.s.start_call(tool, arguments).reply()
+
+    def gate(self):
+        """Lisp that waits, and the function that ends the waiting."""
+        path = os.path.join(self.folder, "gate")
+        os.path.exists(path) or os.mkfifo(path)
+
+        def opened():
+            try:
+                return os.open(path, os.O_WRONLY | os.O_NONBLOCK)
+            except OSError:
+                return None  # nobody reads yet
+
+        def release():
+            descriptor = mcp.wait_until(opened, 20, "an evaluation at the gate")
+            os.write(descriptor, b"x")
+            os.close(descriptor)
+
+        return '(with-open-file (gate "%s") (read-char gate))' % path, release
+
+    def test_a_call_returns_when_it_has_waited_and_its_evaluation_goes_on(self):
+        gate, release = self.gate()
+        text, is_error = self.call("evaluate-lisp", code='(progn (format t "begun~%%") (finish-output) %s :done)' % gate, wait=0)
+        self.assertFalse(is_error)
+        self.assertIn(GOES_ON, text)
+        text = self.call("evaluation-status", wait=60).text
+        self.assertIn("Evaluation 1 is running", text)
+        self.assertIn("[stdout]\nbegun", text)
+        self.assertNotIn("begun\n", self.call("evaluation-status").text, "it was shown already")
+        release()
+        text = self.call("evaluation-status", evaluation=1, wait=60).text
+        self.assertRegex(text, r"^Evaluation 1 has ended after [\d.]+ s\.\n\n\[stdout\]\nbegun\n\n=> :DONE$")
+        self.assertEqual(text, self.call("evaluation-status").text, "it can be fetched again")
+
+    def test_a_call_that_is_over_in_time_is_answered_as_always(self):
+        self.assertEqual("=> 3", self.call("evaluate-lisp", code="(+ 1 2)", wait=60).text)
+        self.assertIn("no result", self.call("evaluation-status").text)
+
+    def test_the_next_reply_of_the_session_says_that_it_has_ended(self):
+        gate, release = self.gate()
+        self.call("evaluate-lisp", code=gate, wait=0)
+        after = self.s.start_call("evaluate-lisp", {"code": ":after"})
+        release()
+        self.assertIn("Evaluation 1 has ended", after.reply().text)
+        self.assertNotIn("has ended", self.s.evaluate(":later").text)
+
+    def test_what_was_fetched_is_not_announced(self):
+        gate, release = self.gate()
+        self.call("evaluate-lisp", code=gate, wait=0)
+        release()
+        self.call("evaluation-status", wait=60)
+        self.assertEqual("=> :LATER", self.s.evaluate(":later").text)
+
+    def test_status_waits_for_output(self):
+        gate, release = self.gate()
+        self.call("evaluate-lisp", code="(defun two () %s (print :first) (finish-output) %s)" % (gate, gate))
+        self.call("evaluate-lisp", code="(two)", wait=0)
+        status = self.s.start_call("evaluation-status", {"wait": 3000})
+        release()
+        self.assertIn(":FIRST", status.reply().text)
+        release()
+        self.assertIn("has ended", self.call("evaluation-status", wait=60).text)
+
+    def test_an_evaluation_keeps_its_time_limit(self):
+        self.call("evaluate-lisp", code="(loop)", wait=0, timeout=0.5)
+        text, is_error = self.call("evaluation-status", wait=60)
+        self.assertTrue(is_error)
+        self.assertIn("[ERROR] TIMEOUT", text)
+
+    def test_it_can_have_no_time_limit(self):
+        self.s.call("configure-limits", timeout=0.2)
+        self.assertIn("(no time limit)", self.call("evaluate-lisp", code="(loop)", wait=1, timeout=0).text)
+        self.assertIn("evaluation-status reports", self.call("cancel-evaluation", evaluation=1).text)
+        self.assertIn("[ERROR] CANCELLED", self.call("evaluation-status", wait=60).text)
+
+    def test_one_that_waits_says_behind_what_and_can_be_cancelled(self):
+        gate, release = self.gate()
+        self.call("evaluate-lisp", code=gate, wait=0)
+        text = self.call("evaluate-lisp", code="(list :second)", wait=0).text
+        self.assertIn("Evaluation 2 is waiting for its turn", text)
+        self.assertIn("behind evaluation 1: (with-open-file", text)
+        self.assertIn("(list :second)", self.call("list-evaluations").text)
+        self.assertIn("Stopping: (list :second)", self.call("cancel-evaluation", evaluation=2).text)
+        self.assertIn("cancelled before it began", self.call("evaluation-status", evaluation=2).text)
+        release()
+        self.assertIn("has ended", self.call("evaluation-status", evaluation=1, wait=60).text)
+
+    def test_one_that_waits_tells_behind_what_as_progress(self):
+        gate, release = self.gate()
+        self.call("evaluate-lisp", code=gate, wait=0)
+        second = self.s.start_call("evaluate-lisp", {"code": ":second"}, {"progressToken": "p"})
+        note = self.s.wait_for_notification(lambda m: m["method"] == "notifications/progress", 20)
+        message = note["params"]["message"]
+        self.assertIn("waiting; behind evaluation 1: (with-open-file", message)
+        release()
+        self.assertRegex(second.reply().text, r"This evaluation waited \d+ s for its turn, behind evaluation 1")
+
+    def test_the_death_of_the_process_is_its_result(self):
+        self.call("evaluate-lisp", code="(defvar *kept* 5)")
+        self.call("evaluate-lisp", code="(progn (sleep 0.1) (sb-ext:exit :code 3 :abort t))", wait=0)
+        self.assertIn("exited with code 3", self.call("evaluation-status", wait=60).text)
+        self.assertEqual("=> 5", self.s.evaluate("*kept*").text)
+
+    def test_a_closed_session_ends_it(self):
+        self.call("evaluate-lisp", code="(loop)", wait=0, timeout=0)
+        status = self.s.start_call("evaluation-status", {"wait": 3000})
+        self.call("close-session", session="default")
+        self.assertIn("The session was closed.", status.reply().text)
+
+    def test_results_are_kept_until_newer_ones_drop_them(self):
+        for i in range(33):
+            self.call("evaluate-lisp", code="(sleep 0.01)", wait=0)
+        self.call("evaluation-status", evaluation=33, wait=60)
+        self.assertIn("no result of it is kept", self.call("evaluation-status", evaluation=1).text)
+        self.assertIn("has ended", self.call("evaluation-status", evaluation=2).text)
+
+    def test_other_tools_take_it(self):
+        for tool, arguments in (("time-execution", {"code": "(loop)"}), ("profile-code", {"code": "(loop)"})):
+            self.assertIn(GOES_ON, self.call(tool, wait=0.2, **arguments).text)
+            self.call("cancel-evaluation")
+            self.assertIn("CANCELLED", self.call("evaluation-status", wait=60).text)
+        path = os.path.join(self.folder, "slow.lisp")
+        with open(path, "w") as f:
+            f.write("(sleep 1)")
+        self.assertIn(GOES_ON, self.call("load-file", path=path, wait=0.2).text)
+        self.assertIn("has ended", self.call("evaluation-status", wait=60).text)
+
+
+if __name__ == "__main__":
+    mcp.main()
