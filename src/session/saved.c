@@ -18,14 +18,16 @@
 #include "base/list.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/regular_file.h"
 #include "base/strbuf.h"
 #include "session/journal.h"
 
 #define FORMAT "cl-mcp-server session 1"
 #define OLD_ANNOUNCEMENT_S 600
-#define OLD_ATTEMPT_S 3600        /* nobody saves for that long */
-#define LATEST_S 253402300799     /* the end of the year 9999 */
-#define HASHED ((size_t)64 << 10) /* bytes at each end of the image */
+#define OLD_ATTEMPT_S 3600                     /* nobody saves for that long */
+#define LATEST_S 253402300799                  /* the end of the year 9999 */
+#define LARGEST_DESCRIPTION ((size_t)64 << 20) /* with 8 MiB of code in its history */
+#define HASHED ((size_t)64 << 10)              /* bytes at each end of the image */
 
 struct saved_store {
     char *directory;
@@ -138,10 +140,11 @@ char *saved_prepare(struct saved_store *store, const char *name, struct err *err
  * malice. */
 static bool hash_ends(const char *path, uint64_t *size, char out[20], struct err *err)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    /* Whoever can write to the directory can put a pipe there, which would be waited for. */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     struct stat s;
-    if (fd < 0 || fstat(fd, &s) != 0) {
-        int e = errno;
+    if (fd < 0 || fstat(fd, &s) != 0 || !S_ISREG(s.st_mode)) {
+        int e = fd < 0 ? errno : EINVAL;
         if (fd >= 0)
             close(fd);
         return err_set_errno(err, ERR_INVALID, e, "cannot read %s", path);
@@ -173,11 +176,27 @@ static bool sync_path(const char *path, int flags, struct err *err)
     return ok || err_set_errno(err, ERR_SYSTEM, e, "cannot sync %s", path);
 }
 
+/* The JSON in a regular file; given. NULL with ${err} set. */
+static json_t *load_description(const char *path, struct err *err)
+{
+    struct regular_file file;
+    json_error_t why;
+    json_t *description = NULL;
+    if (regular_file_read(&file, path, LARGEST_DESCRIPTION, err)) {
+        description = json_loadb(strbuf_string(&file.text), file.text.len, 0, &why);
+        if (description == NULL)
+            err_set(err, ERR_INVALID, "%s", why.text);
+    }
+    regular_file_fini(&file);
+    return description;
+}
+
 /* The image that the description names, if the description is of the same session: nobody else's is dropped.
  */
 static char *old_image(const char *description, const char *session)
 {
-    json_t *old = json_load_file(description, 0, NULL);
+    struct err err;
+    json_t *old = load_description(description, &err);
     const char *image = json_string_value(json_object_get(old, "image"));
     const char *name = json_string_value(json_object_get(old, "name"));
     char *path = NULL;
@@ -368,7 +387,7 @@ void saved_announce(struct saved_store *store, const char *name)
     struct err err;
     char *path = path_of(store, name, ".coming");
     int fd = make_directory(store->directory, &err)
-                 ? open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600)
+                 ? open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0600)
                  : -1;
     if (fd < 0 || write(fd, store->self, strlen(store->self)) < 0)
         log_warning("cannot write %s: %s", path,
@@ -390,8 +409,9 @@ bool saved_is_announced(const struct saved_store *store, const char *name)
     char text[sizeof store->self] = "";
     struct stat status;
     char *path = path_of(store, name, ".coming");
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    bool is_read = fd >= 0 && fstat(fd, &status) == 0 && read(fd, text, sizeof text - 1) > 0;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    bool is_read =
+        fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && read(fd, text, sizeof text - 1) > 0;
     if (fd >= 0)
         close(fd);
     free(path);
@@ -499,8 +519,8 @@ bool saved_find(struct saved_store *store, const char *name, const char *lisp, s
                 struct journal *journal, struct err *err)
 {
     char *path = path_of(store, name, ".json");
-    json_error_t why;
-    json_t *d = json_load_file(path, 0, &why);
+    struct err why;
+    json_t *d = load_description(path, &why);
     bool is_there = access(path, R_OK) == 0;
     free(path);
     bool ok;
@@ -509,7 +529,7 @@ bool saved_find(struct saved_store *store, const char *name, const char *lisp, s
     else if (d == NULL)
         ok = err_set(err, ERR_INVALID,
                      "The saved session %s cannot be used: its description cannot be read (%s).", name,
-                     why.text);
+                     why.message);
     else
         ok = check(store, name, d, lisp, s, err);
     if (ok && journal != NULL)

@@ -337,6 +337,24 @@ class Damage(Saves):
         self.restore()
         self.assertEvaluates("*saved*", ":FROM-DISK")
 
+    def test_pipes_in_the_directory_are_refused_and_not_waited_for(self):
+        """A pipe without a writer would be waited for without end, and all sessions with it."""
+        pipes = {"description": "default.json", "image": None, "announcement": "default.coming"}
+        for what, name in pipes.items():
+            with self.subTest(what):
+                self.mend()
+                path = os.path.join(self.state, name) if name is not None else self.image
+                if os.path.exists(path):
+                    os.unlink(path)
+                os.mkfifo(path)
+                if what == "announcement":
+                    self.restore()
+                else:
+                    self.assertNotUsed("cannot be used")
+                self.save()
+                if os.path.exists(path):
+                    os.unlink(path)
+
     def test_a_foreign_description_is_an_error_and_the_session_is_untouched(self):
         def write(text):
             def damage():
