@@ -275,6 +275,34 @@ static enum MHD_Result go_on(struct exchange *e)
     return MHD_NO;
 }
 
+static void end(struct exchange *e)
+{
+    struct exchange_events *events = events_of(e);
+    link_unwatch(e->link);
+    link_at_end(e->link, NULL, NULL);
+    if (e->stream != NULL)
+        stream_detach(e->stream);
+    e->stream = NULL;
+    events->on_end(events->arg, e);
+    release(e, events);
+    list_remove(&e->node);
+    strbuf_fini(&e->body);
+    strbuf_fini(&e->answer);
+    while (e->trimmed != NULL) {
+        struct trimmed *next = e->trimmed->next;
+        free(e->trimmed);
+        e->trimmed = next;
+    }
+    free(e);
+}
+
+/* libmicrohttpd 1.0 closes a connection without completing its request if a chunk's extension fills the
+ * buffer. */
+static void on_link_end(void *arg)
+{
+    end(arg);
+}
+
 static struct exchange *begin(struct daemon *d, struct MHD_Connection *connection, const char *url,
                               const char *method)
 {
@@ -289,6 +317,7 @@ static struct exchange *begin(struct daemon *d, struct MHD_Connection *connectio
     e->daemon = d;
     e->connection = connection;
     e->link = daemon_link(d, connection);
+    link_at_end(e->link, on_link_end, e);
     e->path = url;
     e->method = EXCHANGE_OTHER;
     for (size_t i = 0; i < sizeof methods / sizeof methods[0]; i++)
@@ -385,28 +414,12 @@ static enum MHD_Result handle(void *arg, struct MHD_Connection *connection, cons
 static void on_completed(void *arg, struct MHD_Connection *connection, void **context,
                          enum MHD_RequestTerminationCode code)
 {
-    struct daemon *d = arg;
     struct exchange *e = *context;
     if (e == NULL)
         return;
-    struct exchange_events *events = daemon_arg(d);
     *context = NULL;
-    link_unwatch(e->link);
     link_expect(e->link, HTTP_HEADERS_MS);
-    if (e->stream != NULL)
-        stream_detach(e->stream);
-    e->stream = NULL;
-    events->on_end(events->arg, e);
-    release(e, events);
-    list_remove(&e->node);
-    strbuf_fini(&e->body);
-    strbuf_fini(&e->answer);
-    while (e->trimmed != NULL) {
-        struct trimmed *next = e->trimmed->next;
-        free(e->trimmed);
-        e->trimmed = next;
-    }
-    free(e);
+    end(e);
 }
 
 MHD_AccessHandlerCallback exchange_handler(void)

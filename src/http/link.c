@@ -28,6 +28,8 @@ struct link {
     uv_poll_t watch;
     void (*on_gone)(void *arg);
     void *arg;
+    void (*on_end)(void *arg);
+    void *end_arg;
 };
 
 static void on_watch(uv_poll_t *watch, int status, int events);
@@ -66,6 +68,8 @@ void link_free(struct link *l)
 {
     if (l == NULL)
         return;
+    if (l->on_end != NULL)
+        l->on_end(l->end_arg);
     if (l->has_watch)
         uv_close((uv_handle_t *)&l->watch, on_closed);
     uv_close((uv_handle_t *)&l->timer, on_closed);
@@ -125,4 +129,10 @@ void link_watch(struct link *l, void (*on_gone)(void *arg), void *arg)
 void link_unwatch(struct link *l)
 {
     l->on_gone = NULL;
+}
+
+void link_at_end(struct link *l, void (*on_end)(void *arg), void *arg)
+{
+    l->on_end = on_end;
+    l->end_arg = arg;
 }

@@ -1,5 +1,6 @@
 /*
- * One connection of a client: its deadlines, and whether the client is still there.
+ * One connection of a client: its deadlines, whether the client is still there, and who must know when it
+ * ends.
  */
 #ifndef HTTP_LINK_H
 #define HTTP_LINK_H
@@ -11,7 +12,8 @@
 struct link;
 
 /* link_new(loop, descriptor, is_surplus): the library keeps the descriptor. ${is_surplus}: the connection
- * exceeds HTTP_MOST_CONNECTIONS and gets 503. link_free(l): call it before the descriptor is closed. */
+ * exceeds HTTP_MOST_CONNECTIONS and gets 503. link_free(l): call it before the descriptor is closed; it calls
+ * what link_at_end() was given. */
 struct link *link_new(uv_loop_t *loop, int descriptor, bool is_surplus);
 void link_free(struct link *l);
 
@@ -25,5 +27,8 @@ void link_expect(struct link *l, uint64_t ms);
  * link_unwatch(l): cancel that. */
 void link_watch(struct link *l, void (*on_gone)(void *arg), void *arg);
 void link_unwatch(struct link *l);
+
+/* link_at_end(l, on_end, arg): call ${on_end} once, when the connection ends; NULL cancels that. */
+void link_at_end(struct link *l, void (*on_end)(void *arg), void *arg);
 
 #endif
