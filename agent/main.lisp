@@ -290,7 +290,7 @@ pages, each of which would be copied after each copy of the process."
                                    "An error stands in the main thread, so the session cannot be copied.")
                                   (t
                                    "Other threads run in this session, so it cannot be copied."))))
-        (let* ((severed (if (and silent (null *error-condition*))
+        (let* ((severed (if silent
                             (passing-descriptors descriptors)
                             '()))
                (before (progn
@@ -307,7 +307,11 @@ pages, each of which would be copied after each copy of the process."
                  nil)
                 (t
                  (close-descriptors descriptors)
-                 (list id :ok :pid process :took (- (processor-time) before))))))))
+                 (list* id :ok :pid process :took (- (processor-time) before)
+                        (if severed
+                            (list :severed (mapcar #'descriptor-text (some-of severed 0 20))
+                                  :severed-count (length severed))
+                            '()))))))))
 
 (defun mark-programs ()
   "Have the programs that this session starts carry the number of its first process in their environment. Its copies

@@ -122,11 +122,15 @@ broken.")
   "List the descriptors of pipes, sockets and event queues, but those in EXCEPT and those of the agent's own."
   (progn except '()))
 
+(define-port-operation descriptor-text (descriptor)
+  "Return what DESCRIPTOR is, for people.")
+
 (define-port-operation clone-process (&optional channel severed)
   "Copy the process as a sibling. Returns the copy's process id, or 0 in the copy.
 NIL if the kernel refused. With CHANNEL, a descriptor, the copy has that as its channel, dies with its parent, and
 waits for octets before it does anything else: until then it writes to next to no page. The descriptors in SEVERED are
-descriptor 0 in the copy, so that their other ends do not see it, and their numbers are not used again.")
+descriptor 0 in the copy before this returns, so that their other ends do not see it, and their numbers are not used
+again.")
 
 (define-port-operation adopt-descriptors (descriptors)
   "In a copy: make DESCRIPTORS the channel or the channel and both outputs, and close them.")
@@ -210,6 +214,10 @@ the frame that was interrupted. Returns at once; NIL if THREAD has ended.")
 (define-port-operation alone-p ()
   "True if no other thread exists. Costs next to nothing; may be false for a moment after the last has ended."
   t)
+
+(define-port-operation exiting-p ()
+  "True once the program has asked for the end of the process, which unwinds its threads first."
+  nil)
 
 (define-port-operation end-thread ()
   "End the calling thread, which is not the main one.")

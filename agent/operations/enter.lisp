@@ -141,7 +141,7 @@ is: COUNT has to be the variable that the function calls COUNT. The reply says w
          (restart (and *error-condition* (find-shown-restart designator)))
          (value (getf arguments :value))
          (code (getf arguments :code))
-         (progress *progress*))
+         (progress *text-progress*))
     (if (null restart)
         (list *id* :refused (format nil "This error has no restart ~a." designator))
         ;; Failing here is an error inside the error, reported like any other. What the restart

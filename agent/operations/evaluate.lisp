@@ -304,7 +304,7 @@ added to the reply."
          (*printed-values* :none)
          (*cuts* '())
          (*evaluation* (getf arguments :evaluation))
-         (*progress* (and *evaluation* (make-progress :evaluation *evaluation*)))
+         (*text-progress* (and *evaluation* (make-progress :evaluation *evaluation*)))
          (*readings* (if (getf arguments :capture-time)
                          (multiple-value-list (clock-readings))
                          nil))

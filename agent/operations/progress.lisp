@@ -23,16 +23,16 @@
   is-text                               ; forms of the text are evaluated one by one
   is-told)
 
-(defvar *progress* nil
+(defvar *text-progress* nil
   "That of the evaluation that runs, or NIL if the server does not keep what is evaluated.")
 
 (defun note-package ()
   "The request has asked for the package that is current now."
-  (when *progress*
-    (setf (progress-read-in *progress*) (session-package-name))))
+  (when *text-progress*
+    (setf (progress-read-in *text-progress*) (session-package-name))))
 
 (defun note-form-begun (start)
-  (let ((progress *progress*))
+  (let ((progress *text-progress*))
     (when progress
       (setf (progress-is-text progress) t
             (progress-package progress) (session-package-name)
@@ -58,7 +58,7 @@
                  (progress-pieces progress))))))
 
 (defun note-form-done (end)
-  (let ((progress *progress*))
+  (let ((progress *text-progress*))
     (when progress
       (note-piece progress (progress-start progress) end (progress-depth progress))
       (note-form-start progress end))))
@@ -66,7 +66,7 @@
 (declaim (notinline evaluate-step))
 (defun evaluate-step (form)
   "Evaluate FORM. Of a PROGN at top level the forms are evaluated one after the other, as EVAL does, and counted."
-  (let ((progress *progress*))
+  (let ((progress *text-progress*))
     (if (and progress
              (consp form)
              (eq (first form) 'progn)
@@ -142,7 +142,7 @@
 (defun done-part (ending &optional text)
   "Return what a reply says of what was done since the last one. ENDING is :DONE if the evaluation is over,
 :LEFT if it was given up, and NIL if it stands in an error in TEXT."
-  (let ((progress *progress*))
+  (let ((progress *text-progress*))
     (cond ((null progress)
            '())
           ((and (eq ending :done) (not (progress-is-told progress)))

@@ -21,7 +21,7 @@
   (reply nil)
   (done (make-signal))
   (served nil)
-  (evaluates nil)                       ; * and the like are taken over from it
+  (evaluates nil)                       ; the number of an evaluation; * and the like are taken over from it
   (values '()))
 
 (defstruct standing
@@ -175,10 +175,10 @@
   (and (not (alone-p))
        (not (null (find-if-not #'own-thread-p (all-threads))))))
 
-(defun end-of-request (text)
-  "Return the reply to the request that runs here and cannot be finished, because of TEXT."
+(defun end-of-request (evaluation text)
+  "Return the reply to the request that runs here for EVALUATION and cannot be finished, because of TEXT."
   (list *id* :ok :values '() :cut '() :warnings (list (list "WARNING" text))
-              :package (session-package-name)))
+              :package (session-package-name) :done-of evaluation :done '()))
 
 (defun serve-post (post values ready)
   "Serve POST in this thread, from the first request to its end. VALUES are those of * and the like."
@@ -195,12 +195,13 @@
              (let ((message (catch 'top-level (serve-from-top))))
                (call-atomically (lambda () (reply message)))))
         (call-locked (lambda () (setf *posts* (remove post *posts*))))
-        (when *id*
-          (answer (end-of-request "The thread of the evaluation was ended.")))))))
+        ;; A process that ends is its own answer.
+        (when (and *id* (not (exiting-p)))
+          (answer (end-of-request (post-evaluates post) "The thread of the evaluation was ended.")))))))
 
 (defun evaluate-in-thread (message)
   "Perform MESSAGE in a thread of its own; return its reply."
-  (let ((post (make-post :evaluates t))
+  (let ((post (make-post :evaluates (getf (cddr message) :evaluation 0)))
         (ready (make-signal))
         (values (list * ** *** / // /// + ++ +++ -)))
     (call-atomically
@@ -321,7 +322,7 @@
            (setf has-answered t)
            (call-atomically (lambda () (reply message))))
       (note-ended number)
-      (when (and *id* (not has-answered))
+      (when (and *id* (not has-answered) (not (exiting-p)))
         ;; The restart is on its way to where the thread goes on.
         (answer (list *id* :ok :values '() :cut '() :warnings '()
                            :package (session-package-name) :goes-on t))))))

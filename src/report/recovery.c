@@ -160,6 +160,8 @@ static void word_recovery(const struct recovery_facts *f, struct strbuf *out)
             strbuf_addf(out, ", %llu of them failed", (unsigned long long)f->replay_failed);
         strbuf_adds(out, "; what other forms had done is lost.");
     }
+    if (f->severed != NULL)
+        strbuf_addf(out, " Open in that state and closed now: %s.", f->severed);
     if (f->at != f->died_at)
         add_undone(f, out);
 }

@@ -130,8 +130,11 @@ void checkpointing_thin_rarely(struct session *s)
 
 void checkpointing_retire(struct session *s)
 {
-    /* One with threads cannot be copied, so it could not be returned to, and would keep its sockets. */
-    if (s->worker != NULL && worker_is_alive(s->worker) && !s->has_threads) {
+    /* One with threads cannot be copied, so it could not be returned to. One with pipes or sockets would keep
+     * them; its copy has none. */
+    const struct checkpoint *copy = checkpoints_find(&s->checkpoints, s->at);
+    bool is_needed = copy == NULL || copy->severed == NULL;
+    if (s->worker != NULL && worker_is_alive(s->worker) && !s->has_threads && is_needed) {
         checkpoints_drop_state(&s->checkpoints, s->at);
         struct checkpoint *cp = checkpoints_add(&s->checkpoints, s->worker, s->at, session_core_package(s));
         struct worker_events events = checkpoint_events(cp);
@@ -161,6 +164,7 @@ static bool note_copy(struct session *s, const struct event *e)
         checkpoint_drop(cp);
     if (ok && cp != NULL) {
         worker_begin(cp->worker, sexp_integer(sexp_get(sexp_root(e->document), 2, "pid"), 0));
+        cp->severed = copies_severed(e->document);
         checkpoints_drop_namesakes(&s->checkpoints, cp);
     }
     if (ok && !run_is_asked_at_once(s))

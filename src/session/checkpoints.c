@@ -25,6 +25,7 @@ struct worker *checkpoint_take(struct checkpoint *cp)
         cp->owner->making = NULL;
     free(cp->name);
     free(cp->package);
+    free(cp->severed);
     free(cp);
     return worker;
 }

@@ -21,6 +21,7 @@ struct checkpoint {
     uint64_t evaluation;   /* the state after this many evaluations */
     char *name;            /* NULL: made by itself, and dropped by itself */
     char *package;         /* the session's package in that state */
+    char *severed;         /* NULL, or which pipes and sockets the copy has not: "pipe (descriptor 5), ..." */
     bool is_source;        /* it is being returned to, and stays until that is over */
     struct timespec when;
 };

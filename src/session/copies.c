@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "base/memory.h"
+#include "base/utf8.h"
 #include "session/error_record.h"
 #include "session/run.h"
 #include "session/session_core.h"
@@ -164,10 +165,37 @@ bool copies_freeze(struct session *s, struct error_record *r)
     return r->frozen != NULL;
 }
 
+#define MOST_SEVERED 20
+#define LONGEST_SEVERED 150
+
+char *copies_severed(const struct sexp_document *answer)
+{
+    const struct sexp *reply = answer == NULL ? NULL : sexp_root(answer);
+    const struct sexp *severed = sexp_get(reply, 2, "severed");
+    int64_t all = sexp_integer(sexp_get(reply, 2, "severed-count"), 0);
+    size_t shown = sexp_count(severed) < MOST_SEVERED ? sexp_count(severed) : MOST_SEVERED;
+    if (shown == 0)
+        return NULL;
+    struct strbuf text;
+    strbuf_init(&text, 0);
+    for (size_t i = 0; i < shown; i++) {
+        size_t len;
+        const char *one = sexp_string(sexp_nth(severed, i), &len);
+        strbuf_adds(&text, i > 0 ? ", " : "");
+        if (one != NULL)
+            strbuf_add(&text, one, utf8_floor(one, len, len < LONGEST_SEVERED ? len : LONGEST_SEVERED));
+    }
+    if (all > (int64_t)shown)
+        strbuf_addf(&text, " and %lld more", (long long)(all - (int64_t)shown));
+    return strbuf_steal(&text, NULL);
+}
+
 void copies_note_frozen(struct error_record *r, const struct sexp_document *answer)
 {
     bool ok = session_is_reply(answer, "ok");
     r->is_being_frozen = false;
+    free(r->severed);
+    r->severed = copies_severed(answer);
     if (ok && r->frozen != NULL)
         worker_begin(r->frozen, sexp_integer(sexp_get(sexp_root(answer), 2, "pid"), 0));
     if (!ok)

@@ -47,6 +47,9 @@ void copies_note_frozen(struct error_record *r, const struct sexp_document *answ
 /* copies_frozen_events(r): what a frozen process tells. */
 struct worker_events copies_frozen_events(struct error_record *r);
 
+/* copies_severed(answer): given; which pipes and sockets of the process the copy has not; NULL for none. */
+char *copies_severed(const struct sexp_document *answer);
+
 /* copies_note_answer(s, answer): the process has answered for the copy; NULL: it has not. Returns whether it
  * has made it. copies_why_not(s): NULL, or why the last one could not be made. copies_refuse(s, why): one
  * could not be made because of ${why}, which is copied; NULL: forget about it. */

@@ -68,6 +68,7 @@ void error_record_free(struct error_record *r)
     sexp_document_free(r->document);
     sexp_document_free(r->details);
     free(r->why_not_frozen);
+    free(r->severed);
     free(r->thread);
     free(r->type);
     free(r->message);

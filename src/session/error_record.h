@@ -35,6 +35,7 @@ struct error_record {
     bool is_copy_current;    /* nothing has been done there since ${frozen} was made */
     bool is_being_frozen;    /* its original has not answered for the copy */
     char *why_not_frozen;    /* NULL, or a sentence */
+    char *severed;           /* as of a checkpoint: of ${frozen} */
     char *thread;            /* the name of the program's thread whose error it is; NULL: an evaluation's */
     int64_t standing;        /* the agent's number of it, if it stood in a thread; else 0 */
     pid_t standing_pid;      /* the process in which it stood; 0: no more */

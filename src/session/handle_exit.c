@@ -40,8 +40,14 @@ static enum recovery_cause cause_of(const struct session *s, bool was_put_back)
 /* It ended during an entry to an error: that costs the entry only. */
 static void answer_entry(struct session *s, struct error_record *r)
 {
-    r->session_note =
-        xstrdup("It died in an entry to the error: the session and the error are as they were before.");
+    const struct error_record *standing = s->standing;
+    struct strbuf note;
+    strbuf_init(&note, 0);
+    strbuf_adds(&note,
+                "It died in an entry to the error: the session and the error are as they were before.");
+    if (standing->severed != NULL)
+        strbuf_addf(&note, " Open before and closed now: %s.", standing->severed);
+    r->session_note = strbuf_steal(&note, NULL);
     answer_write_journal(s, s->current, JOURNAL_DIED, NULL);
     answer_error(s, s->current, r);
     standing_resume(s);

@@ -37,6 +37,7 @@ struct recovery {
     bool was_not_woken;
     bool is_untried; /* nothing has been evaluated since the return */
     char *killer;    /* the code that died last */
+    char *severed;   /* of ${source} */
 };
 
 struct recovery *recovery_new(void)
@@ -48,6 +49,7 @@ void recovery_free(struct recovery *r)
 {
     error_record_free(r->record);
     free(r->killer);
+    free(r->severed);
     free(r);
 }
 
@@ -75,6 +77,8 @@ void recovery_begin(struct session *s, enum recovery_cause cause)
     r->next = 0;
     r->replayed = r->replay_failed = 0;
     r->was_not_woken = false;
+    free(r->severed);
+    r->severed = NULL;
     r->died_at = s->at;
     r->best = cause == RECOVERY_WAKE ? 0 : s->at;
 }
@@ -83,8 +87,11 @@ static void set_source(struct session *s, struct checkpoint *cp)
 {
     s->recovery->source = cp;
     s->waits_for = cp == NULL ? 0 : worker_pid(cp->worker);
-    if (cp != NULL)
-        cp->is_source = true;
+    if (cp == NULL)
+        return;
+    cp->is_source = true;
+    free(s->recovery->severed);
+    s->recovery->severed = xstrdup(cp->severed);
 }
 
 /* A checkpoint was killed from outside: its state was no worse than the others, so that what came after them
@@ -168,6 +175,8 @@ void recovery_go_back(struct session *s)
         return;
     }
     s->at = 0;
+    free(s->recovery->severed);
+    s->recovery->severed = NULL;
     free(s->package);
     s->package = NULL;
     process_forget(s);
@@ -251,6 +260,7 @@ static void word(const struct session *s, const char *why_not_started, struct st
         .replayed = r->replayed,
         .replay_failed = r->replay_failed,
         .journal = &s->journal,
+        .severed = r->severed,
     };
     s->host->wording->recovery(&facts, out);
 }

@@ -131,12 +131,21 @@ static void promote(struct session *s)
         session_tell(s, SESSIONS_TOOLS);
 }
 
+/* What is done in the copy of an error may use what was open there. */
+static void note_severed(struct session *s, const struct operation *op)
+{
+    const struct error_record *r = op->code.len == 0 ? NULL : error_history_find(&s->errors, op->sequence);
+    if (r != NULL && r->severed != NULL)
+        strbuf_addf(&s->notice, "Open at the error and closed in the copy: %s.\n", r->severed);
+}
+
 void session_action_finish_scratch(struct session *s, struct event *e)
 {
     struct operation *op = s->current;
     const struct sexp *reply = sexp_root(e->document);
     bool ok = session_is_reply(e->document, "ok");
     uv_timer_stop(s->timer);
+    note_severed(s, op);
     if (ok && op->kind == OPERATION_RESUME) {
         promote(s);
         session_action_finish(s, e);
@@ -157,6 +166,7 @@ void session_action_fail_scratch(struct session *s, struct event *e)
     struct error_record *r = error_record_new(e->document);
     struct operation *op = s->current;
     r->session = s;
+    note_severed(s, op);
     /* It stands in the error that it was made of. */
     bool is_settled = !sexp_is_nil(sexp_get(r->condition, 2, "settled"));
     bool is_inside = sexp_count(sexp_get(r->condition, 2, "restarts")) > 0; /* not after a second interrupt */

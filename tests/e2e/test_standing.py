@@ -120,6 +120,21 @@ class Descriptors(InFolder):
         reply = self.s.evaluate("(list (read-line (sb-ext:process-output *p*)) (read-line (sb-ext:process-output *p*)))", timeout=10)
         self.assertValue(reply, '("a" "b")')
 
+    def test_the_copy_of_an_error_holds_no_pipe_and_what_it_lacks_is_named(self):
+        if not os.path.exists("/usr/bin/sort"):
+            self.skipTest("there is no /usr/bin/sort")
+        self.s.evaluate('(defvar *p* (sb-ext:run-program "/usr/bin/sort" \'() :input :stream :output :stream :wait nil))')
+        self.s.evaluate('(format (sb-ext:process-input *p*) "b~%a~%")')
+        self.assertFails('(restart-case (error "x") (use-value (v) v))')
+        self.s.evaluate("(close (sb-ext:process-input *p*))")
+        reply = self.s.evaluate("(list (read-line (sb-ext:process-output *p*)) (read-line (sb-ext:process-output *p*)))", timeout=10)
+        self.assertValue(reply, '("a" "b")')
+        pattern = r"Open at the error and closed in the copy: pipe \(descriptor \d+\), pipe \(descriptor \d+\)\."
+        self.assertRegex(self.s.call("evaluate-in-frame", frame=0, code="1").text, pattern)
+        self.assertRegex(self.s.call("invoke-restart", restart="USE-VALUE", value="1").text, pattern)
+        reply = self.s.call("rollback-session", to="1")
+        self.assertRegex(reply.text, r"Open in that state and closed now: pipe \(descriptor \d+\), pipe")
+
     def test_a_port_can_be_listened_on_again(self):
         self.s.evaluate("(require :sb-bsd-sockets)")
         self.s.evaluate(

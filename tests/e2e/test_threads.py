@@ -236,6 +236,15 @@ class Standing(StandingTest):
         self.assertIn("thread of the evaluation was ended", report.text)
         self.assertOperational()
 
+    def test_code_that_ends_the_process_is_answered_with_its_end(self):
+        for code, printed in (("(sb-ext:exit :code 5)", ""), ("(unwind-protect (sb-ext:exit :code 5) (princ :cleanup))", "CLEANUP"), ("(sb-ext:exit :code 5 :abort t)", "")):
+            with self.subTest(code=code):
+                report = self.s.evaluate(code)
+                self.assertErrorReport(report, "PROCESS-EXITED")
+                self.assertIn("exited with code 5", report.message)
+                self.assertEqual(printed, report.stdout.strip())
+                self.assertNotIn("Between two calls", self.s.evaluate("1").text)
+
     def test_a_used_up_stack_is_reported_and_unwound(self):
         self.s.evaluate("(defun deep (x) (+ 1 (deep x)))")
         self.assertFails("(deep 1)", "STACK-EXHAUSTED", wait=60)

@@ -74,6 +74,58 @@ thread would fail."
           when (passing-p descriptor)
             collect descriptor))
 
+;;; The original waits until its copy has let go of what is severed, or the next evaluation might find a port in use. They
+;;; share a pipe into which nobody writes: it is at its end when the copy has closed it.
+
+(defun open-gate ()
+  "Return the ends of a new pipe, or negative numbers."
+  (let ((ends (make-array 2 :element-type '(signed-byte 32))))
+    (if (zerop (sb-sys:with-pinned-objects (ends)
+                 (c-call "pipe2" sb-alien:int
+                         sb-sys:system-area-pointer (sb-sys:vector-sap ends)
+                         sb-alien:int #o2000000))) ; O_CLOEXEC
+        (coerce ends 'list)
+        '(-1 -1))))
+
+(defun await-gate (read-end write-end)
+  (close-descriptors (list write-end))
+  (let ((octet *directory-entries*))
+    (declare (type (simple-array (unsigned-byte 8) (*)) octet))
+    (sb-sys:with-pinned-objects (octet)
+      (loop while (and (minusp (c-call "read" sb-alien:long sb-alien:int read-end
+                                       sb-sys:system-area-pointer (sb-sys:vector-sap octet)
+                                       sb-alien:unsigned-long 1))
+                       (= +interrupted-call+ (sb-alien:get-errno))))))
+  (close-descriptors (list read-end)))
+
+(defun socket-text (descriptor)
+  "Return what the socket DESCRIPTOR is bound to, or NIL."
+  (let ((address *directory-entries*)
+        (length (make-array 1 :element-type '(unsigned-byte 32) :initial-element 128)))
+    (declare (type (simple-array (unsigned-byte 8) (*)) address))
+    (fill address 0 :end 128)
+    (when (zerop (sb-sys:with-pinned-objects (address length)
+                   (c-call "getsockname" sb-alien:int sb-alien:int descriptor
+                           sb-sys:system-area-pointer (sb-sys:vector-sap address)
+                           sb-sys:system-area-pointer (sb-sys:vector-sap length))))
+      (let ((port (+ (ash (aref address 2) 8) (aref address 3))))
+        (case (aref address 0)
+          (1 (let ((end (position 0 address :start 2 :end 110)))
+               (and end (> end 2)
+                    (map 'string #'code-char (subseq address 2 end)))))
+          (2 (format nil "~d.~d.~d.~d:~d" (aref address 4) (aref address 5) (aref address 6)
+                     (aref address 7) port))
+          (10 (format nil "port ~d" port)))))))
+
+(implement descriptor-text (descriptor)
+  (multiple-value-bind (ok device node mode) (sb-unix:unix-fstat descriptor)
+    (declare (ignore device node))
+    (let ((kind (and ok (logand mode #o170000))))
+      (case kind
+        (#o010000 (format nil "pipe (descriptor ~d)" descriptor))
+        (#o140000 (format nil "socket (descriptor ~d~@[, ~a~])" descriptor (socket-text descriptor)))
+        (t (format nil "event queue or timer (descriptor ~d)" descriptor))))))
+
 (implement clone-process (&optional channel severed)
   (declare (optimize speed (sb-c:alien-funcall-saves-fp-and-pc 0)))
   (let ((message *message*)
@@ -83,12 +135,18 @@ thread would fail."
     (sb-sys:with-pinned-objects (message)
       (let* ((octet (sb-sys:sap-int (sb-sys:sap+ (sb-sys:vector-sap message) +poll+)))
              (address (thread-id-address))
+             (ends (if (plusp (length severed)) (open-gate) '(-1 -1)))
+             (read-end (first ends))
+             (write-end (second ends))
              ;; CLONE_PARENT and SIGCHLD.
              (process (system-call (56 220) (logior #x8000 17) 0 0 0 0)))
-        (declare (type sb-vm:word octet address))
+        (declare (type sb-vm:word octet address) (type (signed-byte 32) read-end write-end))
         (when (zerop process)
           (loop for descriptor across severed
                 do (system-call (292 24) 0 (ldb (byte 32 0) descriptor) #o2000000)) ; dup3
+          (unless (minusp read-end)
+            (system-call (3 57) (ldb (byte 32 0) read-end)) ; close
+            (system-call (3 57) (ldb (byte 32 0) write-end)))
           (unless (minusp channel)
             (wait-as-copy channel octet))
           ;; set_tid_address, which returns the id. The kernel could do both in fork, but a copy that is never asked
@@ -96,6 +154,8 @@ thread would fail."
           (unless (zerop address)
             (setf (sb-sys:signed-sap-ref-32 (sb-sys:int-sap address) 0)
                   (system-call (218 96) address))))
+        (unless (or (zerop process) (minusp read-end))
+          (await-gate read-end write-end))
         (if (minusp process) nil process)))))
 
 (implement adopt-descriptors (descriptors)

@@ -19,6 +19,9 @@
 (implement main-thread-p ()
   (or *serves* (eq sb-thread:*current-thread* (sb-thread:main-thread))))
 
+(implement exiting-p ()
+  (and sb-sys:*exit-in-progress* t))
+
 (implement end-thread ()
   (sb-thread:abort-thread))
 
