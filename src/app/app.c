@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "app/build_core.h"
@@ -25,20 +26,22 @@ static void open_standard_descriptors(void)
         close(fd);
 }
 
-static void print_help(void)
+static void print_help(bool is_all)
 {
     printf("Usage: cl-mcp-server [OPTION]...\n"
            "       cl-mcp-server COMMAND [ARGUMENT]...\n"
            "Give AI agents a live Common Lisp over the Model Context Protocol.\n"
            "\nCommands:\n");
     commands_help(stdout);
-    options_help(stdout);
+    options_help(stdout, is_all);
+    if (!is_all)
+        printf("\ncl-mcp-server --help all prints every option, COMMAND --help how a command is called.\n");
 }
 
 static int run(const struct options *options, const struct extension *extension)
 {
     if (options->wants_help)
-        print_help();
+        print_help(options->wants_all_help);
     else if (options->wants_version)
         printf("cl-mcp-server %s\n", CL_MCP_VERSION);
     else if (options->build_core != NULL)
@@ -54,6 +57,8 @@ int app_main(int argc, char **argv, const struct extension *extension)
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN); /* a save that exceeds a limit on file sizes fails; it must not kill us */
     const struct command *command = command_find(argc > 1 ? argv[1] : NULL);
+    if (command != NULL && argc == 3 && strcmp(argv[2], "--help") == 0)
+        return command_help(command, stdout);
     if (command != NULL)
         return command->run(argc - 1, argv + 1);
     struct options options;

@@ -169,6 +169,9 @@ static bool write_all(int fd, const char *bytes, size_t len)
     return true;
 }
 
+/* Of the names of new files. */
+#define NEW_NAME 64
+
 /* The owner before the mode: a change of owner clears the set-user-id bits. */
 static bool fill_in(const struct regular_file *file, int fd, const char *bytes, size_t len, struct err *err)
 {
@@ -185,15 +188,15 @@ static bool fill_in(const struct regular_file *file, int fd, const char *bytes, 
     return true;
 }
 
-bool regular_file_replace(const struct regular_file *file, const char *bytes, size_t len, struct err *err)
+/* A new file of that text beside the place where it belongs; its name is put into ${name}. False: none is
+ * left. */
+static bool make_beside(const struct regular_file *file, char name[NEW_NAME], const char *bytes, size_t len,
+                        struct err *err)
 {
     enum { TRIES = 100 };
-    char name[64];
     int fd = -1;
-    if (!is_unchanged(file, err))
-        return false;
     for (int i = 0; fd < 0 && i < TRIES; i++) {
-        snprintf(name, sizeof name, ".cl-mcp-server-%ld-%d", (long)getpid(), i);
+        snprintf(name, NEW_NAME, ".cl-mcp-server-%ld-%d", (long)getpid(), i);
         fd = openat(file->directory, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
         if (fd < 0 && errno != EEXIST)
             break;
@@ -203,11 +206,42 @@ bool regular_file_replace(const struct regular_file *file, const char *bytes, si
     bool is_done = fill_in(file, fd, bytes, len, err);
     if (close(fd) != 0 && is_done)
         is_done = err_set_errno(err, ERR_SYSTEM, errno, "a new %s could not be written", file->path);
-    is_done = is_done && is_unchanged(file, err);
+    if (!is_done)
+        unlinkat(file->directory, name, 0);
+    return is_done;
+}
+
+bool regular_file_replace(const struct regular_file *file, const char *bytes, size_t len, struct err *err)
+{
+    char name[NEW_NAME];
+    if (!is_unchanged(file, err) || !make_beside(file, name, bytes, len, err))
+        return false;
+    bool is_done = is_unchanged(file, err);
     if (is_done && renameat(file->directory, name, file->directory, file->name) != 0)
         is_done = err_set_errno(err, ERR_SYSTEM, errno, "%s cannot be replaced", file->path);
     if (!is_done)
         unlinkat(file->directory, name, 0);
+    return is_done;
+}
+
+bool regular_file_create(const char *path, mode_t mode, const char *bytes, size_t len, struct err *err)
+{
+    struct regular_file file;
+    char name[NEW_NAME];
+    mode_t mask = umask(0);
+    umask(mask);
+    regular_file_init(&file, path, 0);
+    file.status.st_mode = mode & ~mask;
+    file.status.st_uid = geteuid();
+    file.status.st_gid = (gid_t)-1; /* the folder may give its own group to what is made in it */
+    bool is_done = open_directory(&file, err) && make_beside(&file, name, bytes, len, err);
+    if (is_done) {
+        /* A link, unlike a renamed file, takes nobody's place. */
+        if (linkat(file.directory, name, file.directory, file.name, 0) != 0)
+            is_done = err_set_errno(err, ERR_SYSTEM, errno, "%s cannot be made", path);
+        unlinkat(file.directory, name, 0);
+    }
+    regular_file_fini(&file);
     return is_done;
 }
 

@@ -57,6 +57,15 @@ bool regular_file_read_beneath(struct regular_file *file, const char *root, cons
  */
 bool regular_file_replace(const struct regular_file *file, const char *bytes, size_t len, struct err *err);
 
+/*
+ * regular_file_create(path, mode, bytes, len, err):
+ * Make a file that does not exist yet, complete from the moment that it is there.
+ *
+ * mode        without the bits of the umask
+ * Errors      ERR_NOT_FOUND (no such folder), ERR_SYSTEM (it exists already, among others)
+ */
+bool regular_file_create(const char *path, mode_t mode, const char *bytes, size_t len, struct err *err);
+
 void regular_file_fini(struct regular_file *file);
 
 #endif

@@ -7,6 +7,10 @@
 #include <string.h>
 
 static const struct command table[] = {
+    {"install", "[--dry-run] [--scope user|project] [--name NAME] CLIENT... [-- OPTION...]",
+     "Add the server to the configuration of MCP clients", install},
+    {"uninstall", "[--dry-run] [--scope user|project] [--name NAME] CLIENT...",
+     "Take the server out of the configuration of MCP clients", uninstall},
     {"check-parens", "[--fix] FILE...",
      "Check the parentheses of Lisp files; --fix makes the repairs that are certain", check_parens},
     {"hook", "", "Answer a client's hook, read on standard input: refuse edits that break Lisp files", hook},
@@ -22,18 +26,27 @@ const struct command *command_find(const char *name)
     return NULL;
 }
 
+static int print_usage(const struct command *command, FILE *out)
+{
+    return fprintf(out, "usage: cl-mcp-server %s%s%s\n", command->name,
+                   command->arguments[0] != '\0' ? " " : "", command->arguments);
+}
+
 int command_usage(const char *name)
 {
-    const struct command *command = command_find(name);
-    fprintf(stderr, "usage: cl-mcp-server %s %s\n", command->name, command->arguments);
+    print_usage(command_find(name), stderr);
     return 2;
+}
+
+int command_help(const struct command *command, FILE *out)
+{
+    print_usage(command, out);
+    fprintf(out, "%s.\n", command->description);
+    return 0;
 }
 
 void commands_help(FILE *out)
 {
-    for (size_t i = 0; i < TABLE_COUNT; i++) {
-        char left[64];
-        snprintf(left, sizeof left, "%s %s", table[i].name, table[i].arguments);
-        fprintf(out, "  %-28s %s\n", left, table[i].description);
-    }
+    for (size_t i = 0; i < TABLE_COUNT; i++)
+        fprintf(out, "  %-24s %s\n", table[i].name, table[i].description);
 }

@@ -27,11 +27,16 @@ const struct command *command_find(const char *name);
 /* command_usage(command): print on standard error how it is called. Returns 2, the exit status for that. */
 int command_usage(const char *name);
 
+/* command_help(command, out): how it is called and what it does. Returns 0. */
+int command_help(const struct command *command, FILE *out);
+
 /* commands_help(out): a line for each command. */
 void commands_help(FILE *out);
 
 /* One function each, in the file of the same name. */
 int check_parens(int argc, char **argv);
 int hook(int argc, char **argv);
+int install(int argc, char **argv);
+int uninstall(int argc, char **argv);
 
 #endif

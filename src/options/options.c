@@ -157,6 +157,7 @@ static bool set_limit(struct options *o, const struct option_definition *option,
 #define TEXT(member) .set = set_text, .place = offsetof(struct options, member)
 #define LIST(member) .set = add_text, .place = offsetof(struct options, member), .is_repeatable = true
 #define CHOICE(member) .set = set_choice, .place = offsetof(struct options, member)
+#define COMMON .is_common = true
 #define COUNT(member) .set = set_count, .place = offsetof(struct options, member)
 
 /* clang-format off */
@@ -164,17 +165,17 @@ static const struct option_definition table[] = {
     {SERVER, "stdio", NULL, "Serve MCP on standard input and output; the default without --http",
      FLAG(wants_stdio)},
     {SERVER, "http", "ADDRESS", "Serve MCP over HTTP at HOST:PORT, unix:PATH or systemd (an inherited socket)",
-     LIST(http_addresses)},
+     LIST(http_addresses), COMMON},
     {SERVER, "metrics", "ADDRESS", "Serve /metrics and /healthz over HTTP at HOST:PORT or unix:PATH",
      TEXT(metrics_address)},
     {SERVER, "log-level", "LEVEL", "Log to standard error from this level: error, warning, info or debug",
-     "warning", .set = set_log_level},
+     "warning", .set = set_log_level, COMMON},
     {SERVER, "build-core", "DIR", "Build the Lisp image in DIR and exit",
      TEXT(build_core)},
-    {SERVER, "help", NULL, "Print this text and exit",
-     FLAG(wants_help)},
+    {SERVER, "help", NULL, "Print the common options and exit; --help all prints every option",
+     FLAG(wants_help), COMMON},
     {SERVER, "version", NULL, "Print the version and exit",
-     FLAG(wants_version)},
+     FLAG(wants_version), COMMON},
 
     {HTTP, "token-file", "FILE", "Require a bearer token from FILE, lines of NAME:TOKEN; each name has its own sessions",
      TEXT(token_file)},
@@ -196,21 +197,21 @@ static const struct option_definition table[] = {
      .set = set_node, .place = offsetof(struct options, node)},
 
     {LISP, "lisp", "PROGRAM", "SBCL to run; tested with 2.2.9, 2.5.2 and 2.6.4", "sbcl",
-     TEXT(lisp)},
+     TEXT(lisp), COMMON},
     {LISP, "userinit", "FILE", "Init file to load", "~/.sbclrc if it exists",
      TEXT(user_init)},
     {LISP, "no-userinit", NULL, "Load no init file",
      FLAG(has_no_user_init)},
     {LISP, "load", "FILE", "Load a Lisp file into every session",
-     LIST(loads)},
+     LIST(loads), COMMON},
     {LISP, "preload", "SYSTEM", "Load an ASDF system into every session",
-     LIST(preloads)},
+     LIST(preloads), COMMON},
     {LISP, "directory", "DIR", "Working directory of the Lisp processes", "the current one",
-     TEXT(directory)},
+     TEXT(directory), COMMON},
 
     {SANDBOX, "sandbox", "off|workspace|read-only",
-     "Confine the Lisp processes: workspace lets them write in the working directory, read-only nowhere", "off",
-     CHOICE(sandbox)},
+     "Let the Lisps write only in the working directory, or nowhere", "off",
+     CHOICE(sandbox), COMMON},
     {SANDBOX, "network", "on|loopback|off", "Network of sandboxed Lisp processes", "on",
      CHOICE(network)},
     {SANDBOX, "writable", "PATH", "Let sandboxed Lisp processes read and write this file or directory",
@@ -221,14 +222,14 @@ static const struct option_definition table[] = {
      FLAG(is_sandbox_best_effort)},
 
     {TOOLS, "tools", "SET", "Tools to list: core, standard, full, or names separated by commas", "standard",
-     .set = set_listing, .place = offsetof(struct options, listing)},
+     .set = set_listing, .place = offsetof(struct options, listing), COMMON},
     {TOOLS, "structured", NULL, "Add structuredContent to evaluation results",
      FLAG(wants_structured)},
 
     {SESSIONS, "state-dir", "DIR", "Directory for saved sessions", "~/.local/state/cl-mcp-server",
      TEXT(state_directory)},
     {SESSIONS, "persist", NULL, "Save all sessions on exit; restore a saved session when it is first used",
-     FLAG(is_persistent)},
+     FLAG(is_persistent), COMMON},
     {SESSIONS, "checkpoints", "on|off", "Keep the state after each evaluation as a checkpoint", "on",
      .set = set_checkpoints},
     {SESSIONS, "idle-timeout", "SECONDS", "Suspend a session to disk when it has been idle this long", "never",
@@ -264,17 +265,22 @@ struct option_definition options_at(size_t n)
         .argument = limit->unit[0] == '\0' ? "N" : limit->unit,
         .help = limit->description,
         .set = set_limit,
+        .is_common = n - TABLE_COUNT == LIMIT_TIMEOUT,
     };
     snprintf(option.initial, sizeof option.initial, "%.10g", limit->initial);
     return option;
 }
 
-void options_help(FILE *out)
+void options_help(FILE *out, bool is_all)
 {
     const char *section = "";
+    if (!is_all)
+        fprintf(out, "\nCommon options:\n");
     for (size_t i = 0; i < options_count(); i++) {
         struct option_definition option = options_at(i);
-        if (strcmp(section, option.section) != 0)
+        if (!is_all && !option.is_common)
+            continue;
+        if (is_all && strcmp(section, option.section) != 0)
             fprintf(out, "\n%s:\n", option.section);
         section = option.section;
         char left[64];
@@ -345,6 +351,7 @@ bool options_parse(struct options *o, int argc, char **argv)
             fprintf(stderr, "cl-mcp-server: %s\nTry cl-mcp-server --help.\n", err.message);
             return false;
         }
+        o->wants_all_help = o->wants_help && optind < argc && strcmp(argv[optind], "all") == 0;
         if (o->wants_help || o->wants_version)
             return true;
     }

@@ -21,6 +21,7 @@ enum confinement_mode { CONFINE_OFF, CONFINE_WORKSPACE, CONFINE_READ_ONLY };
 /* Strings are borrowed from argv unless stated otherwise. A list ends with NULL. */
 struct options {
     bool wants_help, wants_version;
+    bool wants_all_help;    /* --help all */
     const char *build_core; /* directory; NULL: serve */
     bool wants_stdio;       /* --stdio was given, which matters only beside --http */
     const char *http_addresses[OPTIONS_MOST_REPEATED + 1]; /* empty: no HTTP */
@@ -74,6 +75,7 @@ struct option_definition {
     const char *help;     /* one sentence without a full stop */
     char initial[32]; /* its value when it is not given, as --help shows it; "" if there is nothing to say */
     bool is_repeatable;
+    bool is_common; /* --help shows it, not only --help all */
     option_setter *set;
     size_t place; /* what ${set} sets: the offset of a member of struct options */
 };
@@ -95,7 +97,8 @@ bool options_parse(struct options *o, int argc, char **argv);
 /* options_fini(o): free what ${o} owns. */
 void options_fini(struct options *o);
 
-/* options_help(out): print a line for each option, under the headings of their sections. */
-void options_help(FILE *out);
+/* options_help(out, is_all): print a line for each option, under the headings of their sections, or only for
+ * the common ones, under one heading. */
+void options_help(FILE *out, bool is_all);
 
 #endif

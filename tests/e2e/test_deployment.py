@@ -120,7 +120,7 @@ class Units(mcp.TestCase):
     def test_the_server_knows_the_options_of_the_unit(self):
         with open(os.path.join(mcp.ROOT, "deploy", "systemd", "cl-mcp-server.service")) as file:
             options = re.search(r"^ExecStart=\S+ (.*)$", file.read(), re.MULTILINE).group(1)
-        known = subprocess.run([mcp.SERVER, "--help"], capture_output=True, text=True, timeout=20 * mcp.STRETCH).stdout
+        known = subprocess.run([mcp.SERVER, "--help", "all"], capture_output=True, text=True, timeout=20 * mcp.STRETCH).stdout
         for option in re.findall(r"--[a-z-]+", options):
             self.assertIn(option + " ", known)
 

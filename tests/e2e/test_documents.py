@@ -105,7 +105,12 @@ class Claims(mcp.TestCase):
                     self.assertNotRegex(block, r"(?m)^(=> |\[(ERROR|Session|stdout)\])", path)
 
     def test_every_option_that_is_named_exists(self):
-        known = subprocess.run([mcp.SERVER, "--help"], stdout=subprocess.PIPE, text=True, check=True).stdout
+        def helped(*words):
+            return subprocess.run([mcp.SERVER, *words], stdout=subprocess.PIPE, text=True, check=True, timeout=20 * mcp.STRETCH).stdout
+
+        known = helped("--help", "all")
+        commands = re.search(r"(?ms)^Commands:\n(.*?)\n\n", known).group(1)
+        known += "".join(helped(command, "--help") for command in re.findall(r"(?m)^  (\S+)", commands))
         for path in set(DOCUMENTS) - set(OF_DEVELOPMENT):
             others = r"(?m)^ *(?:systemctl|claude|codex|gemini|make|meson) [^\n]*? (?=-- |\S*cl-mcp-server)"
             for option in re.findall(r"(?<=[`\" ])--[a-z][a-z-]+", re.sub(others, "", text_of(path))):

@@ -709,8 +709,13 @@ class Commandline(mcp.TestCase):
         return subprocess.run([mcp.SERVER, *options], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=mcp.clean_environment(), timeout=30, text=True)
 
     def test_help_names_every_option(self):
-        done = self.run_with("--help")
+        short = self.run_with("--help")
+        self.assertEqual(0, short.returncode)
+        self.assertLessEqual(len(short.stdout.splitlines()), 30)
+        self.assertLessEqual(max(len(line) for line in short.stdout.splitlines()), 115)
+        done = self.run_with("--help", "all")
         self.assertEqual(0, done.returncode)
+        self.assertLess(set(short.stdout.splitlines()[:10]), set(done.stdout.splitlines()))
         for option in ("--stdio", "--lisp", "--no-userinit", "--userinit", "--load", "--preload", "--directory", "--timeout", "--max-output", "--max-heap", "--tools", "--structured", "--log-level", "--version"):
             self.assertIn(option, done.stdout)
 

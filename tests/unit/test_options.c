@@ -51,7 +51,7 @@ static void help_has_a_line_for_each_option(void **state)
     char *text = NULL;
     size_t len = 0;
     FILE *out = open_memstream(&text, &len);
-    options_help(out);
+    options_help(out, true);
     fclose(out);
     for (size_t i = 0; i < options_count(); i++) {
         char wanted[100];

@@ -1,0 +1,40 @@
+/*
+ * The configuration file of one client: read, looked into, changed.
+ */
+#ifndef CLI_CLIENT_CONFIG_H
+#define CLI_CLIENT_CONFIG_H
+
+#include "base/regular_file.h"
+#include "cli/clients.h"
+
+struct client_config {
+    const struct client *client;
+    enum client_scope scope;
+    char *shown; /* the path as the client knows it; owned */
+    char *path;  /* the file itself, behind symbolic links; owned */
+    struct regular_file file;
+    bool is_missing;
+};
+
+/*
+ * client_config_read(config, client, scope, err):
+ * Read the file, if there is one.
+ *
+ * config      filled in; client_config_fini() on it afterwards, also after a failure
+ * Errors      ERR_NOT_FOUND: the client has no file of that scope, or there is no home directory;
+ *             ERR_INVALID, ERR_TOO_LARGE, ERR_SYSTEM: there is something else where the file should be
+ */
+bool client_config_read(struct client_config *config, const struct client *client, enum client_scope scope,
+                        struct err *err);
+void client_config_fini(struct client_config *config);
+
+/* client_config_text(config): what was read; borrowed. */
+struct config_text client_config_text(const struct client_config *config);
+
+/*
+ * client_config_write(config, splice, err):
+ * Change the file, or make it, or remove it: the new text is complete before it takes the old one's place.
+ */
+bool client_config_write(const struct client_config *config, const struct splice *splice, struct err *err);
+
+#endif

@@ -1,0 +1,146 @@
+/*
+ * Responsible for the table of clients and for where their files are.
+ */
+#include "cli/clients.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+
+/* clang-format off */
+static const struct client table[] = {
+    {.name = "claude-code", .title = "Claude Code", .editor = &json_editor, .place = {"mcpServers", SHAPE_STDIO},
+     .files = {{"~/.claude.json"}, {".mcp.json"}},
+     .variable = "CLAUDE_CONFIG_DIR", .name_in_variable = ".claude.json",
+     .programs = {"claude"}, .signs = {"~/.claude.json", "~/.claude"}},
+    {.name = "claude-desktop", .title = "Claude Desktop", .editor = &json_editor, .place = {"mcpServers", SHAPE_PLAIN},
+     .files = {{"@/Claude/claude_desktop_config.json"}, {NULL}},
+     .programs = {"claude-desktop"}, .signs = {"@/Claude"}},
+    {.name = "codex", .title = "Codex", .editor = &toml_editor, .place = {"mcp_servers", SHAPE_PLAIN},
+     .files = {{"~/.codex/config.toml"}, {".codex/config.toml"}},
+     .variable = "CODEX_HOME", .name_in_variable = "config.toml",
+     .programs = {"codex"}, .signs = {"~/.codex"}},
+    {.name = "gemini", .title = "Gemini CLI", .editor = &json_editor, .place = {"mcpServers", SHAPE_PLAIN},
+     .files = {{"~/.gemini/settings.json"}, {".gemini/settings.json"}},
+     .programs = {"gemini"}, .signs = {"~/.gemini"}},
+    {.name = "opencode", .title = "opencode", .editor = &json_editor, .place = {"mcp", SHAPE_COMBINED},
+     .files = {{"@/opencode/opencode.json", "@/opencode/opencode.jsonc"}, {"opencode.json", "opencode.jsonc"}},
+     .programs = {"opencode"}, .signs = {"@/opencode"}},
+    {.name = "vscode", .title = "VS Code", .editor = &json_editor, .place = {"servers", SHAPE_STDIO},
+     .files = {{"@/Code/User/mcp.json"}, {".vscode/mcp.json"}},
+     .programs = {"code"}, .signs = {"@/Code/User"}},
+    {.name = "cursor", .title = "Cursor", .editor = &json_editor, .place = {"mcpServers", SHAPE_PLAIN},
+     .files = {{"~/.cursor/mcp.json"}, {".cursor/mcp.json"}},
+     .programs = {"cursor", "cursor-agent"}, .signs = {"~/.cursor"}},
+    {.name = "zed", .title = "Zed", .editor = &json_editor, .place = {"context_servers", SHAPE_CUSTOM},
+     .files = {{"@/zed/settings.json"}, {".zed/settings.json"}},
+     .programs = {"zed", "zeditor"}, .signs = {"@/zed"}},
+    {.name = "emacs", .title = "Emacs (mcp.el)", .editor = &elisp_editor, .place = {NULL, SHAPE_PLAIN},
+     .files = {{"~/.emacs.d/init.el", "~/.emacs", "~/.emacs.el", "@/emacs/init.el"}, {NULL}},
+     .programs = {"emacs"}, .signs = {"~/.emacs.d", "~/.emacs", "~/.emacs.el", "@/emacs"}},
+    {.name = "eca", .title = "ECA", .editor = &json_editor, .place = {"mcpServers", SHAPE_PLAIN},
+     .files = {{"@/eca/config.json"}, {".eca/config.json"}},
+     .programs = {"eca"}, .signs = {"@/eca"}},
+};
+/* clang-format on */
+
+const struct client *clients_at(size_t n)
+{
+    return n < sizeof table / sizeof table[0] ? &table[n] : NULL;
+}
+
+const struct client *clients_find(const char *name)
+{
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
+        if (strcmp(table[i].name, name) == 0)
+            return &table[i];
+    return NULL;
+}
+
+static char *join(const char *directory, const char *name)
+{
+    struct strbuf path;
+    strbuf_init(&path, 0);
+    strbuf_addf(&path, "%s/%s", directory, name);
+    return strbuf_steal(&path, NULL);
+}
+
+/* An absolute path in a variable; anything else is as good as none. */
+static const char *directory_of(const char *variable)
+{
+    const char *value = getenv(variable);
+    return value != NULL && value[0] == '/' ? value : NULL;
+}
+
+/* NULL: there is no home directory. */
+static char *expand(const char *path)
+{
+    const char *home = directory_of("HOME"), *config = directory_of("XDG_CONFIG_HOME");
+    if (path[0] == '@' && config != NULL)
+        return join(config, path + 2);
+    if (path[0] != '@' && path[0] != '~')
+        return xstrdup(path);
+    if (home == NULL)
+        return NULL;
+    char *directory = path[0] == '@' ? join(home, ".config") : xstrdup(home);
+    char *whole = join(directory, path + 2);
+    free(directory);
+    return whole;
+}
+
+static bool exists(const char *path)
+{
+    struct stat s;
+    return path != NULL && lstat(path, &s) == 0;
+}
+
+char *client_file(const struct client *client, enum client_scope scope)
+{
+    const char *directory =
+        scope == SCOPE_USER && client->variable != NULL ? directory_of(client->variable) : NULL;
+    if (directory != NULL)
+        return join(directory, client->name_in_variable);
+    for (size_t i = 0; i < CLIENT_MOST_PLACES && client->files[scope][i] != NULL; i++) {
+        char *path = expand(client->files[scope][i]);
+        if (exists(path))
+            return path;
+        free(path);
+    }
+    return client->files[scope][0] == NULL ? NULL : expand(client->files[scope][0]);
+}
+
+char *find_program(const char *name)
+{
+    const char *path = getenv("PATH");
+    while (path != NULL && *path != '\0') {
+        size_t len = strcspn(path, ":");
+        char *directory = xmemdup0(path, len);
+        char *candidate = join(directory, name);
+        struct stat s;
+        free(directory);
+        if (path[0] == '/' && stat(candidate, &s) == 0 && S_ISREG(s.st_mode) && access(candidate, X_OK) == 0)
+            return candidate;
+        free(candidate);
+        path += len + (path[len] == ':');
+    }
+    return NULL;
+}
+
+bool client_is_found(const struct client *client)
+{
+    bool is_found = false;
+    for (size_t i = 0; i < CLIENT_MOST_PLACES && !is_found && client->signs[i] != NULL; i++) {
+        char *path = expand(client->signs[i]);
+        is_found = exists(path);
+        free(path);
+    }
+    for (size_t i = 0; i < CLIENT_MOST_PLACES && !is_found && client->programs[i] != NULL; i++) {
+        char *path = find_program(client->programs[i]);
+        is_found = path != NULL;
+        free(path);
+    }
+    return is_found;
+}

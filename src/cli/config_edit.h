@@ -1,0 +1,58 @@
+/*
+ * The editors of the clients' configuration files, one for each format. Each finds the server's entry in a
+ * text, and works out the one change that puts it there or takes it out again. Taking out undoes putting in,
+ * byte for byte. No file is touched here.
+ */
+#ifndef CLI_CONFIG_EDIT_H
+#define CLI_CONFIG_EDIT_H
+
+#include <limits.h>
+
+#include "base/errors.h"
+#include "cli/server_entry.h"
+
+/* What a client wants to be said about a server beside its command and arguments. */
+enum entry_shape {
+    SHAPE_PLAIN,    /* {"command": C, "args": [A...]} */
+    SHAPE_STDIO,    /* the same behind "type": "stdio" */
+    SHAPE_CUSTOM,   /* the same behind "source": "custom" */
+    SHAPE_COMBINED, /* {"type": "local", "command": [C, A...], "enabled": true} */
+};
+
+struct config_place {
+    const char *container; /* the member or table that holds all servers; NULL where the format has none */
+    enum entry_shape shape;
+};
+
+struct config_found {
+    enum presence presence;
+    char command[PATH_MAX]; /* what the entry runs; "" if that cannot be told */
+};
+
+struct config_editor {
+    /*
+     * find(text, place, name, out, err):
+     * Look for the server ${name}.
+     *
+     * Errors      ERR_SYNTAX, ERR_TOO_DEEP, ERR_INVALID: the file is broken, or it says something else there
+     */
+    bool (*find)(const struct config_text *text, const struct config_place *place, const char *name,
+                 struct config_found *out, struct err *err);
+
+    /*
+     * install(text, place, entry, out, err), uninstall(text, place, name, out, err):
+     * Work out the change; none if all is as it should be. A server of that name that runs another program
+     * is not touched.
+     *
+     * out         made by splice_init()
+     * Errors      those of find()
+     */
+    bool (*install)(const struct config_text *text, const struct config_place *place,
+                    const struct server_entry *entry, struct splice *out, struct err *err);
+    bool (*uninstall)(const struct config_text *text, const struct config_place *place, const char *name,
+                      struct splice *out, struct err *err);
+};
+
+extern const struct config_editor json_editor, toml_editor, elisp_editor;
+
+#endif
