@@ -5,7 +5,9 @@ import time
 import mcp
 
 ESCALATION = 3.0  # seconds that the escalation may take beyond the limit
-SLACK = 1.5  # for a busy machine, beyond what is promised
+# On a busy machine: each of the two waits of a second may be given once more to a process that did not get its share of
+# the processor (src/session/cpu_grace.h), and the rest takes a while.
+SLACK = 3.5
 LIMIT = 0.3
 
 INTERRUPTED = "It was interrupted where it was; the session is intact."

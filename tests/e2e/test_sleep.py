@@ -146,21 +146,17 @@ class Sleep(mcp.TestCase):
         self.assertEqual([], self.images())
 
     def test_nothing_is_left_on_disk(self):
-        s = self.server("--max-processes", "2")  # itself and a checkpoint, which makes room for the copy that writes the image
-        s.evaluate("(defun f () :here)")
-        self.wait_asleep(s, "default")
-        s.close()
-        self.assertEqual([], [name for name in os.listdir(self.state) if name.startswith("asleep-")])
-
         killed = self.server()
         killed.evaluate("(defun f () :here)")
         self.wait_asleep(killed, "default")
         killed.destroy()
         self.assertEqual(1, len(self.images()))
-        s = self.server()
+        s = self.server("--max-processes", "2")  # itself and a checkpoint, which makes room for the copy that writes the image
         s.evaluate("(defun f () :here)")
         self.wait_asleep(s, "default")
         self.assertEqual(1, len(self.images()))
+        s.close()
+        self.assertEqual([], [name for name in os.listdir(self.state) if name.startswith("asleep-")])
 
 
 if __name__ == "__main__":

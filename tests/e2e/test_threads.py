@@ -445,7 +445,7 @@ class Hooks(mcp.TestCase):
         mcp.wait_until(lambda: "after evaluation 1," in self.s.call("list-checkpoints").text, 10, "the checkpoint")
         self.s.evaluate("(start-server)")
         self.assertErrorReport(self.s.evaluate("(sb-ext:exit :abort t)"))
-        self.assertIn("server: sleeping", self.s.call("list-threads").text)
+        mcp.wait_until(lambda: "server: sleeping" in self.s.call("list-threads").text, 10, "the thread sleeps")
         self.assertEvaluates("(sb-thread:thread-alive-p *server*)", "T")
 
 

@@ -276,27 +276,10 @@ class LoadSystem(mcp.TestCase):
         self.assertIn(system, reply.text)
         return reply
 
-    def test_alexandria_loads_and_is_used(self):
-        self.load("alexandria")
-        self.assertEvaluates("(alexandria:flatten '(1 (2 (3))))", "(1 2 3)")
-        self.assertEvaluates("(alexandria:hash-table-alist (alexandria:plist-hash-table '(:a 1)))", "((:A . 1))")
-
-    def test_cl_ppcre_loads_and_is_used(self):
-        self.load("cl-ppcre")
-        self.assertEvaluates('(cl-ppcre:regex-replace-all "(\\\\d+)" "a1b22" "<\\\\1>")', '"a<1>b<22>"', "T")
-        self.assertEvaluates('(cl-ppcre:split "," "a,b,c")', '("a" "b" "c")')
-        report = self.assertFails('(cl-ppcre:scan "(" "x")')
-        self.assertIn("CL-PPCRE", report.error_type)
-
-    def test_ironclad_loads_and_is_used(self):
-        self.load("ironclad")
-        self.assertEvaluates('(ironclad:byte-array-to-hex-string (ironclad:digest-sequence :sha256 (map \'(vector (unsigned-byte 8)) #\'char-code "abc")))',
-                             '"ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"')
-        self.assertIn("ironclad", self.s.call("list-definitions", type="systems").text)
-
     def test_a_second_load_says_that_it_was_there(self):
         self.load("alexandria")
         self.assertRegex(self.load("alexandria").text, r"(?i)already")
+        self.assertIn("alexandria", self.s.call("list-definitions", type="systems").text)
 
     def test_a_system_in_the_directory_is_found(self):
         folder = self.folder()
