@@ -20,6 +20,7 @@ def pages(pattern):
 
 
 PAGES = pages("README.md") + pages("docs/how-to/*.md")
+REFERENCE = os.path.join(mcp.ROOT, "docs", "reference.md")
 DOCUMENTS = pages("*.md") + pages("docs/**/*.md") + pages("plugin/*.md")
 OTHERS_OPTIONS = set(
     "--scope --transport".split()  # of claude
@@ -117,23 +118,23 @@ class Claims(mcp.TestCase):
                 if option not in OTHERS_OPTIONS:
                     self.assertIn(option, known, path)
 
-    def test_the_readme_names_every_tool(self):
+    def test_the_reference_names_every_tool(self):
         tools = {tool["name"] for tool in self.start_server("--tools=full").request("tools/list")["tools"]}
-        named = set(re.findall(r"`([a-z]+(?:-[a-z]+)*)`", text_of(PAGES[0])))
+        named = set(re.findall(r"`([a-z]+(?:-[a-z]+)*)`", text_of(REFERENCE)))
         self.assertEqual(set(), tools - named)
         core, standard = (
             len(self.start_server("--tools", tools).request("tools/list")["tools"]) for tools in ("core", "standard")
         )
-        self.assertIn("(%d and %d of them" % (core, standard), text_of(PAGES[0]))
+        self.assertIn("(%d and %d of them" % (core, standard), text_of(REFERENCE))
 
-    def test_the_readme_names_every_prompt_and_kind_of_resource(self):
+    def test_the_reference_names_every_prompt_and_kind_of_resource(self):
         client = self.start_server()
         for prompt in client.request("prompts/list")["prompts"]:
-            self.assertIn("`%s`" % prompt["name"], text_of(PAGES[0]))
+            self.assertIn("`%s`" % prompt["name"], text_of(REFERENCE))
         templates = client.request("resources/templates/list")["resourceTemplates"]
         schemes = {re.match(r"lisp://\w+", template["uriTemplate"]).group(0) for template in templates}
         for scheme in schemes:
-            self.assertIn("`%s/" % scheme, text_of(PAGES[0]))
+            self.assertIn("`%s/" % scheme, text_of(REFERENCE))
 
     def test_links_lead_somewhere(self):
         for path in DOCUMENTS:
@@ -153,7 +154,26 @@ class Claims(mcp.TestCase):
                     value = r'(".*"|\[.*\]|\d+|true|false)'
                     self.assertRegex(line, r"^(\[[a-z_.]+\]|[a-z_]+ = %s( +#.*)?)$" % value, path)
                 found += 1
-        self.assertGreater(found, 3)
+        self.assertGreater(found, 1)
+
+    def test_the_clients_of_the_readme_can_be_installed_for(self):
+        clients = set(re.findall(r"`cl-mcp-server install ([a-z-]+)", text_of(PAGES[0])))
+        self.assertGreater(len(clients), 5)
+        for client in clients:
+            subprocess.run(
+                [mcp.SERVER, "install", "--dry-run", client], env={"HOME": self.folder(), "PATH": os.environ["PATH"]},
+                check=True, stdout=subprocess.DEVNULL, timeout=20 * mcp.STRETCH,
+            )
+
+    def test_the_picture_is_that_of_a_session(self):
+        path = os.path.join(self.folder(), "session.svg")
+        subprocess.run([os.path.join(mcp.ROOT, "scripts", "picture"), mcp.SERVER, path], check=True, timeout=60 * mcp.STRETCH)
+        self.assertEqual(text_of(os.path.join(mcp.ROOT, "docs", "session.svg")), text_of(path), "scripts/picture draws it anew")
+
+    def test_the_changes_begin_with_this_version(self):
+        said = subprocess.run([mcp.SERVER, "--version"], stdout=subprocess.PIPE, text=True, check=True, timeout=20 * mcp.STRETCH)
+        newest = re.search(r"(?m)^## (.*)$", text_of(os.path.join(mcp.ROOT, "CHANGES.md"))).group(1)
+        self.assertEqual(said.stdout.split()[1], newest)
 
     def test_nothing_speaks_of_this_machine(self):
         for path in DOCUMENTS:
