@@ -13,6 +13,8 @@
 (defvar *readings* nil
   "The clock readings when the evaluation began, if its time is asked for.")
 (defconstant +warnings-kept+ 500)
+(defvar *warnings-lost* 0
+  "How many more warnings the request had than are kept.")
 
 (defvar *evaluation* nil
   "The number under which the server keeps the text that is evaluated, or NIL if it does not.")
@@ -27,13 +29,16 @@
         (t (list :evaluation *evaluation*))))
 
 (defun note-warning (condition)
-  (when (and (< (length (the list *warnings*)) +warnings-kept+)
-             (not (typep condition 'uiop:compile-warned-warning))) ; ASDF repeats what the compiler said
-    (push (let ((*capture* (make-capture)))
+  (cond
+    ((typep condition 'uiop:compile-warned-warning)) ; ASDF repeats what the compiler said
+    ((>= (length (the list *warnings*)) +warnings-kept+)
+     (incf *warnings-lost*))
+    (t
+     (push (let ((*capture* (make-capture)))
             (list* condition (append (warning-entry condition)
                                      (when *component*
                                        (place-entry condition)))))
-          *warnings*)))
+           *warnings*))))
 
 (defun place-entry (condition)
   "Return where in a file CONDITION, a warning or error of the compiler, is, and the form there; or NIL."
@@ -50,12 +55,19 @@
               (and file (list file nil)))))
     (error () nil)))
 
+(defun forget-warnings ()
+  (setf *warnings* '()
+        *warnings-lost* 0))
+
 (defun warning-entries (condition)
   "List the warnings of this request for the reply, without CONDITION, which is reported itself."
   (append
    (loop for (warning . entry) in (reverse *warnings*)
          unless (and warning (eq warning condition))
            collect entry)
+   (when (plusp *warnings-lost*)
+     (list (list "WARNING" (format nil "~:d more were signalled; only the first ~d are kept."
+                                   *warnings-lost* +warnings-kept+))))
    (loop for (class name kind nil place) in (undefined-names)
          unless (and (typep condition 'cell-error)
                      (equal name (cell-error-name condition)))
@@ -301,6 +313,7 @@ added to the reply."
   (declare (type function function))
   (let* ((*current-form* nil)
          (*warnings* '())
+         (*warnings-lost* 0)
          (*printed-values* :none)
          (*cuts* '())
          (*evaluation* (getf arguments :evaluation))

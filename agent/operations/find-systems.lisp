@@ -297,6 +297,5 @@ the system reports it."
     (error () nil)))
 
 (defun refuse-absent-system (name)
-  "Return the reply that there is no system NAME: an answer, not a failure."
-  (list *id* :refused (format nil "There is no system ~a.~@[~%~a~]" name (offer-systems name))
-        :absent t))
+  "Return the reply that there is no system NAME."
+  (list *id* :refused (format nil "There is no system ~a.~@[~%~a~]" name (offer-systems name))))

@@ -47,13 +47,13 @@ NIL if it is none."
   (multiple-value-bind (number index key) (parse-handle text)
     (let ((inspection (assoc number *inspections*)))
       (flet ((missing ()
-               (fail-absent "No object has the handle ~a now. Handles belong to the state of the ~
+               (fail-path "No object has the handle ~a now. Handles belong to the state of the ~
                            session in which they were given: a return to an earlier state or a ~
                            new process takes them, and only those of the last ~d inspections are ~
                            kept. Inspect the object again by code."
                           text +inspections-kept+)))
         (cond ((null number)
-               (fail-absent "~a is not a handle; handles look like h7 or h7.3." text))
+               (fail-path "~a is not a handle; handles look like h7 or h7.3." text))
               ((null inspection) (missing))
               ((null index) (list (second inspection)))
               (t
@@ -195,4 +195,4 @@ error of user code that is no printing's ends it, and (:FAILED TYPE) is returned
                 (path-error (condition) condition))))
     (if (functionp next)
         (funcall next)
-        (list *id* :refused (path-error-sentence next) :absent (path-error-absent next)))))
+        (list *id* :refused (path-error-sentence next)))))

@@ -40,7 +40,8 @@ little else."
 
 (defun evaluate-again (text package-name evaluation &key (from 0) until)
   "Evaluate those forms of TEXT between FROM and UNTIL, that of the evaluation with the number EVALUATION, that define something.
-Returns how many that were, how many of them failed, the pieces of TEXT that they are, and those of the other forms."
+Returns how many that were, how many of them failed, the pieces of TEXT that they are, and those of the other forms;
+fifth, a line about each of the first that failed."
   (let* ((nowhere (make-broadcast-stream))
          (*standard-output* nowhere)
          (*error-output* nowhere)
@@ -49,6 +50,7 @@ Returns how many that were, how many of them failed, the pieces of TEXT that the
          (stream (make-string-input-stream (subseq text from)))
          (*evaluation* evaluation)
          (failed 0)
+         (failures '())
          (again '())
          (left '()))
     (let ((package (and package-name (find-package package-name))))
@@ -68,20 +70,29 @@ Returns how many that were, how many of them failed, the pieces of TEXT that the
                                        (call-with-origin (origin start (second piece))
                                                          (lambda () (eval form)))
                                        (push piece again))
-                         (serious-condition ()
-                           (incf failed)
+                         (serious-condition (condition)
+                           (when (< (incf failed) 6)
+                             (push (failure-line form condition) failures))
                            (push piece left))))))
       ;; What cannot be read could not be read the first time either.
       (reader-error ())
       (end-of-file ()))
-    (values (length again) failed (nreverse again) (nreverse left))))
+    (values (length again) failed (nreverse again) (nreverse left) (nreverse failures))))
+
+(defun failure-line (form condition)
+  (let ((*capture* (make-capture)))
+    (substitute #\space #\newline
+                (with-agent-syntax (:length 4 :level 2)
+                  (let ((text (item-text form 60)))
+                    (format nil "~a: ~a" text (message-text condition 200)))))))
 
 (define-operation :replay (arguments)
   (call-in-unit
    (lambda ()
-     (multiple-value-bind (evaluated failed again)
+     (multiple-value-bind (evaluated failed again left failures)
          (evaluate-again (getf arguments :code) (getf arguments :package)
                          (getf arguments :evaluation) :until (getf arguments :until))
-       (list* *id* :ok :evaluated evaluated :failed failed :package (session-package-name)
+       (declare (ignore left))
+       (list* *id* :ok :evaluated evaluated :failed failed :failures failures :package (session-package-name)
               :done-of (getf arguments :evaluation) :done again
               (hooks-part))))))

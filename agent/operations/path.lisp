@@ -8,15 +8,10 @@
 (defconstant +path-steps+ 64)
 
 (define-condition path-error (error)
-  ((sentence :initarg :sentence :reader path-error-sentence)
-   (absent :initarg :absent :initform nil :reader path-error-absent
-           :documentation "True if what was asked for is not there, and nothing is wrong.")))
+  ((sentence :initarg :sentence :reader path-error-sentence)))
 
 (defun fail-path (control &rest arguments)
   (error 'path-error :sentence (apply #'format nil control arguments)))
-
-(defun fail-absent (control &rest arguments)
-  (error 'path-error :sentence (apply #'format nil control arguments) :absent t))
 
 (defun blank-p (character)
   (member character '(#\space #\tab #\newline #\return)))

@@ -27,8 +27,7 @@
                      Systems that are on this machine need no Quicklisp: list-local-systems shows them, ~
                      load-system loads them."
                 (let ((installer (probe-file *quicklisp-installer*)))
-                  (and installer (native-name installer))))
-        :absent t))
+                  (and installer (native-name installer))))))
 
 (defun quicklisp-systems ()
   "List the systems of all dists, as Quicklisp has them."
@@ -46,8 +45,7 @@
     (list *id* :refused
           (format nil "Quicklisp has no system ~a, and this machine has none.~
                        ~@[~%Did you mean ~{~a~^ or ~}?~]"
-                  name (subseq near 0 (min (length near) +names-offered+)))
-          :absent t)))
+                  name (subseq near 0 (min (length near) +names-offered+))))))
 
 (define-operation :quickload (arguments)
   (let ((name (string-downcase (getf arguments :system)))

@@ -219,7 +219,9 @@ user's to change."
     (list (cond ((compiler-note-p condition) "COMPILER-WARNING")
                 ((eq (type-of condition) 'simple-warning) "WARNING")
                 (t (type-name-text (class-of condition))))
-          (message-text condition +warning-limit+))))
+          (if (compiler-note-p condition)
+              (concatenate 'string "note: " (message-text condition +warning-limit+))
+              (message-text condition +warning-limit+)))))
 
 (defun storage-hint (condition)
   (case (storage-kind condition)
@@ -258,7 +260,9 @@ user's to change."
                              ((name-hint condition))
                              ((sandbox-hint (message-text condition)))
                              (*component* (component-hint condition)))
-                 :warnings (warning-entries condition)
+                 ;; What goes on after a restart has told these already.
+                 :warnings (prog1 (warning-entries condition)
+                             (forget-warnings))
                  (report-parts)))))))
 
 ;;; Errors of the reader

@@ -298,5 +298,5 @@ there. Returns whether all that the framework knows was run because the system d
                    arguments
                    (lambda () (test-run-parts *test-run* name fallback))))))
           (if (stringp outcome)
-              (list *id* :refused outcome :absent t)
+              (list *id* :refused outcome)
               outcome)))))

@@ -48,8 +48,7 @@
   (declare (type function function))
   (let ((threads (threads-named designator)))
     (cond ((null threads)
-           (list *id* :refused (format nil "No thread ~a; list-threads shows them." designator)
-                 :absent t))
+           (list *id* :refused (format nil "No thread ~a; list-threads shows them." designator)))
           ((rest threads)
            (list *id* :refused
                  (format nil "~d threads are named ~a; give the number of one: ~{~d~^, ~}."

@@ -123,6 +123,7 @@ struct toolbox *toolboxes_get(struct toolboxes *t, const char *owner)
         .store = made->store,
         .directory = t->options.directory,
         .is_read_only = t->options.is_read_only,
+        .loads_code = t->options.loads_code,
         .is_persistent = t->options.is_persistent && made->store != NULL,
     };
     made->toolbox.evaluations = evaluations_new(t->options.loop, made->toolbox.sessions);

@@ -20,6 +20,7 @@ struct toolboxes_options {
     struct zygotes *zygotes;
     const char *state_directory; /* NULL: nothing can be saved */
     bool is_persistent;
+    bool loads_code;       /* options name files or systems that every session has */
     const char *directory; /* borrowed; as in struct toolbox, and so the next one */
     bool is_read_only;
     size_t most_sessions, most_processes; /* of each principal; 0: as many as the server may have */

@@ -13,6 +13,7 @@
 #include "mcp/method.h"
 #include "mcp/request.h"
 #include "mcp/revisions.h"
+#include "tools/complete_names.h"
 #include "tools/registry.h"
 #include "tools/tool.h"
 #include "tools/user_tools.h"
@@ -33,11 +34,9 @@ static char *listing_text(const struct client *client, json_t *tools)
     return json_dumps(tools, JSON_COMPACT | JSON_REAL_PRECISION(15));
 }
 
-void methods_tools_list(struct request *r, const json_t *params)
+static void answer_list(struct request *r)
 {
     struct client *client = request_client(r);
-    if (request_refuse_cursor(r, params))
-        return;
     if (client->tools_text == NULL) {
         struct err err;
         json_t *listed = registry_listing(client->listing, &err);
@@ -65,6 +64,43 @@ void methods_tools_list(struct request *r, const json_t *params)
     }
     free(listing);
     request_finish(r);
+}
+
+static void cancel_tool(void *call)
+{
+    tool_call_cancel(call);
+}
+
+/* Whatever came of it: the session has said which tools it has, or has none. */
+static void on_session_there(void *arg, const struct tool_result *result)
+{
+    (void)result;
+    request_await(arg, NULL, NULL);
+    answer_list(arg);
+}
+
+/* Most clients ask for the list once, before their first call. So it waits for a session that may have tools
+ * of its own from the start; the session is asked something, which starts it. */
+void methods_tools_list(struct request *r, const json_t *params)
+{
+    struct client *client = request_client(r);
+    if (request_refuse_cursor(r, params))
+        return;
+    if (!user_tools_are_to_come(client->toolbox, client->default_session)) {
+        answer_list(r);
+        return;
+    }
+    client_shake_hands(client);
+    struct tool_call_options options = {
+        .default_session = client->default_session,
+        .done = on_session_there,
+        .arg = r,
+    };
+    struct tool_call *call =
+        tool_call_start(client->toolbox, &tool_complete_names,
+                        json_pack("{s:s,s:s}", "type", "packages", "prefix", "cl-mcp"), &options);
+    if (call != NULL)
+        request_await(r, call, cancel_tool);
 }
 
 static int add_dumped(const char *bytes, size_t len, void *out)
@@ -97,11 +133,6 @@ static void on_tool_done(void *arg, const struct tool_result *result)
 static void on_tool_progress(void *arg, double elapsed_s, const char *message)
 {
     request_progress(arg, elapsed_s, message);
-}
-
-static void cancel_tool(void *call)
-{
-    tool_call_cancel(call);
 }
 
 static void refuse_tool(struct request *r, const json_t *name)

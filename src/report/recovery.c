@@ -154,11 +154,13 @@ static void word_recovery(const struct recovery_facts *f, struct strbuf *out)
         add_place(f, out);
     if (f->replayed > 0 || f->replay_failed > 0) {
         strbuf_adds(out, " From the journal ");
-        text_add_count(out, f->replayed, "definition");
-        strbuf_adds(out, f->replayed == 1 ? " was evaluated again" : " were evaluated again");
+        uint64_t all = f->replayed + f->replay_failed;
+        text_add_count(out, all, "definition");
+        strbuf_adds(out, all == 1 ? " was evaluated again" : " were evaluated again");
         if (f->replay_failed > 0)
             strbuf_addf(out, ", %llu of them failed", (unsigned long long)f->replay_failed);
         strbuf_adds(out, "; what other forms had done is lost.");
+        strbuf_adds(out, f->failures);
     }
     if (f->severed != NULL)
         strbuf_addf(out, " Open in that state and closed now: %s.", f->severed);

@@ -97,7 +97,13 @@ static void add_counts(struct strbuf *out, const struct sexp *reply, bool is_fai
     strbuf_adds(out, is_failed ? ": FAILED. " : ": passed. ");
     uint64_t tests = count_of(reply, "tests");
     if (tests > 0) {
+        uint64_t checks = count_of(reply, "passed") + count_of(reply, "failed") + count_of(reply, "errors") +
+                          count_of(reply, "known") + count_of(reply, "skipped");
         text_add_count(out, tests, "test");
+        if (checks != tests) {
+            strbuf_adds(out, ", ");
+            text_add_count(out, checks, "check");
+        }
         strbuf_adds(out, ": ");
     }
     add_part(out, "", count_of(reply, "passed"), "passed");
@@ -116,16 +122,20 @@ static void add_counts(struct strbuf *out, const struct sexp *reply, bool is_fai
     }
 }
 
+bool report_tests_counted(const struct sexp *reply)
+{
+    return count_of(reply, "tests") + count_of(reply, "passed") + count_of(reply, "failed") +
+               count_of(reply, "errors") + count_of(reply, "known") + count_of(reply, "skipped") >
+           0;
+}
+
 bool report_tests(struct strbuf *out, const struct sexp *reply)
 {
     const struct sexp *failures = reply_get(reply, "failures");
     const struct sexp *verdict = reply_get(reply, "verdict");
     uint64_t failed = count_of(reply, "failed") + count_of(reply, "errors");
     bool is_failed = failed > 0 || has_text(verdict);
-    bool has_run = failed + count_of(reply, "tests") + count_of(reply, "passed") + count_of(reply, "known") +
-                       count_of(reply, "skipped") >
-                   0;
-    if (!has_run) {
+    if (!report_tests_counted(reply)) {
         reply_add(out, reply, "system");
         strbuf_adds(out, ": its test operation ended without an error.\n"
                          "No test of a supported framework ran, so nothing was counted.");

@@ -8,6 +8,7 @@
 
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "report/reply.h"
 #include "report/section.h"
 #include "session/session.h"
@@ -15,9 +16,9 @@
 #define SHOWN_OF_A_KIND 3
 
 /* The kinds, worst first. */
-enum kind { KIND_ERROR, KIND_WARNING, KIND_STYLE, KIND_COUNT };
+enum kind { KIND_ERROR, KIND_WARNING, KIND_STYLE, KIND_NOTE, KIND_COUNT };
 
-static const char *const kind_words[KIND_COUNT] = {"error", "warning", "style warning"};
+static const char *const kind_words[KIND_COUNT] = {"error", "warning", "style warning", "note"};
 
 /* Where a warning is: "file:line", "file", or nothing. */
 struct place {
@@ -52,6 +53,8 @@ static enum kind kind_of(const struct sexp *warning)
     const char *type = sexp_string(sexp_nth(warning, 0), NULL);
     if (type == NULL || strstr(type, "STYLE-WARNING") != NULL)
         return KIND_STYLE;
+    if (strstr(type, "COMPILER-WARNING") != NULL)
+        return KIND_NOTE;
     return strstr(type, "WARNING") != NULL ? KIND_WARNING : KIND_ERROR;
 }
 
@@ -165,24 +168,41 @@ static size_t add_files(struct strbuf *out, const struct sexp *warnings, size_t 
     return left_out;
 }
 
-static void add_typed(struct strbuf *out, const struct sexp *warnings, size_t most)
+/* Those that have no place, each text once. */
+static void add_typed(struct strbuf *out, const struct sexp *warnings)
 {
-    size_t start = out->len;
     for (size_t i = 0; i < sexp_count(warnings); i++) {
         const struct sexp *warning = sexp_nth(warnings, i);
         if (place_of(warning).file != NULL)
             continue;
-        if (out->len - start > 4 * most) {
-            strbuf_adds(out, "[… ");
-            text_add_count(out, sexp_count(warnings) - i, "more warning");
-            strbuf_adds(out, " left out …]\n");
-            return;
+        bool is_repeated = false;
+        size_t times = 1;
+        for (size_t k = 0; k < sexp_count(warnings) && !is_repeated; k++) {
+            const struct sexp *other = sexp_nth(warnings, k);
+            bool is_like_it = k != i && is_same_text(other, warning) && place_of(other).file == NULL;
+            is_repeated = is_like_it && k < i;
+            times += is_like_it;
         }
+        if (is_repeated)
+            continue;
         reply_add_string(out, sexp_nth(warning, 0));
         strbuf_adds(out, ": ");
         reply_add_string(out, sexp_nth(warning, 1));
+        if (times > 1)
+            strbuf_addf(out, " (%zu times)", times);
         strbuf_addc(out, '\n');
     }
+}
+
+/* The lines of ${text} that ${most} bytes hold; at least the beginning of the first. */
+static size_t whole_lines(const struct strbuf *text, size_t most)
+{
+    if (text->len <= most)
+        return text->len;
+    size_t shown = most;
+    while (shown > 0 && text->bytes[shown - 1] != '\n')
+        shown--;
+    return shown > 0 ? shown : utf8_floor(text->bytes, text->len, most);
 }
 
 void warnings_add(struct strbuf *out, struct session *session, const struct sexp *warnings, size_t most)
@@ -190,27 +210,28 @@ void warnings_add(struct strbuf *out, struct session *session, const struct sexp
     if (sexp_count(warnings) == 0)
         return;
     section_begin(out, "[warnings]");
-    add_typed(out, warnings, most);
-    struct strbuf files, all;
-    strbuf_init(&files, 0);
+    struct strbuf some, all;
+    strbuf_init(&some, 0);
     strbuf_init(&all, 0);
-    size_t left_out = add_files(&files, warnings, SHOWN_OF_A_KIND);
-    if (left_out > 0 || files.len > 4 * most) {
+    add_typed(&some, warnings);
+    strbuf_add(&all, some.bytes, some.len);
+    size_t left_out = add_files(&some, warnings, SHOWN_OF_A_KIND);
+    if (left_out > 0 || some.len > most) {
         struct capture c;
         capture_init(&c);
         add_files(&all, warnings, SIZE_MAX);
         capture_add(&c, all.bytes, all.len);
-        size_t shown = files.len;
-        while (shown > 4 * most || (shown < files.len && shown > 0 && files.bytes[shown - 1] != '\n'))
-            shown = shown > 4 * most ? 4 * most : shown - 1;
-        strbuf_add(out, files.bytes, shown);
+        size_t shown = whole_lines(&some, most);
+        strbuf_add(out, some.bytes, shown);
+        if (shown > 0 && some.bytes[shown - 1] != '\n')
+            strbuf_addc(out, '\n');
         strbuf_addf(out, "[… get-output ref %d returns all warnings …]\n", session_next_ref(session));
         session_keep_output(session, &c);
         capture_fini(&c);
     } else {
-        strbuf_add(out, strbuf_string(&files), files.len);
+        strbuf_add(out, strbuf_string(&some), some.len);
     }
-    strbuf_fini(&files);
+    strbuf_fini(&some);
     strbuf_fini(&all);
     section_end(out);
 }

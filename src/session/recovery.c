@@ -32,6 +32,7 @@ struct recovery {
     bool may_replay;
     size_t next; /* index into the journal */
     uint64_t replayed, replay_failed;
+    struct strbuf failures;      /* the first that failed, for the reader */
     struct error_record *record; /* what the operation that died is answered with */
     struct child_end end;
     bool was_not_woken;
@@ -42,7 +43,9 @@ struct recovery {
 
 struct recovery *recovery_new(void)
 {
-    return xcalloc(1, sizeof(struct recovery));
+    struct recovery *r = xcalloc(1, sizeof *r);
+    strbuf_init(&r->failures, 4096);
+    return r;
 }
 
 void recovery_free(struct recovery *r)
@@ -50,6 +53,7 @@ void recovery_free(struct recovery *r)
     error_record_free(r->record);
     free(r->killer);
     free(r->severed);
+    strbuf_fini(&r->failures);
     free(r);
 }
 
@@ -76,6 +80,7 @@ void recovery_begin(struct session *s, enum recovery_cause cause)
     r->may_replay = cause != RECOVERY_ROLLBACK && cause != RECOVERY_RESTORE;
     r->next = 0;
     r->replayed = r->replay_failed = 0;
+    strbuf_clear(&r->failures);
     r->was_not_woken = false;
     free(r->severed);
     r->severed = NULL;
@@ -259,6 +264,7 @@ static void word(const struct session *s, const char *why_not_started, struct st
         .why_not_copied = copies_why_not(s),
         .replayed = r->replayed,
         .replay_failed = r->replay_failed,
+        .failures = strbuf_string((struct strbuf *)(uintptr_t)&r->failures),
         .journal = &s->journal,
         .severed = r->severed,
     };
@@ -375,6 +381,12 @@ void session_action_replayed(struct session *s, struct event *e)
     int64_t failed = sexp_integer(sexp_get(reply, 2, "failed"), 0);
     r->replayed += n > 0 ? (uint64_t)n : 0;
     r->replay_failed += !session_is_reply(e->document, "ok") ? 1 : failed > 0 ? (uint64_t)failed : 0;
+    const struct sexp *failures = sexp_get(reply, 2, "failures");
+    for (size_t i = 0; i < sexp_count(failures); i++) {
+        const char *text = sexp_string(sexp_nth(failures, i), NULL);
+        if (text != NULL && r->failures.len + strlen(text) < 2000)
+            strbuf_addf(&r->failures, "\n  failed: %s", text);
+    }
     answer_note_package(s, reply);
     struct journal_entry *entry = r->next == 0 ? NULL : journal_at(&s->journal, r->next - 1);
     if (entry != NULL)
@@ -389,6 +401,7 @@ void session_action_stop_replay(struct session *s, struct event *e)
     session_count(s, METRIC_DEATHS);
     s->recovery->may_replay = false;
     s->recovery->replayed = s->recovery->replay_failed = 0;
+    strbuf_clear(&s->recovery->failures);
     if (e->kind == EVENT_GONE && e->end->signal == SIGKILL)
         lower_best(s);
     recovery_go_back(s);

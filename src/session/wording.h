@@ -51,7 +51,8 @@ struct recovery_facts {
     uint64_t idle_timeout_ms;
     const char *why_not_started;      /* NULL, or why there is no process at all */
     const char *why_not_copied;       /* NULL, or why the last checkpoint could not be made */
-    uint64_t replayed, replay_failed; /* definitions that were evaluated again */
+    uint64_t replayed, replay_failed; /* definitions: evaluated again, and that failed then */
+    const char *failures;             /* a line each, of the first that failed */
     const char *severed;              /* NULL, or pipes and sockets that were open in that state */
     const struct journal *journal;    /* before what was undone is marked in it */
 };

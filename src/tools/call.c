@@ -212,11 +212,11 @@ struct session *call_session(struct tool_call *call)
             session_restore(s, name, NULL, NULL); /* what is asked of it now waits its turn */
         return s;
     }
-    call_unknown_session(call, name, true);
+    call_unknown_session(call, name);
     return NULL;
 }
 
-void call_unknown_session(struct tool_call *call, const char *name, bool is_error)
+void call_unknown_session(struct tool_call *call, const char *name)
 {
     struct sessions *all = call->toolbox->sessions;
     struct similar similar;
@@ -236,7 +236,7 @@ void call_unknown_session(struct tool_call *call, const char *name, bool is_erro
             strbuf_addf(&call->text, ", %s", session_name(s));
     if (sessions_count(all) > named)
         strbuf_addf(&call->text, ", and %zu more", sessions_count(all) - named);
-    call_answer(call, is_error, ". create-session creates another.");
+    call_answer(call, true, ". create-session creates another.");
 }
 
 void call_done(void *arg, const struct outcome *outcome)

@@ -82,9 +82,9 @@ void call_write_text(struct tool_call *call, const char *key, const char *text);
 void call_write_integer(struct tool_call *call, const char *key, int64_t n);
 void call_write_flag(struct tool_call *call, const char *key, bool value);
 
-/* call_unknown_session(call, name, is_error): answer that there is no such session, with the nearest name and
+/* call_unknown_session(call, name): answer that there is no such session, with the nearest name and
  * those there are. */
-void call_unknown_session(struct tool_call *call, const char *name, bool is_error);
+void call_unknown_session(struct tool_call *call, const char *name);
 
 /* call_add_system_form(out, function, system): the form that calls a function of ASDF's with a system, for
  * the journal. ${system} may be the path of a definition, which is loaded first then. */

@@ -8,6 +8,7 @@
 #include "session/journal.h"
 #include "report/reply.h"
 #include "tools/call.h"
+#include "tools/run_tests.h"
 
 /* Which errors can be entered, by their index. */
 static void add_enterable(struct strbuf *out, const struct session *s)
@@ -181,6 +182,8 @@ static void on_resumed(struct tool_call *call, const struct outcome *o)
         add_what_stayed(call, o, left);
     if (o->kind == OUTCOME_OK && reply_flag(o->reply, "goes-on"))
         call_answer(call, false, "The thread goes on by restart %s.", call_string(call, "restart", NULL));
+    else if (run_tests_is_result(o))
+        run_tests_report(call, o);
     else
         call_report(call, o);
 }

@@ -19,7 +19,7 @@ static bool is_missing(struct tool_call *call, const struct session *s)
     size_t n = session_error_count(s);
     if (!call_has(call, "index") || (size_t)call_integer(call, "index", 1) <= n)
         return false;
-    call_answer(call, false, "No error with index %.0f: %zu kept in session %s; list-errors shows them.",
+    call_answer(call, true, "No error with index %.0f: %zu kept in session %s; list-errors shows them.",
                 call_number(call, "index", 1), n, session_name(s));
     return true;
 }

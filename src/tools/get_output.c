@@ -79,7 +79,7 @@ static void run(struct tool_call *call)
     int ref = (int)call_integer(call, "ref", 0);
     const struct capture *c = session_kept(s, ref);
     if (c == NULL)
-        call_answer(call, false,
+        call_answer(call, true,
                     "No output with ref %d is kept in session %s. The newest is %d; the last 16 truncated "
                     "outputs are kept, and 64 MiB in all sessions together.",
                     ref, session_name(s), session_next_ref(s) - 1);

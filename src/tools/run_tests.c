@@ -4,16 +4,32 @@
  */
 #include <string.h>
 
+#include "base/text.h"
+#include "lisp/worker.h"
+#include "report/reply.h"
 #include "report/report.h"
 #include "tools/call.h"
 #include "tools/cut.h"
 #include "tools/detach.h"
+#include "tools/run_tests.h"
 
 /* Loading compiles, and suites are long: more time than an evaluation has, unless the caller says otherwise.
  */
 #define TEST_TIMEOUT_MS 300000
 /* Of the five errors of a session that can be entered, so many may be of one run. */
 #define ERRORS_ENTERABLE 3
+
+/* What a framework prints tells each failure once more, so it is only kept for get-output. */
+static void put_aside(struct strbuf *out, const struct outcome *o, int which, const char *name)
+{
+    struct capture *c = o->output[which];
+    if (c->total == 0)
+        return;
+    strbuf_addf(out, "\n%s: ", name);
+    text_add_grouped(out, c->total);
+    strbuf_addf(out, " bytes; get-output with ref %d shows them.", session_next_ref(o->session));
+    session_keep_output(o->session, c);
+}
 
 static void add_result(struct strbuf *out, const struct outcome *o, size_t most, void *arg)
 {
@@ -27,11 +43,26 @@ static void add_result(struct strbuf *out, const struct outcome *o, size_t most,
     strbuf_fini(&text);
 }
 
-static void on_run(struct tool_call *call, const struct outcome *o)
+bool run_tests_is_result(const struct outcome *o)
 {
+    return o->kind == OUTCOME_OK && reply_get(o->reply, "failures") != NULL &&
+           reply_get(o->reply, "verdict") != NULL;
+}
+
+void run_tests_report(struct tool_call *call, const struct outcome *o)
+{
+    struct strbuf aside;
+    strbuf_init(&aside, 0);
+    if (run_tests_is_result(o) && report_tests_counted(o->reply)) {
+        put_aside(&aside, o, WORKER_STDOUT, "Standard output");
+        put_aside(&aside, o, WORKER_STDERR, "Standard error");
+    }
     call->is_error = o->kind == OUTCOME_ERROR;
     report_evaluation_with(&call->text, o, (size_t)limits_int(session_limits(o->session), LIMIT_MAX_OUTPUT),
                            add_result, call);
+    if (aside.len > 0)
+        strbuf_addf(&call->text, "\n%s", strbuf_string(&aside));
+    strbuf_fini(&aside);
     call_finish(call);
 }
 
@@ -61,7 +92,7 @@ static void run_tests(struct tool_call *call)
         .code = code.bytes,
         .code_len = code.len,
     };
-    call_run(call, s, &options, on_run);
+    call_run(call, s, &options, run_tests_report);
     strbuf_fini(&code);
 }
 

@@ -310,7 +310,7 @@ static void close_session(struct tool_call *call)
     const char *name = call_string(call, "session", NULL);
     struct session *s = sessions_find(call->toolbox->sessions, name);
     if (s == NULL) {
-        call_unknown_session(call, name, false);
+        call_unknown_session(call, name);
         return;
     }
     sessions_close(s);

@@ -21,6 +21,7 @@ struct toolbox {
     bool is_read_only; /* they may not */
     uint64_t inspections; /* made so far; their handles are numbered by it, so that none ever stands for
                              another object */
+    bool loads_code;      /* into each new session, which may define tools */
     bool is_persistent;   /* a saved session comes back when it is first named */
     struct evaluations *evaluations; /* those that outlive their calls; NULL: none does */
 };

@@ -12,6 +12,7 @@
 #include <strings.h>
 
 #include "base/utf8.h"
+#include "session/saved.h"
 #include "session/session.h"
 #include "session/sessions.h"
 #include "tools/registry.h"
@@ -199,6 +200,14 @@ static bool is_listed(const json_t *listing, size_t from, const char *name)
         if (strcmp(json_string_value(json_object_get(json_array_get(listing, i), "name")), name) == 0)
             return true;
     return false;
+}
+
+bool user_tools_are_to_come(const struct toolbox *toolbox, const char *default_session)
+{
+    if (sessions_find(toolbox->sessions, default_session) != NULL)
+        return false;
+    return toolbox->loads_code || (toolbox->is_persistent && strchr(default_session, '/') == NULL &&
+                                   saved_exists(toolbox->store, default_session));
 }
 
 void user_tools_list(const struct toolbox *toolbox, const char *default_session, json_t *listing)

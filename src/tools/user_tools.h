@@ -30,6 +30,10 @@ struct toolbox;
  * the others. */
 void user_tools_list(const struct toolbox *toolbox, const char *default_session, json_t *listing);
 
+/* user_tools_are_to_come(toolbox, default_session): true if the default session is not there yet and may have
+ * tools as soon as it is: from what is loaded into every session, or from its save. */
+bool user_tools_are_to_come(const struct toolbox *toolbox, const char *default_session);
+
 /*
  * user_tools_prepare(toolbox, default_session, name, given, is_known, err):
  * Find the tool that a call means, and check its arguments.

@@ -749,7 +749,8 @@ static void tests_that_failed_have_all_that_is_known_of_them(void **state)
         "(\"(H)\" nil)) :stop 1) "
         "(:test \"C\" :kind :known)))",
         true,
-        "s: FAILED. 2 tests: 1 passed, 1 failed, 1 with an unexpected error (F).\nThe system's test "
+        "s: FAILED. 2 tests, 3 checks: 1 passed, 1 failed, 1 with an unexpected error (F).\nThe system's "
+        "test "
         "operation then signalled: no\n\n"
         "1. FAILED: A\n  form: (= 1 2)\n  expected: 1\n            or 2\n  actual: 2\n\n"
         "2. ERROR: B\n  condition: TYPE-ERROR\n    x\n    y\n    0: (G) at g.lisp:3\n    1: (H)\n"

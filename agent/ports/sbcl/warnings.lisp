@@ -43,9 +43,19 @@ Code compiled with an error signals another when it runs, which may be requests 
               sb-c::*warnings-p* t)
         (continue condition)))))
 
+(defvar *usual-error-output* nil
+  "What *ERROR-OUTPUT* is where the request begins.")
+
+(defun captured-by-program-p ()
+  "True if the program has bound *ERROR-OUTPUT*, as WITH-OUTPUT-TO-STRING does, and no compiler runs: then what WARN
+prints there is the program's."
+  (and *usual-error-output*
+       (not (eq *error-output* *usual-error-output*))
+       (not (boundp 'sb-c::*warnings-p*))))
+
 (defun note-and-muffle (condition)
   (let ((restart (find-restart 'muffle-warning condition)))
-    (when restart
+    (when (and restart (not (captured-by-program-p)))
       ;; What the compiler would do itself, if the warning came as far: COMPILE and COMPILE-FILE
       ;; return whether there were any.
       (when (boundp 'sb-c::*warnings-p*)
@@ -71,7 +81,8 @@ Code compiled with an error signals another when it runs, which may be requests 
 
 (implement call-recording-warnings (function note)
   (declare (type function function))
-  (let ((*note-warning* note))
+  (let ((*note-warning* note)
+        (*usual-error-output* *error-output*))
     (handler-bind ((warning #'note-and-muffle)
                    (sb-ext:compiler-note #'note-and-muffle-note)
                    (sb-c:compiler-error #'note-compiler-error))

@@ -1,0 +1,18 @@
+/*
+ * What came of running tests, also where a restart went on with them.
+ */
+#ifndef TOOLS_RUN_TESTS_H
+#define TOOLS_RUN_TESTS_H
+
+#include <stdbool.h>
+
+struct outcome;
+struct tool_call;
+
+/* run_tests_is_result(outcome): true if it is that of running tests. */
+bool run_tests_is_result(const struct outcome *outcome);
+
+/* run_tests_report(call, outcome): an on_outcome: answer with counts and failures. */
+void run_tests_report(struct tool_call *call, const struct outcome *outcome);
+
+#endif

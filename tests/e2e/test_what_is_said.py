@@ -1,0 +1,121 @@
+"""What replies say is so: counts, what failed, which tools there are, and which requests failed."""
+
+import os
+
+import mcp
+
+FIVEAM = {
+    "app.asd": '(defsystem "app" :depends-on ("fiveam") :components ((:file "app"))\n'
+               '  :perform (test-op (o c) (uiop:symbol-call :fiveam :run! :app)))\n',
+    "app.lisp": "(defpackage :app (:use :cl :fiveam)) (in-package :app)\n(def-suite :app) (in-suite :app)\n"
+                "(defun half (x) (/ x 2))\n(test a (is (= 1 (half 2))) (is (= 2 (half 4))))\n"
+                "(test b (is (= 3 (half 6))))\n(test c (is (= 5 (half 8)) \"a marker\"))\n",
+}
+
+
+def written(folder, files):
+    for name, text in files.items():
+        with open(os.path.join(folder, name), "w", encoding="utf-8") as f:
+            f.write(text)
+    return folder
+
+
+class Tests(mcp.TestCase):
+    def test_tests_and_checks_are_counted_apart_and_each_failure_is_told_once(self):
+        client = self.start_server("--directory", written(self.folder(), FIVEAM))
+        client.call("load-system", system="app")
+        report = client.call("run-tests", system="app")
+        self.assertIn("app: FAILED. 3 tests, 4 checks: 3 passed, 1 failed, 0 with an unexpected error (FiveAM).", report.text)
+        self.assertEqual(1, report.text.count("a marker"), report.text)
+        self.assertRegex(report.text, r"\nStandard output: \d+ bytes; get-output with ref \d+ shows them\.$")
+        self.assertLess(len(report.text), 700, report.text)
+
+    def test_a_run_that_a_restart_ends_is_reported_as_any_run(self):
+        files = dict(FIVEAM)
+        files["app.lisp"] = files["app.lisp"].replace('(is (= 5 (half 8)) "a marker")', "(is (= 5 (half (car 7))))")
+        client = self.start_server("--directory", written(self.folder(), files))
+        report = client.call("run-tests", system="app")
+        self.assertIn("1 with an unexpected error", report.text)
+        after = client.call("invoke-restart", restart="GO-ON")
+        self.assertNotIn(":PASSED", after.text)
+        self.assertIn("app: FAILED. 3 tests, 4 checks: 3 passed, 0 failed, 1 with an unexpected error (FiveAM).", after.text)
+
+    def test_a_passing_run_of_a_large_suite_is_short(self):
+        report = self.s.call("run-tests", system="alexandria", wait=300)
+        self.assertIn("alexandria: passed.", report.text)
+        self.assertLess(len(report.text), 1000, report.text[:3000])
+
+
+class Warnings(mcp.TestCase):
+    def test_all_are_counted_and_can_be_fetched(self):
+        same = self.s.evaluate('(dotimes (i 2000) (warn "same"))').parts["warnings"]
+        self.assertEqual("WARNING: same (500 times)\nWARNING: 1,500 more were signalled; only the first 500 are kept.", same)
+        report = self.s.evaluate('(dotimes (i 300) (warn "number ~d" i))', max_output=500)
+        self.assertLess(len(report.text), 700)
+        ref = int(report.text.partition("get-output ref ")[2].partition(" ")[0])
+        self.assertIn("WARNING: number 299\n", self.s.call("get-output", ref=ref).text)
+
+    def test_a_restart_does_not_tell_old_warnings_again(self):
+        self.s.evaluate('(progn (warn "old") (restart-case (error "stop") (go-on () (warn "new") 1)))')
+        report = self.s.call("invoke-restart", restart="GO-ON")
+        self.assertEqual([("WARNING", "new")], report.warnings)
+        self.assertValue(report, "1")
+
+    def test_what_the_program_itself_captures_is_left_to_it(self):
+        report = self.s.evaluate('(with-output-to-string (*error-output*) (warn "x"))')
+        self.assertIn("WARNING: x", report.value)
+        self.assertEqual([], report.warnings)
+
+    def test_compiler_notes_are_called_notes(self):
+        report = self.s.evaluate("(compile nil '(lambda (x y) (declare (optimize speed)) (+ x y)))")
+        self.assertTrue(report.warnings)
+        for kind, message in report.warnings:
+            self.assertEqual(("COMPILER-WARNING", "note: "), (kind, message[:6]))
+
+
+class FailedRequests(mcp.TestCase):
+    def test_a_request_for_what_is_not_there_is_an_error(self):
+        for tool, arguments in (
+            ("load-system", {"system": "no-such-system"}), ("run-tests", {"system": "no-such-system"}),
+            ("describe-system", {"system": "no-such-system"}), ("run-tests", {"system": "alexandria", "test": "no-such-test"}),
+            ("inspect-object", {"handle": "h12345"}), ("get-output", {"ref": 77}), ("close-session", {"session": "none"}),
+            ("reset-session", {"session": "none"}), ("get-backtrace", {"index": 9}), ("kill-thread", {"thread": "none"}),
+        ):
+            with self.subTest(tool):
+                self.assertTrue(self.s.call(tool, arguments, wait=300).is_error)
+
+
+class UserTools(mcp.TestCase):
+    TOOL = '(cl-mcp:define-tool from-a-file () "hello")'
+
+    def listed(self, client):
+        return [tool["name"] for tool in client.request("tools/list")["tools"] if tool["name"].startswith("user.")]
+
+    def test_tools_of_a_file_that_every_session_loads_are_in_the_first_listing(self):
+        path = os.path.join(written(self.folder(), {"tools.lisp": self.TOOL}), "tools.lisp")
+        self.assertEqual(["user.from-a-file"], self.listed(self.start_server("--load", path)))
+        self.assertEqual([], self.listed(self.s))
+
+    def test_tools_of_a_saved_session_are_in_the_first_listing(self):
+        options = ("--persist", "--state-dir", self.folder())
+        client = self.start_server(*options)
+        client.evaluate(self.TOOL)
+        client.close()
+        self.assertEqual(["user.from-a-file"], self.listed(self.start_server(*options)))
+
+
+class Journal(mcp.TestCase):
+    def test_the_report_of_a_return_counts_all_definitions_and_names_those_that_failed(self):
+        client = self.start_server("--checkpoints", "off")
+        client.evaluate("(defvar *where* :here)")
+        client.evaluate("(progn (setf *where* :there) nil)")
+        for n in range(4):
+            client.evaluate("(defun f%d () %d)" % (n, n))
+        client.evaluate("(defun only-there () (if (eq *where* :there) 1 0)) (defparameter *made* (if (eq *where* :there) 1 (error \"not there\")))")
+        report = client.evaluate("(sb-ext:exit :code 3 :abort t)")
+        self.assertIn("7 definitions were evaluated again, 1 of them failed;", report.session)
+        self.assertIn('failed: (DEFPARAMETER *MADE* (IF # 1 #)): not there', report.session)
+
+
+if __name__ == "__main__":
+    mcp.main()
