@@ -204,10 +204,9 @@ static bool is_listed(const json_t *listing, size_t from, const char *name)
 
 bool user_tools_are_to_come(const struct toolbox *toolbox, const char *default_session)
 {
-    if (sessions_find(toolbox->sessions, default_session) != NULL)
-        return false;
-    return toolbox->loads_code || (toolbox->is_persistent && strchr(default_session, '/') == NULL &&
-                                   saved_exists(toolbox->store, default_session));
+    bool is_saved = toolbox->is_persistent && strchr(default_session, '/') == NULL &&
+                    saved_exists(toolbox->store, default_session);
+    return (toolbox->loads_code || is_saved) && sessions_find(toolbox->sessions, default_session) == NULL;
 }
 
 void user_tools_list(const struct toolbox *toolbox, const char *default_session, json_t *listing)
