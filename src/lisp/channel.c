@@ -34,6 +34,7 @@ struct channel {
     struct strbuf in;
     struct list out; /* of struct pending_frame */
     bool is_closed;
+    bool is_unread; /* the peer has closed and had not read all that was sent */
     int depth;      /* of calls that run events */
     bool is_doomed; /* freed by its owner while events run: it goes when they are done, and says nothing more
                      */
@@ -67,6 +68,8 @@ static bool send_frame(struct channel *c, struct pending_frame *f)
         ssize_t n = sendmsg(c->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
         if (n < 0 && errno == EINTR)
             continue;
+        if (n < 0 && errno != EAGAIN)
+            c->is_unread = true;
         if (n < 0)
             return errno != EAGAIN;
         f->sent += (size_t)n;
@@ -162,6 +165,7 @@ static size_t read_some(struct channel *c, size_t most)
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return 0;
     if (n <= 0) {
+        c->is_unread = c->is_unread || (n < 0 && errno == ECONNRESET);
         closed(c, NULL);
         return 0;
     }
@@ -209,6 +213,16 @@ static void watch(struct channel *c)
 {
     if (!c->is_closed && !c->is_doomed)
         uv_poll_start(c->poll, UV_READABLE | (list_is_empty(&c->out) ? 0 : UV_WRITABLE), on_poll);
+}
+
+/* unix(7): a socket whose peer has closed with something unread has the error ECONNRESET, once. */
+bool channel_was_unread(struct channel *c)
+{
+    int error = 0;
+    socklen_t len = sizeof error;
+    if (getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &error, &len) == 0 && error == ECONNRESET)
+        c->is_unread = true;
+    return c->is_unread;
 }
 
 void channel_drain(struct channel *c)

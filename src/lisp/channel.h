@@ -42,6 +42,9 @@ void channel_free(struct channel *c);
  */
 void channel_send(struct channel *c, const struct strbuf *frame, const int *descriptors, size_t count);
 
+/* channel_was_unread(c): the peer has closed, and had not read all that was sent. */
+bool channel_was_unread(struct channel *c);
+
 /*
  * channel_drain(c):
  * Deliver what lies in the socket now, without waiting; for a process that is known to be dead. What its

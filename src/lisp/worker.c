@@ -55,6 +55,7 @@ struct worker {
     struct outputs *outputs;
     int awaited[MOST_AWAITED]; /* the ids of what was sent and is not answered, in that order */
     size_t awaited_count;
+    bool has_missed;  /* it ended and had not read all that was sent */
     bool has_copied;  /* the reply that is being delivered is to a request for a copy */
     int call_id;      /* of the last call; an interrupt is for no request for a copy */
     uint64_t random;  /* never 0 */
@@ -123,6 +124,14 @@ static void outputs_release(struct outputs *o)
 
 static void destroy(struct worker *w);
 
+static void close_channel(struct worker *w)
+{
+    if (w->channel != NULL)
+        w->has_missed = channel_was_unread(w->channel);
+    channel_free(w->channel);
+    w->channel = NULL;
+}
+
 static void gone(struct worker *w, const struct child_end *end)
 {
     if (w->state == WORKER_GONE || w->is_ending)
@@ -138,8 +147,7 @@ static void gone(struct worker *w, const struct child_end *end)
     }
     w->state = WORKER_GONE;
     worker_drain_output(w);
-    channel_free(w->channel);
-    w->channel = NULL;
+    close_channel(w);
     w->events.on_gone(w->events.arg, end);
 }
 
@@ -159,8 +167,7 @@ static void on_closed(void *arg, const struct err *why)
     struct worker *w = arg;
     if (why != NULL)
         log_warning("process %d: %s", (int)worker_pid(w), why->message);
-    channel_free(w->channel);
-    w->channel = NULL;
+    close_channel(w);
     if (w->child == NULL)
         worker_abandon(w); /* it ended before anybody told us its pid */
     else
@@ -433,6 +440,11 @@ void worker_kill(struct worker *w)
 bool worker_has_begun(const struct worker *w)
 {
     return w->awaited_count > 0 && w->awaited[0] == w->call_id;
+}
+
+bool worker_has_missed(const struct worker *w)
+{
+    return w->has_missed && w->awaited_count == 1 && worker_has_begun(w);
 }
 
 bool worker_has_copied(const struct worker *w)

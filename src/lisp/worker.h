@@ -122,6 +122,9 @@ void worker_fork(struct worker *w, const int *descriptors, size_t count, enum wo
  * that was asked for before. */
 bool worker_has_begun(const struct worker *w);
 
+/* worker_has_missed(w): it has ended and never read the call under way, behind which nothing was sent. */
+bool worker_has_missed(const struct worker *w);
+
 /* worker_has_copied(w): inside on_reply: that is the answer to worker_fork(), not to worker_call(). */
 bool worker_has_copied(const struct worker *w);
 

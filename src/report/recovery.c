@@ -92,7 +92,11 @@ static void add_place(const struct recovery_facts *f, struct strbuf *out)
 {
     unsigned long long at = f->at;
     if (f->cause == RECOVERY_RESTORE)
-        strbuf_addf(out, "Restored session %s, the state after evaluation %llu.", f->name, at);
+        strbuf_addf(
+            out,
+            "Restored session %s, the state after evaluation %llu. A save holds no limits, checkpoints and "
+            "errors.",
+            f->name, at);
     else if (f->cause == RECOVERY_ROLLBACK)
         strbuf_addf(out, "Returned to the state after evaluation %llu.", at);
     else if (f->at == f->died_at && f->cause == RECOVERY_WAKE)

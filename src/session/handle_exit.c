@@ -23,11 +23,12 @@ static struct error_record *record_of(struct session *s, const struct child_end 
     return r;
 }
 
-/* Sent behind the request for a copy that the process had not answered for. */
+/* Sent behind the request for a copy that the process had not answered for, or when it had ended already. */
 static bool has_not_begun(const struct session *s)
 {
     return s->current != NULL && !run_is_stopped(s) &&
-           (s->state == SESSION_RUNNING || s->state == SESSION_KILLING) && !worker_has_begun(s->worker);
+           (s->state == SESSION_RUNNING || s->state == SESSION_KILLING) &&
+           (!worker_has_begun(s->worker) || worker_has_missed(s->worker));
 }
 
 static enum recovery_cause cause_of(const struct session *s, bool was_put_back)

@@ -83,8 +83,10 @@ static void note_began(struct session *s, const struct sexp *names)
             strbuf_add(out, name, utf8_floor(name, len, len < 60 ? len : 60));
     }
     strbuf_adds(
-        out, ". Until they end, no checkpoints are made: rollback-session goes to earlier states only, and "
-             "after a crash only definitions come back. cl-mcp:on-return registers code that runs then.\n");
+        out,
+        ". Until they end, no checkpoints are made: rollback-session goes to earlier states only, after "
+        "a crash only definitions come back, and the session cannot be saved. cl-mcp:on-return registers "
+        "code that runs after a return.\n");
 }
 
 void thread_errors_note(struct session *s, const struct sexp *reply)

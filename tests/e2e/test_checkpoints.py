@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import tempfile
+import time
 
 import mcp
 
@@ -83,6 +84,18 @@ class AfterADeath(Checkpoints):
         report = self.s.evaluate("*kept*")
         self.assertValue(report, "42")
         self.assertIn("Between two calls", report.session)
+
+    def test_an_evaluation_that_comes_before_the_death_was_seen_is_done_after_it(self):
+        self.s.evaluate("(defvar *n* 0)")
+        for n in range(1, 11):
+            pid = self.pid()
+            until = time.monotonic() + 0.02  # later it is not asked for together with its copy
+            while time.monotonic() < until:
+                self.s.call("list-checkpoints")
+            os.kill(pid, 9)
+            report = self.s.evaluate("(incf *n*)")
+            self.assertValue(report, str(n))
+            self.assertIn("Between two calls", report.session)
 
     def test_the_package_comes_back_with_the_state(self):
         self.s.evaluate("(defpackage :mine (:use :cl))")

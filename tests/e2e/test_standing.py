@@ -10,7 +10,7 @@ class InFolder(mcp.TestCase):
     """The server works in a directory of the test's own: the code here writes files."""
 
     def start_server(self, *options, **named):
-        named.setdefault("cwd", self.folder())
+        self.place = named.setdefault("cwd", self.folder())
         return super().start_server(*options, **named)
 
 
@@ -34,6 +34,55 @@ class Standing(InFolder):
         self.assertIn("standing", self.state())
         self.assertValue(self.restart("CONTINUE"), ":DONE")
         self.assertEvaluates("(uiop:read-file-lines *file*)", '("a" "b")')
+
+    def test_a_restart_goes_on_with_a_file_opened_in_any_way(self):
+        before = "one\ntwo\n"
+        cases = (
+            (":output", ":supersede", "a\nb\n", None),
+            (":output", ":append", before + "a\nb\n", None),
+            (":output", ":overwrite", "a\nb\ntwo\n", None),
+            (":output", ":rename", "a\nb\n", before),
+            (":output", ":rename-and-delete", "a\nb\n", before),
+            (":io", ":supersede", "a\nb\n", None),
+            (":io", ":overwrite", "a\nb\ntwo\n", None),
+            (":input", ":error", before, before),
+        )
+        for direction, if_exists, after, unwound in cases:
+            write = '(list (read-line s) (progn (cerror "Go on." "stop") (read-line s)))'
+            if direction != ":input":
+                write = '(progn (write-line "a" s) (cerror "Go on." "stop") (write-line "b" s) :done)'
+            code = '(with-open-file (s "any.txt" :direction %s :if-exists %s :if-does-not-exist :create) %s)' % (direction, if_exists, write)
+            with self.subTest(direction=direction, if_exists=if_exists):
+                self.assertOperational()
+                for is_left in (False, True):
+                    with open(os.path.join(self.place, "any.txt"), "w", encoding="utf-8") as f:
+                        f.write(before)
+                    self.assertErrorReport(self.s.evaluate(code), "SIMPLE-ERROR")
+                    if is_left:
+                        self.s.evaluate("(+ 1 2)")
+                    else:
+                        self.assertValue(self.restart("CONTINUE"), '("one" "two")' if direction == ":input" else ":DONE")
+                    wanted = after if not is_left else unwound
+                    if wanted is not None:
+                        with open(os.path.join(self.place, "any.txt"), encoding="utf-8") as f:
+                            self.assertEqual(wanted, f.read(), "left" if is_left else "gone on")
+
+    def test_a_restart_goes_on_with_a_program_a_lock_and_a_timer(self):
+        if os.path.exists("/usr/bin/sort"):
+            self.assertFails("""(let ((p (sb-ext:run-program "/usr/bin/sort" '() :input :stream :output :stream :wait nil)))
+              (format (sb-ext:process-input p) "b~%") (cerror "Go on." "stop") (format (sb-ext:process-input p) "a~%")
+              (close (sb-ext:process-input p)) (list (read-line (sb-ext:process-output p)) (read-line (sb-ext:process-output p))))""")
+            self.assertValue(self.restart("CONTINUE"), '("a" "b")')
+        self.s.evaluate("(defvar *lock* (sb-thread:make-mutex)) (defvar *fired* 0)")
+        held = '(sb-thread:with-mutex (*lock*) (cerror "Go on." "stop") (sb-thread:holding-mutex-p *lock*))'
+        self.assertFails(held)
+        self.assertValue(self.enter("(sb-thread:holding-mutex-p *lock*)"), "T")
+        self.assertValue(self.restart("CONTINUE"), "T")
+        self.assertFails(held)
+        self.assertEvaluates("(sb-thread:with-mutex (*lock*) :free)", ":FREE")
+        self.assertFails("(progn (sb-ext:schedule-timer (sb-ext:make-timer (lambda () (incf *fired*))) 0.05) (cerror \"Go on.\" \"stop\") *fired*)")
+        mcp.wait_until(lambda: self.enter("*fired*").values == ["1"], 20, "the timer at the error")
+        self.assertValue(self.restart("CONTINUE"), "1")
 
     def test_a_compilation_that_was_stopped_goes_on(self):
         self.s.evaluate(

@@ -1,8 +1,14 @@
 """Sessions with threads: they are seen, asked for their stacks, stopped and ended; their errors are errors like any other."""
 
 import concurrent.futures
+import ctypes.util
+import http.client
+import os
 import re
+import signal
+import sqlite3
 import unittest
+import urllib.error
 import urllib.request
 
 import mcp
@@ -554,6 +560,87 @@ class WebServerLost(mcp.TestCase):
         self.assertEvaluates('(fetch "price?amount=2")', '"4"')
         self.assertErrorReport(self.s.evaluate("(sb-ext:exit :abort t)"))
         self.assertEvaluates('(fetch "price?amount=3")', '"6"')
+
+
+DATABASE = """(sb-alien:load-shared-object "libsqlite3.so.0")
+(defvar *database* nil)
+(defvar *database-lock* (sb-thread:make-mutex :name "database"))
+(defun open-database ()
+  (sb-alien:with-alien ((handle sb-sys:system-area-pointer))
+    (unless (zerop (sb-alien:alien-funcall (sb-alien:extern-alien "sqlite3_open" (function sb-alien:int sb-alien:c-string (* sb-sys:system-area-pointer)))
+                                           "FILE" (sb-alien:addr handle)))
+      (error "no database"))
+    (setf *database* handle)))
+(defun execute (statement)
+  (sb-thread:with-mutex (*database-lock*)
+    (unless (zerop (sb-alien:alien-funcall (sb-alien:extern-alien "sqlite3_exec" (function sb-alien:int sb-sys:system-area-pointer sb-alien:c-string
+                                             sb-sys:system-area-pointer sb-sys:system-area-pointer sb-sys:system-area-pointer))
+                                           *database* statement (sb-sys:int-sap 0) (sb-sys:int-sap 0) (sb-sys:int-sap 0)))
+      (error "the database refuses ~a" statement))))
+(defparameter *factor* 1)
+(defun total (amount) (* *factor* amount))
+(hunchentoot:define-easy-handler (order-page :uri "/order") ((amount :parameter-type 'integer))
+  (when (zerop amount) (error "nothing ordered"))
+  (execute (format nil "insert into orders values (~d)" (total amount)))
+  (princ-to-string (total amount)))
+(cl-mcp:on-return database (setf *database-lock* (sb-thread:make-mutex :name "database")) (open-database))
+(cl-mcp:on-return web (start-web))"""
+
+
+@unittest.skipIf(mcp.SANITIZED, "long; sanitizers are in other processes than what it tests")
+class WebServerWithDatabase(mcp.TestCase):
+    """A web application with a database, driven for some rounds (CL_MCP_TEST_ROUNDS) with an accident in each. After each the
+    definitions are those made last, the database holds what was answered, and the application runs."""
+
+    def accident(self, pid):
+        kind = self.generator.choice(("exit", "abort", "kill", "heap", "stack"))
+        if kind == "kill":
+            os.kill(pid, signal.SIGKILL)
+            report = self.s.evaluate("*factor*")
+            self.assertIn("Between two calls", report.text)
+            return kind
+        code = {"exit": "(sb-ext:exit)", "abort": "(sb-ext:exit :code 3 :abort t)", "stack": "(labels ((r (n) (+ 1 (r n)))) (r 1))",
+                "heap": "(let ((all '())) (loop (push (make-array 1000000) all)))"}[kind]
+        report = self.s.evaluate(code, timeout=60)
+        self.assertTrue(report.is_error, report.text)
+        if kind in ("exit", "abort"):
+            self.assertErrorReport(report, "PROCESS-EXITED")
+            self.assertIn("goes on from", report.session)
+        return kind
+
+    def test_what_the_replies_say_is_what_is_there(self):
+        if not ctypes.util.find_library("sqlite3"):
+            self.skipTest("there is no libsqlite3")
+        self.generator = self.random()
+        path = os.path.join(self.folder(), "orders.db")
+        database = sqlite3.connect(path, isolation_level=None)
+        self.addCleanup(database.close)
+        database.execute("create table orders (amount integer)")
+        for system in ("hunchentoot", "drakma"):
+            self.s.call("load-system", system=system, timeout=280, wait=290)
+        self.s.evaluate(WEB.replace("(start-web)", ""))
+        report = self.s.evaluate(DATABASE.replace("FILE", path))
+        self.assertFalse(report.is_error, report.text)
+        mcp.wait_until(lambda: "after evaluation 4," in self.s.call("list-checkpoints").text, 20, "the checkpoint")
+        self.assertFalse(self.s.evaluate("(progn (open-database) (start-web) t)").is_error)
+        orders, factor, accidents = [], 1, []
+        for round in range(int(os.environ.get("CL_MCP_TEST_ROUNDS", "5"))):
+            port = int(self.s.evaluate("(hunchentoot:acceptor-port *acceptor*)").value)
+            for _ in range(self.generator.randint(1, 4)):
+                amount = self.generator.randint(0, 20)
+                try:
+                    with urllib.request.urlopen("http://127.0.0.1:%d/order?amount=%d" % (port, amount), timeout=60) as reply:
+                        self.assertEqual(str(factor * amount), reply.read().decode())
+                    orders.append(factor * amount)
+                except (urllib.error.URLError, http.client.HTTPException, ConnectionError):
+                    self.assertEqual(0, amount)
+            if self.generator.random() < 0.7:
+                factor = self.generator.randint(1, 9)
+                self.assertValue(self.s.evaluate("(defparameter *factor* %d)" % factor), "*FACTOR*")
+            accidents.append(self.accident(int(self.s.evaluate("(sb-posix:getpid)").value)))
+            self.assertEvaluates("*factor*", str(factor))
+            self.assertEqual(orders, [row[0] for row in database.execute("select amount from orders")], accidents)
+        self.assertEvaluates('(fetch "order?amount=3")', '"%d"' % (3 * factor))
 
 
 @unittest.skipIf(mcp.SANITIZED, "long; sanitizers are in other processes than what it tests")
