@@ -13,6 +13,7 @@
 #include "session/run.h"
 #include "session/session_core.h"
 #include "session/standing.h"
+#include "session/thread_errors.h"
 
 #define SCRATCH_MS 5000 /* for copying a frozen error */
 
@@ -148,6 +149,7 @@ void session_action_finish_scratch(struct session *s, struct event *e)
     note_severed(s, op);
     if (ok && op->kind == OPERATION_RESUME) {
         promote(s);
+        thread_errors_note(s, reply);
         session_action_finish(s, e);
         return;
     }

@@ -180,6 +180,10 @@ static void on_resumed(struct tool_call *call, const struct outcome *o)
     const struct sexp *left = sexp_get(reply, 2, "left");
     if (sexp_count(left) > 0)
         add_what_stayed(call, o, left);
+    if (sexp_count(sexp_get(reply, 2, "threads-began")) > 0 && sexp_count(sexp_get(reply, 2, "carried")) > 0)
+        strbuf_adds(session_notice(o->session),
+                    "Definitions that came along were evaluated again, and what they "
+                    "start was started again.\n");
     if (o->kind == OUTCOME_OK && reply_flag(o->reply, "goes-on"))
         call_answer(call, false, "The thread goes on by restart %s.", call_string(call, "restart", NULL));
     else if (run_tests_is_result(o))

@@ -352,6 +352,16 @@ class Undoing(ThreadTest):
         self.assertNotIn("run now", self.s.evaluate("1").text)
         self.assertIn("run now", self.s.evaluate('(sb-thread:make-thread (lambda () (await "y")))').text)
 
+    def test_a_restart_in_a_copy_says_that_a_definition_has_started_its_thread_again(self):
+        self.assertFails('(restart-case (error "x") (use-value (v) v))')
+        self.s.evaluate('(defvar *mine* (sb-thread:make-thread (lambda () (sleep 1000)) :name "mine"))')
+        report = self.s.call("invoke-restart", restart="USE-VALUE", value="5", index=1)
+        self.assertValue(report, "5")
+        self.assertIn("Threads of the program run now: mine", report.session)
+        self.assertIn("started again", report.session)
+        self.assertEqual(1, self.s.call("list-threads").text.count("mine: "))
+        self.assertTrue(self.s.call("save-session").is_error)
+
     def test_after_a_rollback_nothing_of_the_state_with_threads_is_left(self):
         """A port that it listened on is free, and no state is listed that cannot be returned to."""
         self.s.evaluate("(require :sb-bsd-sockets)")
