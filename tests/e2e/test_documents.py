@@ -157,7 +157,7 @@ class Claims(mcp.TestCase):
         self.assertGreater(found, 1)
 
     def test_the_clients_of_the_readme_can_be_installed_for(self):
-        clients = set(re.findall(r"`cl-mcp-server install ([a-z-]+)", text_of(PAGES[0])))
+        clients = set(re.findall(r"`cl-mcp-server install ([a-z-]+)", text_of(PAGES[0]))) - {"all"}  # where none is found, it fails
         self.assertGreater(len(clients), 5)
         for client in clients:
             subprocess.run(
