@@ -11,12 +11,20 @@ static const struct command table[] = {
      "Add the server to the configuration of MCP clients", install},
     {"uninstall", "[--dry-run] [--scope user|project] [--name NAME] CLIENT...",
      "Take the server out of the configuration of MCP clients", uninstall},
+    {"doctor", "[--json] [-- OPTION...]",
+     "Check everything that the server needs, and name what is to be done", doctor},
+    {"completions", "bash|zsh|fish", "Print the completions of the command line for a shell", completions},
     {"check-parens", "[--fix] FILE...",
      "Check the parentheses of Lisp files; --fix makes the repairs that are certain", check_parens},
     {"hook", "", "Answer a client's hook, read on standard input: refuse edits that break Lisp files", hook},
 };
 
 #define TABLE_COUNT (sizeof table / sizeof table[0])
+
+const struct command *commands_at(size_t n)
+{
+    return n < TABLE_COUNT ? &table[n] : NULL;
+}
 
 const struct command *command_find(const char *name)
 {

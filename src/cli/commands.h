@@ -21,6 +21,9 @@ struct command {
     int (*run)(int argc, char **argv);
 };
 
+/* commands_at(n): the row in the order of --help; NULL behind the last. */
+const struct command *commands_at(size_t n);
+
 /* command_find(name): the row of that name; NULL if there is none. ${name} may be NULL. */
 const struct command *command_find(const char *name);
 
@@ -35,6 +38,8 @@ void commands_help(FILE *out);
 
 /* One function each, in the file of the same name. */
 int check_parens(int argc, char **argv);
+int completions(int argc, char **argv);
+int doctor(int argc, char **argv);
 int hook(int argc, char **argv);
 int install(int argc, char **argv);
 int uninstall(int argc, char **argv);

@@ -1,0 +1,174 @@
+"""doctor: what it finds in good and bad surroundings. And completions: that the shells can read and use them."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import unittest
+
+import mcp
+
+
+def run_with(*arguments, environment=None, cwd=None):
+    return subprocess.run(
+        [mcp.SERVER, *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=cwd,
+        env=environment or mcp.clean_environment(),
+        timeout=100 * mcp.STRETCH,
+    )
+
+
+class Doctor(mcp.TestCase):
+    def examine(self, *options, **changes):
+        """The findings by the check's name, and the exit status."""
+        self.home = self.home if hasattr(self, "home") else self.folder()
+        changes.setdefault("HOME", self.home)
+        done = run_with("doctor", "--json", *options, environment=mcp.clean_environment(**changes), cwd=self.folder())
+        report = json.loads(done.stdout)
+        found = {check["check"]: check for check in report["checks"]}
+        problems = [check for check in report["checks"] if check["status"] == "problem"]
+        self.assertEqual(report["problems"], len(problems))
+        self.assertEqual(1 if problems else 0, done.returncode, problems)
+        for check in problems:
+            self.assertGreater(len(check["advice"]), 10)
+        return found, done.returncode
+
+    def test_where_all_is_well_it_finds_no_problem(self):
+        found, status = self.examine()
+        self.assertEqual(0, status)
+        for name in ("sbcl", "release", "core", "cache", "state", "evaluation", "threads", "asdf"):
+            self.assertEqual("ok", found[name]["status"], found[name])
+        self.assertRegex(found["release"]["finding"], r"SBCL \d+\.\d+")
+        self.assertLessEqual({"quicklisp", "ocicl", "qlot", "landlock", "seccomp", "sandbox", "cgroup", "huge-pages", "clients"}, set(found))
+
+    def test_without_sbcl_it_says_what_to_install(self):
+        found, status = self.examine(PATH="/nonexistent")
+        self.assertEqual(1, status)
+        self.assertIn("apt install sbcl", found["sbcl"]["finding"])
+        self.assertNotIn("evaluation", found)
+        self.assertIn("landlock", found)
+
+    def test_what_is_no_sbcl_is_recognized(self):
+        found, status = self.examine("--", "--lisp", "/bin/true", XDG_CACHE_HOME=self.folder())
+        self.assertEqual(1, status)
+        self.assertEqual("problem", found["release"]["status"])
+        self.assertEqual("problem", found["evaluation"]["status"])
+
+    def test_an_image_that_is_not_there_is_built_or_it_says_why_not(self):
+        program = os.path.join(self.folder(), "cl-mcp-server")
+        shutil.copy(mcp.SERVER, program)  # away from the image beside it
+        cache = self.folder()
+        for expected in ("built now", "built: "):
+            done = subprocess.run([program, "doctor", "--json"], stdout=subprocess.PIPE, env=mcp.clean_environment(XDG_CACHE_HOME=cache), timeout=200 * mcp.STRETCH, cwd=self.folder())
+            core = {check["check"]: check for check in json.loads(done.stdout)["checks"]}["core"]
+            self.assertEqual("ok", core["status"], core)
+            self.assertIn(expected, core["finding"])
+            self.assertIn(cache, core["finding"])
+
+    def test_directories_that_others_can_change_are_a_problem(self):
+        self.home = self.folder()
+        state, cache = (os.path.join(self.home, part) for part in (".local/state/cl-mcp-server", "cache/cl-mcp-server"))
+        for directory in (state, cache):
+            os.makedirs(directory)
+            os.chmod(directory, 0o777)
+        found, status = self.examine(XDG_CACHE_HOME=os.path.dirname(cache))
+        self.assertEqual(1, status)
+        for name, directory in (("state", state), ("cache", cache)):
+            self.assertIn("0777", found[name]["finding"])
+            self.assertIn("chmod", found[name]["advice"])
+
+    def test_what_the_init_file_does_wrong_is_shown(self):
+        self.home = self.folder()
+        with open(os.path.join(self.home, ".sbclrc"), "w") as f:
+            f.write('(error "no such luck")')
+        found, _ = self.examine()
+        self.assertEqual("note", found["evaluation"]["status"])
+        self.assertIn("no such luck", found["evaluation"]["finding"])
+
+    def test_each_client_that_is_found_is_checked(self):
+        self.home = self.folder()
+        for name, text in (
+            (".codex/config.toml", "broken ["),
+            (".gemini/settings.json", '{"mcpServers": {"lisp": {"command": "/nonexistent/cl-mcp-server"}}}'),
+            (".cursor/mcp.json", json.dumps({"mcpServers": {"lisp": {"command": mcp.SERVER}}})),
+            (".claude.json", "{}"),
+        ):
+            path = os.path.join(self.home, name)
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "w") as f:
+                f.write(text)
+        found, status = self.examine()
+        self.assertEqual(1, status)
+        self.assertIn("line 1", found["codex"]["finding"])
+        self.assertIn("cannot be run", found["gemini"]["finding"])
+        self.assertEqual("ok", found["cursor"]["status"])
+        self.assertEqual(("note", "cl-mcp-server install claude-code"), (found["claude-code"]["status"], found["claude-code"]["advice"]))
+        self.assertNotIn("zed", found)
+
+    def test_a_person_reads_the_same(self):
+        done = run_with("doctor", environment=mcp.clean_environment(PATH="/nonexistent"))
+        self.assertEqual(1, done.returncode)
+        self.assertRegex(done.stdout, r"(?m)^problem +sbcl +No Lisp found")
+        self.assertRegex(done.stdout, r"(?m)^ +-> Install SBCL")
+        self.assertRegex(done.stdout, r"\n1 problem was found\.\n$")
+
+    def test_wrong_usage_is_told(self):
+        self.assertEqual(2, run_with("doctor", "--frob").returncode)
+        self.assertEqual(2, run_with("doctor", "--", "--frob").returncode)
+
+
+class Completions(mcp.TestCase):
+    def script(self, shell):
+        done = run_with("completions", shell)
+        self.assertEqual(0, done.returncode)
+        path = os.path.join(self.folder(), shell)
+        with open(path, "w") as f:
+            f.write(done.stdout)
+        return path, done.stdout
+
+    def test_they_have_every_option_and_subcommand(self):
+        words = run_with("--help", "all").stdout
+        named = re.findall(r"(?m)^  (?:--)?([a-z][a-z-]+)", words)
+        self.assertGreater(len(named), 40)
+        for shell in ("bash", "zsh", "fish"):
+            _, text = self.script(shell)
+            for name in named + ["claude-desktop", "--dry-run"]:
+                self.assertRegex(text, r"(?<![a-z-])%s(?![a-z-])" % re.escape(name) if name[0] == "-" else r"\b%s\b" % name, shell)
+
+    def test_bash_completes_with_them(self):
+        path, _ = self.script("bash")
+        subprocess.run(["bash", "-n", path], check=True, timeout=20)
+        for words, expected in (
+            (["inst"], "install"),
+            (["install", "--dry-run", "cod"], "codex"),
+            (["--persist", "--prel"], "--preload"),
+            (["--sandbox", "r"], "read-only"),
+            (["--directory", "/us"], "/usr"),
+            (["doctor", "--"], "--json"),
+        ):
+            with self.subTest(words):
+                code = '. "$0"; COMP_WORDS=(cl-mcp-server "$@"); COMP_CWORD=$#; _cl_mcp_server; echo "${COMPREPLY[*]}"'
+                done = subprocess.run(["bash", "-c", code, path, *words], stdout=subprocess.PIPE, text=True, timeout=20 * mcp.STRETCH, check=True)
+                self.assertEqual(expected, done.stdout.strip())
+
+    def test_zsh_and_fish_can_read_them(self):
+        for shell in ("zsh", "fish"):
+            path, _ = self.script(shell)
+            if shutil.which(shell) is None:
+                print("# there is no %s here" % shell)
+                continue
+            subprocess.run([shell, "-n", path], check=True, timeout=20 * mcp.STRETCH)
+
+    def test_wrong_usage_is_told(self):
+        for arguments in ((), ("tcsh",), ("bash", "zsh")):
+            done = run_with("completions", *arguments)
+            self.assertEqual((2, ""), (done.returncode, done.stdout))
+
+
+if __name__ == "__main__":
+    mcp.main()
