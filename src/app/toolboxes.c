@@ -11,6 +11,7 @@
 #include "base/list.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "mcp/tasks.h"
 #include "session/saved.h"
 #include "session/session.h"
 #include "session/sessions.h"
@@ -58,6 +59,7 @@ static void owned_free(struct owned *o)
     list_remove(&o->node);
     sessions_free(o->toolbox.sessions);
     evaluations_free(o->toolbox.evaluations);
+    tasks_free(o->toolbox.tasks);
     saved_store_free(o->store);
     free(o->owner);
     free(o);
@@ -126,6 +128,7 @@ struct toolbox *toolboxes_get(struct toolboxes *t, const char *owner)
         .loads_code = t->options.loads_code,
         .is_persistent = t->options.is_persistent && made->store != NULL,
     };
+    made->toolbox.tasks = tasks_new(t->options.loop);
     made->toolbox.evaluations = evaluations_new(t->options.loop, made->toolbox.sessions);
     list_init(&made->node);
     list_append(&t->all, &made->node);

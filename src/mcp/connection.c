@@ -145,19 +145,18 @@ static void run(const struct arrival *a, const struct jsonrpc_message *m, const 
 {
     struct client *client = &a->connection->client;
     const struct extension *extension = client->extension;
-    struct request *r =
-        request_new(client->requests, &(struct request_options){
-                                          .client = client,
-                                          .origin = a->origin,
-                                          .batch = a->batch,
-                                          .revision = admitted->revision,
-                                          .method = admitted->method,
-                                          .id = m->id,
-                                          .progress_token = progress_token(a),
-                                          .len = a->tokens->len,
-                                          .log_level = admitted->log_level,
-                                          .capabilities = extension != NULL ? admitted->capabilities : NULL,
-                                      });
+    struct request *r = request_new(client->requests, &(struct request_options){
+                                                          .client = client,
+                                                          .origin = a->origin,
+                                                          .batch = a->batch,
+                                                          .revision = admitted->revision,
+                                                          .method = admitted->method,
+                                                          .id = m->id,
+                                                          .progress_token = progress_token(a),
+                                                          .len = a->tokens->len,
+                                                          .log_level = admitted->log_level,
+                                                          .capabilities = admitted->capabilities,
+                                                      });
     if (extension == NULL || !extension->take(extension, r, m->params))
         admitted->method->run(r, m->params);
 }

@@ -25,6 +25,9 @@ struct method {
 
 void methods_tools_list(struct request *r, const json_t *params);
 void methods_tools_call(struct request *r, const json_t *params);
+void methods_tasks_get(struct request *r, const json_t *params);
+void methods_tasks_update(struct request *r, const json_t *params);
+void methods_tasks_cancel(struct request *r, const json_t *params);
 void methods_resources_list(struct request *r, const json_t *params);
 void methods_resources_templates_list(struct request *r, const json_t *params);
 void methods_resources_read(struct request *r, const json_t *params);

@@ -12,6 +12,7 @@
 #include "mcp/revisions.h"
 #include "mcp/server_info.h"
 #include "mcp/server_log.h"
+#include "mcp/tasks.h"
 #include "tools/similar.h"
 
 static const char instructions[] =
@@ -26,11 +27,13 @@ static const char instructions[] =
 
 _Static_assert(sizeof instructions <= 600, "instructions are short");
 
-static void add_capabilities(const struct client *client, struct strbuf *out)
+static void add_capabilities(const struct client *client, bool is_modern, struct strbuf *out)
 {
     strbuf_adds(out,
                 "{\"tools\":{\"listChanged\":true},\"resources\":{\"subscribe\":true,\"listChanged\":true},"
                 "\"prompts\":{},\"completions\":{}");
+    if (is_modern)
+        strbuf_adds(out, ",\"extensions\":{\"" TASKS_EXTENSION "\":{}}");
     strbuf_adds(out, server_log_is_shown(client->log) ? ",\"logging\":{}}" : "}");
 }
 
@@ -71,7 +74,7 @@ static void initialize(struct request *r, const json_t *params)
     }
     struct strbuf *out = request_result(r);
     strbuf_addf(out, "\"protocolVersion\":\"%s\",\"capabilities\":", revision->name);
-    add_capabilities(request_client(r), out);
+    add_capabilities(request_client(r), false, out);
     strbuf_adds(out, ",\"serverInfo\":" SERVER_INFO ",");
     add_instructions(out);
     request_finish(r);
@@ -90,7 +93,7 @@ static void server_discover(struct request *r, const json_t *params)
     strbuf_adds(out, "\"supportedVersions\":");
     revisions_add_names(out);
     strbuf_adds(out, ",\"capabilities\":");
-    add_capabilities(request_client(r), out);
+    add_capabilities(request_client(r), true, out);
     strbuf_addc(out, ',');
     add_instructions(out);
     request_finish(r);
@@ -136,6 +139,30 @@ static const struct method methods[] = {
         .named_by = "name",
         .ttl_ms = -1,
         .run = methods_tools_call,
+    },
+    {
+        .name = "tasks/get",
+        .is_modern = true,
+        .needs_handshake = true,
+        .named_by = "taskId",
+        .ttl_ms = -1,
+        .run = methods_tasks_get,
+    },
+    {
+        .name = "tasks/update",
+        .is_modern = true,
+        .needs_handshake = true,
+        .named_by = "taskId",
+        .ttl_ms = -1,
+        .run = methods_tasks_update,
+    },
+    {
+        .name = "tasks/cancel",
+        .is_modern = true,
+        .needs_handshake = true,
+        .named_by = "taskId",
+        .ttl_ms = -1,
+        .run = methods_tasks_cancel,
     },
     {
         .name = "resources/list",

@@ -6,17 +6,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <uv.h>
+
 #include "base/check.h"
+#include "base/memory.h"
 #include "mcp/client.h"
 #include "mcp/extension.h"
 #include "mcp/json_text.h"
 #include "mcp/method.h"
 #include "mcp/request.h"
 #include "mcp/revisions.h"
+#include "mcp/tasks.h"
 #include "tools/complete_names.h"
 #include "tools/registry.h"
 #include "tools/tool.h"
+#include "tools/toolbox.h"
 #include "tools/user_tools.h"
+
+#define PATIENCE_MS 3000 /* what takes longer is answered with a task, where the client takes one */
 
 /* Only clients of 2026-07-28 over HTTP repeat arguments in headers; other listings leave x-mcp-header out. */
 static char *listing_text(const struct client *client, json_t *tools)
@@ -108,19 +115,88 @@ static int add_dumped(const char *bytes, size_t len, void *out)
     return strbuf_add(out, bytes, len) ? 0 : -1;
 }
 
-static void answer(struct request *r, const char *text, size_t len, const json_t *structured, bool is_error)
+static void add_result(struct strbuf *out, const struct revision *revision, const char *text, size_t len,
+                       const json_t *structured, bool is_error)
 {
-    struct strbuf *out = request_result(r);
     strbuf_adds(out, "\"content\":[{\"type\":\"text\",\"text\":");
     json_text_add_string(out, text, len);
     strbuf_adds(out, "}]");
-    if (structured != NULL &&
-        (json_is_object(structured) || !request_revision(r)->has_object_structured_only)) {
+    if (structured != NULL && (json_is_object(structured) || !revision->has_object_structured_only)) {
         strbuf_adds(out, ",\"structuredContent\":");
         json_dump_callback(structured, add_dumped, out, JSON_COMPACT | JSON_ENCODE_ANY);
     }
     strbuf_adds(out, is_error ? ",\"isError\":true" : ",\"isError\":false");
+}
+
+static void answer(struct request *r, const char *text, size_t len, const json_t *structured, bool is_error)
+{
+    add_result(request_result(r), request_revision(r), text, len, structured, is_error);
     request_finish(r);
+}
+
+/* A call whose client takes a task for an answer. */
+struct patience {
+    struct request *request; /* NULL: it was answered with ${task} */
+    const struct revision *revision;
+    struct task *task;
+    struct tool_call *call; /* NULL: it has ended */
+    uv_timer_t timer;
+};
+
+static void free_patience(uv_handle_t *handle)
+{
+    free(handle->data);
+}
+
+static void end_patience(struct patience *p)
+{
+    uv_close((uv_handle_t *)&p->timer, free_patience);
+}
+
+static void give_up(void *arg)
+{
+    struct patience *p = arg;
+    tool_call_cancel(p->call);
+    end_patience(p);
+}
+
+static void on_patience_over(uv_timer_t *timer)
+{
+    struct patience *p = timer->data;
+    struct request *r = p->request;
+    p->task = task_new(request_client(r)->toolbox->tasks, give_up, p);
+    if (p->task == NULL)
+        return; /* there are too many: its client waits */
+    p->request = NULL;
+    request_await(r, NULL, NULL);
+    task_answer(p->task, r);
+}
+
+static void on_call_done(void *arg, const struct tool_result *result)
+{
+    struct patience *p = arg;
+    if (p->task == NULL) {
+        request_await(p->request, NULL, NULL);
+        answer(p->request, strbuf_string(result->text), result->text->len, result->structured,
+               result->is_error);
+    } else {
+        struct strbuf out;
+        strbuf_init(&out, 0);
+        add_result(&out, p->revision, strbuf_string(result->text), result->text->len, result->structured,
+                   result->is_error);
+        task_end(p->task, &out);
+        strbuf_fini(&out);
+    }
+    end_patience(p);
+}
+
+static void on_call_progress(void *arg, double elapsed_s, const char *message)
+{
+    struct patience *p = arg;
+    if (p->task != NULL)
+        task_say(p->task, message);
+    else
+        request_progress(p->request, elapsed_s, message);
 }
 
 static void on_tool_done(void *arg, const struct tool_result *result)
@@ -182,6 +258,28 @@ static bool find_tool(struct request *r, const json_t *name, const json_t *given
     return false;
 }
 
+/* The call is answered as always if it is over soon, else with a task. */
+static void call_with_patience(struct request *r, struct tasks *tasks, const struct tool *tool,
+                               json_t *arguments, const struct tool_call_options *options)
+{
+    struct patience *p = xcalloc(1, sizeof *p);
+    struct tool_call_options mine = *options;
+    p->request = r;
+    p->revision = request_revision(r);
+    p->timer.data = p;
+    CHECK(uv_timer_init(tasks_loop(tasks), &p->timer) == 0);
+    mine.wants_progress = true; /* it is the message of the task */
+    mine.done = on_call_done;
+    mine.on_progress = on_call_progress;
+    mine.arg = p;
+    /* ${p} is freed later, from the loop, even if the call has already finished. */
+    p->call = tool_call_start(request_client(r)->toolbox, tool, arguments, &mine);
+    if (p->call == NULL)
+        return;
+    request_await(r, p, give_up);
+    uv_timer_start(&p->timer, on_patience_over, PATIENCE_MS, 0);
+}
+
 void methods_tools_call(struct request *r, const json_t *params)
 {
     struct client *client = request_client(r);
@@ -207,6 +305,11 @@ void methods_tools_call(struct request *r, const json_t *params)
         .on_progress = on_tool_progress,
         .arg = r,
     };
+    struct tasks *tasks = client->toolbox == NULL ? NULL : client->toolbox->tasks;
+    if (tasks != NULL && request_can_extension(r, TASKS_EXTENSION)) {
+        call_with_patience(r, tasks, tool, arguments, &options);
+        return;
+    }
     /* NULL: the call has already finished, and the request was freed with its answer. */
     struct tool_call *call = tool_call_start(client->toolbox, tool, arguments, &options);
     if (call != NULL)

@@ -252,6 +252,12 @@ bool request_can(const struct request *r, const char *capability)
     return json_is_object(json_object_get(r->options.capabilities, capability));
 }
 
+bool request_can_extension(const struct request *r, const char *name)
+{
+    const json_t *declared = json_object_get(r->options.capabilities, "extensions");
+    return r->options.revision->is_modern && json_is_object(json_object_get(declared, name));
+}
+
 void request_await(struct request *r, void *pending, void (*cancel)(void *pending))
 {
     r->pending = pending;

@@ -31,8 +31,11 @@ bool request_is_in_batch(const struct request *r);
 bool request_wants_progress(const struct request *r);
 
 /* request_can(r, capability): its client has declared "sampling", "elicitation", "roots", ... Known only
- * where the connection has an extension. */
+ * since 2026-07-28, or where the connection has an extension. */
 bool request_can(const struct request *r, const char *capability);
+
+/* request_can_extension(r, name): its client has declared this extension of MCP; 2026-07-28 only. */
+bool request_can_extension(const struct request *r, const char *name);
 
 /*
  * request_result(r):

@@ -10,6 +10,7 @@
 struct evaluations;
 struct saved_store;
 struct sessions;
+struct tasks;
 struct zygotes;
 
 struct toolbox {
@@ -23,6 +24,7 @@ struct toolbox {
                              another object */
     bool loads_code;      /* into each new session, which may define tools */
     bool is_persistent;   /* a saved session comes back when it is first named */
+    struct tasks *tasks;  /* of the layer above: calls that outlive their requests; NULL: none does */
     struct evaluations *evaluations; /* those that outlive their calls; NULL: none does */
 };
 

@@ -19,7 +19,7 @@ struct conformance {
     char key[33];               /* nobody can guess it */
 };
 
-static const struct fixture *const tool_tables[] = {content_tools, asking_tools, NULL};
+static const struct fixture *const tool_tables[] = {content_tools, asking_tools, tasking_tools, NULL};
 static const struct fixture *const prompt_tables[] = {fixture_prompts, NULL};
 
 static const struct fixture *find(const struct fixture *const *tables, const char *name)

@@ -21,7 +21,8 @@ struct fixture {
     void (*run)(struct request *r, const json_t *params);
 };
 
-extern const struct fixture content_tools[], asking_tools[], fixture_prompts[]; /* up to a name of NULL */
+extern const struct fixture content_tools[], asking_tools[], tasking_tools[],
+    fixture_prompts[]; /* up to a name of NULL */
 
 /* inputs_take(r, params, key): the tools and the prompt that ask for input in a result. ${key} is a secret
  * that marks our own state. */

@@ -13,6 +13,8 @@ from test_official_clients import CLIENTS, node
 MODULES = os.path.join(CLIENTS, "node_modules")
 SUITE = os.path.join(MODULES, "@modelcontextprotocol", "conformance", "dist", "index.js")
 # The product with the fixtures that the suites ask for, from the same build.
+TASKS = ["tasks-" + name for name in ("lifecycle", "capability-negotiation", "wire-fields", "request-state-removal", "mrtr-input", "request-headers",
+                                      "dispatch-and-envelope", "required-task-error", "mrtr-composition")]
 FIXTURES = os.path.join(os.path.dirname(mcp.SERVER), "tests", "conformance-server")
 SUITE_OF_2025 = os.path.join(MODULES, "conformance-of-2025", "dist", "index.js")
 
@@ -52,6 +54,13 @@ class Conformance(Official):
 
     def test_what_2026_07_28_requires_is_there(self):
         self.check((SUITE, "--requirements", "2026-07-28"), 37)
+
+    def test_the_extension_of_tasks_is_there(self):
+        for scenario in TASKS:
+            with self.subTest(scenario):
+                server, url = self.start(program=FIXTURES)
+                done = self.run_node(SUITE, "server", "--url", url, "--scenario", scenario)
+                self.assertRegex(done.stdout, r"Passed: [1-9]\d*/\d+, 0 failed")
 
     def test_what_2025_11_25_requires_is_there(self):
         self.check((SUITE, "--requirements", "2025-11-25"), 30)

@@ -145,5 +145,65 @@ class LongWork(mcp.TestCase):
         self.assertIn("has ended", self.call("evaluation-status", wait=60).text)
 
 
+class Tasks(mcp.TestCase):
+    """The extension io.modelcontextprotocol/tasks, with the tools of the product."""
+
+    DECLARED = {mcp.VERSION_KEY: mcp.MODERN, mcp.CAPABILITIES_KEY: {"extensions": {"io.modelcontextprotocol/tasks": {}}}}
+
+    def setUp(self):
+        super().setUp()
+        self.modern = self.start_server(era=mcp.MODERN)
+
+    def ask(self, method, **params):
+        return self.modern.request(method, dict(params, _meta=self.DECLARED))
+
+    def evaluate(self, code, **arguments):
+        return self.ask("tools/call", name="evaluate-lisp", arguments=dict(arguments, code=code))
+
+    def get(self, task):
+        return self.ask("tasks/get", taskId=task["taskId"])
+
+    def end_of(self, task):
+        return mcp.wait_until(lambda: (lambda now: now["status"] != "working" and now)(self.get(task)), 60, "the end of the task")
+
+    def test_what_is_soon_over_is_no_task(self):
+        result = self.evaluate("(+ 1 2)")
+        self.assertEqual(("complete", "=> 3"), (result["resultType"], result["content"][0]["text"]))
+
+    def test_what_takes_long_is_answered_with_a_task(self):
+        task = self.evaluate("(progn (sleep 5) :done)")
+        self.assertEqual(("task", "working"), (task["resultType"], task["status"]))
+        mcp.wait_until(lambda: "statusMessage" in self.get(task), 20, "what it does")
+        end = self.end_of(task)
+        self.assertEqual(("completed", False), (end["status"], end["result"]["isError"]))
+        self.assertEqual("=> :DONE", end["result"]["content"][0]["text"])
+        self.assertEqual(end["result"], self.get(task)["result"], "it can be fetched again")
+
+    def test_an_error_of_the_program_is_a_result(self):
+        end = self.end_of(self.evaluate("(loop)", timeout=4))
+        self.assertEqual(("completed", True), (end["status"], end["result"]["isError"]))
+        self.assertIn("[ERROR] TIMEOUT", end["result"]["content"][0]["text"])
+
+    def test_a_cancelled_task_stops_its_evaluation(self):
+        task = self.evaluate("(loop)", timeout=0)
+        self.assertEqual("complete", self.ask("tasks/cancel", taskId=task["taskId"])["resultType"])
+        self.assertEqual("cancelled", self.get(task)["status"])
+        self.assertEqual("=> 5", self.evaluate("(+ 2 3)")["content"][0]["text"].split("\n")[0])
+
+    def test_a_closed_session_ends_its_tasks(self):
+        task = self.evaluate("(loop)", timeout=0)
+        self.ask("tools/call", name="close-session", arguments={"session": "default"})
+        self.assertIn("The session was closed.", self.get(task)["result"]["content"][0]["text"])
+
+    def test_a_client_that_did_not_declare_it_gets_none(self):
+        result = self.modern.request("tools/call", {"name": "evaluate-lisp", "arguments": {"code": "(sleep 5)"}})
+        self.assertEqual("complete", result["resultType"])
+        task = self.evaluate("(loop)", timeout=0)
+        with self.assertRaises(mcp.RpcError) as refused:
+            self.modern.request("tasks/get", {"taskId": task["taskId"]})
+        self.assertEqual(-32021, refused.exception.code)
+        self.ask("tasks/cancel", taskId=task["taskId"])
+
+
 if __name__ == "__main__":
     mcp.main()

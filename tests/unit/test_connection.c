@@ -742,7 +742,8 @@ static void modern_requests_need_no_handshake(void **state)
         "{\"jsonrpc\":\"2.0\",\"id\":\"p\",\"result\":{\"resultType\":\"complete\",\"supportedVersions\":"
         "[\"2026-07-28\",\"2025-11-25\",\"2025-06-18\",\"2025-03-26\",\"2024-11-05\"],\"capabilities\":"
         "{\"tools\":{\"listChanged\":true},\"resources\":{\"subscribe\":true,\"listChanged\":true},"
-        "\"prompts\":{},\"completions\":{}},\"instructions\":\"A live"));
+        "\"prompts\":{},\"completions\":{},\"extensions\":{\"io.modelcontextprotocol/"
+        "tasks\":{}}},\"instructions\":\"A live"));
     assert_non_null(
         strstr(sent(&client), ",\"ttlMs\":3600000,\"cacheScope\":\"public\"," SERVER_META "}}\n"));
     ask(&client,

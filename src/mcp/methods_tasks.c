@@ -1,0 +1,56 @@
+/*
+ * tasks/get, tasks/update and tasks/cancel.
+ */
+#include "mcp/client.h"
+#include "mcp/method.h"
+#include "mcp/request.h"
+#include "mcp/tasks.h"
+#include "tools/toolbox.h"
+
+/* NULL: ${r} was answered. */
+static struct task *find(struct request *r, const json_t *params)
+{
+    struct toolbox *toolbox = request_client(r)->toolbox;
+    struct tasks *all = toolbox == NULL ? NULL : toolbox->tasks;
+    const char *id = json_string_value(json_object_get(params, "taskId"));
+    if (!request_can_extension(r, TASKS_EXTENSION)) {
+        tasks_refuse(r);
+        return NULL;
+    }
+    struct task *task = all == NULL || id == NULL ? NULL : tasks_find(all, id);
+    if (task == NULL)
+        request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: there is no task with this taskId");
+    return task;
+}
+
+void methods_tasks_get(struct request *r, const json_t *params)
+{
+    struct task *task = find(r, params);
+    if (task != NULL)
+        task_answer_state(task, r);
+}
+
+void methods_tasks_update(struct request *r, const json_t *params)
+{
+    struct task *task = find(r, params);
+    const json_t *responses = json_object_get(params, "inputResponses");
+    if (task == NULL)
+        return;
+    if (!json_is_object(responses)) {
+        request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: inputResponses must be an object");
+        return;
+    }
+    task_take(task, responses);
+    request_result(r);
+    request_finish(r);
+}
+
+void methods_tasks_cancel(struct request *r, const json_t *params)
+{
+    struct task *task = find(r, params);
+    if (task == NULL)
+        return;
+    task_cancel(task);
+    request_result(r);
+    request_finish(r);
+}

@@ -1,0 +1,286 @@
+/*
+ * Tasks: their states, and what is sent of them.
+ */
+#include "mcp/tasks.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/check.h"
+#include "base/list.h"
+#include "base/memory.h"
+#include "mcp/request.h"
+
+#define MOST_TASKS 64
+#define KEPT_MS 3600000 /* after the end */
+#define POLL_MS 1000
+#define ID_BYTES 16
+
+struct task {
+    struct list node;
+    struct tasks *all;
+    char id[2 * ID_BYTES + 1]; /* nobody can guess it */
+    enum task_status status;
+    char *message;
+    time_t created, updated;
+    uint64_t created_ms, ended_ms; /* loop time */
+    struct strbuf end;             /* COMPLETED: members of the result; FAILED: of the error */
+    json_t *inputs, *responses;    /* INPUT_REQUIRED: what is still missing; what has come */
+    void (*answered)(void *arg, const json_t *responses);
+    void (*cancel)(void *arg);
+    void *arg;
+};
+
+struct tasks {
+    uv_loop_t *loop;
+    struct list list; /* of struct task, the oldest first */
+    size_t count;
+};
+
+/* clang-format off */
+const enum task_status task_table[TASK_STATUS_COUNT][TASK_EVENT_COUNT] = {
+    [TASK_WORKING] = {
+        [TASK_ASKED] = TASK_INPUT_REQUIRED, [TASK_ANSWERED] = TASK_WORKING,
+        [TASK_ENDED] = TASK_COMPLETED, [TASK_BROKEN] = TASK_FAILED, [TASK_STOPPED] = TASK_CANCELLED,
+    },
+    [TASK_INPUT_REQUIRED] = {
+        [TASK_ASKED] = TASK_INPUT_REQUIRED, [TASK_ANSWERED] = TASK_WORKING,
+        [TASK_ENDED] = TASK_COMPLETED, [TASK_BROKEN] = TASK_FAILED, [TASK_STOPPED] = TASK_CANCELLED,
+    },
+    [TASK_COMPLETED] = {
+        [TASK_ASKED] = TASK_COMPLETED, [TASK_ANSWERED] = TASK_COMPLETED,
+        [TASK_ENDED] = TASK_COMPLETED, [TASK_BROKEN] = TASK_COMPLETED, [TASK_STOPPED] = TASK_COMPLETED,
+    },
+    [TASK_CANCELLED] = {
+        [TASK_ASKED] = TASK_CANCELLED, [TASK_ANSWERED] = TASK_CANCELLED,
+        [TASK_ENDED] = TASK_CANCELLED, [TASK_BROKEN] = TASK_CANCELLED, [TASK_STOPPED] = TASK_CANCELLED,
+    },
+    [TASK_FAILED] = {
+        [TASK_ASKED] = TASK_FAILED, [TASK_ANSWERED] = TASK_FAILED,
+        [TASK_ENDED] = TASK_FAILED, [TASK_BROKEN] = TASK_FAILED, [TASK_STOPPED] = TASK_FAILED,
+    },
+};
+/* clang-format on */
+
+static const char *const status_names[] = {
+    [TASK_WORKING] = "working",     [TASK_INPUT_REQUIRED] = "input_required",
+    [TASK_COMPLETED] = "completed", [TASK_CANCELLED] = "cancelled",
+    [TASK_FAILED] = "failed",
+};
+
+static bool has_ended(const struct task *t)
+{
+    return t->status != TASK_WORKING && t->status != TASK_INPUT_REQUIRED;
+}
+
+/* False: it stays what it is. */
+static bool move(struct task *t, enum task_event event)
+{
+    if (has_ended(t))
+        return false;
+    t->status = task_table[t->status][event];
+    t->updated = time(NULL);
+    if (has_ended(t))
+        t->ended_ms = uv_now(t->all->loop);
+    return true;
+}
+
+struct tasks *tasks_new(uv_loop_t *loop)
+{
+    struct tasks *all = xcalloc(1, sizeof *all);
+    all->loop = loop;
+    list_init(&all->list);
+    return all;
+}
+
+static void task_free(struct task *t)
+{
+    list_remove(&t->node);
+    t->all->count--;
+    json_decref(t->inputs);
+    json_decref(t->responses);
+    strbuf_fini(&t->end);
+    free(t->message);
+    free(t);
+}
+
+void tasks_free(struct tasks *all)
+{
+    if (all == NULL)
+        return;
+    while (!list_is_empty(&all->list)) {
+        struct task *t = list_entry(all->list.next, struct task, node);
+        task_cancel(t);
+        task_free(t);
+    }
+    free(all);
+}
+
+uv_loop_t *tasks_loop(const struct tasks *all)
+{
+    return all->loop;
+}
+
+static void drop_old(struct tasks *all)
+{
+    uint64_t now_ms = uv_now(all->loop);
+    struct list *node, *next;
+    list_for_each(node, next, &all->list)
+    {
+        struct task *t = list_entry(node, struct task, node);
+        if (has_ended(t) && now_ms > t->ended_ms + KEPT_MS)
+            task_free(t);
+    }
+}
+
+struct task *tasks_find(struct tasks *all, const char *id)
+{
+    struct list *node, *next;
+    drop_old(all);
+    list_for_each(node, next, &all->list)
+    {
+        struct task *t = list_entry(node, struct task, node);
+        if (strcmp(t->id, id) == 0)
+            return t;
+    }
+    return NULL;
+}
+
+struct task *task_new(struct tasks *all, void (*cancel)(void *arg), void *arg)
+{
+    unsigned char random[ID_BYTES];
+    drop_old(all);
+    if (all->count >= MOST_TASKS || uv_random(NULL, NULL, random, sizeof random, 0, NULL) != 0)
+        return NULL;
+    struct task *t = xcalloc(1, sizeof *t);
+    t->all = all;
+    for (size_t i = 0; i < sizeof random; i++)
+        snprintf(t->id + 2 * i, 3, "%02x", random[i]);
+    t->created = t->updated = time(NULL);
+    t->created_ms = uv_now(all->loop);
+    t->cancel = cancel;
+    t->arg = arg;
+    strbuf_init(&t->end, 0);
+    list_init(&t->node);
+    list_append(&all->list, &t->node);
+    all->count++;
+    return t;
+}
+
+static void add_time(struct strbuf *out, const char *name, time_t when)
+{
+    char text[32];
+    struct tm tm;
+    gmtime_r(&when, &tm);
+    strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &tm);
+    strbuf_addf(out, ",\"%s\":\"%s\"", name, text);
+}
+
+/* While it works nobody knows when it ends: the time until it may be dropped grows with its age. */
+static void add_members(struct strbuf *out, const struct task *t)
+{
+    uint64_t end_ms = has_ended(t) ? t->ended_ms : uv_now(t->all->loop);
+    strbuf_addf(out, "\"taskId\":\"%s\",\"status\":\"%s\"", t->id, status_names[t->status]);
+    add_time(out, "createdAt", t->created);
+    add_time(out, "lastUpdatedAt", t->updated);
+    strbuf_addf(out, ",\"ttlMs\":%llu,\"pollIntervalMs\":%d",
+                (unsigned long long)(end_ms - t->created_ms + KEPT_MS), POLL_MS);
+    if (t->message != NULL && !has_ended(t)) {
+        strbuf_adds(out, ",\"statusMessage\":");
+        json_text_add_string(out, t->message, strlen(t->message));
+    }
+}
+
+void task_answer(struct task *task, struct request *r)
+{
+    add_members(request_result_of(r, "task"), task);
+    request_finish(r);
+}
+
+static int add_dumped(const char *bytes, size_t len, void *out)
+{
+    return strbuf_add(out, bytes, len) ? 0 : -1;
+}
+
+void task_answer_state(struct task *task, struct request *r)
+{
+    struct strbuf *out = request_result(r);
+    add_members(out, task);
+    if (task->status == TASK_COMPLETED || task->status == TASK_FAILED) {
+        strbuf_addf(out, ",\"%s\":{", task->status == TASK_COMPLETED ? "result" : "error");
+        strbuf_add(out, task->end.bytes, task->end.len);
+        strbuf_addc(out, '}');
+    }
+    if (task->status == TASK_INPUT_REQUIRED) {
+        strbuf_adds(out, ",\"inputRequests\":");
+        json_dump_callback(task->inputs, add_dumped, out, JSON_COMPACT);
+    }
+    request_finish(r);
+}
+
+void task_say(struct task *task, const char *message)
+{
+    free(task->message);
+    task->message = xstrdup(message);
+}
+
+void task_end(struct task *task, const struct strbuf *result)
+{
+    if (move(task, TASK_ENDED))
+        strbuf_add(&task->end, result->bytes, result->len);
+}
+
+void task_break(struct task *task, enum jsonrpc_code code, const char *message)
+{
+    if (!move(task, TASK_BROKEN))
+        return;
+    strbuf_addf(&task->end, "\"code\":%d,\"message\":", (int)code);
+    json_text_add_string(&task->end, message, strlen(message));
+}
+
+void task_ask(struct task *task, json_t *inputs, void (*answered)(void *arg, const json_t *responses))
+{
+    if (!move(task, TASK_ASKED)) {
+        json_decref(inputs);
+        return;
+    }
+    json_decref(task->inputs);
+    json_decref(task->responses);
+    task->inputs = inputs;
+    task->responses = json_object();
+    task->answered = answered;
+}
+
+void task_take(struct task *task, const json_t *responses)
+{
+    const char *key;
+    json_t *response;
+    if (task->status != TASK_INPUT_REQUIRED)
+        return;
+    json_object_foreach((json_t *)(uintptr_t)responses, key, response)
+    {
+        if (json_object_get(task->inputs, key) == NULL)
+            continue;
+        json_object_set(task->responses, key, response);
+        json_object_del(task->inputs, key);
+    }
+    if (json_object_size(task->inputs) > 0)
+        return;
+    move(task, TASK_ANSWERED);
+    task->answered(task->arg, task->responses);
+}
+
+void task_cancel(struct task *task)
+{
+    if (move(task, TASK_STOPPED) && task->cancel != NULL)
+        task->cancel(task->arg);
+}
+
+void tasks_refuse(struct request *r)
+{
+    request_fail_with(r, JSONRPC_MISSING_CAPABILITY,
+                      "The client has not declared the extension " TASKS_EXTENSION,
+                      "{\"requiredCapabilities\":{\"extensions\":{\"" TASKS_EXTENSION "\":{}}}}");
+}
