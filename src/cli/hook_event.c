@@ -187,7 +187,7 @@ static bool read_object(const json_t *root, enum hook_dialect *dialect, hook_fil
     const char *event = string_of(root, "hook_event_name", NULL);
     const char *tool = string_of(root, "tool_name", NULL);
     if (event == NULL)
-        return err_set(err, ERR_SYNTAX, "a hook gets a JSON object with hook_event_name, and this is none");
+        return err_set(err, ERR_SYNTAX, "the input is not a JSON object with hook_event_name");
     struct reading reading = {
         .input = json_object_get(root, "tool_input"),
         .directory = string_of(root, "cwd", NULL),

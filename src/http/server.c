@@ -250,7 +250,7 @@ static bool listen_on(struct http_server *s, const char *address, struct err *er
     if (!listener_open(&listener, address, err))
         return false;
     if (!listener.is_loopback && s->options.token_file == NULL) {
-        err_set(err, ERR_INVALID, "others could reach %s, and evaluate what they like: it needs --token-file",
+        err_set(err, ERR_INVALID, "other machines can reach %s and evaluate any code: it needs --token-file",
                 listener.name);
         listener_close(&listener);
         return false;

@@ -379,7 +379,7 @@ static void on_gone(void *arg, const struct child_end *end)
     uv_timer_stop(z->deadline);
     char how[128];
     describe_end(end, how, sizeof how);
-    log_info("the zygote is gone in state %d: %s", (int)was, how);
+    log_info("the zygote ended in state %d: %s", (int)was, how);
     worker_free(z->worker);
     z->worker = NULL;
     switch (was) {

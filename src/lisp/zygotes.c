@@ -38,7 +38,7 @@ static struct sized *find(const struct zygotes *zs, int heap_mib)
 
 static void end(struct sized *place)
 {
-    log_info("the zygote with a heap of %d MiB is ended", place->heap_mib);
+    log_info("ending the zygote with a heap of %d MiB", place->heap_mib);
     zygote_free(place->zygote);
     *place = (struct sized){0};
 }

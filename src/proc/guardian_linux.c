@@ -100,12 +100,12 @@ static void on_end(uv_poll_t *poll, int status, int events)
     waitpid(g->pid, NULL, WNOHANG);
     g->alive = -1;
     if (++g->starts > MOST_STARTS)
-        log_error("the guardian has ended %d times and is not started again: if this server is killed, "
+        log_error("the guardian has ended %d times and will not be restarted: if this server is killed, "
                   "programs that its "
-                  "sessions have started may live on",
+                  "sessions have started may survive",
                   MOST_STARTS);
     else if (start(g, &err))
-        log_warning("the guardian had ended and was started again");
+        log_warning("the guardian had ended and was restarted");
     else
         log_error("%s", err.message);
 }

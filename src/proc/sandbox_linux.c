@@ -288,7 +288,7 @@ static bool make_filter(struct sandbox *s, enum sandbox_network network, struct 
     scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
     bool ok = filter != NULL && fill_filter(filter, network) == 0 && take_program(s, filter);
     seccomp_release(filter);
-    return ok || err_set(err, ERR_SYSTEM, "the sandbox cannot make its filter of system calls");
+    return ok || err_set(err, ERR_SYSTEM, "the sandbox cannot create its system call filter");
 }
 
 /* ---- outside ---- */
@@ -308,8 +308,8 @@ struct sandbox *sandbox_new(const struct sandbox_policy *policy, struct err *err
                                "restricted since version %d (Linux 6.12)",
                  version, WANTED_VERSION);
         if (!policy->is_best_effort) {
-            err_set(err, ERR_SYSTEM, "The sandbox cannot be had: %s. --sandbox-best-effort goes on without.",
-                    s->gaps);
+            err_set(err, ERR_SYSTEM,
+                    "The sandbox is not available: %s. --sandbox-best-effort starts without it.", s->gaps);
             sandbox_free(s);
             return NULL;
         }

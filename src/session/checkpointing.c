@@ -11,7 +11,8 @@
 #include "session/run.h"
 #include "session/session_core.h"
 
-#define DEAR_SHARE 20 /* a dear copy is made this many times what it costs after the last one */
+#define DEFERRED_COPY_INTERVAL 20 /* an expensive copy is made this many times its cost after the last one   \
+                                   */
 
 static struct session *session_of(const struct checkpoint *cp)
 {
@@ -92,7 +93,8 @@ void checkpointing_settle_down(struct session *s)
 static bool is_to_wait(const struct session *s)
 {
     double since_ms = (double)(uv_hrtime() - s->checkpoints.asked_at_ns) / 1e6;
-    return !copies_have_ahead(s) && copies_are_dear(s) && since_ms < DEAR_SHARE * copies_cost_ms(s);
+    return !copies_have_ahead(s) && copies_are_expensive(s) &&
+           since_ms < DEFERRED_COPY_INTERVAL * copies_cost_ms(s);
 }
 
 void checkpointing_keep_state(struct session *s)

@@ -1,6 +1,7 @@
 /*
  * Frozen copies of a session's process, one for the state after each evaluation, thinned out towards the
- * past. A frozen copy is a process that waits in the agent's loop; to return to it is to speak to it.
+ * past. A frozen copy is a process that waits in the agent's loop; the session returns to it by sending it a
+ * request.
  */
 #ifndef SESSION_CHECKPOINTS_H
 #define SESSION_CHECKPOINTS_H
@@ -37,7 +38,7 @@ struct checkpoints {
 
 void checkpoints_init(struct checkpoints *c);
 
-/* checkpoints_clear(c): end them all. */
+/* checkpoints_clear(c): end all of them. */
 void checkpoints_clear(struct checkpoints *c);
 
 /* checkpoints_add(c, worker, evaluation, package): ${worker} is taken; its on_gone must lead to
@@ -45,23 +46,25 @@ void checkpoints_clear(struct checkpoints *c);
 struct checkpoint *checkpoints_add(struct checkpoints *c, struct worker *worker, uint64_t evaluation,
                                    const char *package);
 
-/* checkpoint_drop(cp): end it. checkpoint_take(cp): its worker is given, the rest forgotten. */
+/* checkpoint_drop(cp): end its process and free it. checkpoint_take(cp): free it, but give its worker to the
+ * caller. */
 void checkpoint_drop(struct checkpoint *cp);
 struct worker *checkpoint_take(struct checkpoint *cp);
 
-/* checkpoints_thin(c, most, newest): drop unnamed ones until at most ${most} unnamed are left, but of the
- * newest so many never: the newest half stays dense, of the older ones the one goes whose neighbours are
- * nearest to each other. */
+/* checkpoints_thin(c, most, newest): drop unnamed ones until at most ${most} are left. The ${newest} newest
+ * are never dropped; of the others, the one whose neighbours are closest to each other is dropped first. */
 void checkpoints_thin(struct checkpoints *c, size_t most, size_t newest);
 bool checkpoints_are_too_many(const struct checkpoints *c, size_t most);
 
-/* checkpoints_are_due(c, most): one is owed, or there are more than ${most}. checkpoints_have_named(c). */
+/* checkpoints_are_due(c, most): one was deferred, or there are more than ${most}. checkpoints_have_named(c).
+ */
 bool checkpoints_are_due(const struct checkpoints *c, size_t most);
 bool checkpoints_have_named(const struct checkpoints *c);
 
 /* checkpoints_evict_oldest(c): drop the oldest unnamed one; false if there is none.
  * checkpoints_keep_newest(c): drop the other unnamed ones, unless one is being made or returned to.
- * checkpoints_drop_namesakes(c, keep): a name means one state: the newest that was given it. */
+ * checkpoints_drop_namesakes(c, keep): drop the others of that name: a name means the newest state that was
+ * given it. */
 bool checkpoints_evict_oldest(struct checkpoints *c);
 void checkpoints_keep_newest(struct checkpoints *c);
 void checkpoints_drop_namesakes(struct checkpoints *c, const struct checkpoint *keep);

@@ -75,8 +75,8 @@ void copies_ask_ahead(struct session *s)
     struct err err;
     struct worker_events events = {
         .on_reply = on_ahead_reply, .on_progress = on_progress, .on_gone = on_ahead_gone, .arg = s};
-    bool is_wanted =
-        limits_int(&s->limits, LIMIT_CHECKPOINTS) > 0 && s->copies->why_not == NULL && !copies_are_dear(s);
+    bool is_wanted = limits_int(&s->limits, LIMIT_CHECKPOINTS) > 0 && s->copies->why_not == NULL &&
+                     !copies_are_expensive(s);
     CHECK(s->copies->ahead == NULL);
     /* Without room for it now it is asked for afterwards, and room is made for it then. */
     if (is_wanted && worker_is_alive(s->worker))
@@ -103,7 +103,7 @@ struct worker *copies_of_process(struct session *s, const struct worker_events *
     else if (worker_state(s->worker) == WORKER_IDLE)
         copy = copies_of(s->worker, events, err);
     else
-        err_set(err, ERR_GONE, "The copy has ended already.");
+        err_set(err, ERR_GONE, "The copy has already ended.");
     return copy;
 }
 
@@ -249,7 +249,7 @@ double copies_cost_ms(const struct session *s)
     return s->copies->ms;
 }
 
-bool copies_are_dear(const struct session *s)
+bool copies_are_expensive(const struct session *s)
 {
     return s->copies->ms > DEAR_MS;
 }

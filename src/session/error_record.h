@@ -1,6 +1,5 @@
 /*
- * An error as the server keeps it: immune to the fate of the process in which it happened, and never changed
- * once made.
+ * An error as the server keeps it: independent of the process in which it happened, and never changed.
  */
 #ifndef SESSION_ERROR_RECORD_H
 #define SESSION_ERROR_RECORD_H
@@ -62,7 +61,7 @@ bool error_record_is_enterable(const struct error_record *r);
 /* error_record_stands(r): it stands in a thread of the session's process, unless that has ended it since. */
 bool error_record_stands(const struct error_record *r);
 
-/* error_record_drop_copy(r): end its frozen process, if there is one; what it said stays. */
+/* error_record_drop_copy(r): end its frozen process, if any; the record itself stays. */
 void error_record_drop_copy(struct error_record *r);
 
 /* error_record_frames(r): the list of frames, with locals where they are known. error_record_total_frames(r):

@@ -12,7 +12,7 @@ void eviction_for_memory(struct session_host *host)
 {
     if (!memory_is_short())
         return;
-    log_warning("memory is short: old checkpoints are dropped");
+    log_warning("memory is low: dropping old checkpoints");
     struct list *owner, *node;
     for (owner = host->owners.next; owner != &host->owners; owner = owner->next) {
         struct sessions *all = list_entry(owner, struct sessions, node);

@@ -1,6 +1,6 @@
 /*
- * Making room: when memory is short or there are as many processes as there may be, old states are worth less
- * than what runs.
+ * Eviction: when memory is low or the process limit is reached, drop old checkpoints in favour of running
+ * sessions.
  */
 #ifndef SESSION_EVICTION_H
 #define SESSION_EVICTION_H
@@ -13,7 +13,7 @@ struct session_host;
 /* eviction_for_memory(host): if memory is short, keep one unnamed checkpoint of each session. */
 void eviction_for_memory(struct session_host *host);
 
-/* eviction_for_process(s): drop a checkpoint of this owner's, or of anybody's if that helps ${s} to a
+/* eviction_for_process(s): drop a checkpoint of this owner, or of any owner if that allows ${s} another
  * process; false if there is none. */
 bool eviction_for_process(struct session *s);
 

@@ -1,6 +1,6 @@
 /*
- * What an evaluation has left in the session's state, as the Lisp tells it: noted in the journal, so that the
- * history is that of the state of now.
+ * The effect of an evaluation on the session's state, as reported by the Lisp. It is noted in the journal, so
+ * that the history matches the current state.
  */
 #ifndef SESSION_HISTORY_H
 #define SESSION_HISTORY_H
@@ -10,12 +10,12 @@ struct operation;
 struct session;
 struct sexp;
 
-/* history_note(s, op, e, reply): ${op} was written as ${e}; ${reply} (may be NULL) is what the Lisp said in
- * the end. */
+/* history_note(s, op, e, reply): ${op} was written to the journal as ${e}; ${reply} (may be NULL) is the
+ * Lisp's final reply. */
 void history_note(struct session *s, const struct operation *op, struct journal_entry *e,
                   const struct sexp *reply);
 
-/* history_note_replayed(e, reply): of ${e} only that was evaluated again. */
+/* history_note_replayed(e, reply): only the part of ${e} that ${reply} lists was evaluated again. */
 void history_note_replayed(struct journal_entry *e, const struct sexp *reply);
 
 /* history_note_entry(s, op, reply): ${op} was evaluated inside an error that stands, with effect. */

@@ -1,6 +1,6 @@
 /*
- * Figures about the server, for whoever watches many: counters that only grow, and gauges that are read when
- * they are asked for. A new figure is a row here and, for a counter, a call where the thing happens.
+ * Metrics of the server: counters, which only grow, and gauges, which are read on request. A new metric is a
+ * row here and, for a counter, a call where the event occurs.
  */
 #ifndef SESSION_METRICS_H
 #define SESSION_METRICS_H

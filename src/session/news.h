@@ -1,5 +1,5 @@
 /*
- * News about sessions, for whoever watches a collection of them.
+ * News about sessions, for the watchers of a collection.
  */
 #ifndef SESSION_NEWS_H
 #define SESSION_NEWS_H
@@ -8,7 +8,7 @@
 
 struct session;
 
-/* What may be news to somebody. Each is said when the session already is what it says. */
+/* The kinds of news. Each is sent after the session has changed. */
 enum sessions_news {
     SESSIONS_CAME,     /* it was made */
     SESSIONS_WENT,     /* it is being closed: it has a name still, and is found no more */

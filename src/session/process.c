@@ -1,5 +1,5 @@
 /*
- * The process comes, tells things, goes.
+ * Responsible for the start, the messages and the end of a session's process.
  */
 #include "session/process.h"
 

@@ -35,13 +35,13 @@ bool process_start_image(struct session *s, const char *image, const char *direc
 /* process_forget(s): no process any more: ABSENT. Checkpoints stay. */
 void process_forget(struct session *s);
 
-/* process_events(s): what the worker of the process tells. */
+/* process_events(s): the callbacks for the worker of the process. */
 struct worker_events process_events(struct session *s);
 
 /* process_call(s, request): send it a request of our own. */
 void process_call(struct session *s, const char *request);
 
-/* process_note_tools(s, tools): it has told which it has; NULL: none. */
+/* process_note_tools(s, tools): it has reported its tools; NULL: none. */
 void process_note_tools(struct session *s, const struct sexp *tools);
 
 #endif

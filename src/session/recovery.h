@@ -1,6 +1,6 @@
 /*
- * The way back to a state that lives: after a death, by request, or from a file. A copy of a checkpoint, or a
- * saved image, becomes the process when it has passed a health check; definitions that no checkpoint held are
+ * The return to a usable state: after a death, by request, or from a file. A copy of a checkpoint, or a saved
+ * image, becomes the process once it has passed a health check; definitions that no checkpoint held are
  * evaluated again.
  */
 #ifndef SESSION_RECOVERY_H
@@ -20,17 +20,17 @@ struct session;
 struct recovery *recovery_new(void);
 void recovery_free(struct recovery *r);
 
-/* recovery_begin(s, cause): from the state of now; an earlier recovery is forgotten. */
+/* recovery_begin(s, cause): start from the current state; an earlier recovery is forgotten. */
 void recovery_begin(struct session *s, enum recovery_cause cause);
 
-/* recovery_of_death(s, r, end, died_at): the process ended; ${r}, taken, is answered when the session lives
- * again, and NULL if no operation waits for it. What was evaluated until ${died_at} and no checkpoint holds
- * is evaluated again. */
+/* recovery_of_death(s, r, end, died_at): the process died; ${r}, taken, is answered when the session has been
+ * recovered, and is NULL if no operation waits for it. Evaluations up to ${died_at} that no checkpoint holds
+ * are replayed. */
 void recovery_of_death(struct session *s, struct error_record *r, const struct child_end *end,
                        uint64_t died_at);
 
-/* recovery_go_to(s, cp): to that checkpoint. recovery_go_back(s): to the newest checkpoint there is, or to
- * the beginning. */
+/* recovery_go_to(s, cp): return to that checkpoint. recovery_go_back(s): return to the newest checkpoint, or
+ * to an empty session. */
 void recovery_go_to(struct session *s, struct checkpoint *cp);
 void recovery_go_back(struct session *s);
 
@@ -38,7 +38,7 @@ void recovery_go_back(struct session *s);
  * way to that of now; NULL if there is none. */
 struct checkpoint *recovery_newest(const struct session *s, uint64_t most);
 
-/* recovery_note_evaluation(s): an evaluation has ended, and not the process. */
+/* recovery_note_evaluation(s): an evaluation has ended without the process dying. */
 void recovery_note_evaluation(struct session *s);
 
 #endif

@@ -142,7 +142,7 @@ void rollback_restore(struct session *s, struct operation *op)
     struct saved saved;
     struct journal journal;
     journal_init(&journal);
-    err_set(&err, ERR_INVALID, "Sessions cannot be restored: no directory for it (--state-dir).");
+    err_set(&err, ERR_INVALID, "Sessions cannot be restored: there is no state directory (--state-dir).");
     if (s->all->store == NULL ||
         !saved_find(s->all->store, op->name, zygotes_lisp(s->host->zygotes), &saved, &journal, &err)) {
         s->is_unrestored = err.code != ERR_NOT_FOUND;

@@ -19,23 +19,23 @@ struct worker;
 struct run *run_new(struct session *s);
 void run_free(struct run *run);
 
-/* run_take_up(s, op): it is the current one now. run_put_back(s): it has not begun, and is the first to be
- * taken up again. run_end(s): it was answered. */
+/* run_take_up(s, op): make it the current operation. run_put_back(s): it has not begun; put it at the head of
+ * the queue. run_end(s): it was answered. */
 void run_take_up(struct session *s, struct operation *op);
 void run_put_back(struct session *s);
 void run_end(struct session *s);
 
-/* run_send(s): send it, to the scratch copy if there is one: RUNNING. run_go_on(s): it goes on with the time
- * that it has left: RUNNING. */
+/* run_send(s): send it, to the scratch copy if there is one: RUNNING. run_go_on(s): it continues with its
+ * remaining time: RUNNING. */
 void run_send(struct session *s);
 void run_go_on(struct session *s);
 
-/* run_runner(s): the process in which it runs. run_restart_clock(s): it has begun only now. */
+/* run_runner(s): the process that runs it. run_restart_clock(s): it has only now begun. */
 struct worker *run_runner(const struct session *s);
 void run_restart_clock(struct session *s);
 
-/* run_is_asked_at_once(s): it came right after the last answer: what can wait is done while the process is
- * busy, and not while nobody waits. */
+/* run_is_asked_at_once(s): it arrived right after the last answer, so deferrable work is done while the
+ * process is busy rather than in a pause. */
 bool run_is_asked_at_once(const struct session *s);
 
 /* run_note_progress(s, message, len): what the agent says it does. run_elapsed_s(s): since it was sent. */
@@ -47,8 +47,8 @@ uint64_t run_progress(const struct session *s, struct strbuf *line);
 double run_elapsed_s(const struct session *s);
 double run_limit_s(const struct session *s); /* 0: none */
 
-/* run_is_stopped(s): it was interrupted, at its limit or because it was cancelled. run_word_stop(s, r,
- * was_killed): give the record the words for that. */
+/* run_is_stopped(s): it was interrupted, at its time limit or by a cancellation. run_word_stop(s, r,
+ * was_killed): put this into words in the record. */
 bool run_is_stopped(const struct session *s);
 void run_word_stop(struct session *s, struct error_record *r, bool was_killed);
 

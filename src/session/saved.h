@@ -1,10 +1,10 @@
 /*
  * Sessions on disk: an image of the Lisp and a description beside it.
  *
- * The description, NAME.json, is what makes a save valid: it names the image file, its size and a hash of
- * both its ends, and which SBCL wrote it. It is written under a temporary name, synced and renamed after the
- * image was synced, so that a save is there whole or the one before it is. What does not agree is a clear
- * error and never a wrong session.
+ * The description, NAME.json, makes a save valid: it contains the name of the image file, its size, a hash of
+ * both its ends, and the SBCL that wrote it. It is written under a temporary name, synced and renamed after
+ * the image was synced, so the disk always has a complete save, the new one or the one before it. A mismatch
+ * is a clear error and never yields a wrong session.
  */
 #ifndef SESSION_SAVED_H
 #define SESSION_SAVED_H
@@ -18,7 +18,7 @@
 struct journal;
 struct saved_store;
 
-/* What is known of a saved session. */
+/* The description of a saved session. */
 struct saved {
     char *name;
     char *image; /* path */
@@ -65,10 +65,10 @@ bool saved_find(struct saved_store *store, const char *name, const char *lisp, s
 void saved_fini(struct saved *s);
 
 /*
- * saved_announce(store, name): a save of that name will come from here; said to other servers on the same
- * directory. The next commit of that name, or its failure, ends it; so does saved_withdraw(store, name).
- * saved_is_announced(store, name): has another server announced it, and not so long ago that it must have
- * died since?
+ * saved_announce(store, name): tell other servers with the same directory that this one will write a save of
+ * that name. The next commit of that name, or its failure, ends the announcement; so does
+ * saved_withdraw(store, name). saved_is_announced(store, name): another server has announced it, and recently
+ * enough to be still alive.
  */
 void saved_announce(struct saved_store *store, const char *name);
 void saved_withdraw(struct saved_store *store, const char *name);

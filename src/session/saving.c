@@ -237,7 +237,7 @@ static bool ask_for_copy(struct saving *v, struct err *err)
 
 static char *prepare(struct session *s, struct err *err)
 {
-    err_set(err, ERR_INVALID, "Sessions cannot be saved: no directory for it (--state-dir).");
+    err_set(err, ERR_INVALID, "Sessions cannot be saved: there is no state directory (--state-dir).");
     return s->all->store == NULL ? NULL : saved_prepare(s->all->store, s->name, err);
 }
 

@@ -1,5 +1,5 @@
 /*
- * Saving a session: a copy of its process writes itself to a file and ends, while the session goes on.
+ * Saving a session: a copy of its process writes itself to a file and ends, while the session continues.
  */
 #ifndef SESSION_SAVING_H
 #define SESSION_SAVING_H
@@ -12,18 +12,19 @@ struct operation;
 struct saving;
 struct session;
 
-/* saving_start(s, op): begin to save; the operation leaves the queue. False if no copy can be made: it was
- * answered. */
+/* saving_start(s, op): begin to save; the operation leaves the queue. False if no copy can be made; the
+ * operation was then answered. */
 bool saving_start(struct session *s, struct operation *op);
 
-/* saving_start_asleep(s, op): the same of a session that sleeps: the image it sleeps in is the save. False if
- * the store cannot have it; the operation waits still. */
+/* saving_start_asleep(s, op): the same for a suspended session, whose image becomes the save. False if the
+ * store cannot take it; the operation keeps waiting. */
 bool saving_start_asleep(struct session *s, struct operation *op);
 
 /* saving_start_for_sleep(s, image, err): have a copy write itself to ${image} (taken); STORED follows. */
 bool saving_start_for_sleep(struct session *s, char *image, struct err *err);
 
-/* saving_cancel(saving): nobody waits for it. savings_cancel(s): nor for any of this session. */
+/* saving_cancel(saving): its result is no longer wanted. savings_cancel(s): the same for all of this session.
+ */
 void saving_cancel(struct saving *saving);
 void savings_cancel(struct session *s);
 

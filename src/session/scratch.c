@@ -73,7 +73,7 @@ static void ask(struct session *s)
     if (r != NULL && r->why_not_frozen != NULL)
         err_set(&err, ERR_GONE, "This error cannot be entered: %s", r->why_not_frozen);
     else
-        err_set(&err, ERR_GONE, "This error cannot be entered any more; list-errors says which can.");
+        err_set(&err, ERR_GONE, "This error can no longer be entered; list-errors shows which can.");
     if (!copy(s, original, &err))
         refuse(s, err.message);
 }

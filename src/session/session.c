@@ -253,7 +253,7 @@ double session_checkpoint_cost_ms(const struct session *s)
 
 bool session_checkpoints_when_idle(const struct session *s)
 {
-    return copies_are_dear(s);
+    return copies_are_expensive(s);
 }
 
 struct capture *session_between(struct session *s)

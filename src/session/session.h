@@ -47,40 +47,39 @@ struct operation *session_enter(struct session *s, const struct operation_option
                                 bool resumes);
 
 /*
- * session_checkpoint(s, name, done, arg): keep the state of now under a name; an older one of that name is
- * dropped. session_rollback(s, to, done, arg): return to a checkpoint: a name, a number of evaluations from
- * the start, or "-N": N back. Its outcome has ${text}.
+ * session_checkpoint(s, name, done, arg): save the current state as a named checkpoint; an older one of that
+ * name is dropped. session_rollback(s, to, done, arg): return to a checkpoint: a name, a number of
+ * evaluations from the start, or "-N": N back. Its outcome has ${text}.
  */
 struct operation *session_checkpoint(struct session *s, const char *name, operation_done *done, void *arg);
 struct operation *session_rollback(struct session *s, const char *to, operation_done *done, void *arg);
 
 /*
- * session_save(s, done, arg): a copy of the session writes itself to the store, under the session's name,
- * while the session goes on. session_restore(s, name, done, arg): the session's process, journal and package
- * are those of that save; what it was is gone. Both outcomes have ${text}. ${done} may be NULL: a failure is
- * then said in the next reply.
+ * session_save(s, done, arg): write a copy of the session to the store, under its name, while the session
+ * continues. session_restore(s, name, done, arg): replace the session's process, journal and package by those
+ * of that save. Both outcomes have ${text}. ${done} may be NULL: the next reply then reports a failure.
  */
 struct operation *session_save(struct session *s, operation_done *done, void *arg);
 struct operation *session_restore(struct session *s, const char *name, operation_done *done, void *arg);
 
-/* session_checkpoints(s), session_journal(s): to be looked at; borrowed. Of checkpoints, those that are to go
- * have gone. session_why_no_checkpoint(s): NULL, or why the last one could not be made. session_at(s): the
+/* session_checkpoints(s), session_journal(s): for reading; borrowed. Checkpoints beyond the limit are dropped
+ * first. session_why_no_checkpoint(s): why the last one could not be made, or NULL. session_at(s): the
  * process is in the state after this evaluation. */
 const struct checkpoints *session_checkpoints(struct session *s);
 const struct journal *session_journal(const struct session *s);
 const char *session_why_no_checkpoint(const struct session *s);
 uint64_t session_at(const struct session *s);
 
-/* session_is_unrestored(s): its save could not be restored; a server that ends does not overwrite it. */
+/* session_is_unrestored(s): its save could not be restored; a server that exits does not overwrite it. */
 bool session_is_unrestored(const struct session *s);
 
-/* session_checkpoint_cost_ms(s): what a copy of it costs; 0 while unknown. session_checkpoints_when_idle(s):
- * it is too dear to make one after each evaluation at once. */
+/* session_checkpoint_cost_ms(s): the cost of a copy; 0 while unknown. session_checkpoints_when_idle(s):
+ * copies cost too much to make one right after each evaluation. */
 double session_checkpoint_cost_ms(const struct session *s);
 bool session_checkpoints_when_idle(const struct session *s);
 
-/* session_cancel(op): take it back: done will not run. One that is running is stopped like one that is over
- * its time limit. */
+/* session_cancel(op): withdraw it: done will not run. A running operation is stopped as if its time limit had
+ * expired. */
 void session_cancel(struct operation *op);
 
 /*
@@ -101,7 +100,7 @@ bool session_stop(struct session *s, struct strbuf *what);
  */
 double session_running(const struct session *s, struct strbuf *what, size_t *waiting);
 
-/* session_number(op): of the evaluation that ${op} is; 0: it is none. */
+/* session_number(op): the number of its evaluation; 0 if it is not an evaluation. */
 uint64_t session_number(const struct operation *op);
 
 /* An evaluation that runs or waits for its turn. */
@@ -129,8 +128,8 @@ bool session_stop_evaluation(struct session *s, uint64_t number, struct strbuf *
 /* session_output(s, stream): what runs has printed so far; borrowed, by enum worker_stream. */
 const struct capture *session_output(struct session *s, int stream);
 
-/* session_reset(s, done, arg): when its turn in the queue comes, end the process and start another: nothing
- * at all is left, limits excepted. Done as for session_run(), with OUTCOME_OK and no reply. */
+/* session_reset(s, done, arg): when its turn in the queue comes, replace the process by a fresh one; only the
+ * limits are kept. Done as for session_run(), with OUTCOME_OK and no reply. */
 struct operation *session_reset(struct session *s, operation_done *done, void *arg);
 
 /* session_last_error(s, index): 1 for the last error, if it still is one; 2 and up from the history; NULL if
@@ -153,16 +152,16 @@ struct strbuf *session_notice(struct session *s);
 struct limits *session_limits(struct session *s);
 const char *session_name(const struct session *s);
 const char *session_package(const struct session *s); /* as the last reply said */
-/* session_tools(s): the tools that its code defines, as the Lisp has told it last (docs/agent-protocol.md
- * section 6): one s-expression, or empty; borrowed, until the loop runs again. It is not to be trusted. */
+/* session_tools(s): the tools that its code defines, as last reported by the Lisp (docs/agent-protocol.md
+ * section 6): one s-expression, or empty; borrowed, until the loop runs again. Untrusted. */
 const struct strbuf *session_tools(const struct session *s);
 pid_t session_pid(const struct session *s); /* 0 when there is no process */
 const char *session_state_name(const struct session *s);
-/* session_asleep_since(s): NULL, or since when it has been put to sleep; whatever is asked of its process
- * wakes it. */
+/* session_asleep_since(s): when it was suspended, or NULL. Any operation that needs its process resumes it.
+ */
 const struct timespec *session_asleep_since(const struct session *s);
 
-/* What its processes hold: itself, scratch copies, checkpoints, frozen errors; each page divided by the
+/* The memory of its processes: itself, scratch copies, checkpoints, frozen errors; each page divided by the
  * number of processes that share it. */
 struct session_memory {
     uint64_t bytes;

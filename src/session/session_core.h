@@ -1,6 +1,6 @@
 /*
- * A session from inside: what it holds, and how events reach the table of its life. The files that carry out
- * the actions share this header; news between them travels as events.
+ * The inside of a session: its data, and how events reach the table of its life. The files that contain the
+ * actions share this header; they communicate by events.
  */
 #ifndef SESSION_SESSION_CORE_H
 #define SESSION_SESSION_CORE_H
@@ -84,13 +84,14 @@ struct session {
 void session_core_init(struct session *s);
 void session_core_fini(struct session *s);
 
-/* session_dispatch(s, event): run the cell of the table. session_look_at_queue(s): as if something had been
- * submitted. session_later(s): the same from the loop, or tell those that wait why there is no process. */
+/* session_dispatch(s, event): run the action in the table's cell. session_look_at_queue(s): act as if an
+ * operation had been submitted. session_later(s): the same from the loop, or tell the waiting operations why
+ * there is no process. */
 void session_dispatch(struct session *s, struct event *event);
 void session_look_at_queue(struct session *s);
 void session_later(struct session *s);
 
-/* session_put_first(s, op): queue ${op}, which is taken, before all that waits. */
+/* session_put_first(s, op): put ${op}, which is taken, at the head of the queue. */
 void session_put_first(struct session *s, struct operation *op);
 
 /* session_enter_state(s, state, deadline_ms): 0 for no deadline; that of IDLE follows from what is left to
@@ -101,14 +102,15 @@ void session_set_deadline(struct session *s, int deadline_ms);
 /* session_watch_idle(host): a suspension is over; look for the next session that is idle for too long. */
 void session_watch_idle(struct session_host *host);
 
-/* session_forget_standing(s): the process stands in no error any more. */
+/* session_forget_standing(s): the process no longer stands in an error. */
 void session_forget_standing(struct session *s);
 
-/* session_tell(s, news): tell whoever watches the collection. session_count(s, metric): one more of these. */
+/* session_tell(s, news): notify the watchers of the collection. session_count(s, metric): increment it. */
 void session_tell(struct session *s, enum sessions_news news);
 void session_count(const struct session *s, enum metric metric);
 
-/* session_core_package(s): the package of now. session_core_pid(s): of its process; 0 when there is none. */
+/* session_core_package(s): the current package. session_core_pid(s): the pid of the process; 0 if there is
+ * none. */
 const char *session_core_package(const struct session *s);
 pid_t session_core_pid(const struct session *s);
 

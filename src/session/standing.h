@@ -1,8 +1,8 @@
 /*
  * An error stands in the session's own process from its report to the next evaluation: nothing is unwound,
- * and the process serves from inside the error. An entry looks at it, evaluates in one of its frames or goes
- * on by one of its restarts. The error ends when something else is asked for, or when nobody enters it for a
- * while: the process is copied, so that the error can be entered later, and unwound.
+ * and the process serves requests from inside the error. An entry looks at the error, evaluates in one of its
+ * frames or invokes one of its restarts. The error ends when another operation is requested or after a while
+ * without an entry: the process is then copied, so that the error can be entered later, and unwound.
  */
 #ifndef SESSION_STANDING_H
 #define SESSION_STANDING_H
@@ -18,16 +18,16 @@ struct session;
 void standing_begin(struct session *s, struct error_record *r);
 void standing_resume(struct session *s);
 
-/* standing_accepts(s, op): it can be done while the error stands. standing_enter(s, op): begin it; after a
- * copy of the process was made, if it may have effects: INSURING, RUNNING. */
+/* standing_accepts(s, op): it can run while the error stands. standing_enter(s, op): begin it, after copying
+ * the process if it may have effects: INSURING, RUNNING. */
 bool standing_accepts(const struct session *s, const struct operation *op);
 void standing_enter(struct session *s, struct operation *op);
 
-/* standing_end(s): copy the process unless there is a copy of now, and unwind: LEAVING, ABORTING. */
+/* standing_end(s): copy the process unless a current copy exists, and unwind: LEAVING, ABORTING. */
 void standing_end(struct session *s);
 
-/* standing_recover(s): the process has ended during an entry: its copy of before the entry takes its place
- * and the error stands again: STANDING. False if there is none. */
+/* standing_recover(s): the process died during an entry: the copy made before the entry takes its place and
+ * the error stands again: STANDING. False if there is none. */
 bool standing_recover(struct session *s);
 
 #endif

@@ -1,7 +1,6 @@
 /*
- * Suspending a session that nobody has used for a while: it is saved to an image and its processes end; when
- * it is next used it comes back from the image. One session at a time is suspended, since to save one takes a
- * processor for some seconds.
+ * Suspending an idle session: it is saved to an image and its processes end; the next operation resumes it
+ * from the image. One session is suspended at a time, because a save keeps a CPU busy for some seconds.
  */
 #ifndef SESSION_SUSPENSION_H
 #define SESSION_SUSPENSION_H

@@ -1,8 +1,8 @@
 /*
- * Tools that the code of sessions defines (cl-mcp:define-tool): listing them, checking what they are called
- * with, calling them. Clients know the tool NAME as user.NAME. Where several sessions define one of a name, a
- * call means that of the session it names, else that of the default session, else that of the oldest session
- * that has it; that one is listed.
+ * Tools that the code of sessions defines (cl-mcp:define-tool): listing them, checking their arguments,
+ * calling them. Clients know the tool NAME as user.NAME. If several sessions define a tool of the same name,
+ * a call uses the one of the session it names, otherwise the default session's, otherwise that of the oldest
+ * session that has one; that one is listed.
  */
 #ifndef TOOLS_USER_TOOLS_H
 #define TOOLS_USER_TOOLS_H
@@ -17,8 +17,7 @@
 
 struct toolbox;
 
-/* What a session tells is believed up to here; what is beyond is not offered. The agent keeps the same
- * bounds. */
+/* Limits on what a session reports; tools beyond them are not offered. The agent enforces the same limits. */
 #define USER_TOOLS_MAX 64           /* of one session */
 #define USER_TOOLS_MAX_LISTED 256   /* of all sessions together */
 #define USER_TOOLS_MAX_ARGUMENTS 10 /* beside session */
