@@ -17,7 +17,8 @@ struct sandbox;
  *
  * options     borrowed for the call
  * Returns     given: confinement_free() it, also without --sandbox, when it restricts nothing. NULL with
- * ${err} set when the kernel, or the choice of the project directory, does not allow what was asked for
+ *             ${err} set when the kernel, or the choice of the project directory, does not allow what was
+ *             asked for
  */
 struct confinement *confinement_new(const struct options *options, struct err *err);
 

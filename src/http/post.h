@@ -19,7 +19,7 @@ struct http_session;
  * Hand the body of ${e} to ${connection}; the exchange is answered now or later.
  *
  * session     whose connection it is; NULL: requests of 2026-07-28. One that is not published yet is
- * published when the message shook hands; otherwise the caller frees it afterwards.
+ *             published when the message shook hands; otherwise the caller frees it afterwards.
  */
 void post_deliver(struct exchange *e, struct connection *connection, struct http_session *session);
 

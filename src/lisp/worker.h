@@ -102,9 +102,11 @@ void worker_free(struct worker *w);
  * Send an operation. One at a time: the state must be WORKER_IDLE, or BUSY with nothing but one request for a
  * copy.
  *
- * request      borrowed; the items after the id, as sexp_write_* made them: ":evaluate :code "..."". An
- * unfinished list without its parentheses descriptors  taken; as in channel_send() Returns      the id, which
- * is also the token for worker_interrupt() States       WORKER_IDLE -> WORKER_BUSY
+ * request      borrowed; the items after the id, as sexp_write_* made them: ":evaluate :code "..."", a list
+ *              without its parentheses
+ * descriptors  taken; as in channel_send()
+ * Returns      the id, which is also the token for worker_interrupt()
+ * States       WORKER_IDLE -> WORKER_BUSY
  */
 int worker_call(struct worker *w, const struct strbuf *request, const int *descriptors, size_t count);
 

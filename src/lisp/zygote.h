@@ -75,7 +75,7 @@ void zygote_fork_cancel(struct zygote_request *request);
  * directory   where it works; NULL: where the zygote does
  * quota       borrowed: where the process is counted; NULL: nowhere
  * Returns     given, WORKER_STARTING; it must be sent configure (zygote_configure_request) before anything
- * else. NULL with ${err} set
+ *             else. NULL with ${err} set
  */
 struct worker *zygote_start_image(struct zygote *z, int heap_mib, struct quota *quota, const char *image,
                                   const char *directory, const struct worker_events *events, struct err *err);

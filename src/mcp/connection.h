@@ -48,7 +48,8 @@ void connection_free(struct connection *c);
  * by send.
  *
  * origin      borrowed until on_over() or connection_abandon(), its headers are set; NULL: the transport has
- * none bytes       borrowed; may be changed in place
+ *             none
+ * bytes       borrowed; may be changed in place
  */
 void connection_message(struct connection *c, struct transport_origin *origin, char *bytes, size_t len);
 

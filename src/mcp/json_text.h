@@ -70,7 +70,7 @@ void json_text_fini(struct json_text *t);
  * which JavaScript writes, becomes \ufffd. Tokens keep what was there before.
  *
  * Returns     false with ${err} set (ERR_SYNTAX) to what was expected and found where; position is the byte
- * from 0
+ *             from 0
  */
 bool json_text_scan(struct json_text *t, char *bytes, size_t len, struct err *err);
 

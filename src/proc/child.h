@@ -54,8 +54,8 @@ void children_free(struct children *c);
  * Start a program. It gets SIGKILL when we die, default signal handling, and no descriptor above 3.
  *
  * Returns     given: child_free() it; NULL with ${err} set when it could not be executed (the child reports
- * exec's errno through a close-on-exec pipe, so a missing program is an error here and not an exit code to
- * guess at)
+ *             exec's errno through a close-on-exec pipe, so a missing program is an error here and not an
+ *             exit code to guess at)
  */
 struct child *child_spawn(struct children *c, const struct child_spec *spec, child_on_exit *on_exit,
                           void *arg, struct err *err);
@@ -66,7 +66,7 @@ struct child *child_spawn(struct children *c, const struct child_spec *spec, chi
  * It may have ended already: its end was remembered and on_exit comes from the loop all the same.
  *
  * Returns     given; NULL if no child of ours has or had that number, so that a Lisp cannot make us signal a
- * foreign process
+ *             foreign process
  */
 struct child *child_adopt(struct children *c, pid_t pid, child_on_exit *on_exit, void *arg);
 

@@ -52,7 +52,7 @@ bool sandbox_enter(const struct sandbox *s);
  *
  * assignment  borrowed: NAME=VALUE
  * Returns     false for names that look like those of secrets, and for the addresses of agents that act for
- * the user (SSH, D-Bus, GPG)
+ *             the user (SSH, D-Bus, GPG)
  */
 bool sandbox_keeps_variable(const char *assignment);
 

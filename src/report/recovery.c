@@ -1,5 +1,6 @@
 /*
- * How an operation was stopped, how a process ended, and what the session goes on from.
+ * Responsible for the words for how an operation was stopped, how a process ended, and what the session
+ * continues from.
  */
 #include <string.h>
 

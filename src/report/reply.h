@@ -1,5 +1,5 @@
 /*
- * What a reply of the agent holds. A reply is a list (ID :ok KEY VALUE ...); nothing here fails, an absent
+ * Access to a reply of the agent. A reply is a list (ID :ok KEY VALUE ...). Nothing here fails: an absent
  * value is nil, zero or no text.
  */
 #ifndef REPORT_REPLY_H
@@ -12,7 +12,7 @@
 struct sexp;
 struct strbuf;
 
-/* reply_get(reply, key): the value under ${key}; NULL if there is none. */
+/* reply_get(reply, key): the value of ${key}, or NULL. */
 const struct sexp *reply_get(const struct sexp *reply, const char *key);
 
 /* reply_integer(reply, key): an integer. reply_count(reply, key): the same, with 0 for a negative one. */
@@ -22,8 +22,8 @@ size_t reply_count(const struct sexp *reply, const char *key);
 /* reply_flag(reply, key): is the value true, that is, not nil? */
 bool reply_flag(const struct sexp *reply, const char *key);
 
-/* reply_add(out, reply, key): append the string under ${key}. reply_add_string(out, value): append the string
- * ${value}. Both append nothing if the value is no string. */
+/* reply_add(out, reply, key): append the string value of ${key}. reply_add_string(out, value): append the
+ * string ${value}. Both append nothing if the value is not a string. */
 void reply_add(struct strbuf *out, const struct sexp *reply, const char *key);
 void reply_add_string(struct strbuf *out, const struct sexp *value);
 

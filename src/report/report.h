@@ -1,5 +1,6 @@
 /*
- * What the reader sees. Pure: outcomes and records in, text out, under a budget. Reply shapes: docs/tools.md.
+ * The texts that the reader sees. Pure functions: they turn outcomes and records into text of bounded length.
+ * docs/tools.md describes the shapes of replies.
  */
 #ifndef REPORT_REPORT_H
 #define REPORT_REPORT_H
@@ -36,8 +37,8 @@ void report_values(struct strbuf *out, const struct outcome *outcome, size_t max
  * of it. */
 json_t *report_structured(const struct outcome *outcome);
 
-/* report_condition(out, record): [ERROR] to [Hint]. One that is not kept in the session's history has no
- * [Restarts]: there is nothing to invoke them on. */
+/* report_condition(out, record): [ERROR] to [Hint]. A record that is not in the session's history has no
+ * [Restarts], because they cannot be invoked. */
 void report_condition(struct strbuf *out, const struct error_record *record);
 
 /* report_last_error(out, record): the text of describe-last-error; ${record} may be NULL: no error. */
@@ -50,7 +51,8 @@ void report_backtrace(struct strbuf *out, const struct error_record *record, siz
 /* report_error_list(out, session, limit): the text of list-errors. */
 void report_error_list(struct strbuf *out, const struct session *session, size_t limit);
 
-/* report_wording: how an operation was stopped, how a process ended, what a session goes on from. */
+/* report_wording: the words for how an operation was stopped, how a process ended, and what a session
+ * continues from. */
 extern const struct session_wording report_wording;
 
 /* report_definitions(out, reply): the text of list-definitions from the agent's reply; false if there is

@@ -9,11 +9,11 @@
 struct sexp;
 struct strbuf;
 
-/* section_begin(out, heading): the blank line if something stands before, and the heading (NULL for none) on
+/* section_begin(out, heading): append a blank line unless ${out} is empty, and the heading (NULL for none) on
  * a line of its own. */
 void section_begin(struct strbuf *out, const char *heading);
 
-/* section_end(out): no newline at its end. */
+/* section_end(out): remove the newline at the end. */
 void section_end(struct strbuf *out);
 
 /* section_add_frame(out, index, frame): "0: (FOO 1) at FILE:LINE" without a newline. */

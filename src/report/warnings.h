@@ -1,5 +1,5 @@
 /*
- * The section of the warnings. Private to this folder.
+ * The section with the warnings. Private to this folder.
  */
 #ifndef REPORT_WARNINGS_H
 #define REPORT_WARNINGS_H
@@ -16,8 +16,8 @@ struct strbuf;
  * shown, and all of them are kept for get-output if that leaves some out.
  *
  * warnings    as the agent sends them: (("TYPE" "message" "file:line" "form") ...), the last two may be
- * missing most        bytes, of the session's max-output limit; about four times as much is shown of each
- * half
+ *             missing
+ * most        bytes, of the session's max-output limit; about four times as much is shown of each half
  */
 void warnings_add(struct strbuf *out, struct session *session, const struct sexp *warnings, size_t most);
 

@@ -11,8 +11,9 @@
 #include "session/run.h"
 #include "session/session_core.h"
 
-#define DEFERRED_COPY_INTERVAL 20 /* an expensive copy is made this many times its cost after the last one   \
-                                   */
+#define DEFERRED_COPY_INTERVAL                                                                               \
+    20 /* an expensive copy is made this many times its cost after the last one                              \
+        */
 
 static struct session *session_of(const struct checkpoint *cp)
 {

@@ -45,7 +45,7 @@ char *saved_prepare(struct saved_store *store, const char *name, struct err *err
  * s           borrowed, copied; its name, image, lisp, package and evaluations are read
  * journal     borrowed, copied; may be NULL
  * done        called once from the loop; ${size} in bytes, ${err} NULL on success. Not called after
- * saved_store_free()
+ *             saved_store_free()
  */
 typedef void saved_done(void *arg, uint64_t size, const struct err *err);
 void saved_commit(struct saved_store *store, const struct saved *s, const struct journal *journal,

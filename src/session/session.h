@@ -41,7 +41,7 @@ struct operation *session_run(struct session *s, const struct operation_options 
  *
  * sequence    of the error's record; 0: a copy of the session's process as it is now
  * resumes     true: if it succeeds the copy becomes the session's process, and what was that becomes a
- * checkpoint; false: the copy is thrown away
+ *             checkpoint; false: the copy is thrown away
  */
 struct operation *session_enter(struct session *s, const struct operation_options *options, int sequence,
                                 bool resumes);

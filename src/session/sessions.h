@@ -40,7 +40,7 @@ struct session *sessions_find(const struct sessions *all, const char *name);
  * name        borrowed; NULL makes one up ("s1", ...)
  * Returns     borrowed, until sessions_close(); NULL with ${err} set
  * Errors      ERR_INVALID: a name has 1 to 64 characters from A-Z a-z 0-9 . _ -; ERR_BUSY: it exists;
- * ERR_LIMIT: there are too many, of this owner or in all
+ *             ERR_LIMIT: there are too many, of this owner or in all
  */
 struct session *sessions_create(struct sessions *all, const char *name, struct err *err);
 

@@ -1,6 +1,6 @@
 /*
- * A call of a tool, from the inside: what the files in this folder use to read their arguments, run
- * operations and answer.
+ * A call of a tool from the inside: how the files in this folder read their arguments, run operations and
+ * answer.
  */
 #ifndef TOOLS_CALL_H
 #define TOOLS_CALL_H
@@ -44,8 +44,8 @@ double call_number(const struct tool_call *call, const char *name, double fallba
 int64_t call_integer(const struct tool_call *call, const char *name, int64_t fallback);
 bool call_boolean(const struct tool_call *call, const char *name);
 
-/* What one value may print before it is stopped: more than any reply shows, so that get-output can give the
- * rest. */
+/* The most characters that printing one value may produce before it is stopped: more than any reply shows, so
+ * that get-output can return the rest. */
 #define MOST_VALUE_CHARACTERS (1 << 20)
 
 /* call_timeout_ms(call): the argument timeout in milliseconds; 0 when absent, -1 for none. */
@@ -86,12 +86,12 @@ void call_write_flag(struct tool_call *call, const char *key, bool value);
  * those there are. */
 void call_unknown_session(struct tool_call *call, const char *name);
 
-/* call_add_system_form(out, function, system): the form that calls a function of ASDF's with a system, for
- * the journal. ${system} may be the path of a definition, which is loaded first then. */
+/* call_add_system_form(out, function, system): append the form that calls a function of ASDF with a system,
+ * for the journal. ${system} may be the path of a definition, which the form then loads first. */
 void call_add_system_form(struct strbuf *out, const char *function, const char *system);
 
-/* call_finish(call): send the text and forget the call. call_answer(call, is_error, format, ...): with this
- * text. */
+/* call_finish(call): send the text and free the call. call_answer(call, is_error, format, ...): the same with
+ * this text. */
 void call_finish(struct tool_call *call);
 void call_answer(struct tool_call *call, bool is_error, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -116,8 +116,8 @@ void call_enter(struct tool_call *call, struct session *session, const struct op
 void call_wait(struct tool_call *call, call_outcome *on_outcome);
 operation_done call_done;
 
-/* call_await(call, pending, cancel): wait for something else than an operation; ${cancel} gives it up.
- * Whoever then answers the call says call_awaited(call) behind that: ${call} is freed. */
+/* call_await(call, pending, cancel): wait for something other than an operation; ${cancel} abandons it. After
+ * answering the call, the code that was awaited must call call_awaited(call): ${call} is freed. */
 void call_await(struct tool_call *call, void *pending, void (*cancel)(void *pending));
 void call_awaited(struct tool_call *call);
 
@@ -148,7 +148,7 @@ void call_report_with(struct tool_call *call, const struct outcome *outcome, rep
 bool call_report_if_ended(struct strbuf *out, const struct outcome *outcome, const char *key,
                           size_t max_output);
 
-/* The argument that every tool has that looks at or runs Lisp. */
+/* The argument of every tool that looks at or runs Lisp. */
 #define SESSION_ARGUMENT                                                                                     \
     {                                                                                                        \
         .name = "session", .type = ARGUMENT_STRING, .names_session = true, .description = "Session."         \

@@ -1,6 +1,6 @@
 /*
- * Names of symbols, packages and systems that begin like what was typed, from a session. It is called like a
- * tool, so that it waits its turn and can be cancelled as one, and is in no list.
+ * Completion of the names of symbols, packages and systems in a session. It is a tool, so that it waits its
+ * turn and can be cancelled, but it is not listed.
  */
 #ifndef TOOLS_COMPLETE_NAMES_H
 #define TOOLS_COMPLETE_NAMES_H

@@ -1,5 +1,5 @@
 /*
- * Texts of tools that may be longer than a reply should be.
+ * Truncating tool texts that are longer than a reply should be.
  */
 #ifndef TOOLS_CUT_H
 #define TOOLS_CUT_H
@@ -9,8 +9,8 @@
 struct session;
 struct strbuf;
 
-/* cut_add(out, session, text, most): append ${text}; if it has more than ${most} bytes its head and tail, and
- * the rest is kept for get-output. */
+/* cut_add(out, session, text, most): append ${text}. If it has more than ${most} bytes, append its head and
+ * tail, and keep the text for get-output. */
 void cut_add(struct strbuf *out, struct session *session, const struct strbuf *text, size_t most);
 
 #endif

@@ -15,7 +15,8 @@ struct strbuf;
  * Append the whole page, in Markdown.
  *
  * examples    borrowed; the folder with a file NAME.json for each tool, as tests/e2e/contract.py describes
- * them Returns     false with ${err} set if one of them cannot be read
+ *             them
+ * Returns     false with ${err} set if one of them cannot be read
  */
 bool tools_document(struct strbuf *out, const char *examples, struct err *err);
 

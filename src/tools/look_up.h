@@ -1,6 +1,6 @@
 /*
- * What tools share that look into the image: the request, a part of a long list, where something
- * is defined, and a long text.
+ * Common parts of the tools that look into the image: the request, a range of a long list, the place of a
+ * definition, and long text.
  */
 #ifndef TOOLS_LOOK_UP_H
 #define TOOLS_LOOK_UP_H
@@ -8,7 +8,7 @@
 #include "report/reply.h"
 #include "tools/call.h"
 
-/* A look-up takes milliseconds; one that takes longer is held up by the user's own code. */
+/* A look-up takes milliseconds; if it takes longer, the user's own code delays it. */
 #define LOOK_UP_MS 5000
 
 /*
@@ -21,7 +21,7 @@
 void look_up(struct tool_call *call, struct session *session, call_outcome *on_outcome);
 void look_up_in_copy(struct tool_call *call, struct session *session, call_outcome *on_outcome);
 
-/* look_up_failed(call, outcome): if the look-up ended in an error (a PRINT-OBJECT method of the user's
+/* look_up_failed(call, outcome): if the look-up ended in an error (one of the user's PRINT-OBJECT methods
  * failed, or the time limit was reached), answer with it and return true. The session's last error stays as
  * it is. */
 bool look_up_failed(struct tool_call *call, const struct outcome *outcome);
@@ -29,8 +29,8 @@ bool look_up_failed(struct tool_call *call, const struct outcome *outcome);
 /* look_up_write_range(call, limit): append the arguments from and limit; ${limit} is the latter's default. */
 void look_up_write_range(struct tool_call *call, int limit);
 
-/* look_up_add_rest(call, shown, total): a line that says how to see those of ${total} that the reply does not
- * show; nothing if it shows all. */
+/* look_up_add_rest(call, shown, total): append a line that explains how to see the rest of ${total}; nothing
+ * if all are shown. */
 void look_up_add_rest(struct tool_call *call, size_t shown, size_t total);
 
 /* look_up_add_list(out, list, separator): append the strings of a list. */
@@ -39,12 +39,12 @@ void look_up_add_list(struct strbuf *out, const struct sexp *list, const char *s
 /* look_up_add_words(out, list): keywords as `MACRO, CLASS`. */
 void look_up_add_words(struct strbuf *out, const struct sexp *list);
 
-/* look_up_add_place(out, entry, from): where it is defined, of the plist that begins at item ${from}: " at
- * FILE:LINE", " in this session, evaluation 3", or nothing. */
+/* look_up_add_place(out, entry, from): append the place of definition from the plist that begins at item
+ * ${from}: " at FILE:LINE", " in this session, evaluation 3", or nothing. */
 void look_up_add_place(struct strbuf *out, const struct sexp *entry, size_t from);
 
-/* look_up_add_text(call, session, text, len): under the session's max-output limit; what it leaves out is
- * kept for get-output. */
+/* look_up_add_text(call, session, text, len): append it within the session's max-output limit; a truncated
+ * text is kept for get-output. */
 void look_up_add_text(struct tool_call *call, struct session *session, const char *text, size_t len);
 
 #define LOOK_UP_LIMIT 100

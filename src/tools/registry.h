@@ -1,5 +1,5 @@
 /*
- * The one list of tools: look-up, listing, and the check of arguments before a tool runs.
+ * The one list of tools: look-up, listing, and the argument check before a tool runs.
  */
 #ifndef TOOLS_REGISTRY_H
 #define TOOLS_REGISTRY_H
@@ -14,7 +14,8 @@
 size_t registry_count(void);
 const struct tool *registry_at(size_t n);
 
-/* registry_family(n): the title of the family that tool belongs to; those of one family stand together. */
+/* registry_family(n): the title of the family that the tool belongs to; the tools of a family are adjacent.
+ */
 const char *registry_family(size_t n);
 
 /*
@@ -22,7 +23,7 @@ const char *registry_family(size_t n);
  * The tool of that name: case does not matter, `_` stands for `-`, and a leading `ns/` or `ns.` is dropped.
  *
  * Returns     NULL if there is none. registry_nearest(name) then gives the most similar name, NULL if none is
- * near.
+ *             near.
  */
 const struct tool *registry_find(const char *name);
 const char *registry_nearest(const char *name);
@@ -35,7 +36,7 @@ const char *registry_nearest(const char *name);
  *
  * given       borrowed; an object, or NULL for none. A member that is null counts as absent.
  * Returns     given: a new object with canonical names; NULL with ${err} set to one sentence that names the
- * argument, what was expected, and the nearest right name (ERR_INVALID)
+ *             argument, what was expected, and the nearest right name (ERR_INVALID)
  */
 json_t *registry_check_arguments(const struct tool *tool, const json_t *given, struct err *err);
 

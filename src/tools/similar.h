@@ -1,5 +1,5 @@
 /*
- * "Did you mean": the name most like the one that was asked for.
+ * "Did you mean": the name most similar to a requested one.
  */
 #ifndef TOOLS_SIMILAR_H
 #define TOOLS_SIMILAR_H
@@ -14,8 +14,8 @@ struct similar {
     size_t score;                 /* of ${best}; less is nearer */
 };
 
-/* similar_init(s, name): begin to look for something like ${name}. similar_offer(s, candidate): consider one;
- * earlier wins. */
+/* similar_init(s, name): begin a search for a name similar to ${name}. similar_offer(s, candidate): consider
+ * a candidate; of equals the earlier wins. */
 void similar_init(struct similar *s, const char *name);
 void similar_offer(struct similar *s, const char *candidate);
 

@@ -1,5 +1,5 @@
 /*
- * The list of tools that registry.c works on. Nobody else reads it.
+ * The list of tools for registry.c; no other file reads it.
  */
 #ifndef TOOLS_TABLE_H
 #define TOOLS_TABLE_H

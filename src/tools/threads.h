@@ -1,5 +1,5 @@
 /*
- * What get-backtrace needs of the tools for threads.
+ * The part of the thread tools that get-backtrace uses.
  */
 #ifndef TOOLS_THREADS_H
 #define TOOLS_THREADS_H

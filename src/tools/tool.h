@@ -1,7 +1,7 @@
 /*
- * A tool: what every file in this folder fills in, and a call of one.
- * The struct is the documentation, the schema that clients get, the argument check and the dispatcher's
- * entry. Tools never parse: their arguments were checked against the struct before they run.
+ * A tool: the struct that every file in this folder fills in, and a call of one. The struct is the
+ * documentation, the schema that clients get, the argument check and the dispatcher's entry. Tools never
+ * parse: their arguments were checked against the struct before they run.
  */
 #ifndef TOOLS_TOOL_H
 #define TOOLS_TOOL_H
@@ -33,7 +33,7 @@ struct tool_argument {
     const char *description;    /* at most one sentence */
 };
 
-/* The smallest listing that shows a tool; every tool can be called whatever is listed. */
+/* The smallest listing that contains a tool; a client can call every tool, listed or not. */
 enum toolset { TOOLSET_CORE, TOOLSET_STANDARD, TOOLSET_FULL };
 
 #define TOOL_MAX_ARGUMENTS 12
@@ -53,18 +53,17 @@ struct tool {
     void (*run)(struct tool_call *call);
 };
 
-/* What a finished call gives. Both members are the receiver's to read while ${done} runs, and gone after it.
- */
+/* The result of a finished call. Both pointers may be read while ${done} runs and are invalid after it. */
 struct tool_result {
     const struct strbuf *text; /* the one text block, valid UTF-8 */
     json_t *structured;        /* borrowed; NULL unless the call asked for it and the tool has it */
     bool is_error;
-    bool is_absent; /* there is nothing of the name that was asked for; the text says what is near */
+    bool is_absent; /* nothing has the requested name; the text lists similar names */
 };
 
 typedef void tool_call_done(void *arg, const struct tool_result *result);
 
-/* Said while a call runs: one line, e.g. "12 s, 4,096 bytes of output: compiling foo.lisp". */
+/* Progress of a running call: one line, e.g. "12 s, 4,096 bytes of output: compiling foo.lisp". */
 typedef void tool_call_progress(void *arg, double elapsed_s, const char *message);
 
 struct tool_call_options {
@@ -82,8 +81,9 @@ struct tool_call_options {
  *
  * arguments   taken; as registry_check_arguments() gave them
  * options     borrowed; its done is called exactly once unless the call is cancelled, and may be called
- * before this returns Returns     a ticket for tool_call_cancel(), valid until done has been called; NULL
- * when done has been called already
+ *             before this returns
+ * Returns     a ticket for tool_call_cancel(), valid until done has been called; NULL if done has been called
+ *             already
  */
 struct tool_call *tool_call_start(struct toolbox *toolbox, const struct tool *tool, json_t *arguments,
                                   const struct tool_call_options *options);

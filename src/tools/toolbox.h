@@ -1,5 +1,5 @@
 /*
- * What tools work on: made once by main, borrowed by every call.
+ * The objects that tools use: made once by main, borrowed by every call.
  */
 #ifndef TOOLS_TOOLBOX_H
 #define TOOLS_TOOLBOX_H
