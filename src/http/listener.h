@@ -23,8 +23,8 @@ struct listener {
  * is replaced.
  *
  * address     "ADDRESS:PORT", "[ADDRESS]:PORT", "PORT" (on 127.0.0.1), "unix:PATH", or "systemd" or
- *             "systemd:N" for the first or Nth socket that was passed on to us; port 0 lets the system choose
- *             Errors ERR_INVALID, ERR_START
+ *             "systemd:N" for the first or Nth socket passed by socket activation; with port 0 the system
+ * chooses Errors      ERR_INVALID, ERR_START
  */
 bool listener_open(struct listener *l, const char *address, struct err *err);
 

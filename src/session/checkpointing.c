@@ -1,5 +1,6 @@
 /*
- * A checkpoint is asked for when an evaluation was answered, and counts when the process has answered for it.
+ * Responsible for making checkpoints: one is requested after an evaluation was answered, and counts once the
+ * process has answered for it.
  */
 #include "session/checkpointing.h"
 
@@ -11,9 +12,8 @@
 #include "session/run.h"
 #include "session/session_core.h"
 
-#define DEFERRED_COPY_INTERVAL                                                                               \
-    20 /* an expensive copy is made this many times its cost after the last one                              \
-        */
+/* An expensive copy is made when this many times its cost has passed since the last one. */
+#define DEFERRED_COPY_INTERVAL 20
 
 static struct session *session_of(const struct checkpoint *cp)
 {
