@@ -54,6 +54,7 @@ suites() { # suites LABEL FOLDER LOG MESON-TEST-ARGUMENT...: run tests of a buil
         --timeout-multiplier "${CL_MCP_TEST_STRETCH:-1}" "$@" </dev/null
     run_again "$folder/meson-logs/$log.json" meson test -C "$folder" --no-rebuild --print-errorlogs \
         --logbase "$log-again" --num-processes 1 --timeout-multiplier "${CL_MCP_TEST_STRETCH:-1}"
+    note tests "$suites_label" "$(meson test -C "$folder" --no-rebuild --list "$@" 2>/dev/null </dev/null | wc -l)"
     if [ -e "$folder/meson-logs/$log.json" ]; then
         note log "$suites_label" "$folder/meson-logs/$log.json"
     else

@@ -7,6 +7,7 @@ usage: summary.py RECORD...
 A record is a text file of lines with tabs between their fields:
   log      LABEL PATH     a log of Meson's tests, testlog.json; beside it may be testlog-again.json, of the files with
                           failures, run once more: these results count instead
+  tests    LABEL NUMBER   how many tests the next log must have: a run that somebody ended has fewer
   failed   LABEL STEP     a step that is not a test and failed
   without  LABEL REASON   something that was left out as the caller wished
   end                     the part ran to its end; a record without this line counts as one failure
@@ -79,9 +80,11 @@ class Total:
         self.details = []  # (name, lines) of tests that failed
 
     def add_log(self, label, path):
+        """Count what a log of Meson's lists; return how many tests that are."""
         second = path[: -len(".json")] + "-again.json"
         repeated = {test["name"]: test for test in (tests_of(second) if os.path.exists(second) else [])}
-        for first in tests_of(path):
+        firsts = tests_of(path)
+        for first in firsts:
             test = repeated.get(first["name"], first)
             suite, name = suite_and_name(test["name"])
             if has_failed(first) and not has_failed(test):
@@ -98,10 +101,12 @@ class Total:
                     self.details.append((self.failed[-1], note.splitlines()))
                 elif state == "skipped":
                     self.skipped.append("%s, %s: %s (%s)" % (label, name, case, note or "no reason given"))
+        return len(firsts)
 
     def add_record(self, path):
         """Count what a record lists. A record or a log that cannot be read is a failure itself."""
         ended = False
+        expected = None
         try:
             with open(path, encoding="utf-8") as record:
                 lines = record.read().splitlines()
@@ -113,9 +118,14 @@ class Total:
                 ended = True
                 continue
             label, text = fields
-            if kind == "log":
+            if kind == "tests":
+                expected = int(text)
+            elif kind == "log":
                 try:
-                    self.add_log(label, text)
+                    found = self.add_log(label, text)
+                    if expected is not None and found != expected:
+                        self.failed.append("%s: %d of %d tests ran" % (label, found, expected))
+                    expected = None
                 except (OSError, ValueError, KeyError) as error:
                     self.failed.append("%s: the log of its tests cannot be read: %s" % (label, error))
             elif kind == "failed":
