@@ -20,11 +20,13 @@
 #include "report/report.h"
 #include "session/metrics.h"
 #include "session/session_host.h"
+#include "tools/audit.h"
 
 struct server {
     uv_loop_t *loop;
     struct children *children;
     struct guardian *guardian;
+    struct audit *audit; /* NULL: none */
     struct zygotes *zygotes;
     struct session_host *host;
     struct toolboxes *toolboxes;
@@ -118,7 +120,10 @@ static void on_signal(uv_signal_t *handle, int signal)
         return;
     }
     if (signal == SIGHUP) {
-        http_server_reload(server->http);
+        if (server->http != NULL)
+            http_server_reload(server->http);
+        if (server->audit != NULL)
+            audit_reopen(server->audit);
         return;
     }
     log_info("signal %d: shutting down", signal);
@@ -195,6 +200,9 @@ static void print_metrics(void *arg, struct strbuf *out)
 static bool begin(struct server *server, const struct options *options,
                   const struct zygote_options *zygote_options, struct err *err)
 {
+    if (options->audit_file != NULL &&
+        (server->audit = audit_open(options->audit_file, options->redacts, err)) == NULL)
+        return false;
     server->zygotes = zygotes_new(server->loop, server->children, zygote_options);
     server->host = session_host_new(&(struct session_host_options){
         .wording = &report_wording,
@@ -216,6 +224,8 @@ static bool begin(struct server *server, const struct options *options,
         .loads_code = options->loads[0] != NULL || options->preloads[0] != NULL,
         .directory = options->directory,
         .is_read_only = options->sandbox == CONFINE_READ_ONLY,
+        .audit = server->audit,
+        .redacts = options->redacts,
         .most_sessions = options->principal_sessions,
         .most_processes = options->principal_processes,
     });
@@ -234,7 +244,8 @@ static bool begin(struct server *server, const struct options *options,
     if ((options->wants_stdio || !has_http) && !begin_stdio(server, options, err))
         return false;
     const int numbers[] = {SIGTERM, SIGINT, SIGUSR1, SIGHUP};
-    for (size_t i = 0; i < (has_http ? 4 : 3); i++) {
+    bool takes_hangup = has_http || server->audit != NULL;
+    for (size_t i = 0; i < (takes_hangup ? 4 : 3); i++) {
         uv_signal_init(server->loop, &server->signals[i]);
         server->signals[i].data = server;
         uv_signal_start(&server->signals[i], on_signal, numbers[i]);
@@ -259,6 +270,7 @@ static void end(struct server *server)
     zygotes_free(server->zygotes);
     guardian_free(server->guardian);
     children_free(server->children);
+    audit_free(server->audit);
     for (size_t i = 0; i < 4; i++)
         if (server->signals[i].data != NULL)
             uv_close((uv_handle_t *)&server->signals[i], NULL);

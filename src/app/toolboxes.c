@@ -126,6 +126,9 @@ struct toolbox *toolboxes_get(struct toolboxes *t, const char *owner)
         .directory = t->options.directory,
         .is_read_only = t->options.is_read_only,
         .loads_code = t->options.loads_code,
+        .audit = t->options.audit,
+        .owner = made->owner,
+        .redacts = t->options.redacts,
         .is_persistent = t->options.is_persistent && made->store != NULL,
     };
     made->toolbox.tasks = tasks_new(t->options.loop);

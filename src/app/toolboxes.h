@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <uv.h>
 
+struct audit;
 struct session_host;
 struct toolbox;
 struct toolboxes;
@@ -23,6 +24,8 @@ struct toolboxes_options {
     bool loads_code;       /* options name files or systems that every session has */
     const char *directory; /* borrowed; as in struct toolbox, and so the next one */
     bool is_read_only;
+    struct audit *audit; /* borrowed; as in struct toolbox, and so the next one */
+    bool redacts;
     size_t most_sessions, most_processes; /* of each principal; 0: as many as the server may have */
 };
 

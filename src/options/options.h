@@ -33,6 +33,8 @@ struct options {
     const char *tls_key;
     const char *node;            /* NULL: none */
     const char *metrics_address; /* NULL: none */
+    const char *audit_file;      /* NULL: none */
+    bool redacts;                /* --redact */
     const char *lisp;
     const char *user_init; /* NULL: none; may be ${found_init} */
     bool has_no_user_init; /* --no-userinit */

@@ -6,13 +6,16 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <uv.h>
 
 #include "base/check.h"
 #include "base/memory.h"
+#include "base/redact.h"
 #include "base/text.h"
 #include "report/reply.h"
 #include "session/saved.h"
 #include "session/sessions.h"
+#include "tools/audit.h"
 #include "tools/detach.h"
 #include "tools/similar.h"
 
@@ -34,6 +37,7 @@ struct tool_call *tool_call_start(struct toolbox *toolbox, const struct tool *to
                                   const struct tool_call_options *options)
 {
     struct tool_call *call = xcalloc(1, sizeof *call);
+    call->started_ns = uv_hrtime();
     call->tool = tool;
     call->toolbox = toolbox;
     call->arguments = arguments;
@@ -53,8 +57,39 @@ struct tool_call *tool_call_start(struct toolbox *toolbox, const struct tool *to
     return NULL;
 }
 
+static void record(const struct tool_call *call, const char *outcome)
+{
+    if (call->toolbox->audit == NULL)
+        return;
+    const char *session = call_string(call, "session", NULL);
+    audit_record(call->toolbox->audit, &(struct audit_call){
+                                           .principal = call->toolbox->owner,
+                                           .session = session != NULL ? session : call->default_session,
+                                           .tool = call->tool->name,
+                                           .arguments = call->arguments,
+                                           .outcome = outcome,
+                                           .took_ms = (uv_hrtime() - call->started_ns) / 1000000,
+                                           .bytes = call->text.len,
+                                       });
+}
+
+static void redact_answer(struct tool_call *call)
+{
+    struct strbuf text;
+    strbuf_init(&text, 0);
+    redact(&text, strbuf_string(&call->text), call->text.len);
+    strbuf_fini(&call->text);
+    call->text = text;
+    if (call->structured == NULL)
+        return;
+    json_t *structured = audit_redacted(call->structured);
+    json_decref(call->structured);
+    call->structured = structured;
+}
+
 void tool_call_cancel(struct tool_call *call)
 {
+    record(call, "cancelled");
     CHECK(call->operation != NULL || call->pending != NULL);
     if (call->operation != NULL)
         session_cancel(call->operation);
@@ -65,6 +100,9 @@ void tool_call_cancel(struct tool_call *call)
 
 void call_finish(struct tool_call *call)
 {
+    if (call->toolbox->redacts)
+        redact_answer(call);
+    record(call, call->is_error ? "error" : "ok");
     struct tool_result result = {.text = &call->text,
                                  .structured = call->structured,
                                  .is_error = call->is_error,
@@ -276,7 +314,12 @@ static void on_operation_progress(void *arg, double elapsed_s, uint64_t output_b
     }
     if (message[0] != '\0')
         strbuf_addf(&line, ": %s", message);
-    call->on_progress(call->arg, elapsed_s, strbuf_string(&line));
+    struct strbuf shown;
+    strbuf_init(&shown, 0);
+    if (call->toolbox->redacts)
+        redact(&shown, strbuf_string(&line), line.len);
+    call->on_progress(call->arg, elapsed_s, strbuf_string(call->toolbox->redacts ? &shown : &line));
+    strbuf_fini(&shown);
     strbuf_fini(&line);
 }
 

@@ -35,6 +35,7 @@ struct tool_call {
     struct strbuf text;            /* the answer */
     json_t *structured;            /* owned */
     bool is_error, is_absent;      /* as in struct tool_result */
+    uint64_t started_ns;
 };
 
 /* The checked arguments; the fallback when absent. Strings are borrowed from the call and may hold NULs. */

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct audit;
 struct evaluations;
 struct saved_store;
 struct sessions;
@@ -25,6 +26,9 @@ struct toolbox {
     bool loads_code;      /* into each new session, which may define tools */
     bool is_persistent;   /* a saved session comes back when it is first named */
     struct tasks *tasks;  /* of the layer above: calls that outlive their requests; NULL: none does */
+    struct audit *audit;  /* where each call is recorded; NULL: nowhere */
+    const char *owner;    /* for the record; "" for none */
+    bool redacts;         /* what looks like a credential is left out of answers */
     struct evaluations *evaluations; /* those that outlive their calls; NULL: none does */
 };
 

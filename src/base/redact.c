@@ -1,0 +1,165 @@
+/*
+ * One pass. At each place a table of recognizers is asked how much of a credential begins there.
+ */
+#include "base/redact.h"
+
+#include <stdbool.h>
+#include <string.h>
+#include <strings.h>
+
+#define REDACTED "[redacted]"
+#define SHORTEST_KEY 16         /* behind its well-known beginning */
+#define SHORTEST_VALUE 6        /* without quotes */
+#define LONGEST_GAP 8           /* between a name and its value */
+#define LONGEST_LINE 100        /* the first of a private key */
+#define LONGEST_SCHEME_PART 256 /* user and password in a URL */
+
+/* What is left of the text, and whether a word begins here. */
+struct view {
+    const char *at, *end;
+    bool is_word_start;
+};
+
+/* How much stays before the credential, and how long the credential is; 0: there is none. */
+struct finding {
+    size_t before, len;
+};
+
+static bool is_key_character(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '-' || c == '.' || c == '/' || c == '+' || c == '=';
+}
+
+static size_t key_length(const char *at, const char *end)
+{
+    const char *p = at;
+    while (p < end && is_key_character(*p))
+        p++;
+    return (size_t)(p - at);
+}
+
+static bool begins_with(const struct view *v, const char *word)
+{
+    size_t len = strlen(word);
+    return (size_t)(v->end - v->at) >= len && strncasecmp(v->at, word, len) == 0;
+}
+
+/* As the services that give them out write them. */
+static struct finding well_known_key(const struct view *v)
+{
+    static const char *const beginnings[] = {"sk-",    "ghp_",  "gho_",  "ghs_", "github_pat_",
+                                             "glpat-", "xoxb-", "xoxp-", "AKIA", "ASIA",
+                                             "AIza",   "eyJ",   "hf_",   "npm_", "pypi-"};
+    for (size_t i = 0; v->is_word_start && i < sizeof beginnings / sizeof beginnings[0]; i++) {
+        size_t len = strlen(beginnings[i]);
+        if ((size_t)(v->end - v->at) < len || memcmp(v->at, beginnings[i], len) != 0)
+            continue;
+        size_t rest = key_length(v->at + len, v->end);
+        if (rest >= SHORTEST_KEY)
+            return (struct finding){.len = len + rest};
+    }
+    return (struct finding){0};
+}
+
+static struct finding private_key(const struct view *v)
+{
+    if (!begins_with(v, "-----BEGIN "))
+        return (struct finding){0};
+    size_t first = v->end - v->at > LONGEST_LINE ? LONGEST_LINE : (size_t)(v->end - v->at);
+    const char *line = memchr(v->at, '\n', first);
+    if (line != NULL)
+        first = (size_t)(line - v->at);
+    const char *words = memmem(v->at, first, "PRIVATE KEY", 11);
+    if (words == NULL)
+        return (struct finding){0};
+    const char *rest = line != NULL ? line : words + 11;
+    const char *end = memmem(rest, (size_t)(v->end - rest), "-----END ", 9);
+    return (struct finding){.before = (size_t)(rest - v->at),
+                            .len = (size_t)((end == NULL ? v->end : end) - rest)};
+}
+
+/* scheme://user:password@host */
+static struct finding url_password(const struct view *v)
+{
+    if (!begins_with(v, "://"))
+        return (struct finding){0};
+    const char *p = v->at + 3, *password = NULL;
+    const char *end = v->end - p > LONGEST_SCHEME_PART ? p + LONGEST_SCHEME_PART : v->end;
+    for (; p < end && (unsigned char)*p > ' ' && *p != '/' && *p != '"' && *p != '@'; p++)
+        if (*p == ':' && password == NULL)
+            password = p + 1;
+    if (p == end || *p != '@' || password == NULL || p == password)
+        return (struct finding){0};
+    return (struct finding){.before = (size_t)(password - v->at), .len = (size_t)(p - password)};
+}
+
+/* Behind its quote, up to the one that ends it. */
+static size_t string_length(const char *at, const char *end)
+{
+    const char *p = at;
+    while (p < end && *p != '"')
+        p += *p == '\\' && p + 1 < end ? 2 : 1;
+    return (size_t)(p - at);
+}
+
+/* The value of a name: a string a few characters on, or a word behind = or Bearer. */
+static struct finding named_value(const struct view *v)
+{
+    static const char *const names[] = {"password",      "passwd",     "passphrase", "secret",
+                                        "token",         "api-key",    "api_key",    "apikey",
+                                        "authorization", "access-key", "access_key", "credential"};
+    size_t len = 0;
+    for (size_t i = 0; len == 0 && i < sizeof names / sizeof names[0]; i++)
+        if (begins_with(v, names[i]))
+            len = strlen(names[i]);
+    if (len == 0)
+        return (struct finding){0};
+    const char *p = v->at + len;
+    const char *last = v->end - p > LONGEST_GAP ? p + LONGEST_GAP : v->end;
+    bool is_assigned = false;
+    if (v->end - p > 1 && p[0] == '"' && p[1] == ':') /* the name is a string of JSON's */
+        p++;
+    while (p < last && strchr(" \t*+=:>'|\\", *p) != NULL) {
+        is_assigned = is_assigned || *p == '=';
+        p++;
+    }
+    struct view value = {.at = p, .end = v->end};
+    size_t before = (size_t)(p - v->at);
+    if (p < v->end && *p == '"')
+        return (struct finding){.before = before + 1, .len = string_length(p + 1, v->end)};
+    if (begins_with(&value, "Bearer ") || begins_with(&value, "Basic "))
+        return (struct finding){.before = before + 6,
+                                .len = 1 + key_length(p + 7 < v->end ? p + 7 : v->end, v->end)};
+    size_t rest = is_assigned ? key_length(p, v->end) : 0;
+    return rest >= SHORTEST_VALUE ? (struct finding){.before = before, .len = rest} : (struct finding){0};
+}
+
+static struct finding find(const struct view *v)
+{
+    static struct finding (*const recognizers[])(const struct view *v) = {well_known_key, private_key,
+                                                                          url_password, named_value};
+    struct finding f = {0};
+    for (size_t i = 0; f.len == 0 && i < sizeof recognizers / sizeof recognizers[0]; i++)
+        f = recognizers[i](v);
+    return f;
+}
+
+void redact(struct strbuf *out, const char *text, size_t len)
+{
+    struct view v = {.at = text, .end = text + len, .is_word_start = true};
+    const char *kept = text;
+    while (v.at < v.end) {
+        struct finding f = find(&v);
+        if (f.len > 0) {
+            strbuf_add(out, kept, (size_t)(v.at - kept) + f.before);
+            strbuf_adds(out, REDACTED);
+            v.at += f.before + f.len;
+            kept = v.at;
+        } else {
+            v.at++;
+        }
+        v.is_word_start = v.at == text || !is_key_character(v.at[-1]) || v.at[-1] == '=';
+    }
+    strbuf_add(out, kept, (size_t)(v.end - kept));
+}

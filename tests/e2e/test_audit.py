@@ -1,0 +1,98 @@
+"""The audit log, and what --redact leaves out."""
+
+import json
+import os
+import signal
+import tempfile
+
+import mcp
+
+KEY = "sk-0123456789abcdef0123"
+
+
+class Audit(mcp.TestCase):
+    def setUp(self):
+        super().setUp()
+        self.folder = tempfile.TemporaryDirectory(prefix="cl-mcp-test-")
+        self.addCleanup(self.folder.cleanup)
+        self.path = os.path.join(self.folder.name, "audit.jsonl")
+
+    def lines(self, path=None):
+        with open(path or self.path) as f:
+            return [json.loads(line) for line in f]
+
+    def test_each_call_is_a_line(self):
+        s = self.start_server("--audit", self.path)
+        s.evaluate("(+ 1 2)")
+        s.evaluate("(error \"no\")")
+        s.call("create-session", name="other")
+        s.evaluate("(list :é 1)", session="other")
+        mode = os.stat(self.path).st_mode & 0o777
+        lines = self.lines()
+        self.assertEqual(0o600, mode)
+        self.assertEqual(["evaluate-lisp", "evaluate-lisp", "create-session", "evaluate-lisp"], [line["tool"] for line in lines])
+        self.assertEqual(["ok", "error", "ok", "ok"], [line["outcome"] for line in lines])
+        self.assertEqual(["default", "default", "default", "other"], [line["session"] for line in lines])
+        self.assertEqual({"code": "(+ 1 2)"}, lines[0]["arguments"])
+        self.assertEqual("(list :é 1)", lines[3]["arguments"]["code"])
+        self.assertEqual(len("=> 3"), lines[0]["bytes"])
+        self.assertRegex(lines[0]["time"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")
+        self.assertEqual("", lines[0]["principal"])
+
+    def test_what_was_cancelled_and_what_is_long(self):
+        s = self.start_server("--audit", self.path)
+        pending = s.start_call("evaluate-lisp", code="(progn (print :begun) (finish-output) (loop))")
+        s.cancel(pending.id) if hasattr(s, "cancel") else s.notify("notifications/cancelled", {"requestId": pending.id})
+        s.evaluate('(length "%s")' % ("x" * 200000))
+        lines = {line["outcome"]: line for line in self.lines()}
+        self.assertIn("cancelled", lines)
+        self.assertLess(len(lines["ok"]["arguments"]["code"]), 70000)
+        self.assertRegex(lines["ok"]["arguments"]["code"], r"\[\.\.\. \d+ bytes more\]$")
+
+    def test_sighup_opens_it_anew(self):
+        s = self.start_server("--audit", self.path)
+        s.evaluate("1")
+        os.rename(self.path, self.path + ".1")
+        os.kill(s.pid, signal.SIGHUP)
+        mcp.wait_until(lambda: os.path.exists(self.path), 5, "the new file")
+        s.evaluate("2")
+        self.assertEqual(["1"], [line["arguments"]["code"] for line in self.lines(self.path + ".1")])
+        self.assertEqual(["2"], [line["arguments"]["code"] for line in self.lines()])
+
+    def test_it_appends_and_takes_no_other_kind_of_file(self):
+        for _ in range(2):
+            self.start_server("--audit", self.path).evaluate("1")
+        self.assertEqual(2, len(self.lines()))
+        fifo = os.path.join(self.folder.name, "fifo")
+        os.mkfifo(fifo)
+        for path in fifo, self.folder.name, os.path.join(self.folder.name, "no", "such"):
+            with self.subTest(path):
+                result = mcp.subprocess.run([mcp.SERVER, "--audit", path], input=b"", capture_output=True)
+                self.assertEqual(1, result.returncode)
+                self.assertIn(b"audit log", result.stderr)
+
+    def test_redact_leaves_out_credentials_in_the_log_and_in_replies(self):
+        s = self.start_server("--audit", self.path, "--redact")
+        reply = s.evaluate('(progn (print "%s") (list :password "hunter2" :port 80))' % KEY)
+        self.assertNotIn("hunter2", reply.text)
+        self.assertNotIn(KEY, reply.text)
+        self.assertIn("[redacted]", reply.text)
+        self.assertIn(":PORT 80", reply.text)
+        s.evaluate('(defun login (user password) (declare (optimize (debug 3))) (error "refused ~a ~a" user (length password)))')
+        error = s.evaluate('(login "me" "hunter2")')
+        locals_shown = s.call("get-backtrace", locals=True).text
+        self.assertIn("PASSWORD", locals_shown)
+        self.assertNotIn('PASSWORD = "hunter2"', error.text + locals_shown)
+        with open(self.path) as f:
+            text = f.read()
+        self.assertNotIn(KEY, text)
+        self.assertIn(":password \\\"[redacted]\\\"", text)
+
+    def test_without_it_nothing_is_left_out(self):
+        s = self.start_server("--audit", self.path)
+        self.assertIn("hunter2", s.evaluate('(list :password "hunter2")').text)
+        self.assertIn("hunter2", self.lines()[0]["arguments"]["code"])
+
+
+if __name__ == "__main__":
+    mcp.main()

@@ -1,0 +1,61 @@
+/*
+ * What is taken for a credential, and what is not.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/redact.h"
+
+static const struct {
+    const char *text, *redacted; /* NULL: nothing is taken out */
+} examples[] = {
+    {"", NULL},
+    {"(defun f (x) (* 2 x))", NULL},
+    {"(setf *password* \"hunter2\")", "(setf *password* \"[redacted]\")"},
+    {"(login :user \"me\" :password \"a \\\"b\\\" c\" :port 80)",
+     "(login :user \"me\" :password \"[redacted]\" :port 80)"},
+    {"DB-PASSWORD = \"x\"", "DB-PASSWORD = \"[redacted]\""},
+    {"password \"never ended", "password \"[redacted]"},
+    {"PGPASSWORD=correcthorse psql", "PGPASSWORD=[redacted] psql"},
+    {"\"api_key\": \"0123\"", "\"api_key\": \"[redacted]\""},
+    {"api-key \"0123\"", "api-key \"[redacted]\""},
+    {"Authorization: Bearer abc.def.ghi next", "Authorization: Bearer[redacted] next"},
+    {"unexpected token: )", NULL},
+    {"the next token is FOO", NULL},
+    {"postgres://me:s3cret@db/x", "postgres://me:[redacted]@db/x"},
+    {"http://localhost:8080/a@b", NULL},
+    {"key sk-0123456789abcdef0123 end", "key [redacted] end"},
+    {"disk-0123456789abcdef0123", NULL},
+    {"AKIAIOSFODNN7EXAMPLE", "[redacted]"},
+    {"sk-short", NULL},
+    {"-----BEGIN PRIVATE KEY-----\nAAAA\nBBBB\n-----END PRIVATE KEY-----\n",
+     "-----BEGIN PRIVATE KEY-----[redacted]-----END PRIVATE KEY-----\n"},
+    {"-----BEGIN CERTIFICATE-----\nAAAA\n", NULL},
+    {"-----BEGIN RSA PRIVATE KEY-----\nAAAA", "-----BEGIN RSA PRIVATE KEY-----[redacted]"},
+};
+
+static void credentials_are_taken_out_and_the_rest_stays(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof examples / sizeof examples[0]; i++) {
+        struct strbuf out;
+        strbuf_init(&out, 0);
+        redact(&out, examples[i].text, strlen(examples[i].text));
+        assert_string_equal(strbuf_string(&out),
+                            examples[i].redacted != NULL ? examples[i].redacted : examples[i].text);
+        strbuf_fini(&out);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(credentials_are_taken_out_and_the_rest_stays),
+    };
+    return cmocka_run_group_tests_name("redact", tests, NULL, NULL);
+}
