@@ -102,6 +102,15 @@ class Inspector(Official):
             thread.join()
         self.assertEqual([], failures)
 
+    def test_it_reads_what_install_writes(self):
+        folder = self.folder()
+        subprocess.run(
+            [mcp.SERVER, "install", "claude-code", "--scope", "project", "--", "--tools", "core"],
+            stdout=subprocess.DEVNULL, check=True, cwd=folder, env=mcp.clean_environment(), timeout=20 * mcp.STRETCH)
+        listed = self.ask("--config", os.path.join(folder, ".mcp.json"), "--server", "lisp", "--method", "tools/list")
+        self.assertIn("evaluate-lisp", listed)
+        self.assertNotIn("macroexpand-form", listed)
+
     def test_its_strict_look_at_the_schemas_passes(self):
         _, url = self.start("--tools", "full")
         self.ask(url, "--transport", "http", "--method", "tools/list", "--strict")
