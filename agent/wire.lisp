@@ -27,7 +27,7 @@
     :session-info :call-tool :complete-names :prefix :arguments :load-system :load-file :evaluate-in-frame :invoke-restart
     :probe :replay :save
     :compile-form :server-pid :directory :user-init :load :preload :finish :pid :code :package
-    :max-chars :print-length :print-level :capture-time :token :from :count :locals :type :name
+    :max-chars :print-length :print-level :capture-time :stdin :token :from :count :locals :type :name
     :system :force :path :compile :frame :restart :value :definitions :compressed
     :time :runs :inspect :handle :handle-number :set
     :trace :tally :action :functions

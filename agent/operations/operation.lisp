@@ -70,5 +70,8 @@ returns the whole reply. It runs so that interrupts and the debugger are looked 
 (defvar *server-process* nil
   "The process id of the server, once it has told it.")
 
+(defvar *given-input* nil
+  "The stream of what the evaluation that runs was given to read, or NIL.")
+
 (defvar *component* nil
   "What is being compiled or loaded: a verb and a component of ASDF, or all of it as a string; or NIL.")

@@ -230,6 +230,17 @@ user's to change."
     (:stack (format nil "This is a STORAGE-CONDITION: the stack is used up, as by a recursion ~
                          that never ends. The session is intact."))))
 
+(defun input-hint (condition)
+  "Return what to do when CONDITION is the end of what there is to read where a person would type, or NIL."
+  (when (typep condition 'end-of-file)
+    (let ((stream (ignore-errors (stream-error-stream condition))))
+      (when (typep stream 'two-way-stream)
+        (setf stream (two-way-stream-input-stream stream)))
+      (cond ((and *given-input* (eq stream *given-input*))
+             "The text of the argument stdin is used up.")
+            ((and (typep stream 'concatenated-stream) (null (concatenated-stream-streams stream)))
+             "Nobody types here. Pass the text to be read as the argument stdin of evaluate-lisp.")))))
+
 (defun error-reply (id kind condition frame)
   "Build the reply that reports to the request ID the CONDITION that was signalled at FRAME."
   (multiple-value-bind (condition kept-frames) (original-condition condition)
@@ -257,6 +268,7 @@ user's to change."
                  :slots (if (eq kind :reader) '() (slot-texts condition))
                  :hint (cond ((eq kind :reader) (reader-hint condition))
                              ((storage-hint condition))
+                             ((input-hint condition))
                              ((name-hint condition))
                              ((sandbox-hint (message-text condition)))
                              (*component* (component-hint condition)))

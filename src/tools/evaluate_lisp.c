@@ -15,6 +15,7 @@ static void run(struct tool_call *call)
     const char *code = call_string(call, "code", &len);
     const struct limits *limits = session_limits(s);
     call_write_string(call, "code");
+    call_write_string(call, "stdin");
     call_write_string(call, "package");
     call_write_integer(call, "max-chars", MOST_VALUE_CHARACTERS);
     static const struct {
@@ -49,6 +50,7 @@ const struct tool tool_evaluate_lisp = {
              .description = "One or more forms."},
             {.name = "package", .type = ARGUMENT_STRING, .description = "Package for this call only."},
             {.name = "capture-time", .type = ARGUMENT_BOOLEAN, .description = "Report time and memory used."},
+            {.name = "stdin", .type = ARGUMENT_STRING, .description = "Text to read as *standard-input*."},
             TIMEOUT_ARGUMENT,
             WAIT_ARGUMENT,
             {.name = "max-output",

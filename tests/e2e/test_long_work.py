@@ -145,6 +145,30 @@ class LongWork(mcp.TestCase):
         self.assertIn("has ended", self.call("evaluation-status", wait=60).text)
 
 
+class Input(mcp.TestCase):
+    def test_what_a_person_would_type_is_read_from_stdin(self):
+        for code, text, value in (
+            ("(list (read-line) (read))", "first line\n(second 2)", '("first line" (SECOND 2))'),
+            ('(y-or-n-p "Go on?")', "y\n", "T"),
+            ('(list (yes-or-no-p "Sure?") (read-line *query-io*))', "no\nwhy\n", '(NIL "why")'),
+            ("(let ((x 1)) (handler-bind ((error (lambda (c) (declare (ignore c)) (invoke-restart-interactively 'store-value)))) (check-type x string)) x)",
+             '"stored"\n', '"stored"'),
+        ):
+            with self.subTest(code):
+                self.assertIn("=> " + value, self.s.call("evaluate-lisp", code=code, stdin=text).text)
+
+    def test_it_is_for_one_evaluation(self):
+        self.s.call("evaluate-lisp", code="(read-line)", stdin="a\nb\n")
+        report = self.s.evaluate("(read-line)")
+        self.assertEqual("END-OF-FILE", report.error_type)
+        self.assertIn("Pass the text to be read as the argument stdin", report.text)
+
+    def test_its_end_is_named(self):
+        text = self.s.call("evaluate-lisp", code="(list (read-line) (read-line))", stdin="one").text
+        self.assertIn("[ERROR] END-OF-FILE", text)
+        self.assertIn("The text of the argument stdin is used up.", text)
+
+
 class Tasks(mcp.TestCase):
     """The extension io.modelcontextprotocol/tasks, with the tools of the product."""
 
