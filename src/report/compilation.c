@@ -1,5 +1,5 @@
 /*
- * What the compiler says of code.
+ * Responsible for the text of compile-form: the compiler's diagnostics.
  */
 #include "report/report.h"
 

@@ -1,5 +1,5 @@
 /*
- * A condition as a report, and what is asked about it later.
+ * Responsible for the text of an error, in a report and in the tools that show it later.
  */
 #include "report/report.h"
 

@@ -1,5 +1,5 @@
 /*
- * What a session has defined.
+ * Responsible for the text of list-definitions.
  */
 #include "report/report.h"
 

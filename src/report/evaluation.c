@@ -1,6 +1,6 @@
 /*
- * The report of an evaluation. The order of its sections is fixed, so that a reader finds them even when the
- * user's own output looks like a heading.
+ * Responsible for the report of an evaluation. Its sections have a fixed order, so that a reader finds them
+ * even if the user's own output looks like a heading.
  */
 #include "report/report.h"
 

@@ -1,5 +1,5 @@
 /*
- * The parts that all reports share.
+ * Responsible for the parts that all reports share.
  */
 #include "report/section.h"
 

@@ -1,5 +1,5 @@
 /*
- * The report of an evaluation as data. Complete by itself, or absent.
+ * Responsible for the report of an evaluation as data: complete, or absent.
  */
 #include "report/report.h"
 

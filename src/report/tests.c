@@ -1,5 +1,5 @@
 /*
- * What came of running tests: the counts first, then each failure.
+ * Responsible for the text of run-tests: the counts first, then each failure.
  */
 #include "report/report.h"
 

@@ -1,5 +1,6 @@
 /*
- * Warnings: those of code that was typed as they are; those of files by file and kind, the first few of each.
+ * Responsible for the section with the warnings: those of evaluated code as they are, those of files grouped
+ * by file and kind, the first few of each.
  */
 #include "report/warnings.h"
 

@@ -1,5 +1,5 @@
 /*
- * The one place that calls an operation's done.
+ * Responsible for answering operations: the only place that calls an operation's done.
  */
 #include "session/answer.h"
 

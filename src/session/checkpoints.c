@@ -1,6 +1,6 @@
 /*
- * The ring of frozen processes. Who waits for them: the server itself, since copies are made with
- * CLONE_PARENT and are its direct children; their end is learnt like that of any worker.
+ * The ring of frozen processes. Copies are made with CLONE_PARENT, so they are the server's direct children:
+ * it reaps them and learns of their end like that of any worker.
  */
 #include "session/checkpoints.h"
 

@@ -1,6 +1,6 @@
 /*
- * Neither kind of copy says hello, which would cost it more than all else that it does: that it is there is
- * known from its original's answer.
+ * Copies send no hello, which would cost more than everything else they do: the answer of the original shows
+ * that a copy exists.
  */
 #include "session/copies.h"
 

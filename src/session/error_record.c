@@ -1,5 +1,5 @@
 /*
- * Error records.
+ * Responsible for making error records and reading them.
  */
 #include "session/error_record.h"
 

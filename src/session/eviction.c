@@ -1,5 +1,5 @@
 /*
- * Which checkpoints make room.
+ * Responsible for choosing the checkpoints to drop.
  */
 #include "session/eviction.h"
 

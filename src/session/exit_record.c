@@ -1,5 +1,5 @@
 /*
- * What is known about the end of a process: how it ended, and its last words.
+ * Responsible for the record of how a process ended, with its last words.
  */
 #include "session/exit_record.h"
 

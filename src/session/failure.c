@@ -1,5 +1,5 @@
 /*
- * What follows the report of an error: it is kept, and the process stands in it or leaves it.
+ * Responsible for what follows the report of an error: it is kept, and the process stands in it or leaves it.
  */
 #include "base/memory.h"
 #include "session/answer.h"

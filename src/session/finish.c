@@ -1,5 +1,5 @@
 /*
- * An operation succeeds, or its reply comes too late.
+ * Responsible for operations that succeed and for replies that come too late.
  */
 #include "session/answer.h"
 #include "session/checkpointing.h"

@@ -1,6 +1,6 @@
 /*
- * The end of a session's process, where it is an accident: what is known is recorded, and the way back
- * begins.
+ * Responsible for the unexpected end of a session's process: it records what is known and starts the recovery
+ * (recovery.c).
  */
 #include "base/memory.h"
 #include "session/answer.h"

@@ -1,5 +1,5 @@
 /*
- * Pieces of text are told by their characters; docs/agent-protocol.md section 3.
+ * Pieces of text are given by their character positions; docs/agent-protocol.md section 4.
  */
 #include "session/history.h"
 

@@ -1,5 +1,6 @@
 /*
- * After a return: forms that the session's code has registered for it are evaluated, before anything else.
+ * Responsible for the hooks of a session: after a return, the forms that its code has registered are
+ * evaluated before anything else.
  */
 #include "session/hooks.h"
 

@@ -1,5 +1,5 @@
 /*
- * The journal: an array that forgets from its front.
+ * The journal: an array that drops its oldest entries.
  */
 #include "session/journal.h"
 

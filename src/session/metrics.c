@@ -1,5 +1,5 @@
 /*
- * Figures in the text format of Prometheus.
+ * Responsible for the metrics in the text format of Prometheus.
  */
 #include "session/metrics.h"
 

@@ -1,5 +1,5 @@
 /*
- * Operations come and go.
+ * Responsible for creating and freeing operations.
  */
 #include "session/operation.h"
 

@@ -1,6 +1,7 @@
 /*
- * What a Lisp has started becomes the server's own child when the Lisp ends. The mark in its environment says
- * whose it was. A program that clears its environment is not found, and ends with the server.
+ * Programs that a Lisp has started become the server's own children when the Lisp ends. The mark in their
+ * environment identifies their session. A program that clears its environment is not found, and ends with the
+ * server.
  */
 #include "session/programs.h"
 

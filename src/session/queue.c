@@ -1,5 +1,5 @@
 /*
- * Operations are taken up one after the other, each in its own way.
+ * Responsible for taking up operations one after the other, each in its own way.
  */
 #include "session/queue.h"
 

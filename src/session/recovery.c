@@ -1,5 +1,5 @@
 /*
- * The states from SOURCING to REPLAYING, and the answer at their end.
+ * Responsible for the recovery, the states from SOURCING to REPLAYING, and for the answer at its end.
  */
 #include "session/recovery.h"
 

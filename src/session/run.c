@@ -1,5 +1,5 @@
 /*
- * An operation is sent, reports progress, and is stopped.
+ * Responsible for sending an operation, for its progress, and for stopping it.
  */
 #include "session/run.h"
 

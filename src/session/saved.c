@@ -1,5 +1,5 @@
 /*
- * Saved sessions.
+ * Responsible for reading and writing saved sessions.
  */
 #include "session/saved.h"
 

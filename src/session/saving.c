@@ -1,5 +1,5 @@
 /*
- * When the copy has written its file and ended, the file is made to count (saved.c).
+ * Responsible for saving a session. When the copy has written its file and ended, saved.c commits the file.
  */
 #include "session/saving.h"
 

@@ -1,5 +1,5 @@
 /*
- * From the request for a scratch copy to its end.
+ * Responsible for a scratch copy, from the request for it to its end.
  */
 #include "session/scratch.h"
 

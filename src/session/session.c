@@ -1,6 +1,6 @@
 /*
- * The public face of a session. Its life is in the table of session_states.c, the collections it is found in
- * are in sessions.c.
+ * The public interface of a session. Its life is in the table of session_states.c; sessions.c has the
+ * collections of sessions.
  */
 #include "session/session.h"
 

@@ -1,5 +1,5 @@
 /*
- * Events reach the table here, states are entered here, and the deadline of a state counts here.
+ * Responsible for the table's machinery: dispatching events, entering states, and the deadline of a state.
  */
 #include "session/session_core.h"
 

@@ -1,5 +1,5 @@
 /*
- * The house of all sessions.
+ * Responsible for what all sessions of the server share.
  */
 #include "session/session_host.h"
 

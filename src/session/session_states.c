@@ -1,5 +1,5 @@
 /*
- * The table of a session's life; docs/states.md is printed from it and compared by a test.
+ * Responsible for the table of a session's life. A test compares it with docs/states.md.
  */
 #include "session/session_states.h"
 

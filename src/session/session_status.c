@@ -1,5 +1,5 @@
 /*
- * How the sessions are, for the person who runs the server: what each holds of the machine, and all of them
+ * Responsible for the status of sessions for the operator: the resources that each holds, and a line for each
  * in the log.
  */
 #include <string.h>

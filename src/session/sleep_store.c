@@ -1,6 +1,6 @@
 /*
- * The directory is locked as long as its server lives (flock), however that ends: one that can be locked by
- * somebody else is nobody's.
+ * The server locks the directory for its whole life (flock). A directory that another process can lock
+ * belongs to a server that has died.
  */
 #include "session/sleep_store.h"
 

@@ -1,6 +1,6 @@
 /*
- * The copy of the process is made before an entry that may have effects, and costs nothing where nobody
- * enters.
+ * Responsible for the error that stands in the process. The process is copied before an entry that may have
+ * effects, so an error that is never entered costs no copy.
  */
 #include "session/standing.h"
 

@@ -1,5 +1,5 @@
 /*
- * A process is awaited, for a session that is new or was reset.
+ * Responsible for starting the process of a session that is new or was reset.
  */
 #include <stdlib.h>
 

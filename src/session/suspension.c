@@ -1,6 +1,6 @@
 /*
- * What can only live in a process stays behind: open files, earlier states, errors to enter. So a session
- * stays awake that has threads or programs running, or a checkpoint that somebody gave a name.
+ * Responsible for suspending and resuming. Open files, earlier states and enterable errors cannot be saved.
+ * So a session stays awake if it has threads, running programs or a named checkpoint.
  */
 #include "session/suspension.h"
 

@@ -1,5 +1,5 @@
 /*
- * Which errors stand in which thread is what the agent says of it.
+ * Responsible for errors that stand in threads, as the agent reports them.
  */
 #include "session/thread_errors.h"
 

@@ -1,5 +1,5 @@
 /*
- * The text is kept as it came, so that two reports can be compared by their bytes.
+ * The text is kept as it arrived, so that two reports can be compared byte by byte.
  */
 #include "session/told_tools.h"
 

@@ -1,5 +1,5 @@
 /*
- * The states from EXAMINING to FORCING.
+ * Responsible for unwinding an error: the states from EXAMINING to FORCING.
  */
 #include "session/unwinding.h"
 

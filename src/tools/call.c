@@ -1,5 +1,6 @@
 /*
- * The life of a call: started from checked arguments, perhaps waiting for an operation, answered once.
+ * Responsible for the life of a call: it starts with checked arguments, may wait for an operation, and is
+ * answered once.
  */
 #include "tools/call.h"
 

@@ -1,5 +1,5 @@
 /*
- * cancel-evaluation: stop what a session is doing; the stopped call is answered with what became of it.
+ * cancel-evaluation: stop the running evaluation of a session; the stopped call reports how it ended.
  */
 #include "tools/call.h"
 #include "tools/evaluations.h"

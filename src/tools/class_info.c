@@ -1,5 +1,5 @@
 /*
- * class-info and find-methods: what a class is made of, and which methods there are.
+ * class-info and find-methods: the parts of a class, and the methods of a class or a generic function.
  */
 #include <string.h>
 

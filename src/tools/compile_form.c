@@ -1,6 +1,6 @@
 /*
- * compile-form: what the compiler says of code. It runs in a copy of the session that is thrown away, so it
- * has no effect.
+ * compile-form: the compiler's diagnostics for code. It runs in a copy of the session that is discarded, so
+ * it has no effect.
  */
 #include "report/report.h"
 #include "tools/look_up.h"

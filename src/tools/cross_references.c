@@ -1,5 +1,5 @@
 /*
- * who-calls and its like, and list-callees: who refers to a name, and what a function refers to.
+ * who-calls and its relatives, and list-callees: the references to a name, and those that a function makes.
  */
 #include <string.h>
 

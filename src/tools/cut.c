@@ -1,5 +1,5 @@
 /*
- * A text under the limit of a reply.
+ * Truncating a text to the limit of a reply.
  */
 #include "tools/cut.h"
 

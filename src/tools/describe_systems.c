@@ -1,6 +1,6 @@
 /*
- * describe-system, system-dependencies, list-local-systems, find-system-file: what is known of systems
- * without loading them. They run in a copy of the session that is thrown away, because finding a system loads
+ * describe-system, system-dependencies, list-local-systems, find-system-file: information about systems
+ * without loading them. They run in a copy of the session that is discarded, because finding a system loads
  * its definition.
  */
 #include <string.h>

@@ -1,6 +1,6 @@
 /*
- * The page about the tools. What it says of a tool is what the tool's struct says, and the example that the
- * tests run; what holds for all of them is here.
+ * The page about the tools. What it says about a tool comes from the tool's struct and from the example that
+ * the tests run; what applies to all tools is written here.
  */
 #include "tools/document.h"
 

@@ -1,7 +1,7 @@
 /*
- * edit-form and patch-form: change one top-level form of a file that is named by kind and name, for clients
- * without an editor. Nothing is read or run: the text is scanned, and everything outside of the form stays
- * byte for byte.
+ * edit-form and patch-form: change one top-level form of a file, found by kind and name, for clients without
+ * an editor. Nothing is read or run: the text is scanned, and everything outside the form stays byte for
+ * byte.
  */
 #include <stdlib.h>
 #include <string.h>

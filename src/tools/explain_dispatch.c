@@ -1,6 +1,6 @@
 /*
- * explain-dispatch: which methods a call would run, in which order, or why none would. Its arguments are
- * evaluated, in a copy that is thrown away.
+ * explain-dispatch: which methods a call would run, in which order, or why none applies. It evaluates the
+ * arguments in a copy of the session that is discarded.
  */
 #include <string.h>
 

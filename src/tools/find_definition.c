@@ -1,6 +1,6 @@
 /*
- * find-definition: the source text of every definition of a name. What comes from a file the Lisp sends; what
- * the session has evaluated is in its journal, and the Lisp says which part of which evaluation it was.
+ * find-definition: the source text of every definition of a name. The Lisp sends text that comes from a file;
+ * for evaluated text it sends the number of the evaluation and the range, and the journal has the text.
  */
 #include <ctype.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /*
- * get-output: the rest of an output or a value that a reply cut.
+ * get-output: the rest of an output or a value that a reply truncated.
  */
 #include <stdlib.h>
 #include <string.h>

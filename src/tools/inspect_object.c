@@ -1,6 +1,6 @@
 /*
- * inspect-object: an object and its parts, each with a handle by which it is inspected next.
- * By code it is an evaluation of the session, and so is setting a part; by handle it only looks.
+ * inspect-object: an object and its parts, each with a handle to inspect it next. Inspecting by code and
+ * setting a part are evaluations of the session; inspecting by handle only looks.
  */
 #include <inttypes.h>
 #include <string.h>

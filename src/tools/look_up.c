@@ -1,5 +1,5 @@
 /*
- * Look-ups: what their tools share.
+ * Look-ups: the parts that their tools share.
  */
 #include "tools/look_up.h"
 

@@ -1,5 +1,5 @@
 /*
- * list-definitions and describe-symbol: look into the image. Neither touches the record of the last error.
+ * list-definitions and describe-symbol: look into the image. Neither changes the record of the last error.
  */
 #include <string.h>
 

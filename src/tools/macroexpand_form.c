@@ -1,6 +1,6 @@
 /*
- * macroexpand-form: what a macro makes of a form. Expanders are the user's code, so it runs in a copy that is
- * thrown away.
+ * macroexpand-form: the expansion of the macros in a form. Expanders are user code, so it runs in a copy that
+ * is discarded.
  */
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /*
- * match-paren: the partner of a parenthesis. Answered by a scan; nothing is read or run.
+ * match-paren: the partner of a parenthesis. The text is scanned; nothing is read or run.
  */
 #include "scan/scan.h"
 #include "tools/call.h"

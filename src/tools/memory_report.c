@@ -1,5 +1,5 @@
 /*
- * memory-report: what the heap of a session holds.
+ * memory-report: the contents of a session's heap.
  */
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /*
- * The words for where systems are found: one row each.
+ * The words for the places where systems are found, one row each.
  */
 #include "tools/places.h"
 

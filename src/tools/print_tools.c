@@ -1,5 +1,5 @@
 /*
- * print_tools: docs/tools.md on standard output. Part of the build, not of the installation.
+ * print_tools: prints docs/tools.md to standard output. It is part of the build and is not installed.
  */
 #include <stdio.h>
 

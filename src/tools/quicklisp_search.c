@@ -1,6 +1,6 @@
 /*
- * quicklisp-search: systems that quickload can load. In a copy of the session, for Quicklisp is loaded to be
- * asked.
+ * quicklisp-search: systems that quickload can load. It runs in a copy of the session, because the search
+ * loads Quicklisp.
  */
 #include "base/text.h"
 #include "tools/look_up.h"

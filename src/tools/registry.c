@@ -1,6 +1,6 @@
 /*
- * Responsible for looking tools up, showing them, and checking what they are called with. What they do is in
- * their own files.
+ * Responsible for finding tools, listing them, and checking their arguments. Each tool's work is in its own
+ * file.
  */
 #include "tools/registry.h"
 

@@ -1,5 +1,5 @@
 /*
- * What an evaluation that has not ended looks like.
+ * Describing an evaluation that has not ended.
  */
 #include "tools/running.h"
 

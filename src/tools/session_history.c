@@ -1,5 +1,6 @@
 /*
- * session-history: what was evaluated in a session, and as a Lisp file what of it is in the state of now.
+ * session-history: the evaluations of a session or, as a Lisp file, the part of them that the current state
+ * contains.
  */
 #include <string.h>
 #include <strings.h>

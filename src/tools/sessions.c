@@ -1,5 +1,5 @@
 /*
- * The tools that make, list, describe, reset and close sessions.
+ * The tools that create, list, describe, reset and close sessions.
  */
 #include <string.h>
 #include <uv.h>

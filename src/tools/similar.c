@@ -1,6 +1,6 @@
 /*
- * Responsible for the likeness of names: few slips of the fingers first (optimal string alignment), then one
- * containing the other.
+ * Responsible for the similarity of names: first by few typing errors (optimal string alignment), then by one
+ * name containing the other.
  */
 #include "tools/similar.h"
 

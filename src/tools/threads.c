@@ -1,6 +1,6 @@
 /*
  * list-threads, interrupt-thread, kill-thread, and get-backtrace of a running thread: the threads of a
- * session, seen and ended from outside.
+ * session, examined and ended from outside.
  */
 #include "tools/threads.h"
 

@@ -1,5 +1,5 @@
 /*
- * time-execution: how long an evaluation takes and what it allocates, once or over many runs.
+ * time-execution: the time and allocation of an evaluation, once or over many runs.
  */
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /*
- * Calling a tool of a session's own: an evaluation of that session, with all that belongs to one. Its
- * arguments were checked and put together by user_tools.c.
+ * Calling a tool that a session defines: an ordinary evaluation of that session. user_tools.c has checked and
+ * assembled its arguments.
  */
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /*
- * Tools of the sessions' own: which there are, and what they may be called with. What a session told of them
- * is data from user code: it becomes a struct tool only if it keeps the bounds, and then it is listed and
- * checked like any other. How one is called is in user_tool_call.c.
+ * Tools that sessions define: listing them and checking their arguments. What a session reports about them is
+ * data from user code: it becomes a struct tool only within the limits, and is then listed and checked like
+ * any other. user_tool_call.c calls them.
  */
 #include "tools/user_tools.h"
 

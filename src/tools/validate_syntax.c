@@ -1,5 +1,5 @@
 /*
- * validate-syntax: are the parentheses right? Answered by a scan; nothing is read or run.
+ * validate-syntax: are the parentheses right? The text is scanned; nothing is read or run.
  */
 #include "scan/scan.h"
 #include "tools/call.h"

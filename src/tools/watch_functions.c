@@ -1,5 +1,5 @@
 /*
- * trace-functions and profile-functions: functions that are watched while the program calls them. Starting,
+ * trace-functions and profile-functions: recording or counting calls while the program makes them. Starting,
  * stopping and clearing change the session's image and count as evaluations, so that the state is kept; the
  * reports only look.
  */
