@@ -128,9 +128,9 @@ static struct finding named_value(const struct view *v)
     size_t before = (size_t)(p - v->at);
     if (p < v->end && *p == '"')
         return (struct finding){.before = before + 1, .len = string_length(p + 1, v->end)};
-    if (begins_with(&value, "Bearer ") || begins_with(&value, "Basic "))
-        return (struct finding){.before = before + 6,
-                                .len = 1 + key_length(p + 7 < v->end ? p + 7 : v->end, v->end)};
+    size_t scheme = begins_with(&value, "Bearer ") ? 7 : begins_with(&value, "Basic ") ? 6 : 0;
+    if (scheme > 0)
+        return (struct finding){.before = before + scheme, .len = key_length(p + scheme, v->end)};
     size_t rest = is_assigned ? key_length(p, v->end) : 0;
     return rest >= SHORTEST_VALUE ? (struct finding){.before = before, .len = rest} : (struct finding){0};
 }

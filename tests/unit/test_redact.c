@@ -24,7 +24,7 @@ static const struct {
     {"PGPASSWORD=correcthorse psql", "PGPASSWORD=[redacted] psql"},
     {"\"api_key\": \"0123\"", "\"api_key\": \"[redacted]\""},
     {"api-key \"0123\"", "api-key \"[redacted]\""},
-    {"Authorization: Bearer abc.def.ghi next", "Authorization: Bearer[redacted] next"},
+    {"Authorization: Bearer abc.def.ghi next", "Authorization: Bearer [redacted] next"},
     {"unexpected token: )", NULL},
     {"the next token is FOO", NULL},
     {"postgres://me:s3cret@db/x", "postgres://me:[redacted]@db/x"},
