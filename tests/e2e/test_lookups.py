@@ -297,6 +297,25 @@ class Session(mcp.TestCase):
         self.assertTrue(ref, text[-500:])
         self.assertIn("item-2500", self.s.call("get-output", ref=int(ref[1]), offset=20000, length=20000).text)
 
+    def test_look_ups_call_no_standard_function_of_the_users(self):
+        """Also where the agent hands one on as #'NAME; the user's own code calls what the user put there."""
+        self.assertEvaluates("""
+            (progn
+              (sb-ext:unlock-package :cl)
+              (defvar *called* '())
+              (defun qqx1 () 1)
+              (defun qqx2 () 2)
+              (handler-bind ((warning #'muffle-warning))
+                (dolist (name '(string< string= string-equal symbol-name package-name find-package first identity equal <) 1)
+                  (let ((name name) (old (fdefinition name)))
+                    (setf (fdefinition name) (lambda (&rest arguments) (pushnew name *called*) (apply old arguments)))))))""", "1")
+        self.s.evaluate("(setf *called* '())")
+        for tool, arguments in (("apropos-search", {"pattern": "QQX"}), ("list-definitions", {}), ("complete-symbol", {"prefix": "qqx"})):
+            self.assertIn("qqx2", self.s.call(tool, **arguments).text.lower())
+        self.assertEvaluates("*called*", "NIL")
+        self.assertEvaluates("""(progn (sort (list "b" "a") #'string<) *called*)""", "(STRING<)")
+        self.assertEvaluates("""(progn (setf *called* '()) (sort (list "b" "a") 'string<) *called*)""", "(STRING<)")
+
 
 if __name__ == "__main__":
     mcp.main()
