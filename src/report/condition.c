@@ -14,6 +14,8 @@
 
 #define INLINE_FRAMES 20 /* seeds/003, "Backtrace Rules" */
 #define PREVIEW_FRAMES 5
+#define MOST_FRAMES_BYTES 3000
+#define MOST_MESSAGE_BYTES 1500
 
 /* "(5 more frames)" under a list that shows ${shown} of them. */
 static void add_left_out(struct strbuf *out, const struct error_record *r, size_t shown, const char *pointer)
@@ -28,22 +30,118 @@ static void add_left_out(struct strbuf *out, const struct error_record *r, size_
     strbuf_adds(out, pointer);
 }
 
-static void add_frames(struct strbuf *out, const struct error_record *r, size_t most)
+/* What loading goes through says nothing about what failed in it. */
+static bool is_of_loading(const struct sexp *frame)
+{
+    static const char *const beginnings[] = {"(ASDF/",      "((METHOD ASDF/",   "(UIOP/",
+                                             "(LOAD ",      "(COMPILE-FILE ",   "(SB-C::",
+                                             "(SB-FASL::",  "(IT.BESE.FIVEAM:", "((METHOD IT.BESE.FIVEAM:",
+                                             "(EVAL (ASDF/"};
+    static const char *const homes[] = {":IN ASDF/", ":IN UIOP/",
+                                        ":IN SB-C::", ":IN SB-FASL::", ":IN IT.BESE.FIVEAM:"};
+    const char *call = sexp_string(sexp_nth(frame, 0), NULL);
+    if (call == NULL)
+        return false;
+    for (size_t i = 0; i < sizeof beginnings / sizeof beginnings[0]; i++)
+        if (strncmp(call, beginnings[i], strlen(beginnings[i])) == 0)
+            return true;
+    for (size_t i = 0; i < sizeof homes / sizeof homes[0]; i++)
+        if (call[0] == '(' && call[1] == '(' && strstr(call, homes[i]) != NULL)
+            return true;
+    return false;
+}
+
+/* The name of a frame's function: up to the first blank or parenthesis; 0 for one that has no plain name. */
+static size_t name_len(const struct sexp *frame)
+{
+    const char *call = sexp_string(sexp_nth(frame, 0), NULL);
+    return call == NULL || call[0] != '(' || call[1] == '(' ? 0 : 1 + strcspn(call + 1, " )");
+}
+
+static bool is_same_function(const struct sexp *a, const struct sexp *b)
+{
+    size_t len = name_len(a);
+    return len > 0 && len == name_len(b) &&
+           memcmp(sexp_string(sexp_nth(a, 0), NULL), sexp_string(sexp_nth(b, 0), NULL), len) == 0;
+}
+
+#define FOLDED_RECURSION 8 /* so many frames of one function in a row are worth folding */
+#define SHOWN_OF_RECURSION 3
+
+/* How many frames from ${at} on are told in one line; 0 if that frame is shown. The last frame is what was
+ * called. */
+static size_t folded(const struct sexp *frames, size_t at, size_t run_start, const char **what)
+{
+    size_t end = at;
+    while (end < sexp_count(frames) && is_of_loading(sexp_nth(frames, end)))
+        end++;
+    *what = "of loading";
+    if (end - at >= 2)
+        return end - at;
+    for (end = at;
+         end < sexp_count(frames) && is_same_function(sexp_nth(frames, run_start), sexp_nth(frames, end));)
+        end++;
+    *what = "of the same function";
+    return at - run_start >= SHOWN_OF_RECURSION && end - run_start >= FOLDED_RECURSION ? end - at : 0;
+}
+
+/* Returns how many frames the text tells of. */
+static size_t add_frames(struct strbuf *out, const struct error_record *r, size_t most_lines,
+                         size_t most_bytes)
 {
     const struct sexp *frames = error_record_frames(r);
-    size_t n = sexp_count(frames) < most ? sexp_count(frames) : most;
-    for (size_t i = 0; i < n; i++) {
-        if (i > 0)
+    size_t i = 0, run_start = 0, start = out->len;
+    for (size_t line = 0; i < sexp_count(frames) && line < most_lines; line++) {
+        const char *what;
+        if (out->len - start > most_bytes)
+            break;
+        if (!is_same_function(sexp_nth(frames, run_start), sexp_nth(frames, i)))
+            run_start = i;
+        size_t n = folded(frames, i, run_start, &what);
+        if (line > 0)
             strbuf_addc(out, '\n');
-        section_add_frame(out, i, sexp_nth(frames, i));
+        if (n == 0) {
+            section_add_frame(out, i, sexp_nth(frames, i));
+            i++;
+        } else {
+            strbuf_addf(out, "%zu-%zu: (", i, i + n - 1);
+            text_add_count(out, n, "frame");
+            strbuf_addf(out, " %s)", what);
+            i += n;
+        }
     }
+    return i;
 }
+
+static bool is_same_text(const struct sexp *a, const struct sexp *b)
+{
+    const char *one = sexp_string(a, NULL), *other = sexp_string(b, NULL);
+    return one != NULL && other != NULL && strcmp(one, other) == 0;
+}
+
+/* One that says the same as an earlier one does the same further out: its number still works. */
+static bool is_repeated(const struct sexp *restarts, size_t n)
+{
+    const struct sexp *restart = sexp_nth(restarts, n);
+    for (size_t i = 0; i < n; i++)
+        if (is_same_text(sexp_nth(sexp_nth(restarts, i), 0), sexp_nth(restart, 0)) &&
+            is_same_text(sexp_nth(sexp_nth(restarts, i), 1), sexp_nth(restart, 1)))
+            return true;
+    return false;
+}
+
+#define MOST_RESTARTS_BYTES 1000
+#define MOST_SLOTS_BYTES 600
 
 static void add_restarts(struct strbuf *out, const struct sexp *restarts)
 {
     section_begin(out, "[Restarts]");
+    size_t start = out->len;
     for (size_t i = 0; i < sexp_count(restarts); i++) {
         const struct sexp *restart = sexp_nth(restarts, i);
+        bool is_last = i + 1 == sexp_count(restarts);
+        if (is_repeated(restarts, i) || (out->len - start > MOST_RESTARTS_BYTES && !is_last))
+            continue;
         strbuf_addf(out, "%zu. [", i + 1);
         reply_add_string(out, sexp_nth(restart, 0));
         strbuf_adds(out, "] ");
@@ -56,7 +154,12 @@ static void add_restarts(struct strbuf *out, const struct sexp *restarts)
 static void add_slots(struct strbuf *out, const struct sexp *slots)
 {
     section_begin(out, "[Slots]");
+    size_t start = out->len;
     for (size_t i = 0; i < sexp_count(slots); i++) {
+        if (out->len - start > MOST_SLOTS_BYTES) {
+            strbuf_addf(out, "... %zu more\n", sexp_count(slots) - i);
+            break;
+        }
         reply_add_string(out, sexp_nth(sexp_nth(slots, i), 0));
         strbuf_adds(out, ": ");
         reply_add_string(out, sexp_nth(sexp_nth(slots, i), 1));
@@ -92,21 +195,32 @@ static void add_hint(struct strbuf *out, const struct error_record *r)
 void report_condition(struct strbuf *out, const struct error_record *r)
 {
     section_begin(out, NULL);
-    strbuf_addf(out, "[ERROR] %s\n%s", r->type, r->message);
+    size_t len = strlen(r->message);
+    size_t shown_len = len <= MOST_MESSAGE_BYTES ? len : utf8_floor(r->message, len, MOST_MESSAGE_BYTES);
+    strbuf_addf(out, "[ERROR] %s\n", r->type);
+    strbuf_add(out, r->message, shown_len);
+    if (shown_len < len) {
+        strbuf_adds(out, "\n[… ");
+        text_add_grouped(out, len - shown_len);
+        strbuf_adds(out,
+                    r->sequence > 0 ? " more bytes; describe-last-error shows them …]" : " more bytes …]");
+    }
     section_end(out);
     section_begin(out, "[Backtrace]");
     if (sexp_count(error_record_frames(r)) == 0)
         strbuf_adds(out, "(no frames)");
-    add_frames(out, r, INLINE_FRAMES);
+    size_t shown = add_frames(out, r, INLINE_FRAMES, MOST_FRAMES_BYTES);
     /* An error of a look into the image, or of a copy that is gone, is kept nowhere: nothing could go on from
      * it. */
     bool is_kept = r->sequence > 0;
-    add_left_out(out, r, INLINE_FRAMES, is_kept ? "; see get-backtrace" : "");
+    add_left_out(out, r, shown, is_kept ? "; see get-backtrace" : "");
     const struct sexp *restarts = reply_get(r->condition, "restarts");
     const struct sexp *slots = reply_get(r->condition, "slots");
     if (is_kept && sexp_count(restarts) > 0)
         add_restarts(out, restarts);
-    if (sexp_count(slots) > 0)
+    /* What failed in a file is told by the hint; the slots of ASDF's own conditions say less. */
+    bool is_of_asdf = strncmp(r->type, "UIOP/", 5) == 0 || strncmp(r->type, "ASDF/", 5) == 0;
+    if (sexp_count(slots) > 0 && !is_of_asdf)
         add_slots(out, slots);
     add_hint(out, r);
 }
@@ -136,7 +250,7 @@ void report_last_error(struct strbuf *out, const struct error_record *r)
         strbuf_adds(out, "  (none)\n");
     struct strbuf frames;
     strbuf_init(&frames, 0);
-    add_frames(&frames, r, PREVIEW_FRAMES);
+    add_frames(&frames, r, PREVIEW_FRAMES, SIZE_MAX);
     strbuf_addf(out, "\nBacktrace (top %d frames):\n", PREVIEW_FRAMES);
     text_add_indented(out, frames.len == 0 ? "(no frames)" : frames.bytes, frames.len == 0 ? 11 : frames.len,
                       "  ");

@@ -144,10 +144,30 @@ void report_evaluation(struct strbuf *out, const struct outcome *o, size_t max_o
     report_evaluation_with(out, o, max_output, add_values, NULL);
 }
 
+/* What failed is told in fewer than 10,000 characters. Where much was printed or warned of before it, that is
+ * cut shorter than usual; the rest is kept for get-output as always. */
+#define LARGE_FAILURE 4000
+#define MOST_OF_A_FAILURE 1000
+
+static size_t bytes_of_texts(const struct sexp *warnings)
+{
+    size_t sum = 0;
+    for (size_t i = 0; i < sexp_count(warnings); i++) {
+        size_t len = 0;
+        sum += sexp_string(sexp_nth(sexp_nth(warnings, i), 1), &len) == NULL ? 0 : len + 10;
+    }
+    return sum;
+}
+
 void report_evaluation_with(struct strbuf *out, const struct outcome *o, size_t max_output, report_body *body,
                             void *arg)
 {
     const struct sexp *reply = o->kind == OUTCOME_ERROR ? o->error->condition : o->reply;
+    if (o->kind == OUTCOME_ERROR && max_output > MOST_OF_A_FAILURE &&
+        o->output[WORKER_STDOUT]->total + o->output[WORKER_STDERR]->total +
+                session_between(o->session)->total + bytes_of_texts(reply_get(reply, "warnings")) >
+            LARGE_FAILURE)
+        max_output = MOST_OF_A_FAILURE;
     add_capture(out, "[output between calls]", o->session, session_between(o->session), max_output);
     capture_fini(session_between(o->session));
     add_capture(out, "[stdout]", o->session, o->output[WORKER_STDOUT], max_output);

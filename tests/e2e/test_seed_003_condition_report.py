@@ -92,7 +92,8 @@ class BacktraceFormat(mcp.TestCase):
 
 class BacktraceRules(mcp.TestCase):
     def test_1_at_most_20_frames_are_shown(self):
-        report = self.assertFails('(defun deep (n) (if (zerop n) (error "bottom") (1+ (deep (1- n))))) (deep 200)')
+        # Two functions in turn: the frames of one alone are folded.
+        report = self.assertFails('(defun deep (n) (if (zerop n) (error "bottom") (1+ (deeper (1- n))))) (defun deeper (n) (1+ (deep n))) (deep 100)')
         self.assertEqual(20, len(report.frames), report.text)
         self.assertEqual("(DEEP 0)", report.frames[0])
         self.assertRegex(report.parts["Backtrace"].splitlines()[-1], r"\d+")

@@ -73,6 +73,40 @@ class Warnings(mcp.TestCase):
             self.assertEqual(("COMPILER-WARNING", "note: "), (kind, message[:6]))
 
 
+class Bounds(mcp.TestCase):
+    MOST = 10000  # characters of the reply that tells of an error
+
+    def test_an_error_reply_is_bounded_whatever_is_in_it(self):
+        for code in (
+            "(error (make-string 70000 :initial-element #\\x))",
+            "(progn (dotimes (i 3000) (print i)) (dotimes (i 3000) (print i *error-output*)) (error \"x\"))",
+            "(progn (dotimes (i 300) (warn \"a warning with the number ~d\" i)) (error \"x\"))",
+            "(labels ((f (n) (if (zerop n) (error \"~{~a~}\" (loop for i below 3000 collect i)) (1+ (f (1- n)))))) (f 60))",
+            "(restart-bind (#1=(a (lambda ()) :report-function (lambda (s) (dotimes (i 100) (princ i s))))) (error \"x\"))".replace("#1=", ""),
+        ):
+            with self.subTest(code):
+                report = self.s.evaluate(code)
+                self.assertTrue(report.is_error, report.text[:500])
+                self.assertLess(len(report.text), self.MOST)
+                self.assertIn("[ABORT]", report.text)
+        self.assertGreater(len(self.s.call("describe-last-error").text), 0)
+
+    def test_a_system_that_fails_to_load_is_told_in_a_kilobyte(self):
+        files = {"bad.asd": '(defsystem "bad" :components ((:file "bad")))', "bad.lisp": "(defun f (x)\n  (car x))\n(f 7)\n",
+                 "worse.asd": '(defsystem "worse" :components ((:file "worse")))', "worse.lisp": "(defun f (x)\n  (let ((y 1 2)) x))\n"}
+        client = self.start_server("--directory", written(self.folder(), files))
+        for system, words in (("bad", "0: (F 7) at "), ("worse", "The LET binding spec (Y 1 2) is malformed.")):
+            report = client.call("load-system", system=system, wait=120)
+            self.assertTrue(report.is_error)
+            self.assertIn(words, report.text)
+            self.assertRegex(report.text, r"\n\d+-\d+: \(\d+ frames of loading\)\n")
+            self.assertLess(len(report.text), 1024, report.text)
+
+    def test_the_frames_of_a_recursion_are_folded(self):
+        report = self.s.evaluate('(progn (defun deep (n) (if (zerop n) (error "bottom") (1+ (deep (1- n))))) (defun top () (list (deep 50))) (list (top)))')
+        self.assertIn("2: (DEEP 2)\n3-50: (48 frames of the same function)\n51: (TOP)\n", report.text)
+
+
 class FailedRequests(mcp.TestCase):
     def test_a_request_for_what_is_not_there_is_an_error(self):
         for tool, arguments in (
@@ -100,7 +134,7 @@ class UserTools(mcp.TestCase):
         options = ("--persist", "--state-dir", self.folder())
         client = self.start_server(*options)
         client.evaluate(self.TOOL)
-        client.close()
+        client.close(wait=60)
         self.assertEqual(["user.from-a-file"], self.listed(self.start_server(*options)))
 
 

@@ -388,7 +388,7 @@ static void report_of_an_error_that_is_not_kept_offers_no_restarts(void **state)
     reply(f, "(1 :error :type \"E\" :message \"m\" :frames ((\"(F)\" nil)) :total-frames 30 :restarts "
              "((\"RETRY\" \"Again.\" nil)) :slots ((\"A\" \"1\")))");
     f->record->sequence = 0;
-    assert_report(f, "[ERROR] E\nm\n\n[Backtrace]\n0: (F)\n... 10 more frames\n\n[Slots]\nA: 1");
+    assert_report(f, "[ERROR] E\nm\n\n[Backtrace]\n0: (F)\n... 29 more frames\n\n[Slots]\nA: 1");
 }
 
 static void report_of_an_error_leaves_out_what_is_empty(void **state)
