@@ -423,7 +423,7 @@ static void reply_with_frames(struct fixture *f, int kept, int total)
     strbuf_init(&text, 0);
     strbuf_adds(&text, "(1 :error :type \"E\" :message \"m\" :frames (");
     for (int i = 0; i < kept; i++)
-        strbuf_addf(&text, "%s(\"(F %d)\" nil)", i == 0 ? "" : " ", i);
+        strbuf_addf(&text, "%s(\"(F%d)\" nil)", i == 0 ? "" : " ", i);
     strbuf_addf(&text, ") :total-frames %d)", total);
     reply(f, strbuf_string(&text));
     strbuf_fini(&text);
@@ -443,11 +443,11 @@ static void report_shows_twenty_frames_and_counts_the_rest(void **state)
         int kept, total;
         const char *end;
     } rows[] = {
-        {20, 20, "\n18: (F 18)\n19: (F 19)"},
-        {21, 21, "\n19: (F 19)\n... 1 more frame; see get-backtrace"},
-        {25, 25, "\n19: (F 19)\n... 5 more frames; see get-backtrace"},
-        {100, 1020, "\n19: (F 19)\n... 1,000 more frames; see get-backtrace"},
-        {100, -5020, "\n19: (F 19)\n... more than 5,000 more frames; see get-backtrace"},
+        {20, 20, "\n18: (F18)\n19: (F19)"},
+        {21, 21, "\n19: (F19)\n... 1 more frame; see get-backtrace"},
+        {25, 25, "\n19: (F19)\n... 5 more frames; see get-backtrace"},
+        {100, 1020, "\n19: (F19)\n... 1,000 more frames; see get-backtrace"},
+        {100, -5020, "\n19: (F19)\n... more than 5,000 more frames; see get-backtrace"},
     };
     struct fixture *f = *state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -488,7 +488,7 @@ static void last_error_shows_no_more_than_five_frames(void **state)
     struct fixture *f = *state;
     reply_with_frames(f, 30, 30);
     report_last_error(&f->out, f->record);
-    assert_non_null(strstr(text_of(f), "\n  4: (F 4)\n\n"));
+    assert_non_null(strstr(text_of(f), "\n  4: (F4)\n\n"));
     assert_null(strstr(text_of(f), "5: (F"));
 }
 
@@ -561,11 +561,11 @@ static void backtrace_shows_the_part_that_is_asked_for(void **state)
     struct fixture *f = *state;
     reply_with_frames(f, 100, 250);
     report_backtrace(&f->out, f->record, 10, 2, false);
-    assert_string_equal(text_of(f), "Backtrace (250 frames):\n10: (F 10)\n11: (F 11)\n... frames 12 to 99 "
+    assert_string_equal(text_of(f), "Backtrace (250 frames):\n10: (F10)\n11: (F11)\n... frames 12 to 99 "
                                     "not shown; use max-frames and from");
     strbuf_clear(&f->out);
     report_backtrace(&f->out, f->record, 99, 20, false);
-    assert_string_equal(text_of(f), "Backtrace (250 frames):\n99: (F 99)\n... 150 more frames were not kept");
+    assert_string_equal(text_of(f), "Backtrace (250 frames):\n99: (F99)\n... 150 more frames were not kept");
     strbuf_clear(&f->out);
     report_backtrace(&f->out, f->record, 100, 20, false);
     assert_string_equal(
@@ -576,11 +576,11 @@ static void backtrace_shows_the_part_that_is_asked_for(void **state)
     report_backtrace(&f->out, f->record, 99, 20, false);
     assert_string_equal(
         text_of(f),
-        "Backtrace (more than 1,000 frames):\n99: (F 99)\n... more than 900 more frames were not kept");
+        "Backtrace (more than 1,000 frames):\n99: (F99)\n... more than 900 more frames were not kept");
     reply_with_frames(f, 1, 1);
     strbuf_clear(&f->out);
     report_backtrace(&f->out, f->record, 0, 20, false);
-    assert_string_equal(text_of(f), "Backtrace (1 frame):\n0: (F 0)");
+    assert_string_equal(text_of(f), "Backtrace (1 frame):\n0: (F0)");
 }
 
 /* ---- the history ---- */
