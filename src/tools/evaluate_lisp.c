@@ -50,7 +50,7 @@ const struct tool tool_evaluate_lisp = {
              .description = "One or more forms."},
             {.name = "package", .type = ARGUMENT_STRING, .description = "Package for this call only."},
             {.name = "capture-time", .type = ARGUMENT_BOOLEAN, .description = "Report time and memory used."},
-            {.name = "stdin", .type = ARGUMENT_STRING, .description = "Text to read as *standard-input*."},
+            {.name = "stdin", .type = ARGUMENT_STRING, .description = "Text for *standard-input*."},
             TIMEOUT_ARGUMENT,
             WAIT_ARGUMENT,
             {.name = "max-output",

@@ -207,7 +207,7 @@ static void list_evaluations(struct tool_call *call)
 const struct tool tool_evaluation_status = {
     .name = "evaluation-status",
     .title = "Show an evaluation",
-    .description = "Show an evaluation that outlived its call: new output, then its result.",
+    .description = "Show an evaluation that outlived its call: new output, or its result.",
     .toolset = TOOLSET_STANDARD,
     .is_read_only = true,
     .arguments =
