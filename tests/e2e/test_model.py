@@ -1,5 +1,5 @@
-"""A long random life of a session against a model of what its state must be: evaluations, errors, deaths, roll-backs, resets, look-ups, restarts. Now and then the
-history as Lisp is loaded in another session, which must then be in the same state."""
+"""A long random life of a session against a model of what its state must be: evaluations, errors, deaths, roll-backs, resets, look-ups, restarts,
+threads, programs and files. Now and then the history as Lisp is loaded in another session, which must then be in the same state."""
 
 import copy
 import os
@@ -49,6 +49,7 @@ class Model(mcp.TestCase):
     def begin(self):
         self.generator = self.random()
         self.story = []
+        self.place = self.folder()
         self.forget()
 
     def forget(self):
@@ -198,6 +199,53 @@ class Model(mcp.TestCase):
         self.state[error.target] = value
         self.evaluated()
 
+    # Threads, programs and files
+
+    def step(self, code, *values):
+        self.assertValue(self.evaluate(code), *values)
+        self.evaluated()
+
+    def do_threads(self):
+        """While a thread runs there are no checkpoints; an error stands in a thread and goes on there. It is not started by a
+        definition, which a restart in a copy would evaluate again."""
+        if not self.bound():
+            return self.do_defvar()
+        name, value = self.generator.choice(self.bound()), self.number_of()
+        self.step("(progn (set '*gate* (sb-thread:make-semaphore)) (set '*th* (sb-thread:make-thread"
+                  " (lambda () (sb-thread:wait-on-semaphore (symbol-value '*gate*))))) t)", "T")
+        self.assertErrorReport(self.evaluate('(progn (incf %s) (cerror "go" "x") (incf %s %d))' % (name, name, value)), "SIMPLE-ERROR")
+        self.state[name] += 1
+        self.evaluated()
+        self.errors.insert(0, None)
+        if self.generator.random() < 0.5:
+            self.check()
+            self.tell("CONTINUE")
+            self.state[name] += value
+            self.assertValue(self.s.call("invoke-restart", restart="CONTINUE", index=1), str(self.state[name]))
+            self.evaluated()
+        self.step("(progn (sb-thread:signal-semaphore (symbol-value '*gate*)) (sb-thread:join-thread (symbol-value '*th*)) t)", "T")
+        mcp.wait_until(lambda: self.check() or self.at in self.listed(), 20, "a checkpoint without threads")
+
+    def do_program(self):
+        """The end of a program's input arrives although checkpoints were made meanwhile."""
+        self.step("(progn (defparameter *cat* (sb-ext:run-program \"/bin/cat\" '() :input :stream :output :stream :wait nil)) t)", "T")
+        self.check()
+        self.step("(progn (write-line \"x\" (sb-ext:process-input *cat*)) (close (sb-ext:process-input *cat*))"
+                  " (prog1 (list (read-line (sb-ext:process-output *cat*)) (read-line (sb-ext:process-output *cat*) nil)) (close (sb-ext:process-output *cat*))))",
+                  '("x" NIL)')
+
+    def do_file(self):
+        """A file that is open at an error is written on after a restart."""
+        path = os.path.join(self.place, "file")
+        report = self.evaluate('(with-open-file (s "%s" :direction :output :if-exists :supersede) (write-line "a" s) (cerror "go" "x") (write-line "b" s) :done)' % path)
+        self.assertErrorReport(report, "SIMPLE-ERROR")
+        self.evaluated()
+        self.errors.insert(0, None)
+        self.assertValue(self.s.call("invoke-restart", restart="CONTINUE", index=1), ":DONE")
+        self.evaluated()
+        with open(path, encoding="utf-8") as f:
+            self.assertEqual("a\nb\n", f.read())
+
     # Deaths: the session goes on from the state before.
 
     def do_death(self):
@@ -325,7 +373,7 @@ class Model(mcp.TestCase):
     weights = {
         "defvar": 10, "defparameter": 6, "defun": 10, "setf": 10, "incf": 14, "error": 10, "entry": 6, "endless_loop": 1, "reader_error": 3, "restart": 8,
         "death": 8, "death_between_calls": 2, "name": 5, "rollback_to_a_name": 5, "rollback_by_steps": 8, "rollback_and_forward": 4,
-        "rollback_to_nowhere": 2, "reset": 1, "lookup": 10, "compile": 2,
+        "rollback_to_nowhere": 2, "reset": 1, "lookup": 10, "compile": 2, "threads": 2, "program": 3, "file": 3,
     }
 
     def check_history(self):
