@@ -18,7 +18,6 @@
 #include "proc/child.h"
 #include "proc/guardian.h"
 #include "report/report.h"
-#include "session/metrics.h"
 #include "session/session_host.h"
 #include "tools/audit.h"
 
@@ -194,7 +193,7 @@ static bool begin_http(struct server *server, const struct options *options, str
 
 static void print_metrics(void *arg, struct strbuf *out)
 {
-    metrics_print(((struct server *)arg)->host, out);
+    session_host_print_metrics(((struct server *)arg)->host, out);
 }
 
 static bool begin(struct server *server, const struct options *options,

@@ -107,7 +107,9 @@ static void on_output_ready(uv_poll_t *handle, int status, int events)
     drain_pipe(handle->data, 4);
 }
 
-void worker_drain_output(struct worker *w)
+/* Deliver what the process has written so far; reads a bounded amount, so that a flood cannot hold the loop.
+ */
+static void drain_output(struct worker *w)
 {
     drain_pipe(&w->outputs->pipes[0], DRAIN_CHUNKS);
     drain_pipe(&w->outputs->pipes[1], DRAIN_CHUNKS);
@@ -146,7 +148,7 @@ static void gone(struct worker *w, const struct child_end *end)
         return;
     }
     w->state = WORKER_GONE;
-    worker_drain_output(w);
+    drain_output(w);
     close_channel(w);
     w->events.on_gone(w->events.arg, end);
 }
@@ -156,7 +158,8 @@ static void on_child_exit(void *arg, const struct child_end *end)
     gone(arg, end);
 }
 
-void worker_abandon(struct worker *w)
+/* The process behind it could not be made: it is gone, in a state of not knowing how. */
+static void abandon(struct worker *w)
 {
     static const struct child_end unknown = {0};
     gone(w, &unknown);
@@ -169,7 +172,7 @@ static void on_closed(void *arg, const struct err *why)
         log_warning("process %d: %s", (int)worker_pid(w), why->message);
     close_channel(w);
     if (w->child == NULL)
-        worker_abandon(w); /* it ended before anybody told us its pid */
+        abandon(w); /* it ended before anybody told us its pid */
     else
         child_kill_tree(w->child);
 }
@@ -201,7 +204,7 @@ static void on_message(void *arg, struct sexp_document *document)
     int64_t id = sexp_integer(sexp_nth(message, 0), -1);
     const struct sexp *what = sexp_nth(message, 1);
     if (w->awaited_count > 0 && id == w->awaited[0]) {
-        worker_drain_output(w);
+        drain_output(w);
         w->has_copied = id != w->call_id;
         memmove(w->awaited, w->awaited + 1, --w->awaited_count * sizeof w->awaited[0]);
         w->state = w->awaited_count > 0 ? WORKER_BUSY : WORKER_IDLE;
@@ -434,7 +437,7 @@ void worker_kill(struct worker *w)
     if (w->child != NULL)
         child_kill_tree(w->child);
     else
-        worker_abandon(w); /* nobody has told us its pid; with its channel closed an agent ends by itself */
+        abandon(w); /* nobody has told us its pid; with its channel closed an agent ends by itself */
 }
 
 bool worker_has_begun(const struct worker *w)

@@ -23,8 +23,7 @@ enum worker_state {
     WORKER_IDLE,
     WORKER_BUSY, /* something was sent that was not answered: a call, a request for a copy, or one behind the
                     other */
-    WORKER_GONE, /* its process has ended; on_gone was called */
-    WORKER_STATE_COUNT
+    WORKER_GONE  /* its process has ended; on_gone was called */
 };
 
 enum worker_stream { WORKER_STDOUT, WORKER_STDERR };
@@ -91,9 +90,6 @@ void worker_adopt(struct worker *w, pid_t pid);
  * anything may be in there. States: STARTING to IDLE. */
 void worker_begin(struct worker *w, int64_t pid);
 
-/* worker_abandon(w): the process behind it could not be made: it is gone, in a state of not knowing how. */
-void worker_abandon(struct worker *w);
-
 /* worker_free(w): kills the process and its descendants if they still run; no event comes after this. */
 void worker_free(struct worker *w);
 
@@ -138,10 +134,6 @@ void worker_forget_fork(struct worker *w);
  * follows. */
 void worker_interrupt(struct worker *w);
 void worker_kill(struct worker *w);
-
-/* worker_drain_output(w): deliver what the process has written so far; reads at most a bounded amount, so
- * that a flood cannot hold the loop. */
-void worker_drain_output(struct worker *w);
 
 enum worker_state worker_state(const struct worker *w);
 /* worker_is_alive(w): false from the moment its end is known, a little before on_gone. A call made then is

@@ -507,11 +507,6 @@ pid_t child_pid(const struct child *child)
     return child->pid;
 }
 
-bool child_has_exited(const struct child *child)
-{
-    return child->has_exited;
-}
-
 static void was_killed(struct child *child)
 {
     if (!child->is_killed)

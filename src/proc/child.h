@@ -75,7 +75,6 @@ struct child *child_adopt(struct children *c, pid_t pid, child_on_exit *on_exit,
 void child_free(struct child *child);
 
 pid_t child_pid(const struct child *child);
-bool child_has_exited(const struct child *child);
 
 /* child_signal(child, signal): harmless once it has exited. child_interrupt(child, token): SIGURG that
  * carries ${token} (sigqueue). */

@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "session/answer.h"
 #include "session/copies.h"
+#include "session/memory_watch.h"
 #include "session/run.h"
 #include "session/session_core.h"
 

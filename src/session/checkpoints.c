@@ -16,7 +16,8 @@ void checkpoints_init(struct checkpoints *c)
     list_init(&c->all);
 }
 
-struct worker *checkpoint_take(struct checkpoint *cp)
+/* Its worker is given, the rest forgotten. */
+static struct worker *take(struct checkpoint *cp)
 {
     struct worker *worker = cp->worker;
     list_remove(&cp->node);
@@ -32,7 +33,7 @@ struct worker *checkpoint_take(struct checkpoint *cp)
 
 void checkpoint_drop(struct checkpoint *cp)
 {
-    worker_free(checkpoint_take(cp));
+    worker_free(take(cp));
 }
 
 void checkpoints_clear(struct checkpoints *c)

@@ -46,10 +46,8 @@ void checkpoints_clear(struct checkpoints *c);
 struct checkpoint *checkpoints_add(struct checkpoints *c, struct worker *worker, uint64_t evaluation,
                                    const char *package);
 
-/* checkpoint_drop(cp): end its process and free it. checkpoint_take(cp): free it, but give its worker to the
- * caller. */
+/* checkpoint_drop(cp): end its process and free it. */
 void checkpoint_drop(struct checkpoint *cp);
-struct worker *checkpoint_take(struct checkpoint *cp);
 
 /* checkpoints_thin(c, most, newest): drop unnamed ones until at most ${most} are left. The ${newest} newest
  * are never dropped; of the others, the one whose neighbours are closest to each other is dropped first. */

@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "base/utf8.h"
 #include "session/error_record.h"
+#include "session/memory_watch.h"
 #include "session/run.h"
 #include "session/session_core.h"
 

@@ -111,10 +111,20 @@ static void stand_or_leave(struct session *s, struct error_record *r)
     }
 }
 
+/* The evaluation ends with the error, in which the process stands. */
+static void end_in_error(struct session *s, struct error_record *r)
+{
+    bool is_kept = s->current->keeps_record; /* else ${r} goes with the answer */
+    answer_error(s, s->current, r);
+    if (worker_state(s->worker) == WORKER_BUSY)
+        use_copy_ahead(s, is_kept ? r : NULL);
+    else
+        stand_or_leave(s, is_kept ? r : NULL);
+}
+
 void session_action_fail(struct session *s, struct event *e)
 {
     struct error_record *r = error_record_new(e->document);
-    struct operation *op = s->current;
     r->session = s;
     session_forget_standing(s); /* a restart has gone on from there */
     if (goes_on(s, r)) {
@@ -122,16 +132,10 @@ void session_action_fail(struct session *s, struct event *e)
         return;
     }
     count_evaluation(s, r);
-    if (r->standing > 0 || !sexp_is_nil(sexp_get(r->condition, 2, "settled"))) {
+    if (r->standing > 0 || !sexp_is_nil(sexp_get(r->condition, 2, "settled")))
         stay_in_thread(s, r);
-        return;
-    }
-    bool is_kept = op->keeps_record; /* else ${r} goes with the answer */
-    answer_error(s, op, r);
-    if (worker_state(s->worker) == WORKER_BUSY)
-        use_copy_ahead(s, is_kept ? r : NULL);
     else
-        stand_or_leave(s, is_kept ? r : NULL);
+        end_in_error(s, r);
 }
 
 void session_action_frozen(struct session *s, struct event *e)

@@ -17,13 +17,11 @@ static void count_evaluation(struct session *s, const struct operation *op, cons
     s->at = s->evaluations;
 }
 
-void session_action_finish(struct session *s, struct event *e)
+static void answer_finished(struct session *s, struct event *e, bool is_evaluation)
 {
     struct operation *op = s->current;
     const struct sexp *reply = sexp_root(e->document);
-    bool ok = session_is_reply(e->document, "ok"), is_evaluation = op->keeps_record && ok;
-    /* Not idle until the answer is out: what a done submits waits for what follows here. */
-    uv_timer_stop(s->timer);
+    bool ok = session_is_reply(e->document, "ok");
     answer_note_package(s, reply);
     answer_keep_examination(s, &e->document);
     session_forget_standing(s); /* a restart has gone on from there */
@@ -33,6 +31,14 @@ void session_action_finish(struct session *s, struct event *e)
         history_note_entry(s, op, reply);
     answer_deliver(s, op, &(struct outcome){.kind = ok ? OUTCOME_OK : OUTCOME_REFUSED, .reply = reply});
     sexp_document_free(e->document);
+}
+
+void session_action_finish(struct session *s, struct event *e)
+{
+    bool is_evaluation = s->current->keeps_record && session_is_reply(e->document, "ok");
+    /* Not idle until the answer is out: what a done submits waits for what follows here. */
+    uv_timer_stop(s->timer);
+    answer_finished(s, e, is_evaluation);
     if (is_evaluation)
         checkpointing_keep_state(s);
     else

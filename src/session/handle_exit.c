@@ -54,27 +54,38 @@ static void answer_entry(struct session *s, struct error_record *r)
     standing_resume(s);
 }
 
-void session_action_handle_exit(struct session *s, struct event *e)
+/* What the process had started or asked for goes with it. */
+static void end_what_it_began(struct session *s)
 {
-    session_count(s, METRIC_DEATHS);
     programs_end(s);
     copies_drop_ahead(s);
     if (s->checkpoints.making != NULL)
         checkpoint_drop(s->checkpoints.making);
-    bool is_put_back = has_not_begun(s);
-    if (is_put_back)
-        run_put_back(s);
-    recovery_begin(s, cause_of(s, is_put_back));
-    struct error_record *r = s->current == NULL ? NULL : record_of(s, e->end);
-    if (standing_recover(s)) {
-        answer_entry(s, r);
-        return;
-    }
+}
+
+/* The session goes on from its newest state. */
+static void recover(struct session *s, struct error_record *r, const struct child_end *end)
+{
     uint64_t died_at = s->at;
     if (s->current != NULL)
         answer_write_journal(s, s->current, JOURNAL_DIED, NULL);
     session_forget_standing(s);
     s->failed = NULL;
     unwinding_forget(s);
-    recovery_of_death(s, r, e->end, died_at);
+    recovery_of_death(s, r, end, died_at);
+}
+
+void session_action_handle_exit(struct session *s, struct event *e)
+{
+    session_count(s, METRIC_DEATHS);
+    end_what_it_began(s);
+    bool is_put_back = has_not_begun(s);
+    if (is_put_back)
+        run_put_back(s);
+    recovery_begin(s, cause_of(s, is_put_back));
+    struct error_record *r = s->current == NULL ? NULL : record_of(s, e->end);
+    if (standing_recover(s))
+        answer_entry(s, r);
+    else
+        recover(s, r, e->end);
 }

@@ -16,10 +16,7 @@
 #include "proc/process.h"
 #include "session/error_record.h"
 #include "session/eviction.h"
-#include "session/session.h"
 #include "session/session_core.h"
-#include "session/session_host.h"
-#include "session/sessions.h"
 
 #define LOOK_MS 1000
 #define REST_SHARE 4       /* it rests this many times as long as a measurement took */
@@ -80,12 +77,16 @@ static bool is_to_be_measured(const struct memory_watch *w, const struct session
 static struct session *next_session(const struct memory_watch *w, bool *are_copies)
 {
     *are_copies = false;
-    for (struct sessions *all = session_host_first(w->host); all != NULL; all = session_host_next(all))
-        for (struct session *s = sessions_first(all); s != NULL; s = sessions_next(s)) {
+    const struct list *owners = &w->host->owners;
+    for (const struct list *owner = owners->next; owner != owners; owner = owner->next) {
+        const struct list *all = &list_entry(owner, struct sessions, node)->all;
+        for (const struct list *node = all->next; node != all; node = node->next) {
+            struct session *s = list_entry(node, struct session, node);
             *are_copies = *are_copies || has_copies(s);
             if (is_to_be_measured(w, s))
                 return s;
         }
+    }
     return NULL;
 }
 

@@ -14,14 +14,6 @@ struct memory_watch;
 struct session;
 struct session_host;
 
-/* What a session held when it was last measured. Members are memory_watch.c's own. */
-struct session_footprint {
-    uint64_t bytes;
-    uint64_t uses;  /* of the session, at that time */
-    uint64_t round; /* in which it was measured */
-    bool is_known;
-};
-
 /* memory_watch_new(host, most_mib): ${most_mib} is what a session and its copies may hold; 0 for a quarter of
  * what the machine or the control group has. memory_watch_free(w): it ends when the loop has run again. */
 struct memory_watch *memory_watch_new(struct session_host *host, size_t most_mib);

@@ -6,17 +6,8 @@
 #include <string.h>
 
 #include "base/strbuf.h"
-#include "lisp/zygotes.h"
-#include "session/collections.h"
-#include "session/session_host.h"
 
 #define PREFIX "cl_mcp_"
-
-enum gauge {
-#define X(key, name, labels, help) GAUGE_##key,
-    METRICS_GAUGES(X) GAUGE_COUNT
-#undef X
-};
 
 struct row {
     const char *name, *labels, *help;
@@ -34,28 +25,6 @@ static const struct row gauges[] = {
 #undef X
 };
 
-static uint64_t read_gauge(const struct session_host *host, enum gauge gauge)
-{
-    size_t resident = 0;
-    switch (gauge) {
-    case GAUGE_SESSIONS:
-        return session_host_count(host);
-    case GAUGE_SESSIONS_ASLEEP:
-        return host->asleep;
-    case GAUGE_PROCESSES:
-        return session_host_processes(host);
-    case GAUGE_ZYGOTES:
-        return zygotes_count(host->zygotes);
-    case GAUGE_SERVER_BYTES:
-        return uv_resident_set_memory(&resident) == 0 ? resident : 0;
-    case GAUGE_UPTIME:
-        return (uv_now(host->loop) - host->started_at) / 1000;
-    case GAUGE_COUNT:
-        break;
-    }
-    return 0;
-}
-
 static void print(struct strbuf *out, const struct row *rows, size_t n, const char *type, uint64_t value)
 {
     const struct row *row = &rows[n];
@@ -68,10 +37,10 @@ static void print(struct strbuf *out, const struct row *rows, size_t n, const ch
         strbuf_addf(out, PREFIX "%s %llu\n", row->name, (unsigned long long)value);
 }
 
-void metrics_print(const struct session_host *host, struct strbuf *out)
+void metrics_print(const struct metrics *m, const uint64_t *values, struct strbuf *out)
 {
     for (size_t i = 0; i < METRIC_COUNTER_COUNT; i++)
-        print(out, counters, i, "counter", host->metrics.counters[i]);
-    for (size_t i = 0; i < GAUGE_COUNT; i++)
-        print(out, gauges, i, "gauge", read_gauge(host, (enum gauge)i));
+        print(out, counters, i, "counter", m->counters[i]);
+    for (size_t i = 0; i < METRIC_GAUGE_COUNT; i++)
+        print(out, gauges, i, "gauge", values[i]);
 }

@@ -7,7 +7,6 @@
 
 #include <stdint.h>
 
-struct session_host;
 struct strbuf;
 
 /* key, name, labels ("" for none), help. Rows of one name stand together; the help of the first counts. */
@@ -40,12 +39,18 @@ enum metric {
 #undef X
 };
 
+enum metric_gauge {
+#define X(key, name, labels, help) METRIC_GAUGE_##key,
+    METRICS_GAUGES(X) METRIC_GAUGE_COUNT
+#undef X
+};
+
 struct metrics {
     uint64_t counters[METRIC_COUNTER_COUNT];
 };
 
-/* metrics_print(host, out): append all figures in Prometheus' text format, version 0.0.4; their names begin
- * with cl_mcp_. */
-void metrics_print(const struct session_host *host, struct strbuf *out);
+/* metrics_print(m, values, out): append all figures in Prometheus' text format, version 0.0.4; their names
+ * begin with cl_mcp_. ${values} are those of the gauges, METRIC_GAUGE_COUNT of them. */
+void metrics_print(const struct metrics *m, const uint64_t *values, struct strbuf *out);
 
 #endif

@@ -10,6 +10,7 @@
 #include "base/utf8.h"
 
 #define LONGEST_WHAT 200
+#define LONGEST_NAME 100 /* of what is shown of an operation that another waits behind */
 
 struct operation *operation_new(struct session *s, enum operation_kind kind, operation_done *done, void *arg)
 {
@@ -57,4 +58,17 @@ void operation_free(struct operation *op)
     free(op->package);
     free(op->name);
     free(op);
+}
+
+void operation_add_name(const struct operation *op, struct strbuf *out)
+{
+    const char *what = strbuf_string(&op->what);
+    size_t line = strcspn(what, "\n");
+    if (op->number > 0)
+        strbuf_addf(out, "evaluation %llu: ", (unsigned long long)op->number);
+    if (line > LONGEST_NAME)
+        line = utf8_floor(what, line, LONGEST_NAME);
+    strbuf_add(out, what, line);
+    if (what[line] != '\0')
+        strbuf_adds(out, " ...");
 }

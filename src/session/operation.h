@@ -55,4 +55,7 @@ struct operation *operation_new_run(struct session *s, enum operation_kind kind,
                                     const struct operation_options *options);
 void operation_free(struct operation *op);
 
+/* operation_add_name(op, out): append what it is: "evaluation 3: (loop)". */
+void operation_add_name(const struct operation *op, struct strbuf *out);
+
 #endif

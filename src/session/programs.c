@@ -12,7 +12,6 @@
 #include "proc/child.h"
 #include "proc/tree.h"
 #include "session/process.h"
-#include "session/session.h"
 #include "session/session_core.h"
 
 #define MOST_AT_ONCE 64
@@ -41,7 +40,7 @@ void programs_end(struct session *s)
     }
 }
 
-size_t session_programs(const struct session *s, pid_t *out, size_t capacity)
+size_t programs_list(const struct session *s, pid_t *out, size_t capacity)
 {
     size_t n = 0;
     if (session_core_pid(s) > 0)

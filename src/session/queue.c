@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/utf8.h"
 #include "session/answer.h"
 #include "session/checkpointing.h"
 #include "session/copies.h"
@@ -20,8 +19,6 @@
 #include "session/standing.h"
 #include "session/suspension.h"
 
-#define LONGEST_NAME 100 /* of what is shown of an operation that another waits behind */
-
 /* The evaluation that comes next in the journal when all that wait now are through. */
 static uint64_t next_number(struct session *s)
 {
@@ -30,37 +27,18 @@ static uint64_t next_number(struct session *s)
     return ++s->last_number;
 }
 
-/* "evaluation 3: (loop)" */
-static void name_operation(const struct operation *op, struct strbuf *out)
-{
-    const char *what = strbuf_string(&op->what);
-    size_t line = strcspn(what, "\n");
-    if (op->number > 0)
-        strbuf_addf(out, "evaluation %llu: ", (unsigned long long)op->number);
-    if (line > LONGEST_NAME)
-        line = utf8_floor(what, line, LONGEST_NAME);
-    strbuf_add(out, what, line);
-    if (what[line] != '\0')
-        strbuf_adds(out, " ...");
-}
-
 void queue_add(struct session *s, struct operation *op)
 {
     op->submitted_ms = uv_now(s->host->loop);
     if (op->keeps_record)
         op->number = next_number(s);
     if (!list_is_empty(&s->queue))
-        name_operation(queue_first(s), &op->behind);
+        operation_add_name(session_first_operation(s), &op->behind);
     if (op->on_progress != NULL)
         run_listen(s);
     list_append(&s->queue, &op->node);
     s->uses++;
     session_count(s, METRIC_OPERATIONS);
-}
-
-struct operation *queue_first(const struct session *s)
-{
-    return list_is_empty(&s->queue) ? NULL : list_entry(s->queue.next, struct operation, node);
 }
 
 size_t queue_length(const struct session *s)
@@ -83,26 +61,6 @@ struct operation *queue_find(const struct session *s, uint64_t number)
     return NULL;
 }
 
-void queue_add_behind(const struct session *s, const struct operation *op, struct strbuf *out)
-{
-    const struct operation *first = queue_first(s);
-    if (first == NULL || first == op)
-        return;
-    strbuf_adds(out, "behind ");
-    name_operation(first, out);
-    if (first == s->current)
-        strbuf_addf(out, " (running for %.0f s)", run_elapsed_s(s));
-    strbuf_adds(out, "; cancel-evaluation stops that, and other sessions are free");
-}
-
-void queue_note_waited(struct session *s, const struct operation *op)
-{
-    uint64_t waited_ms = uv_now(s->host->loop) - op->submitted_ms;
-    if (op->keeps_record && op->behind.len > 0 && waited_ms >= (uint64_t)s->host->waits.patience_ms)
-        strbuf_addf(&s->notice, "This evaluation waited %.0f s for its turn, behind %s\n",
-                    (double)waited_ms / 1000.0, strbuf_string(&op->behind));
-}
-
 void queue_cancel(struct session *s, struct operation *op)
 {
     struct error_record *r =
@@ -113,7 +71,7 @@ void queue_cancel(struct session *s, struct operation *op)
 
 bool queue_cancel_first(struct session *s, struct strbuf *what)
 {
-    struct operation *op = queue_first(s);
+    struct operation *op = session_first_operation(s);
     if (op == NULL || op->kind == OPERATION_RESET || op->kind == OPERATION_RESTORE)
         return false;
     strbuf_add(what, op->what.bytes, op->what.len);
@@ -153,7 +111,7 @@ static void reset(struct session *s, struct operation *op)
 {
     rollback_clear(s);
     answer_deliver(s, op, &(struct outcome){.kind = OUTCOME_OK});
-    if (s->state == SESSION_ABSENT && queue_first(s) == NULL)
+    if (s->state == SESSION_ABSENT && session_first_operation(s) == NULL)
         process_request(s, SESSION_STARTING); /* so that the next call finds it ready */
 }
 
@@ -178,7 +136,7 @@ static bool needs_process(const struct operation *op)
 /* What a done asks for waits until whoever delivers has brought the session to rest. */
 static struct operation *next(const struct session *s)
 {
-    return s->is_delivering ? NULL : queue_first(s);
+    return s->is_delivering ? NULL : session_first_operation(s);
 }
 
 /* Performing one may leave the state: then the event that ends the new state leads here again. */

@@ -12,20 +12,12 @@ struct operation;
 struct session;
 struct strbuf;
 
-/* queue_add(s, op): append it; see also session_put_first(). queue_first(s): borrowed; NULL if the queue is
- * empty. queue_length(s). */
+/* queue_add(s, op): append it; see also session_put_first(). queue_length(s). */
 void queue_add(struct session *s, struct operation *op);
-struct operation *queue_first(const struct session *s);
 size_t queue_length(const struct session *s);
 
 /* queue_find(s, number): the evaluation with that number, running or waiting; NULL if there is none. */
 struct operation *queue_find(const struct session *s, uint64_t number);
-
-/* queue_add_behind(s, op, out): append what the waiting ${op} waits for and what can be done about it;
- * nothing if it is next. queue_note_waited(s, op): its turn has come; if it waited long, its reply says so.
- */
-void queue_add_behind(const struct session *s, const struct operation *op, struct strbuf *out);
-void queue_note_waited(struct session *s, const struct operation *op);
 
 /* queue_cancel(s, op): cancel an operation that has not begun. queue_cancel_first(s, what): cancel the first
  * operation if it has not begun, and append its description to ${what}; false if there is none. */

@@ -373,20 +373,26 @@ void session_action_restarted(struct session *s, struct event *e)
     go_on(s);
 }
 
-void session_action_replayed(struct session *s, struct event *e)
+/* What came of the evaluations that were made again, for the reply. */
+static void count_replayed(struct recovery *r, const struct sexp *reply, bool ok)
 {
-    struct recovery *r = s->recovery;
-    const struct sexp *reply = sexp_root(e->document);
     int64_t n = sexp_integer(sexp_get(reply, 2, "evaluated"), 0);
     int64_t failed = sexp_integer(sexp_get(reply, 2, "failed"), 0);
     r->replayed += n > 0 ? (uint64_t)n : 0;
-    r->replay_failed += !session_is_reply(e->document, "ok") ? 1 : failed > 0 ? (uint64_t)failed : 0;
+    r->replay_failed += !ok ? 1 : failed > 0 ? (uint64_t)failed : 0;
     const struct sexp *failures = sexp_get(reply, 2, "failures");
     for (size_t i = 0; i < sexp_count(failures); i++) {
         const char *text = sexp_string(sexp_nth(failures, i), NULL);
         if (text != NULL && r->failures.len + strlen(text) < 2000)
             strbuf_addf(&r->failures, "\n  failed: %s", text);
     }
+}
+
+void session_action_replayed(struct session *s, struct event *e)
+{
+    struct recovery *r = s->recovery;
+    const struct sexp *reply = sexp_root(e->document);
+    count_replayed(r, reply, session_is_reply(e->document, "ok"));
     answer_note_package(s, reply);
     struct journal_entry *entry = r->next == 0 ? NULL : journal_at(&s->journal, r->next - 1);
     if (entry != NULL)

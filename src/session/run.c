@@ -8,7 +8,6 @@
 #include "base/check.h"
 #include "base/memory.h"
 #include "session/error_record.h"
-#include "session/queue.h"
 #include "session/session_core.h"
 #include "session/wording.h"
 
@@ -86,6 +85,18 @@ static void tell_running(struct session *s, struct operation *op)
     strbuf_fini(&line);
 }
 
+void run_add_behind(const struct session *s, const struct operation *op, struct strbuf *out)
+{
+    const struct operation *first = session_first_operation(s);
+    if (first == NULL || first == op)
+        return;
+    strbuf_adds(out, "behind ");
+    operation_add_name(first, out);
+    if (first == s->current)
+        strbuf_addf(out, " (running for %.0f s)", run_elapsed_s(s));
+    strbuf_adds(out, "; cancel-evaluation stops that, and other sessions are free");
+}
+
 /* Those that wait hear behind what. */
 static void tell_waiting(struct session *s, struct operation *op)
 {
@@ -95,7 +106,7 @@ static void tell_waiting(struct session *s, struct operation *op)
         return;
     strbuf_init(&line, 0);
     strbuf_adds(&line, "waiting; ");
-    queue_add_behind(s, op, &line);
+    run_add_behind(s, op, &line);
     op->on_progress(op->arg, (double)waited_ms / 1000.0, 0, strbuf_string(&line));
     strbuf_fini(&line);
 }
@@ -141,6 +152,15 @@ void run_note_progress(struct session *s, const char *message, size_t len)
     strbuf_add(&s->run->progress, message, len < LONGEST_PROGRESS ? len : LONGEST_PROGRESS);
 }
 
+/* Its turn has come: if that took long, its reply says so. */
+static void note_waited(struct session *s, const struct operation *op)
+{
+    uint64_t waited_ms = uv_now(s->host->loop) - op->submitted_ms;
+    if (op->keeps_record && op->behind.len > 0 && waited_ms >= (uint64_t)s->host->waits.patience_ms)
+        strbuf_addf(&s->notice, "This evaluation waited %.0f s for its turn, behind %s\n",
+                    (double)waited_ms / 1000.0, strbuf_string(&op->behind));
+}
+
 void run_take_up(struct session *s, struct operation *op)
 {
     struct run *run = s->run;
@@ -153,7 +173,7 @@ void run_take_up(struct session *s, struct operation *op)
     if (op->package == NULL)
         op->package = xstrdup(session_core_package(s));
     strbuf_clear(&run->progress);
-    queue_note_waited(s, op);
+    note_waited(s, op);
 }
 
 void run_put_back(struct session *s)
@@ -167,7 +187,7 @@ void run_end(struct session *s)
     s->run->answered_at_ns = uv_hrtime();
 }
 
-struct worker *run_runner(const struct session *s)
+static struct worker *runner(const struct session *s)
 {
     return s->scratch != NULL ? s->scratch : s->worker;
 }
@@ -185,7 +205,7 @@ void run_send(struct session *s)
     run->started_at = now_ms(s);
     run->timeout_ms = op->timeout_ms != 0 ? op->timeout_ms : limits_timeout_ms(&s->limits);
     /* Behind the request for a copy it begins when that is answered, and its time too. */
-    bool is_behind = worker_state(run_runner(s)) == WORKER_BUSY;
+    bool is_behind = worker_state(runner(s)) == WORKER_BUSY;
     session_enter_state(s, SESSION_RUNNING, is_behind ? FREEZE_MS : deadline_ms(run));
     struct strbuf request;
     strbuf_init(&request, 0);
@@ -199,7 +219,7 @@ void run_send(struct session *s)
             sexp_write_integer(&request, limits_int(&s->limits, LIMIT_THREAD_ERRORS));
         }
     }
-    worker_call(run_runner(s), &request, NULL, 0);
+    worker_call(runner(s), &request, NULL, 0);
     strbuf_fini(&request);
 }
 
@@ -246,7 +266,7 @@ void run_word_stop(struct session *s, struct error_record *r, bool was_killed)
 
 void session_action_interrupt(struct session *s, struct event *e)
 {
-    bool has_begun = worker_has_begun(run_runner(s));
+    bool has_begun = worker_has_begun(runner(s));
     if (!has_begun && e->kind == EVENT_DEADLINE) {
         session_action_kill(s, e); /* the process does not answer for the copy before */
         return;
@@ -254,7 +274,7 @@ void session_action_interrupt(struct session *s, struct event *e)
     s->run->stop = e->kind == EVENT_CANCEL ? STOP_CANCEL : STOP_TIMEOUT;
     s->run->interrupts = 1;
     session_enter_state(s, SESSION_INTERRUPTING, has_begun ? s->host->waits.step_ms : FREEZE_MS);
-    worker_interrupt(run_runner(s)); /* one that has not begun is stopped when it does */
+    worker_interrupt(runner(s)); /* one that has not begun is stopped when it does */
 }
 
 void session_action_insist(struct session *s, struct event *e)
@@ -262,7 +282,7 @@ void session_action_insist(struct session *s, struct event *e)
     (void)e;
     s->run->interrupts = 2;
     session_enter_state(s, SESSION_INSISTING, s->host->waits.step_ms);
-    worker_interrupt(run_runner(s));
+    worker_interrupt(runner(s));
 }
 
 void session_action_kill(struct session *s, struct event *e)
@@ -270,7 +290,7 @@ void session_action_kill(struct session *s, struct event *e)
     sexp_document_free(e->document);
     session_enter_state(s, SESSION_KILLING, 0);
     /* GONE may have happened when this returns, if the process has no number yet. */
-    worker_kill(run_runner(s));
+    worker_kill(runner(s));
 }
 
 void session_action_hurry(struct session *s, struct event *e)

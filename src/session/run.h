@@ -30,8 +30,11 @@ void run_end(struct session *s);
 void run_send(struct session *s);
 void run_go_on(struct session *s);
 
-/* run_runner(s): the process that runs it. run_restart_clock(s): it has only now begun. */
-struct worker *run_runner(const struct session *s);
+/* run_add_behind(s, op, out): append what the waiting ${op} waits for and what can be done about it; nothing if
+ * it is next. */
+void run_add_behind(const struct session *s, const struct operation *op, struct strbuf *out);
+
+/* run_restart_clock(s): it has only now begun. */
 void run_restart_clock(struct session *s);
 
 /* run_is_asked_at_once(s): it arrived right after the last answer, so deferrable work is done while the

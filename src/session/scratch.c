@@ -140,35 +140,37 @@ static void note_severed(struct session *s, const struct operation *op)
         strbuf_addf(&s->notice, "Open at the error and closed in the copy: %s.\n", r->severed);
 }
 
-void session_action_finish_scratch(struct session *s, struct event *e)
+static void answer_look(struct session *s, struct event *e, bool ok)
 {
     struct operation *op = s->current;
     const struct sexp *reply = sexp_root(e->document);
-    bool ok = session_is_reply(e->document, "ok");
-    uv_timer_stop(s->timer);
-    note_severed(s, op);
-    if (ok && op->kind == OPERATION_RESUME) {
-        promote(s);
-        thread_errors_note(s, reply);
-        session_action_finish(s, e);
-        return;
-    }
     answer_keep_examination(s, &e->document);
     answer_deliver(s, op,
                    &(struct outcome){.kind = ok ? OUTCOME_OK : OUTCOME_REFUSED,
                                      .reply = reply,
                                      .was_in_copy = op->sequence > 0});
     sexp_document_free(e->document);
+}
+
+void session_action_finish_scratch(struct session *s, struct event *e)
+{
+    bool ok = session_is_reply(e->document, "ok");
+    uv_timer_stop(s->timer);
+    note_severed(s, s->current);
+    if (ok && s->current->kind == OPERATION_RESUME) {
+        promote(s);
+        thread_errors_note(s, sexp_root(e->document));
+        session_action_finish(s, e);
+        return;
+    }
+    answer_look(s, e, ok);
     leave(s);
 }
 
 /* What ran there to resume stays where it stands, as the frozen process of an error of its own. */
-void session_action_fail_scratch(struct session *s, struct event *e)
+static void keep_where_it_stands(struct session *s, struct error_record *r)
 {
-    struct error_record *r = error_record_new(e->document);
     struct operation *op = s->current;
-    r->session = s;
-    note_severed(s, op);
     /* It stands in the error that it was made of. */
     bool is_settled = !sexp_is_nil(sexp_get(r->condition, 2, "settled"));
     bool is_inside = sexp_count(sexp_get(r->condition, 2, "restarts")) > 0; /* not after a second interrupt */
@@ -179,6 +181,15 @@ void session_action_fail_scratch(struct session *s, struct event *e)
         struct worker_events events = copies_frozen_events(r);
         worker_set_events(r->frozen, &events);
     }
+}
+
+void session_action_fail_scratch(struct session *s, struct event *e)
+{
+    struct error_record *r = error_record_new(e->document);
+    struct operation *op = s->current;
+    r->session = s;
+    note_severed(s, op);
+    keep_where_it_stands(s, r);
     if (run_is_stopped(s))
         run_word_stop(s, r, false);
     answer_write_journal(s, op, JOURNAL_ERROR, r->condition);

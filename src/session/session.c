@@ -134,7 +134,7 @@ static void describe(const struct session *s, const struct operation *op, struct
         .number = op->number,
         .what = strbuf_string(&op->what),
         .is_running = is_running,
-        .is_next = op == queue_first(s),
+        .is_next = op == session_first_operation(s),
         .elapsed_s =
             is_running ? run_elapsed_s(s) : (double)(uv_now(s->host->loop) - op->submitted_ms) / 1000.0,
         .limit_s = is_running ? run_limit_s(s) : 0,
@@ -170,7 +170,7 @@ void session_evaluation_where(const struct session *s, uint64_t number, struct s
     if (op != NULL && op == s->current)
         run_progress(s, out);
     else if (op != NULL)
-        queue_add_behind(s, op, out);
+        run_add_behind(s, op, out);
 }
 
 bool session_stop_evaluation(struct session *s, uint64_t number, struct strbuf *what)

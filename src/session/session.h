@@ -174,11 +174,6 @@ struct session_memory {
  */
 struct session_memory session_memory(const struct session *s, int most_ms);
 
-/* session_programs(s, out, capacity): the programs that its code has started and that run, children of
- * children left out; those that a process has left behind too, but for those that have cleared their
- * environment. Returns how many were written. */
-size_t session_programs(const struct session *s, pid_t *out, size_t capacity);
-
 double session_age_s(const struct session *s);
 uint64_t session_evaluations(const struct session *s);
 

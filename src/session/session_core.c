@@ -113,6 +113,11 @@ static int idle_deadline_ms(const struct session *s)
     return checkpoints_are_due(&s->checkpoints, most) ? s->host->waits.idle_ms : 0;
 }
 
+struct operation *session_first_operation(const struct session *s)
+{
+    return list_is_empty(&s->queue) ? NULL : list_entry(s->queue.next, struct operation, node);
+}
+
 void session_put_first(struct session *s, struct operation *op)
 {
     list_append(s->queue.next, &op->node);

@@ -11,7 +11,6 @@
 #include "session/cpu_grace.h"
 #include "session/error_history.h"
 #include "session/journal.h"
-#include "session/memory_watch.h"
 #include "session/operation.h"
 #include "session/session_output.h"
 #include "session/session_states.h"
@@ -26,6 +25,14 @@ struct event {
 };
 
 typedef void session_action(struct session *s, struct event *e);
+
+/* What a session held when it was last measured. Members are memory_watch.c's own. */
+struct session_footprint {
+    uint64_t bytes;
+    uint64_t uses;  /* of the session, at that time */
+    uint64_t round; /* in which it was measured */
+    bool is_known;
+};
 
 struct session {
     struct list node; /* in ${all->all} */
@@ -93,6 +100,9 @@ void session_later(struct session *s);
 
 /* session_put_first(s, op): put ${op}, which is taken, at the head of the queue. */
 void session_put_first(struct session *s, struct operation *op);
+
+/* session_first_operation(s): the first that waits or runs; borrowed, NULL if there is none. */
+struct operation *session_first_operation(const struct session *s);
 
 /* session_enter_state(s, state, deadline_ms): 0 for no deadline; that of IDLE follows from what is left to
  * do. session_set_deadline(s, deadline_ms): DEADLINE follows then, or later (cpu_grace.h). */

@@ -15,6 +15,7 @@
 struct session_host;
 struct session_wording;
 struct sessions;
+struct strbuf;
 struct zygotes;
 
 struct session_host_options {
@@ -48,7 +49,9 @@ struct sessions *session_host_next(const struct sessions *sessions);
 size_t session_host_count(const struct session_host *host);
 size_t session_host_processes(const struct session_host *host);
 
-/* session_host_log_status(host): all figures (metrics.h) and a line for each session into the log. */
+/* session_host_print_metrics(host, out): append all figures, as metrics_print() has them.
+ * session_host_log_status(host): these and a line for each session into the log. */
+void session_host_print_metrics(const struct session_host *host, struct strbuf *out);
 void session_host_log_status(const struct session_host *host);
 
 #endif

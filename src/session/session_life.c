@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "session/answer.h"
 #include "session/copies.h"
+#include "session/memory_watch.h"
 #include "session/process.h"
 #include "session/programs.h"
 #include "session/recovery.h"

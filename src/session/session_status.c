@@ -5,8 +5,10 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "lisp/zygotes.h"
 #include "proc/process.h"
 #include "session/error_record.h"
+#include "session/memory_watch.h"
 #include "session/queue.h"
 #include "session/session.h"
 #include "session/session_core.h"
@@ -60,12 +62,42 @@ static void log_session(const struct sessions *all, const struct session *s, uin
                (unsigned long long)s->evaluations, error_history_made(&s->errors));
 }
 
+static uint64_t read_gauge(const struct session_host *host, enum metric_gauge gauge)
+{
+    size_t resident = 0;
+    switch (gauge) {
+    case METRIC_GAUGE_SESSIONS:
+        return session_host_count(host);
+    case METRIC_GAUGE_SESSIONS_ASLEEP:
+        return host->asleep;
+    case METRIC_GAUGE_PROCESSES:
+        return session_host_processes(host);
+    case METRIC_GAUGE_ZYGOTES:
+        return zygotes_count(host->zygotes);
+    case METRIC_GAUGE_SERVER_BYTES:
+        return uv_resident_set_memory(&resident) == 0 ? resident : 0;
+    case METRIC_GAUGE_UPTIME:
+        return (uv_now(host->loop) - host->started_at) / 1000;
+    case METRIC_GAUGE_COUNT:
+        break;
+    }
+    return 0;
+}
+
+void session_host_print_metrics(const struct session_host *host, struct strbuf *out)
+{
+    uint64_t values[METRIC_GAUGE_COUNT];
+    for (size_t i = 0; i < METRIC_GAUGE_COUNT; i++)
+        values[i] = read_gauge(host, (enum metric_gauge)i);
+    metrics_print(&host->metrics, values, out);
+}
+
 void session_host_log_status(const struct session_host *host)
 {
     struct strbuf figures;
     uint64_t deadline_ns = uv_hrtime() + STATUS_MS * NS_PER_MS;
     strbuf_init(&figures, 0);
-    metrics_print(host, &figures);
+    session_host_print_metrics(host, &figures);
     const char *line = strbuf_string(&figures);
     while (*line != '\0') {
         size_t len = strcspn(line, "\n");

@@ -152,8 +152,3 @@ void sessions_unwatch(struct sessions_watcher *w)
 {
     list_remove(&w->node);
 }
-
-size_t sessions_processes(const struct sessions *all)
-{
-    return all->processes.used;
-}

@@ -56,9 +56,6 @@ struct session *sessions_first(const struct sessions *all);
 struct session *sessions_next(const struct session *s);
 size_t sessions_count(const struct sessions *all);
 
-/* sessions_processes(all): processes of its sessions, copies included. */
-size_t sessions_processes(const struct sessions *all);
-
 /* sessions_watch(all, w): tell ${w}, which is borrowed until sessions_unwatch(w) or sessions_free(all). */
 void sessions_watch(struct sessions *all, struct sessions_watcher *w);
 void sessions_unwatch(struct sessions_watcher *w);

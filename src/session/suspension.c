@@ -14,9 +14,9 @@
 #include "session/copies.h"
 #include "session/eviction.h"
 #include "session/process.h"
+#include "session/programs.h"
 #include "session/recovery.h"
 #include "session/saving.h"
-#include "session/session.h"
 #include "session/session_core.h"
 
 #define WAKE_MS 20000 /* for an image to start */
@@ -41,7 +41,7 @@ static bool may_sleep(const struct session *s)
 {
     pid_t program;
     return list_is_empty(&s->queue) && list_is_empty(&s->savings) && worker_is_alive(s->worker) &&
-           !checkpoints_have_named(&s->checkpoints) && session_programs(s, &program, 1) == 0;
+           !checkpoints_have_named(&s->checkpoints) && programs_list(s, &program, 1) == 0;
 }
 
 static bool begin_image(struct session *s, struct err *err)
@@ -50,19 +50,23 @@ static bool begin_image(struct session *s, struct err *err)
     return image != NULL && saving_start_for_sleep(s, image, err);
 }
 
+/* At the bound of processes its own old states, which go when it sleeps, make room for the copy that writes
+ * the image. */
+static bool begin_image_with_room(struct session *s, struct err *err)
+{
+    bool is_begun;
+    do
+        is_begun = begin_image(s, err);
+    while (!is_begun && err->code == ERR_LIMIT && checkpoints_evict_oldest(&s->checkpoints));
+    return is_begun;
+}
+
 void session_action_suspend(struct session *s, struct event *e)
 {
-    (void)e;
     struct err err = {0};
     if (!may_sleep(s))
         return;
-    /* At the bound of processes its own old states, which go when it sleeps, make room for the copy that
-     * writes the image. */
-    bool is_begun;
-    do
-        is_begun = begin_image(s, &err);
-    while (!is_begun && err.code == ERR_LIMIT && checkpoints_evict_oldest(&s->checkpoints));
-    if (!is_begun) {
+    if (!begin_image_with_room(s, &err)) {
         log_warning("session %s stays awake: %s", s->name, err.message);
         return;
     }

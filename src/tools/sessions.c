@@ -11,6 +11,7 @@
 #include "report/report.h"
 #include "report/section.h"
 #include "session/checkpoints.h"
+#include "session/programs.h"
 #include "session/sessions.h"
 #include "tools/look_up.h"
 
@@ -233,7 +234,7 @@ static void add_sleep(struct strbuf *out, const struct session *s)
 static void add_programs(struct strbuf *out, const struct session *s)
 {
     pid_t programs[MOST_PROGRAMS + 1];
-    size_t n = session_programs(s, programs, MOST_PROGRAMS + 1);
+    size_t n = programs_list(s, programs, MOST_PROGRAMS + 1);
     char name[16];
     for (size_t i = 0; i < n && i < MOST_PROGRAMS; i++) {
         process_name(programs[i], name, sizeof name);
