@@ -30,8 +30,8 @@ void run_end(struct session *s);
 void run_send(struct session *s);
 void run_go_on(struct session *s);
 
-/* run_add_behind(s, op, out): append what the waiting ${op} waits for and what can be done about it; nothing if
- * it is next. */
+/* run_add_behind(s, op, out): append what the waiting ${op} waits for and what can be done about it; nothing
+ * if it is next. */
 void run_add_behind(const struct session *s, const struct operation *op, struct strbuf *out);
 
 /* run_restart_clock(s): it has only now begun. */
