@@ -575,7 +575,7 @@ class Errors(AgentTest):
             with open(path, "a") as file:
                 file.write(" ")
             os.utime(path, (time.time() + 10, time.time() + 10))
-            self.assertEqual(self.fails("(f11 1)").frames[1][1], path)
+            self.assertEqual(self.fails("(f11 1)").frames[1][1], path + " (changed since it was loaded)")
 
 
 class Entering(AgentTest):
@@ -1632,7 +1632,7 @@ class Inspection(AgentTest):
         self.assertEqual(self.inspect(handle="h7", path="[0]", handle_number=9).text, "(1)")
         for handle in ("h10", "h7.2", "h7.0k", "h8.0.0", ""):
             reply = self.inspect(handle=handle, handle_number=11)
-            self.assertEqual([reply.status, reply.absent], ["refused", True], reply)
+            self.assertEqual(reply.status, "refused", reply)
 
     def test_a_copy_has_the_handles_of_before_it_was_made(self):
         self.inspect(code="(list 1)", handle_number=1)

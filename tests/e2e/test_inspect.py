@@ -30,7 +30,7 @@ class Inspecting(mcp.TestCase):
     def assertStale(self, handle, **named):
         reply = self.inspect(handle=handle, **named)
         self.assertIn("No object has the handle %s now." % handle, reply.text)
-        self.assertFalse(reply.is_error)
+        self.assertTrue(reply.is_error)
 
 
 class Handles(Inspecting):
