@@ -322,10 +322,10 @@ class LoadSystem(mcp.TestCase):
         self.assertIn("text", reply.text)
         self.assertOperational(client)
 
-    def test_a_system_that_does_not_exist_is_said_with_near_names_and_is_no_error(self):
+    def test_a_system_that_does_not_exist_is_said_with_near_names_and_is_an_error(self):
         for name in ("alexandira", "no-such-system-anywhere"):
             reply = self.s.call("load-system", system=name, wait=60)
-            self.assertFalse(reply.is_error, reply.text)
+            self.assertTrue(reply.is_error, reply.text)
             self.assertIn(name, reply.text)
         self.assertIn("alexandria", self.s.call("load-system", system="alexandira", wait=60).text)
         self.assertOperational()
