@@ -59,7 +59,8 @@ class Client(threading.Thread):
 
     def count(self):
         text = self.evaluate("(list %d (incf *n*))" % self.number)
-        match = re.fullmatch(r"(?:\[[^=]*)?=> \(%d (\d+)\)" % self.number, text)
+        # Behind an evaluation that is being cancelled it may have waited, which the reply then says.
+        match = re.fullmatch(r"(?:\[[^=]*)?=> \(%d (\d+)\)(?:\n\n\[Session\]\nThis evaluation waited .*)?" % self.number, text)
         now = int(match.group(1)) if match else None
         self.expect(now == self.n + 1 or (self.uncertain and now == self.n + 2), text)
         self.n, self.uncertain = now or 0, False
