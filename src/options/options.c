@@ -257,6 +257,14 @@ size_t options_count(void)
     return TABLE_COUNT + LIMIT_COUNT;
 }
 
+static const char *argument_of_unit(const char *unit)
+{
+    return unit[0] == '\0'              ? "N"
+           : strcmp(unit, "s") == 0     ? "SECONDS"
+           : strcmp(unit, "bytes") == 0 ? "BYTES"
+                                        : unit;
+}
+
 struct option_definition options_at(size_t n)
 {
     CHECK(n < options_count());
@@ -266,7 +274,7 @@ struct option_definition options_at(size_t n)
     struct option_definition option = {
         .section = LIMITS,
         .name = limit->name,
-        .argument = limit->unit[0] == '\0' ? "N" : limit->unit,
+        .argument = argument_of_unit(limit->unit),
         .help = limit->description,
         .set = set_limit,
         .is_common = n - TABLE_COUNT == LIMIT_TIMEOUT,

@@ -65,7 +65,7 @@ class Finding(Systems):
 
     def where(self, client, system):
         reply = client.call("find-system-file", system=system)
-        self.assertFalse(reply.is_error, reply.text)
+        self.assertEqual("There is no system" in reply.text, reply.is_error, reply.text)
         return reply.text
 
     def test_what_ocicl_has_pinned_is_found_and_comes_before_what_the_machine_has(self):
