@@ -324,7 +324,10 @@ static void progress_is_reported_at_its_interval(void **state)
     struct call c = {0};
     submit(f, &c, "progress compiling;wait 0", 0, true);
     assert_true(run_until(&f->loop, is_set, &c.saw_progress, LIMIT_MS));
-    assert_true(c.progress_s >= f->waits.progress_ms * 0.9 / 1000);
+    double first_s = c.progress_s;
+    c.saw_progress = false;
+    assert_true(run_until(&f->loop, is_set, &c.saw_progress, LIMIT_MS));
+    assert_true(c.progress_s - first_s >= f->waits.progress_ms * 0.9 / 1000);
     assert_string_equal(c.progress, "compiling");
     session_cancel(c.op);
     sessions_close(f->s);
@@ -441,10 +444,10 @@ static void a_failure_after_the_failure_does_not_change_the_reply(void **state)
         if ((session_pid(f->s) == pid) != rows[i].survives)
             fail_msg("frames %s, abort %s: the process %s", rows[i].frames, rows[i].abort,
                      rows[i].survives ? "is another" : "is the same");
-        assert_int_equal(session_notice(f->s)->len > 0, !rows[i].survives);
-        if (!rows[i].survives)
-            assert_non_null(strstr(strbuf_string(session_notice(f->s)),
-                                   "While the last failed call was being unwound: "));
+        /* The one behind may have waited long enough to be told so. */
+        const char *said =
+            strstr(strbuf_string(session_notice(f->s)), "While the last failed call was being unwound: ");
+        assert_int_equal(said != NULL, !rows[i].survives);
         strbuf_clear(session_notice(f->s));
         /* The record is the same whether its frames could be examined or not. */
         assert_string_equal(session_error(f->s, 0)->type, "E");
@@ -689,7 +692,7 @@ static void a_death_in_each_state_of_the_escalation_is_answered_once(void **stat
     static const struct {
         const char *code, *state;
     } rows[] = {
-        {"wait 0", "running"},
+        {"progress waiting;wait 0", "running"},
         {"wait 0", "interrupting"},
         {"wait 0", "insisting"},
         {"frames deaf;wait 1", "examining"},
@@ -703,6 +706,9 @@ static void a_death_in_each_state_of_the_escalation_is_answered_once(void **stat
         submit(f, &c, rows[i].code, strcmp(rows[i].state, "running") == 0 ? 20000 : 100, true);
         submit(f, &after, "count", 0, true);
         wait_for_state(f, rows[i].state);
+        /* What a process dies of must have been read: else it runs again after the return. */
+        if (i == 0)
+            assert_true(run_until(&f->loop, is_set, &c.saw_progress, LIMIT_MS));
         kill(session_pid(f->s), SIGTERM);
         wait_for(f, &c);
         assert_int_equal(c.kind, OUTCOME_ERROR);
