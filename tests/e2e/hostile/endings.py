@@ -95,7 +95,10 @@ CASES = [
     case("a segfault in foreign code", c("strlen", "unsigned-long", "unsigned-long", "16"), outcome=fails("MEMORY-FAULT|PROCESS-KILLED")),
     case("a write to nowhere in foreign code", c("memset", "unsigned-long", "unsigned-long", "4096", "int", "1", "unsigned-long", "100"), outcome=fails("MEMORY-FAULT|PROCESS-KILLED")),
     case("a jump to nowhere", "(sb-alien:alien-funcall (sb-alien:sap-alien (sb-sys:int-sap 0) (function sb-alien:int)))", outcome=error("MEMORY-FAULT-ERROR")),
-    case("a jump into the heap", "(sb-alien:alien-funcall (sb-alien:sap-alien (sb-sys:int-sap (sb-kernel:get-lisp-obj-address (list 1 2))) (function sb-alien:int)))", outcome=error("MEMORY-FAULT-ERROR")),
+    # F4 is HLT, which a process may not execute. Whatever else lies in the heap may write anywhere before it ends in a fault.
+    case("a jump into the heap", "(let ((code (make-array 64 :element-type '(unsigned-byte 8) :initial-element #xF4)))"
+         " (sb-sys:with-pinned-objects (code) (sb-alien:alien-funcall (sb-alien:sap-alien (sb-sys:vector-sap code) (function sb-alien:int)))))",
+         outcome=error("MEMORY-FAULT-ERROR")),
     case("a bus error on a truncated file", '(progn (with-open-file (s "@FOLDER@/bus" :direction :output :if-exists :supersede) (write-string "x" s))'
          ' (let* ((fd (sb-posix:open "@FOLDER@/bus" sb-posix:o-rdwr)) (sap (sb-posix:mmap nil 8192 (logior sb-posix:prot-read sb-posix:prot-write) sb-posix:map-shared fd 0)))'
          ' (sb-posix:unlink "@FOLDER@/bus") (sb-posix:ftruncate fd 0) (sb-sys:sap-ref-8 sap 5000)))', outcome=error("SIMPLE-ERROR|MEMORY-FAULT")),
