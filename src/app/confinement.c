@@ -15,6 +15,7 @@
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/user_directory.h"
 #include "lisp/core.h"
 #include "options/options.h"
 #include "proc/sandbox.h"
@@ -136,15 +137,10 @@ static void add_lisp(struct paths *paths, const struct options *o)
 /* A cache that no Lisp outside the sandbox reads: what is compiled here must not be loaded there. */
 static bool make_cache(struct confinement *c)
 {
-    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
     char path[PATH_MAX];
-    if (cache != NULL && cache[0] == '/')
-        snprintf(path, sizeof path, "%.3900s/cl-mcp-server-sandbox", cache);
-    else if (home != NULL && home[0] == '/')
-        snprintf(path, sizeof path, "%.3900s/.cache/cl-mcp-server-sandbox", home);
-    else
-        return false;
     struct stat s;
+    if (!user_directory("XDG_CACHE_HOME", ".cache", "cl-mcp-server-sandbox", path, sizeof path))
+        return false;
     *strrchr(path, '/') = '\0';
     mkdir(path, 0700); /* a home that no program has cached anything in yet */
     path[strlen(path)] = '/';

@@ -8,17 +8,18 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/user_directory.h"
 #include "cli/client_config.h"
 #include "cli/run_program.h"
 #include "lisp/core.h"
+#include "proc/kernel_file.h"
+#include "proc/sandbox.h"
 
 #define ADVICE_LISP                                                                                          \
     "Install SBCL 2.2.8 or newer (Debian, Ubuntu: apt install sbcl), or: doctor -- --lisp PATH"
 enum { VERSION_LIMIT_MS = 20000 };
-#define WANTED_LANDLOCK 6
 
 /* Facts of a session, a line each: KEY VALUE. */
 const char *const doctor_questions[] = {
@@ -135,17 +136,11 @@ static void check_directory(const char *path, const char *name, finding *found, 
 
 static void check_cache(const struct patient *p, const char *name, finding *found, void *arg)
 {
-    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
     char path[PATH_MAX];
-    if (cache != NULL && cache[0] == '/')
-        snprintf(path, sizeof path, "%.3900s/cl-mcp-server", cache);
-    else if (home != NULL && home[0] == '/')
-        snprintf(path, sizeof path, "%.3900s/.cache/cl-mcp-server", home);
-    else {
+    if (user_directory("XDG_CACHE_HOME", ".cache", "cl-mcp-server", path, sizeof path))
+        check_directory(path, name, found, arg);
+    else
         found(arg, name, VERDICT_NOTE, "Set HOME.", "HOME is not set; /tmp is used");
-        return;
-    }
-    check_directory(path, name, found, arg);
 }
 
 static void check_state(const struct patient *p, const char *name, finding *found, void *arg)
@@ -249,35 +244,22 @@ static void check_qlot(const struct patient *p, const char *name, finding *found
 
 static void check_landlock(const struct patient *p, const char *name, finding *found, void *arg)
 {
-    /* 1: LANDLOCK_CREATE_RULESET_VERSION */
-    long version = syscall(SYS_landlock_create_ruleset, NULL, 0, 1);
+    int version = sandbox_landlock_version();
     if (version < 0)
         found(arg, name, VERDICT_NOTE, "Without Landlock --sandbox does not start.",
               "this kernel has none: %s", strerror(errno));
-    else if (version < WANTED_LANDLOCK)
+    else if (version < SANDBOX_LANDLOCK_VERSION)
         found(arg, name, VERDICT_NOTE,
-              "--sandbox needs version 6 (Linux 6.12); --sandbox-best-effort starts with less.",
-              "version %ld", version);
+              "--sandbox needs version 6 (Linux 6.12); --sandbox-best-effort starts with less.", "version %d",
+              version);
     else
-        found(arg, name, VERDICT_GOOD, NULL, "version %ld", version);
-}
-
-/* The first line of a file of the kernel's, without its end. */
-static bool read_line(const char *path, char *out, size_t size)
-{
-    FILE *f = fopen(path, "re");
-    bool is_read = f != NULL && fgets(out, (int)size, f) != NULL;
-    if (f != NULL)
-        fclose(f);
-    if (is_read)
-        out[strcspn(out, "\n")] = '\0';
-    return is_read;
+        found(arg, name, VERDICT_GOOD, NULL, "version %d", version);
 }
 
 static void check_seccomp(const struct patient *p, const char *name, finding *found, void *arg)
 {
     char actions[256];
-    if (read_line("/proc/sys/kernel/seccomp/actions_avail", actions, sizeof actions))
+    if (kernel_file_line("/proc/sys/kernel/seccomp/actions_avail", actions, sizeof actions))
         found(arg, name, VERDICT_GOOD, NULL, "available: %s", actions);
     else
         found(arg, name, VERDICT_NOTE, "Without seccomp --sandbox does not start.",
@@ -338,7 +320,7 @@ static void check_cgroup(const struct patient *p, const char *name, finding *fou
 static void check_huge_pages(const struct patient *p, const char *name, finding *found, void *arg)
 {
     char modes[128];
-    if (!read_line("/sys/kernel/mm/transparent_hugepage/enabled", modes, sizeof modes))
+    if (!kernel_file_line("/sys/kernel/mm/transparent_hugepage/enabled", modes, sizeof modes))
         found(arg, name, VERDICT_NOTE, NULL, "this kernel has none; copies of sessions are slower");
     else if (strstr(modes, "[never]") != NULL)
         found(arg, name, VERDICT_NOTE, "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled, as root.",

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +17,7 @@
 #include "base/check.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/user_directory.h"
 #include "tools/registry.h"
 
 #define MOST_COUNT 1000000
@@ -317,16 +319,9 @@ static char *find_init(void)
 /* Where the XDG base directory specification puts state. NULL: there is no home directory. */
 static char *find_state_directory(void)
 {
-    const char *state = getenv("XDG_STATE_HOME");
-    const char *home = getenv("HOME");
-    char path[4096];
-    if (state != NULL && state[0] == '/')
-        snprintf(path, sizeof path, "%.4000s/cl-mcp-server", state);
-    else if (home != NULL && home[0] == '/')
-        snprintf(path, sizeof path, "%.4000s/.local/state/cl-mcp-server", home);
-    else
-        return NULL;
-    return xstrdup(path);
+    char path[PATH_MAX];
+    bool is_found = user_directory("XDG_STATE_HOME", ".local/state", "cl-mcp-server", path, sizeof path);
+    return is_found ? xstrdup(path) : NULL;
 }
 
 static void find_defaults(struct options *o)

@@ -25,6 +25,7 @@
 #include "base/list.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "proc/kernel_file.h"
 #include "proc/process.h"
 #include "proc/sandbox.h"
 #include "proc/tree.h"
@@ -55,8 +56,8 @@ struct children {
     struct hash_table by_pid; /* those that run or are dying */
     uv_timer_t *walk;         /* the walk over all children that was put off */
     uint64_t walk_ns;         /* what the last one took */
-    int own_score;            /* the server's oom_score_adj */
-    uint64_t memory_kills;    /* of the kernel's, that have been accounted for */
+    int64_t own_score;        /* the server's oom_score_adj */
+    int64_t memory_kills;     /* of the kernel's, that have been accounted for */
     struct early_end early[EARLY_ENDS];
     size_t early_next;
     struct rlimit
@@ -85,25 +86,11 @@ static struct child_end end_of_status(int status)
     return end;
 }
 
-/* The number behind ${key} in a file of /proc, or behind nothing. */
-static long long number_in(const char *path, const char *key, long long otherwise)
+static int64_t kills_for_memory(void)
 {
-    char line[128];
-    size_t key_len = strlen(key);
-    bool is_found = false;
-    long long number;
-    FILE *f = fopen(path, "re");
-    if (f == NULL)
-        return otherwise;
-    while (!is_found && fgets(line, sizeof line, f) != NULL)
-        is_found = strncmp(line, key, key_len) == 0 && sscanf(line + key_len, " %lld", &number) == 1;
-    fclose(f);
-    return is_found ? number : otherwise;
-}
-
-static uint64_t kills_for_memory(void)
-{
-    return (uint64_t)number_in("/proc/vmstat", "oom_kill", 0);
+    int64_t kills = 0;
+    kernel_file_number("/proc/vmstat", "oom_kill", &kills);
+    return kills;
 }
 
 /* Each of the kernel's kills is accounted for by one process that somebody still waits for. That it was sent
@@ -248,7 +235,7 @@ struct children *children_new(uv_loop_t *loop, struct err *err)
     getrlimit(RLIMIT_NOFILE, &c->files);
     setrlimit(RLIMIT_NOFILE, &(struct rlimit){.rlim_cur = c->files.rlim_max, .rlim_max = c->files.rlim_max});
     c->loop = loop;
-    c->own_score = (int)number_in("/proc/self/oom_score_adj", "", 0);
+    kernel_file_number("/proc/self/oom_score_adj", "", &c->own_score);
     c->memory_kills = kills_for_memory();
     list_init(&c->running);
     list_init(&c->dying);
@@ -514,18 +501,22 @@ static void was_killed(struct child *child)
     child->is_killed = true;
 }
 
+/* After each copy of a session: plain system calls, without a buffer of stdio's. */
 void child_expendable(struct child *child, int more)
 {
-    char path[64];
-    int score = child->owner->own_score + more;
+    char path[64], text[16];
+    int64_t score = child->owner->own_score + more;
     if (child->has_exited)
         return;
     snprintf(path, sizeof path, "/proc/%d/oom_score_adj", (int)child->pid);
-    FILE *f = fopen(path, "we");
-    if (f == NULL)
+    int len = snprintf(text, sizeof text, "%d", (int)(score < MOST_EXPENDABLE ? score : MOST_EXPENDABLE));
+    int file = open(path, O_WRONLY | O_CLOEXEC);
+    if (file < 0)
         return;
-    fprintf(f, "%d", score < MOST_EXPENDABLE ? score : MOST_EXPENDABLE);
-    fclose(f); /* refused where the kernel does not let us: then it ends processes in its own order */
+    ssize_t ignored =
+        write(file, text, (size_t)len); /* refused: the kernel ends processes in its own order */
+    (void)ignored;
+    close(file);
 }
 
 void child_signal(struct child *child, int signal)

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "proc/kernel_file.h"
+
 #define SHORT_FRACTION 20
 #define MOST_LEVELS 32 /* of nested control groups */
 
@@ -33,49 +35,29 @@ static void take_tighter(struct memory_left *left, uint64_t total, uint64_t avai
 
 static void read_machine(const char *root, struct memory_left *left)
 {
-    char path[PATH_MAX], line[128];
-    unsigned long long total = 0, available = 0;
+    char path[PATH_MAX];
+    int64_t total_kib, available_kib;
     snprintf(path, sizeof path, "%s/proc/meminfo", root);
-    FILE *f = fopen(path, "re");
-    if (f == NULL)
-        return;
-    while (fgets(line, sizeof line, f) != NULL && available == 0) {
-        sscanf(line, "MemTotal: %llu kB", &total);
-        sscanf(line, "MemAvailable: %llu kB", &available);
-    }
-    fclose(f);
-    if (available > 0)
-        take_tighter(left, (uint64_t)total << 10, (uint64_t)available << 10);
+    if (kernel_file_number(path, "MemTotal:", &total_kib) &&
+        kernel_file_number(path, "MemAvailable:", &available_kib) && available_kib > 0)
+        take_tighter(left, (uint64_t)total_kib << 10, (uint64_t)available_kib << 10);
 }
 
-/* The number in a file, or behind ${key} at the beginning of one of its lines; false if it is "max" or not
- * there. */
-static bool read_number(const char *directory, const char *name, const char *key, uint64_t *number)
+static bool read_number(const char *directory, const char *name, const char *key, int64_t *number)
 {
-    char path[PATH_MAX + NAME_MAX + 2], line[128];
-    size_t key_len = strlen(key);
-    unsigned long long value;
-    bool is_found = false;
+    char path[PATH_MAX + NAME_MAX + 2];
     snprintf(path, sizeof path, "%s/%s", directory, name);
-    FILE *f = fopen(path, "re");
-    if (f == NULL)
-        return false;
-    while (!is_found && fgets(line, sizeof line, f) != NULL)
-        is_found = strncmp(line, key, key_len) == 0 && sscanf(line + key_len, " %llu", &value) == 1;
-    fclose(f);
-    if (is_found)
-        *number = value;
-    return is_found;
+    return kernel_file_number(path, key, number);
 }
 
 static void read_group(const struct hierarchy *h, const char *directory, struct memory_left *left)
 {
-    uint64_t most, used, reclaimable = 0;
+    int64_t most, used, reclaimable = 0;
     if (!read_number(directory, h->most, "", &most) || !read_number(directory, h->used, "", &used))
         return;
     read_number(directory, "memory.stat", h->reclaimable, &reclaimable);
     used -= reclaimable < used ? reclaimable : used;
-    take_tighter(left, most, used < most ? most - used : 0);
+    take_tighter(left, (uint64_t)most, used < most ? (uint64_t)(most - used) : 0);
 }
 
 /* The group itself and those around it: each may have a limit. */

@@ -13,23 +13,17 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "proc/kernel_file.h"
 
 bool process_memory(pid_t pid, uint64_t *bytes)
 {
     char path[64];
-    bool is_known = false;
+    int64_t kib;
     snprintf(path, sizeof path, "/proc/%d/smaps_rollup", (int)pid);
-    FILE *f = fopen(path, "re");
-    if (f == NULL)
+    if (!kernel_file_number(path, "Pss:", &kib))
         return false;
-    char line[128];
-    unsigned long long kib;
-    while (!is_known && fgets(line, sizeof line, f) != NULL)
-        is_known = sscanf(line, "Pss: %llu", &kib) == 1;
-    fclose(f);
-    if (is_known)
-        *bytes = (uint64_t)kib << 10;
-    return is_known;
+    *bytes = (uint64_t)kib << 10;
+    return true;
 }
 
 uint64_t process_time_ms(pid_t pid)
@@ -100,12 +94,7 @@ bool process_has_variable(pid_t pid, const char *variable)
 void process_name(pid_t pid, char *name, size_t size)
 {
     char path[64];
-    snprintf(name, size, "?");
     snprintf(path, sizeof path, "/proc/%d/comm", (int)pid);
-    FILE *f = fopen(path, "re");
-    if (f == NULL)
-        return;
-    if (fgets(name, (int)size, f) != NULL)
-        name[strcspn(name, "\n")] = '\0';
-    fclose(f);
+    if (!kernel_file_line(path, name, size))
+        snprintf(name, size, "?");
 }

@@ -12,6 +12,11 @@
 
 struct sandbox;
 
+/* sandbox_landlock_version(): that of the kernel; -1 with errno set if it has no Landlock. The sandbox needs
+ * SANDBOX_LANDLOCK_VERSION, of Linux 6.12, which restricts signals as well. */
+#define SANDBOX_LANDLOCK_VERSION 6
+int sandbox_landlock_version(void);
+
 enum sandbox_network {
     SANDBOX_NETWORK_ON,       /* internet sockets of any kind */
     SANDBOX_NETWORK_LOOPBACK, /* a loopback interface of its own, shared by all Lisps of one start */

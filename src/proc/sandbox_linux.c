@@ -48,8 +48,6 @@ struct ruleset_attributes {
     uint64_t handled_access_fs, handled_access_net, scoped;
 };
 
-enum { WANTED_VERSION = 6 };
-
 #define ACCESS_READ (LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR)
 #define ACCESS_ALL (((1ULL << 13) - 1) | ACCESS_FS_REFER | ACCESS_FS_TRUNCATE | ACCESS_FS_IOCTL_DEV)
 /* What a rule for a file, and not a directory, may hold. */
@@ -144,7 +142,7 @@ static const int denied_calls[] = {
 
 /* ---- Landlock ---- */
 
-static int landlock_version(void)
+int sandbox_landlock_version(void)
 {
     return (int)syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
 }
@@ -300,13 +298,13 @@ struct sandbox *sandbox_new(const struct sandbox_policy *policy, struct err *err
     s->has_own_network = policy->network == SANDBOX_NETWORK_LOOPBACK;
     snprintf(s->user_map, sizeof s->user_map, "%u %u 1", (unsigned)geteuid(), (unsigned)geteuid());
     snprintf(s->group_map, sizeof s->group_map, "%u %u 1", (unsigned)getegid(), (unsigned)getegid());
-    int version = landlock_version();
-    if (version < WANTED_VERSION) {
+    int version = sandbox_landlock_version();
+    if (version < SANDBOX_LANDLOCK_VERSION) {
         snprintf(s->gaps, sizeof s->gaps,
                  version < 1 ? "this kernel has no Landlock, so files are not protected"
                              : "this kernel has version %d of Landlock, and signals to other processes are "
                                "restricted since version %d (Linux 6.12)",
-                 version, WANTED_VERSION);
+                 version, SANDBOX_LANDLOCK_VERSION);
         if (!policy->is_best_effort) {
             err_set(err, ERR_SYSTEM,
                     "The sandbox is not available: %s. --sandbox-best-effort starts without it.", s->gaps);

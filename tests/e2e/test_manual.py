@@ -64,7 +64,7 @@ class Manual(mcp.TestCase):
     def test_it_has_the_environment(self):
         read = set()
         for path in glob.glob(os.path.join(mcp.ROOT, "src", "**", "*.c"), recursive=True):
-            read |= set(re.findall(r'getenv\("(\w+)"\)', text_of(path)))
+            read |= set(re.findall(r'(?:getenv|user_directory)\("(\w+)"[,)]', text_of(path)))
         for path in glob.glob(os.path.join(mcp.ROOT, "agent", "**", "*.lisp"), recursive=True):
             read |= set(re.findall(r'getenvp? "(\w+)"\)', text_of(path)))
         read -= {"CL_MCP_SANDBOX", "CL_MCP_SESSION"}  # the server says these to its Lisps

@@ -1,0 +1,22 @@
+/*
+ * Where a user's programs keep their files.
+ */
+#ifndef BASE_USER_DIRECTORY_H
+#define BASE_USER_DIRECTORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/*
+ * user_directory(variable, in_home, name, path, size):
+ * The directory ${name} in the one that the environment variable names, else in ${in_home} of the home
+ * directory.
+ *
+ * variable    "XDG_CACHE_HOME"
+ * in_home     ".cache"
+ * Returns     false if neither the variable nor HOME is an absolute path
+ * Source      XDG Base Directory Specification: relative paths there are ignored
+ */
+bool user_directory(const char *variable, const char *in_home, const char *name, char *path, size_t size);
+
+#endif
