@@ -581,3 +581,13 @@ void json_text_add_string(struct strbuf *out, const char *bytes, size_t len)
     }
     strbuf_addc(out, '"');
 }
+
+static int add_dumped(const char *bytes, size_t len, void *out)
+{
+    return strbuf_add(out, bytes, len) ? 0 : -1;
+}
+
+void json_text_add_value(struct strbuf *out, const json_t *value)
+{
+    json_dump_callback(value, add_dumped, out, JSON_COMPACT | JSON_ENCODE_ANY);
+}

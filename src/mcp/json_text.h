@@ -6,6 +6,7 @@
 #ifndef MCP_JSON_TEXT_H
 #define MCP_JSON_TEXT_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -80,5 +81,8 @@ const char *json_text_token(const struct json_text *t, const struct json_token *
 /* json_text_add_string(out, bytes, len): append a JSON string with its quotes. What is not UTF-8 becomes
  * U+FFFD. */
 void json_text_add_string(struct strbuf *out, const char *bytes, size_t len);
+
+/* json_text_add_value(out, value): append any value of jansson's, without blanks. */
+void json_text_add_value(struct strbuf *out, const json_t *value);
 
 #endif

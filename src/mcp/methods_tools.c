@@ -110,11 +110,6 @@ void methods_tools_list(struct request *r, const json_t *params)
         request_await(r, call, cancel_tool);
 }
 
-static int add_dumped(const char *bytes, size_t len, void *out)
-{
-    return strbuf_add(out, bytes, len) ? 0 : -1;
-}
-
 static void add_result(struct strbuf *out, const struct revision *revision, const char *text, size_t len,
                        const json_t *structured, bool is_error)
 {
@@ -123,7 +118,7 @@ static void add_result(struct strbuf *out, const struct revision *revision, cons
     strbuf_adds(out, "}]");
     if (structured != NULL && (json_is_object(structured) || !revision->has_object_structured_only)) {
         strbuf_adds(out, ",\"structuredContent\":");
-        json_dump_callback(structured, add_dumped, out, JSON_COMPACT | JSON_ENCODE_ANY);
+        json_text_add_value(out, structured);
     }
     strbuf_adds(out, is_error ? ",\"isError\":true" : ",\"isError\":false");
 }

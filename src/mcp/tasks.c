@@ -199,11 +199,6 @@ void task_answer(struct task *task, struct request *r)
     request_finish(r);
 }
 
-static int add_dumped(const char *bytes, size_t len, void *out)
-{
-    return strbuf_add(out, bytes, len) ? 0 : -1;
-}
-
 void task_answer_state(struct task *task, struct request *r)
 {
     struct strbuf *out = request_result(r);
@@ -215,7 +210,7 @@ void task_answer_state(struct task *task, struct request *r)
     }
     if (task->status == TASK_INPUT_REQUIRED) {
         strbuf_adds(out, ",\"inputRequests\":");
-        json_dump_callback(task->inputs, add_dumped, out, JSON_COMPACT);
+        json_text_add_value(out, task->inputs);
     }
     request_finish(r);
 }
