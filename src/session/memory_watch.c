@@ -19,9 +19,10 @@
 #include "session/session_core.h"
 
 #define LOOK_MS 1000
-#define REST_SHARE 4       /* it rests this many times as long as a measurement took */
-#define MOST_PROCESSES 256 /* of one session: checkpoints, errors, itself and a scratch copy are fewer */
-#define DEFAULT_SHARE 4    /* without --max-memory: this part of the machine's memory */
+#define REST_SHARE 4 /* it rests this many times as long as a measurement took */
+#define MOST_PROCESSES                                                                                       \
+    256                 /* of one session; only named checkpoints can be more, and the rest is not counted */
+#define DEFAULT_SHARE 4 /* without --max-memory: this part of the machine's memory */
 
 struct memory_watch {
     struct session_host *host;
@@ -44,21 +45,11 @@ static void release(struct memory_watch *w)
         free(w);
 }
 
-static void add_process(struct memory_watch *w, const struct worker *worker)
+static void add_process(void *watch, pid_t pid)
 {
-    if (worker != NULL && worker_pid(worker) > 0 && w->count < MOST_PROCESSES)
-        w->pids[w->count++] = worker_pid(worker);
-}
-
-static void list_processes(struct memory_watch *w, const struct session *s)
-{
-    w->count = 0;
-    add_process(w, s->worker);
-    add_process(w, s->scratch);
-    for (const struct list *node = s->checkpoints.all.next; node != &s->checkpoints.all; node = node->next)
-        add_process(w, list_entry(node, struct checkpoint, node)->worker);
-    for (size_t i = 0; i < error_history_kept(&s->errors); i++)
-        add_process(w, error_history_at(&s->errors, i)->frozen);
+    struct memory_watch *w = watch;
+    if (w->count < MOST_PROCESSES)
+        w->pids[w->count++] = pid;
 }
 
 static bool has_copies(const struct session *s)
@@ -154,7 +145,8 @@ static void on_time(uv_timer_t *timer)
             look_again(w, LOOK_MS);
         return;
     }
-    list_processes(w, s);
+    w->count = 0;
+    session_for_each_process(s, add_process, w);
     w->session = s;
     w->is_measuring = true;
     w->open++;

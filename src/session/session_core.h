@@ -112,6 +112,10 @@ void session_set_deadline(struct session *s, int deadline_ms);
 /* session_watch_idle(host): a suspension is over; look for the next session that is idle for too long. */
 void session_watch_idle(struct session_host *host);
 
+/* session_for_each_process(s, visit, arg): its own, a scratch copy, checkpoints, copies of errors; those
+ * whose number is not known yet are left out. */
+void session_for_each_process(const struct session *s, void (*visit)(void *arg, pid_t pid), void *arg);
+
 /* session_forget_standing(s): the process no longer stands in an error. */
 void session_forget_standing(struct session *s);
 

@@ -18,35 +18,32 @@
 #define NS_PER_MS 1000000u
 #define STATUS_MS 200 /* for reading memory; the rest is told without */
 
-static void add_worker(const struct worker *w, uint64_t deadline_ns, struct session_memory *m)
+struct reading {
+    struct session_memory memory;
+    uint64_t deadline_ns;
+};
+
+static void read_process(void *arg, pid_t pid)
 {
+    struct reading *r = arg;
     uint64_t bytes;
-    if (w == NULL || worker_pid(w) == 0)
-        return;
-    m->processes++;
-    if (uv_hrtime() < deadline_ns && process_memory(worker_pid(w), &bytes))
-        m->bytes += bytes;
+    r->memory.processes++;
+    if (uv_hrtime() < r->deadline_ns && process_memory(pid, &bytes))
+        r->memory.bytes += bytes;
     else
-        m->unread++;
+        r->memory.unread++;
 }
 
 struct session_memory session_memory(const struct session *s, int most_ms)
 {
-    struct session_memory m = {0};
+    struct reading r = {.deadline_ns = uv_hrtime() + (uint64_t)most_ms * NS_PER_MS};
     uint64_t measured;
-    bool is_measured = memory_watch_bytes(s, &measured);
-    uint64_t deadline_ns = uv_hrtime() + (uint64_t)most_ms * NS_PER_MS;
-    add_worker(s->worker, deadline_ns, &m);
-    add_worker(s->scratch, deadline_ns, &m);
-    for (const struct list *node = s->checkpoints.all.next; node != &s->checkpoints.all; node = node->next)
-        add_worker(list_entry(node, struct checkpoint, node)->worker, deadline_ns, &m);
-    for (size_t i = 0; i < error_history_kept(&s->errors); i++)
-        add_worker(error_history_at(&s->errors, i)->frozen, deadline_ns, &m);
-    if (m.unread > 0 && is_measured) {
-        m.bytes = measured;
-        m.unread = 0;
+    session_for_each_process(s, read_process, &r);
+    if (r.memory.unread > 0 && memory_watch_bytes(s, &measured)) {
+        r.memory.bytes = measured;
+        r.memory.unread = 0;
     }
-    return m;
+    return r.memory;
 }
 
 static void log_session(const struct sessions *all, const struct session *s, uint64_t deadline_ns)
