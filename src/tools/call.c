@@ -74,14 +74,20 @@ static void record(const struct tool_call *call, const char *outcome)
                                        });
 }
 
-static void redact_answer(struct tool_call *call)
+void call_redact(const struct tool_call *call, struct strbuf *text)
 {
-    struct strbuf text;
-    strbuf_init(&text, 0);
-    redact(&text, strbuf_string(&call->text), call->text.len);
-    strbuf_fini(&call->text);
-    call->text = text;
-    if (call->structured == NULL)
+    struct strbuf shown;
+    if (!call->toolbox->redacts)
+        return;
+    strbuf_init(&shown, text->limit);
+    redact(&shown, strbuf_string(text), text->len);
+    strbuf_fini(text);
+    *text = shown;
+}
+
+static void redact_structured(struct tool_call *call)
+{
+    if (!call->toolbox->redacts || call->structured == NULL)
         return;
     json_t *structured = audit_redacted(call->structured);
     json_decref(call->structured);
@@ -101,8 +107,8 @@ void tool_call_cancel(struct tool_call *call)
 
 void call_finish(struct tool_call *call)
 {
-    if (call->toolbox->redacts)
-        redact_answer(call);
+    call_redact(call, &call->text);
+    redact_structured(call);
     record(call, call->is_error ? "error" : "ok");
     struct tool_result result = {.text = &call->text,
                                  .structured = call->structured,
@@ -315,12 +321,8 @@ static void on_operation_progress(void *arg, double elapsed_s, uint64_t output_b
     }
     if (message[0] != '\0')
         strbuf_addf(&line, ": %s", message);
-    struct strbuf shown;
-    strbuf_init(&shown, 0);
-    if (call->toolbox->redacts)
-        redact(&shown, strbuf_string(&line), line.len);
-    call->on_progress(call->arg, elapsed_s, strbuf_string(call->toolbox->redacts ? &shown : &line));
-    strbuf_fini(&shown);
+    call_redact(call, &line);
+    call->on_progress(call->arg, elapsed_s, strbuf_string(&line));
     strbuf_fini(&line);
 }
 

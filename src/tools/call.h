@@ -91,6 +91,10 @@ void call_unknown_session(struct tool_call *call, const char *name);
  * for the journal. ${system} may be the path of a definition, which the form then loads first. */
 void call_add_system_form(struct strbuf *out, const char *function, const char *system);
 
+/* call_redact(call, text): with --redact, leave out what looks like a credential. Whatever leaves a call goes
+ * through it. */
+void call_redact(const struct tool_call *call, struct strbuf *text);
+
 /* call_finish(call): send the text and free the call. call_answer(call, is_error, format, ...): the same with
  * this text. */
 void call_finish(struct tool_call *call);

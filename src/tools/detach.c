@@ -29,6 +29,7 @@ static void detach(struct tool_call *call, struct session *s, const struct sessi
                 "the result; "
                 "cancel-evaluation stops it.",
                 (unsigned long long)e->number);
+    call_redact(call, &text);
     tool_call_done *done = call->done;
     void *arg = call->arg;
     call->done = evaluations_on_done;

@@ -88,6 +88,15 @@ class Audit(mcp.TestCase):
         self.assertNotIn(KEY, text)
         self.assertIn(":password \\\"[redacted]\\\"", text)
 
+    def test_redact_holds_for_what_a_call_says_before_its_evaluation_has_ended(self):
+        s = self.start_server("--redact")
+        code = '(progn (print "%s") (finish-output) (loop))' % KEY
+        reply = s.call("evaluate-lisp", {"code": code, "wait": 1})
+        self.assertIn("goes on without this call", reply.text)
+        self.assertIn("[redacted]", reply.text)
+        self.assertNotIn(KEY, reply.text)
+        s.call("cancel-evaluation")
+
     def test_without_it_nothing_is_left_out(self):
         s = self.start_server("--audit", self.path)
         self.assertIn("hunter2", s.evaluate('(list :password "hunter2")').text)
