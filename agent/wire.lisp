@@ -313,7 +313,7 @@ descriptors, stays out of the reach of evaluated code. The end of the stream end
   (typecase value
     (null (make-room 3) (put-octet 110) (put-octet 105) (put-octet 108))
     ((eql t) (make-room 1) (put-octet 116))
-    ;; A keyword, though it may not say so: code of the user's can delete the package KEYWORD.
+    ;; This is a keyword even if KEYWORDP denies it: the user's code can delete the package KEYWORD.
     (symbol (put-keyword value))
     (fixnum (put-integer value))
     (integer (put-integer (if (plusp value) most-positive-fixnum most-negative-fixnum)))

@@ -5,13 +5,13 @@
 (in-package #:cl-mcp-agent)
 
 (defconstant +calls-kept+ 20
-  "So many restarts by which one form went on are told.")
+  "The most restarts of one form that a reply reports.")
 
 (defstruct progress
   evaluation                            ; the number under which the server keeps the text
   (form-start 0)                        ; where in the text the form begins that is evaluated
   (start 0)                             ; of it what is before this character was told
-  (depth 0)                             ; inside so many PROGNs
+  (depth 0)                             ; how many PROGNs that place is inside
   package                               ; the name of the package in which that form was read
   readtable
   (pieces '())                          ; (START END PACKAGE DEPTH . CALLS), last first
@@ -85,7 +85,7 @@
         (eval form))))
 
 (defun skip-block-comment (stream)
-  "Go behind the block comment that begins with the next character of STREAM. NIL if there is none."
+  "Skip the block comment that begins with the next character of STREAM. Return NIL if there is none."
   (read-char stream)
   (when (eql #\| (read-char stream nil))
     (loop with depth = 1
@@ -102,7 +102,7 @@
                     (setf before char))))))
 
 (defun skip-to-list (stream)
-  "Go behind the next opening parenthesis of STREAM. NIL if something else comes first."
+  "Skip the next opening parenthesis of STREAM. Return NIL if something else comes first."
   (loop for next = (peek-char t stream)
         do (case next
              (#\; (read-line stream))

@@ -239,7 +239,7 @@ user's to change."
       (cond ((and *given-input* (eq stream *given-input*))
              "The text of the argument stdin is used up.")
             ((and (typep stream 'concatenated-stream) (null (concatenated-stream-streams stream)))
-             "Nobody types here. Pass the text to be read as the argument stdin of evaluate-lisp.")))))
+             "There is no terminal. Pass the text to be read as the argument stdin of evaluate-lisp.")))))
 
 (defun error-reply (id kind condition frame)
   "Build the reply that reports to the request ID the CONDITION that was signalled at FRAME."

@@ -74,8 +74,8 @@ thread would fail."
           when (passing-p descriptor)
             collect descriptor))
 
-;;; The original waits until its copy has let go of what is severed, or the next evaluation might find a port in use. They
-;;; share a pipe into which nobody writes: it is at its end when the copy has closed it.
+;;; The original waits until its copy has closed what is severed; otherwise the next evaluation might find a port in use.
+;;; They share a pipe that neither writes to. The original reads its end of file when the copy has closed it.
 
 (defun open-gate ()
   "Return the ends of a new pipe, or negative numbers."
