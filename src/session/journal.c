@@ -3,10 +3,12 @@
  */
 #include "session/journal.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/utf8.h"
 
 void journal_init(struct journal *j)
 {
@@ -111,6 +113,15 @@ void journal_copy(struct journal *to, const struct journal *from)
         }
     }
     to->dropped = from->dropped;
+}
+
+const char *journal_code_between(const struct journal_entry *e, size_t from, size_t to, size_t *len)
+{
+    size_t start = utf8_byte_of(e->code, e->code_len, from), end = utf8_byte_of(e->code, e->code_len, to);
+    while (start < end && isspace((unsigned char)e->code[start]))
+        start++;
+    *len = start < end ? end - start : 0;
+    return e->code + start;
 }
 
 size_t journal_own_end(const struct journal_entry *e)

@@ -75,6 +75,10 @@ struct journal_piece *journal_add_piece(struct journal_entry *e, uint64_t evalua
                                         size_t end, const char *package, const char *calls);
 void journal_forget_pieces(struct journal_entry *e);
 
+/* journal_code_between(e, from, to, len): its code from character ${from} to before ${to}, without blanks at
+ * the beginning; borrowed. */
+const char *journal_code_between(const struct journal_entry *e, size_t from, size_t to, size_t *len);
+
 /* journal_own_end(e): of its own code what is before this character has taken effect; SIZE_MAX: all of it. */
 size_t journal_own_end(const struct journal_entry *e);
 

@@ -137,15 +137,14 @@ static void add_left(struct strbuf *out, const struct session *s, const struct s
         for (size_t k = 1; e != NULL && k < sexp_count(of); k++) {
             const struct sexp *piece = sexp_nth(of, k);
             int64_t from = sexp_integer(sexp_nth(piece, 0), 0), to = sexp_integer(sexp_nth(piece, 1), -1);
-            size_t start = utf8_byte_of(e->code, e->code_len, from < 0 ? 0 : (size_t)from);
-            size_t end = utf8_byte_of(e->code, e->code_len, to < 0 ? SIZE_MAX : (size_t)to);
-            start += start < end ? strspn(e->code + start, " \t\r\n") : 0;
-            size_t line = strcspn(e->code + start, "\n");
-            size_t most = end > start && end - start < line ? end - start : line;
-            size_t shown = utf8_floor(e->code + start, most, most < LONGEST_LEFT ? most : LONGEST_LEFT);
-            if (start < end && count++ < LEFT_SHOWN)
-                strbuf_addf(out, "  %lld: %.*s%s\n", (long long)evaluation, (int)shown, e->code + start,
-                            start + shown < end ? " ..." : "");
+            size_t len;
+            const char *code =
+                journal_code_between(e, from < 0 ? 0 : (size_t)from, to < 0 ? SIZE_MAX : (size_t)to, &len);
+            size_t line = strcspn(code, "\n"), most = len < line ? len : line;
+            size_t shown = utf8_floor(code, most, most < LONGEST_LEFT ? most : LONGEST_LEFT);
+            if (len > 0 && count++ < LEFT_SHOWN)
+                strbuf_addf(out, "  %lld: %.*s%s\n", (long long)evaluation, (int)shown, code,
+                            shown < len ? " ..." : "");
         }
     }
     if (count > LEFT_SHOWN)

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "base/utf8.h"
 #include "session/journal.h"
 #include "tools/look_up.h"
 
@@ -28,13 +27,12 @@ static void add_evaluated(struct tool_call *call, struct session *s, const struc
     }
     int64_t from = sexp_integer(sexp_get(definition, 0, "start"), 0);
     int64_t to = sexp_integer(sexp_get(definition, 0, "end"), INT64_MAX);
-    size_t start = utf8_byte_of(entry->code, entry->code_len, from < 0 ? 0 : (size_t)from);
-    size_t end = utf8_byte_of(entry->code, entry->code_len, to < 0 ? 0 : (size_t)to);
-    while (start < end && is_blank(entry->code[start]))
-        start++;
-    while (end > start && is_blank(entry->code[end - 1]))
-        end--;
-    look_up_add_text(call, s, entry->code + start, end > start ? end - start : 0);
+    size_t len;
+    const char *code =
+        journal_code_between(entry, from < 0 ? 0 : (size_t)from, to < 0 ? 0 : (size_t)to, &len);
+    while (len > 0 && is_blank(code[len - 1]))
+        len--;
+    look_up_add_text(call, s, code, len);
 }
 
 /* The implementation's own sources are named by a logical pathname, and seldom installed. */

@@ -55,8 +55,9 @@ static void add_as_text(struct strbuf *out, const struct journal *j, const struc
     strbuf_addf(out, " %s", entry->package);
     if (entry->outcome != JOURNAL_OK)
         strbuf_addf(out, ", %s", ending(entry));
-    if (share(j, entry) != NULL)
-        strbuf_addf(out, ", %s", share(j, entry));
+    const char *why = share(j, entry);
+    if (why != NULL)
+        strbuf_addf(out, ", %s", why);
     strbuf_addc(out, '\n');
     size_t shown =
         entry->code_len > MOST_CODE ? utf8_floor(entry->code, entry->code_len, MOST_CODE) : entry->code_len;
@@ -124,16 +125,14 @@ static void add_piece(struct file *file, const struct journal *j, const struct j
                     (unsigned long long)piece->evaluation);
         return;
     }
-    size_t start = utf8_byte_of(e->code, e->code_len, piece->start);
-    size_t end = utf8_byte_of(e->code, e->code_len, piece->end);
-    while (start < end && strchr(" \t\r\n", e->code[start]) != NULL)
-        start++;
-    if (start >= end)
+    size_t len;
+    const char *code = journal_code_between(e, piece->start, piece->end, &len);
+    if (len == 0)
         return;
     if (piece->calls != NULL)
-        add_restarted(file, piece, e->code + start, end - start);
+        add_restarted(file, piece, code, len);
     else
-        add_code(file, piece->package, piece->depth, e->code + start, end - start);
+        add_code(file, piece->package, piece->depth, code, len);
 }
 
 /* What is not in the state of now is a comment. */
