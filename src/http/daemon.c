@@ -13,6 +13,7 @@
 #include "base/memory.h"
 #include "http/limits.h"
 #include "http/link.h"
+#include "http/places.h"
 
 struct daemon {
     struct daemon_options options;
@@ -22,8 +23,8 @@ struct daemon {
     uv_timer_t timer;
     uv_idle_t soon; /* runs the library in the next turn of the loop, after other events */
     unsigned open_handles;
-    unsigned connections, most_connections; /* connections that are served */
-    unsigned idle_runs;                     /* turns that the library asked for in a row */
+    struct places places;
+    unsigned idle_runs; /* turns that the library asked for in a row */
     bool is_running, must_run_again;
 };
 
@@ -60,15 +61,16 @@ static void on_connection(void *arg, struct MHD_Connection *connection, void **c
 {
     struct daemon *d = arg;
     if (code == MHD_CONNECTION_NOTIFY_STARTED) {
-        const union MHD_ConnectionInfo *info =
-            d->options.mhd->get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-        struct link *l = link_new(d->options.loop, info->connect_fd, ++d->connections > d->most_connections);
+        int descriptor =
+            d->options.mhd->get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+        const struct sockaddr *address =
+            d->options.mhd->get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr;
+        struct link *l = link_new(d->options.loop, descriptor, &d->places, address);
         link_expect(l, HTTP_FIRST_HEADERS_MS);
         *context = l;
     } else {
         link_free(*context);
         *context = NULL;
-        d->connections--;
     }
 }
 
@@ -170,7 +172,7 @@ static struct MHD_Daemon *start(struct daemon *d)
         flags, 0, NULL, NULL, o->handle, d, MHD_OPTION_EXTERNAL_LOGGER, on_library_says, NULL,
         MHD_OPTION_LISTEN_SOCKET, d->listener.descriptor, MHD_OPTION_NOTIFY_COMPLETED, o->on_completed, d,
         MHD_OPTION_NOTIFY_CONNECTION, on_connection, d, MHD_OPTION_CONNECTION_LIMIT,
-        d->most_connections + HTTP_SPARE_CONNECTIONS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        d->places.most + HTTP_SPARE_CONNECTIONS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
         (size_t)HTTP_CONNECTION_BYTES, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)HTTP_STILL_S,
         MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_UNESCAPE_CALLBACK, leave_as_it_is, NULL,
         o->certificate != NULL ? MHD_OPTION_ARRAY : MHD_OPTION_END, tls, MHD_OPTION_END);
@@ -182,7 +184,7 @@ struct daemon *daemon_new(struct listener *listener, const struct daemon_options
     d->options = *options;
     d->listener = *listener;
     *listener = (struct listener){.descriptor = -1};
-    d->most_connections = most_connections();
+    places_init(&d->places, most_connections());
     d->library = start(d);
     if (d->library == NULL) {
         err_set(err, ERR_START, "cannot serve HTTP on %s%s", d->listener.name,

@@ -11,6 +11,7 @@
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "http/places.h"
 
 /* How often, and after how long each time, the end is repeated: each time the library reads one buffer of
  * what came before it. */
@@ -20,7 +21,7 @@
 struct link {
     int descriptor;
     bool is_expecting, has_watch;
-    bool is_surplus;
+    struct place place;
     bool has_ended; /* the client has closed its side */
     unsigned reminders;
     unsigned open_handles;
@@ -34,11 +35,11 @@ struct link {
 
 static void on_watch(uv_poll_t *watch, int status, int events);
 
-struct link *link_new(uv_loop_t *loop, int descriptor, bool is_surplus)
+struct link *link_new(uv_loop_t *loop, int descriptor, struct places *places, const struct sockaddr *address)
 {
     struct link *l = xcalloc(1, sizeof *l);
     l->descriptor = descriptor;
-    l->is_surplus = is_surplus;
+    place_take(&l->place, places, descriptor, address);
     uv_timer_init(loop, &l->timer);
     l->timer.data = l;
     l->open_handles = 1;
@@ -52,9 +53,9 @@ struct link *link_new(uv_loop_t *loop, int descriptor, bool is_surplus)
     return l;
 }
 
-bool link_is_surplus(const struct link *l)
+struct place *link_place(struct link *l)
 {
-    return l->is_surplus;
+    return &l->place;
 }
 
 static void on_closed(uv_handle_t *handle)
@@ -70,6 +71,7 @@ void link_free(struct link *l)
         return;
     if (l->on_end != NULL)
         l->on_end(l->end_arg);
+    place_leave(&l->place);
     if (l->has_watch)
         uv_close((uv_handle_t *)&l->watch, on_closed);
     uv_close((uv_handle_t *)&l->timer, on_closed);

@@ -10,14 +10,17 @@
 #include <uv.h>
 
 struct link;
+struct places;
+struct place;
+struct sockaddr;
 
-/* link_new(loop, descriptor, is_surplus): the library keeps the descriptor. ${is_surplus}: the connection
- * exceeds HTTP_MOST_CONNECTIONS and gets 503. link_free(l): call it before the descriptor is closed; it calls
- * what link_at_end() was given. */
-struct link *link_new(uv_loop_t *loop, int descriptor, bool is_surplus);
+/* link_new(loop, descriptor, places, address): the library keeps the descriptor; the connection takes one of
+ * ${places}. link_free(l): call it before the descriptor is closed; it calls what link_at_end() was given. */
+struct link *link_new(uv_loop_t *loop, int descriptor, struct places *places, const struct sockaddr *address);
 void link_free(struct link *l);
 
-bool link_is_surplus(const struct link *l);
+/* link_place(l): borrowed. */
+struct place *link_place(struct link *l);
 
 /* link_expect(l, ms): shut the connection down in ${ms} milliseconds unless this is called again; the library
  * then sees its end. 0: no deadline. */

@@ -22,7 +22,8 @@ struct principal {
     struct connection *stateless; /* for requests of 2026-07-28; NULL until there is one */
     struct list sessions;         /* by Mcp-Session-Id */
     size_t session_count;
-    size_t body_bytes; /* of its requests that are being read */
+    size_t body_bytes;    /* of its requests that are being read */
+    unsigned connections; /* whose latest request was its own */
 };
 
 struct principals {

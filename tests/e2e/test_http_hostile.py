@@ -334,7 +334,7 @@ class Crowds(mcp_http.TestCase):
         wires = []
         for _ in range(CONNECTIONS):
             wires.append(server.wire())
-        self.assertStatus(200, wires[0].request(headers=PING_HEADERS, body=PING))
+            self.assertStatus(200, wires[-1].request(headers=PING_HEADERS, body=PING))
         with server.wire() as one_more:
             response = self.assertStatus(503, one_more.request(headers=PING_HEADERS, body=PING))
             self.assertIn("retry-after", response.headers)
@@ -345,17 +345,35 @@ class Crowds(mcp_http.TestCase):
             wire.close()
         mcp.wait_until(lambda: server.ask("tools/list").status == 200, 10, "the others are gone")
 
+    def test_silent_connections_make_room_for_others(self):
+        if mcp.SANITIZED:
+            self.skipTest("a thousand connections take too long with sanitizers")
+        server = self.start_http()
+        speaking = server.wire()
+        self.assertStatus(200, speaking.request(headers=PING_HEADERS, body=PING))
+        silent = [server.wire() for _ in range(CONNECTIONS + 100)]
+        with server.wire() as newcomer:
+            self.assertStatus(200, newcomer.request(headers=PING_HEADERS, body=PING))
+        # The oldest ones of this address were closed, and nobody who had sent a request.
+        self.assertTrue(silent[0].is_closed_by_server())
+        self.assertStatus(200, silent[-1].request(headers=PING_HEADERS, body=PING))
+        self.assertStatus(200, speaking.request(headers=PING_HEADERS, body=PING))
+        for wire in [speaking, *silent]:
+            wire.close()
+
     def test_crowds_leave_descriptors_for_the_lisps(self):
         server = self.start_http("--checkpoints", "off", files=400)
         wires = []
         for _ in range(200):
             wires.append(server.wire())
+            self.assertIn(wires[-1].request(headers=PING_HEADERS, body=PING).status, (200, 503))
         for n in range(5):
             headers, message = modern("tools/call", {"name": "create-session", "arguments": {"name": "s%d" % n}})
             self.assertStatus(200, wires[n].request(headers=headers, body=message))
             headers, message = modern("tools/call", {"name": "evaluate-lisp", "arguments": {"code": "1", "session": "s%d" % n}})
             self.assertEqual("=> 1", mcp_http.text_of(wires[n].request(headers=headers, body=message).json["result"]))
-        self.assertStatus(503, wires[-1].request(headers=PING_HEADERS, body=PING))
+        with server.wire() as one_more:
+            self.assertStatus(503, one_more.request(headers=PING_HEADERS, body=PING))
         for wire in wires:
             wire.close()
         mcp.wait_until(lambda: server.ask("tools/list").status == 200, 10, "the others are gone")

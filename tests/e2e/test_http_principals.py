@@ -13,6 +13,7 @@ import mcp_http
 from mcp_http import Session, initialize, legacy, modern, notification, text_of
 
 ADA, BOB, ANY = "ada-0123456789abcdef", "bob-0123456789abcdef", "any-0123456789abcdef"
+PRINCIPAL_CONNECTIONS = 512
 FILE = "# who may come in\n\nada:%s\nbob:%s\n%s\n" % (ADA, BOB, ANY)
 
 
@@ -67,6 +68,30 @@ class Bodies(WithTokens):
                 pass  # refused with 503, and closed
         self.assertStatus(200, server.evaluate("1", headers=bearer(BOB)))
         self.assertStatus(200, server.evaluate('(length "%s")' % ("x" * 600000), headers=bearer(BOB)))
+
+
+class Connections(WithTokens):
+    @mcp.unittest.skipIf(mcp.SANITIZED, "a thousand connections take too long with sanitizers")
+    def test_connections_of_one_and_of_nobody_shut_nobody_else_out(self):
+        server, _ = self.start_with_tokens()
+        headers, message = modern("tools/list")
+        wires = []
+        self.addCleanup(lambda: [wire.close() for wire in wires])
+        for n in range(PRINCIPAL_CONNECTIONS + 1):
+            wires.append(server.wire())
+            status = wires[-1].request(headers={**headers, **bearer(ADA)}, body=message).status
+            self.assertEqual(200 if n < PRINCIPAL_CONNECTIONS else 503, status, n)
+        # Without a token there is no place to keep, whatever the client sends.
+        for _ in range(2 * PRINCIPAL_CONNECTIONS):
+            wires.append(server.wire())
+            wires[-1].send(mcp_http.request_bytes(headers=headers, body=message))
+        with server.wire() as bob:
+            self.assertStatus(200, bob.request(headers={**headers, **bearer(BOB)}, body=message))
+            # The place goes with the token of the latest request.
+            wires[0].send(mcp_http.request_bytes(headers={**headers, **bearer(BOB)}, body=message))
+            self.assertEqual(200, wires[0].receive().status)
+        with server.wire() as ada:
+            self.assertStatus(200, ada.request(headers={**headers, **bearer(ADA)}, body=message))
 
 
 class Tokens(WithTokens):
