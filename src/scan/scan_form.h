@@ -1,12 +1,20 @@
 /*
- * Names a form by its places and its first tokens. Internal to src/scan.
+ * A top-level form as a reader sees it named: where it is, and its first tokens.
  */
 #ifndef SCAN_SCAN_FORM_H
 #define SCAN_SCAN_FORM_H
 
-#include "scan/scan.h"
-
 #include <stddef.h>
+
+#include "scan/scan_place.h"
+
+enum { SCAN_HEAD_SIZE = 80 }; /* bytes of scan_form.head with its NUL */
+
+struct scan_form {
+    struct scan_place start;
+    struct scan_place end;     /* its last byte; line 0: still open at the fault */
+    char head[SCAN_HEAD_SIZE]; /* its first tokens on one line, as `(defun foo …)`; always good UTF-8 */
+};
 
 /*
  * scan_form_open(text, len, start), scan_form_closed(text, len, start, end):

@@ -4,10 +4,10 @@
 #ifndef SCAN_SCAN_HINT_H
 #define SCAN_SCAN_HINT_H
 
-#include "scan/scan.h"
-
 #include <stdbool.h>
 #include <stddef.h>
+
+#include "scan/scan_result.h"
 
 /* Where a new top-level form seems to start although a list is open. */
 struct scan_restart {

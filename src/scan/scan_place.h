@@ -5,10 +5,15 @@
 #ifndef SCAN_SCAN_PLACE_H
 #define SCAN_SCAN_PLACE_H
 
-#include "scan/scan.h"
-
 #include <stdbool.h>
 #include <stddef.h>
+
+/* A place in the text. Lines and columns count from 1, columns in characters; line 0 means nowhere. */
+struct scan_place {
+    size_t offset;
+    size_t line;
+    size_t column;
+};
 
 /*
  * scan_place_of(text, len, offset):
