@@ -11,7 +11,6 @@
 
 #include "base/check.h"
 #include "base/memory.h"
-#include "base/redact.h"
 #include "base/text.h"
 #include "report/reply.h"
 #include "session/saved.h"
@@ -74,17 +73,6 @@ static void record(const struct tool_call *call, const char *outcome)
                                        });
 }
 
-void call_redact(const struct tool_call *call, struct strbuf *text)
-{
-    struct strbuf shown;
-    if (!call->toolbox->redacts)
-        return;
-    strbuf_init(&shown, text->limit);
-    redact(&shown, strbuf_string(text), text->len);
-    strbuf_fini(text);
-    *text = shown;
-}
-
 static void redact_structured(struct tool_call *call)
 {
     if (!call->toolbox->redacts || call->structured == NULL)
@@ -128,43 +116,6 @@ void call_answer(struct tool_call *call, bool is_error, const char *format, ...)
     va_end(arguments);
     call->is_error = is_error;
     call_finish(call);
-}
-
-bool call_has(const struct tool_call *call, const char *name)
-{
-    return json_object_get(call->arguments, name) != NULL;
-}
-
-const char *call_string(const struct tool_call *call, const char *name, size_t *len)
-{
-    json_t *value = json_object_get(call->arguments, name);
-    if (len != NULL)
-        *len = json_string_length(value);
-    return json_string_value(value);
-}
-
-double call_number(const struct tool_call *call, const char *name, double fallback)
-{
-    json_t *value = json_object_get(call->arguments, name);
-    return json_is_number(value) ? json_number_value(value) : fallback;
-}
-
-int64_t call_integer(const struct tool_call *call, const char *name, int64_t fallback)
-{
-    return (int64_t)call_number(call, name, (double)fallback);
-}
-
-bool call_boolean(const struct tool_call *call, const char *name)
-{
-    return json_is_true(json_object_get(call->arguments, name));
-}
-
-int call_timeout_ms(const struct tool_call *call)
-{
-    if (!call_has(call, "timeout"))
-        return 0;
-    double timeout_ms = call_number(call, "timeout", 0) * 1000;
-    return timeout_ms == 0 ? -1 : timeout_ms < 1 ? 1 : (int)timeout_ms;
 }
 
 void call_begin_request(struct tool_call *call, const char *operation)

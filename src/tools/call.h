@@ -1,56 +1,20 @@
 /*
- * A call of a tool from the inside: how the files in this folder read their arguments, run operations and
- * answer.
+ * How the tools in this folder ask the Lisp behind a session and answer a call.
  */
 #ifndef TOOLS_CALL_H
 #define TOOLS_CALL_H
 
-#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 
 #include "base/strbuf.h"
 #include "report/report.h"
 #include "session/session.h"
-#include "tools/tool.h"
-#include "tools/toolbox.h"
-
-struct tool_call {
-    const struct tool *tool;
-    struct toolbox *toolbox;
-    json_t *arguments; /* owned */
-    char *default_session;
-    bool wants_structured, wants_progress;
-    bool takes_unavailable; /* its on_outcome deals with OUTCOME_UNAVAILABLE itself */
-    tool_call_done *done;   /* NULL once cancelled */
-    tool_call_progress *on_progress;
-    void *arg;
-    struct strbuf request;       /* for the agent, between call_begin() and call_run() */
-    struct operation *operation; /* what it waits for; NULL when nothing */
-    void *pending;               /* call_await() */
-    void (*cancel_pending)(void *pending);
-    void (*on_outcome)(struct tool_call *call, const struct outcome *outcome); /* a call_outcome */
-    struct detachment *detachment; /* detach.c: it may be answered early; NULL: it may not */
-    size_t step, since;            /* for tools that must remember something while they wait */
-    struct strbuf text;            /* the answer */
-    json_t *structured;            /* owned */
-    bool is_error, is_absent;      /* as in struct tool_result */
-    uint64_t started_ns;
-};
-
-/* The checked arguments; the fallback when absent. Strings are borrowed from the call and may hold NULs. */
-bool call_has(const struct tool_call *call, const char *name);
-const char *call_string(const struct tool_call *call, const char *name, size_t *len);
-double call_number(const struct tool_call *call, const char *name, double fallback);
-int64_t call_integer(const struct tool_call *call, const char *name, int64_t fallback);
-bool call_boolean(const struct tool_call *call, const char *name);
+#include "tools/tool_call.h"
 
 /* The most characters that printing one value may produce before it is stopped: more than any reply shows, so
  * that get-output can return the rest. */
 #define MOST_VALUE_CHARACTERS (1 << 20)
-
-/* call_timeout_ms(call): the argument timeout in milliseconds; 0 when absent, -1 for none. */
-int call_timeout_ms(const struct tool_call *call);
 
 /*
  * call_session(call):
@@ -90,10 +54,6 @@ void call_unknown_session(struct tool_call *call, const char *name);
 /* call_add_system_form(out, function, system): append the form that calls a function of ASDF with a system,
  * for the journal. ${system} may be the path of a definition, which the form then loads first. */
 void call_add_system_form(struct strbuf *out, const char *function, const char *system);
-
-/* call_redact(call, text): with --redact, leave out what looks like a credential. Whatever leaves a call goes
- * through it. */
-void call_redact(const struct tool_call *call, struct strbuf *text);
 
 /* call_finish(call): send the text and free the call. call_answer(call, is_error, format, ...): the same with
  * this text. */

@@ -7,9 +7,10 @@
 
 #include "base/check.h"
 #include "base/memory.h"
-#include "tools/call.h"
+#include "session/session.h"
 #include "tools/evaluations.h"
 #include "tools/running.h"
+#include "tools/tool_call.h"
 
 struct detachment {
     struct tool_call *call;
