@@ -16,6 +16,7 @@
 #include "proc/process.h"
 #include "session/error_record.h"
 #include "session/eviction.h"
+#include "session/processes.h"
 #include "session/session_core.h"
 
 #define LOOK_MS 1000
@@ -146,7 +147,7 @@ static void on_time(uv_timer_t *timer)
         return;
     }
     w->count = 0;
-    session_for_each_process(s, add_process, w);
+    processes_visit(s, add_process, w);
     w->session = s;
     w->is_measuring = true;
     w->open++;

@@ -12,19 +12,11 @@
 #include "session/error_history.h"
 #include "session/journal.h"
 #include "session/operation.h"
+#include "session/session_actions.h"
 #include "session/session_output.h"
 #include "session/session_states.h"
 #include "session/sleep_store.h"
 #include "session/told_tools.h"
-
-struct event {
-    enum session_event kind;
-    struct sexp_document *document; /* OK, FAILED, COPIED and those of a scratch copy: given to the action */
-    const struct child_end *end;    /* GONE, SCRATCH_GONE, SOURCE_GONE */
-    char *image;                    /* STORED: path, given to the action; NULL if it could not be made */
-};
-
-typedef void session_action(struct session *s, struct event *e);
 
 /* What a session held when it was last measured. Members are memory_watch.c's own. */
 struct session_footprint {
@@ -112,10 +104,6 @@ void session_set_deadline(struct session *s, int deadline_ms);
 /* session_watch_idle(host): a suspension is over; look for the next session that is idle for too long. */
 void session_watch_idle(struct session_host *host);
 
-/* session_for_each_process(s, visit, arg): its own, a scratch copy, checkpoints, copies of errors; those
- * whose number is not known yet are left out. */
-void session_for_each_process(const struct session *s, void (*visit)(void *arg, pid_t pid), void *arg);
-
 /* session_forget_standing(s): the process no longer stands in an error. */
 void session_forget_standing(struct session *s);
 
@@ -130,10 +118,5 @@ pid_t session_core_pid(const struct session *s);
 
 /* session_is_reply(document, kind): is it (ID :kind ...)? NULL is not. */
 bool session_is_reply(const struct sexp_document *document, const char *kind);
-
-/* The actions of the table, each in the file that docs/states.md names. */
-#define X(name) session_action session_action_##name;
-SESSION_ACTIONS(X)
-#undef X
 
 #endif

@@ -11,6 +11,7 @@
 #include "session/memory_watch.h"
 #include "session/queue.h"
 #include "session/session.h"
+#include "session/processes.h"
 #include "session/session_core.h"
 #include "session/session_host.h"
 #include "session/sessions.h"
@@ -38,7 +39,7 @@ struct session_memory session_memory(const struct session *s, int most_ms)
 {
     struct reading r = {.deadline_ns = uv_hrtime() + (uint64_t)most_ms * NS_PER_MS};
     uint64_t measured;
-    session_for_each_process(s, read_process, &r);
+    processes_visit(s, read_process, &r);
     if (r.memory.unread > 0 && memory_watch_bytes(s, &measured)) {
         r.memory.bytes = measured;
         r.memory.unread = 0;

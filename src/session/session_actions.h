@@ -1,0 +1,27 @@
+/*
+ * What the table of a session's life calls: an action for a state and an event.
+ */
+#ifndef SESSION_SESSION_ACTIONS_H
+#define SESSION_SESSION_ACTIONS_H
+
+#include "session/session_states.h"
+
+struct child_end;
+struct session;
+struct sexp_document;
+
+struct event {
+    enum session_event kind;
+    struct sexp_document *document; /* OK, FAILED, COPIED and those of a scratch copy: given to the action */
+    const struct child_end *end;    /* GONE, SCRATCH_GONE, SOURCE_GONE */
+    char *image;                    /* STORED: path, given to the action; NULL if it could not be made */
+};
+
+typedef void session_action(struct session *s, struct event *e);
+
+/* Each is in the file that docs/states.md names. */
+#define X(name) session_action session_action_##name;
+SESSION_ACTIONS(X)
+#undef X
+
+#endif
