@@ -29,13 +29,12 @@ PLACES are the last positions asked for with their lines."
 (sb-ext:defglobal *source-files* '())
 
 (defun file-stamp (native)
-  "Return the size of the file NATIVE and when it was written, in nanoseconds of Unix; NIL if it is no file.
-The date that SBCL gives has seconds only, and agents edit and load within one."
+  "Return the size of the file NATIVE in octets and its modification time in nanoseconds since 1970.
+Returns NIL if it is not a regular file. FILE-WRITE-DATE counts in seconds, and an agent can edit and load twice
+within one."
   (let ((stat (make-array 256 :element-type '(unsigned-byte 8) :initial-element 0)))
     (sb-sys:with-pinned-objects (stat)
       (let ((memory (sb-sys:vector-sap stat)))
-        (c-call "memset" sb-sys:system-area-pointer
-                sb-sys:system-area-pointer memory sb-alien:int 0 sb-alien:unsigned-long 256)
         ;; statx, whose structure is the same everywhere.
         (if (zerop (c-call "statx" sb-alien:int
                            sb-alien:int -100 sb-alien:c-string native sb-alien:int 0
