@@ -353,6 +353,7 @@ class Crowds(mcp_http.TestCase):
         self.assertStatus(200, speaking.request(headers=PING_HEADERS, body=PING))
         silent = [server.wire() for _ in range(CONNECTIONS + 100)]
         with server.wire() as newcomer:
+            newcomer.socket.settimeout(7)  # before the deadline of the silent ones
             self.assertStatus(200, newcomer.request(headers=PING_HEADERS, body=PING))
         # The oldest ones of this address were closed, and nobody who had sent a request.
         self.assertTrue(silent[0].is_closed_by_server())
