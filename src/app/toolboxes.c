@@ -11,6 +11,7 @@
 #include "base/list.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "http/http_session.h"
 #include "mcp/tasks.h"
 #include "session/saved.h"
 #include "session/session.h"
@@ -27,6 +28,11 @@ struct owned {
 
 /* Each save is a process that holds a whole image while it writes. */
 #define SAVES_AT_ONCE 4
+
+/* Nobody can continue an HTTP session after a restart, so hardly anybody asks for the Lisp session that it
+ * had for itself. Of these saves the newest are kept. */
+#define MOST_HTTP_SAVES 32
+#define MOST_HTTP_SAVES_AGE_S (30 * 24 * 3600)
 
 /* In ${planned_saves} until it begins, then nowhere until it is over. */
 struct planned_save {
@@ -184,6 +190,17 @@ static void plan_save(struct toolboxes *t, struct owned *o, struct session *s)
 
 static void on_saved(void *arg, const struct outcome *outcome);
 
+static void trim_saves(struct toolboxes *t)
+{
+    struct list *node, *following;
+    list_for_each(node, following, &t->all)
+    {
+        struct owned *o = list_entry(node, struct owned, node);
+        if (o->toolbox.is_persistent)
+            saved_trim(o->store, http_session_names, MOST_HTTP_SAVES, MOST_HTTP_SAVES_AGE_S);
+    }
+}
+
 static void save_more(struct toolboxes *t)
 {
     while (t->saves < SAVES_AT_ONCE && !list_is_empty(&t->planned_saves)) {
@@ -197,8 +214,10 @@ static void save_more(struct toolboxes *t)
         t->saves++;
         session_save(s, on_saved, p);
     }
-    if (t->saves == 0)
-        t->on_saved(t->arg);
+    if (t->saves > 0)
+        return;
+    trim_saves(t);
+    t->on_saved(t->arg);
 }
 
 static void on_saved(void *arg, const struct outcome *outcome)

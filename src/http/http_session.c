@@ -26,6 +26,16 @@ static bool make_secret(char *id)
     return true;
 }
 
+#define PREFIX "http-"
+#define NAME_DIGITS 8
+
+bool http_session_names(const char *name)
+{
+    size_t prefix = strlen(PREFIX);
+    return strncmp(name, PREFIX, prefix) == 0 && strspn(name + prefix, "0123456789abcdef") == NAME_DIGITS &&
+           name[prefix + NAME_DIGITS] == '\0';
+}
+
 struct http_session *http_session_new(struct principal *principal, const char *node,
                                       const struct connection_options *options)
 {
@@ -44,7 +54,7 @@ struct http_session *http_session_new(struct principal *principal, const char *n
     event_log_init(&s->log, HTTP_MOST_EVENTS, HTTP_MOST_EVENT_BYTES);
     s->unasked = stream_new(&s->log, 0);
     /* The id is a secret; the name uses a part of it that does not reveal the rest. */
-    snprintf(s->lisp_session, sizeof s->lisp_session, "http-%.8s", secret);
+    snprintf(s->lisp_session, sizeof s->lisp_session, PREFIX "%.*s", NAME_DIGITS, secret);
     struct connection_options own = *options;
     own.default_session = s->lisp_session;
     own.initializes_once = true;

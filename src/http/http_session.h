@@ -24,6 +24,9 @@ struct stream;
 
 #define HTTP_UNANSWERED_KEPT 32
 
+/* http_session_names(name): could ${name} be the Lisp session that an HTTP session got for itself? */
+bool http_session_names(const char *name);
+
 struct http_session {
     struct list node; /* in its principal's; in no list before the handshake */
     struct principal *principal;

@@ -58,14 +58,6 @@ bool principals_reload(struct principals *p, struct err *err)
     return true;
 }
 
-bool principals_may_enter(const struct principals *p, const struct principal *principal)
-{
-    for (size_t i = 0; i < p->tokens.count; i++)
-        if (strcmp(p->tokens.items[i].name, principal->name) == 0)
-            return true;
-    return p->token_file == NULL;
-}
-
 struct principal *principals_find(struct principals *p, const char *authorization)
 {
     if (p->token_file == NULL)

@@ -41,9 +41,6 @@ void principals_fini(struct principals *p);
  * that has lost its tokens remains, but no request can authenticate as it. */
 bool principals_reload(struct principals *p, struct err *err);
 
-/* principals_may_enter(p, principal): it has a token, or no token is required. */
-bool principals_may_enter(const struct principals *p, const struct principal *principal);
-
 /* principals_find(p, authorization): the principal that the value of the header Authorization, which may be
  * NULL, authenticates. NULL: none. */
 struct principal *principals_find(struct principals *p, const char *authorization);

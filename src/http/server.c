@@ -269,6 +269,10 @@ static bool listen_on(struct http_server *s, const char *address, struct err *er
         return false;
     s->daemons[s->daemon_count++] = daemon;
     const char *name = daemon_listener(daemon)->name;
+    if (!daemon_listener(daemon)->is_unix && s->options.token_file == NULL)
+        log_warning("every user of this machine can evaluate code as you through %s; --token-file FILE or "
+                    "--http unix:PATH prevents this",
+                    name);
     if (daemon_listener(daemon)->is_unix)
         log_info("listening on %s", name);
     else
@@ -381,7 +385,9 @@ void http_server_reload(struct http_server *s)
     list_for_each(node, following, &s->exchanges)
     {
         struct exchange *e = list_entry(node, struct exchange, node);
-        if (e->principal == NULL || principals_may_enter(&s->principals, e->principal))
+        /* Its token may have been withdrawn although the principal has another. */
+        if (e->principal == NULL ||
+            principals_find(&s->principals, exchange_header(e, "Authorization")) == e->principal)
             continue;
         post_lost(e);
         exchange_drop(e);

@@ -39,7 +39,7 @@ struct http_server_options {
 struct http_server *http_server_new(const struct http_server_options *options, struct err *err);
 
 /* http_server_reload(s): read the token file again. If there is an error in it, it is logged and nothing
- * changes. Requests and streams of principals that have lost their tokens are ended. */
+ * changes. Requests and streams that came with a token that is no longer listed are ended. */
 void http_server_reload(struct http_server *s);
 
 /* http_server_close(s, done, arg): accept no more connections, end what is under way, send the answers, then

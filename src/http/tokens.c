@@ -96,6 +96,15 @@ static bool read_all(int descriptor, struct strbuf *out)
     }
 }
 
+/* systemd passes a file to the user of a unit (LoadCredential=) by an access control list, whose mask is in
+ * the bits for the group. Nobody else may enter that directory. */
+static bool is_credential(const char *path)
+{
+    const char *directory = getenv("CREDENTIALS_DIRECTORY");
+    size_t len = directory == NULL ? 0 : strlen(directory);
+    return len > 0 && strncmp(path, directory, len) == 0 && path[len] == '/';
+}
+
 bool tokens_read(struct tokens *t, const char *path, struct err *err)
 {
     *t = (struct tokens){0};
@@ -111,9 +120,10 @@ bool tokens_read(struct tokens *t, const char *path, struct err *err)
     strbuf_init(&text, LARGEST_FILE);
     struct err why = {0};
     bool is_read = false;
+    mode_t others = is_credential(path) ? S_IRWXO : S_IRWXG | S_IRWXO;
     if (!S_ISREG(status.st_mode))
         err_set(&why, ERR_INVALID, "it is not a regular file");
-    else if ((status.st_mode & 077) != 0)
+    else if ((status.st_mode & others) != 0)
         err_set(&why, ERR_INVALID, "other users may access it; run chmod 600 on it");
     else if (status.st_uid != geteuid() && status.st_uid != 0)
         err_set(&why, ERR_INVALID, "it belongs to another user");

@@ -418,6 +418,16 @@ bool saved_is_announced(const struct saved_store *store, const char *name)
     return is_read && strcmp(text, store->self) != 0 && time(NULL) - status.st_mtime < OLD_ANNOUNCEMENT_S;
 }
 
+void saved_remove(struct saved_store *store, const char *name)
+{
+    char *description = path_of(store, name, ".json"), *image = old_image(description, name);
+    unlink(description);
+    if (image != NULL)
+        unlink(image);
+    free(image);
+    free(description);
+}
+
 bool saved_exists(const struct saved_store *store, const char *name)
 {
     char *path = path_of(store, name, ".json");

@@ -74,6 +74,17 @@ void saved_announce(struct saved_store *store, const char *name);
 void saved_withdraw(struct saved_store *store, const char *name);
 bool saved_is_announced(const struct saved_store *store, const char *name);
 
+/* saved_remove(store, name): the save and its image, if there are any. */
+void saved_remove(struct saved_store *store, const char *name);
+
+/*
+ * saved_trim(store, is_meant, most, most_age_s):
+ * Of the saves whose names ${is_meant} accepts, remove those that are older than ${most_age_s} seconds and
+ * the oldest of more than ${most}; log how many. For the end of the server: it reads the directory at once.
+ */
+void saved_trim(struct saved_store *store, bool (*is_meant)(const char *name), size_t most,
+                int64_t most_age_s);
+
 /* saved_exists(store, name): is there a description of that name? */
 bool saved_exists(const struct saved_store *store, const char *name);
 

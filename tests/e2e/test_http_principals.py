@@ -1,11 +1,13 @@
 """Who may come in over HTTP: tokens, principals that know nothing of each other, Host and Origin, CORS, TLS."""
 
 import glob
+import json
 import os
 import signal
 import socket
 import ssl
 import subprocess
+import time
 import warnings
 
 import mcp
@@ -174,6 +176,45 @@ class Tokens(WithTokens):
         mcp.wait_until(lambda: "was not reloaded" in server.stderr(), 10, "the file is refused")
         self.assertEqual("=> 5", self.eval_as(server, new, "*x*"))
 
+    def test_a_stream_ends_with_its_token_although_its_principal_has_another(self):
+        old, new = "ada-old-0123456789abcdef", "ada-new-0123456789abcdef"
+        path = self.token_file("ada:%s\nada:%s\n" % (old, new))
+        server = self.start_http("--token-file", path)
+        with server.wire() as kept, server.wire() as withdrawn, server.wire() as running:
+            session = Session(server, headers=bearer(new))
+            self.assertTrue(session.listen(kept).is_stream)
+            self.assertTrue(Session(server, headers=bearer(old)).listen(withdrawn).is_stream)
+            headers, message = modern("tools/call", {"name": "evaluate-lisp", "arguments": {"code": "(loop)", "timeout": 600}})
+            running.send(mcp_http.request_bytes(headers={**headers, **bearer(old)}, body=message))
+            with open(path, "w") as f:
+                f.write("ada:%s\n" % new)
+            server.process.send_signal(signal.SIGHUP)
+            with self.assertRaises(mcp.Gone):
+                withdrawn.events()
+            with self.assertRaises(mcp.Gone):
+                running.receive()
+            self.eval_as(server, new, "(+ 1 2)", session="default")
+            kept.socket.settimeout(1)
+            with self.assertRaises(TimeoutError):
+                kept.events()
+
+    def test_a_credential_of_systemd_is_read(self):
+        path = self.token_file(mode=0o440)
+        environment = {**mcp.clean_environment(), "CREDENTIALS_DIRECTORY": os.path.dirname(path)}
+        server = self.start_http("--token-file", path, environment=environment)
+        self.assertEqual("=> 2", self.eval_as(server, ADA, "(+ 1 1)"))
+        os.chmod(path, 0o444)
+        done = subprocess.run([mcp.SERVER, "--http", "127.0.0.1:0", "--token-file", path], env=environment,
+                              stdin=subprocess.DEVNULL, capture_output=True, timeout=20 * mcp.STRETCH)
+        self.assertEqual(1, done.returncode)
+        self.assertIn(b"chmod 600", done.stderr)
+
+    def test_a_server_that_every_user_of_the_machine_can_use_says_so(self):
+        for options, is_open in (((), True), (("--token-file", self.token_file()), False)):
+            self.assertEqual(is_open, "every user of this machine" in self.start_http(*options).stderr())
+        path = "unix:" + os.path.join(self.folder(), "socket")
+        self.assertNotIn("every user", self.start_http(http=(path,)).stderr())
+
     def test_nobody_listens_to_others_without_tokens(self):
         for where in ("0.0.0.0:0", "[::]:0", *([lan_address() + ":0"] if lan_address() else [])):
             with self.subTest(where):
@@ -292,6 +333,33 @@ class Principals(WithTokens):
         # What is saved at its end is of no use here.
         server.process.kill()
         server.end(status=-signal.SIGKILL)
+
+
+    def test_saves_of_ended_http_sessions_do_not_pile_up(self):
+        state = os.path.join(self.folder(), "state")
+        os.mkdir(state)
+
+        def save(name, days):
+            for file in (name + ".json", name + "-1-2-3.core"):
+                path = os.path.join(state, file)
+                with open(path, "w") as f:
+                    f.write(json.dumps({"name": name, "image": name + "-1-2-3.core"}))
+                os.utime(path, (time.time() - days * 86400,) * 2)
+        for n in range(40):
+            save("http-%08x" % n, n / 2)
+        for name, days in (("http-00000100", 31), ("http-mine", 400), ("http-000000001", 400), ("mine", 400)):
+            save(name, days)
+        server = self.start_http("--state-dir", state, "--persist")
+        name = "http-" + self.evaluated(server).id[:8]
+        server.end(wait=60)
+        left = {os.path.basename(path)[:-5] for path in glob.glob(os.path.join(state, "*.json"))}
+        self.assertEqual({name, "http-mine", "http-000000001", "mine", *("http-%08x" % n for n in range(31))}, left)
+        self.assertEqual(len(left), len(glob.glob(os.path.join(state, "*.core"))))
+
+    def evaluated(self, server):
+        session = Session(server)
+        session.call("evaluate-lisp", code="(defvar *x* 1)")
+        return session
 
 
 class Pages(mcp_http.TestCase):
