@@ -31,7 +31,7 @@
     :system :force :path :compile :frame :restart :value :definitions :compressed
     :time :runs :inspect :handle :handle-number :set
     :trace :tally :action :functions
-    :describe-system :system-dependencies :find-system-file :list-systems :transitive :pattern
+    :describe-system :system-dependencies :list-systems :transitive :pattern
     :run-tests :framework :test :quickload :quicklisp-search :verbose
     :evaluation :until :find-symbols :external :limit :complete-symbol :find-definition
     :find-references :kind :list-callees :class-info :class :find-methods :function :inherited

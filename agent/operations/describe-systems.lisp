@@ -160,15 +160,6 @@ true if there are more than are listed."
 
 ;;; Where systems are
 
-(define-operation :find-system-file (arguments)
-  (with-system (system (getf arguments :system))
-    (let ((file (ignore-errors (asdf:system-source-file system))))
-      (list *id* :ok
-            :name (asdf:component-name system)
-            :file (native-name file)
-            :place (place-of-file file)
-            :directory (native-name (ignore-errors (asdf:system-source-directory system)))))))
-
 (define-operation :list-systems (arguments)
   (let* ((pattern (getf arguments :pattern))
          (limit (getf arguments :count +systems-listed+))

@@ -24,7 +24,7 @@
         (format nil "Quicklisp is not installed: there is no setup.lisp in ~~/quicklisp, and none is loaded.~@
                      ~:[To install it, load its installer, beta.quicklisp.org/quicklisp.lisp,~;~
                      To install it, load its installer, ~:*~a,~] and call (quicklisp-quickstart:install).~@
-                     Systems that are on this machine need no Quicklisp: list-local-systems shows them, ~
+                     Systems that are on this machine need no Quicklisp: list-systems shows them, ~
                      load-system loads them."
                 (let ((installer (probe-file *quicklisp-installer*)))
                   (and installer (native-name installer))))))
@@ -97,7 +97,7 @@
               :systems (loop for system in found
                              repeat (getf arguments :count 50)
                              collect (quicklisp-entry system))
-              :near (if found
+              :near (if (or found (null pattern))
                         '()
                         (let ((near (near-strings pattern (mapcar #'quicklisp-system-name all))))
                           (subseq near 0 (min (length near) +names-offered+))))))))

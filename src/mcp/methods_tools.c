@@ -244,8 +244,10 @@ static bool find_tool(struct request *r, const json_t *name, const json_t *given
     }
     if (!is_user_tool)
         *arguments = registry_check_arguments(*tool, given, &err);
-    if (*arguments != NULL)
+    if (*arguments != NULL) {
+        registry_add_former(is_user_tool ? "" : asked, *arguments);
         return true;
+    }
     if (request_revision(r)->argument_errors_are_results)
         answer(r, err.message, strlen(err.message), NULL, true);
     else

@@ -118,10 +118,16 @@ bool call_report_if_ended(struct strbuf *out, const struct outcome *outcome, con
     {                                                                                                        \
         .name = "session", .type = ARGUMENT_STRING, .names_session = true, .description = "Session."         \
     }
+#define TIMEOUT_MEMBERS                                                                                      \
+    .name = "timeout", .type = ARGUMENT_NUMBER, .minimum = 0, .maximum = 86400,                              \
+    .description = "Time limit in seconds; 0: none."
 #define TIMEOUT_ARGUMENT                                                                                     \
     {                                                                                                        \
-        .name = "timeout", .type = ARGUMENT_NUMBER, .minimum = 0, .maximum = 86400,                          \
-        .description = "Time limit in seconds; 0: none."                                                     \
+        TIMEOUT_MEMBERS                                                                                      \
+    }
+#define RARE_TIMEOUT_ARGUMENT                                                                                \
+    {                                                                                                        \
+        .is_rare = true, TIMEOUT_MEMBERS                                                                     \
     }
 
 #endif

@@ -38,10 +38,9 @@ static void run(struct tool_call *call)
 const struct tool tool_cancel_evaluation = {
     .name = "cancel-evaluation",
     .title = "Cancel the running evaluation",
-    .description = "Stop the evaluation that is running in a session, or a waiting one. The session keeps "
-                   "its state, and "
-                   "the stopped call reports how it ended.",
-    .toolset = TOOLSET_FULL,
+    .description = "Stop the running evaluation, or a waiting one; the session keeps its state.",
+    .search_hint = "stop, interrupt, kill",
+    .toolset = TOOLSET_STANDARD,
     .is_destructive = true,
     .arguments =
         {
@@ -49,7 +48,7 @@ const struct tool tool_cancel_evaluation = {
              .type = ARGUMENT_INTEGER,
              .minimum = 1,
              .maximum = 1000000000,
-             .description = "Evaluation number; default: the running one."},
+             .description = "Number; default: the running one."},
             SESSION_ARGUMENT,
         },
     .run = run,

@@ -193,6 +193,7 @@ const struct tool tool_class_info = {
     .title = "Describe a class",
     .description = "Describe a class, structure or condition: metaclass, superclasses, subclasses, "
                    "precedence list and slots with all their options.",
+    .search_hint = "CLOS class, slots",
     .toolset = TOOLSET_FULL,
     .is_read_only = true,
     .arguments =
@@ -214,6 +215,7 @@ const struct tool tool_find_methods = {
     .title = "Find methods",
     .description = "List the methods of a generic function, or those that specialize on a class, with "
                    "qualifiers, specializers and source.",
+    .search_hint = "generic function",
     .toolset = TOOLSET_FULL,
     .is_read_only = true,
     .arguments =

@@ -30,6 +30,7 @@ const struct tool tool_compile_form = {
     .title = "Compile without running",
     .description = "Compile forms and return the compiler's errors, warnings and notes. The forms are not "
                    "run and define nothing.",
+    .search_hint = "compiler warnings",
     .toolset = TOOLSET_FULL,
     .is_read_only = true,
     .arguments =

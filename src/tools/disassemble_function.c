@@ -40,7 +40,9 @@ const struct tool tool_disassemble_function = {
     .title = "Disassemble a function",
     .description =
         "Show the machine code of a function, of a macro, or of the methods of a generic function.",
+    .search_hint = "assembly, machine code",
     .toolset = TOOLSET_FULL,
+    .returns_long_text = true,
     .is_read_only = true,
     .arguments =
         {

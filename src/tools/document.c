@@ -28,7 +28,10 @@ static const char introduction[] =
     "\n"
     "Every tool can be called. `--tools=core|standard|full|NAME,NAME...` selects those that `tools/list` "
     "returns. `full` includes `standard`,\n"
-    "which includes `core`; this page gives the smallest set that contains the tool.\n"
+    "which includes `core`; this page gives the smallest set that contains the tool. Arguments marked `rare` "
+    "are "
+    "listed by `full` and by\n"
+    "the tool's own name only.\n"
     "\n"
     "If `session` is omitted, a tool uses the session `default`. If `timeout` is omitted, the session's time "
     "limit applies, which\n"
@@ -101,7 +104,7 @@ static void add_arguments(struct strbuf *out, const struct tool *tool)
     for (const struct tool_argument *a = tool->arguments; a->name != NULL; a++) {
         strbuf_addf(out, "| %s | ", a->name);
         add_type(out, a);
-        strbuf_addf(out, " | %s | ", a->is_required ? "yes" : "no");
+        strbuf_addf(out, " | %s | ", a->is_required ? "yes" : a->is_rare ? "no, rare" : "no");
         add_cell(out, a->description);
         strbuf_adds(out, " |\n");
     }

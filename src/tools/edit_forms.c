@@ -395,6 +395,7 @@ const struct tool tool_edit_form = {
     .description =
         "Replace a top-level form of a Lisp file, or insert forms before or after it. "
         "Refuses content with wrong parentheses, keeps the rest of the file as it is, and returns the diff.",
+    .search_hint = "edit Lisp source safely",
     .toolset = TOOLSET_FULL,
     .is_destructive = true,
     .arguments =
@@ -419,6 +420,7 @@ const struct tool tool_patch_form = {
     .title = "Change a part of a form in a file",
     .description = "Replace text that occurs exactly once in a top-level form of a Lisp file. "
                    "Refuses a change after which the form would not be complete, and returns the diff.",
+    .search_hint = "edit Lisp source safely",
     .toolset = TOOLSET_FULL,
     .is_destructive = true,
     .arguments =

@@ -233,6 +233,7 @@ const struct tool tool_evaluate_in_frame = {
     .title = "Evaluate in a frame",
     .description = "Evaluate code at the point of an error; it can set the frame's variables. After the next "
                    "evaluation: in a copy.",
+    .search_hint = "debugger, local variables",
     .toolset = TOOLSET_STANDARD,
     .is_read_only = false,
     .is_open_world = true,
@@ -249,10 +250,11 @@ const struct tool tool_evaluate_in_frame = {
              .is_required = true,
              .description = "Forms, which may use the frame's variables."},
             {.name = "package",
+             .is_rare = true,
              .type = ARGUMENT_STRING,
              .description = "Package to read in; default: that of the frame's function."},
             INDEX_ARGUMENT,
-            TIMEOUT_ARGUMENT,
+            RARE_TIMEOUT_ARGUMENT,
             SESSION_ARGUMENT,
         },
     .run = evaluate_in_frame,
@@ -263,6 +265,7 @@ const struct tool tool_invoke_restart = {
     .title = "Invoke a restart",
     .description =
         "Continue from the point of an error with one of its restarts, using the definitions made since.",
+    .search_hint = "debugger, fix and continue",
     .toolset = TOOLSET_STANDARD,
     .is_destructive = true,
     .is_open_world = true,

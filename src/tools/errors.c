@@ -103,8 +103,7 @@ static void list_errors(struct tool_call *call)
 const struct tool tool_describe_last_error = {
     .name = "describe-last-error",
     .title = "Describe the last error",
-    .description = "Show the last error: type, message, restarts and the top of the backtrace. It is kept "
-                   "until the next error, success or reset.",
+    .description = "Show the last error: type, message, restarts and the top of the backtrace.",
     .toolset = TOOLSET_CORE,
     .is_read_only = true,
     .arguments = {INDEX_ARGUMENT, SESSION_ARGUMENT},
@@ -117,6 +116,7 @@ const struct tool tool_get_backtrace = {
     .description =
         "Show the stack frames of the last error or of a running thread, optionally with local variables.",
     .toolset = TOOLSET_CORE,
+    .returns_long_text = true,
     .is_read_only = true,
     .arguments =
         {
@@ -133,6 +133,7 @@ const struct tool tool_get_backtrace = {
             {.name = "locals", .type = ARGUMENT_BOOLEAN, .description = "Show local variables."},
             INDEX_ARGUMENT,
             {.name = "thread",
+             .is_rare = true,
              .type = ARGUMENT_STRING,
              .description = "Thread to show instead, by number or name."},
             SESSION_ARGUMENT,
@@ -149,6 +150,7 @@ const struct tool tool_list_errors = {
     .arguments =
         {
             {.name = "limit",
+             .is_rare = true,
              .type = ARGUMENT_INTEGER,
              .minimum = 1,
              .maximum = 32,

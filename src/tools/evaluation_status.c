@@ -208,6 +208,7 @@ const struct tool tool_evaluation_status = {
     .name = "evaluation-status",
     .title = "Show an evaluation",
     .description = "Show an evaluation that outlived its call: new output, or its result.",
+    .search_hint = "long-running evaluation, progress, poll",
     .toolset = TOOLSET_STANDARD,
     .is_read_only = true,
     .arguments =

@@ -137,6 +137,7 @@ const struct tool tool_explain_dispatch = {
     .title = "Explain method dispatch",
     .description = "Show which methods a call would run and in which order, or why none applies. The "
                    "arguments are evaluated in a copy of the session, so nothing changes.",
+    .search_hint = "method call order, CLOS",
     .toolset = TOOLSET_FULL,
     .is_read_only = true,
     .arguments =

@@ -176,7 +176,9 @@ const struct tool tool_find_definition = {
     .title = "Find a definition",
     .description = "Return the source text of a name's definitions, including those made in this session, "
                    "with file and line.",
+    .search_hint = "source code",
     .toolset = TOOLSET_STANDARD,
+    .returns_long_text = true,
     .is_read_only = true,
     .arguments =
         {
@@ -186,6 +188,7 @@ const struct tool tool_find_definition = {
              .description = "Symbol, with or without package prefix, or (setf name)."},
             PACKAGE_ARGUMENT,
             {.name = "type",
+             .is_rare = true,
              .type = ARGUMENT_STRING,
              .choices = types,
              .description = "Return only this type."},

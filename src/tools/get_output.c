@@ -93,7 +93,9 @@ const struct tool tool_get_output = {
     .name = "get-output",
     .title = "Get truncated output",
     .description = "Return part of a truncated output or value, or its lines that contain a text.",
+    .search_hint = "rest of a long reply",
     .toolset = TOOLSET_STANDARD,
+    .returns_long_text = true,
     .is_read_only = true,
     .arguments =
         {

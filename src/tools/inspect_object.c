@@ -190,7 +190,9 @@ const struct tool tool_inspect_object = {
     .title = "Inspect an object",
     .description = "Show an object's kind, class and parts, each part with a handle to inspect it next. Give "
                    "code, or a handle from an earlier reply.",
+    .search_hint = "data structure, slots",
     .toolset = TOOLSET_STANDARD,
+    .returns_long_text = true,
     .is_destructive = true,
     .is_open_world = true,
     .arguments =
@@ -215,8 +217,11 @@ const struct tool tool_inspect_object = {
             {.name = "set",
              .type = ARGUMENT_STRING,
              .description = "Form whose value replaces the part at path."},
-            {.name = "package", .type = ARGUMENT_STRING, .description = "Package to read in."},
-            TIMEOUT_ARGUMENT,
+            {.name = "package",
+             .is_rare = true,
+             .type = ARGUMENT_STRING,
+             .description = "Package to read in."},
+            RARE_TIMEOUT_ARGUMENT,
             SESSION_ARGUMENT,
         },
     .run = run,

@@ -56,12 +56,12 @@ void look_up_add_text(struct tool_call *call, struct session *session, const cha
     }
 #define FROM_ARGUMENT                                                                                        \
     {                                                                                                        \
-        .name = "from", .type = ARGUMENT_INTEGER, .minimum = 0, .maximum = 1000000,                          \
+        .name = "from", .is_rare = true, .type = ARGUMENT_INTEGER, .minimum = 0, .maximum = 1000000,         \
         .description = "First result; default: 0."                                                           \
     }
 #define PACKAGE_ARGUMENT                                                                                     \
     {                                                                                                        \
-        .name = "package", .type = ARGUMENT_STRING, .description = "Package to search."                      \
+        .name = "package", .is_rare = true, .type = ARGUMENT_STRING, .description = "Package to search."     \
     }
 #define NAME_ARGUMENT                                                                                        \
     {                                                                                                        \

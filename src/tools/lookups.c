@@ -77,6 +77,7 @@ const struct tool tool_describe_symbol = {
     .description =
         "Describe every meaning of a symbol: argument list, value, type, documentation, source and package.",
     .toolset = TOOLSET_CORE,
+    .returns_long_text = true,
     .is_read_only = true,
     .arguments =
         {
@@ -84,7 +85,10 @@ const struct tool tool_describe_symbol = {
              .type = ARGUMENT_STRING,
              .is_required = true,
              .description = "Symbol, with or without package prefix."},
-            {.name = "package", .type = ARGUMENT_STRING, .description = "Package to search."},
+            {.name = "package",
+             .is_rare = true,
+             .type = ARGUMENT_STRING,
+             .description = "Package to search."},
             SESSION_ARGUMENT,
         },
     .run = describe_symbol,

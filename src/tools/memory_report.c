@@ -107,6 +107,7 @@ const struct tool tool_memory_report = {
     .name = "memory-report",
     .title = "Report memory use",
     .description = "Report how much of the session's heap is used, by generation and by object type.",
+    .search_hint = "heap, leak",
     .toolset = TOOLSET_FULL,
     .is_idempotent = true,
     .arguments =

@@ -1,6 +1,5 @@
 /*
- * profile-code and allocation-profile: where an evaluation spends its time, or allocates, by samples of its
- * stack.
+ * profile-code: where an evaluation spends its time, or allocates, by samples of its stack.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -77,8 +76,7 @@ static void add_profile(struct strbuf *out, const struct outcome *o, size_t max_
     if (call_report_if_ended(out, o, "samples", max_output))
         return;
     const char *mode = call_string(call, "mode", NULL), *type = call_string(call, "report-type", NULL);
-    bool is_alloc =
-        strcmp(call->tool->name, "allocation-profile") == 0 || (mode != NULL && strcmp(mode, "alloc") == 0);
+    bool is_alloc = mode != NULL && strcmp(mode, "alloc") == 0;
     bool is_time = mode != NULL && strcmp(mode, "time") == 0;
     int64_t samples = reply_integer(o->reply, "samples");
     section_begin(out, NULL);
@@ -106,16 +104,17 @@ static void on_profiled(struct tool_call *call, const struct outcome *o)
     call_report_with(call, o, add_profile);
 }
 
-static void start(struct tool_call *call, const char *mode)
+static void run(struct tool_call *call)
 {
     struct session *s = call_begin(call, "profile");
     if (s == NULL)
         return;
     size_t len;
     const char *code = call_string(call, "code", &len), *type = call_string(call, "report-type", NULL);
+    const char *mode = call_string(call, "mode", NULL);
     call_write_string(call, "code");
     call_write_string(call, "package");
-    call_write_text(call, "mode", mode);
+    call_write_text(call, "mode", mode == NULL ? "cpu" : mode);
     call_write_flag(call, "graph", type != NULL && strcmp(type, "graph") == 0);
     call_write_integer(call, "max-samples", call_integer(call, "max-samples", SAMPLES));
     call_write_integer(call, "interval-us",
@@ -124,35 +123,15 @@ static void start(struct tool_call *call, const char *mode)
     call_evaluate(call, s, code, len, on_profiled);
 }
 
-static void profile_code(struct tool_call *call)
-{
-    const char *mode = call_string(call, "mode", NULL);
-    start(call, mode == NULL ? "cpu" : mode);
-}
-
-static void allocation_profile(struct tool_call *call)
-{
-    start(call, "alloc");
-}
-
 static const char *const modes[] = {"cpu", "time", "alloc", NULL};
 static const char *const report_types[] = {"flat", "graph", NULL};
-
-#define MAX_SAMPLES_ARGUMENT                                                                                 \
-    {                                                                                                        \
-        .name = "max-samples", .type = ARGUMENT_INTEGER, .minimum = 1, .maximum = MOST_SAMPLES,              \
-        .description = "Maximum number of samples; default: 10000."                                          \
-    }
-#define REPORT_TYPE_ARGUMENT                                                                                 \
-    {                                                                                                        \
-        .name = "report-type", .type = ARGUMENT_STRING, .choices = report_types,                             \
-        .description = "graph adds the callers and callees of each function; default: flat."                 \
-    }
 
 const struct tool tool_profile_code = {
     .name = "profile-code",
     .title = "Profile code",
-    .description = "Evaluate forms and report the functions in which they spend time, by sampling the stack.",
+    .description = "Evaluate forms and report the functions in which they spend time or allocate memory, by "
+                   "sampling the stack.",
+    .search_hint = "slow, hot spots, allocation",
     .toolset = TOOLSET_FULL,
     .is_destructive = true,
     .is_open_world = true,
@@ -168,40 +147,23 @@ const struct tool tool_profile_code = {
              .choices = modes,
              .description =
                  "Sample by CPU time, by real time (includes waiting), or by allocation; default: cpu."},
-            MAX_SAMPLES_ARGUMENT,
+            {.name = "max-samples",
+             .type = ARGUMENT_INTEGER,
+             .minimum = 1,
+             .maximum = MOST_SAMPLES,
+             .description = "Maximum number of samples; default: 10000."},
             {.name = "sample-interval",
              .type = ARGUMENT_NUMBER,
              .minimum = 0.0005,
              .maximum = 10,
              .description = "Seconds between samples; default: 0.01."},
-            REPORT_TYPE_ARGUMENT,
-            TIMEOUT_ARGUMENT,
-            WAIT_ARGUMENT,
-            SESSION_ARGUMENT,
-        },
-    .run = profile_code,
-};
-
-const struct tool tool_allocation_profile = {
-    .name = "allocation-profile",
-    .title = "Profile allocation",
-    .description = "Evaluate forms and report which functions allocate memory, by sampling the stack, and "
-                   "how much is allocated in total.",
-    .toolset = TOOLSET_FULL,
-    .is_destructive = true,
-    .is_open_world = true,
-    .arguments =
-        {
-            {.name = "code",
+            {.name = "report-type",
              .type = ARGUMENT_STRING,
-             .is_required = true,
-             .description = "One or more forms."},
-            {.name = "package", .type = ARGUMENT_STRING, .description = "Package for this call only."},
-            MAX_SAMPLES_ARGUMENT,
-            REPORT_TYPE_ARGUMENT,
+             .choices = report_types,
+             .description = "graph adds the callers and callees of each function; default: flat."},
             TIMEOUT_ARGUMENT,
             WAIT_ARGUMENT,
             SESSION_ARGUMENT,
         },
-    .run = allocation_profile,
+    .run = run,
 };

@@ -19,7 +19,8 @@
 
 /* Of what a client sent, this much is shown in a sentence. */
 #define MOST_QUOTED 60
-#define FAR_MAXIMUM 86400 /* of an argument: from here on they are not listed */
+#define LONG_TEXT_CHARACTERS 500000 /* the most that Claude Code allows for */
+#define FAR_MAXIMUM 86400           /* of an argument: from here on they are not listed */
 
 size_t registry_count(void)
 {
@@ -65,15 +66,23 @@ static bool is_spelling_of(const char *given, size_t len, const char *name)
     return name[len] == '\0';
 }
 
-static const struct tool *find_spelling(const char *name, size_t len)
+static const struct tool_former *find_former(const char *name)
 {
-    size_t i;
-
-    for (i = 0; i < tool_table_count; i++) {
-        if (is_spelling_of(name, len, tool_table[i]->name))
-            return tool_table[i];
+    for (size_t i = 0; i < tool_former_count; i++) {
+        if (is_spelling_of(name, strlen(name), tool_formers[i].name))
+            return &tool_formers[i];
     }
     return NULL;
+}
+
+static const struct tool *find_spelling(const char *name)
+{
+    const struct tool_former *former = find_former(name);
+    for (size_t i = 0; i < tool_table_count; i++) {
+        if (is_spelling_of(name, strlen(name), tool_table[i]->name))
+            return tool_table[i];
+    }
+    return former == NULL ? NULL : former->tool;
 }
 
 /* What is behind the namespace that some clients put in front; ${name} itself if there is none. */
@@ -88,13 +97,8 @@ static const char *without_namespace(const char *name)
 
 const struct tool *registry_find(const char *name)
 {
-    const struct tool *tool = find_spelling(name, strlen(name));
-    const char *bare;
-
-    if (tool)
-        return tool;
-    bare = without_namespace(name);
-    return find_spelling(bare, strlen(bare));
+    const struct tool *tool = find_spelling(name);
+    return tool != NULL ? tool : find_spelling(without_namespace(name));
 }
 
 const char *registry_nearest(const char *name)
@@ -408,13 +412,29 @@ json_t *registry_check_arguments(const struct tool *tool, const json_t *given, s
     return checked;
 }
 
+void registry_add_former(const char *asked, json_t *checked)
+{
+    const struct tool_former *former = find_former(asked);
+    struct err err;
+    if (former == NULL)
+        former = find_former(without_namespace(asked));
+    if (former == NULL || former->argument == NULL || json_object_get(checked, former->argument) != NULL)
+        return;
+    json_t *value = json_string(former->value);
+    json_t *good = check_value(find_argument(former->tool, former->argument), value, &err);
+    CHECK(good != NULL);
+    json_object_set_new(checked, former->argument, good);
+    json_decref(value);
+}
+
 /* A bound as people write it. */
 static json_t *bound(double value)
 {
     return floor(value) >= value ? json_integer((json_int_t)value) : json_real(value);
 }
 
-static json_t *argument_schema(const struct tool_argument *a)
+/* The short listing says nothing that the name of the argument or a refusal says as well. */
+static json_t *argument_schema(const struct tool_argument *a, bool is_whole)
 {
     static const char *const types[] = {
         [ARGUMENT_STRING] = "string",   [ARGUMENT_INTEGER] = "integer",   [ARGUMENT_NUMBER] = "number",
@@ -426,7 +446,7 @@ static json_t *argument_schema(const struct tool_argument *a)
     json_object_set_new(schema, "type", json_string(types[a->type]));
     if (a->type == ARGUMENT_STRING_LIST)
         json_object_set_new(schema, "items", json_pack("{s:s}", "type", "string"));
-    if ((a->type == ARGUMENT_INTEGER || a->type == ARGUMENT_NUMBER) && is_bounded(a)) {
+    if ((a->type == ARGUMENT_INTEGER || a->type == ARGUMENT_NUMBER) && is_bounded(a) && is_whole) {
         /* Bounds that nobody comes near only make the list longer; they are checked all the same. */
         bool is_far = a->maximum >= FAR_MAXIMUM;
         if (!is_far || a->minimum > 0)
@@ -440,7 +460,7 @@ static json_t *argument_schema(const struct tool_argument *a)
             json_array_append_new(choices, json_string(a->choices[i]));
         json_object_set_new(schema, "enum", choices);
     }
-    if (a->description)
+    if (is_whole || !a->names_session)
         json_object_set_new(schema, "description", json_string(a->description));
     /* Over HTTP clients repeat it in the header Mcp-Param-Session, where a load balancer sees it (MCP
      * 2026-07-28). */
@@ -451,13 +471,15 @@ static json_t *argument_schema(const struct tool_argument *a)
 
 /* A schema that strict clients accept: nothing but an object at the root, `properties` even when there are
  * none. */
-static json_t *input_schema(const struct tool *tool)
+static json_t *input_schema(const struct tool *tool, bool is_whole)
 {
     json_t *schema = json_object(), *properties = json_object(), *required = json_array();
     const struct tool_argument *a;
 
     for (a = tool->arguments; a->name; a++) {
-        json_object_set_new(properties, a->name, argument_schema(a));
+        if (a->is_rare && !is_whole)
+            continue;
+        json_object_set_new(properties, a->name, argument_schema(a, is_whole));
         if (a->is_required)
             json_array_append_new(required, json_string(a->name));
     }
@@ -472,29 +494,60 @@ static json_t *input_schema(const struct tool *tool)
     return schema;
 }
 
-/* destructiveHint and idempotentHint mean something only for a tool that is not read-only. */
+/* destructiveHint and idempotentHint mean something only for a tool that is not read-only. What clients
+ * assume anyhow, not idempotent and of an open world, is not said. */
 static json_t *annotations_of(const struct tool *tool)
 {
-    if (tool->is_read_only)
-        return json_pack("{s:b,s:b}", "readOnlyHint", true, "openWorldHint", tool->is_open_world);
-    return json_pack("{s:b,s:b,s:b,s:b}", "readOnlyHint", false, "destructiveHint", tool->is_destructive,
-                     "idempotentHint", tool->is_idempotent, "openWorldHint", tool->is_open_world);
+    json_t *annotations = json_pack("{s:b}", "readOnlyHint", tool->is_read_only);
+    if (!tool->is_read_only)
+        json_object_set_new(annotations, "destructiveHint", json_boolean(tool->is_destructive));
+    if (!tool->is_read_only && tool->is_idempotent)
+        json_object_set_new(annotations, "idempotentHint", json_true());
+    if (!tool->is_open_world)
+        json_object_set_new(annotations, "openWorldHint", json_false());
+    return annotations;
 }
 
-json_t *registry_show(const struct tool *tool)
+/* What clients that cut replies or search for tools want to know: Claude Code reads these, others ignore
+ * them. */
+static json_t *meta_of(const struct tool *tool)
 {
-    json_t *object = json_object();
+    json_t *meta = json_object();
+    if (tool->toolset == TOOLSET_CORE)
+        json_object_set_new(meta, "anthropic/alwaysLoad", json_true());
+    else if (tool->search_hint != NULL)
+        json_object_set_new(meta, "anthropic/searchHint", json_string(tool->search_hint));
+    if (tool->returns_long_text)
+        json_object_set_new(meta, "anthropic/maxResultSizeChars", json_integer(LONG_TEXT_CHARACTERS));
+    return meta;
+}
+
+static json_t *show(const struct tool *tool, bool is_whole)
+{
+    json_t *object = json_object(), *meta = meta_of(tool);
 
     json_object_set_new(object, "name", json_string(tool->name));
     json_object_set_new(object, "title", json_string(tool->title));
     json_object_set_new(object, "description", json_string(tool->description));
-    json_object_set_new(object, "inputSchema", input_schema(tool));
+    json_object_set_new(object, "inputSchema", input_schema(tool, is_whole));
     json_object_set_new(object, "annotations", annotations_of(tool));
+    if (json_object_size(meta) > 0)
+        json_object_set(object, "_meta", meta);
+    json_decref(meta);
     return object;
 }
 
-/* Does one element of the list, ${len} bytes, name a set or tools? Marks in ${is_chosen} what it names. */
-static bool choose(const char *name, size_t len, bool *is_chosen)
+json_t *registry_show(const struct tool *tool)
+{
+    return show(tool, true);
+}
+
+/* How a tool is listed. */
+enum shown { SHOWN_NOT, SHOWN_SHORT, SHOWN_WHOLE };
+
+/* Does one element of the list, ${len} bytes, name a set or tools? Marks in ${shown} what it names: the
+ * smaller sets show tools without their rare arguments. */
+static bool choose(const char *name, size_t len, enum shown *shown)
 {
     static const char *const sets[] = {
         [TOOLSET_CORE] = "core", [TOOLSET_STANDARD] = "standard", [TOOLSET_FULL] = "full"};
@@ -504,18 +557,24 @@ static bool choose(const char *name, size_t len, bool *is_chosen)
     for (set = 0; set < sizeof sets / sizeof *sets; set++) {
         if (!is_spelling_of(name, len, sets[set]))
             continue;
-        for (i = 0; i < tool_table_count; i++)
-            is_chosen[i] |= tool_table[i]->toolset <= set;
+        for (i = 0; i < tool_table_count; i++) {
+            if (set == TOOLSET_FULL)
+                shown[i] = SHOWN_WHOLE;
+            else if (tool_table[i]->toolset <= set && shown[i] == SHOWN_NOT)
+                shown[i] = SHOWN_SHORT;
+        }
         return true;
     }
     for (i = 0; i < tool_table_count; i++) {
-        if (is_spelling_of(name, len, tool_table[i]->name))
-            is_known = is_chosen[i] = true;
+        if (is_spelling_of(name, len, tool_table[i]->name)) {
+            is_known = true;
+            shown[i] = SHOWN_WHOLE;
+        }
     }
     return is_known;
 }
 
-static bool choose_all(const char *spec, bool *is_chosen, struct err *err)
+static bool choose_all(const char *spec, enum shown *shown, struct err *err)
 {
     const char *name = spec, *end, *nearest;
     char asked[SIMILAR_MAX + 1];
@@ -527,7 +586,7 @@ static bool choose_all(const char *spec, bool *is_chosen, struct err *err)
         end = name + strcspn(name, ",");
         for (len = (size_t)(end - name); len > 0 && name[len - 1] == ' '; len--)
             continue;
-        if (!choose(name, len, is_chosen)) {
+        if (!choose(name, len, shown)) {
             snprintf(asked, sizeof asked, "%.*s", (int)(len < SIMILAR_MAX ? len : SIMILAR_MAX), name);
             nearest = registry_nearest(asked);
             return err_set(err, ERR_INVALID, "unknown tool \"%s\"%s%s%s", asked,
@@ -541,17 +600,17 @@ static bool choose_all(const char *spec, bool *is_chosen, struct err *err)
 
 json_t *registry_listing(const char *spec, struct err *err)
 {
-    bool *is_chosen = xcalloc(tool_table_count + 1, sizeof *is_chosen);
+    enum shown *shown = xcalloc(tool_table_count + 1, sizeof *shown);
     json_t *listing = NULL;
     size_t i;
 
-    if (choose_all(spec, is_chosen, err)) {
+    if (choose_all(spec, shown, err)) {
         listing = json_array();
         for (i = 0; i < tool_table_count; i++) {
-            if (is_chosen[i])
-                json_array_append_new(listing, registry_show(tool_table[i]));
+            if (shown[i] != SHOWN_NOT)
+                json_array_append_new(listing, show(tool_table[i], shown[i] == SHOWN_WHOLE));
         }
     }
-    free(is_chosen);
+    free(shown);
     return listing;
 }

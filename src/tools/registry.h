@@ -22,6 +22,8 @@ const char *registry_family(size_t n);
  * registry_find(name):
  * The tool of that name: case does not matter, `_` stands for `-`, and a leading `ns/` or `ns.` is dropped.
  *
+ * Former names are known too.
+ *
  * Returns     NULL if there is none. registry_nearest(name) then gives the most similar name, NULL if none is
  *             near.
  */
@@ -40,9 +42,13 @@ const char *registry_nearest(const char *name);
  */
 json_t *registry_check_arguments(const struct tool *tool, const json_t *given, struct err *err);
 
+/* registry_add_former(asked, checked): if ${asked} is a tool's former name, add the argument that it stands
+ * for to the checked ones, unless it is there. */
+void registry_add_former(const char *asked, json_t *checked);
+
 /*
  * registry_listing(spec, err):
- * The members of a `tools/list` result's `tools` array.
+ * The members of a `tools/list` result's `tools` array. The sets core and standard show no rare arguments.
  *
  * spec        "core", "standard", "full", or names separated by commas
  * Returns     given array; NULL with ${err} set if a name is unknown

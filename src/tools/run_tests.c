@@ -104,6 +104,7 @@ const struct tool tool_run_tests = {
     .title = "Run tests",
     .description = "Run a system's tests and report counts and each failure with form, expected and actual "
                    "value, and condition. Unexpected errors can be entered.",
+    .search_hint = "unit tests, FiveAM, Parachute, Rove",
     .toolset = TOOLSET_STANDARD,
     .is_destructive = true,
     .is_open_world = true,
@@ -112,6 +113,7 @@ const struct tool tool_run_tests = {
             {.name = "system", .type = ARGUMENT_STRING, .is_required = true, .description = "System name."},
             {.name = "test", .type = ARGUMENT_STRING, .description = "Test or suite to run; default: all."},
             {.name = "framework",
+             .is_rare = true,
              .type = ARGUMENT_STRING,
              .choices = frameworks,
              .description = "Default: the loaded one."},

@@ -46,6 +46,7 @@ const struct tool tool_save_session = {
     .title = "Save the session",
     .description = "Save the session to disk under its name while it stays in use. restore-session restores "
                    "it, in this server or another.",
+    .search_hint = "persist to disk",
     .toolset = TOOLSET_FULL,
     .is_idempotent = true,
     .arguments = {SESSION_ARGUMENT},
@@ -56,6 +57,7 @@ const struct tool tool_restore_session = {
     .name = "restore-session",
     .title = "Restore a session",
     .description = "Restore a saved session. It replaces a running session of the same name.",
+    .search_hint = "load from disk",
     .toolset = TOOLSET_FULL,
     .is_destructive = true,
     .is_idempotent = true,

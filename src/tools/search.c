@@ -177,6 +177,7 @@ const struct tool tool_apropos_search = {
     .name = "apropos-search",
     .title = "Search for symbols",
     .description = "Find symbols whose names contain a text, or all of its words, and show what they name.",
+    .search_hint = "find a function by name",
     .toolset = TOOLSET_STANDARD,
     .is_read_only = true,
     .arguments =
@@ -187,10 +188,14 @@ const struct tool tool_apropos_search = {
              .description = "Part of the name; case is ignored."},
             {.name = "package", .type = ARGUMENT_STRING, .description = "Package to search; default: all."},
             {.name = "type",
+             .is_rare = true,
              .type = ARGUMENT_STRING,
              .choices = symbol_types,
              .description = "Only symbols that name this."},
-            {.name = "external-only", .type = ARGUMENT_BOOLEAN, .description = "Only exported symbols."},
+            {.name = "external-only",
+             .is_rare = true,
+             .type = ARGUMENT_BOOLEAN,
+             .description = "Only exported symbols."},
             LIMIT_ARGUMENT,
             FROM_ARGUMENT,
             SESSION_ARGUMENT,
@@ -203,6 +208,7 @@ const struct tool tool_complete_symbol = {
     .title = "Complete a symbol",
     .description = "List the symbols that complete a prefix, best match first. Abbreviations (m-v-b for "
                    "multiple-value-bind) match too.",
+    .search_hint = "autocomplete",
     .toolset = TOOLSET_FULL,
     .is_read_only = true,
     .arguments =

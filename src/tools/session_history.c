@@ -199,7 +199,9 @@ const struct tool tool_session_history = {
     .title = "Show session history",
     .description =
         "Show what was evaluated in the session and how it ended, or return it as a Lisp file that loads.",
+    .search_hint = "export as a file",
     .toolset = TOOLSET_FULL,
+    .returns_long_text = true,
     .is_read_only = true,
     .arguments =
         {

@@ -5,6 +5,7 @@
 #include "tools/table.h"
 
 #define FAMILY(title)
+#define FORMER(name, symbol, argument, value)
 #define TOOL(symbol) extern const struct tool tool_##symbol;
 #include "tools/tools.def"
 #undef TOOL
@@ -24,6 +25,17 @@ const struct tool_row tool_rows[] = {
 #include "tools/tools.def"
 #undef TOOL
 #undef FAMILY
+#undef FORMER
 };
 
 const size_t tool_row_count = sizeof tool_rows / sizeof *tool_rows;
+
+const struct tool_former tool_formers[] = {
+#define TOOL(symbol)
+#define FAMILY(title)
+#define FORMER(its_name, symbol, its_argument, its_value)                                                    \
+    {.name = its_name, .tool = &tool_##symbol, .argument = its_argument, .value = its_value},
+#include "tools/tools.def"
+};
+
+const size_t tool_former_count = sizeof tool_formers / sizeof *tool_formers;

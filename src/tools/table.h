@@ -20,4 +20,14 @@ struct tool_row {
 extern const struct tool_row tool_rows[];
 extern const size_t tool_row_count;
 
+/* A name of before, and the argument that calling it gives. */
+struct tool_former {
+    const char *name;
+    const struct tool *tool;
+    const char *argument, *value; /* NULL: none */
+};
+
+extern const struct tool_former tool_formers[];
+extern const size_t tool_former_count;
+
 #endif

@@ -293,6 +293,7 @@ const struct tool tool_list_threads = {
     .title = "List threads",
     .description = "List the session's threads: what each one does or waits for, since when, who holds it, "
                    "and any deadlocks.",
+    .search_hint = "deadlock",
     .toolset = TOOLSET_FULL,
     .is_read_only = true,
     .arguments = {SESSION_ARGUMENT},

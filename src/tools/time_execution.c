@@ -119,6 +119,7 @@ const struct tool tool_time_execution = {
     .title = "Time an evaluation",
     .description = "Evaluate forms and report the time and memory they use, without compilation. With "
                    "several runs, report median, quartiles, minimum and maximum.",
+    .search_hint = "benchmark",
     .toolset = TOOLSET_FULL,
     .is_destructive = true,
     .is_open_world = true,

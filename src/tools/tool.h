@@ -26,6 +26,7 @@ struct tool_argument {
     const char *name; /* kebab-case; NULL ends the list */
     enum argument_type type;
     bool is_required;
+    bool is_rare; /* left out of the listings of the sets core and standard, and taken all the same */
     bool
         names_session; /* it says which session is meant: clients repeat it in the header Mcp-Param-Session */
     double minimum, maximum;    /* for numbers; both 0: unbounded */
@@ -42,7 +43,9 @@ struct tool {
     const char *name;        /* kebab-case, at most 64 characters */
     const char *title;       /* for people */
     const char *description; /* at most two sentences */
+    const char *search_hint; /* a few words for clients that search for tools; NULL: none */
     enum toolset toolset;
+    bool returns_long_text; /* if asked for: clients that cut replies should cut these later */
     bool is_read_only;
     bool is_destructive; /* this and is_idempotent: only if not read-only */
     bool is_idempotent;

@@ -258,6 +258,7 @@ const struct tool tool_trace_functions = {
     .description = "Record calls of functions with arguments and results, separately from the program's "
                    "output; a trace survives redefinition. Start or stop tracing, report the records, list "
                    "traced functions, or clear the records.",
+    .search_hint = "log calls",
     .toolset = TOOLSET_FULL,
     .arguments =
         {

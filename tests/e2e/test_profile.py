@@ -1,4 +1,4 @@
-"""What is measured and watched: time-execution, profile-code, allocation-profile, profile-functions, trace-functions, memory-report.
+"""What is measured and watched: time-execution, profile-code, profile-functions, trace-functions, memory-report.
 That the session is none the worse for it: errors can be entered, copies are made, time limits interrupt, nothing goes on afterwards."""
 
 import re
@@ -92,7 +92,7 @@ class Sampling(Measuring):
 
     def test_allocation_is_where_it_happens(self):
         self.s.evaluate("(defun conses (n) (let ((l nil)) (dotimes (i n l) (push i l)))) (defun both () (list (length (conses 500000))))")
-        reply = self.s.call("allocation-profile", code="(both)")
+        reply = self.s.call("profile-code", code="(both)", mode="alloc")
         self.assertEqual(self.share(reply.text, "CONSES")[1], self.samples(reply.text))
         self.assertGreater(self.samples(reply.text), 100)
         self.assertIn("\n=> (500000)", reply.text)

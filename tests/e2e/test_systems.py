@@ -64,7 +64,7 @@ class Finding(Systems):
     LIBRARY = '(defsystem "pinned" :version "%s" :components ((:file "p")))\n'
 
     def where(self, client, system):
-        reply = client.call("find-system-file", system=system)
+        reply = client.call("describe-system", system=system)
         self.assertEqual("There is no system" in reply.text, reply.is_error, reply.text)
         return reply.text
 
@@ -91,7 +91,7 @@ class Finding(Systems):
         })
         for system in ("pinned", "other", "mine"):
             self.assertIn("qlot", self.where(client, system))
-        self.assertRegex(client.call("list-local-systems", pattern="other").text, r"\n- other: .*/\.qlot/")
+        self.assertRegex(client.call("list-systems", pattern="other").text, r"\n- other: .*/\.qlot/")
 
     def test_of_several_below_the_directory_the_nearest_is_found_and_hidden_ones_are_not(self):
         client = self.project({"a/deep/near.asd": '(defsystem "near")\n', "b/near.asd": '(defsystem "near")\n', ".old/hidden.asd": '(defsystem "hidden")\n'})
@@ -112,14 +112,14 @@ class Finding(Systems):
         home = self.folder()
         self.write(home, {"common-lisp/at-home/at-home.asd": '(defsystem "at-home")\n'})
         client = self.start_server(environment=mcp.clean_environment(HOME=home))
-        self.assertIn("common-lisp", self.where(client, "at-home").split("\n")[1])
+        self.assertIn("common-lisp", self.where(client, "at-home"))
         self.assertIn("home directory", self.where(client, "at-home"))
 
     def test_looking_loads_nothing(self):
         client = self.project({"loud.asd": '(defvar cl-user::*loud* t)\n(defsystem "loud")\n'})
-        for tool in ("describe-system", "system-dependencies", "find-system-file"):
-            self.assertFalse(client.call(tool, system="loud").is_error)
-        self.assertFalse(client.call("list-local-systems").is_error)
+        for arguments in ({}, {"transitive": True}):
+            self.assertFalse(client.call("describe-system", arguments, system="loud").is_error)
+        self.assertFalse(client.call("list-systems").is_error)
         self.assertValue(client.evaluate("(list (boundp '*loud*) (and (asdf:registered-system \"loud\") t))"), "(NIL NIL)")
 
     def test_looking_while_other_threads_run_says_why_it_cannot(self):
@@ -504,7 +504,7 @@ QUICKLISP = """
 class Quicklisp(Systems):
     def test_without_quicklisp_both_tools_say_how_to_get_it(self):
         client = self.start_server()
-        for tool, arguments in (("quickload", {"system": "alexandria"}), ("quicklisp-search", {"pattern": "alexandria"})):
+        for tool, arguments in (("quickload", {"system": "alexandria"}), ("list-systems", {"pattern": "alexandria", "quicklisp": True})):
             reply = client.call(tool, arguments)
             self.assertTrue(reply.is_error)
             self.assertRegex(reply.text, r"^Quicklisp is not installed: .*\nTo install it, load its installer, /usr/share/common-lisp/source/quicklisp/quicklisp\.lisp, and call \(quicklisp-quickstart:install\)\.")
@@ -514,14 +514,14 @@ class Quicklisp(Systems):
         self.write(home, {"quicklisp/setup.lisp": QUICKLISP})
         client = self.start_server("--directory", self.folder(), environment=mcp.clean_environment(HOME=home))
         self.assertEqual("2 systems with \"tea\" in the name:\n- tea (tea-20240101-git, quicklisp)\n- tea-pot (tea-20240101-git, quicklisp)",
-                         client.call("quicklisp-search", pattern="tea").text)
+                         client.call("list-systems", pattern="tea", quicklisp=True).text)
         self.assertValue(client.evaluate("(find-package :quicklisp-client)"), "NIL")  # it was asked in a copy
         reply = client.call("quickload", system="tea", wait=60)
         self.assertFalse(reply.is_error, reply.text)
         self.assertRegex(reply.text, r"^Loaded tea\.\nSystems loaded: tea\nFound: installed by Quicklisp: .*/tea\.asd\n\n\[stdout\]\nTo load \"tea\": install 1 release\n\n=> \(\"tea\"\)$")
-        self.assertIn("- tea (tea-20240101-git, quicklisp; loaded)", client.call("quicklisp-search", pattern="tea").text)
-        self.assertIn("Found: installed by Quicklisp", client.call("find-system-file", system="tea").text)
-        self.assertRegex(client.call("list-local-systems", pattern="tea").text, r"- tea \(loaded\): ")
+        self.assertIn("- tea (tea-20240101-git, quicklisp; loaded)", client.call("list-systems", pattern="tea", quicklisp=True).text)
+        self.assertIn("Found: installed by Quicklisp", client.call("describe-system", system="tea").text)
+        self.assertRegex(client.call("list-systems", pattern="tea").text, r"- tea \(loaded\): ")
         self.assertEqual("Quicklisp has no system toa, and this machine has none.\nDid you mean tea?", client.call("quickload", system="toa").text)
         self.assertIn('(ql:quickload "tea")', client.call("session-history").text)
         self.assertIn("No definitions", client.call("list-definitions", type="packages").text)  # they are a library's

@@ -107,6 +107,8 @@ const size_t tool_table_count = sizeof tool_table / sizeof *tool_table;
 const struct tool_row tool_rows[] = {
     {.family = "Fake"}, {.tool = &fake_echo}, {.tool = &fake_wait}, {.tool = &fake_load}};
 const size_t tool_row_count = sizeof tool_rows / sizeof *tool_rows;
+const struct tool_former tool_formers[] = {{"say", &fake_echo, "type", "variables"}};
+const size_t tool_former_count = 1;
 
 /* Sessions' own tools need sessions; the tests that have some are e2e. */
 const struct tool tool_user = {.name = "user"};

@@ -301,7 +301,6 @@ static void tools_list_is_one_page(void **state)
     tools = json_object_get(json_object_get(answer, "result"), "tools");
     assert_int_equal(json_array_size(tools), 2);
     assert_string_equal(json_string_value(json_object_get(json_array_get(tools, 0), "name")), "echo-text");
-    assert_non_null(strstr(sent(&client), "\"minimum\":0.1,"));
     json_decref(answer);
     ask_wrong(&client,
               "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\",\"params\":{\"cursor\":\"\"}}", "1",

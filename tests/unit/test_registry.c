@@ -189,6 +189,21 @@ static void unknown_arguments_are_refused_with_the_nearest_name(void **state)
     expect(&fake_wait, "{\"x\":1}", "wait takes no arguments", false);
 }
 
+static void a_former_name_stands_for_a_tool_and_an_argument(void **state)
+{
+    json_t *checked = json_object();
+    (void)state;
+    assert_ptr_equal(registry_find("ns/Say"), &fake_echo);
+    registry_add_former("echo-text", checked);
+    assert_int_equal(json_object_size(checked), 0);
+    registry_add_former("ns/Say", checked);
+    assert_string_equal(json_string_value(json_object_get(checked, "type")), "variables");
+    json_object_set_new(checked, "type", json_string("all"));
+    registry_add_former("say", checked);
+    assert_string_equal(json_string_value(json_object_get(checked, "type")), "all");
+    json_decref(checked);
+}
+
 static void strings_are_passed_whole_with_their_nuls(void **state)
 {
     json_t *given = json_loads("{\"code\":\"a\\u0000b\",\"systems\":[\"c\\u0000d\"]}", JSON_ALLOW_NUL, NULL),
@@ -220,7 +235,7 @@ static char *listing(const char *spec)
 
 static void the_listing_holds_schemas_that_strict_clients_accept(void **state)
 {
-    char *dumped = listing("core");
+    char *dumped = listing("echo-text");
 
     (void)state;
     assert_string_equal(
@@ -236,15 +251,19 @@ static void the_listing_holds_schemas_that_strict_clients_accept(void **state)
         "kind.\"},"
         "\"systems\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},\"description\":\"Names.\"}},"
         "\"required\":[\"code\"]},\"annotations\":{\"readOnlyHint\":true,"
-        "\"openWorldHint\":false}}]");
+        "\"openWorldHint\":false},\"_meta\":{\"anthropic/alwaysLoad\":true}}]");
     free(dumped);
     dumped = listing("wait");
     assert_string_equal(
         dumped,
         "[{\"name\":\"wait\",\"title\":\"Wait\",\"description\":\"Answer when told to.\",\"inputSchema\":"
         "{\"type\":\"object\",\"properties\":{},\"additionalProperties\":false},\"annotations\":"
-        "{\"readOnlyHint\":false,\"destructiveHint\":true,\"idempotentHint\":false,\"openWorldHint\":true}}"
+        "{\"readOnlyHint\":false,\"destructiveHint\":true}}"
         "]");
+    free(dumped);
+    dumped = listing("core");
+    assert_null(strstr(dumped, "minimum"));
+    assert_non_null(strstr(dumped, "anthropic/alwaysLoad"));
     free(dumped);
 }
 
@@ -294,6 +313,7 @@ int main(void)
         cmocka_unit_test(numbers_may_be_strings),
         cmocka_unit_test(arguments_of_the_wrong_type_are_refused),
         cmocka_unit_test(unknown_arguments_are_refused_with_the_nearest_name),
+        cmocka_unit_test(a_former_name_stands_for_a_tool_and_an_argument),
         cmocka_unit_test(strings_are_passed_whole_with_their_nuls),
         cmocka_unit_test(the_listing_holds_schemas_that_strict_clients_accept),
         cmocka_unit_test(the_listing_is_chosen_by_set_or_names),

@@ -1,0 +1,132 @@
+/*
+ * list-systems: the systems that load-system finds on this machine, or those that quickload can load. It runs
+ * in a copy of the session, because looking loads ASDF's definitions or Quicklisp.
+ */
+#include "base/text.h"
+#include "tools/look_up.h"
+
+#define LOCAL_SHOWN 200 /* unless told otherwise */
+#define QUICKLISP_SHOWN 50
+/* The index of a dist is read anew by each copy. */
+#define QUICKLISP_MS 30000
+
+/* `with "NAME" in the name:` */
+static void add_pattern(struct tool_call *call, size_t total)
+{
+    size_t len;
+    const char *pattern = call_string(call, "pattern", &len);
+    if (pattern != NULL)
+        strbuf_addf(&call->text, " with \"%.*s\" in the name", (int)len, pattern);
+    strbuf_addc(&call->text, total == 0 ? '.' : ':');
+}
+
+static void on_local_systems(struct tool_call *call, const struct outcome *o)
+{
+    if (look_up_failed(call, o))
+        return;
+    struct strbuf *out = &call->text;
+    const struct sexp *systems = reply_get(o->reply, "systems");
+    size_t total = reply_count(o->reply, "total");
+    if (total == 0)
+        strbuf_adds(out, "No system");
+    else
+        text_add_count(out, total, "system");
+    add_pattern(call, total);
+    for (size_t i = 0; i < sexp_count(systems); i++) {
+        const struct sexp *system = sexp_nth(systems, i);
+        strbuf_adds(out, "\n- ");
+        reply_add_string(out, sexp_nth(system, 0));
+        if (!sexp_is_nil(sexp_nth(system, 3)))
+            strbuf_adds(out, " (loaded)");
+        if (sexp_string(sexp_nth(system, 1), NULL) != NULL) {
+            strbuf_adds(out, ": ");
+            reply_add_string(out, sexp_nth(system, 1));
+        }
+    }
+    if (total > sexp_count(systems))
+        strbuf_addf(out, "\n... %zu more; use pattern or limit", total - sexp_count(systems));
+    call_finish(call);
+}
+
+static void add_system(struct strbuf *out, const struct sexp *system)
+{
+    strbuf_adds(out, "\n- ");
+    reply_add_string(out, sexp_nth(system, 0));
+    strbuf_adds(out, " (");
+    reply_add_string(out, sexp_nth(system, 1));
+    strbuf_adds(out, ", ");
+    reply_add_string(out, sexp_nth(system, 2));
+    strbuf_adds(out, !sexp_is_nil(sexp_nth(system, 4))   ? "; loaded)"
+                     : !sexp_is_nil(sexp_nth(system, 3)) ? "; installed)"
+                                                         : ")");
+}
+
+static void on_quicklisp_systems(struct tool_call *call, const struct outcome *o)
+{
+    if (look_up_failed(call, o))
+        return;
+    struct strbuf *out = &call->text;
+    const struct sexp *systems = reply_get(o->reply, "systems"), *near = reply_get(o->reply, "near");
+    size_t total = reply_count(o->reply, "total");
+    if (total == 0)
+        strbuf_adds(out, "Quicklisp has no system");
+    else
+        text_add_count(out, total, "system");
+    add_pattern(call, total);
+    for (size_t i = 0; i < sexp_count(near); i++) {
+        strbuf_adds(out, i == 0 ? "\nDid you mean " : " or ");
+        reply_add_string(out, sexp_nth(near, i));
+    }
+    if (sexp_count(near) > 0)
+        strbuf_addc(out, '?');
+    for (size_t i = 0; i < sexp_count(systems); i++)
+        add_system(out, sexp_nth(systems, i));
+    if (total > sexp_count(systems))
+        strbuf_addf(out, "\n... %zu more; use pattern or limit", total - sexp_count(systems));
+    call_finish(call);
+}
+
+static void run(struct tool_call *call)
+{
+    bool is_quicklisp = call_boolean(call, "quicklisp");
+    struct session *s = call_begin(call, is_quicklisp ? "quicklisp-search" : "list-systems");
+    if (s == NULL)
+        return;
+    call_write_string(call, "pattern");
+    call_write_integer(call, "count",
+                       call_integer(call, "limit", is_quicklisp ? QUICKLISP_SHOWN : LOCAL_SHOWN));
+    if (is_quicklisp)
+        call_enter(call, s, &(struct operation_options){.what = "list-systems", .timeout_ms = QUICKLISP_MS},
+                   0, false, on_quicklisp_systems);
+    else
+        look_up_in_copy(call, s, on_local_systems);
+}
+
+const struct tool tool_list_systems = {
+    .name = "list-systems",
+    .title = "List systems",
+    .description =
+        "List the systems that load-system finds: in the project, in the machine's libraries, and those "
+        "installed by qlot, ocicl or Quicklisp. Or those that quickload can download.",
+    .search_hint = "libraries, packages",
+    .toolset = TOOLSET_FULL,
+    .is_read_only = true,
+    .is_open_world = true,
+    .arguments =
+        {
+            {.name = "pattern",
+             .type = ARGUMENT_STRING,
+             .description = "Part of the name; default: list all."},
+            {.name = "quicklisp",
+             .type = ARGUMENT_BOOLEAN,
+             .description =
+                 "List Quicklisp's systems instead, each with release, dist, and whether it is installed."},
+            {.name = "limit",
+             .type = ARGUMENT_INTEGER,
+             .minimum = 1,
+             .maximum = 5000,
+             .description = "Maximum results; default: 200, of Quicklisp's 50."},
+            SESSION_ARGUMENT,
+        },
+    .run = run,
+};
