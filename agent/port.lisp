@@ -371,6 +371,23 @@ Returns how many were walked and whether the end was reached.")
   "Set the variable NAME of FRAME to VALUE. Returns true if that could be done."
   (progn frame name value nil))
 
+(define-port-operation same-frame-p (frame other)
+  "True if FRAME and OTHER are the same frame of the stack."
+  (eq frame other))
+
+(define-port-operation why-not-left (frame)
+  "Return NIL if LEAVE-FRAME-BY can leave FRAME. Else :NO-FUNCTION (no Lisp code runs there), :NOT-BEGUN (the function has
+not taken its arguments), :LOCAL (a local function that returns in a way of its own), :SYSTEM (a function of the Lisp's
+own) or :QUALITY (compiled without what that needs)."
+  (progn frame :quality))
+
+(define-port-operation leave-frame-by (frame function)
+  "Unwind to FRAME and have it return what FUNCTION, called in its place, returns. Never returns.")
+
+(define-port-operation unknown-argument-p (argument)
+  "True if ARGUMENT stands for an argument of FRAME-CALL that is not known any more."
+  (progn argument nil))
+
 (define-port-operation named-lambda-form (name lambda-list body)
   "Return a form that makes a function whose frames are called NAME, a string that begins with user."
   `(function (lambda ,lambda-list ,@body)))

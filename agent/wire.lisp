@@ -25,6 +25,7 @@
 (defparameter *wire-keywords*
   '(:left-out :hello :configure :warm :fork :silent :at-once :evaluate :abort :frames :list-definitions :describe-symbol
     :session-info :call-tool :complete-names :prefix :arguments :load-system :load-file :evaluate-in-frame :invoke-restart
+    :return-from-frame :restart-frame
     :probe :replay :save
     :compile-form :server-pid :directory :user-init :load :preload :finish :pid :code :package
     :max-chars :print-length :print-level :capture-time :stdin :token :from :count :locals :type :name

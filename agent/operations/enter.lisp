@@ -35,10 +35,12 @@ The second value is true if there is no such frame."
                    for value in values
                    unless (eq value old)
                      do (set-frame-local frame name value))))
-      (eval `(let ,bindings
-               (declare (ignorable ,@(remove-if #'special-variable-p names)))
-               (multiple-value-prog1 ,form
-                 (funcall ,#'write-back (list ,@names))))))))
+      (funcall (the function
+                    (form-function
+                     `(let ,bindings
+                        (declare (ignorable ,@(remove-if #'special-variable-p names)))
+                        (multiple-value-prog1 ,form
+                          (funcall ,#'write-back (list ,@names))))))))))
 
 (defun read-forms (text)
   (let ((stream (make-string-input-stream text)))
@@ -136,29 +138,40 @@ is: COUNT has to be the variable that the function calls COUNT. The reply says w
       (setf (progress-left progress)
             (append (progress-left progress) (list (cons evaluation left)))))))
 
+(defun go-on-from-error (arguments prepare)
+  "Leave the error that stands here: first evaluate what ARGUMENTS ask for, then call what PREPARE returns, which never
+returns. What that leads to replies to this request from where the evaluation began. Failing before is an error inside
+the error, reported like any other."
+  (declare (type function prepare))
+  (let ((progress *text-progress*)
+        (code (getf arguments :code)))
+    (call-as-evaluation
+     (lambda ()
+       (loop for (text package evaluation from until) in (getf arguments :definitions)
+             do (multiple-value-bind (evaluated failed again left)
+                    (evaluate-again text package evaluation :from from :until until)
+                  (declare (ignore evaluated failed))
+                  (note-carried progress evaluation again left)))
+       (when code
+         (evaluate-text code))
+       (let ((leave (funcall prepare)))
+         (declare (type function leave))
+         (setf *current-form* nil)
+         (let ((*settles* nil)
+               (*stands* t))
+           (funcall leave progress))))
+     arguments)))
+
 (define-operation :invoke-restart (arguments)
   (let* ((designator (getf arguments :restart))
          (restart (and *error-condition* (find-shown-restart designator)))
-         (value (getf arguments :value))
-         (code (getf arguments :code))
-         (progress *text-progress*))
+         (value (getf arguments :value)))
     (if (null restart)
         (list *id* :refused (format nil "This error has no restart ~a." designator))
-        ;; Failing here is an error inside the error, reported like any other. What the restart
-        ;; leads to replies to this request from where the evaluation began.
-        (call-as-evaluation
+        (go-on-from-error
+         arguments
          (lambda ()
-           (loop for (text package evaluation from until) in (getf arguments :definitions)
-                 do (multiple-value-bind (evaluated failed again left)
-                        (evaluate-again text package evaluation :from from :until until)
-                      (declare (ignore evaluated failed))
-                      (note-carried progress evaluation again left)))
-           (when code
-             (evaluate-text code))
            (let ((values (and value (evaluate-text value))))
-             (setf *current-form* nil)
-             (let ((*settles* nil)
-                   (*stands* t))
+             (lambda (progress)
                (note-restart progress restart value)
-               (apply #'invoke-restart restart values))))
-         arguments))))
+               (apply #'invoke-restart restart values))))))))

@@ -217,13 +217,13 @@
 (defun evaluate-form (form)
   "Evaluate FORM and return the list of its values. Frames are shown down to this function."
   (let ((*evaluating* t))
-    (multiple-value-list (evaluate-step form))))
+    (multiple-value-list (catch 'form-values (evaluate-step form)))))
 
 (defun evaluate-form-by (function)
   "Call FUNCTION as if by EVALUATE-FORM; return its values as a list."
   (declare (type function function))
   (let ((*evaluating* t))
-    (multiple-value-list (funcall function))))
+    (multiple-value-list (catch 'form-values (funcall function)))))
 
 (defun evaluate-with-retry (form)
   (loop

@@ -164,6 +164,11 @@
                    (when (progress-left progress)
                      (list :left (shiftf (progress-left progress) '()))))))))
 
+(defun note-lost (progress)
+  "The form that PROGRESS is in goes on in a way that no text can repeat."
+  (when progress
+    (push :lost (progress-calls progress))))
+
 (defun note-restart (progress restart value)
   "The form that PROGRESS is in goes on by RESTART, with what the text VALUE evaluates to."
   (when progress
@@ -179,4 +184,4 @@
                                   ~:[(list)~;(multiple-value-list (progn ~:*~a~%))~]))" name value))
                    (progress-calls progress)))
             (t
-             (push :lost (progress-calls progress)))))))
+             (note-lost progress))))))

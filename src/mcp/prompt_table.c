@@ -18,17 +18,20 @@ static const struct prompt table[] = {
         .title = "Debug the last error",
         .description = "Find the cause of the last error in place, fix it, and continue the computation.",
         .arguments = {SESSION_ARGUMENT},
-        .text = "Find the cause of the last error in the Lisp session and fix it.\n" SESSION_LINE
-                "1. Read the error with `describe-last-error`, then `get-backtrace` with `locals` true.\n"
-                "2. The error can still be entered where it happened. Look around there with "
-                "`evaluate-in-frame`: pass `frame` and `code`.\n"
-                "3. Read the relevant definitions with `find-definition`. State in one sentence what is "
-                "wrong before you change anything.\n"
-                "4. Redefine the function with `evaluate-lisp`, then continue the computation with "
-                "`invoke-restart`: `restart` RETRY evaluates the form again. If an evaluation has succeeded "
-                "since the error, pass `index` from `list-errors`.\n"
-                "5. Evaluate the failing case again with `evaluate-lisp`, and one more case like it.\n"
-                "Report the cause, the change, and how you know that it works.",
+        .text =
+            "Find the cause of the last error in the Lisp session and fix it.\n" SESSION_LINE
+            "1. Read the error with `describe-last-error`, then `get-backtrace` with `locals` true.\n"
+            "2. The error can still be entered where it happened. Look around there with "
+            "`evaluate-in-frame`: pass `frame` and `code`.\n"
+            "3. Read the relevant definitions with `find-definition`. State in one sentence what is "
+            "wrong before you change anything.\n"
+            "4. Redefine the function with `evaluate-lisp`, then continue the computation with "
+            "`invoke-restart`: `restart` RETRY evaluates the form again. `restart-frame` calls only the "
+            "function "
+            "of one frame again; `return-from-frame` has it return a value. If an evaluation has succeeded "
+            "since the error, pass `index` from `list-errors`.\n"
+            "5. Evaluate the failing case again with `evaluate-lisp`, and one more case like it.\n"
+            "Report the cause, the change, and how you know that it works.",
     },
     {
         .name = "explore-system",

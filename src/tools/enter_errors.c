@@ -1,14 +1,13 @@
 /*
- * evaluate-in-frame and invoke-restart: step into an error, where it stands or in a copy made there.
+ * evaluate-in-frame, and which error is entered: where it stands or in a copy made there. What leaves an
+ * error is in leave_errors.c.
  */
-#include <string.h>
+#include "tools/enter_errors.h"
 
-#include "base/utf8.h"
-#include "session/checkpoints.h"
-#include "session/journal.h"
 #include "report/reply.h"
-#include "tools/call.h"
-#include "tools/run_tests.h"
+#include "session/session.h"
+
+#define RESTARTS_NAMED 8
 
 /* Which errors can be entered, by their index. */
 static void add_enterable(struct strbuf *out, const struct session *s)
@@ -42,12 +41,13 @@ static const struct error_record *error_meant(struct tool_call *call, const stru
     return NULL;
 }
 
-/* NULL, and the call answered, when the error meant cannot be entered. */
-static const struct error_record *enterable(struct tool_call *call, const struct session *s)
+const struct error_record *error_to_enter(struct tool_call *call, const struct session *s)
 {
     const struct error_record *r = error_meant(call, s);
-    if (r != NULL && error_record_is_enterable(r))
+    if (r != NULL && error_record_is_enterable(r)) {
+        call->since = (size_t)r->sequence;
         return r;
+    }
     if (r == NULL) {
         call_answer(call, true,
                     call_has(call, "index")
@@ -61,9 +61,29 @@ static const struct error_record *enterable(struct tool_call *call, const struct
     return NULL;
 }
 
+void error_note_unchanged(const struct tool_call *call, const struct outcome *o)
+{
+    if (o->kind != OUTCOME_ERROR || o->error->sequence > 0)
+        return;
+    for (size_t i = 0; i < session_error_count(o->session); i++) {
+        const struct error_record *r = session_error(o->session, i);
+        const struct sexp *restarts = reply_get(r->condition, "restarts");
+        if ((size_t)r->sequence != call->since || !error_record_is_enterable(r))
+            continue;
+        struct strbuf *out = session_notice(o->session);
+        strbuf_addf(out, "Error %zu, which was entered, is as it was: %s. Its restarts:", i + 1, r->type);
+        for (size_t k = 0; k < sexp_count(restarts) && k < RESTARTS_NAMED; k++) {
+            strbuf_addf(out, "%s %zu. ", k == 0 ? "" : ",", k + 1);
+            reply_add_string(out, sexp_nth(sexp_nth(restarts, k), 0));
+        }
+        strbuf_adds(out, sexp_count(restarts) > RESTARTS_NAMED ? ", ...\n" : "\n");
+    }
+}
+
 /* In the session's own process it has effect. */
 static void on_evaluated(struct tool_call *call, const struct outcome *o)
 {
+    error_note_unchanged(call, o);
     if (o->was_in_copy && o->kind == OUTCOME_OK)
         strbuf_adds(
             session_notice(o->session),
@@ -74,7 +94,7 @@ static void on_evaluated(struct tool_call *call, const struct outcome *o)
 static void evaluate_in_frame(struct tool_call *call)
 {
     struct session *s = call_begin(call, "evaluate-in-frame");
-    const struct error_record *r = s == NULL ? NULL : enterable(call, s);
+    const struct error_record *r = s == NULL ? NULL : error_to_enter(call, s);
     if (r == NULL)
         return;
     call_write_integer(call, "frame", call_integer(call, "frame", 0));
@@ -85,148 +105,6 @@ static void evaluate_in_frame(struct tool_call *call)
     options.code = call_string(call, "code", &options.code_len);
     call_enter(call, s, &options, r->sequence, false, on_evaluated);
 }
-
-static void write_piece(struct strbuf *request, const struct journal_entry *e, const struct journal_piece *p)
-{
-    sexp_write_open(request);
-    sexp_write_string(request, e->code, e->code_len);
-    sexp_write_string(request, p == NULL ? e->package : p->package,
-                      strlen(p == NULL ? e->package : p->package));
-    sexp_write_integer(request, (int64_t)e->evaluation);
-    if (p != NULL) {
-        sexp_write_integer(request, (int64_t)p->start);
-        if (p->end <= e->code_len)
-            sexp_write_integer(request, (int64_t)p->end);
-    }
-    sexp_write_close(request);
-}
-
-/* What was evaluated since the error and took effect, of which the definitions are evaluated again so that
- * the fix made in an ordinary call is there when the computation goes on. */
-static void write_definitions(struct strbuf *request, const struct session *s, uint64_t since)
-{
-    sexp_write_symbol(request, "definitions");
-    sexp_write_open(request);
-    const struct journal *journal = session_journal(s);
-    const struct journal_entry *entry, *e;
-    for (size_t i = 0; (entry = journal_at(journal, i)) != NULL; i++) {
-        if (entry->evaluation <= since || !entry->is_in_state)
-            continue;
-        if (!entry->is_in_pieces)
-            write_piece(request, entry, NULL);
-        for (size_t k = 0; k < entry->piece_count; k++)
-            if (entry->pieces[k].evaluation > since &&
-                (e = journal_find(journal, entry->pieces[k].evaluation)) != NULL)
-                write_piece(request, e, &entry->pieces[k]);
-    }
-    sexp_write_close(request);
-}
-
-#define LEFT_SHOWN 5
-#define LONGEST_LEFT 80
-
-/* The forms that stayed behind, each by its first line. */
-static void add_left(struct strbuf *out, const struct session *s, const struct sexp *left)
-{
-    const struct journal *journal = session_journal(s);
-    size_t count = 0;
-    for (size_t i = 0; i < sexp_count(left); i++) {
-        const struct sexp *of = sexp_nth(left, i);
-        int64_t evaluation = sexp_integer(sexp_nth(of, 0), 0);
-        const struct journal_entry *e = evaluation <= 0 ? NULL : journal_find(journal, (uint64_t)evaluation);
-        for (size_t k = 1; e != NULL && k < sexp_count(of); k++) {
-            const struct sexp *piece = sexp_nth(of, k);
-            int64_t from = sexp_integer(sexp_nth(piece, 0), 0), to = sexp_integer(sexp_nth(piece, 1), -1);
-            size_t len;
-            const char *code =
-                journal_code_between(e, from < 0 ? 0 : (size_t)from, to < 0 ? SIZE_MAX : (size_t)to, &len);
-            size_t line = strcspn(code, "\n"), most = len < line ? len : line;
-            size_t shown = utf8_floor(code, most, most < LONGEST_LEFT ? most : LONGEST_LEFT);
-            if (len > 0 && count++ < LEFT_SHOWN)
-                strbuf_addf(out, "  %lld: %.*s%s\n", (long long)evaluation, (int)shown, code,
-                            shown < len ? " ..." : "");
-        }
-    }
-    if (count > LEFT_SHOWN)
-        strbuf_addf(out, "  and %zu more\n", count - LEFT_SHOWN);
-}
-
-/* What was evaluated between the error and the restart did two things: what it defined came along, what else
- * it did stayed behind. */
-static void add_what_stayed(const struct tool_call *call, const struct outcome *o, const struct sexp *left)
-{
-    struct strbuf *out = session_notice(o->session);
-    bool is_kept = checkpoints_find(session_checkpoints(o->session), call->step) != NULL;
-    if (o->kind == OUTCOME_ERROR)
-        strbuf_adds(out,
-                    "The restart went on in a copy that was made at the error. Of what was evaluated since "
-                    "the error the copy has the definitions, and not the effects of:\n");
-    else
-        strbuf_adds(out, "The session goes on from where the error stood. Of what was evaluated since, the "
-                         "definitions came along, and not the effects of:\n");
-    add_left(out, o->session, left);
-    if (o->kind != OUTCOME_ERROR && is_kept)
-        strbuf_addf(out, "These are in the state after evaluation %zu (rollback-session).\n", call->step);
-    else if (o->kind == OUTCOME_ERROR)
-        strbuf_adds(out, "Pass such forms as code to invoke-restart, which evaluates them there first.\n");
-}
-
-static void on_resumed(struct tool_call *call, const struct outcome *o)
-{
-    const struct sexp *reply = o->kind == OUTCOME_OK      ? o->reply
-                               : o->kind == OUTCOME_ERROR ? o->error->condition
-                                                          : NULL;
-    const struct sexp *left = sexp_get(reply, 2, "left");
-    if (sexp_count(left) > 0)
-        add_what_stayed(call, o, left);
-    if (sexp_count(sexp_get(reply, 2, "threads-began")) > 0 && sexp_count(sexp_get(reply, 2, "carried")) > 0)
-        strbuf_adds(session_notice(o->session),
-                    "Definitions that came along were evaluated again, and what they "
-                    "start was started again.\n");
-    if (o->kind == OUTCOME_OK && reply_flag(o->reply, "goes-on"))
-        call_answer(call, false, "The thread goes on by restart %s.", call_string(call, "restart", NULL));
-    else if (run_tests_is_result(o))
-        run_tests_report(call, o);
-    else
-        call_report(call, o);
-}
-
-static void invoke_restart(struct tool_call *call)
-{
-    struct session *s = call_begin(call, "invoke-restart");
-    const struct error_record *r = s == NULL ? NULL : enterable(call, s);
-    if (r == NULL)
-        return;
-    call_write_string(call, "restart");
-    call_write_string(call, "value");
-    call_write_string(call, "code");
-    /* Where it stands in a thread, what was defined since is there already. */
-    if (!error_record_stands(r))
-        write_definitions(&call->request, s, r->evaluation);
-    call_write_integer(call, "max-chars", MOST_VALUE_CHARACTERS);
-    /* The journal is a Lisp file: what is no form stands in it as a comment. */
-    struct strbuf code;
-    strbuf_init(&code, 0);
-    strbuf_addf(&code, ";; invoke-restart %s, error %d", call_string(call, "restart", NULL), r->sequence);
-    if (call_has(call, "code"))
-        strbuf_addf(&code, "\n%s", call_string(call, "code", NULL));
-    struct operation_options options = {
-        .what = "invoke-restart",
-        .timeout_ms = call_timeout_ms(call),
-        .keeps_record = true,
-        .code = code.bytes,
-        .code_len = code.len,
-    };
-    call->step = (size_t)session_at(s); /* the state that the success leaves behind */
-    call_enter(call, s, &options, r->sequence, true, on_resumed);
-    strbuf_fini(&code);
-}
-
-#define INDEX_ARGUMENT                                                                                       \
-    {                                                                                                        \
-        .name = "index", .type = ARGUMENT_INTEGER, .minimum = 1, .maximum = 32,                              \
-        .description = "Index from list-errors; default: the newest."                                        \
-    }
 
 const struct tool tool_evaluate_in_frame = {
     .name = "evaluate-in-frame",
@@ -253,35 +131,9 @@ const struct tool tool_evaluate_in_frame = {
              .is_rare = true,
              .type = ARGUMENT_STRING,
              .description = "Package to read in; default: that of the frame's function."},
-            INDEX_ARGUMENT,
+            ENTERED_INDEX_ARGUMENT,
             RARE_TIMEOUT_ARGUMENT,
             SESSION_ARGUMENT,
         },
     .run = evaluate_in_frame,
-};
-
-const struct tool tool_invoke_restart = {
-    .name = "invoke-restart",
-    .title = "Invoke a restart",
-    .description =
-        "Continue from the point of an error with one of its restarts, using the definitions made since.",
-    .search_hint = "debugger, fix and continue",
-    .toolset = TOOLSET_STANDARD,
-    .is_destructive = true,
-    .is_open_world = true,
-    .arguments =
-        {
-            {.name = "restart",
-             .type = ARGUMENT_STRING,
-             .is_required = true,
-             .description = "Restart name or number."},
-            {.name = "value", .type = ARGUMENT_STRING, .description = "Form whose value the restart takes."},
-            {.name = "code",
-             .type = ARGUMENT_STRING,
-             .description = "Forms to evaluate first, such as a fix."},
-            INDEX_ARGUMENT,
-            TIMEOUT_ARGUMENT,
-            SESSION_ARGUMENT,
-        },
-    .run = invoke_restart,
 };

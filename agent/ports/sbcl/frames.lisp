@@ -81,6 +81,31 @@
             (return t)))
       (sb-di:debug-condition () nil))))
 
+(implement same-frame-p (frame other)
+  (sb-sys:sap= (sb-di::frame-pointer frame) (sb-di::frame-pointer other)))
+
+(implement why-not-left (frame)
+  (let ((debug-fun (sb-di:frame-debug-fun frame)))
+    (cond ((not (typep debug-fun 'sb-di::compiled-debug-fun)) :no-function)
+          ;; Its own bindings and those of the trap that it ran into cannot be told apart.
+          ((eq :external (sb-di:debug-fun-kind debug-fun)) :not-begun)
+          ;; Where the bindings of special variables end that were made before the frame was, is kept in the frames of
+          ;; functions whose policy says so; that does not prevent tail calls.
+          ((not (sb-debug::frame-has-debug-tag-p frame))
+           (let ((symbol (home-symbol (frame-call frame))))
+             (if (and symbol (implementation-name-p symbol)) :system :quality)))
+          ;; Values are given back as to an unknown caller. A local function whose callers are all known may expect them
+          ;; elsewhere; SBCL's debugger does not look, and the caller would go on with garbage.
+          ((not (eq :standard (sb-c::compiled-debug-fun-returns
+                               (sb-di::compiled-debug-fun-compiler-debug-fun debug-fun))))
+           :local))))
+
+(implement leave-frame-by (frame function)
+  (sb-debug::unwind-to-frame-and-call frame function))
+
+(implement unknown-argument-p (argument)
+  (typep argument 'sb-debug::unprintable-object))
+
 (implement unbound-marker ()
   (sb-debug::make-unprintable-object "unavailable"))
 

@@ -1,0 +1,175 @@
+;;;; Leaving an error by one of its frames: the frame returns values that are given, or its function is called again
+;;;; with the frame's arguments or others. Everything above the frame is unwound, as by a restart.
+
+(in-package #:cl-mcp-agent)
+
+(defun frame-after (frame)
+  "Return the next frame below FRAME that can be left, as text; or NIL."
+  (let ((number 0)
+        (is-below nil))
+    (map-frames (lambda (other name)
+                  (when (and is-below (null (why-not-left other)))
+                    (return-from frame-after
+                      (format nil "frame ~d, ~a" number
+                              (with-agent-syntax (:length 10 :level 4)
+                                (first (one-frame other name *error-condition* nil))))))
+                  (when (same-frame-p other frame)
+                    (setf is-below t))
+                  (incf number)
+                  nil)
+                *error-frame* +frames-walked+)
+    (if *current-form*
+        (format nil "the last frame, ~a" (with-agent-syntax (:length 10 :level 4)
+                                           (first (last-frame))))
+        nil)))
+
+(defparameter *reasons-not-to-leave*
+  '(:no-function "no Lisp code runs in it."
+    :not-begun "it failed before it had taken its arguments."
+    :local "this local function returns to its caller in a way of its own. Compiled with (debug 3) it can be."
+    :system "it is a function of the Lisp itself."
+    :quality "its function was compiled with a policy below (debug 2), the default here."))
+
+(defun refusal-to-leave (frame number)
+  "Return a sentence if FRAME, which is no NIL and has this NUMBER, cannot be left."
+  (let ((reason (why-not-left frame)))
+    (and reason
+         (format nil "Frame ~d cannot be left: ~a~@[ What can be left is ~a.~]" number
+                 (getf *reasons-not-to-leave* reason) (frame-after frame)))))
+
+(defun values-in-frame (frame text arguments)
+  "Evaluate the forms of TEXT with the variables of FRAME, or without for NIL. Return a list of the values of each."
+  (let ((form (let ((*package* (or (and (null (getf arguments :package)) frame (frame-package frame))
+                                   *package*)))
+                (list* 'list (loop for form in (read-forms text)
+                                   collect (list 'multiple-value-list form)))))
+        (*current-form* nil))
+    (first (evaluate-form-by (lambda ()
+                               (if frame
+                                   (evaluate-in-frame frame form)
+                                   (eval form)))))))
+
+(defun leave-evaluation (values)
+  "Have the evaluation's form return VALUES, a list."
+  (lambda (progress)
+    (note-lost progress)
+    (throw 'form-values (values-list values))))
+
+(defun leave-frame (frame function)
+  (lambda (progress)
+    (note-lost progress)
+    (leave-frame-by frame function)))
+
+(define-operation :return-from-frame (arguments)
+  (let ((number (getf arguments :frame 0)))
+    (multiple-value-bind (frame refusal) (frame-to-leave number)
+      (if refusal
+          (list *id* :refused refusal)
+          (go-on-from-error
+           arguments
+           (lambda ()
+             (let ((values (first (last (values-in-frame frame (or (getf arguments :value) "nil") arguments)))))
+               (if frame
+                   (leave-frame frame (lambda () (values-list values)))
+                   (leave-evaluation values)))))))))
+
+(defun frame-to-leave (number)
+  "Return frame NUMBER, NIL for the last one; or, second, why it cannot be left."
+  (if (null *error-frame*)
+      (values nil "There is no error.")
+      (multiple-value-bind (frame absent) (frame-number number)
+        (values frame
+                (cond (absent "This error has no such frame; see get-backtrace.")
+                      (frame (refusal-to-leave frame number))
+                      ((null *current-form*) "This error has no such frame; see get-backtrace."))))))
+
+;;; Calling a function again
+
+(defun generic-function-of (name)
+  "Return what the method called NAME in a frame is a method of, as a name; or NIL."
+  (and (consp name) (eq (first name) 'method) (second name)))
+
+(defun next-method-call-p (name)
+  "True if NAME, of a frame, is that of CALL-NEXT-METHOD or of what SBCL puts around it."
+  (and (consp name) (mentions-p name '(call-next-method))))
+
+(defun called-by-method-p (frame generic-function)
+  "True if FRAME, of a method of GENERIC-FUNCTION, was called by another of its methods."
+  (let ((is-below nil))
+    (map-frames (lambda (other name)
+                  (when (and is-below (not (next-method-call-p name)))
+                    (return-from called-by-method-p
+                      (equal generic-function (generic-function-of (frame-call other)))))
+                  (when (same-frame-p other frame)
+                    (setf is-below t))
+                  nil)
+                frame +frames-walked+)
+    nil))
+
+(defun call-again (frame number)
+  "Return the function and the arguments by which frame NUMBER is called again; or NIL, NIL and why it cannot be."
+  (multiple-value-bind (name arguments) (frame-call frame)
+    (let* ((generic-function (generic-function-of name))
+           (callee (or generic-function name)))
+      (flet ((refuse (reason)
+               (return-from call-again
+                 (values nil nil (format nil "Frame ~d cannot be called again: ~a~@[ What can be is ~a.~]"
+                                         number reason (frame-after frame))))))
+        (cond ((not (and (or (symbolp callee)
+                             (typep callee '(cons (eql setf) (cons symbol null))))
+                         (fboundp callee)
+                         (not (and (symbolp callee)
+                                   (or (macro-function callee) (special-operator-p callee))))))
+               (refuse "its function has no global name."))
+              ((and generic-function (called-by-method-p frame generic-function))
+               (refuse "it was called by CALL-NEXT-METHOD."))
+              (t
+               (values (fdefinition callee) arguments)))))))
+
+(defun known-arguments-p (arguments)
+  "True if ARGUMENTS, as a frame has them, are all known still."
+  (and (listp arguments)
+       (notany #'unknown-argument-p arguments)))
+
+(define-operation :restart-frame (arguments)
+  (let ((number (getf arguments :frame 0))
+        (text (getf arguments :arguments)))
+    (multiple-value-bind (frame refusal) (frame-to-leave number)
+      (if (or refusal (null frame))
+          (if refusal
+              (list *id* :refused refusal)
+              (restart-evaluation arguments))
+          (multiple-value-bind (function old-arguments refusal) (call-again frame number)
+            (declare (ignore function))
+            (cond (refusal
+                   (list *id* :refused refusal))
+                  ((not (or text (known-arguments-p old-arguments)))
+                   (list *id* :refused
+                         (format nil "The arguments of frame ~d are not all known any more. Pass them as arguments."
+                                 number)))
+                  (t
+                   (go-on-from-error
+                    arguments
+                    (lambda ()
+                      ;; What was evaluated first may have defined the function again.
+                      (let ((function (call-again frame number))
+                            (new-arguments (if text
+                                               (mapcar #'first (values-in-frame frame text arguments))
+                                               old-arguments)))
+                        (leave-frame frame
+                                     (lambda ()
+                                       (apply (the function function) new-arguments)))))))))))))
+
+(defun restart-evaluation (arguments)
+  "Evaluate the form of the evaluation again: its frame is the last one."
+  (let ((restart (find-shown-restart "RETRY")))
+    (cond ((getf arguments :arguments)
+           (list *id* :refused "The last frame stands for the form that was evaluated, which has no arguments."))
+          ((null restart)
+           (list *id* :refused "This error has no restart RETRY."))
+          (t
+           (go-on-from-error arguments
+                             (lambda ()
+                               (lambda (progress)
+                                 (note-restart progress restart nil)
+                                 (invoke-restart restart))))))))

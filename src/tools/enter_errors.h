@@ -1,0 +1,29 @@
+/*
+ * Which error a tool enters, and the argument that names it.
+ */
+#ifndef TOOLS_ENTER_ERRORS_H
+#define TOOLS_ENTER_ERRORS_H
+
+#include "tools/call.h"
+
+struct error_record;
+
+/*
+ * error_to_enter(call, s):
+ * Find the error that the call's index means; without one, the newest of an evaluation.
+ *
+ * Returns     borrowed; NULL if it cannot be entered: the call has been answered then
+ */
+const struct error_record *error_to_enter(struct tool_call *call, const struct session *s);
+
+/* error_note_unchanged(call, o): if the call has failed inside the error it entered, say that this one stands
+ * as before, with its restarts. */
+void error_note_unchanged(const struct tool_call *call, const struct outcome *o);
+
+#define ENTERED_INDEX_ARGUMENT                                                                               \
+    {                                                                                                        \
+        .name = "index", .type = ARGUMENT_INTEGER, .minimum = 1, .maximum = 32,                              \
+        .description = "Index from list-errors; default: the newest."                                        \
+    }
+
+#endif

@@ -1,0 +1,256 @@
+/*
+ * invoke-restart, return-from-frame and restart-frame: go on from an error, where it stands or in a copy made
+ * there.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/utf8.h"
+#include "report/reply.h"
+#include "session/checkpoints.h"
+#include "session/journal.h"
+#include "tools/enter_errors.h"
+#include "tools/run_tests.h"
+
+static void write_piece(struct strbuf *request, const struct journal_entry *e, const struct journal_piece *p)
+{
+    sexp_write_open(request);
+    sexp_write_string(request, e->code, e->code_len);
+    sexp_write_string(request, p == NULL ? e->package : p->package,
+                      strlen(p == NULL ? e->package : p->package));
+    sexp_write_integer(request, (int64_t)e->evaluation);
+    if (p != NULL) {
+        sexp_write_integer(request, (int64_t)p->start);
+        if (p->end <= e->code_len)
+            sexp_write_integer(request, (int64_t)p->end);
+    }
+    sexp_write_close(request);
+}
+
+/* What was evaluated since the error and took effect, of which the definitions are evaluated again so that
+ * the fix made in an ordinary call is there when the computation goes on. */
+static void write_definitions(struct strbuf *request, const struct session *s, uint64_t since)
+{
+    sexp_write_symbol(request, "definitions");
+    sexp_write_open(request);
+    const struct journal *journal = session_journal(s);
+    const struct journal_entry *entry, *e;
+    for (size_t i = 0; (entry = journal_at(journal, i)) != NULL; i++) {
+        if (entry->evaluation <= since || !entry->is_in_state)
+            continue;
+        if (!entry->is_in_pieces)
+            write_piece(request, entry, NULL);
+        for (size_t k = 0; k < entry->piece_count; k++)
+            if (entry->pieces[k].evaluation > since &&
+                (e = journal_find(journal, entry->pieces[k].evaluation)) != NULL)
+                write_piece(request, e, &entry->pieces[k]);
+    }
+    sexp_write_close(request);
+}
+
+#define LEFT_SHOWN 5
+#define LONGEST_LEFT 80
+
+/* The forms that stayed behind, each by its first line. */
+static void add_left(struct strbuf *out, const struct session *s, const struct sexp *left)
+{
+    const struct journal *journal = session_journal(s);
+    size_t count = 0;
+    for (size_t i = 0; i < sexp_count(left); i++) {
+        const struct sexp *of = sexp_nth(left, i);
+        int64_t evaluation = sexp_integer(sexp_nth(of, 0), 0);
+        const struct journal_entry *e = evaluation <= 0 ? NULL : journal_find(journal, (uint64_t)evaluation);
+        for (size_t k = 1; e != NULL && k < sexp_count(of); k++) {
+            const struct sexp *piece = sexp_nth(of, k);
+            int64_t from = sexp_integer(sexp_nth(piece, 0), 0), to = sexp_integer(sexp_nth(piece, 1), -1);
+            size_t len;
+            const char *code =
+                journal_code_between(e, from < 0 ? 0 : (size_t)from, to < 0 ? SIZE_MAX : (size_t)to, &len);
+            size_t line = strcspn(code, "\n"), most = len < line ? len : line;
+            size_t shown = utf8_floor(code, most, most < LONGEST_LEFT ? most : LONGEST_LEFT);
+            if (len > 0 && count++ < LEFT_SHOWN)
+                strbuf_addf(out, "  %lld: %.*s%s\n", (long long)evaluation, (int)shown, code,
+                            shown < len ? " ..." : "");
+        }
+    }
+    if (count > LEFT_SHOWN)
+        strbuf_addf(out, "  and %zu more\n", count - LEFT_SHOWN);
+}
+
+/* What was evaluated between the error and the restart did two things: what it defined came along, what else
+ * it did stayed behind. */
+static void add_what_stayed(const struct tool_call *call, const struct outcome *o, const struct sexp *left)
+{
+    struct strbuf *out = session_notice(o->session);
+    bool is_kept = checkpoints_find(session_checkpoints(o->session), call->step) != NULL;
+    if (o->kind == OUTCOME_ERROR)
+        strbuf_adds(out,
+                    "The restart went on in a copy that was made at the error. Of what was evaluated since "
+                    "the error the copy has the definitions, and not the effects of:\n");
+    else
+        strbuf_adds(out, "The session goes on from where the error stood. Of what was evaluated since, the "
+                         "definitions came along, and not the effects of:\n");
+    add_left(out, o->session, left);
+    if (o->kind != OUTCOME_ERROR && is_kept)
+        strbuf_addf(out, "These are in the state after evaluation %zu (rollback-session).\n", call->step);
+    else if (o->kind == OUTCOME_ERROR)
+        strbuf_adds(out, "Pass such forms as code to invoke-restart, which evaluates them there first.\n");
+}
+
+static void on_resumed(struct tool_call *call, const struct outcome *o)
+{
+    const struct sexp *reply = o->kind == OUTCOME_OK      ? o->reply
+                               : o->kind == OUTCOME_ERROR ? o->error->condition
+                                                          : NULL;
+    const struct sexp *left = sexp_get(reply, 2, "left");
+    error_note_unchanged(call, o);
+    if (sexp_count(left) > 0)
+        add_what_stayed(call, o, left);
+    if (sexp_count(sexp_get(reply, 2, "threads-began")) > 0 && sexp_count(sexp_get(reply, 2, "carried")) > 0)
+        strbuf_adds(session_notice(o->session),
+                    "Definitions that came along were evaluated again, and what they "
+                    "start was started again.\n");
+    if (o->kind == OUTCOME_OK && reply_flag(o->reply, "goes-on"))
+        call_answer(call, false, "The thread goes on by %s%s.",
+                    call_has(call, "restart") ? "restart " : call->tool->name,
+                    call_has(call, "restart") ? call_string(call, "restart", NULL) : "");
+    else if (run_tests_is_result(o))
+        run_tests_report(call, o);
+    else
+        call_report(call, o);
+}
+
+/* Have the agent go on from the error ${r}, as ${how} says for the journal. The journal is a Lisp file: what
+ * is no form stands in it as a comment. */
+static void go_on(struct tool_call *call, struct session *s, const struct error_record *r, const char *how)
+{
+    call_write_string(call, "code");
+    /* Where it stands in a thread, what was defined since is there already. */
+    if (!error_record_stands(r))
+        write_definitions(&call->request, s, r->evaluation);
+    call_write_integer(call, "max-chars", MOST_VALUE_CHARACTERS);
+    struct strbuf code;
+    strbuf_init(&code, 0);
+    strbuf_addf(&code, ";; %s %s, error %d", call->tool->name, how, r->sequence);
+    if (call_has(call, "code"))
+        strbuf_addf(&code, "\n%s", call_string(call, "code", NULL));
+    struct operation_options options = {
+        .what = call->tool->name,
+        .timeout_ms = call_timeout_ms(call),
+        .keeps_record = true,
+        .code = code.bytes,
+        .code_len = code.len,
+    };
+    call->step = (size_t)session_at(s); /* the state that the success leaves behind */
+    call_enter(call, s, &options, r->sequence, true, on_resumed);
+    strbuf_fini(&code);
+}
+
+static void invoke_restart(struct tool_call *call)
+{
+    struct session *s = call_begin(call, "invoke-restart");
+    const struct error_record *r = s == NULL ? NULL : error_to_enter(call, s);
+    if (r == NULL)
+        return;
+    call_write_string(call, "restart");
+    call_write_string(call, "value");
+    go_on(call, s, r, call_string(call, "restart", NULL));
+}
+
+static void leave_frame(struct tool_call *call)
+{
+    struct session *s = call_begin(call, call->tool->name);
+    const struct error_record *r = s == NULL ? NULL : error_to_enter(call, s);
+    if (r == NULL)
+        return;
+    char frame[24];
+    snprintf(frame, sizeof frame, "%" PRId64, call_integer(call, "frame", 0));
+    call_write_integer(call, "frame", call_integer(call, "frame", 0));
+    call_write_string(call, "value");
+    call_write_string(call, "arguments");
+    go_on(call, s, r, frame);
+}
+
+const struct tool tool_invoke_restart = {
+    .name = "invoke-restart",
+    .title = "Invoke a restart",
+    .description =
+        "Continue from the point of an error with one of its restarts, using the definitions made since.",
+    .search_hint = "debugger, fix and continue",
+    .toolset = TOOLSET_STANDARD,
+    .is_destructive = true,
+    .is_open_world = true,
+    .arguments =
+        {
+            {.name = "restart",
+             .type = ARGUMENT_STRING,
+             .is_required = true,
+             .description = "Restart name or number."},
+            {.name = "value", .type = ARGUMENT_STRING, .description = "Form whose value the restart takes."},
+            {.name = "code",
+             .type = ARGUMENT_STRING,
+             .description = "Forms to evaluate first, such as a fix."},
+            ENTERED_INDEX_ARGUMENT,
+            TIMEOUT_ARGUMENT,
+            SESSION_ARGUMENT,
+        },
+    .run = invoke_restart,
+};
+
+const struct tool tool_return_from_frame = {
+    .name = "return-from-frame",
+    .title = "Return from a frame",
+    .description = "Go on from an error as if the function of a frame had returned the values given.",
+    .toolset = TOOLSET_FULL,
+    .is_destructive = true,
+    .is_open_world = true,
+    .arguments =
+        {
+            {.name = "frame",
+             .type = ARGUMENT_INTEGER,
+             .is_required = true,
+             .minimum = 0,
+             .maximum = 1000,
+             .description = "Frame number from get-backtrace."},
+            {.name = "value",
+             .type = ARGUMENT_STRING,
+             .description = "Form, which may use the frame's variables; default: NIL."},
+            {.name = "code",
+             .type = ARGUMENT_STRING,
+             .description = "Forms to evaluate first, such as a fix."},
+            ENTERED_INDEX_ARGUMENT,
+            RARE_TIMEOUT_ARGUMENT,
+            SESSION_ARGUMENT,
+        },
+    .run = leave_frame,
+};
+
+const struct tool tool_restart_frame = {
+    .name = "restart-frame",
+    .title = "Call a frame's function again",
+    .description = "Go on from an error by calling the function of a frame again, as it is defined now.",
+    .toolset = TOOLSET_FULL,
+    .is_destructive = true,
+    .is_open_world = true,
+    .arguments =
+        {
+            {.name = "frame",
+             .type = ARGUMENT_INTEGER,
+             .is_required = true,
+             .minimum = 0,
+             .maximum = 1000,
+             .description = "Frame number from get-backtrace."},
+            {.name = "arguments",
+             .type = ARGUMENT_STRING,
+             .description =
+                 "Forms for other arguments, which may use the frame's variables, such as (1+ n) nil."},
+            {.name = "code",
+             .type = ARGUMENT_STRING,
+             .description = "Forms to evaluate first, such as a fix."},
+            ENTERED_INDEX_ARGUMENT,
+            RARE_TIMEOUT_ARGUMENT,
+            SESSION_ARGUMENT,
+        },
+    .run = leave_frame,
+};

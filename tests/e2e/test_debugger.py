@@ -1,0 +1,169 @@
+"""Leaving an error by a frame, and looking at one: return-from-frame, restart-frame, and what get-backtrace, inspect-object
+and disassemble-function show of a frame."""
+
+import mcp
+
+SHOP = """
+(defvar *depth* 0)
+(defun price (item) (if (evenp item) (error "no price for ~a" item) item))
+(defun total (items n) (let ((*depth* (1+ *depth*))) (+ n (reduce #'+ (mapcar #'price items)))))
+(defun twice (x) (labels ((part (y) (list (price y) *depth*))) (list (part x) (part 1))))
+(defgeneric area (x))
+(defmethod area ((x integer)) (list (price x)))
+(defmethod area :around ((x integer)) (list :around (call-next-method)))
+"""
+
+
+class Frames(mcp.TestCase):
+    options = ("--tools", "full")
+
+    def setUp(self):
+        super().setUp()
+        self.client = self.start_server(*self.options)
+        self.client.evaluate(SHOP)
+
+    def evaluate(self, code):
+        return self.client.evaluate(code)
+
+    def fail_with(self, code):
+        self.assertErrorReport(self.evaluate(code))
+
+    def number(self, beginning):
+        """The number of the frame that begins like this."""
+        for line in self.client.call("get-backtrace", index=1).text.splitlines():
+            number, _, call = line.partition(": ")
+            if call.startswith(beginning):
+                return int(number)
+        self.fail("no frame %s" % beginning)
+
+    def value(self, frame, value=None, **named):
+        named = dict(named, value=value) if value else named
+        return self.client.call("return-from-frame", dict(named, frame=self.number(frame)))
+
+    def again(self, frame, arguments=None, **named):
+        named = dict(named, arguments=arguments) if arguments else named
+        return self.client.call("restart-frame", dict(named, frame=self.number(frame)))
+
+
+class ReturnFromFrame(Frames):
+    def test_the_frame_returns_what_its_variables_give(self):
+        self.fail_with("(list (total '(1 2) 10) *depth*)")
+        self.assertValue(self.value("(TOTAL", "(* 2 n)"), "(20 0)")  # the binding of *DEPTH* is undone
+        self.assertEqual("=> 0", self.evaluate("*depth*").text)
+
+    def test_a_frame_in_the_middle_goes_on_with_its_caller(self):
+        self.fail_with("(total '(1 2 3) 10)")
+        self.assertValue(self.value("(PRICE", "100"), "114")
+
+    def test_several_values_and_none_given(self):
+        self.fail_with("(multiple-value-list (total '(2) 1))")
+        self.assertValue(self.value("(TOTAL", "(values 1 2)"), "(1 2)")
+        self.fail_with("(multiple-value-list (total '(2) 1))")
+        self.assertValue(self.value("(TOTAL"), "(NIL)")
+
+    def test_cleanup_forms_run_and_the_file_is_written_on(self):
+        place = self.folder() + "/out.txt"
+        self.evaluate('(defun entry (s x) (unwind-protect (format s "~a " (price x)) (write-line "left" s)))')
+        self.fail_with('(with-open-file (s "%s" :direction :output) (entry s 1) (list (entry s 2) (write-line "on" s)))' % place)
+        self.assertValue(self.value("(ENTRY", ":none"), '(:NONE "on")')
+        with open(place, encoding="utf-8") as f:
+            self.assertEqual("1 left\nleft\non\n", f.read())
+
+    def test_the_last_frame_is_the_evaluation(self):
+        self.fail_with("(list (total '(2) 1))")
+        self.assertValue(self.value("(EVAL", "(values 7 8)"), "7", "8")
+
+    def test_the_value_fails_and_the_error_stands_as_before(self):
+        self.fail_with("(total '(2) 1)")
+        report = self.value("(TOTAL", "(car n)")
+        self.assertErrorReport(report, "TYPE-ERROR")
+        self.assertIn("Error 1, which was entered, is as it was: SIMPLE-ERROR. Its restarts: 1. RETRY, 2. ABORT", report.text)
+        self.assertValue(self.value("(TOTAL", "n"), "1")
+
+    def test_in_a_copy_the_definitions_come_along(self):
+        self.fail_with("(total '(2) 1)")
+        self.evaluate("(defun helper () 42)")
+        self.assertValue(self.value("(TOTAL", "(helper)"), "42")
+
+    def test_a_local_function_that_returns_in_a_way_of_its_own_is_refused(self):
+        self.fail_with("(twice 4)")
+        report = self.value("((LABELS PART", "8")
+        self.assertTrue(report.is_error)
+        self.assertRegex(report.text, r"^Frame 1 cannot be left: this local function .* What can be left is frame 2, \(TWICE 4\)\.$")
+        self.assertValue(self.value("(TWICE", "8"), "8")
+
+    def test_what_cannot_be_left_is_said_and_what_can(self):
+        self.evaluate("(locally (declare (optimize (debug 0))) (defun quick (x) (list (price x))))")
+        self.fail_with("(list (quick 2))")
+        self.assertIn("compiled with a policy below (debug 2)", self.value("(QUICK").text)
+        self.fail_with("(price 1 2)")
+        self.assertIn("Frame 0 cannot be left: it failed before it had taken its arguments", self.again("(PRICE", "1").text)
+        self.fail_with("(list (no-such 1))")
+        report = self.value("(NO-SUCH")
+        self.assertIn("no Lisp code runs in it. What can be left is the last frame, (EVAL (LIST (NO-SUCH 1))).", report.text)
+        report = self.client.call("return-from-frame", frame=50)
+        self.assertEqual("This error has no such frame; see get-backtrace.", report.text)
+
+    def test_an_error_in_a_thread_of_the_program(self):
+        self.client.call("configure-limits", **{"thread-errors": 1})
+        self.evaluate("""(defvar *result* (list :none))
+          (defun work () (setf *result* (list (total '(2) 1))))
+          (defvar *thread* (sb-thread:make-thread #'work))
+          (loop until (sb-sys:with-deadline (:seconds 60) (null (sb-thread:thread-alive-p *thread*))) repeat 20 do (sleep 0.05))""")
+        mcp.wait_until(lambda: "can be entered" in self.client.call("list-errors").text, 30, "the error of the thread")
+        frames = self.client.call("get-backtrace", index=1).text.splitlines()
+        number = [line.split(":")[0] for line in frames if "(TOTAL" in line][0]
+        report = self.client.call("return-from-frame", index=1, frame=int(number), value="99")
+        self.assertIn("return-from-frame", report.text)
+        self.assertEvaluates("(progn (ignore-errors (sb-thread:join-thread *thread* :timeout 30)) *result*)", "(99)", client=self.client)
+
+    def assertEvaluates(self, code, *values, client=None):
+        self.assertValue(self.evaluate(code), *values)
+
+
+class RestartFrame(Frames):
+    def test_the_function_of_now_with_the_same_arguments(self):
+        self.fail_with("(list (total '(1 2) 10) *depth*)")
+        self.assertValue(self.again("(TOTAL", code="(defun price (item) item)"), "(13 0)")
+
+    def test_other_arguments_may_use_the_variables(self):
+        self.fail_with("(list (total '(1 2) 10))")
+        self.assertValue(self.again("(TOTAL", "(remove 2 items) (1+ n)"), "(12)")
+
+    def test_failing_again_is_an_error_of_its_own(self):
+        self.fail_with("(total '(2) 10)")
+        self.assertErrorReport(self.again("(TOTAL"), "SIMPLE-ERROR")
+        self.assertValue(self.again("(TOTAL", "nil 3"), "3")
+
+    def test_a_method_is_called_through_its_generic_function(self):
+        self.fail_with("(list (area 4))")
+        self.assertIn("it was called by CALL-NEXT-METHOD", self.again("((METHOD AREA (INTEGER))").text)
+        self.assertValue(self.again("((METHOD AREA :AROUND", "7"), "((:AROUND (7)))")
+
+    def test_the_last_frame_evaluates_the_form_again(self):
+        self.fail_with("(total '(2) 10)")
+        self.assertValue(self.again("(EVAL", code="(defun price (item) item)"), "12")
+
+    def test_a_local_function_has_no_name(self):
+        self.evaluate("(locally (declare (optimize (debug 3))) (defun deep (x) (flet ((f (y) (list (price y) x))) (list (f x) (f 1)))))")
+        self.fail_with("(deep 2)")
+        self.assertIn("its function has no global name", self.again("((FLET F").text)
+        self.assertValue(self.value("((FLET F", "(list y)"), "((2) (1 2))")
+
+    def test_keywords_are_passed_on(self):
+        self.evaluate("(defun opt (a &key b (c 2)) (list a b c (price c)))")
+        self.fail_with("(opt 1 :b 5)")
+        self.assertValue(self.again("(OPT", code="(defun price (item) item)"), "(1 5 2 2)")
+
+    def test_the_session_is_sound_after_a_hundred(self):
+        for _ in range(10):
+            self.fail_with("(list (total '(1 2) 10) *depth*)")
+            for _ in range(9):
+                self.assertErrorReport(self.again("(TOTAL"))
+            self.assertValue(self.value("(TOTAL", "1"), "(1 0)")
+        self.evaluate("(gc :full t)")
+        self.assertEqual("=> (0 1 3)", self.evaluate("(list *depth* (price 1) (+ 1 2))").text)
+
+
+if __name__ == "__main__":
+    mcp.main()
