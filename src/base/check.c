@@ -1,5 +1,5 @@
 /*
- * Responsible for the last message of a program that found a bug of its own. Uses neither the log nor the
+ * Writes the last message of a program that found a bug in itself. Uses neither the log nor the
  * heap, which may be what is broken.
  */
 #include "base/check.h"
@@ -17,7 +17,7 @@ _Noreturn void check_failed(const char *file, int line, const char *sentence)
     if (used > sizeof text - 2)
         used = sizeof text - 2;
     text[used++] = '\n';
-    /* We are aborting: there is nobody left to tell that this failed. */
+    /* The program is aborting: nobody is left to report a failed write to. */
     if (write(STDERR_FILENO, text, used) < 0)
         abort();
     abort();

@@ -1,6 +1,6 @@
 /*
- * Responsible for filling in struct err: always a NUL-terminated, well-formed sentence, whatever was
- * formatted.
+ * Responsible for filling in struct err: always a NUL-terminated sentence in valid UTF-8, whatever its
+ * arguments contain.
  */
 #include "base/errors.h"
 
@@ -24,14 +24,14 @@ const char *error_code_text(enum error_code code)
 }
 
 /*
- * ${tail} always makes it into the message, the rest is cut to fit. The arguments may point into e->message
- * (one error wrapping another), so nothing is written there before they have been read.
+ * ${tail} is always kept whole; the rest is cut to fit. The arguments may point into e->message (one error
+ * wrapping another), so it is written only after they have been read.
  */
 static void __attribute__((format(printf, 4, 0)))
 fill(struct err *e, enum error_code code, int errno_value, const char *format, va_list arguments,
      const char *tail)
 {
-    /* More than fits, so that a character that crosses the cut can be seen. */
+    /* Larger than the message, so that the cut can see a character that crosses it. */
     char text[sizeof e->message + 8];
     size_t room = sizeof e->message - 1, tail_len = strlen(tail);
     int formatted = vsnprintf(text, sizeof text, format, arguments);

@@ -1,5 +1,5 @@
 /*
- * Chains in buckets; twice as many buckets when there are more nodes than buckets.
+ * Chained buckets; their number doubles when there are more nodes than buckets.
  */
 #include "base/hash_table.h"
 

@@ -42,7 +42,7 @@ static inline void list_remove(struct list *node)
 /* list_entry(node, type, member): the struct that holds the node. */
 #define list_entry(node, type, member) ((type *)(void *)((char *)(node)-offsetof(type, member)))
 
-/* list_for_each(node, next, head): walk; ${node} may be removed on the way. */
+/* list_for_each(node, next, head): visit each node; the body may remove ${node}. */
 #define list_for_each(node, following, head)                                                                 \
     for ((node) = (head)->next, (following) = (node)->next; (node) != (head);                                \
          (node) = (following), (following) = (node)->next)

@@ -18,7 +18,7 @@
 
 #define LINE_MAX_LEN 4000 /* with the newline; below PIPE_BUF, so that lines are not torn */
 
-/* A fault that repeats must not fill a disk: lines beyond this rate are dropped and counted. */
+/* A repeating fault must not fill a disk: lines beyond this rate are dropped and counted. */
 #define BURST_LINES 1000
 #define LINES_PER_SECOND 100
 
@@ -31,7 +31,7 @@ static const char *const level_names[] = {
 _Static_assert(sizeof level_names / sizeof *level_names == LOG_LEVEL_COUNT, "each level has a name");
 
 static enum log_level current_level = LOG_LEVEL_WARNING;
-static unsigned long dropped_lines; /* since the last line that was written */
+static unsigned long dropped_lines; /* since the last line written */
 static struct list listeners = {&listeners, &listeners};
 static unsigned allowance = BURST_LINES; /* lines that may be written now */
 static time_t allowance_renewed_at;      /* monotonic seconds */
@@ -86,7 +86,7 @@ static bool is_stderr_writable(void)
     return poll(&stderr_poll, 1, 0) == 1 && stderr_poll.revents == POLLOUT;
 }
 
-/* How much of a buffer of ${room} bytes a snprintf() that returned ${formatted} has filled. */
+/* How many bytes of a buffer of ${room} bytes a snprintf() that returned ${formatted} has filled. */
 static size_t filled(int formatted, size_t room)
 {
     if (formatted < 0)
@@ -94,7 +94,7 @@ static size_t filled(int formatted, size_t room)
     return (size_t)formatted < room ? (size_t)formatted : room - 1;
 }
 
-/* Make ${text} fit for a line of the log: whole characters, no control characters. Returns its length. */
+/* Make ${text} safe for one line of the log: whole characters, no control characters. Returns its length. */
 static size_t clean(char *text, size_t len, size_t most)
 {
     len = utf8_floor(text, len, len < most ? len : most);
@@ -155,7 +155,7 @@ void log_line(enum log_level level, const char *format, ...)
         return;
     va_list arguments;
     va_start(arguments, format);
-    /* More than is written, so that a character that crosses the cut can be seen. */
+    /* Longer than a line may be, so that the cut can see a character that crosses it. */
     char message[LINE_MAX_LEN + 8];
     size_t len = filled(vsnprintf(message, sizeof message, format, arguments), sizeof message);
     va_end(arguments);

@@ -1,7 +1,8 @@
 /*
- * The log: one line per event on stderr. A reader that never reads its pipe must not stop us, so a line that
- * cannot be written at once is dropped. So is what exceeds 1,000 lines at once or 100 a second for long. The
- * next line that is written counts the dropped ones.
+ * The log: one line per event on stderr. A reader that does not read its pipe must not block the server, so a
+ * line
+ * that cannot be written at once is dropped. Lines beyond 1,000 at once or 100 a second are dropped, too. The
+ * next line that is written reports how many were dropped.
  */
 #ifndef BASE_LOG_H
 #define BASE_LOG_H
@@ -12,26 +13,28 @@
 
 enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG, LOG_LEVEL_COUNT };
 
-/* log_set_level(level): what is written from now on; starts at LOG_LEVEL_WARNING. This and the listeners are
- * the one piece of process-wide state outside main. */
+/* log_set_level(level): write only lines of this severity or worse; the default is LOG_LEVEL_WARNING. The
+ * level and
+ * the listeners are the only process-wide state outside main. */
 void log_set_level(enum log_level level);
 
-/* A listener gets lines whether or not they are written. It sets all members except node. */
+/* A listener receives lines whether or not they are written. The caller sets all members except node. */
 struct log_listener {
     struct list node;
     enum log_level level; /* less severe lines are not sent to it */
-    /* ${text} is borrowed, without the prefix that it has on stderr; valid UTF-8 without control characters.
-     * No listener may be added or removed during the call. */
+    /* ${text} is borrowed: valid UTF-8 without control characters and without the prefix that stderr
+     * shows.
+     * The function must not add or remove listeners. */
     void (*on_line)(void *arg, enum log_level level, const char *text, size_t len);
     void *arg;
 };
 
-/* log_add_listener(l): ${l} is borrowed until log_remove_listener(l), which does nothing for one that was not
+/* log_add_listener(l): ${l} is borrowed until log_remove_listener(l), which does nothing if it was not
  * added. */
 void log_add_listener(struct log_listener *l);
 void log_remove_listener(struct log_listener *l);
 
-/* log_level_parse(name): the level called error, warning, info or debug; -1 for another word. */
+/* log_level_parse(name): the level named error, warning, info or debug; -1 for any other name. */
 int log_level_parse(const char *name);
 
 /* log_error(format, ...) and so on: write "cl-mcp-server: LEVEL: ..." as one line of at most 4,000 bytes;
@@ -42,7 +45,7 @@ void log_line(enum log_level level, const char *format, ...) __attribute__((form
 #define log_info(...) log_line(LOG_LEVEL_INFO, __VA_ARGS__)
 #define log_debug(...) log_line(LOG_LEVEL_DEBUG, __VA_ARGS__)
 
-/* log_status(format, ...): write a line that the operator asked for: with "status", whatever the level, and
+/* log_status(format, ...): write a line that the operator asked for: marked "status", at every level, and
  * not sent to listeners. */
 void log_status(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

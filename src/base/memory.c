@@ -1,5 +1,5 @@
 /*
- * Responsible for memory whose size we choose: allocation succeeds or the program ends.
+ * Responsible for memory whose size the server chooses: allocation succeeds or the program ends.
  */
 #include "base/memory.h"
 
@@ -9,7 +9,7 @@
 
 #include "base/check.h"
 
-/* malloc(0) may return NULL without having failed, so nothing is ever asked for as zero bytes. */
+/* malloc(0) may return NULL without having failed, so at least one byte is requested. */
 void *xmalloc(size_t size)
 {
     void *memory = malloc(size > 0 ? size : 1);

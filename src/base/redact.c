@@ -1,5 +1,6 @@
 /*
- * One pass. At each place a table of recognizers is asked how much of a credential begins there.
+ * One pass over the text. At each position, each recognizer in a table returns the length of the credential
+ * that begins there.
  */
 #include "base/redact.h"
 
@@ -8,19 +9,19 @@
 #include <strings.h>
 
 #define REDACTED "[redacted]"
-#define SHORTEST_KEY 16         /* behind its well-known beginning */
-#define SHORTEST_VALUE 6        /* without quotes */
+#define SHORTEST_KEY 16         /* after its well-known prefix */
+#define SHORTEST_VALUE 6        /* unquoted */
 #define LONGEST_GAP 8           /* between a name and its value */
-#define LONGEST_LINE 100        /* the first of a private key */
+#define LONGEST_LINE 100        /* the first line of a private key */
 #define LONGEST_SCHEME_PART 256 /* user and password in a URL */
 
-/* What is left of the text, and whether a word begins here. */
+/* The text that remains, and whether a word begins at this position. */
 struct view {
     const char *at, *end;
     bool is_word_start;
 };
 
-/* How much stays before the credential, and how long the credential is; 0: there is none. */
+/* How many bytes precede the credential, and its length; 0 if there is none. */
 struct finding {
     size_t before, len;
 };
@@ -45,7 +46,7 @@ static bool begins_with(const struct view *v, const char *word)
     return (size_t)(v->end - v->at) >= len && strncasecmp(v->at, word, len) == 0;
 }
 
-/* As the services that give them out write them. */
+/* The prefixes that the services document. */
 static struct finding well_known_key(const struct view *v)
 {
     static const char *const beginnings[] = {"sk-",    "ghp_",  "gho_",  "ghs_", "github_pat_",
@@ -94,7 +95,7 @@ static struct finding url_password(const struct view *v)
     return (struct finding){.before = (size_t)(password - v->at), .len = (size_t)(p - password)};
 }
 
-/* Behind its quote, up to the one that ends it. */
+/* From after the opening quote to the closing one. */
 static size_t string_length(const char *at, const char *end)
 {
     const char *p = at;
@@ -103,7 +104,7 @@ static size_t string_length(const char *at, const char *end)
     return (size_t)(p - at);
 }
 
-/* The value of a name: a string a few characters on, or a word behind = or Bearer. */
+/* The value of a name: a string within a few characters, or a word after = or Bearer. */
 static struct finding named_value(const struct view *v)
 {
     static const char *const names[] = {"password",      "passwd",     "passphrase", "secret",
@@ -118,7 +119,7 @@ static struct finding named_value(const struct view *v)
     const char *p = v->at + len;
     const char *last = v->end - p > LONGEST_GAP ? p + LONGEST_GAP : v->end;
     bool is_assigned = false;
-    if (v->end - p > 1 && p[0] == '"' && p[1] == ':') /* the name is a string of JSON's */
+    if (v->end - p > 1 && p[0] == '"' && p[1] == ':') /* the name is a JSON string */
         p++;
     while (p < last && strchr(" \t*+=:>'|\\", *p) != NULL) {
         is_assigned = is_assigned || *p == '=';

@@ -1,15 +1,15 @@
 /*
- * Takes out of text what looks like a credential: keys with the well-known beginnings, private keys,
- * passwords in URLs, and what is given to a name such as PASSWORD or api-key. It looks at the text alone, so
- * it can miss one, and can take a harmless string for one.
+ * Removes from text what looks like a credential: keys with well-known prefixes, private keys,
+ * passwords in URLs, and values of names such as PASSWORD or api-key. Only the text is examined, so
+ * a credential can be missed, and a harmless string can be removed.
  */
 #ifndef BASE_REDACT_H
 #define BASE_REDACT_H
 
 #include "base/strbuf.h"
 
-/* redact(out, text, len): append the text with "[redacted]" in the place of each credential. Valid UTF-8
- * stays valid. Takes time in proportion to ${len}. */
+/* redact(out, text, len): append the text with each credential replaced by "[redacted]". Valid UTF-8
+ * stays valid. Takes time linear in ${len}. */
 void redact(struct strbuf *out, const char *text, size_t len);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Responsible for reading and replacing one regular file. The folder is opened once and everything happens
- * relative to it, so a folder that is renamed in between does no harm.
+ * Responsible for reading and replacing one regular file. The folder is opened once and every operation is
+ * relative to it, so renaming the folder in between does no harm.
  */
 #include "base/regular_file.h"
 
@@ -15,7 +15,7 @@
 
 #include "base/memory.h"
 
-/* The folder part of the path as a given string; sets the name. NULL when the path names no file. */
+/* The folder part of the path, given; sets the name. NULL if the path names no file. */
 static char *take_apart(struct regular_file *file, struct err *err)
 {
     char *slash = strrchr(file->path, '/');
@@ -42,7 +42,7 @@ static bool open_directory(struct regular_file *file, struct err *err)
     return err_set_errno(err, error == ENOENT ? ERR_NOT_FOUND : ERR_SYSTEM, error, "%s", file->path);
 }
 
-/* What of the absolute path ${directory} lies below ${root}; NULL when it does not. */
+/* The part of the absolute path ${directory} below ${root}; NULL if it is not below it. */
 static const char *below(const char *root, const char *directory)
 {
     size_t len = strlen(root);
@@ -100,7 +100,7 @@ static bool read_all(struct regular_file *file, int fd, struct err *err)
 
 static bool read_file(struct regular_file *file, int flags, struct err *err)
 {
-    /* O_NONBLOCK: the other end of a pipe is not waited for. */
+    /* O_NONBLOCK: opening a FIFO must not wait for a writer. */
     int fd = openat(file->directory, file->name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | flags);
     if (fd < 0 && errno == ELOOP && flags == O_NOFOLLOW)
         return err_set(err, ERR_INVALID, "%s is a symbolic link; name the file it points to", file->path);
@@ -169,10 +169,10 @@ static bool write_all(int fd, const char *bytes, size_t len)
     return true;
 }
 
-/* Of the names of new files. */
+/* The pattern of temporary names. */
 #define NEW_NAME 64
 
-/* The owner before the mode: a change of owner clears the set-user-id bits. */
+/* The owner before the mode: chown clears the set-user-id bits. */
 static bool fill_in(const struct regular_file *file, int fd, const char *bytes, size_t len, struct err *err)
 {
     struct stat made;
@@ -188,8 +188,8 @@ static bool fill_in(const struct regular_file *file, int fd, const char *bytes, 
     return true;
 }
 
-/* A new file of that text beside the place where it belongs; its name is put into ${name}. False: none is
- * left. */
+/* Create a file with that text in the same folder; put its name into ${name}. False: no file
+ * remains. */
 static bool make_beside(const struct regular_file *file, char name[NEW_NAME], const char *bytes, size_t len,
                         struct err *err)
 {
@@ -233,10 +233,10 @@ bool regular_file_create(const char *path, mode_t mode, const char *bytes, size_
     regular_file_init(&file, path, 0);
     file.status.st_mode = mode & ~mask;
     file.status.st_uid = geteuid();
-    file.status.st_gid = (gid_t)-1; /* the folder may give its own group to what is made in it */
+    file.status.st_gid = (gid_t)-1; /* a set-group-id folder determines the group of new files */
     bool is_done = open_directory(&file, err) && make_beside(&file, name, bytes, len, err);
     if (is_done) {
-        /* A link, unlike a renamed file, takes nobody's place. */
+        /* link(2), unlike rename(2), never replaces an existing file. */
         if (linkat(file.directory, name, file.directory, file.name, 0) != 0)
             is_done = err_set_errno(err, ERR_SYSTEM, errno, "%s cannot be made", path);
         unlinkat(file.directory, name, 0);

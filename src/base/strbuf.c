@@ -1,6 +1,6 @@
 /*
- * Responsible for runs of bytes that grow up to a cap. With a cap, a failed allocation counts as reaching it;
- * without one the size is ours, and a failure ends the program.
+ * Responsible for byte buffers that grow up to a cap. With a cap, a failed allocation counts as reaching it;
+ * without one the server chooses the size, and a failure ends the program.
  */
 #include "base/strbuf.h"
 
@@ -39,7 +39,7 @@ static bool overflow(struct strbuf *b)
     return false;
 }
 
-/* Room for ${len} more bytes and the NUL. */
+/* Make room for ${len} more bytes and the NUL. */
 static bool grow(struct strbuf *b, size_t len)
 {
     if (b->is_overflown)
@@ -101,7 +101,7 @@ bool strbuf_vaddf(struct strbuf *b, const char *format, va_list arguments)
     if (b->bytes == NULL &&
         !grow(b, b->limit && b->limit < SMALLEST_CAPACITY ? b->limit : SMALLEST_CAPACITY - 1))
         return false;
-    /* With a cap this is never more than the cap leaves and the NUL. */
+    /* With a cap, this never exceeds the cap plus the NUL. */
     size_t room = b->capacity - b->len;
     va_list again;
     va_copy(again, arguments);

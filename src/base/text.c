@@ -1,5 +1,5 @@
 /*
- * Numbers and lines as people read them.
+ * Formats numbers and lines for people.
  */
 #include "base/text.h"
 

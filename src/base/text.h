@@ -1,5 +1,5 @@
 /*
- * Small pieces of text that people read.
+ * Small pieces of text for people.
  */
 #ifndef BASE_TEXT_H
 #define BASE_TEXT_H
@@ -12,8 +12,9 @@ struct strbuf;
 /* text_add_grouped(out, n): "1,234,567". */
 void text_add_grouped(struct strbuf *out, uint64_t n);
 
-/* text_add_column(out, n, width): the same to the right in ${width} columns, 0 for a negative ${n}.
- * text_add_ms(out, us, width): microseconds as milliseconds, "1,234.567", likewise. */
+/* text_add_column(out, n, width): the same, right-aligned in ${width} columns; a negative ${n} counts as
+ * 0.
+ * text_add_ms(out, us, width): microseconds as milliseconds, "1,234.567", right-aligned, too. */
 void text_add_column(struct strbuf *out, int64_t n, int width);
 void text_add_ms(struct strbuf *out, int64_t us, int width);
 
@@ -24,7 +25,7 @@ void text_add_date(struct strbuf *out, time_t when);
 /* text_add_count(out, n, singular): "1 frame", "2 frames". */
 void text_add_count(struct strbuf *out, uint64_t n, const char *singular);
 
-/* text_add_indented(out, text, len, indent): each line of ${text} behind ${indent}, lines separated by
+/* text_add_indented(out, text, len, indent): each line of ${text} after ${indent}, lines separated by
  * newlines, no newline at the end. */
 void text_add_indented(struct strbuf *out, const char *text, unsigned long len, const char *indent);
 

@@ -1,5 +1,5 @@
 /*
- * The environment decides.
+ * Reads the user's directories from the environment.
  */
 #include "base/user_directory.h"
 

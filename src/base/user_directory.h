@@ -9,7 +9,8 @@
 
 /*
  * user_directory(variable, in_home, name, path, size):
- * The directory ${name} in the one that the environment variable names, else in ${in_home} of the home
+ * Write the path of ${name} in the directory that the environment variable names, or else in ${in_home} of
+ * the home
  * directory.
  *
  * variable    "XDG_CACHE_HOME"

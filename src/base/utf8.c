@@ -1,6 +1,6 @@
 /*
- * Responsible for telling UTF-8 from other bytes (Unicode 15, table 3-7) and for repairing what is not. Most
- * text is ASCII, which is checked eight bytes at a time.
+ * Responsible for distinguishing UTF-8 from other bytes (Unicode 15, table 3-7) and for repairing what is not
+ * well-formed. Most text is ASCII, which is checked eight bytes at a time.
  */
 #include "base/utf8.h"
 
@@ -50,7 +50,7 @@ static size_t character_len(const unsigned char *s, size_t len, size_t *bad)
     return wanted;
 }
 
-/* As utf8_valid_prefix; *bad is the length of the ill-formed part behind it, if there is one. */
+/* As utf8_valid_prefix; *bad is the length of the ill-formed part that follows, 0 if there is none. */
 static size_t valid_prefix(const char *bytes, size_t len, size_t *bad)
 {
     size_t at = 0;
@@ -59,7 +59,7 @@ static size_t valid_prefix(const char *bytes, size_t len, size_t *bad)
             at += 8;
         while (at < len && (unsigned char)bytes[at] < 0x80)
             at++;
-        /* Text that is not ASCII tends to stay so for a while. */
+        /* Text that has left ASCII tends to stay outside it for a while. */
         while (at < len && (unsigned char)bytes[at] >= 0x80) {
             size_t n = character_len((const unsigned char *)bytes + at, len - at, bad);
             if (n == 0)

@@ -13,7 +13,7 @@ struct strbuf;
  * forms, at most U+10FFFF). */
 size_t utf8_valid_prefix(const char *bytes, size_t len);
 
-/* utf8_is_valid(bytes, len): all of it is. */
+/* utf8_is_valid(bytes, len): whether all of it is well-formed. */
 bool utf8_is_valid(const char *bytes, size_t len);
 
 /*
@@ -28,11 +28,11 @@ bool utf8_repair(struct strbuf *out, const char *bytes, size_t len);
 /* utf8_mask(bytes, len): replace each byte that is not part of a well-formed character by '?'. */
 void utf8_mask(char *bytes, size_t len);
 
-/* utf8_floor(bytes, len, at): the largest offset <= at that does not cut a character in two. */
+/* utf8_floor(bytes, len, at): the largest offset <= at that is not inside a character. */
 size_t utf8_floor(const char *bytes, size_t len, size_t at);
 
-/* utf8_byte_of(bytes, len, n): the offset at which character ${n} begins, counted from 0; ${len} if there are
- * not so many. */
+/* utf8_byte_of(bytes, len, n): the offset of character ${n}, counted from 0; ${len} if there are
+ * fewer characters. */
 size_t utf8_byte_of(const char *bytes, size_t len, size_t n);
 
 /* utf8_count(bytes, len): characters (code points) in well-formed text. */

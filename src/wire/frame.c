@@ -1,6 +1,6 @@
 /*
- * Responsible for finding frames in a run of bytes and for putting the length in front of one being written.
- * What is in them is sexp.c's.
+ * Responsible for finding frames in a byte stream and for writing their lengths.
+ * Their contents are sexp.c's.
  */
 #include "wire/frame.h"
 
@@ -52,7 +52,7 @@ struct frame_result frame_scan(const char *bytes, size_t len)
 size_t frame_begin(struct strbuf *out)
 {
     size_t at = out->len;
-    /* The writer puts a space in front of a value unless it follows a parenthesis. */
+    /* sexp_write puts a space before a value unless it follows a parenthesis. */
     strbuf_add(out, "((((((((", FRAME_HEADER_LEN);
     return at;
 }

@@ -17,17 +17,17 @@ struct frame_result {
     const char *payload; /* FRAME_COMPLETE: points into the input */
     size_t payload_len;
     size_t consumed; /* FRAME_COMPLETE: header and payload */
-    size_t needed;   /* FRAME_PARTIAL: bytes the whole frame will have; 0 while the header is not complete */
+    size_t needed;   /* FRAME_PARTIAL: length of the whole frame in bytes; 0 until the header is complete */
 };
 
-/* frame_scan(bytes, len): is there a whole frame at the start of ${bytes}? Over SEXP_MAX_PAYLOAD is
+/* frame_scan(bytes, len): whether ${bytes} starts with a whole frame. A payload over SEXP_MAX_PAYLOAD is
  * malformed. */
 struct frame_result frame_scan(const char *bytes, size_t len);
 
 /*
- * frame_begin(out): append an empty header, return its offset. frame_end(out, at): fill it in for all that
- * was added since. A frame that passed the cap of ${out}, or SEXP_MAX_PAYLOAD, is taken out again by
- * frame_end and is_overflown stays set.
+ * frame_begin(out): append an empty header and return its offset. frame_end(out, at): fill in the length of
+ * everything added since. If the frame exceeds the cap of ${out} or SEXP_MAX_PAYLOAD, frame_end removes it
+ * and leaves is_overflown set.
  */
 size_t frame_begin(struct strbuf *out);
 void frame_end(struct strbuf *out, size_t at);

@@ -1,11 +1,11 @@
 /*
- * Responsible for the values of the agent protocol: bytes to a tree and back. What the trees mean is the
- * business of src/lisp.
+ * Responsible for the values of the agent protocol: from bytes to a tree and back. src/lisp interprets the
+ * trees.
  *
- * A document is one block of memory in the usual case: the root, some values, and all text. The text never
- * outgrows the payload, because a string loses its two quotes and a symbol its colon, and gains only a NUL.
- * More values come in further blocks, each twice as large. The items of a list that is still open wait on a
- * stack and move to the document, side by side, when it closes.
+ * A document is usually one block of memory: the root, some values, and all text. The text never
+ * outgrows the payload: a string loses its two quotes, a symbol its colon, and each gains only a NUL.
+ * Further values go into further blocks, each twice as large. The items of an open list wait on a
+ * stack and move to the document, side by side, when the list closes.
  */
 #include "wire/sexp.h"
 
@@ -28,8 +28,8 @@ struct block {
 
 struct sexp_document {
     struct sexp root;
-    struct block *blocks; /* owned; beyond the values below */
-    struct sexp values[]; /* and behind them the text */
+    struct block *blocks; /* owned; holds what exceeds the values below */
+    struct sexp values[]; /* the text follows them */
 };
 
 struct parser {
@@ -47,7 +47,7 @@ struct parser {
     size_t stack_count;
     size_t stack_capacity;
     size_t depth;
-    size_t first_item[SEXP_MAX_DEPTH]; /* of each open list, its place on the stack */
+    size_t first_item[SEXP_MAX_DEPTH]; /* for each open list, the index of its first item on the stack */
     struct sexp first_stack[FIRST_STACK_VALUES];
 };
 
@@ -59,7 +59,7 @@ static uint64_t zero_bytes(uint64_t word)
     return (word - EACH_BYTE(1)) & ~word & EACH_BYTE(0x80);
 }
 
-/* How many bytes come before the first quote or backslash; rounded down to a multiple of eight. */
+/* The number of bytes before the first quote or backslash, rounded down to a multiple of eight. */
 static size_t plain_len(const char *bytes, size_t len)
 {
     size_t at = 0;
@@ -105,7 +105,7 @@ static bool fail(struct parser *p, size_t position, const char *what)
     return fail_at(p, ERR_SYNTAX, position, position < p->len ? what : "the value is not complete");
 }
 
-/* ${count} values side by side in the document; NULL with the error set. */
+/* Allocate ${count} adjacent values in the document; NULL with the error set. */
 static struct sexp *take_values(struct parser *p, size_t count)
 {
     if (count > p->free_count) {
@@ -148,7 +148,7 @@ static bool parse_string(struct parser *p, struct sexp *value)
         memcpy(text, p->bytes + at, run);
         text += run;
         at += run;
-        /* What stopped the run is within eight bytes, or the payload ends there. */
+        /* The byte that stopped the loop is within the next eight, or the payload ends there. */
         while (at < p->len && p->bytes[at] != '"' && p->bytes[at] != '\\')
             *text++ = p->bytes[at++];
         if (at == p->len)
@@ -186,7 +186,7 @@ static bool parse_keyword(struct parser *p, struct sexp *value)
     return true;
 }
 
-/* The two symbols without a colon; their text has no room in the document. */
+/* The two symbols without a colon: the document has no room for their text. */
 static bool parse_constant(struct parser *p, struct sexp *value, const char *name)
 {
     size_t i;
@@ -200,7 +200,7 @@ static bool parse_constant(struct parser *p, struct sexp *value, const char *nam
     return true;
 }
 
-/* ${at} is behind the point. The program never leaves the C locale, in which the point is a point. */
+/* ${at} is after the decimal point. The program stays in the C locale, in which it is a point. */
 static bool parse_float(struct parser *p, struct sexp *value, size_t at)
 {
     if (at == p->len || !is_digit(p->bytes[at]))
@@ -210,7 +210,7 @@ static bool parse_float(struct parser *p, struct sexp *value, size_t at)
     size_t len = at - p->at;
     if (len > MAX_FLOAT_LEN)
         return fail(p, p->at, "a float with too many digits");
-    /* strtod wants a NUL; the place for the next string serves, and stays free. */
+    /* strtod needs a NUL; the place of the next string serves for it and stays free. */
     memcpy(p->text, p->bytes + p->at, len);
     p->text[len] = '\0';
     value->type = SEXP_FLOAT;
@@ -224,7 +224,7 @@ static bool parse_float(struct parser *p, struct sexp *value, size_t at)
 static bool parse_number(struct parser *p, struct sexp *value)
 {
     bool is_negative = p->bytes[p->at] == '-', is_too_large = false;
-    /* The largest magnitudes are 2^63 - 1 and, negative, 2^63. */
+    /* The limits are 2^63 - 1 and -2^63. */
     uint64_t magnitude = 0, largest = (uint64_t)INT64_MAX + is_negative, digit;
     size_t at = p->at + is_negative;
 
@@ -345,7 +345,7 @@ struct sexp_document *sexp_parse(const char *bytes, size_t len, struct err *err)
 {
     struct parser p;
     size_t estimate = len / 6 + 4, valid_len;
-    /* Field by field: clearing the whole of it would cost more than parsing a short payload. */
+    /* Member by member: clearing the whole struct would take longer than parsing a short payload. */
     p.bytes = bytes;
     p.len = len;
     p.at = 0;
@@ -444,7 +444,7 @@ const char *sexp_string(const struct sexp *value, size_t *len)
     return is_string ? value->text.bytes : NULL;
 }
 
-/* A value is set off by a space from what is before it, unless that opens a list (or is an empty frame
+/* A space separates a value from what precedes it, unless that opens a list (or is an empty frame
  * header). */
 static void separate(struct strbuf *out)
 {
@@ -470,7 +470,7 @@ void sexp_write_string(struct strbuf *out, const char *bytes, size_t len)
     separate(out);
     strbuf_addc(out, '"');
     while (start < len && !out->is_overflown) {
-        /* Cutting at quotes and backslashes never cuts into an ill-formed part, which holds no ASCII. */
+        /* Cutting at quotes and backslashes never cuts inside an ill-formed part, which contains no ASCII. */
         at = start + plain_len(bytes + start, len - start);
         while (at < len && bytes[at] != '"' && bytes[at] != '\\')
             at++;
@@ -489,7 +489,7 @@ void sexp_write_string(struct strbuf *out, const char *bytes, size_t len)
 
 void sexp_write_integer(struct strbuf *out, int64_t integer)
 {
-    char digits[20]; /* as long as the longest, -9223372036854775808 */
+    char digits[20]; /* the longest is -9223372036854775808 */
     size_t at = sizeof digits;
     uint64_t magnitude = integer < 0 ? 0 - (uint64_t)integer : (uint64_t)integer;
     do
