@@ -16,19 +16,19 @@
 enum list_state {
     LIST_EMPTY,
     LIST_STARTED,
-    LIST_DOTTED,     /* after the dot */
-    LIST_TERMINATED, /* after the datum after the dot */
-    LIST_LENIENT     /* holds data that may read as nothing, so dots cannot be judged */
+    LIST_DOTTED,     /* after a dot */
+    LIST_TERMINATED, /* after the datum that follows the dot */
+    LIST_LENIENT     /* contains data that may read as nothing, so dots cannot be judged */
 };
 
-/* What is expected within one open list; level 0 is the text itself. */
+/* What may follow within one open list; level 0 is the text itself. */
 struct level {
     enum list_state state;
-    bool is_conditional;     /* the datum at hand is behind #+ or #- */
-    bool is_suppressed;      /* and so is this whole list */
-    size_t pending;          /* data the prefixes at hand still wait for */
+    bool is_conditional;     /* the current datum follows #+ or #- */
+    bool is_suppressed;      /* the whole list does */
+    size_t pending;          /* data that the current prefixes still require */
     size_t prefix;           /* offset of the last such prefix */
-    size_t quote_depth;      /* backquotes less commas around the next datum */
+    size_t quote_depth;      /* backquotes minus commas around the next datum */
     size_t base_quote_depth; /* and around this list */
 };
 
@@ -36,7 +36,7 @@ struct span {
     bool is_set;
     bool is_closed;
     size_t start;
-    size_t end; /* one past the last byte, when closed */
+    size_t end; /* one past the last byte, if closed */
 };
 
 struct scanner {
@@ -45,21 +45,21 @@ struct scanner {
     struct scan_lexer lexer;
     size_t forms;
     size_t depth;
-    struct span form;     /* the top-level datum at hand, or the last one */
+    struct span form;     /* the current top-level datum, or the last one */
     struct span previous; /* the last one that closed */
-    struct span anchor;   /* the last one that is not a piece of an earlier form by its looks */
-    struct span wrapper;  /* the last closed one that holds lists in column 1, or that lost them */
+    struct span anchor;   /* the last one that does not look like a piece of an earlier form */
+    struct span wrapper;  /* the last closed one that contains lists in column 1, or that lost them */
     bool form_is_wrapper;
-    size_t form_operator; /* where the operator of the list at hand should be */
-    size_t form_elements; /* how many data that list holds */
+    size_t form_operator; /* where the operator of the current list should be */
+    size_t form_elements; /* number of data in that list */
     enum scan_fault fault;
     size_t fault_at;
     struct level levels[SCAN_TRACKED_DEPTH + 1];
 };
 
 /*
- * A form that closed too early leaves a tail of data at top level. The tail is indented or goes on in the
- * middle of a line; a form of its own starts a line, no deeper than the one before.
+ * A form that closes too early leaves its remaining data at top level. These are indented or continue a
+ * line; a form of its own starts a line, and is indented no deeper than the form before it.
  */
 static bool looks_like_a_new_form(const struct scanner *scanner, size_t start)
 {
@@ -75,7 +75,7 @@ static bool looks_like_a_new_form(const struct scanner *scanner, size_t start)
            scan_place_indentation(scanner->text, scanner->len, scanner->anchor.start);
 }
 
-/* Operators whose forms hold other top-level forms, and how many data they have before these. */
+/* Operators whose forms contain other top-level forms, and the number of data before these. */
 static const struct {
     const char *name;
     size_t elements;
@@ -84,7 +84,7 @@ static const struct {
     {"flet", 2},      {"labels", 2}, {"let", 2},     {"let*", 2},
 };
 
-/* A wrapper without a body makes no sense; more likely it closed before its body. */
+/* A wrapper without a body makes no sense; more likely it closes before its body. */
 static bool is_wrapper_without_body(const struct scanner *scanner)
 {
     struct scan_lexer lexer = scan_lexer_at(scanner->text, scanner->len, scanner->form_operator);
@@ -211,7 +211,7 @@ static void take_prefix(struct scanner *scanner, const struct scan_token *token)
     if (level->pending == 0)
         level->pending = 1;
     if (token->kind == SCAN_TOKEN_FEATURE) {
-        /* The feature and the datum; whether that counts as anything is known only where it is read. */
+        /* The feature and the datum; only the reader knows whether the datum counts. */
         level->pending++;
         level->is_conditional = true;
         level->state = LIST_LENIENT;
@@ -249,7 +249,7 @@ static void take_dots(struct scanner *scanner, const struct scan_token *token)
     end_datum(scanner, token->end);
 }
 
-/* What a dispatch character of the user's own reads is unknown: it asks for nothing and forbids nothing. */
+/* What a user-defined dispatch macro reads is unknown: it requires nothing and forbids nothing. */
 static void take_custom(struct scanner *scanner, const struct scan_token *token)
 {
     struct level *level = scanner_level(scanner);
@@ -276,7 +276,7 @@ static void take_broken(struct scanner *scanner, enum scan_fault fault, const st
     scanner_fail(scanner, fault, token->start);
 }
 
-/* True while there is more to see. */
+/* True until the end of the text or a fault. */
 static bool scanner_step(struct scanner *scanner)
 {
     struct scan_token token = scan_lexer_next(&scanner->lexer);
@@ -331,7 +331,7 @@ static bool scanner_step(struct scanner *scanner)
     return scanner->fault == SCAN_VALID;
 }
 
-/* Whether the line holds nothing but the parenthesis at ${offset}, in column 1, and perhaps a comment. */
+/* Whether the parenthesis at ${offset} is in column 1, with nothing but a comment after it. */
 static bool is_alone_in_column_one(const struct scanner *scanner, size_t offset)
 {
     size_t after = offset + 1;
@@ -344,8 +344,8 @@ static bool is_alone_in_column_one(const struct scanner *scanner, size_t offset)
 }
 
 /*
- * A wrapper with its body in column 1 that closed too early leaves its own closing parenthesis, alone in
- * column 1, behind a form that is whole.
+ * A wrapper with its body in column 1 that closes too early leaves its own closing parenthesis, alone in
+ * column 1, after a complete form.
  */
 static bool belongs_to_the_wrapper(const struct scanner *scanner)
 {
@@ -394,7 +394,7 @@ static void describe_fault(const struct scanner *scanner, struct scan_result *re
 struct scan_result scan_text(const char *text, size_t len)
 {
     struct scanner scanner;
-    /* All but the levels, which are set as lists open. */
+    /* Everything but the levels, which are set as lists open. */
     memset(&scanner, 0, offsetof(struct scanner, levels));
     scanner.text = text;
     scanner.len = len;

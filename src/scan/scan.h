@@ -1,16 +1,17 @@
 /*
- * Looks at Common Lisp text without running or reading it: does every form close, and if not, where is the
- * fault and which top-level form is it in. Standard syntax only; reader macros a text defines for itself are
- * passed over as well as can be (`#[`, `#?` and the like are no fault). No input or output, no allocation, no
- * recursion, no globals; time is linear in the text; nothing kept points into the text.
+ * Checks Common Lisp text without reading or running it: whether every form closes; if not, where the
+ * fault is and which top-level form contains it. Standard syntax only; macro characters that the text defines
+ * are
+ * passed over as well as possible (`#[`, `#?` and the like are not faults). No input or output, no
+ * allocation, no
+ * recursion, no globals. Time is linear in the text, and no result points into the text.
  *
- * Memory is bounded whatever the nesting: about 48 KiB of stack. Positions and counts are exact at any depth
- * (they come from going over the text a second time, not from a stack). Deeper than SCAN_TRACKED_DEPTH open
- * lists, parentheses, strings, comments and bars are still checked; dots, commas and prefixes without a datum
- * are not, and no `suspect` is offered.
+ * Memory is bounded at any nesting: about 48 KiB of stack. Positions and counts are exact at any depth
+ * (a second pass computes them). In lists nested deeper than SCAN_TRACKED_DEPTH,
+ * parentheses, strings, comments and bars are still checked; dots, commas and prefixes without a datum
+ * are not, and there is no `suspect`.
  *
- * Text behind #+ and #- is checked like any other, but dots and commas in it are not, since it may be
- * skipped.
+ * Text after #+ and #- is checked like any other, except for dots and commas, since the reader may skip it.
  */
 #ifndef SCAN_SCAN_H
 #define SCAN_SCAN_H
@@ -20,21 +21,21 @@
 #include "scan/scan_result.h"
 
 enum {
-    SCAN_EXPLAIN_SIZE = 4096 /* what scan_explain and scan_match_explain write always fits, with its NUL */
+    SCAN_EXPLAIN_SIZE = 4096 /* enough for scan_explain and scan_match_explain, with the NUL */
 };
 
 enum scan_match_status {
     SCAN_MATCH_FOUND,
-    SCAN_MATCH_UNMATCHED, /* a parenthesis is there, but it has no partner */
-    SCAN_MATCH_NO_PAREN,  /* another character is there, or nothing */
-    SCAN_MATCH_IN_TEXT    /* a parenthesis is there, but in a string, comment, character or |symbol| */
+    SCAN_MATCH_UNMATCHED, /* a parenthesis without a partner */
+    SCAN_MATCH_NO_PAREN,  /* another character, or nothing */
+    SCAN_MATCH_IN_TEXT    /* a parenthesis in a string, comment, character or |symbol| */
 };
 
 struct scan_match {
     enum scan_match_status status;
-    struct scan_place paren;   /* the parenthesis asked for; nowhere with SCAN_MATCH_NO_PAREN */
+    struct scan_place paren;   /* the requested parenthesis; nowhere with SCAN_MATCH_NO_PAREN */
     struct scan_place partner; /* with SCAN_MATCH_FOUND */
-    struct scan_place nearest; /* otherwise: the nearest parenthesis on that line that is code, or nowhere */
+    struct scan_place nearest; /* otherwise: the nearest parenthesis in code on that line, or nowhere */
 };
 
 /*
@@ -47,12 +48,12 @@ struct scan_result scan_text(const char *text, size_t len);
 
 /*
  * scan_explain(result, text, len, out, cap):
- * Write what ${result} says, for a reader: `✓ Syntax valid: N top-level form(s)`, or `✗ Syntax invalid: ...`
- * and lines that say where, with the source line, and which form is open. No newline at the end.
+ * Describe ${result} for a reader: `✓ Syntax valid: N top-level form(s)`, or `✗ Syntax invalid: ...`
+ * and lines with the position, the source line, and the open form. No newline at the end.
  *
- * result      borrowed; what scan_text said about this ${text}
+ * result      borrowed; from scan_text for this ${text}
  * text        borrowed
- * out         borrowed; ends in NUL unless ${cap} is 0; cut at a whole character when ${cap} is too small
+ * out         borrowed; ends in NUL unless ${cap} is 0; cut at a whole character if ${cap} is too small
  */
 void scan_explain(const struct scan_result *result, const char *text, size_t len, char *out, size_t cap);
 
@@ -67,9 +68,9 @@ struct scan_match scan_match_paren(const char *text, size_t len, size_t line, si
 
 /*
  * scan_match_explain(match, line, column, text, len, out, cap):
- * Write what ${match} says, for a reader, as scan_explain does.
+ * Describe ${match} for a reader, as scan_explain does.
  *
- * line        as given to scan_match_paren, and so ${column}
+ * line        as passed to scan_match_paren; so is ${column}
  */
 void scan_match_explain(const struct scan_match *match, size_t line, size_t column, const char *text,
                         size_t len, char *out, size_t cap);

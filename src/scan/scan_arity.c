@@ -1,6 +1,6 @@
 /*
- * The table of operators whose number of arguments tells a misplaced parenthesis. Only operators of the
- * standard; macros with a body are given the arguments without which they would make no sense.
+ * The operators whose number of arguments reveals a misplaced parenthesis. Only operators of the
+ * standard; for macros with a body, the minimum is what a sensible form has.
  */
 #include "scan/scan_arity.h"
 
@@ -9,7 +9,7 @@
 
 #define ANY SCAN_ARITY_ANY
 
-/* Sorted by name, as strcmp sorts. */
+/* Sorted by strcmp. */
 static const struct scan_arity table[] = {
     {"*", 1, ANY},
     {"+", 1, ANY},

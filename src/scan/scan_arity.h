@@ -11,16 +11,16 @@ enum { SCAN_ARITY_ANY = 255 };
 
 struct scan_arity {
     const char *name;
-    unsigned char least, most; /* arguments; most may be SCAN_ARITY_ANY */
-    bool is_even;              /* pairs of place and value */
+    unsigned char least, most; /* number of arguments; most may be SCAN_ARITY_ANY */
+    bool is_even;              /* takes pairs of place and value */
     bool has_bindings;         /* the first argument is a list of (NAME VALUE) */
 };
 
 /*
  * scan_arity_of(name, len):
- * The row of the operator of that name, letter case apart; NULL when it is not in the table.
+ * The row of the operator of that name, ignoring case; NULL if the table has none.
  *
- * name        borrowed; may be followed by anything
+ * name        borrowed; need not end there
  */
 const struct scan_arity *scan_arity_of(const char *name, size_t len);
 

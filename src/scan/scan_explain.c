@@ -1,6 +1,6 @@
 /*
- * Puts the findings into words. What is said comes first and in one line; then where, with the line itself
- * and a caret under the place; then which form is open; guesses come last and are called so.
+ * Describes findings in words: first the verdict in one line; then the position, with its line
+ * and a caret; then the open form; guesses come last and are marked as such.
  */
 #include "scan/scan.h"
 
@@ -25,7 +25,7 @@ static void page_end(struct page *page)
         page->out[page->used] = '\0';
 }
 
-/* Whole characters only: what does not fit entirely is left out. */
+/* Whole characters only: a character that does not fit is omitted. */
 static void page_put(struct page *page, const char *piece, size_t len)
 {
     size_t at = 0;
@@ -52,7 +52,7 @@ __attribute__((format(printf, 2, 3))) static void page_printf(struct page *page,
         page_put(page, piece, (size_t)count < sizeof(piece) ? (size_t)count : sizeof(piece) - 1);
 }
 
-/* The line around ${place}, cut to what can be read at a glance, and a caret under the place. */
+/* The line around ${place}, cut to a readable length, and a caret under the place. */
 static void page_put_excerpt(struct page *page, const char *text, size_t len, const struct scan_place *place)
 {
     size_t start = place->offset;

@@ -1,5 +1,5 @@
 /*
- * A form as it is named to a reader: where it is and its first tokens on one line.
+ * Names a form for a reader: its position and its first tokens on one line.
  */
 #include "scan/scan_form.h"
 
@@ -17,7 +17,7 @@ struct head {
 
 static void head_add(struct head *head, const char *text, size_t len, size_t start, size_t end)
 {
-    /* Room stays for ` …)` and the NUL. */
+    /* Leave room for ` …)` and the NUL. */
     while (start < end && !head->is_cut) {
         if (head->used + 4 + 6 > SCAN_HEAD_SIZE) {
             head->is_cut = true;
@@ -29,8 +29,9 @@ static void head_add(struct head *head, const char *text, size_t len, size_t sta
 }
 
 /*
- * The first tokens of the datum at ${start}: its prefixes, and of a list the operator and one datum more; of
- * a bare symbol also the one behind it, since `defun foo` is what a form that lost its parenthesis looks
+ * The first tokens of the datum at ${start}: its prefixes, and of a list the operator and one more datum.
+ * After
+ * a bare symbol, the next one is included: `defun foo` is what a form that lost its parenthesis looks
  * like.
  */
 static void write_head(const char *text, size_t len, size_t start, char out[SCAN_HEAD_SIZE])

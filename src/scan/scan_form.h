@@ -1,5 +1,5 @@
 /*
- * A top-level form as a reader sees it named: where it is, and its first tokens.
+ * A top-level form as shown to a reader: its position and its first tokens.
  */
 #ifndef SCAN_SCAN_FORM_H
 #define SCAN_SCAN_FORM_H
@@ -13,7 +13,7 @@ enum { SCAN_HEAD_SIZE = 80 }; /* bytes of scan_form.head with its NUL */
 struct scan_form {
     struct scan_place start;
     struct scan_place end;     /* its last byte; line 0: still open at the fault */
-    char head[SCAN_HEAD_SIZE]; /* its first tokens on one line, as `(defun foo …)`; always good UTF-8 */
+    char head[SCAN_HEAD_SIZE]; /* its first tokens on one line, as `(defun foo …)`; valid UTF-8 */
 };
 
 /*

@@ -1,6 +1,7 @@
 /*
- * The guesses that help to find a fault: what starts in column 1 is a new form, and what is indented deeper
- * than a list is in it. They go over the text again, so that text without a fault pays nothing for them, and
+ * Guesses that help to find a fault: what starts in column 1 is a new form, and what is indented deeper
+ * than a list is in it. They make further passes over the text, so text without a fault pays nothing for
+ * them, and
  * they never change the verdict.
  */
 #include "scan/scan_hint.h"
@@ -13,7 +14,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Whether the list whose `(` ends at ${offset} defines something; such forms do not hold top-level forms. */
+/* Whether the list whose `(` ends at ${offset} is a definition; these do not contain top-level forms. */
 static bool is_definition(const char *text, size_t len, size_t offset)
 {
     struct scan_lexer lexer = scan_lexer_at(text, len, offset);
@@ -32,13 +33,13 @@ static bool is_definition(const char *text, size_t len, size_t offset)
 
 struct column_one {
     size_t start;
-    size_t depth; /* open lists outside of it */
+    size_t depth; /* lists open around it */
     bool is_definition;
 };
 
 /*
  * The first `(` in column 1 within a definition that is itself the open form or in column 1; failing that,
- * the first `(` in column 1 at all. A wrapper's body may well be in column 1; a definition's hardly ever is.
+ * the first `(` in column 1. A wrapper's body is often in column 1, a definition's hardly ever.
  */
 struct scan_restart scan_hint_restart(const char *text, size_t len, size_t form_start)
 {
@@ -79,7 +80,7 @@ struct scan_restart scan_hint_restart(const char *text, size_t len, size_t form_
     }
 }
 
-/* The parenthesis that made ${depth} lists open from ${start} on, as it stands before ${limit}. */
+/* The parenthesis that raised the number of open lists to ${depth}, counted from ${start} to ${limit}. */
 static size_t find_innermost(const char *text, size_t len, size_t start, size_t limit, size_t depth)
 {
     struct scan_lexer lexer = scan_lexer_at(text, len, start);
@@ -114,7 +115,7 @@ static bool find_missing_close(const char *text, size_t len, size_t start, size_
             return limit < len && line_end > start;
         }
         size_t column = scan_place_ruler_move(&ruler, text, len, token.start);
-        /* Conditionals are often put in column 1 whatever they are in. */
+        /* Conditionals are often in column 1 at any depth. */
         if (depth > 0 && depth <= SCAN_TRACKED_DEPTH && column <= columns[depth - 1] &&
             token.kind != SCAN_TOKEN_CLOSE && token.kind != SCAN_TOKEN_FEATURE &&
             scan_place_starts_its_line(text, token.start)) {
@@ -133,8 +134,8 @@ static bool find_missing_close(const char *text, size_t len, size_t start, size_
 }
 
 /*
- * The first `)` between ${start} and ${limit} that ends a list which had a line to begin with, when the next
- * line is indented deeper than that list, as if it were still open.
+ * The first `)` between ${start} and ${limit} that ends a list which starts a line, if the next
+ * line is indented deeper than that list, as if the list were still open.
  */
 static bool find_early_close(const char *text, size_t len, size_t start, size_t limit, size_t *found)
 {

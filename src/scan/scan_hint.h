@@ -12,10 +12,10 @@
 /* Where a new top-level form seems to start although a list is open. */
 struct scan_restart {
     bool is_found;
-    bool is_definite; /* a definition is open there, and it starts in column 1 itself or at ${form_start} */
+    bool is_definite; /* a definition is open there, and starts in column 1 or at ${form_start} */
     size_t at;
     size_t depth; /* lists open there */
-    size_t outer; /* where the form starts that is open there: that definition, or ${form_start} */
+    size_t outer; /* start of the form that is open there: that definition, or ${form_start} */
 };
 
 /*

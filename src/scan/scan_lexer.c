@@ -1,6 +1,7 @@
 /*
- * The standard reader's lexical syntax (CLHS 2.1 to 2.4), as far as it decides where a token ends. Every loop
- * moves forward, so the time is linear in the text whatever the bytes are.
+ * The standard reader's lexical syntax (CLHS 2.1 to 2.4), as far as it determines where tokens end. Every
+ * loop
+ * moves forward, so the time is linear in any text.
  */
 #include "scan/scan_lexer.h"
 
@@ -56,9 +57,8 @@ static struct scan_token token_until(struct scan_lexer *lexer, enum scan_token_k
     return (struct scan_token){.kind = kind, .start = start, .end = end};
 }
 
-/* Find the ${delimiter} that closes what was opened before ${at}: its offset, or the length or more when none
- * does.
- */
+/* Find the ${delimiter} that closes what opened before ${at}: its offset, or at least the length if there
+ * is none. */
 static size_t find_delimiter(const struct scan_lexer *lexer, size_t at, unsigned char delimiter)
 {
     while (at < lexer->len && lexer->text[at] != delimiter)
@@ -66,7 +66,7 @@ static size_t find_delimiter(const struct scan_lexer *lexer, size_t at, unsigned
     return at;
 }
 
-/* Where the block comment whose `#|` is at ${at} ends; false when it never does. */
+/* Where the block comment whose `#|` is at ${at} ends; false if it never does. */
 static bool skip_block_comment(const struct scan_lexer *lexer, size_t at, size_t *end)
 {
     size_t depth = 0;
@@ -136,7 +136,7 @@ static struct scan_token take_dispatch(struct scan_lexer *lexer, size_t start)
     case '(':
         return token_until(lexer, SCAN_TOKEN_OPEN, start, at + 1);
     case '\\':
-        /* The character itself is taken whatever it is; then its name goes on like a symbol: #\Space, #\(. */
+        /* Any character is taken as it is; the name then continues like a symbol: #\Space, #\(. */
         if (at + 1 >= lexer->len)
             return token_until(lexer, SCAN_TOKEN_OPEN_ESCAPE, start, lexer->len);
         return take_constituents(lexer, start, at + 2);
@@ -174,7 +174,7 @@ static struct scan_token take_dispatch(struct scan_lexer *lexer, size_t start)
     case ')':
         return token_until(lexer, SCAN_TOKEN_STRAY_SHARP, start, at);
     case '"':
-        /* A string syntax of the user's own: what follows has the shape of a string all the same. */
+        /* A user-defined string syntax: what follows is delimited like a string. */
         return token_until(lexer, SCAN_TOKEN_CUSTOM, start, at);
     default:
         if (byte_classes[lexer->text[at]] == BYTE_SPACE)

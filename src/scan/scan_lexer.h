@@ -1,7 +1,6 @@
 /*
- * Cuts Common Lisp text into the tokens that decide where forms begin and end. Knows the standard reader's
- * syntax and nothing of nesting: what the tokens mean together is scan.c's business. Internal to src/scan and
- * its tests.
+ * Cuts Common Lisp text into the tokens that determine where forms begin and end. Knows the standard reader's
+ * syntax but not nesting, which is scan.c's. Internal to src/scan and its tests.
  */
 #ifndef SCAN_SCAN_LEXER_H
 #define SCAN_SCAN_LEXER_H
@@ -19,10 +18,10 @@ enum scan_token_kind {
     SCAN_TOKEN_BACKQUOTE,   /* ` */
     SCAN_TOKEN_COMMA,       /* , ,@ ,. */
     SCAN_TOKEN_FEATURE,     /* #+ #-: two data must follow */
-    SCAN_TOKEN_CUSTOM,      /* # and a character the standard leaves to the user */
+    SCAN_TOKEN_CUSTOM,      /* # and a character that the standard reserves for the user */
     SCAN_TOKEN_UNREADABLE,  /* #< */
     SCAN_TOKEN_STRAY_SHARP, /* # before white space, a closing parenthesis or the end of the text */
-    SCAN_TOKEN_OPEN_STRING, /* these four run to the end of the text; they start at what was left open */
+    SCAN_TOKEN_OPEN_STRING, /* these four start at what was left open and extend to the end of the text */
     SCAN_TOKEN_OPEN_COMMENT,
     SCAN_TOKEN_OPEN_BAR,
     SCAN_TOKEN_OPEN_ESCAPE,
@@ -42,7 +41,7 @@ struct scan_lexer {
 
 /*
  * scan_lexer_init(lexer, text, len):
- * Start at the first byte. A byte order mark and a `#!` line at the very beginning are passed over.
+ * Start at the first byte. A byte order mark and a `#!` line at the very beginning are skipped.
  *
  * text        borrowed as long as ${lexer} is used; any bytes; may be NULL when ${len} is 0
  */
@@ -50,8 +49,8 @@ void scan_lexer_init(struct scan_lexer *lexer, const char *text, size_t len);
 
 /*
  * scan_lexer_at(text, len, offset):
- * A lexer that starts at the byte at ${offset}, where a token starts or white space is: what a token is
- * depends on nothing before it.
+ * A lexer that starts at the byte at ${offset}, which must be the start of a token or white space: tokens
+ * do not depend on what precedes them.
  *
  * text        borrowed as by scan_lexer_init
  */
@@ -59,9 +58,9 @@ struct scan_lexer scan_lexer_at(const char *text, size_t len, size_t offset);
 
 /*
  * scan_lexer_next(lexer):
- * Pass over white space and comments and cut off one token.
+ * Skip white space and comments, then return one token.
  *
- * Returns     the token; SCAN_TOKEN_END for ever once the text is used up
+ * Returns     the token; SCAN_TOKEN_END at the end of the text, and at every call after that
  */
 struct scan_token scan_lexer_next(struct scan_lexer *lexer);
 

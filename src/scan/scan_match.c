@@ -1,5 +1,5 @@
 /*
- * Finds the partner of a parenthesis by counting, so any depth will do and no stack is needed.
+ * Finds the partner of a parenthesis by counting, so it needs no stack and works at any depth.
  */
 #include "scan/scan.h"
 
@@ -14,7 +14,7 @@ static bool is_paren(const struct scan_token *token)
     return token->kind == SCAN_TOKEN_OPEN || token->kind == SCAN_TOKEN_CLOSE;
 }
 
-/* Where ${line} starts and, past its last byte, ends; false when there is no such line. */
+/* Where ${line} starts and, one past its last byte, ends; false if there is no such line. */
 static bool find_line(const char *text, size_t len, size_t line, size_t *start, size_t *end)
 {
     const char *newline;
@@ -43,7 +43,7 @@ static size_t distance(size_t a, size_t b)
     return a > b ? a - b : b - a;
 }
 
-/* The partner of the `)` at ${close}: the last `(` before it that led to the depth it ends. */
+/* The partner of the `)` at ${close}: the last `(` before it that opened the same depth. */
 static bool find_opening(const char *text, size_t len, size_t close, size_t depth, size_t *found)
 {
     struct scan_lexer lexer;

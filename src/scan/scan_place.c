@@ -1,6 +1,6 @@
 /*
- * Lines, columns and characters of text that may be no UTF-8 at all. A line ends with a line feed; a byte
- * that is not part of a well-formed UTF-8 sequence is a character of its own.
+ * Lines, columns and characters of text that may not be UTF-8. A line ends with a line feed; a byte
+ * that is not part of a well-formed UTF-8 sequence counts as a character.
  */
 #include "scan/scan_place.h"
 
@@ -17,7 +17,7 @@ size_t scan_place_char_len(const char *text, size_t len, size_t offset)
         if ((bytes[i] & 0xc0) != 0x80)
             return 1;
     }
-    /* Overlong forms, surrogates, and what lies beyond U+10FFFF. */
+    /* Overlong forms, surrogates, and values above U+10FFFF. */
     if ((bytes[0] == 0xe0 && bytes[1] < 0xa0) || (bytes[0] == 0xed && bytes[1] > 0x9f) ||
         (bytes[0] == 0xf0 && bytes[1] < 0x90) || (bytes[0] == 0xf4 && bytes[1] > 0x8f))
         return 1;

@@ -1,5 +1,5 @@
 /*
- * Where a byte is as people count: lines and characters; and pieces of the text made fit to be shown.
+ * Positions as people count them, in lines and characters; and characters made printable.
  * Internal to src/scan.
  */
 #ifndef SCAN_SCAN_PLACE_H
@@ -17,7 +17,7 @@ struct scan_place {
 
 /*
  * scan_place_of(text, len, offset):
- * Line and column of the byte at ${offset}, which may be ${len}.
+ * The line and column of the byte at ${offset}, which may be ${len}.
  *
  * text        borrowed
  */
@@ -25,7 +25,8 @@ struct scan_place scan_place_of(const char *text, size_t len, size_t offset);
 
 /*
  * scan_place_char_len(text, len, offset):
- * Bytes of the character that starts at ${offset} < ${len}: 1 to 4, and 1 for a byte that is no UTF-8.
+ * The length in bytes of the character that starts at ${offset} < ${len}: 1 to 4, and 1 for a byte that is
+ * not UTF-8.
  *
  * text        borrowed
  */
@@ -33,8 +34,8 @@ size_t scan_place_char_len(const char *text, size_t len, size_t offset);
 
 /*
  * scan_place_copy_char(text, len, offset, out):
- * Copy the character at ${offset} < ${len} fit to be shown on one line: white space as a blank, control
- * characters and bytes that are no UTF-8 as `?`. Adds no NUL.
+ * Copy the character at ${offset} < ${len} so that it fits on one line: white space as a space, control
+ * characters and bytes that are not UTF-8 as `?`. Adds no NUL.
  *
  * text        borrowed
  * out         borrowed; room for 4 bytes
@@ -44,7 +45,7 @@ size_t scan_place_copy_char(const char *text, size_t len, size_t offset, char *o
 
 /*
  * scan_place_is_column_one(text, offset), scan_place_starts_its_line(text, offset):
- * Whether the byte at ${offset} is the first of its line; and whether nothing but blanks is before it there.
+ * Whether the byte at ${offset} is the first of its line; whether only white space precedes it on its line.
  *
  * text        borrowed
  */
@@ -53,14 +54,14 @@ bool scan_place_starts_its_line(const char *text, size_t offset);
 
 /*
  * scan_place_indentation(text, len, offset):
- * How far in the byte at ${offset} is that starts its line, as an editor shows it: tabs to every eighth
- * column, from 0.
+ * The column, from 0 and as an editor shows it (tabs at multiples of 8), of the byte at ${offset}, which
+ * starts its line.
  *
  * text        borrowed
  */
 size_t scan_place_indentation(const char *text, size_t len, size_t offset);
 
-/* A place that moves forward and knows its column as an editor shows it, from 0. */
+/* A position that moves forward and knows its column as an editor shows it, from 0. */
 struct scan_place_ruler {
     size_t at;
     size_t column;
@@ -68,7 +69,8 @@ struct scan_place_ruler {
 
 /*
  * scan_place_ruler_move(ruler, text, len, offset):
- * Move ${ruler} on to ${offset}. Moving on, and not measuring each place anew, keeps the whole linear.
+ * Move ${ruler} forward to ${offset}. Moving, rather than measuring each position anew, keeps the total
+ * linear.
  *
  * text        borrowed
  * Returns     the column there

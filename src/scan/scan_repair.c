@@ -1,6 +1,6 @@
 /*
- * Decides where `)` should be added or removed. One region of the text is looked at a time: from the start of
- * the faulty top-level form to where the next one starts.
+ * Decides where `)` should be added or removed. It works on one region at a time: from the start of
+ * the faulty top-level form to the start of the next one.
  */
 #include "scan/scan_repair.h"
 
@@ -18,15 +18,16 @@
 #include "scan/scan_lexer.h"
 #include "scan/scan_place.h"
 
-/* What a line costs that stands oddly, and how much worse every other place must be than a certain one. */
+/* The cost of a line with unusual indentation, and the margin by which a certain place must beat every
+ * other. */
 enum {
-    COST_OUTSIDE = 80,   /* no deeper than the list it is in, or behind the end of the form */
-    COST_DEEPER = 40,    /* deeper than the line before it in the same list */
-    COST_SHALLOWER = 30, /* less deep than that, and not where a body starts */
-    COST_UNUSUAL = 30,   /* the first line of a list at no usual column */
-    COST_TAIL_ATOM = 35, /* an atom behind a list that its line began with */
-    COST_TAIL_LIST = 20, /* the same with a list */
-    COST_ARGUMENTS = 40, /* an operator of the standard with a number of arguments it does not take */
+    COST_OUTSIDE = 80,   /* no deeper than its list, or after the end of the form */
+    COST_DEEPER = 40,    /* deeper than the previous line of the same list */
+    COST_SHALLOWER = 30, /* shallower than that, and not where a body starts */
+    COST_UNUSUAL = 30,   /* the first line of a list in an unusual column */
+    COST_TAIL_ATOM = 35, /* an atom after the list that starts its line */
+    COST_TAIL_LIST = 20, /* a list after the list that starts its line */
+    COST_ARGUMENTS = 40, /* a standard operator with a number of arguments that it does not accept */
     COST_HEADLESS = 10,  /* a list that closes right after its operator, in the middle of a line */
     CERTAIN_MARGIN = 40,
     IMPOSSIBLE = INT_MAX / 2,
@@ -37,9 +38,9 @@ struct piece {
     bool starts_line;
     bool is_conditional; /* a #+ or #- together with its feature */
     size_t start, end;
-    size_t column;                  /* as an editor shows it, from 0; of the parenthesis for a list */
+    size_t column;                  /* as an editor shows it, from 0; for a list, of its parenthesis */
     size_t line;                    /* counted from the region's start */
-    const struct scan_arity *arity; /* of an atom that names an operator we know */
+    const struct scan_arity *arity; /* of an atom that names a known operator */
 };
 
 struct region {
@@ -48,32 +49,32 @@ struct region {
     size_t start, end;
     struct piece *pieces;
     size_t count;
-    long net;         /* `(` less `)` */
-    bool is_wrapper;  /* a form that holds others in column 1 */
-    bool is_doubtful; /* what is likely in it is not certain */
+    long net;         /* number of `(` minus number of `)` */
+    bool is_wrapper;  /* a form that contains others in column 1 */
+    bool is_doubtful; /* the most likely repair in it is not certain */
 };
 
 struct list {
     size_t column;
     size_t line;
     size_t children;
-    size_t second; /* column of the second element, on the list's first line; 0: none there */
-    size_t last;   /* column of the last element that started a line; 0: none did */
+    size_t second;                  /* column of the second element, if on the list's first line; 0: none */
+    size_t last;                    /* column of the last element that started a line; 0: none */
     const struct scan_arity *arity; /* of its operator */
-    bool is_bindings;               /* of LET */
-    bool has_tails;                 /* a line of it goes on behind the list that it began with */
-    bool is_uncounted;              /* holds what may be no element, or several */
+    bool is_bindings;               /* the bindings of a LET */
+    bool has_tails;                 /* one of its lines continues after the list that starts it */
+    bool is_uncounted;              /* contains what may be no element, or several */
 };
 
-/* What is known after some pieces. */
+/* The state after some pieces. */
 struct layout {
     int cost;
     size_t depth;
-    bool is_prefixed; /* the datum at hand has begun with its prefix */
-    bool is_tail;     /* what the line began with has been closed on it */
+    bool is_prefixed; /* the current datum began with its prefix */
+    bool is_tail;     /* the list that starts the line has closed on it */
     bool line_starts_with_list;
     bool is_wrapper, is_begun;
-    size_t line_depth; /* lists open where the line starts */
+    size_t line_depth; /* lists open at the start of the line */
     struct list lists[SCAN_TRACKED_DEPTH];
 };
 
@@ -104,7 +105,7 @@ static void begin_datum(struct layout *layout, const struct piece *piece, bool i
             layout->cost += COST_UNUSUAL;
         list->last = column;
     } else {
-        /* Where one line of a list is written so, others are too. */
+        /* If one line of a list is written like this, others may be, too. */
         if (layout->is_tail && !list->has_tails && (list->arity == NULL || !list->arity->is_even)) {
             layout->cost += is_list ? COST_TAIL_LIST : COST_TAIL_ATOM;
             list->has_tails = true;
@@ -140,7 +141,7 @@ static void take_close(struct layout *layout)
         layout->is_tail = true;
 }
 
-/* False when the piece cannot stand there. */
+/* False if the piece cannot stand there. */
 static bool take_piece(struct layout *layout, const struct piece *piece)
 {
     if (piece->starts_line) {
@@ -154,7 +155,7 @@ static bool take_piece(struct layout *layout, const struct piece *piece)
             return false;
         take_close(layout);
         return true;
-    case SCAN_TOKEN_FEATURE: /* often put in column 1 whatever it is in */
+    case SCAN_TOKEN_FEATURE: /* often in column 1 at any depth */
     case SCAN_TOKEN_CUSTOM:
         if (layout->depth > 0)
             layout->lists[layout->depth - 1].is_uncounted = true;
@@ -209,8 +210,9 @@ static void copy_layout(struct layout *to, const struct layout *from)
     memcpy(to, from, offsetof(struct layout, lists) + from->depth * sizeof from->lists[0]);
 }
 
-/* The cost of the region with the rest from ${at} on as it is; IMPOSSIBLE when it does not end closed, or
- * from ${bound} on. */
+/* The cost of the region if the rest from ${at} on stays as it is; IMPOSSIBLE if the form does not end
+ * closed, or
+ * if the cost reaches ${bound}. */
 static int cost_of_rest(struct layout *layout, const struct region *region, size_t at, int bound,
                         size_t *work)
 {
@@ -223,11 +225,11 @@ static int cost_of_rest(struct layout *layout, const struct region *region, size
 }
 
 struct choice {
-    size_t piece; /* `)` are added behind it, or it is the last one removed */
+    size_t piece; /* `)` are added after it, or it is the last one removed */
     int cost, next_cost;
 };
 
-/* How much more likely a place is at which there are ${run} `)` already: any of them could have been lost. */
+/* How much more likely a place is that already has ${run} `)`: any of them could have been lost. */
 static int run_bonus(size_t run)
 {
     static const int bonuses[] = {0, 7, 11, 14, 16, 18, 19, 21};
@@ -265,21 +267,21 @@ static bool can_be_last(enum scan_token_kind kind)
     return kind == SCAN_TOKEN_ATOM || kind == SCAN_TOKEN_OPEN || kind == SCAN_TOKEN_CLOSE;
 }
 
-/* Whether a list closed behind piece ${i} would have no more than an operator, with more on the same line. */
+/* Whether a list closed after piece ${i} would contain at most an operator, with more on the same line. */
 static bool would_be_headless(const struct region *region, const struct layout *layout, size_t i)
 {
     return layout->lists[layout->depth - 1].children <= 1 && i + 1 < region->count &&
            !region->pieces[i + 1].starts_line;
 }
 
-/* A search for the place where ${count} `)` should be added or removed. */
+/* A search for the place at which to add or remove ${count} `)`. */
 struct search {
     const struct region *region;
     size_t count;
     bool is_removal;
     size_t work;
     struct choice choice;
-    struct layout before, after; /* behind the pieces passed; behind the change */
+    struct layout before, after; /* after the pieces passed; after the change */
 };
 
 static int search_bound(const struct search *search)
@@ -288,7 +290,7 @@ static int search_bound(const struct search *search)
                                                  : IMPOSSIBLE;
 }
 
-/* What adding behind piece ${i} costs, the last of ${run} `)` or no `)` at all. */
+/* The cost of adding after piece ${i}, which is the last of ${run} `)` or not a `)`. */
 static void try_addition(struct search *search, size_t i, size_t run)
 {
     struct layout *after = &search->after;
@@ -304,7 +306,7 @@ static void try_addition(struct search *search, size_t i, size_t run)
     offer(&search->choice, i, cost - run_bonus(run));
 }
 
-/* What removing the last of the ${run} `)` from piece ${i} on costs. */
+/* The cost of removing the last of the ${run} `)` that start at piece ${i}. */
 static void try_removal(struct search *search, size_t i, size_t run)
 {
     struct layout *after = &search->after;
@@ -318,7 +320,7 @@ static void try_removal(struct search *search, size_t i, size_t run)
     offer(&search->choice, i + run - 1, cost - run_bonus(run - 1));
 }
 
-/* False when there is no place, or looking for it would take too long. */
+/* False if there is no place, or if the search would take too long. */
 static bool search_region(struct search *search)
 {
     const struct region *region = search->region;
@@ -344,8 +346,8 @@ static bool is_column_one_open(const struct region *region, const struct scan_to
     return token->kind == SCAN_TOKEN_OPEN && scan_place_is_column_one(region->text, token->start);
 }
 
-/* A feature that is a symbol belongs to its #+, which then is a prefix like others, unless it is in column 1.
- */
+/* A feature that is a symbol belongs to its #+, which is then a prefix like others, unless it is in column
+ * 1. */
 static bool joins_conditional(struct region *region, const struct scan_token *token)
 {
     struct piece *last = region->count == 0 ? NULL : &region->pieces[region->count - 1];
@@ -386,7 +388,7 @@ static void add_piece(struct region *region, size_t *capacity, const struct scan
     };
 }
 
-/* A conditional in column 1 at the end is the next form's. */
+/* A conditional in column 1 at the end belongs to the next form. */
 static void leave_to_the_next(struct region *region)
 {
     for (size_t i = region->count; i-- > 0;) {
@@ -408,8 +410,8 @@ static void leave_to_the_next(struct region *region)
 }
 
 /*
- * Cut the text from ${start} into pieces, up to ${end}, or when that is not known to the first `(` in column
- * 1 behind ${fault}.
+ * Cut the text from ${start} into pieces, up to ${end}, or if that is unknown, up to the first `(` in column
+ * 1 after ${fault}.
  */
 static void region_init(struct region *region, const char *text, size_t len, size_t start, size_t end,
                         size_t fault)
@@ -436,14 +438,14 @@ static void region_init(struct region *region, const char *text, size_t len, siz
         region->pieces[0].column = scan_place_indentation(text, len, start);
     }
     for (size_t i = 0; i < region->count; i++) {
-        /* What a reader macro reads is the program's own business. */
+        /* What a reader macro reads cannot be known. */
         region->is_doubtful |= region->pieces[i].kind == SCAN_TOKEN_CUSTOM;
         region->net += region->pieces[i].kind == SCAN_TOKEN_OPEN;
         region->net -= region->pieces[i].kind == SCAN_TOKEN_CLOSE;
     }
 }
 
-/* Operators whose forms often hold other top-level forms, in column 1. */
+/* Operators whose forms often contain other top-level forms, in column 1. */
 static bool holds_top_level_forms(const char *text, size_t len, size_t form_start)
 {
     static const char *const names[] = {"eval-when", "progn",  "locally", "macrolet", "symbol-macrolet",
@@ -475,7 +477,7 @@ static bool holds_column_one(const struct region *region)
     return false;
 }
 
-/* The first token behind the feature expression that the lexer is at. */
+/* The first token after the feature expression at the lexer's position. */
 static struct scan_token skip_feature(struct scan_lexer *lexer)
 {
     size_t depth = 0;
@@ -490,7 +492,7 @@ static struct scan_token skip_feature(struct scan_lexer *lexer)
     }
 }
 
-/* Where the form itself starts whose conditional may be at ${start}. */
+/* The start of the form itself, if its conditional is at ${start}. */
 static size_t behind_conditionals(const char *text, size_t len, size_t start)
 {
     struct scan_lexer lexer = scan_lexer_at(text, len, start);
@@ -500,7 +502,7 @@ static size_t behind_conditionals(const char *text, size_t len, size_t start)
     return token.start;
 }
 
-/* The region the fault is in; false when it cannot be told. */
+/* The region that contains the fault; false if it cannot be determined. */
 static bool find_region(const char *text, size_t len, const struct scan_result *result, struct region *region)
 {
     if (result->runaway.line > 0 || result->form.start.line == 0)
@@ -558,7 +560,7 @@ static bool search_once(struct search *search, const struct region *region, size
     return is_found;
 }
 
-/* Add or remove ${count} `)` at piece ${at}, in the pieces only. Returns the piece that is now the last
+/* Add or remove ${count} `)` at piece ${at}, in the pieces only. Returns the piece that is now last
  * there. */
 static size_t change_pieces(struct region *region, size_t at, size_t count)
 {
@@ -588,7 +590,7 @@ static bool is_clear(const struct choice *choice)
     return choice->next_cost - choice->cost >= CERTAIN_MARGIN;
 }
 
-/* Several `)` are first looked for in one place; then whether one of them would be as well in another. */
+/* Several `)` are first sought in one place; then whether one of them fits as well elsewhere. */
 static bool find_place(struct region *region, struct scan_edit *edit, bool *is_certain, size_t *work)
 {
     struct search *search = xmalloc(sizeof *search);
@@ -613,7 +615,7 @@ static bool find_place(struct region *region, struct scan_edit *edit, bool *is_c
     return is_found;
 }
 
-/* The edit that mends the first fault of ${text}; sets *is_valid when there is none. */
+/* The edit that repairs the first fault of ${text}; sets *is_valid if there is none. */
 static bool find_edit(const char *text, size_t len, struct scan_edit *edit, bool *is_certain, size_t *work)
 {
     struct scan_result result = scan_text(text, len);
@@ -658,7 +660,7 @@ void scan_find_repair(const char *text, size_t len, struct scan_repair *repair, 
     strbuf_init(&changed, 0);
     strbuf_add(&changed, text, len);
     bool is_certain = true;
-    /* Offsets of each edit are in the text that the edits before it have made. */
+    /* The offsets of each edit refer to the text after the previous edits. */
     while (is_certain && repair->edit_count < SCAN_REPAIR_MOST_EDITS &&
            find_edit(changed.bytes, changed.len, &repair->edits[repair->edit_count], &is_certain, &work))
         apply(&changed, &repair->edits[repair->edit_count++]);

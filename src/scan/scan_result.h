@@ -29,13 +29,14 @@ enum scan_fault {
 
 struct scan_result {
     enum scan_fault fault;
-    size_t forms;         /* complete top-level forms; with a fault: those before it */
+    size_t forms;         /* complete top-level forms; if there is a fault, those before it */
     struct scan_place at; /* the fault, see enum scan_fault */
     size_t depth;         /* lists open at ${at} */
 
     /*
-     * The top-level form the fault is in: the one that is open, or, when a form has closed too early and its
-     * rest looks like top-level data, that form (what starts in column 1 starts a form). Nowhere when there
+     * The top-level form that contains the fault: the one that is open, or, if a form closed too early and
+     * its
+     * rest looks like top-level data, that form (what starts in column 1 starts a form). Nowhere if there
      * is none.
      */
     struct scan_form form;
@@ -57,11 +58,11 @@ struct scan_result {
 
     /*
      * A guess from the indentation, or nowhere. For an unclosed list: the last byte after which `)` is
-     * probably missing. For an unmatched parenthesis: the earlier `)` that is probably one too many.
+     * probably missing. For an unmatched parenthesis: the earlier `)` that is probably superfluous.
      */
     struct scan_place suspect;
 
-    /* A string in ${form} that runs over a line starting with `(`: perhaps its closing quote is missing. */
+    /* A string in ${form} that contains a line starting with `(`: perhaps its closing quote is missing. */
     struct scan_place runaway;
     struct scan_place runaway_line;
 };

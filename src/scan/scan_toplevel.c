@@ -1,5 +1,5 @@
 /*
- * Responsible for finding top-level forms and for comparing their names. Compared are normal forms of the
+ * Responsible for finding top-level forms and for comparing their names. It compares normal forms of the
  * text: lower case, one space between data, no packages.
  */
 #include "scan/scan_toplevel.h"
@@ -13,7 +13,7 @@
 
 enum { MOST_SIGNATURE = 1000 };
 
-/* Operators in which top-level forms are top-level forms (CLHS 3.2.3.1), and EVAL-WHEN and the like. */
+/* Operators whose subforms are top-level forms (CLHS 3.2.3.1), and EVAL-WHEN and the like. */
 static bool holds_forms(const char *kind, size_t len)
 {
     static const char *const names[] = {"progn", "eval-when", "locally", "macrolet", "symbol-macrolet"};
@@ -29,7 +29,7 @@ void scan_toplevels_init(struct scan_toplevels *forms, const char *text, size_t 
     scan_lexer_init(&forms->lexer, text, len);
 }
 
-/* Behind the datum that the lexer is at; its prefixes included. */
+/* Skip the next datum, prefixes included. */
 static struct scan_token skip_datum(struct scan_lexer *lexer)
 {
     size_t depth = 0, needed = 1;
@@ -132,7 +132,7 @@ static void add_atom(struct strbuf *out, const char *text, size_t start, size_t 
     }
 }
 
-/* The datum that the lexer is at in its normal form; false, and nothing, when there is none. */
+/* The next datum in its normal form; false, with nothing added, if there is none. */
 static bool add_datum(struct strbuf *out, struct scan_lexer *lexer)
 {
     const char *text = (const char *)lexer->text;
@@ -159,7 +159,7 @@ static bool add_datum(struct strbuf *out, struct scan_lexer *lexer)
     }
 }
 
-/* A name with what tells methods apart, in normal forms. */
+/* A name and what distinguishes methods, in normal form. */
 struct signature {
     struct strbuf name, qualifiers, specializers;
     bool has_parameters;
@@ -180,7 +180,7 @@ static void signature_fini(struct signature *s)
     strbuf_fini(&s->specializers);
 }
 
-/* The class of each required parameter, T where none is named; the lexer is behind the list's parenthesis. */
+/* The class of each required parameter, T if none is named; the lexer is after the list's parenthesis. */
 static void read_specializers(struct signature *s, struct scan_lexer *lexer)
 {
     const char *text = (const char *)lexer->text;
@@ -228,7 +228,7 @@ static bool is_same(const struct strbuf *a, const struct strbuf *b)
     return a->len == b->len && memcmp(strbuf_string(a), strbuf_string(b), a->len) == 0;
 }
 
-/* The name of a structure may come with options: (point (:conc-name p-)). */
+/* The name of a structure may have options: (point (:conc-name p-)). */
 static bool is_first_of(const struct strbuf *name, const struct strbuf *list)
 {
     const char *text = strbuf_string(list);

@@ -1,5 +1,5 @@
 /*
- * The top-level forms of valid text, and which of them has a given kind and name. Those inside PROGN,
+ * The top-level forms of valid text, and which of them has a given kind and name. Forms inside PROGN,
  * EVAL-WHEN and the like count, too.
  */
 #ifndef SCAN_SCAN_TOPLEVEL_H
@@ -15,25 +15,25 @@
 struct scan_toplevel {
     size_t start, end;     /* of the list, parentheses included */
     size_t lead;           /* where its #+ or #- starts, or ${start} */
-    size_t kind, kind_end; /* its operator; empty when that is no symbol */
-    size_t rest;           /* behind the operator */
+    size_t kind, kind_end; /* its operator; empty if it is not a symbol */
+    size_t rest;           /* after the operator */
 };
 
 struct scan_toplevels {
     const char *text;
     size_t len;
     struct scan_lexer lexer;
-    size_t depth, open; /* lists open; those of them in which forms are top-level forms */
-    size_t lead;        /* of the datum at hand, when ${has_lead} */
+    size_t depth, open; /* open lists; how many of them contain top-level forms */
+    size_t lead;        /* of the current datum, if ${has_lead} */
     bool has_lead;
 };
 
 /*
  * scan_toplevels_init(forms, text, len), scan_toplevels_next(forms, form):
- * Go over the forms in the order in which they start: a PROGN comes before the forms in it.
+ * Visit the forms in the order in which they start: a PROGN comes before the forms in it.
  *
- * text        borrowed as long as ${forms} is used; scan_text() finds no fault in it
- * Returns     false when there are no more
+ * text        borrowed as long as ${forms} is used; must be valid according to scan_text()
+ * Returns     false if there are no more
  */
 void scan_toplevels_init(struct scan_toplevels *forms, const char *text, size_t len);
 bool scan_toplevels_next(struct scan_toplevels *forms, struct scan_toplevel *form);
@@ -42,10 +42,11 @@ bool scan_toplevels_next(struct scan_toplevels *forms, struct scan_toplevel *for
  * scan_toplevel_is(text, form, kind, kind_len, name, name_len):
  * Whether a form is of that kind (DEFUN) and has that name.
  *
- * kind        borrowed; an operator. Packages and letter case do not matter, here and in names
- * name        borrowed; a symbol or (setf symbol); a string or keyword of that name is the same. For a method
- *             qualifiers and specializers may follow as in its definition, `area :around ((s circle))`: then
- *             they must be those of the form; without them any method of that name will do
+ * kind        borrowed; an operator. Packages and letter case are ignored, here and in names
+ * name        borrowed; a symbol or (setf symbol); a string or keyword of the same name is equal. For a
+ *             method,
+ *             qualifiers and specializers may follow as in its definition, `area :around ((s circle))`: they
+ *             must then be those of the form; without them, any method of that name matches
  */
 bool scan_toplevel_is(const char *text, const struct scan_toplevel *form, const char *kind, size_t kind_len,
                       const char *name, size_t name_len);
