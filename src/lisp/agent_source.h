@@ -1,6 +1,6 @@
 /*
- * The Lisp half, as text, inside the binary: so that the server can build the core it needs for any SBCL it
- * is given. The definition is generated from the files of agent/ (embed.py).
+ * The agent's Lisp sources, embedded as text, so that the server can build a core for any SBCL.
+ * embed.py generates the definition from the files of agent/.
  */
 #ifndef LISP_AGENT_SOURCE_H
 #define LISP_AGENT_SOURCE_H

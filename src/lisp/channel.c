@@ -1,6 +1,6 @@
 /*
- * The channel: uv_poll on a Unix socket, because descriptors must travel with it (SCM_RIGHTS) and because
- * what a dead process has left in it must be read at a moment of our choosing.
+ * The channel: uv_poll on a Unix socket rather than a libuv pipe, because descriptors are sent over it
+ * (SCM_RIGHTS) and because the channel decides when to read what a dead process has left in it.
  */
 #include "lisp/channel.h"
 
@@ -18,34 +18,35 @@
 #include "base/strbuf.h"
 #include "wire/frame.h"
 
-/* One frame that the socket did not take whole. */
+/* A frame that has not been written completely. */
 struct pending_frame {
     struct list node;
     char *bytes;
     size_t len, sent;
     int descriptors[CHANNEL_MAX_DESCRIPTORS];
-    size_t descriptor_count; /* 0 once they have travelled */
+    size_t descriptor_count; /* 0 once they have been sent */
 };
 
 struct channel {
-    uv_poll_t *poll; /* own allocation: libuv frees handles later than we free ourselves */
+    uv_poll_t *poll; /* allocated separately: libuv frees handles later than the channel is freed */
     int fd;
     struct channel_events events;
     struct strbuf in;
     struct list out; /* of struct pending_frame */
     bool is_closed;
-    bool is_unread; /* the peer has closed and had not read all that was sent */
-    int depth;      /* of calls that run events */
-    bool is_doomed; /* freed by its owner while events run: it goes when they are done, and says nothing more
+    bool is_unread; /* the peer closed without reading everything that was sent */
+    int depth;      /* nested calls that deliver events */
+    bool is_doomed; /* its owner freed it during an event: it is freed after that, and reports no more events
                      */
 };
 
-#define READ_CHUNK ((size_t)64 << 10)                              /* what a Unix socket holds, about */
+#define READ_CHUNK ((size_t)64 << 10)                              /* roughly the capacity of a Unix socket */
 #define MOST_DRAINED ((size_t)SEXP_MAX_PAYLOAD + FRAME_HEADER_LEN) /* the longest message */
 
 static void watch(struct channel *c);
 
-/* True when all of the frame is gone or its peer is: a broken socket is learnt by reading, not here. */
+/* True if the frame was written completely, or the peer is gone: reading reports a broken socket, not this
+ * function. */
 static bool send_frame(struct channel *c, struct pending_frame *f)
 {
     while (f->sent < f->len) {
@@ -120,7 +121,7 @@ static void flush(struct channel *c)
     watch(c);
 }
 
-/* Said once. */
+/* Reported once. */
 static void closed(struct channel *c, const struct err *why)
 {
     c->is_closed = true;
@@ -128,7 +129,7 @@ static void closed(struct channel *c, const struct err *why)
     c->events.on_closed(c->events.arg, why);
 }
 
-/* Hand over every whole frame at the start of ${bytes}; returns how much that was. Stops when the channel is
+/* Deliver every whole frame at the start of ${bytes}; returns their length. Stops when the channel is
  * closed or doomed. */
 static size_t deliver(struct channel *c, const char *bytes, size_t len)
 {
@@ -154,8 +155,9 @@ static size_t deliver(struct channel *c, const char *bytes, size_t len)
 }
 
 /*
- * One read of at most ${most} bytes; how many came, 0 when there are none.
- * An ordinary message is parsed where it was read; only a part of one is kept, so that an idle channel holds
+ * Read once, at most ${most} bytes; returns how many, 0 if there are none.
+ *
+ * A whole message is parsed in the read buffer; only an incomplete one is kept, so that an idle channel needs
  * no memory.
  */
 static size_t read_some(struct channel *c, size_t most)
@@ -174,7 +176,8 @@ static size_t read_some(struct channel *c, size_t most)
         if (used < (size_t)n && !c->is_closed)
             CHECK(strbuf_add(&c->in, chunk + used, (size_t)n - used));
     } else {
-        /* A frame over the limit is malformed by its header, so that what is kept never reaches the cap. */
+        /* frame_scan() rejects a frame over the limit by its header, so the kept part never reaches the
+         * cap. */
         CHECK(strbuf_add(&c->in, chunk, (size_t)n));
         strbuf_consume(&c->in, deliver(c, c->in.bytes, c->in.len));
         if (c->in.len == 0)
@@ -185,7 +188,7 @@ static size_t read_some(struct channel *c, size_t most)
 
 static void destroy(struct channel *c);
 
-/* Events run between these two, and the owner may free the channel in any of them. */
+/* Events are delivered between these two, and in each of them the owner may free the channel. */
 static void hold(struct channel *c)
 {
     c->depth++;
@@ -203,7 +206,7 @@ static void on_poll(uv_poll_t *handle, int status, int events)
     hold(c);
     if (status == 0 && (events & UV_WRITABLE) != 0)
         flush(c);
-    /* When polling itself failed (EPOLLERR alone), reading finds out why. */
+    /* If only EPOLLERR is reported, reading returns the reason. */
     if (status < 0 || (events & UV_WRITABLE) == 0 || (events & UV_READABLE) != 0)
         read_some(c, READ_CHUNK);
     release(c);
@@ -228,8 +231,8 @@ bool channel_was_unread(struct channel *c)
 void channel_drain(struct channel *c)
 {
     /*
-     * Children of the dead process may hold the other end too and go on writing, so reading until the socket
-     * is empty need not end. What the process itself sent lies in the socket already: unix(7), SIOCINQ.
+     * Children of the dead process may hold the other end, too, and keep writing, so reading until the socket
+     * is empty might never end. What the process itself sent is in the socket already: unix(7), SIOCINQ.
      */
     int waiting = 0;
     if (c->is_closed || ioctl(c->fd, FIONREAD, &waiting) != 0)

@@ -1,6 +1,6 @@
 /*
- * Our end of the socket to one Lisp process: whole messages out, parsed messages in. Knows the framing, not
- * the meaning.
+ * The server's end of the socket to one Lisp process: sends whole messages, delivers parsed ones. Knows the
+ * framing but not the meaning.
  */
 #ifndef LISP_CHANNEL_H
 #define LISP_CHANNEL_H
@@ -16,10 +16,11 @@ struct channel;
 struct strbuf;
 
 struct channel_events {
-    /* A message arrived: given. The channel may be freed in it. */
+    /* A message has arrived; given. The channel may be freed in this callback. */
     void (*on_message)(void *arg, struct sexp_document *message);
-    /* Nothing more will come: the peer closed, or sent what is no message (then ${why} is set). Called once;
-     * the channel may be freed in it. */
+    /* No more messages will come: the peer closed, or sent something that is not a message (${why} is then
+     * set).
+     * Called once; the channel may be freed in this callback. */
     void (*on_closed)(void *arg, const struct err *why);
     void *arg;
 };
@@ -27,28 +28,28 @@ struct channel_events {
 #define CHANNEL_MAX_DESCRIPTORS 3
 
 /*
- * channel_new(loop, fd, events): ${fd} is taken. channel_free(c): closes it; no event comes after this.
+ * channel_new(loop, fd, events): ${fd} is taken. channel_free(c): close it; no event follows.
  */
 struct channel *channel_new(uv_loop_t *loop, int fd, const struct channel_events *events);
 void channel_free(struct channel *c);
 
 /*
  * channel_send(c, frame, descriptors, count):
- * Send one frame, at once where the socket takes it, else when it does.
+ * Send one frame: at once as far as the socket accepts it, the rest later.
  *
  * frame        borrowed; header included
- * descriptors  taken: travel with the first byte and are closed here once sent; NULL for none
+ * descriptors  taken: sent with the first byte, then closed here; NULL for none
  * count        at most CHANNEL_MAX_DESCRIPTORS
  */
 void channel_send(struct channel *c, const struct strbuf *frame, const int *descriptors, size_t count);
 
-/* channel_was_unread(c): the peer has closed, and had not read all that was sent. */
+/* channel_was_unread(c): whether the peer closed without reading everything that was sent. */
 bool channel_was_unread(struct channel *c);
 
 /*
  * channel_drain(c):
- * Deliver what lies in the socket now, without waiting; for a process that is known to be dead. What its
- * children write meanwhile is left unread. The channel may be freed in it.
+ * Deliver what is in the socket now, without waiting; for a process that is known to be dead. What its
+ * children write meanwhile is not read. The channel may be freed during the call.
  */
 void channel_drain(struct channel *c);
 

@@ -19,16 +19,16 @@
 #include "lisp/agent_source.h"
 #include "proc/child.h"
 
-#define LOG_READ 65536 /* of what the Lisp printed */
+#define LOG_READ 65536 /* bytes of the Lisp's output */
 #define LOG_SHOWN 400
-#define OVERFLOW_UID 65534   /* the kernel's default for a user that a user namespace has no number for */
-#define CORE_HEAP_MIB "2048" /* what sessions have unless --max-heap says otherwise */
+#define OVERFLOW_UID 65534   /* the kernel's default for users outside a user namespace */
+#define CORE_HEAP_MIB "2048" /* the default of --max-heap */
 
 struct core_build {
     struct child *child;
-    char *source;    /* temporary file with the agent's sources */
+    char *source;    /* temporary file for the agent's sources */
     char *temporary; /* the core while it is being written */
-    char *log;       /* temporary file with what the Lisp printed */
+    char *log;       /* temporary file for the Lisp's output */
     char *path;
     char *lisp;
     uv_timer_t *deadline;
@@ -72,7 +72,7 @@ char *core_find_lisp(const char *program, struct err *err)
     return NULL;
 }
 
-/* FNV-1a, 64 bits: tells files apart, protects against nothing. */
+/* FNV-1a, 64 bits: distinguishes files; not a protection. */
 static uint64_t hash(uint64_t h, const void *bytes, size_t len)
 {
     const unsigned char *p = bytes;
@@ -100,7 +100,7 @@ char *core_name(const char *lisp)
     return xstrdup(name);
 }
 
-/* mkdir -p, private to the user. */
+/* mkdir -p with mode 0700. */
 static void make_directories(char *path)
 {
     for (char *p = path + 1; *p != '\0'; p++)
@@ -113,10 +113,10 @@ static void make_directories(char *path)
 }
 
 /*
- * May others replace what is in the directory behind ${fd}, which lies above the one that is to be trusted?
- * Not if they cannot write it, and not in a directory with the sticky bit, where they can rename only what is
- * theirs. In a user namespace the kernel shows the files of all users outside it as those of 65534: root's
- * among them.
+ * Whether other users could replace what is in the directory behind ${fd}, a parent of the one to be trusted.
+ * They cannot if they may not write to it, nor if it has the sticky bit, under which they can rename only
+ * their own
+ * files. In a user namespace the kernel shows all users outside it, root included, as 65534.
  */
 static bool is_safe_ancestor(int fd)
 {
@@ -129,8 +129,9 @@ static bool is_safe_ancestor(int fd)
 }
 
 /*
- * The path of a directory that only this user can change, without links in it, so that it can be used again
- * as text; NULL if ${path} is no such directory. Given.
+ * The path, without symbolic links, of a directory that only this user can change; it can be used again as
+ * text.
+ * Given; NULL if ${path} is not such a directory.
  */
 static char *trusted_directory(const char *path)
 {
@@ -263,8 +264,8 @@ void core_build_cancel(struct core_build *build)
         build_free(build);
 }
 
-/* What the Lisp printed, of which the error is what matters: SBCL names it first, then come pages of frames.
- * Else the end. */
+/* The part of the Lisp's output that names the error: SBCL prints it first, followed by pages of frames.
+ * The end of the output if there is none. */
 static void explain(const struct core_build *b, struct err *err)
 {
     char *text = xcalloc(1, LOG_READ + 1);
@@ -344,7 +345,7 @@ struct core_build *core_build(uv_loop_t *loop, struct children *children, const 
         build_free(b);
         return NULL;
     }
-    /* A core that is started with a larger heap than it was saved with is patched all over at each start (17
+    /* A core that is started with a larger heap than it was saved with is relocated at each start (17
      * ms instead of 3). */
     const char *argv[] = {lisp,
                           "--noinform",

@@ -1,6 +1,6 @@
 /*
- * The agent's core: an image of SBCL with the agent in it. One for each pair of SBCL and agent, told apart by
- * its name.
+ * The agent's core: an SBCL image that contains the agent. There is one for each pair of SBCL and agent; its
+ * name identifies both.
  */
 #ifndef LISP_CORE_H
 #define LISP_CORE_H
@@ -16,7 +16,7 @@ struct core_build;
 /*
  * core_find_lisp(program, err): the absolute path of ${program}, looked up in PATH unless it has a slash.
  *
- * Returns     given; NULL with ${err} set (ERR_NO_LISP) to a sentence that says what to install
+ * Returns     given; NULL with ${err} set (ERR_NO_LISP) to a sentence that names what to install
  */
 char *core_find_lisp(const char *program, struct err *err);
 
@@ -25,25 +25,27 @@ char *core_name(const char *lisp);
 
 /*
  * core_path(lisp, err):
- * Where the core for this SBCL is or would be: beside our own program, in ../lib/cl-mcp-server, or in the
- * user's cache
- * ($XDG_CACHE_HOME or ~/.cache, then /tmp), as agent-KEY.core. KEY depends on the program's path, size and
- * time and on the agent's sources.
+ * Find where the core for this SBCL is or should be: beside the server's program, in ../lib/cl-mcp-server, or
+ * in the
+ * user's cache ($XDG_CACHE_HOME or ~/.cache, then /tmp), as agent-KEY.core. KEY depends on the program's
+ * path, size
+ * and time and on the agent's sources.
  *
  * lisp        borrowed; from core_find_lisp()
- * exists      out: the file is there
- * Returns     given path; NULL with ${err} set when no directory can be written
+ * exists      set: whether the file exists
+ * Returns     given path; NULL with ${err} set if no directory is writable
  */
 char *core_path(const char *lisp, bool *exists, struct err *err);
 
 /*
  * core_build(loop, children, lisp, path, limit_ms, done, arg, err):
- * Build a core: the agent's sources are given to ${lisp}, the result is written under a temporary name and
- * renamed. Takes seconds.
+ * Build a core: run ${lisp} with the agent's sources, write the result under a temporary name and
+ * rename it. Takes seconds.
  *
- * limit_ms    how long it may take; 0: CORE_BUILD_LIMIT_MS
- * done        called once from the loop; ${err} is NULL on success, else says what the Lisp said last
- * Returns     a ticket for core_build_cancel(); NULL with ${err} set when the Lisp cannot be run at all
+ * limit_ms    time limit; 0: CORE_BUILD_LIMIT_MS
+ * done        called once from the loop; ${err} is NULL on success, otherwise it quotes the end of the Lisp's
+ *             output
+ * Returns     a ticket for core_build_cancel(); NULL with ${err} set if the Lisp cannot be run at all
  */
 typedef void core_build_done(void *arg, const struct err *err);
 #define CORE_BUILD_LIMIT_MS 45000 /* it takes two or three seconds */

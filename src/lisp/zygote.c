@@ -1,7 +1,6 @@
 /*
- * The zygote's life. What the user asked to be loaded may exit, loop, crash or start threads: each such step
- * costs no more than itself, because a zygote that dies of one is started again without it, and the fact
- * becomes a notice.
+ * The zygote's life. What the user asks to load may exit, loop, crash or start threads. A step that fails so
+ * affects no other: the zygote is started again without it, and a notice reports it.
  */
 #include "lisp/zygote.h"
 
@@ -29,8 +28,8 @@ enum zygote_state {
     ZYGOTE_FORKING, /* fork was sent */
 };
 
-/* What is done before the first copy: these kinds, in this order, and as often as the options name something
- * of a kind. */
+/* The kinds of steps before the first copy, in this order; each is repeated for every value in the
+ * options. */
 enum warm_kind { WARM_USER_INIT, WARM_LOAD, WARM_PRELOAD, WARM_FINISH, WARM_KIND_COUNT };
 
 static const struct {
@@ -43,7 +42,7 @@ static const struct {
     [WARM_FINISH] = {"", "finish", 20000},
 };
 
-/* One thing to do; one that ends the process or makes it useless is left out next time. */
+/* One step; one that ends the process or makes it useless is skipped next time. */
 struct warm_step {
     enum warm_kind kind;
     const char *name; /* borrowed from the options; NULL for the last */
@@ -53,7 +52,7 @@ struct warm_step {
 #define MOST_VARIABLES 8 /* of zygote_options.environment */
 #define START_LIMIT_MS 20000
 #define FORK_LIMIT_MS 10000
-#define OUTPUT_KEPT 2000 /* bytes of what loading printed, shown in a notice */
+#define OUTPUT_KEPT 2000 /* bytes of a step's output, shown in a notice */
 
 struct zygote {
     uv_loop_t *loop;
@@ -62,17 +61,17 @@ struct zygote {
     enum zygote_state state;
     char *lisp_path; /* NULL until found */
     char *core;
-    bool is_core_fresh; /* built by us in this life: no use in building it again */
+    bool is_core_fresh; /* built by this server: building it again is useless */
     struct core_build *build;
     struct worker *worker; /* NULL in ABSENT and BUILDING */
-    struct worker
-        *copy; /* borrowed: whose process is being made, in FORKING; NULL when nobody waits for its pid */
-    bool is_copy_unwanted; /* its owner has freed it before its pid was known */
+    struct worker *copy; /* borrowed: the worker whose process is being made in FORKING; NULL if nobody waits
+                            for its pid */
+    bool is_copy_unwanted; /* its owner freed it before its pid was known */
     uv_timer_t *deadline;
     struct list waiting; /* of struct zygote_request */
     struct warm_step *steps;
     size_t step_count, step;
-    struct strbuf output; /* what the current step printed */
+    struct strbuf output; /* what the current step has printed */
     struct strbuf notices;
     struct strbuf why;
     struct strbuf lisp;
@@ -100,7 +99,7 @@ static void tell_rest(const struct zygote *z)
         z->options.on_rest(z->options.arg);
 }
 
-/* Nobody gets a process now; the next request begins anew. */
+/* Fail all waiting requests; the next one starts anew. */
 static void fail(struct zygote *z, const char *sentence)
 {
     z->state = ZYGOTE_ABSENT;
@@ -123,7 +122,7 @@ static void notice(struct zygote *z, const char *bytes, size_t len)
     strbuf_addc(&z->notices, '\n');
 }
 
-/* What a step printed belongs to the user, who looks for it in the first reply. */
+/* The user needs what a step printed, and looks for it in the first reply. */
 static void notice_output(struct zygote *z)
 {
     if (z->output.len == 0)
@@ -148,7 +147,7 @@ static void call(struct zygote *z, const struct strbuf *request, int limit_ms)
     set_deadline(z, limit_ms);
 }
 
-/* Send the next step that has something to do, or be ready. */
+/* Send the next step that has something to do; without one, be ready. */
 static void warm(struct zygote *z)
 {
     while (z->step < z->step_count && z->steps[z->step].is_left_out)
@@ -220,7 +219,7 @@ static void take_notices(struct zygote *z, const struct sexp *notices)
     }
 }
 
-/* What does not work here but is no news for the user, as a sentence. */
+/* A sentence about what is unsupported here, not worth a notice to the user. */
 static void log_warning_of(const struct sexp *reply)
 {
     const char *warning = sexp_string(sexp_get(reply, 2, "warning"), NULL);
@@ -251,7 +250,7 @@ static void ignore_exit(void *arg, const struct child_end *end)
 {
 }
 
-/* Its number is known before its hello comes, so that it can be ended if that never does. */
+/* The reply reports its pid before its hello arrives, so that it can be ended if the hello never comes. */
 static void take_copy(struct zygote *z, int64_t pid)
 {
     struct worker *copy = z->copy;
@@ -333,7 +332,7 @@ static void on_output(void *arg, enum worker_stream stream, const char *bytes, s
 
 static void on_built(void *arg, const struct err *err);
 
-/* The core that was found does not run on this SBCL after all, or is damaged: build our own, once. */
+/* The core that was found is damaged or does not run on this SBCL: build one, once. */
 static bool try_building(struct zygote *z)
 {
     if (z->is_core_fresh)
@@ -360,7 +359,7 @@ static void describe_end(const struct child_end *end, char *out, size_t size)
         snprintf(out, size, "ended it with exit code %d", end->exit_code);
 }
 
-/* From a clean slate: what was left out is tried again. */
+/* Start over: steps that were skipped are tried again. */
 static void begin_anew(struct zygote *z)
 {
     z->state = ZYGOTE_ABSENT;
@@ -414,7 +413,7 @@ static const char *basename_of(const char *path)
     return slash == NULL ? path : slash + 1;
 }
 
-/* A Lisp started from this image, with the options that all of ours have. */
+/* Start a Lisp from this image, with the options that all Lisps have. */
 static struct worker *run_image(struct zygote *z, int heap_mib, struct quota *quota, const char *image,
                                 const char *directory, const struct worker_events *events, struct err *err)
 {
@@ -523,7 +522,7 @@ void zygote_warm(struct zygote *z)
         start(z);
 }
 
-/* Copy the zygote for whoever waits longest. */
+/* Copy the zygote for the request that has waited longest. */
 static void serve(struct zygote *z)
 {
     if (list_is_empty(&z->waiting))

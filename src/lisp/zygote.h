@@ -1,7 +1,7 @@
 /*
  * The zygote: a warm Lisp that never runs the client's code, from which session processes are copied in a
- * fraction of a millisecond. It is started when first needed, loads the user's init file and what --load and
- * --preload name, and is started again when it dies.
+ * fraction of a millisecond. The first request starts it. It loads the user's init file and what --load and
+ * --preload name. If it dies, it is started again.
  */
 #ifndef LISP_ZYGOTE_H
 #define LISP_ZYGOTE_H
@@ -24,45 +24,45 @@ struct zygote_options {
     const char *user_init;          /* path; NULL for none */
     const char *const *loads;       /* files, NULL-terminated; may be NULL */
     const char *const *preloads;    /* systems, NULL-terminated; may be NULL */
-    const char *directory;          /* where the Lisps work; NULL: ours */
+    const char *directory;          /* the Lisps' working directory; NULL: the server's */
     const char *environment_mark;   /* NAME=VALUE; may be NULL */
-    const char *const *environment; /* more of them, NULL-terminated; may be NULL */
+    const char *const *environment; /* more of the same, NULL-terminated; may be NULL */
     const struct sandbox *sandbox;  /* in which the Lisps run; NULL: none */
     int heap_mib;                   /* --dynamic-space-size */
     int build_limit_ms;             /* for building the core; 0: CORE_BUILD_LIMIT_MS */
     int user_init_limit_ms;         /* for loading the init file; 0: 10 s */
-    void (*on_rest)(void *arg);     /* it has come up, or given up, or the last request was served; the zygote
-                                       must not be freed in it; may be NULL */
+    void (*on_rest)(void *arg); /* it has started, or given up, or the last request was served; must not free
+                                   the zygote; may be NULL */
     void *arg;
 };
 
-/* Somebody who wants a session process; lives in the asker's memory. */
+/* A request for a session process; in the requester's memory. */
 struct zygote_request {
     struct list node;    /* private */
     int heap_mib;        /* for zygotes_fork() */
-    struct quota *quota; /* borrowed: where the process is counted; NULL: nowhere */
+    struct quota *quota; /* borrowed: counts the process; NULL: none */
     struct worker_events events;
     /* A worker in state WORKER_STARTING: its on_ready or on_gone comes next. Given. */
     void (*on_worker)(void *arg, struct worker *worker);
-    /* There will be none; ${err} says why. */
+    /* No process can be made; ${err} contains the reason. */
     void (*on_failed)(void *arg, const struct err *err);
     void *arg;
 };
 
 /* zygote_new(loop, children, options): options are borrowed and outlive it; nothing is started.
- * zygote_free(z): ends it; requests still waiting are forgotten. */
+ * zygote_free(z): end it; waiting requests are dropped. */
 struct zygote *zygote_new(uv_loop_t *loop, struct children *children, const struct zygote_options *options);
 void zygote_free(struct zygote *z);
 
-/* zygote_warm(z): start it now, so that the first request finds it ready. */
+/* zygote_warm(z): start it now, so that it is ready for the first request. */
 void zygote_warm(struct zygote *z);
 
 /*
  * zygote_fork(z, request):
- * Ask for a session process. Exactly one of on_worker and on_failed is called, later or from inside this
+ * Request a session process. Exactly one of on_worker and on_failed is called, later or during this
  * call.
  *
- * request     borrowed until one of the two has been called or zygote_fork_cancel(request) was
+ * request     borrowed until one of the two or zygote_fork_cancel(request) has been called
  */
 void zygote_fork(struct zygote *z, struct zygote_request *request);
 void zygote_fork_cancel(struct zygote_request *request);
@@ -70,35 +70,35 @@ void zygote_fork_cancel(struct zygote_request *request);
 /*
  * zygote_start_image(z, heap_mib, quota, image, directory, events, err):
  * Start a Lisp from an image that a session was saved to, beside the zygote and with the same program and
- * options, but for the heap size.
+ * options, except for the heap size.
  *
- * directory   where it works; NULL: where the zygote does
- * quota       borrowed: where the process is counted; NULL: nowhere
- * Returns     given, WORKER_STARTING; it must be sent configure (zygote_configure_request) before anything
- *             else. NULL with ${err} set
+ * directory   its working directory; NULL: the zygote's
+ * quota       borrowed: counts the process; NULL: none
+ * Returns     given, WORKER_STARTING; its first request must be configure (zygote_configure_request).
+ *             NULL with ${err} set
  */
 struct worker *zygote_start_image(struct zygote *z, int heap_mib, struct quota *quota, const char *image,
                                   const char *directory, const struct worker_events *events, struct err *err);
 
-/* zygote_configure_request(z, says_directory, out): append the request that tells a Lisp whose it is and, if
- * ${says_directory}, where it is to work. */
+/* zygote_configure_request(z, says_directory, out): append the request that tells a Lisp its owner and, if
+ * ${says_directory}, its working directory. */
 void zygote_configure_request(const struct zygote *z, bool says_directory, struct strbuf *out);
 
-/* zygote_disown(z, worker): a worker that came from here has said hello, or is about to be freed; in that
- * case its process, if it is being made still, will be ended. */
+/* zygote_disown(z, worker): a worker made here has said hello, or is about to be freed. In the second
+ * case, its process is ended if it is still being made. */
 void zygote_disown(struct zygote *z, const struct worker *worker);
 
-/* zygote_is_idle(z): nobody waits for it, and nothing is under way in it. */
+/* zygote_is_idle(z): no request waits, and the zygote is doing nothing. */
 bool zygote_is_idle(const struct zygote *z);
 
-/* zygote_is_building(z): the core that all zygotes are started from is being built. */
+/* zygote_is_building(z): the core that all zygotes start from is being built. */
 bool zygote_is_building(const struct zygote *z);
 
-/* zygote_notices(z): what the user should know of how it started (an init file that failed, ...): lines,
- * borrowed, "" for nothing. */
+/* zygote_notices(z): what the user should know about its start (an init file that failed, ...): lines;
+ * borrowed; "" for none. */
 const char *zygote_notices(const struct zygote *z);
 
-/* zygote_why(z): the last reason why a copy could not be made; borrowed. */
+/* zygote_why(z): the last reason why no copy could be made; borrowed. */
 const char *zygote_why(const struct zygote *z);
 
 /* zygote_lisp(z): "SBCL 2.2.9.debian" once known, else "". */

@@ -1,5 +1,5 @@
 /*
- * One zygote a heap size, few of them at a time.
+ * One zygote per heap size, and only a few at a time.
  */
 #include "lisp/zygotes.h"
 
@@ -10,10 +10,10 @@
 #include "base/memory.h"
 
 #define MOST_ZYGOTES 4
-#define UNUSED_MS 300000 /* then one that is not of the server's own heap size is ended */
+#define UNUSED_MS 300000 /* a zygote of another than the server's own heap size ends after this */
 
 struct sized {
-    struct zygote *zygote; /* NULL: the place is free */
+    struct zygote *zygote; /* NULL: the slot is free */
     int heap_mib;
     uint64_t used_at; /* loop time in ms */
 };
@@ -22,9 +22,9 @@ struct zygotes {
     uv_loop_t *loop;
     struct children *children;
     struct zygote_options options;
-    struct sized all[MOST_ZYGOTES]; /* the first is that of the server's own heap size */
-    struct list waiting;            /* of struct zygote_request, for a place */
-    uv_timer_t *rest;               /* one of them rests and somebody waits for a place */
+    struct sized all[MOST_ZYGOTES]; /* the first has the server's own heap size */
+    struct list waiting;            /* of struct zygote_request that wait for a slot */
+    uv_timer_t *rest;               /* a zygote is idle and a request waits for a slot */
     uv_timer_t *unused;
 };
 
@@ -43,7 +43,7 @@ static void end(struct sized *place)
     *place = (struct sized){0};
 }
 
-/* Said from inside the zygote, which must not be ended there. */
+/* Called from inside the zygote, which must not be freed there. */
 static void on_rest(void *arg);
 
 static void begin(struct zygotes *zs, struct sized *place, int heap_mib)
@@ -55,7 +55,7 @@ static void begin(struct zygotes *zs, struct sized *place, int heap_mib)
     *place = (struct sized){.zygote = zygote_new(zs->loop, zs->children, &options), .heap_mib = heap_mib};
 }
 
-/* One core serves them all: while one builds it, the others wait. */
+/* All use one core: while one zygote builds it, the others wait. */
 static bool is_building(const struct zygotes *zs)
 {
     for (size_t i = 0; i < MOST_ZYGOTES; i++)
@@ -64,8 +64,9 @@ static bool is_building(const struct zygotes *zs)
     return false;
 }
 
-/* A place for another heap size: a free one, or that of the idle zygote that was used longest ago; NULL: all
- * are at work. */
+/* A slot for another heap size: a free one, or that of the idle zygote that was used longest ago; NULL if
+ * all
+ * are busy. */
 static struct sized *make_room(struct zygotes *zs)
 {
     if (is_building(zs))
@@ -95,7 +96,7 @@ static void on_unused(uv_timer_t *timer)
             uv_timer_start(timer, on_unused, UNUSED_MS, 0);
 }
 
-/* False if there is no place for it now. */
+/* False if there is no slot for it now. */
 static bool fork_now(struct zygotes *zs, struct zygote_request *request)
 {
     struct sized *place = find(zs, request->heap_mib);
@@ -111,7 +112,7 @@ static bool fork_now(struct zygotes *zs, struct zygote_request *request)
     return true;
 }
 
-/* The first that waits can have changed by the time we are here, or be gone. */
+/* By now the first waiting request may be another one, or gone. */
 static void on_room(uv_timer_t *timer)
 {
     struct zygotes *zs = timer->data;
@@ -120,7 +121,7 @@ static void on_room(uv_timer_t *timer)
         list_remove(&request->node);
         if (fork_now(zs, request))
             continue;
-        list_append(zs->waiting.next, &request->node); /* before the first: its turn stays */
+        list_append(zs->waiting.next, &request->node); /* before the first: it keeps its turn */
         return;
     }
 }

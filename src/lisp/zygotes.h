@@ -1,6 +1,6 @@
 /*
- * The zygotes, one for each heap size that sessions ask for: a copy has the heap of its original. The one of
- * the server's own heap size stays; of the others a few are kept, and those that nobody uses end after a
+ * The zygotes, one for each heap size that sessions request: a copy has the heap of its original. The one of
+ * the server's own heap size stays; a few others are kept, and end when they have been idle for a
  * while.
  */
 #ifndef LISP_ZYGOTES_H
@@ -10,34 +10,37 @@
 
 struct zygotes;
 
-/* zygotes_new(loop, children, options): as zygote_new(); ${options->heap_mib} is the server's own heap size.
- * zygotes_free(zs): ends them all. */
+/* zygotes_new(loop, children, options): as zygote_new(); ${options->heap_mib} is the server's own heap
+ * size.
+ * zygotes_free(zs): end them all. */
 struct zygotes *zygotes_new(uv_loop_t *loop, struct children *children, const struct zygote_options *options);
 void zygotes_free(struct zygotes *zs);
 
 /* zygotes_warm(zs): start the one of the server's own heap size now. */
 void zygotes_warm(struct zygotes *zs);
 
-/* zygotes_fork(zs, request), zygote_fork_cancel(request): as zygote_fork(), of the zygote with the request's
- * heap; it may wait until one of another size can be ended for it. */
+/* zygotes_fork(zs, request), zygote_fork_cancel(request): as zygote_fork(), with a zygote of the request's
+ * heap size; it may have to wait until one of another size can be ended for it. */
 void zygotes_fork(struct zygotes *zs, struct zygote_request *request);
 
 /* zygotes_start_image(zs, heap_mib, quota, image, directory, events, err): as zygote_start_image().
- * zygotes_configure_request(zs, says_directory, out), zygotes_disown(zs, worker): as those of one. */
+ * zygotes_configure_request(zs, says_directory, out), zygotes_disown(zs, worker): as for a single zygote. */
 struct worker *zygotes_start_image(struct zygotes *zs, int heap_mib, struct quota *quota, const char *image,
                                    const char *directory, const struct worker_events *events,
                                    struct err *err);
-struct children *zygotes_children(const struct zygotes *zs); /* borrowed: of whom all Lisps are */
+struct children *
+zygotes_children(const struct zygotes *zs); /* borrowed: the children among which all Lisps are */
 void zygotes_configure_request(const struct zygotes *zs, bool says_directory, struct strbuf *out);
 void zygotes_disown(struct zygotes *zs, const struct worker *worker);
 
-/* zygotes_notices(zs, heap_mib), zygotes_why(zs, heap_mib): of the zygote with that heap; borrowed, "" if
+/* zygotes_notices(zs, heap_mib), zygotes_why(zs, heap_mib): of the zygote with that heap size; borrowed,
+ * "" if
  * there is none. zygotes_lisp(zs): "SBCL 2.2.9.debian" once known, else "". */
 const char *zygotes_notices(const struct zygotes *zs, int heap_mib);
 const char *zygotes_why(const struct zygotes *zs, int heap_mib);
 const char *zygotes_lisp(const struct zygotes *zs);
 
-/* zygotes_count(zs): how many there are. */
+/* zygotes_count(zs): the number of zygotes. */
 size_t zygotes_count(const struct zygotes *zs);
 
 #endif

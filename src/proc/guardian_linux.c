@@ -1,5 +1,5 @@
 /*
- * The guardian, by /proc/PID/environ. A program that clears its environment escapes it; nothing else does.
+ * The guardian, by /proc/PID/environ. Only a program that clears its environment escapes it.
  */
 #include "proc/guardian.h"
 
@@ -25,15 +25,15 @@
 
 struct guardian {
     pid_t pid;
-    int alive; /* write end of the pipe it watches; closed with us, however we end; -1: there is no guardian
-                */
+    int alive; /* write end of the pipe it watches; closes when the server ends, in any way; -1: there is no
+                  guardian */
     uv_poll_t *watch;
     uv_loop_t *loop;
-    int starts; /* again */
+    int starts; /* restarts it */
     char mark[64];
 };
 
-/* True if any was there to kill. */
+/* True if it killed any. */
 static bool kill_marked(const char *mark)
 {
     DIR *proc = opendir("/proc");
@@ -60,7 +60,7 @@ static _Noreturn void guard(int alive, const char *mark)
         signal(i, SIG_IGN);
     if (alive != 3 && dup2(alive, 3) < 0)
         _exit(1);
-    /* The guardian must not keep the pipes of the client or of the Lisps open. */
+    /* The guardian must not keep the client's or the Lisps' pipes open. */
     for (int fd = 0; fd < 3; fd++)
         close(fd);
     close_range(4, ~0u, 0);
@@ -68,8 +68,9 @@ static _Noreturn void guard(int alive, const char *mark)
     ssize_t n;
     while ((n = read(3, &c, 1)) < 0 && errno == EINTR)
         ;
-    /* A byte means that the server dismisses us. The second and third round catch what was forking in the
-     * first. */
+    /* A byte means that the server dismisses it. The second and third rounds catch processes that were
+     * forking during
+     * the first. */
     for (int round = 0; n == 0 && round < 8 && kill_marked(mark); round++)
         ;
     _exit(0);
@@ -88,7 +89,7 @@ static void stop_watching(struct guardian *g)
 
 static bool start(struct guardian *g, struct err *err);
 
-/* Its end of the pipe has closed, so it has ended, and code that was evaluated may have killed it. */
+/* Its end of the pipe has closed, so it has ended; evaluated code may have killed it. */
 static void on_end(uv_poll_t *poll, int status, int events)
 {
     struct guardian *g = poll->data;
@@ -126,7 +127,7 @@ static bool start(struct guardian *g, struct err *err)
         return err_set_errno(err, ERR_SYSTEM, errno, "cannot start the guardian");
     }
     g->alive = ends[1];
-    /* The write end of a pipe without readers is in error, which is always reported. */
+    /* poll reports an error on the write end of a pipe without readers, whatever was asked for. */
     g->watch = xcalloc(1, sizeof *g->watch);
     g->watch->data = g;
     CHECK(uv_poll_init(g->loop, g->watch, g->alive) == 0);

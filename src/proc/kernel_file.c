@@ -1,5 +1,5 @@
 /*
- * Lines of such files are short; what is longer than the buffer is read as several.
+ * Lines of such files are short; a line longer than the buffer is read as several.
  */
 #include "proc/kernel_file.h"
 

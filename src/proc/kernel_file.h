@@ -1,5 +1,5 @@
 /*
- * Facts that the kernel tells in small text files, in /proc and /sys.
+ * Reads the small text files of /proc and /sys.
  */
 #ifndef PROC_KERNEL_FILE_H
 #define PROC_KERNEL_FILE_H
@@ -10,14 +10,14 @@
 
 /*
  * kernel_file_number(path, key, number):
- * The number behind ${key} at the beginning of one of the file's lines; with "" as the key, the first line
- * that is a number.
+ * Read the number after ${key} at the start of a line; if the key is "", the first line that is a number.
  *
  * Returns     false, and ${number} unchanged, if the file cannot be read or has no such line
  */
 bool kernel_file_number(const char *path, const char *key, int64_t *number);
 
-/* kernel_file_line(path, line, size): the first line into ${line}, cut to ${size} - 1 bytes, without its
+/* kernel_file_line(path, line, size): read the first line into ${line}, cut to ${size} - 1 bytes, without
+ * its
  * newline. Returns false, and ${line} unchanged, if there is none. */
 bool kernel_file_line(const char *path, char *line, size_t size);
 

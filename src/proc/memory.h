@@ -1,6 +1,7 @@
 /*
- * How much memory the machine has left, or the control group (container, unit) that the server runs in. Known
- * on Linux only; elsewhere there is always enough.
+ * How much memory is left to the machine, or to the control group (container, unit) that the server runs in.
+ * Known
+ * on Linux only; elsewhere memory is never short.
  */
 #ifndef PROC_MEMORY_H
 #define PROC_MEMORY_H
@@ -14,10 +15,11 @@ struct memory_left {
 
 /*
  * memory_read(root, left):
- * What is left to this process where it is tightest: of the machine, or of one of the control groups that it
- * is in, of version 1 or 2. What the kernel can take back without swapping counts as available.
+ * Read what is left to this process under the tightest bound: the machine, or one of the control groups that
+ * it
+ * is in, of version 1 or 2. Memory that the kernel can reclaim without swapping counts as available.
  *
- * root        borrowed: "", or a directory in which proc/ and sys/ are looked for, for tests
+ * root        borrowed: "", or for tests a directory that contains proc/ and sys/
  * Returns     false if nothing is known
  * Source      proc(5), /proc/meminfo; Linux, Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/memory.rst
  */

@@ -1,5 +1,5 @@
 /*
- * /proc/meminfo, /proc/self/cgroup and the files of the control groups.
+ * Reads /proc/meminfo, /proc/self/cgroup and the files of the control groups.
  */
 #include "proc/memory.h"
 
@@ -13,7 +13,7 @@
 #define SHORT_FRACTION 20
 #define MOST_LEVELS 32 /* of nested control groups */
 
-/* A version of control groups: where its hierarchy is mounted, and what its files are called. */
+/* A version of control groups: where its hierarchy is mounted, and the names of its files. */
 struct hierarchy {
     const char *controller; /* as /proc/self/cgroup names it; "" in version 2 */
     const char *mount, *most, *used, *reclaimable;
@@ -60,14 +60,14 @@ static void read_group(const struct hierarchy *h, const char *directory, struct 
     take_tighter(left, (uint64_t)most, used < most ? (uint64_t)(most - used) : 0);
 }
 
-/* The group itself and those around it: each may have a limit. */
+/* The group itself and its parents: each may have a limit. */
 static void read_groups(const struct hierarchy *h, const char *root, const char *group,
                         struct memory_left *left)
 {
     char directory[PATH_MAX];
     snprintf(directory, sizeof directory, "%s%s", root, h->mount);
     size_t mount_len = strlen(directory);
-    /* In a container the path may be the one outside, while what is mounted is the group itself. */
+    /* In a container, the path may be that outside, while the mount shows the group itself. */
     if (mount_len + strlen(group) < sizeof directory) {
         strcpy(directory + mount_len, group);
         if (access(directory, F_OK) != 0)
@@ -82,7 +82,7 @@ static void read_groups(const struct hierarchy *h, const char *root, const char 
     }
 }
 
-/* A line is ID:CONTROLLERS:PATH; the controllers have commas between them. */
+/* A line is ID:CONTROLLERS:PATH; commas separate the controllers. */
 static const struct hierarchy *hierarchy_of(char *controllers)
 {
     for (size_t i = 0; i < sizeof hierarchies / sizeof hierarchies[0]; i++)

@@ -9,25 +9,25 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* process_memory(pid, bytes): its proportional share of memory: each page divided by the number of processes
- * that have it. False if it is not known. Takes the kernel a walk over its page tables. */
+/* process_memory(pid, bytes): its proportional set size: each page divided by the number of processes
+ * that share it. False if unknown. The kernel walks all of its page tables. */
 bool process_memory(pid_t pid, uint64_t *bytes);
 
-/* process_time_ms(pid): the processor time it has used, in milliseconds; 0 if it is not known. */
+/* process_time_ms(pid): the CPU time it has used, in milliseconds; 0 if unknown. */
 uint64_t process_time_ms(pid_t pid);
 
-/* process_state(pid): a letter: 'R' runs or would if it got a processor, 'D' waits for the disk, others wait
- * for something else or are stopped. '?' if it is not known. */
+/* process_state(pid): a letter: 'R' is running or ready to run, 'D' waits for the disk, others wait
+ * for something else or are stopped. '?' if unknown. */
 char process_state(pid_t pid);
 
-/* process_directory(pid): the directory it works in; given. NULL if it is not known or was removed. */
+/* process_directory(pid): its working directory; given. NULL if unknown or removed. */
 char *process_directory(pid_t pid);
 
-/* process_has_variable(pid, variable): was it started with "NAME=VALUE" in its environment? */
+/* process_has_variable(pid, variable): whether it was started with "NAME=VALUE" in its environment. */
 bool process_has_variable(pid_t pid, const char *variable);
 
-/* process_name(pid, name, size): the name of its program, at most 15 bytes, into ${name}; "?" if it is not
- * known. */
+/* process_name(pid, name, size): copy the name of its program, at most 15 bytes, to ${name}; "?" if
+ * unknown. */
 void process_name(pid_t pid, char *name, size_t size);
 
 #endif

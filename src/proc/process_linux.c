@@ -46,7 +46,7 @@ char process_state(pid_t pid)
     size_t n = fread(line, 1, sizeof line - 1, f);
     fclose(f);
     line[n] = '\0';
-    /* PID (NAME) STATE: the name may hold parentheses. */
+    /* PID (NAME) STATE: the name may contain parentheses. */
     const char *end = strrchr(line, ')');
     return end != NULL && end[1] == ' ' && end[2] != '\0' ? end[2] : '?';
 }
@@ -67,9 +67,8 @@ char *process_directory(pid_t pid)
     return NULL;
 }
 
-/* All of the environment is read, in pieces; it has at most ARG_MAX bytes. Each variable ends with a NUL, and
- * so does
- * ${variable}, so that no longer value is taken for it. */
+/* Read the whole environment in pieces. Each variable ends with a NUL, and so does ${variable}, so that no
+ * longer value matches. */
 bool process_has_variable(pid_t pid, const char *variable)
 {
     char path[64];

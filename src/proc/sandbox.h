@@ -1,7 +1,7 @@
 /*
- * The sandbox that a Lisp is started in: which files it may read and write, and what of the network and of
- * the kernel it may use. The kernel enforces it (Landlock, seccomp), in the Lisp, in all copies of it and in
- * all programs that they start; none of them can leave it. Knows nothing of Lisps.
+ * The sandbox of a Lisp: which files it may read and write, and what it may use of the network and
+ * the kernel. The kernel enforces it (Landlock, seccomp) for the Lisp, all its copies and
+ * all programs that they start; none of them can leave it. Knows nothing about Lisp.
  */
 #ifndef PROC_SANDBOX_H
 #define PROC_SANDBOX_H
@@ -12,20 +12,20 @@
 
 struct sandbox;
 
-/* sandbox_landlock_version(): that of the kernel; -1 with errno set if it has no Landlock. The sandbox needs
+/* sandbox_landlock_version(): the kernel's; -1 with errno set if it has no Landlock. The sandbox needs
  * SANDBOX_LANDLOCK_VERSION, of Linux 6.12, which restricts signals as well. */
 #define SANDBOX_LANDLOCK_VERSION 6
 int sandbox_landlock_version(void);
 
 enum sandbox_network {
     SANDBOX_NETWORK_ON,       /* internet sockets of any kind */
-    SANDBOX_NETWORK_LOOPBACK, /* a loopback interface of its own, shared by all Lisps of one start */
-    SANDBOX_NETWORK_OFF,      /* no sockets but pairs */
+    SANDBOX_NETWORK_LOOPBACK, /* a private loopback interface, shared by all Lisps of one start */
+    SANDBOX_NETWORK_OFF,      /* no sockets except pairs */
 };
 
 struct sandbox_policy {
     const char *const *writable; /* files and directories to read and write; NULL-terminated */
-    const char *const *readable; /* to read and execute, beside the system's own; NULL-terminated */
+    const char *const *readable; /* to read and execute, in addition to the system's own; NULL-terminated */
     enum sandbox_network network;
     bool is_best_effort; /* leave out what this kernel cannot enforce, rather than fail */
 };
@@ -44,16 +44,16 @@ void sandbox_free(struct sandbox *s);
 
 /*
  * sandbox_enter(s):
- * Put the calling process into the sandbox, for good. For a child between fork and exec: only makes system
+ * Put the calling process into the sandbox, irrevocably. For a child between fork and exec: makes only system
  * calls.
  *
- * Returns     false with errno set; then the process must not go on
+ * Returns     false with errno set; the process must then exit
  */
 bool sandbox_enter(const struct sandbox *s);
 
 /*
  * sandbox_keeps_variable(assignment):
- * May a sandboxed Lisp have this environment variable?
+ * Whether a sandboxed Lisp may have this environment variable.
  *
  * assignment  borrowed: NAME=VALUE
  * Returns     false for names that look like those of secrets, and for the addresses of agents that act for
@@ -61,7 +61,8 @@ bool sandbox_enter(const struct sandbox *s);
  */
 bool sandbox_keeps_variable(const char *assignment);
 
-/* sandbox_gaps(s): what this kernel leaves unenforced under is_best_effort, as a sentence; "" for nothing.
+/* sandbox_gaps(s): a sentence about what this kernel leaves unenforced under is_best_effort; "" for
+ * nothing.
  * Borrowed. */
 const char *sandbox_gaps(const struct sandbox *s);
 

@@ -1,9 +1,10 @@
 /*
  * The sandbox, by Landlock (files, TCP, signals, abstract sockets), seccomp (system calls, kinds of sockets)
- * and, for a loopback of its own, a network namespace.
+ * and, for a private loopback, a network namespace.
  *
- * All that needs memory or can fail for a reason worth a message is done before the fork: the Landlock rules
- * are in a descriptor, the seccomp filter is a program in memory. The child only puts them into force.
+ * Everything that needs memory or can fail for a reason worth a message is done before the fork: a descriptor
+ * holds
+ * the Landlock rules, and the seccomp filter is a program in memory. The child only activates them.
  */
 #include "proc/sandbox.h"
 
@@ -35,7 +36,8 @@
 #include "base/memory.h"
 
 /*
- * Debian 12's <linux/landlock.h> describes the first version; the kernel's own numbers for the later ones.
+ * Debian 12's <linux/landlock.h> describes only the first version; these are the kernel's numbers for later
+ * ones.
  * Source: include/uapi/linux/landlock.h of Linux 6.12.
  */
 #define ACCESS_FS_REFER (1ULL << 13)     /* since version 2 */
@@ -50,7 +52,7 @@ struct ruleset_attributes {
 
 #define ACCESS_READ (LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR)
 #define ACCESS_ALL (((1ULL << 13) - 1) | ACCESS_FS_REFER | ACCESS_FS_TRUNCATE | ACCESS_FS_IOCTL_DEV)
-/* What a rule for a file, and not a directory, may hold. */
+/* What a rule for a file, rather than a directory, may contain. */
 #define ACCESS_OF_FILES                                                                                      \
     (LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE |             \
      ACCESS_FS_TRUNCATE | ACCESS_FS_IOCTL_DEV)
@@ -63,7 +65,7 @@ struct sandbox {
     char gaps[256];
 };
 
-/* The system's own files, for everybody to read. Homes, /run (sockets of services) and /tmp are not among
+/* The system's own files, readable by everybody. Homes, /run (sockets of services) and /tmp are not among
  * them. */
 static const char *const system_paths[] = {
     "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64",   "/libx32",    "/etc", "/opt",
@@ -75,8 +77,8 @@ static const char *const device_paths[] = {
     "/dev/tty",  "/dev/ptmx", "/dev/pts",  NULL,
 };
 
-/* System calls that no program of a Lisp needs and that have been, or lead, ways out. They fail with EPERM.
- */
+/* System calls that no program of a Lisp needs and that have been, or lead to, escapes. They fail with
+ * EPERM. */
 static const int denied_calls[] = {
     SCMP_SYS(ptrace),
     SCMP_SYS(process_vm_readv),
@@ -135,19 +137,17 @@ static const int denied_calls[] = {
     SCMP_SYS(mknodat),
 };
 
-/* Flags of clone() that make a namespace. */
+/* Flags of clone() that create a namespace. */
 #define CLONE_NAMESPACES                                                                                     \
     (CLONE_NEWUSER | CLONE_NEWNET | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS |               \
      CLONE_NEWCGROUP)
-
-/* ---- Landlock ---- */
 
 int sandbox_landlock_version(void)
 {
     return (int)syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
 }
 
-/* What of ${access} this version of Landlock knows. */
+/* The part of ${access} that this version of Landlock knows. */
 static uint64_t known_access(uint64_t access, int version)
 {
     if (version < 5)
@@ -207,15 +207,13 @@ static bool make_ruleset(struct sandbox *s, const struct sandbox_policy *policy,
            allow_all(s->ruleset, policy->writable, all & ~ACCESS_FS_IOCTL_DEV, err);
 }
 
-/* ---- seccomp ---- */
-
-/* A socket of a family that is not allowed fails with EACCES. */
+/* A socket of a forbidden family fails with EACCES. */
 static int limit_sockets(scmp_filter_ctx filter, enum sandbox_network network)
 {
     /*
-     * Unix sockets of a path would reach services that act for the user (D-Bus, Docker, an SSH agent);
-     * Landlock does not restrict connecting to them. A pair of sockets has no such reach, and socketpair()
-     * stays.
+     * Unix sockets with a path would reach services that act for the user (D-Bus, Docker, an SSH agent);
+     * Landlock does not restrict connecting to them. A pair of sockets has no such reach, so socketpair()
+     * is allowed.
      */
     if (network == SANDBOX_NETWORK_OFF)
         return seccomp_rule_add(filter, SCMP_ACT_ERRNO(EACCES), SCMP_SYS(socket), 0);
@@ -243,17 +241,18 @@ static int fill_filter(scmp_filter_ctx filter, enum sandbox_network network)
         if (wrong == -EDOM)
             wrong = 0; /* not a system call of this architecture */
     }
-    /* clone3() has its flags in memory, out of a filter's sight. The C library then falls back to clone(). */
+    /* clone3() has its flags in memory, where a filter cannot see them. The C library then falls back to
+     * clone(). */
     if (wrong == 0)
         wrong = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
-    /* A rule for each flag: the comparison is of all masked bits at once. */
+    /* One rule per flag: the comparison is of all masked bits at once. */
     for (unsigned bit = 0; bit < 32 && wrong == 0; bit++)
         if ((CLONE_NAMESPACES & (1u << bit)) != 0)
             wrong = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(clone), 1,
                                      SCMP_A0(SCMP_CMP_MASKED_EQ, 1u << bit, 1u << bit));
     /*
      * Both put characters into a terminal as if somebody had typed them. The kernel looks at 32 bits of the
-     * request; the filter must too, or a bit above them would hide it.
+     * request; the filter must, too, or a bit above them would hide the request.
      */
     if (wrong == 0)
         wrong = deny_request(filter, TIOCSTI);
@@ -262,7 +261,7 @@ static int fill_filter(scmp_filter_ctx filter, enum sandbox_network network)
     return wrong != 0 ? wrong : limit_sockets(filter, network);
 }
 
-/* The filter as a program: libseccomp writes it to a descriptor. */
+/* Get the filter as a program: libseccomp writes it to a descriptor. */
 static bool take_program(struct sandbox *s, scmp_filter_ctx filter)
 {
     int fd = memfd_create("sandbox-filter", MFD_CLOEXEC);
@@ -288,8 +287,6 @@ static bool make_filter(struct sandbox *s, enum sandbox_network network, struct 
     seccomp_release(filter);
     return ok || err_set(err, ERR_SYSTEM, "the sandbox cannot create its system call filter");
 }
-
-/* ---- outside ---- */
 
 struct sandbox *sandbox_new(const struct sandbox_policy *policy, struct err *err)
 {
@@ -343,8 +340,8 @@ static bool write_text(const char *path, const char *text)
     return ok;
 }
 
-/* A network with nothing in it but a loopback interface. It belongs to a user namespace in which we are who
- * we were. */
+/* A network with nothing but a loopback interface. It belongs to a user namespace with unchanged user and
+ * group. */
 static bool enter_own_network(const struct sandbox *s)
 {
     if (unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0 || !write_text("/proc/self/setgroups", "deny") ||
@@ -355,11 +352,11 @@ static bool enter_own_network(const struct sandbox *s)
     bool ok = fd >= 0 && ioctl(fd, SIOCSIFFLAGS, &loopback) == 0;
     if (fd >= 0)
         close(fd);
-    /* The change of user namespace has cleared it. */
+    /* Changing the user namespace has cleared it. */
     return ok && prctl(PR_SET_PDEATHSIG, SIGKILL) == 0;
 }
 
-/* Root keeps the right to its files, and loses every right over the system. */
+/* Root keeps its rights to files, and loses every right over the system. */
 static void drop_capabilities(void)
 {
     const uint32_t kept = 1u << CAP_CHOWN | 1u << CAP_DAC_OVERRIDE | 1u << CAP_FOWNER | 1u << CAP_FSETID;

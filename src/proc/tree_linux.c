@@ -54,14 +54,14 @@ pid_t *tree_all_children(pid_t pid, size_t *count)
     return found;
 }
 
-/* Depth is bounded by what a hostile process can nest before we stop it; beyond that children_free() catches
+/* What a hostile process can nest before it is stopped bounds the depth; children_free() catches
  * the rest as orphans. */
 static void kill_descendants(pid_t pid, int depth)
 {
     size_t n;
     pid_t *found = tree_all_children(pid, &n);
     for (size_t i = 0; i < n; i++) {
-        /* Stopped first, so that it cannot fork while its own children are being listed. */
+        /* Stop it first, so that it cannot fork while its children are listed. */
         kill(found[i], SIGSTOP);
         if (depth < 32)
             kill_descendants(found[i], depth + 1);
