@@ -1,5 +1,5 @@
 /*
- * Responsible for the sockets that were passed on to us.
+ * Responsible for sockets inherited from the parent process.
  */
 #include "http/activation.h"
 

@@ -1,5 +1,5 @@
 /*
- * Sockets that our parent has opened for us: systemd's socket activation, sd_listen_fds(3).
+ * Sockets that the parent process has opened: systemd's socket activation, sd_listen_fds(3).
  */
 #ifndef HTTP_ACTIVATION_H
 #define HTTP_ACTIVATION_H

@@ -1,5 +1,5 @@
 /*
- * Responsible for the checks, a row and a function each. What they check is in docs/http.md.
+ * Responsible for the checks: one row and one function each. docs/http.md describes them.
  */
 #include "http/checks.h"
 
@@ -61,8 +61,9 @@ static bool is_sound(void *arg, const char *name, const char *value)
            !begins_with_other(name, "Content-Length") && !begins_with_other(name, "Transfer-Encoding");
 }
 
-/* A proxy in front of us may read a malformed header in another way than the library does, and then see the
- * end of the request elsewhere: what we took for the next request would be part of this one's body. */
+/* A proxy may parse a malformed header differently from the library and then see the
+ * end of the request elsewhere: what the server took for the next request would be part of this one's
+ * body. */
 static bool check_syntax(const struct check_rules *rules, struct exchange *e)
 {
     if (exchange_each_header(e, is_sound, NULL))
@@ -71,10 +72,10 @@ static bool check_syntax(const struct check_rules *rules, struct exchange *e)
     return refuse(e, 400, "a header is malformed");
 }
 
-/* We and a proxy in front of us must agree on where the body ends. */
+/* The server and a proxy in front of it must agree on where the body ends. */
 static bool check_framing(const struct check_rules *rules, struct exchange *e)
 {
-    /* Whatever the answer will be: a body that we cannot see may follow. */
+    /* Close in any case: a body that the server cannot see may follow. */
     e->must_close = e->method == EXCHANGE_POST && exchange_header(e, "Content-Length") == NULL &&
                     exchange_header(e, "Transfer-Encoding") == NULL;
     const char *coding = exchange_header(e, "Transfer-Encoding");

@@ -12,7 +12,7 @@ struct principals;
 struct check_rules {
     const char *const *allowed_hosts;   /* NULL-terminated, or NULL; in addition to loopback names */
     const char *const *allowed_origins; /* the same */
-    const char *const *cors_origins;    /* pages of these may also read answers */
+    const char *const *cors_origins;    /* pages of these origins may also read answers */
     struct principals *principals;
     bool is_ending;
 };

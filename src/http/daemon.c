@@ -24,13 +24,14 @@ struct daemon {
     uv_idle_t soon; /* runs the library in the next turn of the loop, after other events */
     unsigned open_handles;
     struct places places;
-    unsigned idle_runs; /* turns that the library asked for in a row */
+    unsigned idle_runs; /* consecutive turns that the library asked for */
     bool is_running, must_run_again;
 };
 
 /* The library asks to be run again at once while a connection can neither proceed nor be read, for example
- * when a client fills the buffer with a header that never ends. After MOST_IDLE_RUNS such turns in a row we
- * wait this long before each. */
+ * when a client fills the buffer with a header that never ends. After MOST_IDLE_RUNS consecutive turns,
+ * the daemon
+ * waits this long before each. */
 #define MOST_IDLE_RUNS 32
 #define IDLE_RUN_MS 10
 
@@ -140,7 +141,7 @@ static size_t leave_as_it_is(void *arg, struct MHD_Connection *connection, char 
     return strlen(text);
 }
 
-/* The other half of our descriptors is for the Lisp processes. */
+/* The other half of the descriptors is for the Lisp processes. */
 static unsigned most_connections(void)
 {
     struct rlimit files;

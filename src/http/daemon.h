@@ -1,6 +1,7 @@
 /*
- * libmicrohttpd in our loop: one daemon for each address. We poll its epoll descriptor and run a timer for
- * its timeout; it has no thread.
+ * libmicrohttpd in the server's loop: one daemon per address. The loop polls its epoll descriptor and runs a
+ * timer
+ * for its timeout; it has no thread.
  */
 #ifndef HTTP_DAEMON_H
 #define HTTP_DAEMON_H
@@ -39,12 +40,12 @@ void daemon_wake(struct daemon *d);
 /* daemon_run(d): run the library now; not from inside one of its callbacks. */
 void daemon_run(struct daemon *d);
 
-/* daemon_arg(d), daemon_mhd(d), daemon_listener(d): what it was made with. Borrowed. */
+/* daemon_arg(d), daemon_mhd(d), daemon_listener(d): what was passed when it was made. Borrowed. */
 void *daemon_arg(const struct daemon *d);
 const struct mhd *daemon_mhd(const struct daemon *d);
 const struct listener *daemon_listener(const struct daemon *d);
 
-/* daemon_link(d, connection): what we keep of one of its connections. Borrowed. */
+/* daemon_link(d, connection): the server's record of one of its connections. Borrowed. */
 struct link *daemon_link(const struct daemon *d, struct MHD_Connection *connection);
 
 #endif

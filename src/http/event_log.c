@@ -1,5 +1,5 @@
 /*
- * Responsible for keeping events and forgetting them.
+ * Responsible for storing events and dropping old ones.
  */
 #include "http/event_log.h"
 

@@ -1,6 +1,6 @@
 /*
  * The newest events of a session's streams, for a client that lost its connection and asks for the events
- * after the last one it has seen. Bounded in number and bytes; the newest one is kept however large it is.
+ * after the last one that it received. Bounded in number and bytes; the newest event is kept at any size.
  */
 #ifndef HTTP_EVENT_LOG_H
 #define HTTP_EVENT_LOG_H

@@ -1,8 +1,8 @@
 /*
  * Responsible for reading a request's body, for waiting without a thread, and for sending the response.
  *
- * While it waits the connection is suspended: the library does not look at it, so the link watches for the
- * client's end. To act on an event we resume it: the library calls the handler again, which acts on the
+ * While an exchange waits, its connection is suspended: the library ignores it, and the link detects the
+ * client's end. An event resumes the connection: the library calls the handler again, which acts on the
  * state.
  */
 #include "http/exchange.h"
@@ -31,7 +31,7 @@ struct trimmed {
     char text[];
 };
 
-/* The library keeps trailing blanks, which are not part of a value. */
+/* The library keeps trailing white space, which is not part of a value. */
 const char *exchange_header(struct exchange *e, const char *name)
 {
     const char *value = daemon_mhd(e->daemon)->lookup_connection_value(e->connection, MHD_HEADER_KIND, name);

@@ -1,6 +1,6 @@
 /*
- * The mechanics of one HTTP request and its response. What a request means is decided in server.c, which
- * calls exchange_answer() or exchange_stream(), now or later.
+ * The mechanics of one HTTP request and its response. server.c decides what a request means and
+ * calls exchange_answer() or exchange_stream(), immediately or later.
  *
  * States      reading -> waiting -> answered or streaming -> gone; refused on the way
  */
@@ -27,17 +27,17 @@ enum exchange_state {
     EXCHANGE_WAITING,
     EXCHANGE_ANSWERED,
     EXCHANGE_STREAMING,
-    EXCHANGE_LOST /* to be closed without more */
+    EXCHANGE_LOST /* the connection is to be closed without an answer */
 };
 
 enum exchange_method { EXCHANGE_POST, EXCHANGE_GET, EXCHANGE_DELETE, EXCHANGE_OPTIONS, EXCHANGE_OTHER };
 
-/* A response with at most an error in its body. */
+/* A response whose body, if any, is an error. */
 struct http_reply {
     unsigned status;
     int code;                   /* of the JSON-RPC error in the body; 0: no body */
-    const char *message;        /* of it; borrowed, lives on */
-    const char *header, *value; /* one more header; NULL: none */
+    const char *message;        /* of the error; borrowed, must outlive the exchange */
+    const char *header, *value; /* an additional header; NULL: none */
 };
 
 struct exchange {
@@ -48,38 +48,38 @@ struct exchange {
     enum exchange_state state;
     enum exchange_method method;
     bool is_suspended;
-    bool must_close; /* close the connection after the answer: where this request ends is in doubt */
+    bool must_close; /* close the connection after the answer: where this request ends is uncertain */
     bool takes_json, takes_events, is_modern;
     const char *path;
     struct http_reply refusal;   /* status 0: none so far */
-    struct principal *principal; /* whose it is */
-    const char *cors_origin;     /* to be allowed to read the answer; NULL: none */
-    struct trimmed *trimmed;     /* copies of headers' values */
+    struct principal *principal; /* the principal it belongs to */
+    const char *cors_origin;     /* the origin that may read the answer; NULL: none */
+    struct trimmed *trimmed;     /* copies of header values */
     struct strbuf body;
     size_t drained, accounted;
     uint64_t began_ms;
     unsigned status;
     struct strbuf answer;
-    char session_id[72]; /* to be given to the client; "" for none */
-    struct post *post;   /* the message it brought, until that is over */
+    char session_id[72]; /* to be sent to the client; "" for none */
+    struct post *post;   /* the message in its body, until that is answered */
     struct stream *stream;
     struct stream_reader reader;
 };
 
-/* What serving needs to know; given to exchange_handle() by the daemon's argument. */
+/* The callbacks that serve requests; exchange_handle() finds them by the daemon's argument. */
 struct exchange_events {
     /* the headers have arrived: set ${refusal}, or let the request pass */
     void (*on_headers)(void *arg, struct exchange *e);
     /* the whole request has arrived and was not refused: answer or stream, now or later */
     void (*on_request)(void *arg, struct exchange *e);
-    /* the client has gone before the answer or while it was streamed; while a POST waits, the client may have
+    /* the client has gone before or during the answer; while a POST waits, it may have
      * closed only its half of the connection */
     void (*on_gone)(void *arg, struct exchange *e);
-    /* it is freed after this */
+    /* it is freed after this call */
     void (*on_end)(void *arg, struct exchange *e);
-    struct list *exchanges;   /* where they are kept */
-    size_t *body_bytes;       /* that all bodies occupy */
-    const char *cors_headers; /* for answers that a page may read */
+    struct list *exchanges;   /* the list of all exchanges */
+    size_t *body_bytes;       /* the memory that all bodies occupy */
+    const char *cors_headers; /* for answers that a page of another origin may read */
     void *arg;
 };
 

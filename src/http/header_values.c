@@ -1,5 +1,5 @@
 /*
- * Responsible for taking header values apart.
+ * Responsible for parsing header values.
  */
 #include "http/header_values.h"
 
@@ -30,7 +30,7 @@ bool header_value_is_valid(const char *value)
     return true;
 }
 
-/* Up to ${end} or one of ${stops}, blanks around it left out. */
+/* Up to ${end} or one of ${stops}, without surrounding white space. */
 static struct header_part trimmed(const char *at, size_t len)
 {
     while (len > 0 && strchr(BLANK, *at) != NULL) {

@@ -1,6 +1,7 @@
 /*
- * The values of HTTP headers that we read: media types, Host, Origin, Authorization, Last-Event-ID. Pure; any
- * bytes are fine.
+ * The values of the HTTP headers that the server reads: media types, Host, Origin, Authorization,
+ * Last-Event-ID.
+ * Pure; accepts any bytes.
  */
 #ifndef HTTP_HEADER_VALUES_H
 #define HTTP_HEADER_VALUES_H
@@ -16,10 +17,10 @@ bool media_type_is(const char *value, const char *type);
  * with a weight other than 0. */
 bool accept_admits(const char *value, const char *type);
 
-/* header_name_is_valid(name): a token, as RFC 9110 section 5.1 wants it. */
+/* header_name_is_valid(name): whether it is a token according to RFC 9110 section 5.1. */
 bool header_name_is_valid(const char *name);
 
-/* header_value_is_valid(value): without control characters, apart from tabs. */
+/* header_value_is_valid(value): whether it has no control characters other than tabs. */
 bool header_value_is_valid(const char *value);
 
 /* Part of a header's value. */
@@ -29,25 +30,25 @@ struct header_part {
 };
 
 /*
- * host_split(value, &host, &port): take HOST[:PORT] apart. False: it is not of that form.
+ * host_split(value, &host, &port): split HOST[:PORT]. False: it does not have that form.
  *
  * host        an IPv6 address without its brackets, otherwise a name or an IPv4 address
- * port        empty when there is none
+ * port        empty if there is none
  */
 bool host_split(const char *value, struct header_part *host, struct header_part *port);
 
-/* host_is_loopback(host): localhost, 127.0.0.0/8 or ::1. host_is_address(host): a literal address, no name.
- */
+/* host_is_loopback(host): localhost, 127.0.0.0/8 or ::1. host_is_address(host): a literal address rather
+ * than a name. */
 bool host_is_loopback(struct header_part host);
 bool host_is_address(struct header_part host);
 
 /* part_is(part, text): they are equal, ignoring case. */
 bool part_is(struct header_part part, const char *text);
 
-/* origin_is_loopback(value): http or https on a host of this machine, any port. */
+/* origin_is_loopback(value): http or https on a loopback host, any port. */
 bool origin_is_loopback(const char *value);
 
-/* bearer_token(value): the token behind "Bearer "; NULL for another scheme. */
+/* bearer_token(value): the token after "Bearer "; NULL for another scheme. */
 const char *bearer_token(const char *value);
 
 /* event_id_parse(value, &stream, &sequence): the two numbers of "STREAM-SEQUENCE", at most 18 digits each. */

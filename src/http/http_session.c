@@ -1,5 +1,5 @@
 /*
- * Responsible for sessions by Mcp-Session-Id: their ids, their streams, and how many there may be.
+ * Responsible for sessions by Mcp-Session-Id: their ids, their streams and their number.
  */
 #include "http/http_session.h"
 
@@ -171,7 +171,7 @@ void http_session_hold(struct http_session *s, struct stream *stream)
     stream_keep_alive(stream);
 }
 
-/* A reader may outlive the log: what it has not read yet belongs to its stream. */
+/* A reader may outlive the log, so its stream gets a copy of what it has not read yet. */
 static void end_stream(struct stream *stream)
 {
     stream->log = NULL;

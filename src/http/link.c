@@ -1,8 +1,8 @@
 /*
- * Responsible for what the library does not do: deadlines that an occasional byte does not extend, and
- * noticing at any time that a client has gone. The library does not look at a suspended connection. While it
- * reads, it looks once: if the end of the stream arrives with the last bytes, the library takes the bytes and
- * then waits for an event that has already happened. We make that event happen again.
+ * Responsible for what the library lacks: deadlines that an occasional byte does not extend, and
+ * noticing at any time that a client has gone. The library ignores a suspended connection. When it
+ * reads, it reads once: if the end of the stream arrives with the last bytes, the library takes the bytes and
+ * then waits for an event that has already happened. The link repeats that event.
  */
 #include "http/link.h"
 
@@ -13,8 +13,8 @@
 #include "base/memory.h"
 #include "http/places.h"
 
-/* How often, and after how long each time, the end is repeated: each time the library reads one buffer of
- * what came before it. */
+/* How often the end is repeated, and the delay before each time: the library reads one buffer of
+ * the preceding bytes each time. */
 #define REMINDERS 100
 #define REMINDER_MS 5
 
@@ -43,7 +43,7 @@ struct link *link_new(uv_loop_t *loop, int descriptor, struct places *places, co
     uv_timer_init(loop, &l->timer);
     l->timer.data = l;
     l->open_handles = 1;
-    /* The library watches the descriptor with an epoll of its own, which this does not disturb. */
+    /* The library watches the descriptor with its own epoll instance, which this does not disturb. */
     if (uv_poll_init(loop, &l->watch, descriptor) == 0) {
         l->watch.data = l;
         l->has_watch = true;
@@ -99,7 +99,7 @@ static void on_timer(uv_timer_t *timer)
     }
 }
 
-/* Once is enough: a stream that has ended stays ended. */
+/* A stream that has ended stays ended, so one report is enough. */
 static void on_watch(uv_poll_t *watch, int status, int events)
 {
     struct link *l = watch->data;

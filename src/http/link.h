@@ -1,5 +1,5 @@
 /*
- * One connection of a client: its deadlines, whether the client is still there, and who must know when it
+ * One connection of a client: its deadlines, whether the client is still there, and whom to notify when it
  * ends.
  */
 #ifndef HTTP_LINK_H

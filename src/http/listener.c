@@ -1,5 +1,5 @@
 /*
- * Responsible for taking an address apart and binding to it.
+ * Responsible for parsing an address and binding to it.
  */
 #include "http/listener.h"
 
@@ -43,8 +43,7 @@ static bool open_unix(struct listener *l, const char *path, struct err *err)
     if (is_stale(&address))
         unlink(path);
     l->descriptor = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    /* The mode of the socket before it is bound becomes the mode of the file: there is no moment at which
-     * others could open it. */
+    /* The mode of the socket before it is bound becomes the mode of the file, so others can never open it. */
     struct stat status;
     if (l->descriptor < 0 || fchmod(l->descriptor, 0600) != 0 ||
         bind(l->descriptor, (struct sockaddr *)&address, sizeof address) != 0 || chmod(path, 0600) != 0 ||
@@ -119,7 +118,7 @@ static bool open_internet(struct listener *l, const char *address, struct err *e
     return is_bound;
 }
 
-/* "systemd" or "systemd:N". The file of an inherited socket is not ours to remove. */
+/* "systemd" or "systemd:N". The server does not remove the file of an inherited socket. */
 static bool open_passed_on(struct listener *l, const char *number, struct err *err)
 {
     if (*number != '\0' &&

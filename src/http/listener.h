@@ -1,5 +1,5 @@
 /*
- * Where we listen: an address and a port, or a socket in the file system. Knows nothing of HTTP.
+ * Where the server listens: an address and a port, or a socket in the file system. Knows nothing about HTTP.
  */
 #ifndef HTTP_LISTENER_H
 #define HTTP_LISTENER_H
@@ -19,16 +19,18 @@ struct listener {
 
 /*
  * listener_open(l, address, err):
- * Bind and listen. The file of a socket is its owner's alone (mode 0600); one that nobody listens on any more
+ * Bind and listen. Only its owner can open the file of a socket (mode 0600); a file on which nobody listens
+ * any more
  * is replaced.
  *
  * address     "ADDRESS:PORT", "[ADDRESS]:PORT", "PORT" (on 127.0.0.1), "unix:PATH", or "systemd" or
- *             "systemd:N" for the first or Nth socket passed by socket activation; with port 0 the system
- * chooses Errors      ERR_INVALID, ERR_START
+ *             "systemd:N" for the first or Nth socket passed by socket activation. With port 0 the system
+ *             chooses one
+ * Errors      ERR_INVALID, ERR_START
  */
 bool listener_open(struct listener *l, const char *address, struct err *err);
 
-/* listener_close(l): harmless when nothing is open. listener_released(l): the library has closed the
+/* listener_close(l): does nothing if it is not open. listener_released(l): the library has closed the
  * descriptor. */
 void listener_close(struct listener *l);
 void listener_released(struct listener *l);

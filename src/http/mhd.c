@@ -1,5 +1,5 @@
 /*
- * Responsible for finding libmicrohttpd and its functions.
+ * Responsible for loading libmicrohttpd and finding its functions.
  */
 #include "http/mhd.h"
 
@@ -15,7 +15,7 @@ bool mhd_load(struct mhd *mhd, struct err *err)
     if (mhd->library == NULL)
         return err_set(err, ERR_START, "HTTP needs %s (on Debian the package libmicrohttpd12): %s", LIBRARY,
                        dlerror());
-        /* POSIX allows a function pointer in a data pointer; ISO C has no cast for it. */
+        /* POSIX allows a data pointer to hold a function pointer; ISO C has no cast for it. */
 #define FIND(member, name)                                                                                   \
     do {                                                                                                     \
         void *symbol = dlsym(mhd->library, #name);                                                           \

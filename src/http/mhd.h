@@ -1,6 +1,6 @@
 /*
- * GNU libmicrohttpd, loaded when it is needed: a server on standard input and output does not need it, or the
- * TLS library that it uses, to be installed, and does not spend time on linking them.
+ * GNU libmicrohttpd, loaded on demand: a server on standard input and output needs neither it nor the
+ * TLS library that it uses, and spends no time on linking them.
  */
 #ifndef HTTP_MHD_H
 #define HTTP_MHD_H
@@ -9,7 +9,7 @@
 
 #include "base/errors.h"
 
-/* The functions that we call, a row each: the member here and the name in the library. */
+/* The functions that the server calls, a row each: the member here and the name in the library. */
 #define MHD_FUNCTIONS(row)                                                                                   \
     row(start_daemon, MHD_start_daemon) row(stop_daemon, MHD_stop_daemon)                                    \
         row(quiesce_daemon, MHD_quiesce_daemon) row(run, MHD_run) row(get_timeout, MHD_get_timeout)          \

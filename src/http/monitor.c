@@ -1,5 +1,6 @@
 /*
- * Responsible for the two pages of the monitor. They show numbers and no names, so anybody who can reach the
+ * Responsible for the two pages of the monitor. They contain numbers but no names, so anybody who can reach
+ * the
  * address may read them.
  */
 #include "http/monitor.h"
@@ -61,7 +62,7 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, 
     struct daemon *d = arg;
     struct monitor *m = daemon_arg(d);
     if (*context == NULL) {
-        /* The headers have arrived. A request is answered when the library knows that it has no body. */
+        /* The headers have arrived. A request is answered once the library knows that it has no body. */
         link_expect(daemon_link(d, connection), HTTP_BODY_MS);
         *context = m;
         return MHD_YES;

@@ -1,5 +1,5 @@
 /*
- * Monitoring: GET /metrics and GET /healthz at an address of their own, separate from MCP and its tokens.
+ * Monitoring: GET /metrics and GET /healthz at a separate address, without MCP and its tokens.
  */
 #ifndef HTTP_MONITOR_H
 #define HTTP_MONITOR_H
@@ -23,8 +23,9 @@ struct monitor_options {
 struct monitor *monitor_new(const struct monitor_options *options, struct err *err);
 void monitor_free(struct monitor *m);
 
-/* monitor_ending(m): answer /healthz with 503 from now on, so that load balancers send no new clients. NULL
- * does nothing. */
+/* monitor_ending(m): answer /healthz with 503 from now on, so that load balancers send no new clients. If
+ * ${m} is
+ * NULL, do nothing. */
 void monitor_ending(struct monitor *m);
 
 #endif

@@ -9,7 +9,7 @@
 
 #include "base/log.h"
 
-/* A client has all addresses of its IPv6 network, so the network counts as one address. */
+/* One client may own all addresses of an IPv6 network, so the network counts as one address. */
 #define NETWORK_BYTES 8
 
 void places_init(struct places *p, unsigned most)
@@ -31,8 +31,8 @@ static struct place *oldest(const struct places *p)
     return list_is_empty(&p->newcomers) ? NULL : list_entry(p->newcomers.next, struct place, node);
 }
 
-/* The oldest newcomer from the address of ${one}, if its newcomers have a quarter of the places; else NULL.
- */
+/* The oldest newcomer from the address of ${one} if that address has a quarter of the places; otherwise
+ * NULL. */
 static struct place *oldest_of_address(struct places *p, const struct place *one)
 {
     struct place *first = NULL;
@@ -89,7 +89,7 @@ bool place_admit(struct place *place, unsigned *holder, bool is_bounded)
         return true;
     if (is_bounded && *holder >= place->places->most / 2)
         return false;
-    /* A proxy may send requests of several principals through one connection; the latest counts. */
+    /* A proxy may send requests of several principals over one connection; the latest counts. */
     if (place->holder != NULL)
         --*place->holder;
     place->holder = holder;

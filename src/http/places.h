@@ -1,8 +1,9 @@
 /*
- * The places for connections: how many are served, and who must leave when there are none left.
+ * The places for connections: how many are served, and which must leave when none is free.
  *
- * A connection is a newcomer until one of its requests has been authenticated. Newcomers leave, the oldest
- * first, to make room for another, so clients that only connect shut nobody out.
+ * A connection is a newcomer until one of its requests has been authenticated. To make room for another, the
+ * oldest
+ * newcomer is disconnected, so clients that only connect cannot block others.
  */
 #ifndef HTTP_PLACES_H
 #define HTTP_PLACES_H
@@ -23,16 +24,16 @@ struct place {
     int descriptor;            /* borrowed */
     unsigned char address[16]; /* of the client: IPv4, or the network part of IPv6; zeros: another kind */
     unsigned *holder;          /* counts the places of its principal; NULL: a newcomer */
-    bool is_counted;           /* it takes one of the places; otherwise it gets 503, or is being closed */
+    bool is_counted;           /* it occupies a place; otherwise it gets 503 or is being closed */
 };
 
-/* places_init(p, most): all places are free. */
+/* places_init(p, most): all ${most} places are free. */
 void places_init(struct places *p, unsigned most);
 
 /*
  * place_take(place, places, descriptor, address):
  * Give a connection a place. If its address has a quarter of the places for newcomers, or none is free, the
- * oldest newcomer is shut down for it; the library then sees that connection's end.
+ * oldest newcomer is disconnected for it; the library then sees that connection's end.
  *
  * address     of the client
  */

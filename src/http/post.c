@@ -22,7 +22,7 @@ struct post {
     struct transport_origin origin;
     struct connection *connection;
     struct http_session *session; /* NULL: 2026-07-28 */
-    struct exchange *exchange;    /* NULL: the client is gone, or reads the stream */
+    struct exchange *exchange;    /* NULL: the client has gone, or reads the stream */
     struct stream *stream;        /* NULL: none yet */
     struct strbuf answer;
     enum transport_kind kind;
@@ -44,8 +44,8 @@ static void post_free(struct post *p)
     free(p);
 }
 
-/* Source      MCP 2026-07-28 and 2025-11-25, transports; where they are silent, what the official servers do
- */
+/* Source      MCP 2026-07-28 and 2025-11-25, transports; where they say nothing, the behaviour of the
+ *             official servers */
 static unsigned status_of(const struct post *p)
 {
     if (p->kind == TRANSPORT_RESULT)
@@ -81,7 +81,7 @@ static void begin_stream(struct post *p)
     const struct revision *revision = connection_revision(p->connection);
     if (revision != NULL && revision->has_priming_event)
         stream_prime(p->stream);
-    /* From here on only the stream is needed. */
+    /* From here on, only the stream is needed. */
     p->exchange = NULL;
     e->post = NULL;
 }
@@ -139,7 +139,8 @@ static void answer(struct post *p)
         /* Another message cancelled it: no answer will follow, and 202 is the response for that. */
         begin_stream(p);
     } else {
-        /* The header that ends the headers early (": x") leaves the rest of them in the body: not JSON. */
+        /* A header that ends the headers early (": x") leaves the rest of them in the body, which is then
+         * not JSON. */
         p->exchange->must_close = p->has_answer && p->code == JSONRPC_PARSE_ERROR;
         exchange_answer(p->exchange, status, p->answer.bytes, p->answer.len);
     }

@@ -1,6 +1,7 @@
 /*
- * The users of the server over HTTP. Each principal has sessions of its own, which others cannot see or name.
- * Without a token file there is one principal, which is everybody who can connect.
+ * The users of the server over HTTP. Each principal has sessions of its own, which others can neither see nor
+ * name.
+ * Without a token file there is one principal: everybody who can connect.
  */
 #ifndef HTTP_PRINCIPALS_H
 #define HTTP_PRINCIPALS_H
@@ -22,8 +23,8 @@ struct principal {
     struct connection *stateless; /* for requests of 2026-07-28; NULL until there is one */
     struct list sessions;         /* by Mcp-Session-Id */
     size_t session_count;
-    size_t body_bytes;    /* of its requests that are being read */
-    unsigned connections; /* whose latest request was its own */
+    size_t body_bytes;    /* of its requests being read */
+    unsigned connections; /* those whose latest request was its own */
 };
 
 struct principals {
@@ -37,7 +38,7 @@ struct principals {
 bool principals_init(struct principals *p, const char *token_file, struct err *err);
 void principals_fini(struct principals *p);
 
-/* principals_reload(p, err): read the file again. If there is an error in it, nothing changes. A principal
+/* principals_reload(p, err): read the file again. If it has an error, nothing changes. A principal
  * that has lost its tokens remains, but no request can authenticate as it. */
 bool principals_reload(struct principals *p, struct err *err);
 

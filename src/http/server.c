@@ -1,5 +1,5 @@
 /*
- * Responsible for what a request means: which connection a POST belongs to, the stream behind a GET, the end
+ * Responsible for the meaning of requests: the connection for a POST, the stream for a GET, the end
  * of a session; and for starting and closing the server.
  */
 #include "http/server.h"
@@ -41,7 +41,7 @@ struct http_server {
     uv_timer_t tick;    /* sends keep-alives, ends idle sessions */
     uv_timer_t closing; /* bounds the time that closing takes */
     unsigned open_handles;
-    uint64_t closes_at_ms; /* the deadline, once it is closing */
+    uint64_t closes_at_ms; /* the deadline, if it is closing */
     bool is_ended;
     void (*on_closed)(void *arg);
     void *on_closed_arg;
@@ -57,7 +57,7 @@ static struct connection_options connection_options(struct http_server *s, struc
         .wants_structured = s->options.wants_structured,
         .default_session = "default",
         .extension = s->options.extension,
-        .shows_log = s->principals.token_file == NULL, /* it names the sessions of all principals */
+        .shows_log = s->principals.token_file == NULL, /* the log names the sessions of all principals */
         .send = post_on_send,
         .on_over = post_on_over,
     };
@@ -91,7 +91,7 @@ static struct http_session *session_of(struct exchange *e)
 
 static void take_post(struct http_server *s, struct exchange *e)
 {
-    /* A Lisp will be needed soon, whatever era the request is of, so start it now. */
+    /* Requests of every era need a Lisp soon, so start it now. */
     if (s->options.on_handshake != NULL)
         s->options.on_handshake(s->options.arg);
     if (e->is_modern) {
@@ -140,8 +140,8 @@ static void take_get(struct exchange *e)
     exchange_stream(e, stream);
     if (last != NULL)
         stream_replay(stream, after);
-    /* A client that aborted its call and then learns at once that nothing will follow reconnects without an
-     * id, which would displace the stream it is reading. */
+    /* A client that aborted its call and learns immediately that nothing will follow reconnects without an
+     * id, which would displace the stream that it is reading. */
     if (is_over && http_session_is_unanswered(session, id))
         http_session_hold(session, stream);
     else if (is_over)
@@ -190,7 +190,7 @@ static void on_request(void *arg, struct exchange *e)
     }
 }
 
-/* A client of the older revisions may have closed only its half and may still be waiting. */
+/* A client of an older revision may have closed only its half, and still wait. */
 static void on_gone(void *arg, struct exchange *e)
 {
     if (!e->is_modern)
@@ -307,7 +307,7 @@ static void on_handle_closed(uv_handle_t *handle)
         return;
     void (*done)(void *arg) = s->on_closed;
     void *arg = s->on_closed_arg;
-    /* The daemons' own handles were closed before these, so nothing of the library is in use. */
+    /* The daemons' handles were closed before these, so nothing of the library is in use. */
     mhd_unload(&s->mhd);
     free(s->certificate);
     if (s->key != NULL)
@@ -398,7 +398,7 @@ static void finish(struct http_server *s)
 {
     s->is_ended = true;
     uv_timer_stop(&s->closing);
-    /* The library cannot be stopped while a connection is suspended. */
+    /* The library cannot stop while a connection is suspended. */
     struct list *node, *following;
     list_for_each(node, following, &s->exchanges) exchange_drop(list_entry(node, struct exchange, node));
     for (size_t i = 0; i < s->daemon_count; i++)

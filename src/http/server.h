@@ -1,5 +1,5 @@
 /*
- * MCP over Streamable HTTP, in the loop of the caller: where it listens, whom it admits, and what each
+ * MCP over Streamable HTTP, in the caller's loop: where it listens, whom it admits, and what each
  * request means.
  */
 #ifndef HTTP_SERVER_H
@@ -31,20 +31,22 @@ struct http_server_options {
     /* the toolbox of a principal, made on first use; borrowed, outlives the server. "" is everybody, if there
      * are no tokens. */
     struct toolbox *(*toolbox)(void *arg, const char *principal);
-    void (*on_handshake)(void *arg); /* a good moment to start a Lisp */
+    void (*on_handshake)(void *arg); /* called after a handshake: a good moment to start a Lisp */
     void *arg;
 };
 
 /* http_server_new(options, err): given, and listening; NULL with ${err} set. */
 struct http_server *http_server_new(const struct http_server_options *options, struct err *err);
 
-/* http_server_reload(s): read the token file again. If there is an error in it, it is logged and nothing
+/* http_server_reload(s): read the token file again. If it has an error, the error is logged and nothing
  * changes. Requests and streams that came with a token that is no longer listed are ended. */
 void http_server_reload(struct http_server *s);
 
-/* http_server_close(s, done, arg): accept no more connections, end what is under way, send the answers, then
- * free ${s} and call ${done} from the loop. If ${s} is NULL, ${done} is called at once. A second call stops
- * waiting for answers, and replaces ${done}. */
+/* http_server_close(s, done, arg): accept no more connections, end what is in progress, send the answers,
+ * then
+ * free ${s} and call ${done} from the loop. If ${s} is NULL, ${done} is called at once. A second call
+ * stops
+ * waiting for answers and replaces ${done}. */
 void http_server_close(struct http_server *s, void (*done)(void *arg), void *arg);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * Responsible for the text of server-sent events, and for what is queued for the reader.
+ * Responsible for the text of server-sent events, and for the reader's queue.
  */
 #include "http/stream.h"
 
@@ -11,7 +11,7 @@
 #include "http/event_log.h"
 #include "http/limits.h"
 
-/* A buffer that one large message has made larger than this is given back. */
+/* A buffer that one large message has grown beyond this is freed. */
 #define KEPT_CAPACITY (64u << 10)
 
 struct stream *stream_new(struct event_log *log, uint64_t id)

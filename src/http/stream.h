@@ -1,8 +1,9 @@
 /*
- * A stream of server-sent events: messages in, bytes of text/event-stream out. It is independent of the HTTP
- * response that carries it, so that a client that lost its connection can continue where it was.
+ * A stream of server-sent events: takes messages, produces bytes of text/event-stream. It is independent of
+ * the HTTP
+ * response that carries it, so a client that lost its connection can resume it.
  *
- * A stream that has ended is freed with its reader, or at once when it has none.
+ * A stream that has ended is freed with its reader, or at once if it has none.
  */
 #ifndef HTTP_STREAM_H
 #define HTTP_STREAM_H
@@ -19,8 +20,8 @@ struct event_log;
 
 /* What carries a stream to a client. */
 struct stream_reader {
-    void (*on_readable)(void *arg); /* there are bytes to take, or the stream has ended */
-    /* the client does not read: disconnect it; the stream has detached the reader */
+    void (*on_readable)(void *arg); /* bytes are available, or the stream has ended */
+    /* the client does not read: disconnect it; the stream has already detached the reader */
     void (*on_overrun)(void *arg);
     void *arg;
 };
@@ -39,8 +40,7 @@ struct stream {
 /* stream_new(log, id): ${log} may be NULL. */
 struct stream *stream_new(struct event_log *log, uint64_t id);
 
-/* stream_prime(s): send an event without data, whose id lets a client resume before there was any other
- * event. */
+/* stream_prime(s): send an event without data: its id lets a client resume before the first other event. */
 void stream_prime(struct stream *s);
 
 /* stream_send(s, bytes, len): send one message, which must not contain newlines. stream_keep_alive(s): send a
@@ -48,7 +48,7 @@ void stream_prime(struct stream *s);
 void stream_send(struct stream *s, const char *bytes, size_t len);
 void stream_keep_alive(struct stream *s);
 
-/* stream_end(s): nothing more will be sent. The owner must not use the stream after this. */
+/* stream_end(s): nothing more will be sent. The owner must not use the stream afterwards. */
 void stream_end(struct stream *s);
 
 /* stream_attach(s, reader), stream_detach(s): ${reader} is borrowed. A stream that had another reader calls
@@ -59,7 +59,7 @@ void stream_detach(struct stream *s);
 /* stream_replay(s, after): queue the events after ${after} that the log has kept. */
 void stream_replay(struct stream *s, uint64_t after);
 
-/* stream_take(s, bytes, len): move at most ${len} bytes to ${bytes}. 0: none are queued; -1: the stream has
+/* stream_take(s, bytes, len): move at most ${len} bytes to ${bytes}. 0: none is queued; -1: the stream has
  * ended. */
 ssize_t stream_take(struct stream *s, char *bytes, size_t len);
 

@@ -16,7 +16,7 @@
 
 struct token {
     char name[65];
-    char secret[TOKEN_MOST_BYTES]; /* zeros behind it */
+    char secret[TOKEN_MOST_BYTES]; /* padded with zeros */
 };
 
 struct tokens {
@@ -25,20 +25,20 @@ struct tokens {
 };
 
 /*
- * tokens_parse(t, text, len, err): take the text of such a file apart.
- * tokens_read(t, path, err): read the file, which must be its owner's alone.
+ * tokens_parse(t, text, len, err): parse the text of such a file.
+ * tokens_read(t, path, err): read the file, which only its owner may be able to read.
  *
  * Errors      ERR_INVALID; the message names the line, never its text
  */
 bool tokens_parse(struct tokens *t, const char *text, size_t len, struct err *err);
 bool tokens_read(struct tokens *t, const char *path, struct err *err);
 
-/* tokens_fini(t): the secrets are wiped. */
+/* tokens_fini(t): wipe the secrets and free the rest. */
 void tokens_fini(struct tokens *t);
 
 /*
- * tokens_find(t, given): the token that is exactly ${given}; NULL if there is none. Takes the same time
- * whether ${given} is right, almost right or wrong.
+ * tokens_find(t, given): the token that equals ${given}; NULL if there is none. The time does not depend on
+ * how much of ${given} is right.
  */
 const struct token *tokens_find(const struct tokens *t, const char *given);
 
