@@ -1,6 +1,6 @@
 /*
- * Writes the last message of a program that found a bug in itself. Uses neither the log nor the
- * heap, which may be what is broken.
+ * Writes the last message of a program that found a bug in itself. Uses neither the log nor the heap,
+ * which may be what is broken.
  */
 #include "base/check.h"
 

@@ -34,8 +34,7 @@ struct hash_node *hash_table_first(const struct hash_table *t, uint64_t hash);
 struct hash_node *hash_table_next(const struct hash_node *node);
 
 /* hash_bytes(bytes, len, seed), hash_text(text, seed), hash_number(number): spread keys well, but do not
- * protect
- * against an attacker who knows the seed. */
+ * protect against an attacker who knows the seed. */
 uint64_t hash_bytes(const char *bytes, size_t len, uint64_t seed);
 uint64_t hash_text(const char *text, uint64_t seed);
 uint64_t hash_number(uint64_t number);

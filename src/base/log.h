@@ -1,8 +1,7 @@
 /*
- * The log: one line per event on stderr. A reader that does not read its pipe must not block the server, so a
- * line
- * that cannot be written at once is dropped. Lines beyond 1,000 at once or 100 a second are dropped, too. The
- * next line that is written reports how many were dropped.
+ * The log: one line per event on stderr. A reader that does not read its pipe must not block the server,
+ * so a line that cannot be written at once is dropped. Lines beyond 1,000 at once or 100 a second are
+ * dropped, too. The next line that is written reports how many were dropped.
  */
 #ifndef BASE_LOG_H
 #define BASE_LOG_H
@@ -14,8 +13,7 @@
 enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG, LOG_LEVEL_COUNT };
 
 /* log_set_level(level): write only lines of this severity or worse; the default is LOG_LEVEL_WARNING. The
- * level and
- * the listeners are the only process-wide state outside main. */
+ * level and the listeners are the only process-wide state outside main. */
 void log_set_level(enum log_level level);
 
 /* A listener receives lines whether or not they are written. The caller sets all members except node. */
@@ -23,8 +21,7 @@ struct log_listener {
     struct list node;
     enum log_level level; /* less severe lines are not sent to it */
     /* ${text} is borrowed: valid UTF-8 without control characters and without the prefix that stderr
-     * shows.
-     * The function must not add or remove listeners. */
+     * shows. The function must not add or remove listeners. */
     void (*on_line)(void *arg, enum log_level level, const char *text, size_t len);
     void *arg;
 };

@@ -1,6 +1,6 @@
 /*
- * Allocation of sizes that the server chooses: if memory runs out, the program ends.
- * Sizes that input determines go through a capped strbuf instead.
+ * Allocation of sizes that the server chooses: if memory runs out, the program ends. Sizes that input
+ * determines go through a capped strbuf instead.
  */
 #ifndef BASE_MEMORY_H
 #define BASE_MEMORY_H

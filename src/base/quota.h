@@ -18,8 +18,7 @@ struct quota {
 
 /*
  * quota_take(q, err), quota_give_back(q): count one more or one less, here and in all parents. If ${q} is
- * NULL,
- * nothing is counted.
+ * NULL, nothing is counted.
  *
  * Returns     false with ${err} set (ERR_LIMIT: "HOLDER may have at most 20 WHAT."); the counts are then
  *             unchanged

@@ -1,7 +1,7 @@
 /*
- * Removes from text what looks like a credential: keys with well-known prefixes, private keys,
- * passwords in URLs, and values of names such as PASSWORD or api-key. Only the text is examined, so
- * a credential can be missed, and a harmless string can be removed.
+ * Removes from text what looks like a credential: keys with well-known prefixes, private keys, passwords
+ * in URLs, and values of names such as PASSWORD or api-key. Only the text is examined, so a credential can
+ * be missed, and a harmless string can be removed.
  */
 #ifndef BASE_REDACT_H
 #define BASE_REDACT_H

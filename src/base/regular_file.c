@@ -188,8 +188,7 @@ static bool fill_in(const struct regular_file *file, int fd, const char *bytes, 
     return true;
 }
 
-/* Create a file with that text in the same folder; put its name into ${name}. False: no file
- * remains. */
+/* Create a file with that text in the same folder; put its name into ${name}. False: no file remains. */
 static bool make_beside(const struct regular_file *file, char name[NEW_NAME], const char *bytes, size_t len,
                         struct err *err)
 {

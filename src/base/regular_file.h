@@ -46,15 +46,12 @@ bool regular_file_read_beneath(struct regular_file *file, const char *root, cons
 
 /*
  * regular_file_replace(file, bytes, len, err):
- * Replace the file that was read: write ${bytes} to a new file in the same folder, with the same mode, owner
- * and
- * group, sync it and rename it over the old one. Readers see the old text or the new text.
+ * Replace the file that was read: write ${bytes} to a new file in the same folder, with the same mode,
+ * owner and group, sync it and rename it over the old one. Readers see the old text or the new text.
  *
  * Fails without writing if the path is a symbolic link, if the file has more than one hard link (renaming
- * would
- * separate them), or if it was changed or replaced since it was read. Extended attributes and access control
- * lists
- * are not copied.
+ * would separate them), or if it was changed or replaced since it was read. Extended attributes and access
+ * control lists are not copied.
  *
  * Errors      ERR_INVALID, ERR_SYSTEM; the old file is then unchanged and no other is left behind
  */

@@ -13,8 +13,7 @@ struct strbuf;
 void text_add_grouped(struct strbuf *out, uint64_t n);
 
 /* text_add_column(out, n, width): the same, right-aligned in ${width} columns; a negative ${n} counts as
- * 0.
- * text_add_ms(out, us, width): microseconds as milliseconds, "1,234.567", right-aligned, too. */
+ * 0. text_add_ms(out, us, width): microseconds as milliseconds, "1,234.567", right-aligned, too. */
 void text_add_column(struct strbuf *out, int64_t n, int width);
 void text_add_ms(struct strbuf *out, int64_t us, int width);
 

@@ -10,8 +10,7 @@
 /*
  * user_directory(variable, in_home, name, path, size):
  * Write the path of ${name} in the directory that the environment variable names, or else in ${in_home} of
- * the home
- * directory.
+ * the home directory.
  *
  * variable    "XDG_CACHE_HOME"
  * in_home     ".cache"

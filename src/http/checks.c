@@ -61,9 +61,8 @@ static bool is_sound(void *arg, const char *name, const char *value)
            !begins_with_other(name, "Content-Length") && !begins_with_other(name, "Transfer-Encoding");
 }
 
-/* A proxy may parse a malformed header differently from the library and then see the
- * end of the request elsewhere: what the server took for the next request would be part of this one's
- * body. */
+/* A proxy may parse a malformed header differently from the library and then see the end of the request
+ * elsewhere: what the server took for the next request would be part of this one's body. */
 static bool check_syntax(const struct check_rules *rules, struct exchange *e)
 {
     if (exchange_each_header(e, is_sound, NULL))

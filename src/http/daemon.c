@@ -30,8 +30,7 @@ struct daemon {
 
 /* The library asks to be run again at once while a connection can neither proceed nor be read, for example
  * when a client fills the buffer with a header that never ends. After MOST_IDLE_RUNS consecutive turns,
- * the daemon
- * waits this long before each. */
+ * the daemon waits this long before each. */
 #define MOST_IDLE_RUNS 32
 #define IDLE_RUN_MS 10
 

@@ -1,7 +1,6 @@
 /*
- * libmicrohttpd in the server's loop: one daemon per address. The loop polls its epoll descriptor and runs a
- * timer
- * for its timeout; it has no thread.
+ * libmicrohttpd in the server's loop: one daemon per address. The loop polls its epoll descriptor and runs
+ * a timer for its timeout; it has no thread.
  */
 #ifndef HTTP_DAEMON_H
 #define HTTP_DAEMON_H

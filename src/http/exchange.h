@@ -1,6 +1,6 @@
 /*
- * The mechanics of one HTTP request and its response. server.c decides what a request means and
- * calls exchange_answer() or exchange_stream(), immediately or later.
+ * The mechanics of one HTTP request and its response. server.c decides what a request means and calls
+ * exchange_answer() or exchange_stream(), immediately or later.
  *
  * States      reading -> waiting -> answered or streaming -> gone; refused on the way
  */
@@ -72,8 +72,8 @@ struct exchange_events {
     void (*on_headers)(void *arg, struct exchange *e);
     /* the whole request has arrived and was not refused: answer or stream, now or later */
     void (*on_request)(void *arg, struct exchange *e);
-    /* the client has gone before or during the answer; while a POST waits, it may have
-     * closed only its half of the connection */
+    /* the client has gone before or during the answer; while a POST waits, it may have closed only its
+     * half of the connection */
     void (*on_gone)(void *arg, struct exchange *e);
     /* it is freed after this call */
     void (*on_end)(void *arg, struct exchange *e);

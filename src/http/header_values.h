@@ -1,7 +1,6 @@
 /*
  * The values of the HTTP headers that the server reads: media types, Host, Origin, Authorization,
- * Last-Event-ID.
- * Pure; accepts any bytes.
+ * Last-Event-ID. Pure; accepts any bytes.
  */
 #ifndef HTTP_HEADER_VALUES_H
 #define HTTP_HEADER_VALUES_H

@@ -46,10 +46,8 @@ struct http_session {
 };
 
 /* http_session_new(principal, node, options): a session that no client can find yet; ${node} is NULL or
- * the
- * prefix of its id. ${options} are copied, except for what is the session's own: arg, the default session,
- * and that it
- * is initialized once. NULL if the system has no random numbers. */
+ * the prefix of its id. ${options} are copied, except for what is the session's own: arg, the default
+ * session, and that it is initialized once. NULL if the system has no random numbers. */
 struct http_session *http_session_new(struct principal *principal, const char *node,
                                       const struct connection_options *options);
 
@@ -66,8 +64,7 @@ struct http_session *http_session_find(const struct principal *principal, const 
 struct stream *http_session_open_stream(struct http_session *s);
 
 /* http_session_stream(s, id, &is_over): the stream with that id. If it has ended, a new stream that
- * replays its
- * remaining events to a reader, which the caller ends. NULL: there never was one. */
+ * replays its remaining events to a reader, which the caller ends. NULL: there never was one. */
 struct stream *http_session_stream(struct http_session *s, uint64_t id, bool *is_over);
 
 /* http_session_unanswered(s, id): the stream of that id ends without an answer, because its request was
@@ -79,8 +76,7 @@ bool http_session_is_unanswered(const struct http_session *s, uint64_t id);
 void http_session_hold(struct http_session *s, struct stream *stream);
 
 /* http_session_close_lisp(s): close its own Lisp session. http_session_free(s): end its streams and free
- * it;
- * none of its posts may be in progress. */
+ * it; none of its posts may be in progress. */
 void http_session_close_lisp(struct http_session *s);
 void http_session_free(struct http_session *s);
 

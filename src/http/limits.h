@@ -25,9 +25,8 @@
 #define HTTP_DRAINED_BYTES (256u << 10)
 
 /* How long a new connection may take to send the headers of its first request, a connection those of its
- * next
- * one, and how long a body may take: this long, plus a second for each HTTP_BODY_BYTES_A_SECOND received.
- * HTTP_STILL_S is the longest pause. */
+ * next one, and how long a body may take: this long, plus a second for each HTTP_BODY_BYTES_A_SECOND
+ * received. HTTP_STILL_S is the longest pause. */
 #define HTTP_FIRST_HEADERS_MS 10000
 #define HTTP_HEADERS_MS 60000
 #define HTTP_BODY_MS 30000
@@ -41,10 +40,8 @@
 #define HTTP_KEEP_ALIVE_MS 15000
 
 /* Sessions by Mcp-Session-Id. A principal may have HTTP_MOST_SESSIONS; the next one replaces the session
- * that
- * has been idle longest, if for at least HTTP_SESSION_MAKES_ROOM_MS. A session ends when it has been idle
- * for
- * HTTP_SESSION_IDLE_MS. */
+ * that has been idle longest, if for at least HTTP_SESSION_MAKES_ROOM_MS. A session ends when it has been
+ * idle for HTTP_SESSION_IDLE_MS. */
 #define HTTP_MOST_SESSIONS 256
 #define HTTP_SESSION_MAKES_ROOM_MS (10 * 60 * 1000)
 #define HTTP_SESSION_IDLE_MS (24 * 3600 * 1000)

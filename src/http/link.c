@@ -13,8 +13,8 @@
 #include "base/memory.h"
 #include "http/places.h"
 
-/* How often the end is repeated, and the delay before each time: the library reads one buffer of
- * the preceding bytes each time. */
+/* How often the end is repeated, and the delay before each time: the library reads one buffer of the
+ * preceding bytes each time. */
 #define REMINDERS 100
 #define REMINDER_MS 5
 

@@ -19,9 +19,8 @@ struct listener {
 
 /*
  * listener_open(l, address, err):
- * Bind and listen. Only its owner can open the file of a socket (mode 0600); a file on which nobody listens
- * any more
- * is replaced.
+ * Bind and listen. Only its owner can open the file of a socket (mode 0600); a file on which nobody
+ * listens any more is replaced.
  *
  * address     "ADDRESS:PORT", "[ADDRESS]:PORT", "PORT" (on 127.0.0.1), "unix:PATH", or "systemd" or
  *             "systemd:N" for the first or Nth socket passed by socket activation. With port 0 the system

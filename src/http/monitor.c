@@ -1,7 +1,6 @@
 /*
- * Responsible for the two pages of the monitor. They contain numbers but no names, so anybody who can reach
- * the
- * address may read them.
+ * Responsible for the two pages of the monitor. They contain numbers but no names, so anybody who can
+ * reach the address may read them.
  */
 #include "http/monitor.h"
 

@@ -24,8 +24,7 @@ struct monitor *monitor_new(const struct monitor_options *options, struct err *e
 void monitor_free(struct monitor *m);
 
 /* monitor_ending(m): answer /healthz with 503 from now on, so that load balancers send no new clients. If
- * ${m} is
- * NULL, do nothing. */
+ * ${m} is NULL, do nothing. */
 void monitor_ending(struct monitor *m);
 
 #endif

@@ -1,9 +1,8 @@
 /*
  * The places for connections: how many are served, and which must leave when none is free.
  *
- * A connection is a newcomer until one of its requests has been authenticated. To make room for another, the
- * oldest
- * newcomer is disconnected, so clients that only connect cannot block others.
+ * A connection is a newcomer until one of its requests has been authenticated. To make room for another,
+ * the oldest newcomer is disconnected, so clients that only connect cannot block others.
  */
 #ifndef HTTP_PLACES_H
 #define HTTP_PLACES_H

@@ -1,11 +1,9 @@
 /*
- * One message that arrived by POST, and the response to it: JSON, 202, or a stream if other messages precede
- * the
- * answer.
+ * One message that arrived by POST, and the response to it: JSON, 202, or a stream if other messages
+ * precede the answer.
  *
  * A post is freed when it is finished. A request of 2026-07-28 ends with its client's connection. An older
- * one
- * does not: its messages go into the stream, for a client that reconnects.
+ * one does not: its messages go into the stream, for a client that reconnects.
  */
 #ifndef HTTP_POST_H
 #define HTTP_POST_H

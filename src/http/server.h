@@ -43,10 +43,8 @@ struct http_server *http_server_new(const struct http_server_options *options, s
 void http_server_reload(struct http_server *s);
 
 /* http_server_close(s, done, arg): accept no more connections, end what is in progress, send the answers,
- * then
- * free ${s} and call ${done} from the loop. If ${s} is NULL, ${done} is called at once. A second call
- * stops
- * waiting for answers and replaces ${done}. */
+ * then free ${s} and call ${done} from the loop. If ${s} is NULL, ${done} is called at once. A second call
+ * stops waiting for answers and replaces ${done}. */
 void http_server_close(struct http_server *s, void (*done)(void *arg), void *arg);
 
 #endif

@@ -1,7 +1,6 @@
 /*
- * A stream of server-sent events: takes messages, produces bytes of text/event-stream. It is independent of
- * the HTTP
- * response that carries it, so a client that lost its connection can resume it.
+ * A stream of server-sent events: takes messages, produces bytes of text/event-stream. It is independent
+ * of the HTTP response that carries it, so a client that lost its connection can resume it.
  *
  * A stream that has ended is freed with its reader, or at once if it has none.
  */

@@ -25,8 +25,8 @@ struct tokens {
 };
 
 /*
- * tokens_parse(t, text, len, err): parse the text of such a file.
- * tokens_read(t, path, err): read the file, which only its owner may be able to read.
+ * tokens_parse(t, text, len, err): parse the text of such a file. tokens_read(t, path, err): read the
+ * file, which only its owner may be able to read.
  *
  * Errors      ERR_INVALID; the message names the line, never its text
  */

@@ -19,8 +19,7 @@ struct channel_events {
     /* A message has arrived; given. The channel may be freed in this callback. */
     void (*on_message)(void *arg, struct sexp_document *message);
     /* No more messages will come: the peer closed, or sent something that is not a message (${why} is then
-     * set).
-     * Called once; the channel may be freed in this callback. */
+     * set). Called once; the channel may be freed in this callback. */
     void (*on_closed)(void *arg, const struct err *why);
     void *arg;
 };

@@ -113,10 +113,10 @@ static void make_directories(char *path)
 }
 
 /*
- * Whether other users could replace what is in the directory behind ${fd}, a parent of the one to be trusted.
- * They cannot if they may not write to it, nor if it has the sticky bit, under which they can rename only
- * their own
- * files. In a user namespace the kernel shows all users outside it, root included, as 65534.
+ * Whether other users could replace what is in the directory behind ${fd}, a parent of the one to be
+ * trusted. They cannot if they may not write to it, nor if it has the sticky bit, under which they can
+ * rename only their own files. In a user namespace the kernel shows all users outside it, root included,
+ * as 65534.
  */
 static bool is_safe_ancestor(int fd)
 {
@@ -130,8 +130,7 @@ static bool is_safe_ancestor(int fd)
 
 /*
  * The path, without symbolic links, of a directory that only this user can change; it can be used again as
- * text.
- * Given; NULL if ${path} is not such a directory.
+ * text. Given; NULL if ${path} is not such a directory.
  */
 static char *trusted_directory(const char *path)
 {

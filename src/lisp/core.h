@@ -25,11 +25,9 @@ char *core_name(const char *lisp);
 
 /*
  * core_path(lisp, err):
- * Find where the core for this SBCL is or should be: beside the server's program, in ../lib/cl-mcp-server, or
- * in the
- * user's cache ($XDG_CACHE_HOME or ~/.cache, then /tmp), as agent-KEY.core. KEY depends on the program's
- * path, size
- * and time and on the agent's sources.
+ * Find where the core for this SBCL is or should be: beside the server's program, in ../lib/cl-mcp-server,
+ * or in the user's cache ($XDG_CACHE_HOME or ~/.cache, then /tmp), as agent-KEY.core. KEY depends on the
+ * program's path, size and time and on the agent's sources.
  *
  * lisp        borrowed; from core_find_lisp()
  * exists      set: whether the file exists

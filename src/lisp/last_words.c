@@ -1,8 +1,8 @@
 /*
  * As it ends, SBCL prints the reason on descriptor 2 ("fatal error encountered in SBCL",
- * src/runtime/interr.c) and
- * the frames on descriptor 1, as lines "   3: fp=0x7f33 pc=0x5349 (LABELS CL-USER::F ...)"
- * (src/runtime/backtrace.c). glibc names the damage that it finds in its heap (malloc/malloc.c).
+ * src/runtime/interr.c) and the frames on descriptor 1, as lines "   3: fp=0x7f33 pc=0x5349 (LABELS
+ * CL-USER::F ...)" (src/runtime/backtrace.c). glibc names the damage that it finds in its heap
+ * (malloc/malloc.c).
  */
 #include "lisp/last_words.h"
 

@@ -65,8 +65,7 @@ static bool is_building(const struct zygotes *zs)
 }
 
 /* A slot for another heap size: a free one, or that of the idle zygote that was used longest ago; NULL if
- * all
- * are busy. */
+ * all are busy. */
 static struct sized *make_room(struct zygotes *zs)
 {
     if (is_building(zs))

@@ -11,8 +11,7 @@
 struct zygotes;
 
 /* zygotes_new(loop, children, options): as zygote_new(); ${options->heap_mib} is the server's own heap
- * size.
- * zygotes_free(zs): end them all. */
+ * size. zygotes_free(zs): end them all. */
 struct zygotes *zygotes_new(uv_loop_t *loop, struct children *children, const struct zygote_options *options);
 void zygotes_free(struct zygotes *zs);
 
@@ -34,8 +33,7 @@ void zygotes_configure_request(const struct zygotes *zs, bool says_directory, st
 void zygotes_disown(struct zygotes *zs, const struct worker *worker);
 
 /* zygotes_notices(zs, heap_mib), zygotes_why(zs, heap_mib): of the zygote with that heap size; borrowed,
- * "" if
- * there is none. zygotes_lisp(zs): "SBCL 2.2.9.debian" once known, else "". */
+ * "" if there is none. zygotes_lisp(zs): "SBCL 2.2.9.debian" once known, else "". */
 const char *zygotes_notices(const struct zygotes *zs, int heap_mib);
 const char *zygotes_why(const struct zygotes *zs, int heap_mib);
 const char *zygotes_lisp(const struct zygotes *zs);

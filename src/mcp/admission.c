@@ -1,6 +1,6 @@
 /*
- * Responsible for the checks that stand between a request and its method. Each is a function and a row; the
- * first that fails decides. To add one: both.
+ * Responsible for the checks that a request must pass to reach its method. Each check is a function and a
+ * row; the first that fails decides.
  */
 #include "mcp/admission.h"
 
@@ -114,7 +114,8 @@ static bool check_handshake(struct admission *a)
     a->revision = a->client->negotiated;
     if (a->revision != NULL)
         return true;
-    /* Before the handshake the newest revision that has one stands in: only its shape of errors is needed. */
+    /* Before the handshake, the newest revision that has one is assumed: only its shape of errors is
+     * needed. */
     a->revision = revisions_negotiate("", 0);
     return a->method == NULL || !a->method->needs_handshake ||
            refuse(a, JSONRPC_INVALID_PARAMS,
@@ -164,7 +165,7 @@ static bool check_room(struct admission *a)
 
 enum era { LEGACY = 1, MODERN = 2, BOTH = LEGACY | MODERN };
 
-/* In this order: each may rely on what those before it have found. */
+/* In this order: each check may rely on the results of those before it. */
 static const struct {
     enum era era;
     bool (*check)(struct admission *a);
@@ -184,7 +185,7 @@ static const struct {
     {BOTH, check_room},
 };
 
-/* A request that brings its own envelope is of the modern era, each for itself. */
+/* A request that has its own envelope is of the modern era; each request is judged separately. */
 static enum era era_of(const struct admission *a)
 {
     bool has_envelope = json_object_get(meta_of(a), META_VERSION) != NULL;

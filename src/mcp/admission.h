@@ -1,6 +1,6 @@
 /*
- * Whether a request may reach its method: a list of checks of its revision, its envelope, its headers and of
- * what the connection has room for.
+ * Whether a request may reach its method: a list of checks of its revision, envelope and headers, and of
+ * the connection's free capacity.
  */
 #ifndef MCP_ADMISSION_H
 #define MCP_ADMISSION_H
@@ -17,19 +17,19 @@ struct revision;
 struct transport_origin;
 
 struct admission {
-    /* What is asked; borrowed until the verdict was used. */
+    /* The question; borrowed until the verdict has been used. */
     const struct client *client;
     const struct transport_origin *origin; /* NULL: the transport has none */
     bool is_in_batch;
     const struct jsonrpc_message *message;
     const struct json_text_message *tokens;
 
-    /* The verdict. Admitted: what the request is made from. */
+    /* The verdict. If admitted: the members of the request. */
     const struct revision *revision;
     const struct method *method;
-    int log_level;        /* the lines of the log that it asks for; -1: none */
-    json_t *capabilities; /* that its client has declared; borrowed; NULL: not known */
-    /* Not admitted: the error to answer with. */
+    int log_level;        /* the level of log lines that it asks for; -1: none */
+    json_t *capabilities; /* declared by its client; borrowed; NULL: unknown */
+    /* If not admitted: the error to answer with. */
     enum jsonrpc_code code;
     char reason[700];
     struct strbuf data; /* JSON text; empty: the error has no data */
@@ -37,15 +37,15 @@ struct admission {
 
 /*
  * admission_check(a):
- * Decide about the request in ${a}, whose first members are set.
+ * Decide about the request in ${a}, whose first members the caller has set.
  *
- * a           admission_fini() must be called in any case
+ * a           needs admission_fini() in any case
  * Returns     true: admitted
  * Source      MCP 2025-11-25, lifecycle; MCP 2026-07-28, request metadata
  */
 bool admission_check(struct admission *a);
 
-/* admission_fini(a): free what the verdict holds. */
+/* admission_fini(a): free the verdict's members. */
 void admission_fini(struct admission *a);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * A batch: the answers to several messages that came as one array. They go out together, when the last is
- * there.
+ * A batch: the answers to several messages that arrived as one array. They are sent together once the last is
+ * complete.
  */
 #ifndef MCP_BATCH_H
 #define MCP_BATCH_H
@@ -12,22 +12,22 @@ struct transport_origin;
 
 /*
  * batch_new(outbox, origin):
- * A batch without answers, held once: by the handling of its messages.
+ * A batch without answers. The handling of its messages holds it once.
  *
  * outbox      borrowed, outlives the batch
  * origin      borrowed, likewise; NULL: the transport has none
  */
 struct batch *batch_new(struct outbox *outbox, struct transport_origin *origin);
 
-/* batch_hold(b): one more answer is to come. batch_release(b): one less; with the last, the answers are sent,
- * if there are any, and ${b} is freed. */
+/* batch_hold(b): one more answer is pending. batch_release(b): one less; after the last, send the answers,
+ * if there are any, and free ${b}. */
 void batch_hold(struct batch *b);
 void batch_release(struct batch *b);
 
-/* batch_begin_answer(b): where to write the next answer, behind the others. Borrowed. */
+/* batch_begin_answer(b): where to write the next answer. Borrowed. */
 struct strbuf *batch_begin_answer(struct batch *b);
 
-/* batch_answer(b): where the answer begun last is written. Borrowed. */
+/* batch_answer(b): where the current answer is being written. Borrowed. */
 struct strbuf *batch_answer(struct batch *b);
 
 #endif

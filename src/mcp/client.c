@@ -1,5 +1,5 @@
 /*
- * Responsible for what does not belong to a single request.
+ * Responsible for what a connection has beyond single requests.
  */
 #include "mcp/client.h"
 

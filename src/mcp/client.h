@@ -1,7 +1,6 @@
 /*
- * What the methods of one connection share: what it was made with, what the client has declared, and the
- * parts that outlive a request. Its connection makes it and owns it; its members are open to all of this
- * folder.
+ * What the methods of one connection share: its options, what the client has declared, and the parts that
+ * outlive a request. Its connection makes and owns it; all files of this folder may use its members.
  */
 #ifndef MCP_CLIENT_H
 #define MCP_CLIENT_H
@@ -33,17 +32,17 @@ struct client {
 
     const struct revision *negotiated; /* by the last initialize; NULL before it */
     json_t *capabilities; /* declared in the last initialize; NULL: none, or there is no extension */
-    char *tools_text;     /* the array of the listed tools; NULL until somebody asks for it */
+    char *tools_text;     /* the array of the listed tools; NULL until it is first requested */
 
     bool has_shaken_hands;
-    void (*on_handshake)(void *arg); /* NULL: nobody wants to know */
+    void (*on_handshake)(void *arg); /* NULL: nobody needs it */
     void *arg;
 };
 
 /* client_fini(client): free what it owns. */
 void client_fini(struct client *client);
 
-/* client_shake_hands(client): the client is ready for work: on_handshake(), the first time. */
+/* client_shake_hands(client): the client is ready for work: call on_handshake(), the first time only. */
 void client_shake_hands(struct client *client);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Responsible for completion/complete: what the argument of a prompt or the variable of a resource template
- * may be. The server knows the names of sessions; for other names it asks a session.
+ * Responsible for completion/complete: the possible values of an argument of a prompt or a variable of a
+ * resource template. The server knows the names of sessions; for other names it asks a session.
  */
 #include <string.h>
 #include <strings.h>
@@ -17,7 +17,7 @@
 
 #define LONGEST_VALUE 1000
 
-/* What the values are names of. name_types has the terms of tool_complete_names. */
+/* The kind of names that the values are. name_types has the terms of tool_complete_names. */
 enum names { NAMES_NONE, NAMES_SESSIONS, NAMES_SYMBOLS, NAMES_PACKAGES, NAMES_SYSTEMS };
 
 static const char *const name_types[] = {
@@ -59,7 +59,7 @@ static void finish_with_sessions(struct request *r, const char *prefix)
     json_decref(names);
 }
 
-/* If the look-up fails, there are no completions: nobody would read an error. */
+/* If the look-up fails, return no completions: nobody would read an error. */
 static void on_names(void *arg, const struct tool_result *result)
 {
     struct request *r = arg;
@@ -133,7 +133,7 @@ static bool find_variable(const struct resource *resource, const char *name, enu
     return false;
 }
 
-/* What the argument of the reference is a name of. False: the request was answered. */
+/* What the argument of the reference names. False: the request was answered. */
 static bool find_names(struct request *r, const json_t *params, enum names *names)
 {
     const json_t *ref = json_object_get(params, "ref");

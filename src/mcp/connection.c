@@ -1,10 +1,10 @@
 /*
- * Responsible for one client's connection: taking messages apart, batches, and handing each message to what
- * deals with it. Whether a request may run is for admission.c, what it does for its method, how it is
- * answered for request.c, how bytes travel for the transport.
+ * Responsible for one client's connection: splitting messages and batches, and passing each message to the
+ * file that handles it: admission.c decides whether a request may run, its method what it does, request.c
+ * how it is answered, and the transport how bytes are sent.
  *
- * What is answered to bytes that are no message: -32700 with id null if the text is not JSON, bytes that are
- * not UTF-8 included. A text that is JSON but more than we take (a million values, 2,048 levels, a number
+ * Bytes that are not a message are answered as follows: -32700 with id null if the text is not JSON, which
+ * includes bytes that are not UTF-8. JSON that exceeds a limit (a million values, 2,048 levels, a number
  * outside the range of doubles, a member's name with a NUL) is -32600 with its id, so that the caller does
  * not wait for an answer that never comes.
  */
@@ -31,7 +31,7 @@
 #include "mcp/server_log.h"
 #include "mcp/subscriptions.h"
 
-/* A progress token is sent back again and again, so one longer than this is ignored. */
+/* A progress token is sent many times, so a longer one is ignored. */
 #define LONGEST_PROGRESS_TOKEN 4096
 
 struct connection {
@@ -41,11 +41,11 @@ struct connection {
     bool is_handling;      /* connection_message() is on the stack */
 };
 
-/* A message while it is handled: one of its own, or one of a batch. */
+/* A message being handled: a single one, or an element of a batch. */
 struct arrival {
     struct connection *connection;
     struct transport_origin *origin;
-    struct batch *batch; /* NULL: on its own */
+    struct batch *batch; /* NULL: a single message */
     const char *bytes;
     const struct json_text_message *tokens;
 };
@@ -183,7 +183,7 @@ static const char *kind_of_error(enum jsonrpc_code code)
     return code == JSONRPC_INVALID_PARAMS ? "Invalid params" : "Invalid Request";
 }
 
-/* The text at a->tokens, which the scanner found well-formed. */
+/* The text at a->tokens, which the scanner found to be well-formed. */
 static void handle_arrival(const struct arrival *a)
 {
     struct client *client = &a->connection->client;
@@ -218,7 +218,7 @@ static void handle_arrival(const struct arrival *a)
     json_decref(object);
 }
 
-/* What came could not be taken apart into messages, so there is no id to answer with. */
+/* The input could not be split into messages, so there is no id to answer with. */
 static void refuse_all(struct connection *c, struct transport_origin *origin, enum jsonrpc_code code,
                        const char *message)
 {

@@ -1,5 +1,5 @@
 /*
- * The connection of one client: messages in, answers out. Does not know how bytes travel.
+ * The connection of one client: messages in, answers out. Does not know how bytes are sent.
  */
 #ifndef MCP_CONNECTION_H
 #define MCP_CONNECTION_H
@@ -21,15 +21,15 @@ struct connection_options {
     const char *default_session; /* borrowed */
     bool initializes_once;       /* refuse a second initialize */
     bool is_stateless;           /* many clients share it: ids need to be unique within one origin only */
-    bool shows_log; /* the client may read the server's log; false where the log would reveal other clients */
+    bool shows_log; /* the client may read the server's log; false if the log would reveal other clients */
     const struct extension *extension; /* borrowed; NULL: none */
     transport_send *send;
-    /* each request that came with ${origin} has been answered or given up, and ${origin} is not used any
-     * more; NULL: there are no origins. Called at the end of connection_message(), or from the loop. The
-     * connection must not be freed in it. */
+    /* each request that came with ${origin} has been answered or cancelled, and ${origin} is no longer
+     * used; NULL: there are no origins. Called at the end of connection_message(), or from the loop. Must
+     * not free the connection. */
     void (*on_over)(void *arg, struct transport_origin *origin);
-    void (*on_idle)(void *arg); /* no request is under way any more; may be NULL; called from the loop or from
-                                   inside connection_message() */
+    void (*on_idle)(void *arg); /* no request is in progress any more; may be NULL; called from the loop or
+                                   from inside connection_message() */
     /* notifications/initialized or the first tools/call has arrived: a good moment to start a Lisp; may be
      * NULL */
     void (*on_handshake)(void *arg);
@@ -39,21 +39,21 @@ struct connection_options {
 /* connection_new(options): options are copied. */
 struct connection *connection_new(const struct connection_options *options);
 
-/* connection_free(c): cancel what is under way and send nothing more. NULL does nothing. */
+/* connection_free(c): cancel what is in progress and send nothing more. NULL does nothing. */
 void connection_free(struct connection *c);
 
 /*
  * connection_message(c, origin, bytes, len):
- * Handle one message. Any bytes at all are fine. Each request in it is answered exactly once, now or later,
- * by send.
+ * Handle one message, which may be any bytes. Each request in it is answered exactly once, immediately or
+ * later, by send.
  *
- * origin      borrowed until on_over() or connection_abandon(), its headers are set; NULL: the transport has
- *             none
+ * origin      borrowed until on_over() or connection_abandon(); the caller has set its headers; NULL: the
+ *             transport has none
  * bytes       borrowed; may be changed in place
  */
 void connection_message(struct connection *c, struct transport_origin *origin, char *bytes, size_t len);
 
-/* connection_abandon(c, origin): give up the requests that came with ${origin}, without answers and without
+/* connection_abandon(c, origin): cancel the requests that came with ${origin}, without answers and without
  * on_over(). Not from inside connection_message(). */
 void connection_abandon(struct connection *c, struct transport_origin *origin);
 
@@ -64,12 +64,12 @@ const struct revision *connection_revision(const struct connection *c);
  * with an error, id null. */
 void connection_oversized(struct connection *c);
 
-/* connection_end(c): the server is shutting down: answer the requests that would stay open. Further requests
+/* connection_end(c): the server is shutting down: answer the requests that would stay open. Later requests
  * are still served. */
 void connection_end(struct connection *c);
 
-/* connection_is_idle(c): no request is under way, apart from those that stay open until their client ends
- * them. */
+/* connection_is_idle(c): no request is in progress, apart from those that stay open until their client
+ * ends them. */
 bool connection_is_idle(const struct connection *c);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * A place for more than the server's own tools, resources and prompts: what an extension can answer in their
- * stead. The server that ships has none.
+ * The place of tools, resources and prompts that are not the server's own: an extension can answer
+ * requests before their methods. The server that ships has none.
  */
 #ifndef MCP_EXTENSION_H
 #define MCP_EXTENSION_H
@@ -14,10 +14,10 @@ struct strbuf;
 struct extension {
     /*
      * take(extension, r, params):
-     * Answer ${r} in the place of its method, now or later.
+     * Answer ${r} in place of its method, immediately or later.
      *
      * params      borrowed; NULL: none
-     * Returns     false: it is left to its method, and nothing was done
+     * Returns     false: the method is to answer, and nothing was done
      */
     bool (*take)(const struct extension *extension, struct request *r, const json_t *params);
 
@@ -29,8 +29,8 @@ struct extension {
     void (*on_response)(const struct extension *extension, const json_t *response);
 };
 
-/* extension_add_items(extension, out, list): as add_items, and nothing for NULL; before the "]" that ends the
- * array. */
+/* extension_add_items(extension, out, list): as add_items, and nothing if ${extension} is NULL; before the
+ * "]" that ends the array. */
 void extension_add_items(const struct extension *extension, struct strbuf *out, const char *list);
 
 #endif

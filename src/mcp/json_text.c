@@ -1,6 +1,6 @@
 /*
  * Responsible for the grammar of JSON, byte for byte, and for finding ids and tokens in it; jansson builds
- * the values. A pushdown automaton with one bit a level, so that no depth can exhaust the stack.
+ * the values. It is a pushdown automaton with one bit per level, so no depth can exhaust the stack.
  */
 #include "mcp/json_text.h"
 
@@ -9,10 +9,10 @@
 
 #include "base/utf8.h"
 
-/* 128 million levels: more than a message can have. */
+/* 128 million levels: more than a message can contain. */
 #define MAX_NESTING_BYTES (16u << 20)
 
-/* What one huge message left behind is not kept for the small ones after it. */
+/* Memory that one huge message needed is not kept for the small ones after it. */
 #define KEPT_CAPACITY (1u << 20)
 
 enum expected { VALUE, VALUE_OR_END, KEY, KEY_OR_END, COLON, COMMA_OR_END, NOTHING };
@@ -27,7 +27,7 @@ static const char *const expected_text[] = {
     [NOTHING] = "nothing more",
 };
 
-/* Which member's value comes next. */
+/* The member whose value comes next. */
 enum slot { SLOT_NONE, SLOT_ID, SLOT_PARAMS, SLOT_REQUEST_ID, SLOT_META, SLOT_PROGRESS_TOKEN };
 
 struct scanner {
@@ -38,9 +38,9 @@ struct scanner {
     size_t depth; /* containers that are open */
     size_t base;  /* depth inside a message's object */
     struct json_text_message
-        *message; /* the one being scanned; NULL: none, or past the last that is recorded */
+        *message; /* the one being scanned; NULL: none, or after the last that is recorded */
     enum slot slot;
-    bool is_in_params, is_in_meta; /* the containers open at base + 1 and base + 2 are those */
+    bool is_in_params, is_in_meta; /* whether those are the containers open at base + 1 and base + 2 */
     struct err *err;
 };
 
@@ -117,7 +117,7 @@ static int hex_digit(char c)
     return -1;
 }
 
-/* The four digits of an escape; -1 if they are none. */
+/* The value of the four digits of an escape; -1 if they are not hexadecimal digits. */
 static int hex4(const char *digits)
 {
     int value = 0;
@@ -141,8 +141,8 @@ static bool is_low_surrogate(int unit)
 }
 
 /*
- * The escapes of a well-formed string: how many bytes the escape at ${at} has, its surrogate pair included;
- * *is_lone: it is a surrogate without its partner.
+ * The escapes of a well-formed string: returns the length of the escape at ${at}, its surrogate pair
+ * included; *is_lone: it is a surrogate without its partner.
  */
 static size_t escape_len(const char *bytes, size_t at, bool *is_lone)
 {
@@ -157,8 +157,8 @@ static size_t escape_len(const char *bytes, size_t at, bool *is_lone)
     return 6;
 }
 
-/* Step over the string whose opening quote is at s->at. *has_surrogates: it has the escape of at least one.
- */
+/* Skip the string whose opening quote is at s->at. *has_surrogates: it contains the escape of at least
+ * one. */
 static bool skip_string(struct scanner *s, bool *has_surrogates)
 {
     const char *bytes = s->bytes;
@@ -210,7 +210,7 @@ static void replace_lone_surrogates(char *bytes, size_t start, size_t end)
     }
 }
 
-/* Does the string (quotes included) spell ${name}, which is ASCII? */
+/* Whether the string (quotes included) spells ${name}, which is ASCII. */
 static bool string_is(const char *string, size_t len, const char *name)
 {
     size_t at = 1, end = len - 1, name_len = strlen(name);
@@ -227,7 +227,7 @@ static bool string_is(const char *string, size_t len, const char *name)
             unit = hex4(string + at + 2);
             at += 6;
         } else {
-            /* The short escapes stand for nothing that a name of ours contains. */
+            /* The short escapes stand for characters that no name here contains. */
             return false;
         }
         if (unit != (unsigned char)name[i])
@@ -256,14 +256,14 @@ static void take_key(struct scanner *s, const char *key, size_t len)
         if (string_is(key, len, "progressToken"))
             s->slot = SLOT_PROGRESS_TOKEN;
     }
-    /* A duplicate replaces what the first one held. */
+    /* A duplicate replaces the first one's value. */
     if (s->slot == SLOT_PARAMS)
         m->request_id.kind = m->progress_token.kind = JSON_TOKEN_ABSENT;
     else if (s->slot == SLOT_META)
         m->progress_token.kind = JSON_TOKEN_ABSENT;
 }
 
-/* The token that the value after the last key fills; NULL if nobody asked for it. */
+/* The token that the value after the last key fills; NULL if none. */
 static struct json_token *slot_token(struct scanner *s)
 {
     switch (s->slot) {

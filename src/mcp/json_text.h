@@ -1,6 +1,6 @@
 /*
  * JSON as text, before and after jansson: a strict scanner that finds what must be echoed exactly as it was
- * written, and the writer of strings. Knows where JSON-RPC and MCP keep ids and tokens, nothing of what they
+ * written, and the writer of strings. Knows where JSON-RPC and MCP keep ids and tokens, but not what they
  * are for. No I/O, no recursion.
  */
 #ifndef MCP_JSON_TEXT_H
@@ -13,23 +13,23 @@
 #include "base/errors.h"
 #include "base/strbuf.h"
 
-/* The most messages that a batch may have. */
+/* The maximum number of messages in a batch. */
 #define JSON_TEXT_MAX_MESSAGES 100
 
-/* A tree of more values than this is not worth its memory (some 100 bytes each): the caller refuses the
+/* A tree of more values than this needs too much memory (some 100 bytes each): the caller refuses the
  * message. */
 #define JSON_TEXT_MAX_VALUES 1000000
 
 enum json_token_kind {
     JSON_TOKEN_ABSENT,
     JSON_TOKEN_STRING,
-    JSON_TOKEN_INTEGER, /* digits and perhaps a sign, of any length; 1.0 is none */
+    JSON_TOKEN_INTEGER, /* digits and perhaps a sign, of any length; 1.0 is not one */
     JSON_TOKEN_NULL,
     JSON_TOKEN_OTHER
 };
 
-/* A value as it was written, quotes included: ${len} bytes at ${at} of json_text.kept. Strings and integers
- * only. */
+/* A value as it was written, quotes included: ${len} bytes at ${at} of json_text.kept. Strings and
+ * integers only. */
 struct json_token {
     enum json_token_kind kind;
     size_t at;
@@ -41,7 +41,7 @@ struct json_token {
 struct json_text_message {
     size_t at;      /* where it begins in the text */
     size_t len;     /* bytes */
-    bool is_object; /* if not, all tokens are absent */
+    bool is_object; /* if false, all tokens are absent */
     struct json_token id;
     struct json_token request_id;     /* params.requestId */
     struct json_token progress_token; /* params._meta.progressToken */
@@ -52,37 +52,37 @@ enum json_text_root { JSON_TEXT_SCALAR, JSON_TEXT_OBJECT, JSON_TEXT_ARRAY };
 struct json_text {
     enum json_text_root root;
     size_t count;          /* elements of the array, 1 for an object, 0 for a scalar */
-    size_t value_count;    /* values at all depths */
+    size_t value_count;    /* number of values at all depths */
     struct strbuf kept;    /* the bytes of the tokens */
-    struct strbuf nesting; /* one bit a level: set for an object */
+    struct strbuf nesting; /* one bit per level: set for an object */
     struct json_text_message
         messages[JSON_TEXT_MAX_MESSAGES]; /* the first min(count, JSON_TEXT_MAX_MESSAGES) are filled in */
 };
 
-/* json_text_init(t), json_text_fini(t): on the caller's memory; one json_text serves any number of scans. */
+/* json_text_init(t), json_text_fini(t): on the caller's memory; one json_text can be used for many scans. */
 void json_text_init(struct json_text *t);
 void json_text_fini(struct json_text *t);
 
 /*
  * json_text_scan(t, bytes, len, err):
  * Check that ${bytes} is one JSON text (RFC 8259, any depth, UTF-8 without a byte order mark), find its
- * messages and their tokens, and change in place what jansson would refuse although it is JSON: a number that
- * is a token becomes 0 (it may have more than 64 bits), and the escape of a surrogate that has no partner,
- * which JavaScript writes, becomes \ufffd. Tokens keep what was there before.
+ * messages and their tokens, and change in place what jansson would reject although it is JSON: a number
+ * that is a token becomes 0 (it may have more than 64 bits), and the escape of a surrogate without a
+ * partner, which JavaScript can write, becomes \ufffd. Tokens keep the original text.
  *
- * Returns     false with ${err} set (ERR_SYNTAX) to what was expected and found where; position is the byte
- *             from 0
+ * Returns     false with ${err} set (ERR_SYNTAX) to what was expected and what was found; position is the
+ *             byte from 0
  */
 bool json_text_scan(struct json_text *t, char *bytes, size_t len, struct err *err);
 
 /* json_text_token(t, token): borrowed; its ${token->len} bytes, until the next scan. */
 const char *json_text_token(const struct json_text *t, const struct json_token *token);
 
-/* json_text_add_string(out, bytes, len): append a JSON string with its quotes. What is not UTF-8 becomes
- * U+FFFD. */
+/* json_text_add_string(out, bytes, len): append a JSON string with its quotes. Bytes that are not UTF-8
+ * become U+FFFD. */
 void json_text_add_string(struct strbuf *out, const char *bytes, size_t len);
 
-/* json_text_add_value(out, value): append any value of jansson's, without blanks. */
+/* json_text_add_value(out, value): append a jansson value, without white space. */
 void json_text_add_value(struct strbuf *out, const json_t *value);
 
 #endif

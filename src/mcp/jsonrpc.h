@@ -1,6 +1,6 @@
 /*
- * JSON-RPC 2.0: what kind of message an object is, and the envelopes of what we send. Pure; knows nothing of
- * MCP.
+ * JSON-RPC 2.0: the kinds of messages, and the envelopes of messages that the server sends. Pure; knows
+ * nothing about MCP.
  */
 #ifndef MCP_JSONRPC_H
 #define MCP_JSONRPC_H
@@ -24,7 +24,7 @@ enum jsonrpc_code {
     JSONRPC_UNSUPPORTED_VERSION = -32022
 };
 
-/* Bytes that belong to someone else; NULL: none. */
+/* Bytes that somebody else owns; NULL: none. */
 struct jsonrpc_slice {
     const char *bytes;
     size_t len;
@@ -33,13 +33,13 @@ struct jsonrpc_slice {
 enum jsonrpc_kind {
     JSONRPC_REQUEST,      /* answer it */
     JSONRPC_NOTIFICATION, /* act on it, never answer */
-    JSONRPC_RESPONSE,     /* we asked nothing: ignore it */
+    JSONRPC_RESPONSE,     /* the server asked nothing: ignore it */
     JSONRPC_REFUSED       /* answer with ${code} and ${reason} */
 };
 
 struct jsonrpc_message {
     enum jsonrpc_kind kind;
-    struct jsonrpc_slice id;     /* as the client wrote it; none where it has no usable one */
+    struct jsonrpc_slice id;     /* as the client wrote it; none if it has no usable one */
     struct jsonrpc_slice method; /* requests and notifications */
     const json_t *params;        /* borrowed from the object; NULL or an object */
     enum jsonrpc_code code;
@@ -51,19 +51,19 @@ struct jsonrpc_slice jsonrpc_id(const struct json_text *text, const struct json_
 
 /*
  * jsonrpc_classify(object, text, tokens):
- * What ${object} is. A message without an id that names a method is a notification, however wrong it is
- * otherwise.
+ * Determine what ${object} is. A message without an id that names a method is a notification, whatever
+ * else is wrong with it.
  *
  * object      borrowed; an object
- * tokens      of the same message; only they know the id
+ * tokens      of the same message; only they contain the id
  */
 struct jsonrpc_message jsonrpc_classify(const json_t *object, const struct json_text *text,
                                         const struct json_text_message *tokens);
 
 /*
- * jsonrpc_begin_result(out, id), jsonrpc_end_result(out): what goes before and behind the result object of a
- * response. jsonrpc_begin_notification(out, method), jsonrpc_end_notification(out): the same for the params
- * of a notification.
+ * jsonrpc_begin_result(out, id), jsonrpc_end_result(out): append what precedes and what follows the result
+ * object of a response. jsonrpc_begin_notification(out, method), jsonrpc_end_notification(out): the same
+ * for the params of a notification.
  */
 void jsonrpc_begin_result(struct strbuf *out, struct jsonrpc_slice id);
 void jsonrpc_end_result(struct strbuf *out);
@@ -81,8 +81,8 @@ void jsonrpc_end_notification(struct strbuf *out);
 void jsonrpc_add_error(struct strbuf *out, struct jsonrpc_slice id, enum jsonrpc_code code,
                        const char *message, const char *data);
 
-/* jsonrpc_quotable(s): how many bytes of ${s} to show in a message: whole characters, at most 100 bytes; for
- * "%.*s". */
+/* jsonrpc_quotable(s): the length of the part of ${s} to show in a message: whole characters, at most 100
+ * bytes; for "%.*s". */
 int jsonrpc_quotable(struct jsonrpc_slice s);
 
 #endif

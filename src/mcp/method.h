@@ -1,5 +1,5 @@
 /*
- * What a method is, and the functions behind the rows of the table in methods.c, a file for each family.
+ * What a method is, and the functions behind the rows of the table in methods.c; one file per family.
  */
 #ifndef MCP_METHOD_H
 #define MCP_METHOD_H
@@ -13,13 +13,13 @@ struct method {
     const char *name;
     bool is_legacy;       /* exists up to 2025-11-25 */
     bool is_modern;       /* exists since 2026-07-28 */
-    bool needs_handshake; /* legacy: not before initialize */
+    bool needs_handshake; /* legacy: only after initialize */
     bool allows_batch;    /* may be an element of a batch */
     const char *named_by; /* the member of params that the header Mcp-Name repeats; NULL: none */
     int ttl_ms;           /* modern: how long the result may be cached; -1: the result has no such member */
-    bool is_public;       /* modern: the result is the same for every client, so anybody may cache it */
+    bool is_public;       /* modern: the result is the same for every client, so shared caches may keep it */
 
-    /* run(r, params): answer ${r}, now or later. params is borrowed; NULL: none. */
+    /* run(r, params): answer ${r}, immediately or later. params is borrowed; NULL: none. */
     void (*run)(struct request *r, const json_t *params);
 };
 

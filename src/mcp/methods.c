@@ -1,6 +1,6 @@
 /*
- * Responsible for the table of methods, and for the methods about the connection itself.
- * To add a method: one row and one function, which answers the request it is given.
+ * Responsible for the table of methods, and for the methods about the connection itself. To add a method:
+ * one row and one function, which answers the request it is given.
  */
 #include "mcp/methods.h"
 
@@ -43,7 +43,7 @@ static void add_instructions(struct strbuf *out)
     json_text_add_string(out, instructions, sizeof instructions - 1);
 }
 
-/* A second one, where it is allowed, is a fresh handshake. Requests under way continue. */
+/* Where a second one is allowed, it is a fresh handshake. Requests in progress continue. */
 static void initialize(struct request *r, const json_t *params)
 {
     static const char *const objects[] = {"capabilities", "clientInfo"};
@@ -57,7 +57,7 @@ static void initialize(struct request *r, const json_t *params)
         request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: protocolVersion must be a string");
         return;
     }
-    /* The schema requires them, but nothing here needs them, and hand-written clients leave them out. */
+    /* The schema requires them, but the server does not need them, and hand-written clients omit them. */
     for (size_t i = 0; i < sizeof objects / sizeof *objects; i++) {
         const json_t *member = json_object_get(params, objects[i]);
         if (member != NULL && !json_is_object(member)) {
@@ -116,7 +116,7 @@ static const struct method methods[] = {
     {
         .name = "server/discover",
         .is_modern = true,
-        .needs_handshake = true, /* without an envelope there is no era in which it could be answered */
+        .needs_handshake = true, /* without an envelope, it could be answered in no era */
         .ttl_ms = 3600000,
         .is_public = true,
         .run = server_discover,

@@ -1,5 +1,5 @@
 /*
- * Responsible for logging/setLevel. What is sent because of it is for server_log.c.
+ * Responsible for logging/setLevel. server_log.c sends the lines.
  */
 #include "mcp/client.h"
 #include "mcp/method.h"

@@ -1,6 +1,5 @@
 /*
- * Responsible for tools/list and tools/call: between the protocol and the registry. What tools there are is
- * the registry's.
+ * Responsible for tools/list and tools/call: between the protocol and the registry, which knows the tools.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +22,7 @@
 #include "tools/toolbox.h"
 #include "tools/user_tools.h"
 
-#define PATIENCE_MS 3000 /* what takes longer is answered with a task, where the client takes one */
+#define PATIENCE_MS 3000 /* a call that takes longer is answered with a task, if the client accepts tasks */
 
 /* Only clients of 2026-07-28 over HTTP repeat arguments in headers; other listings leave x-mcp-header out. */
 static char *listing_text(const struct client *client, json_t *tools)
@@ -78,7 +77,7 @@ static void cancel_tool(void *call)
     tool_call_cancel(call);
 }
 
-/* Whatever came of it: the session has said which tools it has, or has none. */
+/* Whatever the result: the session has reported which tools it has, or has none. */
 static void on_session_there(void *arg, const struct tool_result *result)
 {
     (void)result;
@@ -86,8 +85,8 @@ static void on_session_there(void *arg, const struct tool_result *result)
     answer_list(arg);
 }
 
-/* Most clients ask for the list once, before their first call. So it waits for a session that may have tools
- * of its own from the start; the session is asked something, which starts it. */
+/* Most clients request the list once, before their first call. So the list waits for a session that may
+ * have tools of its own from the start; a request to the session starts it. */
 void methods_tools_list(struct request *r, const json_t *params)
 {
     struct client *client = request_client(r);
@@ -129,7 +128,7 @@ static void answer(struct request *r, const char *text, size_t len, const json_t
     request_finish(r);
 }
 
-/* A call whose client takes a task for an answer. */
+/* A call whose client accepts a task as an answer. */
 struct patience {
     struct request *request; /* NULL: it was answered with ${task} */
     const struct revision *revision;
@@ -223,8 +222,8 @@ static void refuse_tool(struct request *r, const json_t *name)
     strbuf_fini(&nearest);
 }
 
-/* The tool of that name, one of the sessions' own first, and its checked arguments. False: it was answered.
- */
+/* Find the tool of that name, a session's own first, and check its arguments. False: the request was
+ * answered. */
 static bool find_tool(struct request *r, const json_t *name, const json_t *given, const struct tool **tool,
                       json_t **arguments)
 {
@@ -255,7 +254,7 @@ static bool find_tool(struct request *r, const json_t *name, const json_t *given
     return false;
 }
 
-/* The call is answered as always if it is over soon, else with a task. */
+/* The call is answered as usual if it is over soon, otherwise with a task. */
 static void call_with_patience(struct request *r, struct tasks *tasks, const struct tool *tool,
                                json_t *arguments, const struct tool_call_options *options)
 {
@@ -265,7 +264,7 @@ static void call_with_patience(struct request *r, struct tasks *tasks, const str
     p->revision = request_revision(r);
     p->timer.data = p;
     CHECK(uv_timer_init(tasks_loop(tasks), &p->timer) == 0);
-    mine.wants_progress = true; /* it is the message of the task */
+    mine.wants_progress = true; /* it becomes the message of the task */
     mine.done = on_call_done;
     mine.on_progress = on_call_progress;
     mine.arg = p;

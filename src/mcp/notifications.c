@@ -1,5 +1,5 @@
 /*
- * Responsible for the table of notifications. To add one: a row and a function.
+ * Responsible for the table of notifications: one row and one function each.
  */
 #include "mcp/notifications.h"
 
@@ -18,7 +18,7 @@ static void on_cancelled(struct client *client, const struct json_text *text,
                          const struct json_text_message *tokens)
 {
     const struct json_token *id = &tokens->request_id;
-    if (client->is_stateless) /* closing the stream is how to cancel there */
+    if (client->is_stateless) /* there, a client cancels by closing the stream */
         return;
     if (id->kind != JSON_TOKEN_STRING && id->kind != JSON_TOKEN_INTEGER)
         return;

@@ -1,5 +1,5 @@
 /*
- * The table of notifications that we act on.
+ * The table of notifications that the server acts on.
  */
 #ifndef MCP_NOTIFICATIONS_H
 #define MCP_NOTIFICATIONS_H
@@ -10,9 +10,9 @@ struct client;
 
 /*
  * notification_take(client, name, text, tokens):
- * Act on a notification. One that we do not know is ignored.
+ * Act on a notification; an unknown one is ignored.
  *
- * text        borrowed; what ${tokens}, those of the notification, are places in
+ * text        borrowed; what ${tokens}, those of the notification, point into
  */
 void notification_take(struct client *client, struct jsonrpc_slice name, const struct json_text *text,
                        const struct json_text_message *tokens);

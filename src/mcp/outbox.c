@@ -1,9 +1,9 @@
 /*
- * Responsible for handing messages to the transport, and for the buffer that they are written in.
+ * Responsible for passing messages to the transport, and for the buffer in which they are written.
  */
 #include "mcp/outbox.h"
 
-/* A buffer that one large message has made larger than this is given back. */
+/* A buffer that one large message has grown beyond this is freed. */
 #define KEPT_CAPACITY (1u << 20)
 
 void outbox_init(struct outbox *o, transport_send *send, void *arg)

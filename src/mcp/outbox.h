@@ -1,5 +1,5 @@
 /*
- * The way out of a connection: everything that one client is sent goes through its outbox.
+ * The way out of a connection: everything sent to a client goes through its outbox.
  */
 #ifndef MCP_OUTBOX_H
 #define MCP_OUTBOX_H
@@ -17,7 +17,7 @@ struct outbox {
 void outbox_init(struct outbox *o, transport_send *send, void *arg);
 void outbox_fini(struct outbox *o);
 
-/* outbox_mute(o): send nothing any more. */
+/* outbox_mute(o): send nothing from now on. */
 void outbox_mute(struct outbox *o);
 
 /*
@@ -30,9 +30,9 @@ struct strbuf *outbox_begin(struct outbox *o);
 
 /*
  * outbox_end(o, origin, kind, code), outbox_send(o, origin, kind, code, text):
- * Send what was begun, or ${text}.
+ * Send the message that was begun, or ${text}.
  *
- * origin      of the request that the message is about; NULL: none, or one that came without
+ * origin      of the request that the message is about; NULL: none, or a request that has none
  * code        of an error; otherwise 0
  * text        borrowed; a whole message
  */

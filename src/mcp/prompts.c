@@ -1,5 +1,5 @@
 /*
- * Responsible for prompts/list and prompts/get: checking arguments and putting them into the text.
+ * Responsible for prompts/list and prompts/get: checking arguments and inserting them into the text.
  */
 #include "mcp/prompts.h"
 
@@ -82,8 +82,8 @@ static bool has_value(const json_t *given, const char *name)
     return json_string_length(json_object_get(given, name)) > 0;
 }
 
-/* False: the request was answered. An empty string counts as not given, because clients send empty fields of
- * forms. */
+/* False: the request was answered. An empty string counts as absent, because clients send the empty fields
+ * of forms. */
 static bool check_arguments(struct request *r, const struct prompt *prompt, json_t *given)
 {
     const char *name;
@@ -109,7 +109,7 @@ static bool check_arguments(struct request *r, const struct prompt *prompt, json
     return true;
 }
 
-/* Append one line of the text, up to ${end}; nothing if it uses an argument that was not given. */
+/* Append one line of the text, up to ${end}; nothing if it uses an absent argument. */
 static void add_line(struct strbuf *out, const char *line, const char *end, const json_t *given)
 {
     size_t start = out->len;

@@ -1,5 +1,5 @@
 /*
- * Prompts: templates that a person can pick in the client to start with. The rows and their texts are in
+ * Prompts: templates that a person can pick in the client. The rows and their texts are in
  * prompt_table.c.
  */
 #ifndef MCP_PROMPTS_H
@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What the values of an argument are the names of, for completion. */
+/* What the values of an argument name, for completion. */
 enum prompt_names { PROMPT_NAMES_NONE, PROMPT_NAMES_SESSIONS, PROMPT_NAMES_SYSTEMS, PROMPT_NAMES_PACKAGES };
 
 struct prompt_argument {
@@ -21,8 +21,8 @@ struct prompt_argument {
 #define PROMPT_MAX_ARGUMENTS 4
 
 /*
- * In the text, {name} stands for the argument of that name. A line with an argument that was not given is
- * left out. Words in backquotes are names of tools and of their arguments.
+ * In the text, {name} stands for the argument of that name. A line that uses an absent argument is
+ * omitted. Words in backquotes are names of tools and of their arguments.
  */
 struct prompt {
     const char *name, *title, *description;

@@ -1,7 +1,6 @@
 /*
- * Responsible for requests under way: from request_new() to the one answer, in the shape of their revision.
- * What methods do is in the files of their families, whether a message becomes a request is decided in
- * admission.c.
+ * Responsible for requests in progress: from request_new() to the one answer, in the shape of their revision.
+ * The methods are in the files of their families; admission.c decides whether a message becomes a request.
  */
 #include "mcp/request.h"
 
@@ -23,7 +22,7 @@
 #include "mcp/server_info.h"
 #include "mcp/server_log.h"
 
-/* Requests under way may occupy this much; a request is taken to need its own text and a little more. */
+/* Requests in progress may occupy this much; each counts as its own text and a little more. */
 #define MOST_WEIGHT (256u << 20)
 #define OWN_WEIGHT 1024
 
@@ -37,18 +36,18 @@ struct request {
     void *pending; /* request_await() */
     void (*cancel)(void *pending);
     bool is_stream;      /* request_stays_open() */
-    int64_t progress_ms; /* the last that was sent; -1: none yet */
+    int64_t progress_ms; /* when progress was last sent; -1: not yet */
     char written[];
 };
 
 struct requests {
     struct requests_options options;
     struct list under_way; /* the oldest first */
-    struct list streams;   /* requests that stay open, which nobody waits for */
+    struct list streams;   /* requests that stay open, for which nothing waits */
     struct hash_table by_id;
-    size_t weight;  /* bytes that they all are taken to occupy */
+    size_t weight;  /* bytes that they count as */
     bool is_held;   /* a message is being handled */
-    bool owes_idle; /* the last has ended; on_idle() was not called yet */
+    bool owes_idle; /* the last has ended, but on_idle() was not called yet */
 };
 
 struct requests *requests_new(const struct requests_options *options)
@@ -66,7 +65,7 @@ bool requests_are_idle(const struct requests *rs)
     return list_is_empty(&rs->under_way);
 }
 
-/* Called by whatever ends last: the last request of a message, or the handling of it. */
+/* Whatever ends last calls this: the last request of a message, or the handling of it. */
 static void report_over(struct requests *rs, struct transport_origin *origin)
 {
     if (origin == NULL || origin->is_handling || origin->is_abandoned || !list_is_empty(&origin->requests))
@@ -75,7 +74,7 @@ static void report_over(struct requests *rs, struct transport_origin *origin)
         rs->options.on_over(rs->options.arg, origin);
 }
 
-/* The owner may free the requests in on_idle(), so nothing may be touched after this. */
+/* on_idle() may free the requests, so nothing may be used after it. */
 static void report_idle(struct requests *rs)
 {
     if (!rs->owes_idle || rs->is_held || !requests_are_idle(rs))

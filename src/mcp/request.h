@@ -1,5 +1,5 @@
 /*
- * A request under way, as its method sees it. It is answered once, by request_finish(), request_fail() or
+ * A request in progress, as its method sees it. It is answered once, by request_finish(), request_fail() or
  * request_fail_with(); each of them frees it.
  */
 #ifndef MCP_REQUEST_H
@@ -15,10 +15,10 @@ struct client;
 struct request;
 struct revision;
 
-/* The member of _meta that names the subscriptions/listen for which something is sent. */
+/* The member of _meta that names the subscriptions/listen for which a message is sent. */
 #define META_SUBSCRIPTION "io.modelcontextprotocol/subscriptionId"
 
-/* request_client(r): who sent it. request_revision(r): whose rules it follows. Both borrowed. */
+/* request_client(r): its sender. request_revision(r): the revision whose rules it follows. Both borrowed. */
 struct client *request_client(const struct request *r);
 const struct revision *request_revision(const struct request *r);
 
@@ -46,7 +46,7 @@ bool request_can_extension(const struct request *r, const char *name);
  */
 struct strbuf *request_result(struct request *r);
 
-/* request_result_of(r, type): the same for a result of another resultType than "complete", in the revisions
+/* request_result_of(r, type): the same for a result whose resultType is not "complete", in revisions
  * that have a resultType. */
 struct strbuf *request_result_of(struct request *r, const char *type);
 
@@ -63,19 +63,19 @@ void request_fail(struct request *r, enum jsonrpc_code code, const char *format,
     __attribute__((format(printf, 3, 4)));
 void request_fail_with(struct request *r, enum jsonrpc_code code, const char *message, const char *data);
 
-/* request_refuse_cursor(r, params): every list has one page, so a cursor in ${params} cannot be ours. True:
+/* request_refuse_cursor(r, params): every list has one page, so a cursor in ${params} is invalid. True:
  * ${r} was answered. */
 bool request_refuse_cursor(struct request *r, const json_t *params);
 
 /*
  * request_await(r, pending, cancel):
- * What ${r} waits for from now on. NULL: nothing.
+ * Set what ${r} waits for from now on. NULL: nothing.
  *
- * cancel      called once with ${pending} if ${r} is given up before it is answered; must not answer it
+ * cancel      called once with ${pending} if ${r} is cancelled before it is answered; must not answer it
  */
 void request_await(struct request *r, void *pending, void (*cancel)(void *pending));
 
-/* request_stays_open(r): its client or the end of the server ends it; until then nobody waits for it. */
+/* request_stays_open(r): its client or the end of the server ends it; the server does not wait for it. */
 void request_stays_open(struct request *r);
 
 /*
@@ -87,8 +87,8 @@ void request_stays_open(struct request *r);
  */
 void request_progress(struct request *r, double elapsed_s, const char *message);
 
-/* request_send(r, text): send a message about ${r} before its answer: a notification, or a request of ours.
- * ${text} is JSON, borrowed. */
+/* request_send(r, text): send a message about ${r} before its answer: a notification, or a request of the
+ * server's. ${text} is JSON, borrowed. */
 void request_send(struct request *r, const struct strbuf *text);
 
 #endif

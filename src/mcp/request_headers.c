@@ -57,7 +57,7 @@ static const json_t *session_meant(const json_t *params)
     return tool != NULL ? NULL : json_object_get(json_object_get(params, "arguments"), "session");
 }
 
-/* The tools' schemas ask for this header with "x-mcp-header" at the argument. */
+/* The tools' schemas request this header by "x-mcp-header" at the argument. */
 static const char *refuse_session(const struct transport_headers *headers, const json_t *session)
 {
     if (!json_is_string(session))
@@ -97,7 +97,7 @@ const char *request_headers_refuse_request(const struct transport_headers *heade
     return NULL;
 }
 
-/* The six bits that a character of base64 stands for; -1: none. */
+/* The six bits that a character of base64 encodes; -1: none. */
 static int sextet(char c)
 {
     if (c >= 'A' && c <= 'Z')
@@ -126,7 +126,7 @@ static bool base64_says(const char *text, size_t text_len, const char *value, si
                 return false;
             group = group << 6 | (unsigned)bits;
         }
-        /* Non-zero bits behind the last byte would be a second spelling. */
+        /* Non-zero bits after the last byte would be a second spelling. */
         if ((group & ((1u << (8 * (3 - bytes))) - 1)) != 0)
             return false;
         for (size_t i = 0; i < bytes; i++, done++) {

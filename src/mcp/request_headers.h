@@ -24,12 +24,12 @@ bool request_headers_are_modern(const struct transport_headers *headers);
 
 /*
  * request_headers_refuse_version(headers, meta, method), request_headers_refuse_request(headers, name,
- * method, params): why a request does not agree with its headers, as far as its revision is concerned, and as
- * far as the rest is.
+ * method, params): why a request does not agree with its headers: concerning its revision, and concerning
+ * the rest.
  *
  * headers     borrowed; NULL: the transport has none, and nothing is wrong
- * method      the row of ${name}; NULL: we have no such method
- * Returns     a sentence; NULL when they agree
+ * method      the row of ${name}; NULL: there is no such method
+ * Returns     a sentence; NULL if they agree
  */
 const char *request_headers_refuse_version(const struct transport_headers *headers, const json_t *meta,
                                            struct jsonrpc_slice method);

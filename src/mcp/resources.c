@@ -1,5 +1,5 @@
 /*
- * Responsible for resources: their table, parsing addresses, listing and reading. To add one: a row.
+ * Responsible for resources: their table, one row each, parsing addresses, listing and reading.
  */
 #include "mcp/resources.h"
 
@@ -22,7 +22,7 @@
 #include "tools/toolbox.h"
 
 #define LONGEST_URI 1000
-#define MOST_SESSIONS_LISTED 250 /* clients can form the addresses of others from the templates */
+#define MOST_SESSIONS_LISTED 250 /* clients can form the addresses of other sessions from the templates */
 
 #define BY(news) (1u << (news))
 
@@ -103,8 +103,6 @@ const struct resource *resources_at(size_t n)
     return &table[n];
 }
 
-/* Addresses */
-
 static int hex_digit(char c)
 {
     if (c >= '0' && c <= '9')
@@ -133,8 +131,8 @@ static json_t *decode(const char *text, size_t len)
     return json_stringn(decoded, count);
 }
 
-/* Whether ${uri} matches ${template}; ${variables} gets the variables. The last one may contain slashes,
- * because / is a symbol. */
+/* Whether ${uri} matches ${template}; ${variables} receives the variables. The last one may contain
+ * slashes, because / is a symbol. */
 static bool take_apart(const char *template, const char *uri, size_t len, json_t *variables)
 {
     const char *end = uri + len;
@@ -158,8 +156,8 @@ static bool take_apart(const char *template, const char *uri, size_t len, json_t
     return uri == end;
 }
 
-/* The row whose address ${uri} is, NULL if there is none. ${variables} gets a given object of the values of
- * its variables; it is left alone if there is no such row. */
+/* The row that matches the address ${uri}; NULL if there is none. ${variables} receives a given object of
+ * the values of its variables, and is unchanged if there is no such row. */
 static const struct resource *match(const char *uri, size_t len, json_t **variables)
 {
     if (len > LONGEST_URI)
@@ -210,8 +208,6 @@ bool resource_is_changed_by(const char *uri, struct session *session, enum sessi
     json_decref(variables);
     return is_changed;
 }
-
-/* Listing */
 
 static void add_member(struct strbuf *out, const char *name, const char *value)
 {
@@ -297,8 +293,6 @@ void methods_resources_templates_list(struct request *r, const json_t *params)
     strbuf_addc(out, ']');
     request_finish(r);
 }
-
-/* Reading */
 
 static void fail_missing(struct request *r, const char *uri, size_t len)
 {

@@ -1,6 +1,6 @@
 /*
- * Resources: addresses that can be read. Reading one calls a tool that changes nothing, so both show the same
- * text.
+ * Resources: addresses that can be read. Reading one calls a tool that changes nothing, so both return the
+ * same text.
  */
 #ifndef MCP_RESOURCES_H
 #define MCP_RESOURCES_H
@@ -21,7 +21,7 @@ struct resource {
     const char *name, *title, *description;
     const char *mime_type;
     const char *tool;
-    const char *argument, *value; /* one more argument of the tool; NULL: none */
+    const char *argument, *value; /* an additional argument of the tool; NULL: none */
     unsigned changed_by;          /* 1u << enum sessions_news of its session; 0: it does not change */
 };
 
@@ -33,10 +33,12 @@ const struct resource *resources_at(size_t n);
  * NULL: none. */
 const struct resource *resource_find_template(const char *uri, size_t len);
 
-/* resource_can_change(uri, len): the text at this address may change, whether it exists now or not. */
+/* resource_can_change(uri, len): whether the text at this address may change, even if it does not exist
+ * now. */
 bool resource_can_change(const char *uri, size_t len);
 
-/* resource_is_changed_by(uri, session, news): after ${news} of ${session}, its text may have changed. */
+/* resource_is_changed_by(uri, session, news): whether its text may have changed after ${news} of
+ * ${session}. */
 bool resource_is_changed_by(const char *uri, struct session *session, enum sessions_news news);
 
 /* resources_check_uri(r, params): the uri in ${params} if it names an existing resource, borrowed; NULL: the

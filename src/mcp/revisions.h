@@ -1,6 +1,6 @@
 /*
- * The revisions of MCP that we support and how they differ: a row each, so that no other file compares
- * versions.
+ * The revisions of MCP that the server supports and how they differ: a row each, so that no other file
+ * compares versions.
  */
 #ifndef MCP_REVISIONS_H
 #define MCP_REVISIONS_H
@@ -12,17 +12,17 @@ struct strbuf;
 
 struct revision {
     const char *name;
-    bool is_modern;   /* no handshake; each request brings its envelope, each result has a resultType */
-    bool has_batches; /* a message may be an array of messages */
-    bool has_progress_message;        /* notifications/progress may carry a message */
-    bool has_structured;              /* results may carry structuredContent */
+    bool is_modern;            /* no handshake; each request has an envelope, each result a resultType */
+    bool has_batches;          /* a message may be an array of messages */
+    bool has_progress_message; /* notifications/progress may carry a message */
+    bool has_structured;       /* results may carry structuredContent */
     bool has_object_structured_only;  /* and it must be an object */
     bool has_priming_event;           /* over HTTP: a stream may begin with an event without data */
     bool argument_errors_are_results; /* a tool's arguments that violate its schema: isError, not -32602 */
-    int missing_resource_code;        /* of the error that there is no such resource */
+    int missing_resource_code;        /* of the error for a resource that does not exist */
 };
 
-/* revisions_count(), revisions_at(n): all of them, the newest first. */
+/* revisions_count(), revisions_at(n): the table, newest first. */
 size_t revisions_count(void);
 const struct revision *revisions_at(size_t n);
 

@@ -1,5 +1,5 @@
 /*
- * Responsible for sending clients what the server logs. Standard error is log.c's affair.
+ * Responsible for sending the server's log to clients; log.c writes it to standard error.
  */
 #include "mcp/server_log.h"
 
@@ -18,7 +18,7 @@ struct server_log {
     size_t wanted[LOG_LEVEL_COUNT]; /* readers, and the client itself, by level */
     int level;                      /* of the client itself */
     bool is_shown;
-    bool is_sending; /* what is logged while a line is being sent is not sent */
+    bool is_sending; /* lines logged while a line is being sent are not sent */
 };
 
 static void add_line(struct strbuf *out, enum log_level level, const char *text, size_t len)
@@ -35,7 +35,7 @@ static void add_line(struct strbuf *out, enum log_level level, const char *text,
     jsonrpc_end_notification(out);
 }
 
-/* On a transport without origins a line goes out once, however many requests want it. */
+/* On a transport without origins, a line is sent once, however many requests want it. */
 static void send_line(const struct server_log *log, enum log_level level, const struct strbuf *line)
 {
     bool is_sent = log->level >= (int)level;
@@ -109,7 +109,7 @@ int server_log_level(const json_t *name)
     return SERVER_LOG_UNKNOWN;
 }
 
-/* Lines that nobody wants are not even put together. */
+/* Lines that nobody wants are not even formatted. */
 static void listen(struct server_log *log)
 {
     int level = LOG_LEVEL_COUNT - 1;

@@ -1,6 +1,6 @@
 /*
  * Responsible for subscriptions: what each client asked for, and turning news of sessions into notifications.
- * The table of resources is in resources.c.
+ * resources.c has the table of resources.
  */
 #include "mcp/subscriptions.h"
 
@@ -25,7 +25,7 @@ struct subscriptions {
     size_t listens;
 };
 
-/* What may be subscribed to; URIs are as the client wrote them. */
+/* What a client can subscribe to; URIs are as the client wrote them. */
 struct subscription {
     struct list node;
     struct subscriptions *of;
@@ -93,7 +93,7 @@ static void notify(const struct subscriptions *all, struct request *listen, cons
     strbuf_fini(&text);
 }
 
-/* Clients of the legacy era are notified of lists without asking, once they have shaken hands. */
+/* Clients of the legacy era are notified about lists without asking, after their handshake. */
 static void notify_of_list(const struct subscriptions *all, const char *method, bool is_tools)
 {
     if (all->client->negotiated != NULL && all->client->has_shaken_hands)
@@ -176,7 +176,7 @@ void subscriptions_end(struct subscriptions *all)
     }
 }
 
-/* What the client has asked for by resources/subscribe; made on first use. */
+/* What the client has subscribed to by resources/subscribe; made on first use. */
 static struct subscription *by_subscribe(struct subscriptions *all)
 {
     struct list *node, *following;
@@ -283,7 +283,7 @@ static void acknowledge(const struct subscription *s)
 }
 
 /*
- * The request stays open until it is cancelled or the server ends, and nobody waits for it.
+ * The request stays open until it is cancelled or the server ends.
  *
  * Source      MCP 2026-07-28, subscriptions
  */

@@ -1,5 +1,5 @@
 /*
- * Tasks: their states, and what is sent of them.
+ * Tasks: their states and their messages.
  */
 #include "mcp/tasks.h"
 
@@ -21,13 +21,13 @@
 struct task {
     struct list node;
     struct tasks *all;
-    char id[2 * ID_BYTES + 1]; /* nobody can guess it */
+    char id[2 * ID_BYTES + 1]; /* cannot be guessed */
     enum task_status status;
     char *message;
     time_t created, updated;
     uint64_t created_ms, ended_ms; /* loop time */
     struct strbuf end;             /* COMPLETED: members of the result; FAILED: of the error */
-    json_t *inputs, *responses;    /* INPUT_REQUIRED: what is still missing; what has come */
+    json_t *inputs, *responses;    /* INPUT_REQUIRED: what is still missing; what has arrived */
     void (*answered)(void *arg, const json_t *responses);
     void (*cancel)(void *arg);
     void *arg;
@@ -75,7 +75,7 @@ static bool has_ended(const struct task *t)
     return t->status != TASK_WORKING && t->status != TASK_INPUT_REQUIRED;
 }
 
-/* False: it stays what it is. */
+/* False: its status stays the same. */
 static bool move(struct task *t, enum task_event event)
 {
     if (has_ended(t))
@@ -178,7 +178,7 @@ static void add_time(struct strbuf *out, const char *name, time_t when)
     strbuf_addf(out, ",\"%s\":\"%s\"", name, text);
 }
 
-/* While it works nobody knows when it ends: the time until it may be dropped grows with its age. */
+/* While it works, nobody knows when it will end: the time until it may be dropped grows with its age. */
 static void add_members(struct strbuf *out, const struct task *t)
 {
     uint64_t end_ms = has_ended(t) ? t->ended_ms : uv_now(t->all->loop);

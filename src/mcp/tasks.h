@@ -1,6 +1,6 @@
 /*
- * The extension io.modelcontextprotocol/tasks: a call that takes long is answered with a task, and its client
- * asks for what became of it. Tasks belong to an owner, as sessions do, so they outlive requests and
+ * The extension io.modelcontextprotocol/tasks: a long call is answered with a task, and its client
+ * polls for the result. Tasks belong to an owner, as sessions do, so they outlive requests and
  * connections.
  */
 #ifndef MCP_TASKS_H
@@ -29,44 +29,44 @@ enum task_status {
 };
 
 enum task_event {
-    TASK_ASKED,    /* it needs input of the client */
-    TASK_ANSWERED, /* all that was asked for is there */
+    TASK_ASKED,    /* it needs input from the client */
+    TASK_ANSWERED, /* all input has arrived */
     TASK_ENDED,    /* there is a result */
-    TASK_BROKEN,   /* there is an error of the protocol in its place */
+    TASK_BROKEN,   /* there is a protocol error instead of a result */
     TASK_STOPPED,  /* its client has cancelled it */
     TASK_EVENT_COUNT
 };
 
-/* What a task in this status is after this event. */
+/* The status of a task after this event. */
 extern const enum task_status task_table[TASK_STATUS_COUNT][TASK_EVENT_COUNT];
 
-/* tasks_new(loop). tasks_free(all): those that work are given up. */
+/* tasks_new(loop). tasks_free(all): cancel those that work. */
 struct tasks *tasks_new(uv_loop_t *loop);
 void tasks_free(struct tasks *all);
 uv_loop_t *tasks_loop(const struct tasks *all);
 
-/* tasks_find(all, id): borrowed; NULL if there is none, or no more. */
+/* tasks_find(all, id): borrowed; NULL if there is none, or it was dropped. */
 struct task *tasks_find(struct tasks *all, const char *id);
 
 /*
  * task_new(all, cancel, arg):
- * A task that works. It lives until an hour after its end.
+ * A task that works. It is dropped an hour after its end.
  *
- * cancel      called once with ${arg} if it is given up before it has ended; must not end it
+ * cancel      called once with ${arg} if it is cancelled before it has ended; must not end it
  * Returns     borrowed; NULL if there are too many
  */
 struct task *task_new(struct tasks *all, void (*cancel)(void *arg), void *arg);
 
-/* task_answer(task, r): answer ${r} with the new task. task_answer_state(task, r): with what has become of
- * it. */
+/* task_answer(task, r): answer ${r} with the new task. task_answer_state(task, r): with its current
+ * state. */
 void task_answer(struct task *task, struct request *r);
 void task_answer_state(struct task *task, struct request *r);
 
-/* task_say(task, message): what it does now; copied. */
+/* task_say(task, message): set its status message; copied. */
 void task_say(struct task *task, const char *message);
 
-/* task_end(task, result): the members of its result, JSON without the braces; borrowed. task_break(task,
- * code, message): it ends with an error. Neither does anything to one that has ended. */
+/* task_end(task, result): set its result, the members as JSON without the braces; borrowed.
+ * task_break(task, code, message): end it with an error. Neither does anything to one that has ended. */
 void task_end(struct task *task, const struct strbuf *result);
 void task_break(struct task *task, enum jsonrpc_code code, const char *message);
 
@@ -75,16 +75,16 @@ void task_break(struct task *task, enum jsonrpc_code code, const char *message);
  * Ask its client for input.
  *
  * inputs      an object of requests by key; taken
- * answered    called with the arg of the task and the responses by key when all have come
+ * answered    called with the arg of the task and the responses by key once all have arrived
  */
 void task_ask(struct task *task, json_t *inputs, void (*answered)(void *arg, const json_t *responses));
 
-/* task_take(task, responses): the client's responses, those of keys that were asked for. task_cancel(task).
- */
+/* task_take(task, responses): accept the client's responses to keys that were asked for.
+ * task_cancel(task). */
 void task_take(struct task *task, const json_t *responses);
 void task_cancel(struct task *task);
 
-/* tasks_refuse(r): answer that its client must declare the extension for this. */
+/* tasks_refuse(r): answer that the client must declare the extension for this. */
 void tasks_refuse(struct request *r);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * What a transport and a connection know of each other: whole messages in and out, not their meaning.
+ * What a transport and a connection know about each other: whole messages in and out, not their meaning.
  */
 #ifndef MCP_TRANSPORT_H
 #define MCP_TRANSPORT_H
@@ -12,12 +12,12 @@
 /* A message longer than this is not read: the transport drops it and calls connection_oversized(). */
 #define TRANSPORT_MAX_MESSAGE (64u << 20)
 
-/* What arrives beside a message: since 2026-07-28, HTTP clients repeat some members of a request in headers,
+/* What arrives with a message: since 2026-07-28, HTTP clients repeat some members of a request in headers,
  * which must agree with it. NULL: the header was not sent. */
 struct transport_headers {
     const char *version; /* MCP-Protocol-Version */
     const char *method;  /* Mcp-Method */
-    const char *name;    /* Mcp-Name, encoded as it came */
+    const char *name;    /* Mcp-Name, still encoded */
     const char *session; /* Mcp-Param-Session, likewise: a tool's argument "session", for load balancers */
     bool is_ambiguous;   /* one of them was sent more than once */
 };
@@ -30,7 +30,7 @@ struct transport_headers {
 struct transport_origin {
     const struct transport_headers
         *headers;         /* set by the transport, read by connection_message() only; may be NULL */
-    struct list requests; /* under way that came with it */
+    struct list requests; /* requests in progress that came with it */
     bool is_handling;     /* connection_message() with it is on the stack */
     bool is_abandoned;    /* nobody is waiting for answers */
 };
@@ -39,13 +39,13 @@ enum transport_kind {
     TRANSPORT_RESULT,      /* a response, or the responses to a batch */
     TRANSPORT_ERROR,       /* the error of a method that ran */
     TRANSPORT_REFUSAL,     /* the error of a message that reached no method */
-    TRANSPORT_NOTIFICATION /* precedes an answer, or is about no request at all */
+    TRANSPORT_NOTIFICATION /* precedes an answer, or belongs to no request */
 };
 
-/* One message on its way out. */
+/* A message to be sent. */
 struct transport_message {
     struct transport_origin
-        *origin; /* of the request that it is about; NULL: none, or one that came without */
+        *origin; /* of the request that it is about; NULL: none, or a request that has none */
     enum transport_kind kind;
     int code;          /* of an error; otherwise 0 */
     const char *bytes; /* borrowed; no newline in it */

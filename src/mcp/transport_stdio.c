@@ -1,15 +1,16 @@
 /*
- * Responsible for whole lines in and out of descriptors 0 and 1, whatever they are. Knows nothing of what the
- * lines mean.
+ * Responsible for reading and writing whole lines on descriptors 0 and 1, whatever these are. Knows
+ * nothing about the lines' meaning.
  *
- * Streams (pipes, sockets, terminals) go through libuv. Regular files and devices such as /dev/null cannot be
- * polled: they are read a piece per turn of the loop and written at once, which never waits for a peer.
+ * Streams (pipes, sockets, terminals) go through libuv. Regular files and devices such as /dev/null cannot
+ * be polled: they are read one piece per turn of the loop and written at once, which never waits for a
+ * peer.
  *
- * Invariants: (1) at most one uv_write is under way, for ${writing}; what comes meanwhile waits in
- * ${waiting}, so order holds; (2) while more than MOST_QUEUED bytes are queued nothing is read and no message
- * is delivered: a peer that does not read cannot make us hold the answers to what it goes on sending; (3)
- * events are called from the loop, never from inside a function that the owner called; (4) once is_closing is
- * set no event is called.
+ * Invariants: (1) at most one uv_write is in progress, for ${writing}; later output waits in ${waiting},
+ * so order is kept; (2) while more than MOST_QUEUED bytes are queued, nothing is read and no message is
+ * delivered, so a peer that does not read cannot make the server store ever more answers; (3) events are
+ * called from the loop, never from inside a function that the owner called; (4) once is_closing is set, no
+ * event is called.
  */
 #include "mcp/transport_stdio.h"
 
@@ -28,11 +29,11 @@
 #define MOST_QUEUED (16u << 20)
 #define RESUME_BELOW (8u << 20)
 
-/* Read at least this much at a time, and at most that much while a long line comes in. */
+/* Read at least this much at a time, and at most this much while a long line arrives. */
 #define SMALL_READ (64u << 10)
 #define LARGE_READ (1u << 20)
 
-/* A buffer that one large message has made larger than this is given back. */
+/* A buffer that one large message has grown beyond this is freed. */
 #define KEPT_CAPACITY (1u << 20)
 
 #define CLOSE_TIMEOUT_MS 2000
@@ -46,7 +47,7 @@ struct end {
         uv_tty_t tty;
         uv_tcp_t tcp;
     } as;
-    int flags; /* of the descriptor, to be put back; -1: unknown */
+    int flags; /* of the descriptor, to be restored; -1: unknown */
 };
 
 struct transport_stdio {
@@ -57,9 +58,9 @@ struct transport_stdio {
     uv_timer_t news;     /* calls on_broken or delivers more, from the loop */
     uv_timer_t deadline; /* of close */
     int open_handles;
-    struct strbuf buffer; /* read, not yet delivered */
+    struct strbuf buffer; /* read but not delivered */
     size_t searched;      /* its first bytes that contain no newline */
-    bool is_skipping;     /* the line being read is too long: drop what comes up to its end */
+    bool is_skipping;     /* the line being read is too long: drop the rest of it */
     bool is_reading, is_ended, has_said_end;
     bool is_broken, has_said_broken;
     bool is_closing, is_torn_down;
@@ -138,7 +139,7 @@ static void on_written(uv_write_t *write, int status)
         go_on(t);
 }
 
-/* Hand what waits to the loop, if there is anything and nothing is under way. */
+/* Pass what waits to libuv, if there is anything and no write is in progress. */
 static void start_writing(struct transport_stdio *t)
 {
     struct strbuf spare = t->writing;
@@ -156,7 +157,7 @@ static void start_writing(struct transport_stdio *t)
     t->is_writing = true;
 }
 
-/* As much as goes out at once; the number of bytes, or a negative error. */
+/* Write what the descriptor accepts at once; the number of bytes, or a negative error. */
 static ssize_t write_now(struct transport_stdio *t, const char *bytes, size_t len)
 {
     size_t done = 0, total = len + 1;
@@ -240,7 +241,7 @@ static void deliver_line(struct transport_stdio *t, char *bytes, size_t len)
         t->events.on_message(t->events.arg, bytes, len);
 }
 
-/* Deliver the whole lines in the buffer, until it has no more or we must pause. */
+/* Deliver the whole lines in the buffer, until none is left or reading must pause. */
 static void deliver(struct transport_stdio *t)
 {
     size_t at = 0;
@@ -474,7 +475,7 @@ struct transport_stdio *transport_stdio_new(uv_loop_t *loop, const struct transp
     uv_timer_init(loop, &t->deadline);
     t->turn.data = t->news.data = t->deadline.data = t;
     t->open_handles = 3;
-    /* Both before either is opened: they may be the same file. */
+    /* Both before opening either: they may be the same file. */
     t->in.flags = fcntl(0, F_GETFL);
     t->out.flags = fcntl(1, F_GETFL);
     if (!open_end(t, &t->in, 0, err) || !open_end(t, &t->out, 1, err)) {

@@ -12,7 +12,7 @@
 struct transport_stdio;
 
 struct transport_stdio_events {
-    /* ${bytes} may be changed; they are invalid after return */
+    /* ${bytes} may be changed; they become invalid on return */
     void (*on_message)(void *arg, char *bytes, size_t len);
     void (*on_oversized)(void *arg);
     void (*on_end)(void *arg);    /* end of input; called once, after the last message */
@@ -31,10 +31,10 @@ struct transport_stdio *transport_stdio_new(uv_loop_t *loop, const struct transp
                                             struct err *err);
 
 /* transport_stdio_send(arg, bytes, len): a transport_send; ${arg} is the transport. Written at once if the
- * peer accepts it, queued otherwise, in order. */
+ * peer accepts it, otherwise queued in order. */
 void transport_stdio_send(void *arg, const char *bytes, size_t len);
 
-/* transport_stdio_close(t, done, arg): write what is queued (giving up after two seconds), close, free, and
+/* transport_stdio_close(t, done, arg): write what is queued (for at most two seconds), close, free, and
  * call ${done}. */
 void transport_stdio_close(struct transport_stdio *t, void (*done)(void *arg), void *arg);
 

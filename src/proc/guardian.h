@@ -1,9 +1,8 @@
 /*
- * The guardian: a small process that outlives the server for a moment if the server is killed by
- * SIGKILL. The Lisp processes then die by PR_SET_PDEATHSIG, but programs that the user's code has started
- * would survive. The guardian sees the server's end of a pipe close, and kills every process that has the
- * server's
- * mark in its environment.
+ * The guardian: a small process that outlives the server for a moment if the server is killed by SIGKILL.
+ * The Lisp processes then die by PR_SET_PDEATHSIG, but programs that the user's code has started would
+ * survive. The guardian sees the server's end of a pipe close, and kills every process that has the
+ * server's mark in its environment.
  */
 #ifndef PROC_GUARDIAN_H
 #define PROC_GUARDIAN_H

@@ -69,8 +69,7 @@ static _Noreturn void guard(int alive, const char *mark)
     while ((n = read(3, &c, 1)) < 0 && errno == EINTR)
         ;
     /* A byte means that the server dismisses it. The second and third rounds catch processes that were
-     * forking during
-     * the first. */
+     * forking during the first. */
     for (int round = 0; n == 0 && round < 8 && kill_marked(mark); round++)
         ;
     _exit(0);

@@ -17,8 +17,7 @@
 bool kernel_file_number(const char *path, const char *key, int64_t *number);
 
 /* kernel_file_line(path, line, size): read the first line into ${line}, cut to ${size} - 1 bytes, without
- * its
- * newline. Returns false, and ${line} unchanged, if there is none. */
+ * its newline. Returns false, and ${line} unchanged, if there is none. */
 bool kernel_file_line(const char *path, char *line, size_t size);
 
 #endif

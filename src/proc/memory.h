@@ -1,7 +1,6 @@
 /*
- * How much memory is left to the machine, or to the control group (container, unit) that the server runs in.
- * Known
- * on Linux only; elsewhere memory is never short.
+ * How much memory is left to the machine, or to the control group (container, unit) that the server runs
+ * in. Known on Linux only; elsewhere memory is never short.
  */
 #ifndef PROC_MEMORY_H
 #define PROC_MEMORY_H
@@ -15,13 +14,14 @@ struct memory_left {
 
 /*
  * memory_read(root, left):
- * Read what is left to this process under the tightest bound: the machine, or one of the control groups that
- * it
- * is in, of version 1 or 2. Memory that the kernel can reclaim without swapping counts as available.
+ * Read what is left to this process under the tightest bound: the machine, or one of the control groups
+ * that it is in, of version 1 or 2. Memory that the kernel can reclaim without swapping counts as
+ * available.
  *
  * root        borrowed: "", or for tests a directory that contains proc/ and sys/
  * Returns     false if nothing is known
- * Source      proc(5), /proc/meminfo; Linux, Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/memory.rst
+ * Source      proc(5), /proc/meminfo; Linux, Documentation/admin-guide/cgroup-v2.rst and
+ *             cgroup-v1/memory.rst
  */
 bool memory_read(const char *root, struct memory_left *left);
 

@@ -1,7 +1,7 @@
 /*
- * The sandbox of a Lisp: which files it may read and write, and what it may use of the network and
- * the kernel. The kernel enforces it (Landlock, seccomp) for the Lisp, all its copies and
- * all programs that they start; none of them can leave it. Knows nothing about Lisp.
+ * The sandbox of a Lisp: which files it may read and write, and what it may use of the network and the
+ * kernel. The kernel enforces it (Landlock, seccomp) for the Lisp, all its copies and all programs that
+ * they start; none of them can leave it. Knows nothing about Lisp.
  */
 #ifndef PROC_SANDBOX_H
 #define PROC_SANDBOX_H
@@ -62,8 +62,7 @@ bool sandbox_enter(const struct sandbox *s);
 bool sandbox_keeps_variable(const char *assignment);
 
 /* sandbox_gaps(s): a sentence about what this kernel leaves unenforced under is_best_effort; "" for
- * nothing.
- * Borrowed. */
+ * nothing. Borrowed. */
 const char *sandbox_gaps(const struct sandbox *s);
 
 #endif

@@ -1,10 +1,10 @@
 /*
- * The sandbox, by Landlock (files, TCP, signals, abstract sockets), seccomp (system calls, kinds of sockets)
- * and, for a private loopback, a network namespace.
+ * The sandbox, by Landlock (files, TCP, signals, abstract sockets), seccomp (system calls, kinds of
+ * sockets) and, for a private loopback, a network namespace.
  *
- * Everything that needs memory or can fail for a reason worth a message is done before the fork: a descriptor
- * holds
- * the Landlock rules, and the seccomp filter is a program in memory. The child only activates them.
+ * Everything that needs memory or can fail for a reason worth a message is done before the fork: a
+ * descriptor holds the Landlock rules, and the seccomp filter is a program in memory. The child only
+ * activates them.
  */
 #include "proc/sandbox.h"
 
@@ -36,9 +36,8 @@
 #include "base/memory.h"
 
 /*
- * Debian 12's <linux/landlock.h> describes only the first version; these are the kernel's numbers for later
- * ones.
- * Source: include/uapi/linux/landlock.h of Linux 6.12.
+ * Debian 12's <linux/landlock.h> describes only the first version; these are the kernel's numbers for
+ * later ones. Source: include/uapi/linux/landlock.h of Linux 6.12.
  */
 #define ACCESS_FS_REFER (1ULL << 13)     /* since version 2 */
 #define ACCESS_FS_TRUNCATE (1ULL << 14)  /* 3 */

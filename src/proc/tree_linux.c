@@ -54,8 +54,8 @@ pid_t *tree_all_children(pid_t pid, size_t *count)
     return found;
 }
 
-/* What a hostile process can nest before it is stopped bounds the depth; children_free() catches
- * the rest as orphans. */
+/* What a hostile process can nest before it is stopped bounds the depth; children_free() catches the rest
+ * as orphans. */
 static void kill_descendants(pid_t pid, int depth)
 {
     size_t n;

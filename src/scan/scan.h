@@ -1,17 +1,17 @@
 /*
  * Checks Common Lisp text without reading or running it: whether every form closes; if not, where the
- * fault is and which top-level form contains it. Standard syntax only; macro characters that the text defines
- * are
- * passed over as well as possible (`#[`, `#?` and the like are not faults). No input or output, no
- * allocation, no
- * recursion, no globals. Time is linear in the text, and no result points into the text.
+ * fault is and which top-level form contains it. Standard syntax only; macro characters that the text
+ * defines are passed over as well as possible (`#[`, `#?` and the like are not faults). No input or
+ * output, no allocation, no recursion, no globals. Time is linear in the text, and no result points into
+ * the text.
  *
- * Memory is bounded at any nesting: about 48 KiB of stack. Positions and counts are exact at any depth
- * (a second pass computes them). In lists nested deeper than SCAN_TRACKED_DEPTH,
- * parentheses, strings, comments and bars are still checked; dots, commas and prefixes without a datum
- * are not, and there is no `suspect`.
+ * Memory is bounded at any nesting: about 48 KiB of stack. Positions and counts are exact at any depth (a
+ * second pass computes them). In lists nested deeper than SCAN_TRACKED_DEPTH, parentheses, strings,
+ * comments and bars are still checked; dots, commas and prefixes without a datum are not, and there is no
+ * `suspect`.
  *
- * Text after #+ and #- is checked like any other, except for dots and commas, since the reader may skip it.
+ * Text after #+ and #- is checked like any other, except for dots and commas, since the reader may skip
+ * it.
  */
 #ifndef SCAN_SCAN_H
 #define SCAN_SCAN_H

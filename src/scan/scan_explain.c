@@ -1,6 +1,6 @@
 /*
- * Describes findings in words: first the verdict in one line; then the position, with its line
- * and a caret; then the open form; guesses come last and are marked as such.
+ * Describes findings in words: first the verdict in one line; then the position, with its line and a
+ * caret; then the open form; guesses come last and are marked as such.
  */
 #include "scan/scan.h"
 

@@ -30,9 +30,8 @@ static void head_add(struct head *head, const char *text, size_t len, size_t sta
 
 /*
  * The first tokens of the datum at ${start}: its prefixes, and of a list the operator and one more datum.
- * After
- * a bare symbol, the next one is included: `defun foo` is what a form that lost its parenthesis looks
- * like.
+ * After a bare symbol, the next one is included: `defun foo` is what a form that lost its parenthesis
+ * looks like.
  */
 static void write_head(const char *text, size_t len, size_t start, char out[SCAN_HEAD_SIZE])
 {

@@ -1,8 +1,7 @@
 /*
  * Guesses that help to find a fault: what starts in column 1 is a new form, and what is indented deeper
  * than a list is in it. They make further passes over the text, so text without a fault pays nothing for
- * them, and
- * they never change the verdict.
+ * them, and they never change the verdict.
  */
 #include "scan/scan_hint.h"
 
@@ -134,8 +133,8 @@ static bool find_missing_close(const char *text, size_t len, size_t start, size_
 }
 
 /*
- * The first `)` between ${start} and ${limit} that ends a list which starts a line, if the next
- * line is indented deeper than that list, as if the list were still open.
+ * The first `)` between ${start} and ${limit} that ends a list which starts a line, if the next line is
+ * indented deeper than that list, as if the list were still open.
  */
 static bool find_early_close(const char *text, size_t len, size_t start, size_t limit, size_t *found)
 {

@@ -1,7 +1,6 @@
 /*
  * The standard reader's lexical syntax (CLHS 2.1 to 2.4), as far as it determines where tokens end. Every
- * loop
- * moves forward, so the time is linear in any text.
+ * loop moves forward, so the time is linear in any text.
  */
 #include "scan/scan_lexer.h"
 

@@ -1,6 +1,6 @@
 /*
- * Positions as people count them, in lines and characters; and characters made printable.
- * Internal to src/scan.
+ * Positions as people count them, in lines and characters; and characters made printable. Internal to
+ * src/scan.
  */
 #ifndef SCAN_SCAN_PLACE_H
 #define SCAN_SCAN_PLACE_H

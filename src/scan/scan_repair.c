@@ -211,8 +211,7 @@ static void copy_layout(struct layout *to, const struct layout *from)
 }
 
 /* The cost of the region if the rest from ${at} on stays as it is; IMPOSSIBLE if the form does not end
- * closed, or
- * if the cost reaches ${bound}. */
+ * closed, or if the cost reaches ${bound}. */
 static int cost_of_rest(struct layout *layout, const struct region *region, size_t at, int bound,
                         size_t *work)
 {

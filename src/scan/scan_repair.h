@@ -2,14 +2,14 @@
  * Finds the likely repair of mismatched parentheses from the indentation, and whether it is certain enough
  * to be made without asking. Only `)` is ever added or removed.
  *
- * A repair is judged by the indentation that results: for each place at which `)` could be added or removed
- * so that the top-level form closes where it should, each oddly indented line of the form adds to the cost.
- * The
- * cheapest place is the likely repair. It is certain if every other place costs clearly more.
+ * A repair is judged by the indentation that results: for each place at which `)` could be added or
+ * removed so that the top-level form closes where it should, each oddly indented line of the form adds to
+ * the cost. The cheapest place is the likely repair. It is certain if every other place costs clearly
+ * more.
  *
- * Text with a string, block comment, |symbol| or escape that never ends is never repaired. Neither is a form
- * in
- * which a string contains what looks like the start of another form: there, a `"` is wrong rather than a `)`.
+ * Text with a string, block comment, |symbol| or escape that never ends is never repaired. Neither is a
+ * form in which a string contains what looks like the start of another form: there, a `"` is wrong rather
+ * than a `)`.
  *
  * Memory and work are bounded: a form of more than SCAN_REPAIR_MOST_PIECES tokens (some 64 bytes each), or
  * one that would take more than SCAN_REPAIR_MOST_WORK steps, is not repaired.
@@ -47,8 +47,8 @@ struct scan_repair {
 
 /*
  * scan_find_swallowed(text, len, result):
- * In valid text, find a definition in column 1 inside another definition in column 1: two faults
- * that cancel out. Sets form, restart, inner, innermost and suspect of ${result} as for an unclosed list, and
+ * In valid text, find a definition in column 1 inside another definition in column 1: two faults that
+ * cancel out. Sets form, restart, inner, innermost and suspect of ${result} as for an unclosed list, and
  * fault to SCAN_UNCLOSED_LIST with depth 0.
  *
  * Returns     whether there is one

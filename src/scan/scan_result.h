@@ -35,9 +35,8 @@ struct scan_result {
 
     /*
      * The top-level form that contains the fault: the one that is open, or, if a form closed too early and
-     * its
-     * rest looks like top-level data, that form (what starts in column 1 starts a form). Nowhere if there
-     * is none.
+     * its rest looks like top-level data, that form (what starts in column 1 starts a form). Nowhere if
+     * there is none.
      */
     struct scan_form form;
 

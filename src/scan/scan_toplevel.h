@@ -44,9 +44,9 @@ bool scan_toplevels_next(struct scan_toplevels *forms, struct scan_toplevel *for
  *
  * kind        borrowed; an operator. Packages and letter case are ignored, here and in names
  * name        borrowed; a symbol or (setf symbol); a string or keyword of the same name is equal. For a
- *             method,
- *             qualifiers and specializers may follow as in its definition, `area :around ((s circle))`: they
- *             must then be those of the form; without them, any method of that name matches
+ *             method, qualifiers and specializers may follow as in its definition, `area :around ((s
+ *             circle))`: they must then be those of the form; without them, any method of that name
+ *             matches
  */
 bool scan_toplevel_is(const char *text, const struct scan_toplevel *form, const char *kind, size_t kind_len,
                       const char *name, size_t name_len);

@@ -1,6 +1,6 @@
 /*
- * Responsible for finding frames in a byte stream and for writing their lengths.
- * Their contents are sexp.c's.
+ * Responsible for finding frames in a byte stream and for writing their lengths. Their contents are
+ * sexp.c's.
  */
 #include "wire/frame.h"
 

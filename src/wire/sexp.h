@@ -1,6 +1,6 @@
 /*
- * The values of the agent protocol: s-expressions, parsed and written. Pure: no I/O, no clock.
- * The parser treats its input as hostile: it bounds depth and number of values, and does not recurse.
+ * The values of the agent protocol: s-expressions, parsed and written. Pure: no I/O, no clock. The parser
+ * treats its input as hostile: it bounds depth and number of values, and does not recurse.
  */
 #ifndef WIRE_SEXP_H
 #define WIRE_SEXP_H
