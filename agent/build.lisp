@@ -2,8 +2,8 @@
 ;;;;
 ;;;;     sbcl --noinform --no-sysinit --no-userinit --non-interactive --load build.lisp -- OUT.core
 ;;;;
-;;;; The files of the agent, in order, are listed in files.txt beside this file. They may as well
-;;;; be concatenated in that order with this file at the end, and the result be given to --load.
+;;;; files.txt, beside this file, lists the agent's files in order. Alternatively, concatenate them
+;;;; in that order, with this file at the end, and pass the result to --load.
 
 (cl:in-package #:common-lisp-user)
 

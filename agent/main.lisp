@@ -1,10 +1,10 @@
 ;;;; The agent's loop: receive a request, perform it guarded, reply. Nothing that user code does
-;;;; ends it. After an error the loop runs again inside the error, until the server says abort.
+;;;; ends it. After an error the loop runs again inside the error, until the server requests an abort.
 
 (in-package #:cl-mcp-agent)
 
 (defun minimal-report (id kind condition)
-  "Report CONDITION when even the report failed."
+  "Report CONDITION after its report has failed, too."
   (list id :error
         :type (if (typep condition 'condition)
                   (symbol-name (class-name (class-of condition)))
@@ -16,22 +16,22 @@
         :package "CL-USER"))
 
 (defvar *leaving* nil
-  "The reply that is carried to the top level while cleanup forms of the user's run, or NIL.")
+  "The reply to send at the top level, while cleanup forms of the user's run on the way; or NIL.")
 
 (defun leave (message)
-  "Unwind to the top level and reply MESSAGE there. Of what fails on the way the first is the reply.
-Cleanup forms that fail or loop are not served in: the next request finds the top level."
+  "Unwind to the top level and reply MESSAGE there. If several things fail on the way, the first is the reply.
+The agent does not serve inside a cleanup form that fails or loops: the next request runs at the top level."
   (when (or (null *leaving*)
             (and (eq :ok (second *leaving*)) (eq :error (second message))))
     (setf *leaving* message))
   (throw 'top-level *leaving*))
 
 (defun reply (message)
-  "End the request that runs with MESSAGE."
+  "End the current request with MESSAGE."
   (setf *token* 0)
   (flush-streams)
   (unless (= (process-id) *own-process*)
-    ;; User code has forked; its child has no part in this conversation.
+    ;; User code has forked; its child must not use the channel.
     (end-process 0))
   (setf *id* nil
         *leaving* nil)
@@ -48,8 +48,8 @@ Cleanup forms that fail or loop are not served in: the next request finds the to
         (t :error)))
 
 (defun serve-error (condition kind &optional more)
-  "Report CONDITION, and MORE, to the request that runs and serve inside its context. Never returns.
-On the way to the top level there is no serving: the report goes there, and the rest is unwound."
+  "Report CONDITION, and MORE, as the reply to the current request and serve inside its context. Never returns.
+During an unwinding to the top level, do not serve: carry the report there and continue to unwind."
   (when *before-report*
     (funcall (the function *before-report*)))
   (when *pending*
@@ -57,7 +57,7 @@ On the way to the top level there is no serving: the report goes there, and the 
     (throw 'top-level nil))
   (let ((frame (signalling-frame))
         (id *id*)
-        ;; Where the stack ended, there is room for the agent's printing but not for any.
+        ;; After the stack is exhausted, it has room for the agent's printing but not for the user's.
         (*in-a-hurry* (or *in-a-hurry* (eq :stack (storage-kind condition)))))
     (call-in-fresh-context
      (lambda ()
@@ -104,7 +104,7 @@ number and stays while other requests are performed; else until the server says 
 (defun debugger (condition)
   "Take a condition that nobody handled. Never returns."
   (cond ((zerop *own-process*)
-         ;; A hook of the user's that runs when an image is saved or started: it can be skipped.
+         ;; A user's hook that runs when an image is saved or started can be skipped.
          (note-stray-condition condition "starting")
          (continue condition)
          (end-process 74))
@@ -125,7 +125,7 @@ number and stays while other requests are performed; else until the server says 
   (:report "The evaluation was interrupted."))
 
 (defun interrupt (token)
-  "Act on an interrupt of the server's for the operation with TOKEN."
+  "Act on an interrupt from the server for the operation with TOKEN."
   (cond ((or (zerop token) (/= token *token*))
          (setf *early-interrupt* token))
         ((= token *interrupted*)
@@ -158,7 +158,7 @@ number and stays while other requests are performed; else until the server says 
 ;;; The loop
 
 (defun perform (id name arguments)
-  "Perform the operation NAME and reply, unless it says that there is no more to reply."
+  "Perform the operation NAME and reply, unless it returns that no reply is needed."
   (let ((operation (cdr (assoc name *operations* :test #'eq))))
     (if (or (null operation) (no-room-p name))
         (reply (list id :refused (if operation
@@ -190,13 +190,13 @@ number and stays while other requests are performed; else until the server says 
                   (reply message)))))))))
 
 (defun no-room-p (name)
-  "True if the operation NAME needs more stack than an exhaustion of the stack has left."
+  "True if the operation NAME needs more stack than is left after the stack was exhausted."
   (and *error-condition*
        (eq :stack (storage-kind *error-condition*))
        (not (member name '(:fork :frames :session-info)))))
 
 (defun serve ()
-  "Serve requests without end."
+  "Serve requests for ever."
   (loop
     (let ((message (or (shiftf *pending* nil)
                        (catch 'idle (next-message)))))
@@ -247,7 +247,7 @@ pages, each of which would be copied after each copy of the process."
         (unless *pending*
           (call-atomically
            (lambda ()
-             ;; Code of the user's can throw here, too, whatever it likes.
+             ;; User code can throw anything to this tag, too.
              (reply (if (and (consp message) (integerp (first message)))
                         message
                         (minimal-report *id* :error nil))))))))))
@@ -295,7 +295,7 @@ pages, each of which would be copied after each copy of the process."
                             '()))
                (before (progn
                          (prepare-copy)
-                         ;; Processor time: on a busy machine the clock on the wall measures the others.
+                         ;; CPU time: on a busy machine, real time would include other processes.
                          (processor-time)))
                (process (call-atomically
                          (lambda () (clone-process (and silent (first descriptors)) severed)))))
@@ -314,7 +314,7 @@ pages, each of which would be copied after each copy of the process."
                             '()))))))))
 
 (defun mark-programs ()
-  "Have the programs that this session starts carry the number of its first process in their environment. Its copies
+  "Put the pid of this session's first process into the environment of the programs that it starts. Its copies
 leave it as it is, so the server finds the programs of a session whose process has ended."
   (setf (uiop:getenv "CL_MCP_SESSION") (princ-to-string (process-id))))
 

@@ -17,6 +17,6 @@
 (deftype octets () '(simple-array (unsigned-byte 8) (*)))
 
 (defmacro fast (&body body)
-  "Compile BODY for speed; for loops over octets whose indexes were checked before."
+  "Compile BODY for speed; for loops over octets whose indexes have been checked."
   `(locally (declare (optimize (speed 3) (safety 0) (debug 0)))
      ,@body))

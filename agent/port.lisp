@@ -36,7 +36,7 @@ DEFAULT is a list of forms or :NONE. STATUS is :CONTRACT, :IMPLEMENTED, :DEFAULT
      (defun ,name ,lambda-list ,@body)))
 
 (defmacro declare-absent (&rest names)
-  "Say that this Lisp has none of the operations NAMES; calling one signals NOT-IMPLEMENTED."
+  "Declare that this Lisp has none of the operations NAMES; calling one signals NOT-IMPLEMENTED."
   `(progn
      (eval-when (:compile-toplevel :load-toplevel :execute)
        ,@(loop for name in names
@@ -47,7 +47,7 @@ DEFAULT is a list of forms or :NONE. STATUS is :CONTRACT, :IMPLEMENTED, :DEFAULT
                         (error 'not-implemented :operation ',name)))))
 
 (defmacro define-missing-operations ()
-  "Define what the port has not: by the contract's default, or as absent. Ends a port's last file."
+  "Define each operation that the port lacks: by the contract's default, or as absent. Ends a port's last file."
   `(progn
      ,@(loop for (name lambda-list documentation default status) in *port-operations*
              when (eq status :contract)
@@ -73,7 +73,7 @@ DEFAULT is a list of forms or :NONE. STATUS is :CONTRACT, :IMPLEMENTED, :DEFAULT
           collect feature))
 
 (defmacro do-present-symbols ((symbol package) &body body)
-  "Run BODY with each symbol that is in PACKAGE; DO-SYMBOLS goes through those of the packages it uses, too,
+  "Run BODY with each symbol that is present in PACKAGE; DO-SYMBOLS visits those of the packages it uses, too,
 which are many more."
   (let ((next (gensym "NEXT")) (more (gensym "MORE")))
     `(with-package-iterator (,next ,package :internal :external)
@@ -83,11 +83,11 @@ which are many more."
              (return))
            ,@body)))))
 
-;;; What the port needs to know of the agent
+;;; What the port needs from the agent
 (defvar *evaluating* nil
-  "True while code of the user's is evaluated for a request, and not looked at.")
+  "True while user code is evaluated for a request, false while it is only inspected.")
 (defvar *guard* nil
-  "The tag of the guarded printing that runs, or NIL.")
+  "The tag of the current guarded printing, or NIL.")
 (defvar *serves* nil
   "True in a thread that evaluates for the one that serves the channel.")
 
@@ -107,12 +107,12 @@ which are many more."
   nil)
 
 (defvar *descriptors* '()
-  "Those that came along with requests and were not taken, in the order in which they were sent.")
+  "The descriptors that came with requests and have not been taken, in the order in which they were sent.")
 
 (define-port-operation receive-octets (buffer start end)
-  "Wait for octets on descriptor 3 and put what there is into BUFFER between START and END.
-Returns how many, 0 at the end of the stream. User code may run while it waits, none afterwards.
-Descriptors that came along are added to *DESCRIPTORS*. Ends the process if the channel is
+  "Wait for octets on descriptor 3 and read what is available into BUFFER between START and END.
+Returns how many, 0 at the end of the stream. User code may run while it waits, but not afterwards.
+Descriptors that came with them are added to *DESCRIPTORS*. Ends the process if the channel is
 broken.")
 
 (define-port-operation send-octets (buffer end)
@@ -123,7 +123,7 @@ broken.")
   (progn except '()))
 
 (define-port-operation descriptor-text (descriptor)
-  "Return what DESCRIPTOR is, for people.")
+  "Return a description of DESCRIPTOR for people.")
 
 (define-port-operation clone-process (&optional channel severed)
   "Copy the process as a sibling. Returns the copy's process id, or 0 in the copy.
@@ -140,14 +140,14 @@ again.")
   nil)
 
 (define-port-operation denial-texts ()
-  "Return what the system calls an operation that is not permitted, in its present language."
+  "Return the system's message for EPERM, in its current language."
   (list "Permission denied" "Operation not permitted"))
 
 (define-port-operation close-descriptors (descriptors)
   "Close DESCRIPTORS.")
 
 (define-port-operation keep-descriptors ()
-  "Keep copies of descriptors 1 and 2 out of user code's way, for REPAIR-DESCRIPTORS."
+  "Keep copies of descriptors 1 and 2 where user code does not close them, for REPAIR-DESCRIPTORS."
   nil)
 
 (define-port-operation repair-descriptors ()
@@ -159,14 +159,14 @@ again.")
   t)
 
 (define-port-operation thread-names ()
-  "List the names of the threads that run, the calling one left out."
+  "List the names of the running threads, except the calling one."
   '())
 
 (define-port-operation all-threads ()
-  "List the threads that run, the calling one among them.")
+  "List the running threads, including the calling one.")
 
 (define-port-operation thread-number (thread)
-  "Return the kernel's number of THREAD, or NIL if it has not begun or has ended.")
+  "Return the kernel's id of THREAD, or NIL if it has not begun or has ended.")
 
 (define-port-operation thread-name-of (thread)
   "Return the name of THREAD.")
@@ -181,7 +181,7 @@ again.")
   "True until THREAD has ended.")
 
 (define-port-operation thread-activity (thread)
-  "Return what THREAD does: :RUNNING, :LOCK (it waits for a lock), another keyword for the system call
+  "Return what THREAD is doing: :RUNNING, :LOCK (it waits for a lock), another keyword for the system call
 that it waits in, or :UNKNOWN; then the name of the lock and the thread that holds it, or NIL; then for
 how many milliseconds it has not run, or NIL; then the descriptor that it waits for, or NIL.")
 
@@ -199,20 +199,20 @@ the frame that was interrupted. Returns at once; NIL if THREAD has ended.")
   "Wait until THREAD has ended. NIL if it still runs after SECONDS.")
 
 (define-port-operation make-signal ()
-  "Return something that threads can wait for.")
+  "Return an object that threads can wait for.")
 
 (define-port-operation raise-signal (signal)
-  "Let one call of AWAIT-SIGNAL for SIGNAL return, one that waits or the next.")
+  "Let one call of AWAIT-SIGNAL for SIGNAL return: one that is waiting, or the next one.")
 
 (define-port-operation await-signal (signal &optional seconds)
-  "Wait until SIGNAL is raised, taking interrupts if they are allowed. NIL if that took more than SECONDS.")
+  "Wait until SIGNAL is raised, taking interrupts if they are allowed. NIL if that takes more than SECONDS.")
 
 (define-port-operation main-thread-p ()
   "True in the thread that serves the channel, and in one that evaluates for it."
   t)
 
 (define-port-operation alone-p ()
-  "True if no other thread exists. Costs next to nothing; may be false for a moment after the last has ended."
+  "True if no other thread exists. Very cheap; may be false for a moment after the last one has ended."
   t)
 
 (define-port-operation exiting-p ()
@@ -225,7 +225,7 @@ the frame that was interrupted. Returns at once; NIL if THREAD has ended.")
 ;;; Interrupts and signals
 
 (define-port-operation call-atomically (function)
-  "Call FUNCTION so that no interrupt runs meanwhile, except inside CALL-OPENLY."
+  "Call FUNCTION with interrupts deferred, except inside CALL-OPENLY."
   (funcall function))
 
 (define-port-operation call-openly (function)
@@ -233,20 +233,20 @@ the frame that was interrupted. Returns at once; NIL if THREAD has ended.")
   (funcall function))
 
 (define-port-operation install-interrupt (function)
-  "Arrange that FUNCTION is called with the token when the server interrupts.")
+  "Arrange for FUNCTION to be called with the token when the server interrupts.")
 
 (define-port-operation refresh-signal-handlers ()
-  "Put the handlers the agent needs back where user code replaced them."
+  "Restore the agent's signal handlers if user code has replaced them."
   nil)
 
 ;;; Streams
 
 (define-port-operation ensure-streams ()
-  "See to it that the standard streams go to descriptors 1 and 2 and read end of file.
-Replaces streams that were closed, and variables that were set to others.")
+  "Make the standard streams write to descriptors 1 and 2 and read end of file.
+Replaces streams that were closed, and variables that were set to other streams.")
 
 (define-port-operation flush-streams ()
-  "Send out what the standard streams hold. Never signals.")
+  "Flush the standard streams. Never signals.")
 
 (define-port-operation reset-columns ()
   "Make FRESH-LINE on the standard streams do nothing until something is printed."
@@ -271,17 +271,17 @@ Replaces streams that were closed, and variables that were set to others.")
 was met first, or NIL; PLACE is the file and line of the top-level form that holds it, or NIL.")
 
 (define-port-operation call-recording-warnings (function note)
-  "Call FUNCTION; each warning that no handler of the user's wanted reaches NOTE and is muffled.
+  "Call FUNCTION; each warning that no handler of the user's took is passed to NOTE and muffled.
 Compiler notes are muffled, and errors of the compiler are kept for ORIGINAL-CONDITION.")
 
 (define-port-operation compile-text (text note)
-  "Compile TEXT as the contents of a file, run none of it but what is for compile time, write nothing.
+  "Compile TEXT as the contents of a file; run only what is for compile time, write nothing.
 NOTE is called with each warning, error and note of the compiler, when FORM-BEING-COMPILED is known.
 The current package and readtable are bound. Returns true if all of it was compiled.")
 
 (define-port-operation reading-position (stream)
   "Return how many characters COMPILE-TEXT has read from STREAM, and where the form that it reads began.
-NIL if it is none of its streams."
+NIL if STREAM is not one of its streams."
   (declare (ignore stream))
   nil)
 
@@ -323,17 +323,17 @@ NIL if it is none of its streams."
   class)
 
 (define-port-operation ignorable-warning-p (condition)
-  "True for warnings that a live session does not want, such as redefinitions."
+  "True for warnings that are noise in a live session, such as redefinitions."
   (declare (ignore condition))
   nil)
 
 (define-port-operation compiler-note-p (condition)
-  "True for what the compiler says of code that it could not make faster."
+  "True for the compiler's notes about code that it could not optimize."
   (declare (ignore condition))
   nil)
 
 (define-port-operation storage-kind (condition)
-  "Return :HEAP or :STACK if CONDITION says that it is used up, else NIL."
+  "Return :HEAP or :STACK if CONDITION reports its exhaustion, else NIL."
   (declare (ignore condition))
   nil)
 
@@ -398,22 +398,22 @@ own) or :QUALITY (compiled without what that needs)."
   nil)
 
 (define-port-operation walk-heap ()
-  "Visit what lives in the heap, so that damage to it shows."
+  "Visit the live objects of the heap, so that damage to it is detected."
   (values))
 
 (define-port-operation compact-memory (variables)
   "Make copies of this process cheap, if there is a way. Called once in a process, before its first copy. Each request writes
 the values of VARIABLES, vectors and structures that nothing else refers to; copies may replace them. Never signals.
-Returns a sentence about what does not work here, or NIL."
+Returns a sentence about what is unsupported here, or NIL."
   (declare (ignore variables))
   nil)
 
 (define-port-operation compact-again ()
-  "The same before a later copy, for what was allocated since then, if that is worth the time."
+  "The same before a later copy, for what has been allocated since, if that is worth the time."
   (values))
 
 (define-port-operation memory-layer ()
-  "List as strings what COMPACT-MEMORY has set up in this process, and why something is missing."
+  "List, as strings, what COMPACT-MEMORY has set up in this process, and why something is missing."
   '())
 
 (define-port-operation unbound-marker ()
@@ -421,7 +421,7 @@ Returns a sentence about what does not work here, or NIL."
   :unavailable)
 
 (define-port-operation call-in-fresh-context (function)
-  "Call FUNCTION independent of the printing or signalling it may have interrupted."
+  "Call FUNCTION independently of the printing or signalling that it may have interrupted."
   (funcall function))
 
 (define-port-operation call-locked (function)
@@ -450,7 +450,7 @@ Returns a sentence about what does not work here, or NIL."
   "List the classes in the precedence list of CLASS.")
 
 (define-port-operation start-port ()
-  "Prepare a process that has just started from the saved core."
+  "Prepare a process that has just started from a saved core."
   nil)
 
 (define-port-operation prepare-image ()
@@ -468,22 +468,22 @@ can. The values of variables are kept, but for those of streams. Signals an erro
 symbol, says whose wrapper it is. It stays when the function is defined anew.")
 
 (define-port-operation unwrap-function (name tag)
-  "Take the wrapper with TAG away from the function NAME, if there is one.")
+  "Remove the wrapper with TAG from the function NAME, if there is one.")
 
 (define-port-operation inlined-name-p (name)
-  "True if calls of the function NAME may be compiled inline because its author said so."
+  "True if calls of the function NAME may be compiled inline because it is declaimed so."
   (declare (ignore name))
   nil)
 
 (define-port-operation function-wrapped-p (name tag)
-  "True if the function NAME, which there is, has a wrapper with TAG.")
+  "True if the function NAME, which must exist, has a wrapper with TAG.")
 
 (define-port-operation system-package-p (package)
   "True if PACKAGE belongs to the Lisp itself."
   (eq package #.(find-package "COMMON-LISP")))
 
 (define-port-operation call-without-handlers (function)
-  "Call FUNCTION so that no handler outside of it sees what is signalled."
+  "Call FUNCTION with no outer handlers in force."
   (funcall function))
 
 (define-port-operation quick-readings ()
@@ -495,7 +495,7 @@ symbol, says whose wrapper it is. It stays when the function is defined anew.")
 ;;; Memory
 
 (define-port-operation collect-garbage ()
-  "Collect all garbage there is."
+  "Collect all garbage."
   (values))
 
 (define-port-operation generation-readings ()
@@ -528,13 +528,13 @@ thread that serves. In MODE \"alloc\" the frames of the allocator are left out."
   "End sampling and forget the samples.")
 
 (define-port-operation sampling-p ()
-  "True if stacks are sampled, for whomever."
+  "True if stacks are being sampled, for any request."
   nil)
 
 ;;; Looking
 
 (define-port-operation call-with-default-policy (function)
-  "Call FUNCTION so that files are compiled as this Lisp does by itself."
+  "Call FUNCTION with this Lisp's own way of compiling files."
   (funcall function))
 
 (define-port-operation call-encapsulated (wrappers function)
@@ -584,7 +584,7 @@ gets the function and its arguments.")
   '())
 
 (define-port-operation closed-over-values (function)
-  "List what FUNCTION closes over; variables that are set are seen with their values of now."
+  "List what FUNCTION closes over; variables that are assigned have their current values."
   (declare (ignore function))
   '())
 
@@ -659,12 +659,12 @@ be read. The second value is its name as the system writes it."
   nil)
 
 (define-port-operation note-loaded-file (path)
-  "Note that the file PATH, as it is now, is loaded, for FILE-CHANGED-P."
+  "Record the current size and date of the file PATH, which is being loaded, for FILE-CHANGED-P."
   (declare (ignore path))
   nil)
 
 (define-port-operation file-changed-p (namestring created)
-  "True if a file is not any more what was loaded from it. CREATED is the date of the file that the code in
+  "True if a file differs from what was loaded from it. CREATED is the date of the file that the code in
 question was made from, or NIL."
   (declare (ignore namestring created))
   nil)
@@ -694,11 +694,11 @@ those of ASDF unless NAME is ASDF's.")
   (eq package (find-package "COMMON-LISP")))
 
 (define-port-operation public-symbol-p (symbol)
-  "True unless SYMBOL is one of the Lisp's own that only someone at work on the Lisp would look for."
+  "True unless SYMBOL is an internal one of the Lisp that only its developers would look for."
   (eq :external (nth-value 1 (find-symbol (symbol-name symbol) (symbol-package symbol)))))
 
 (define-port-operation expand-everywhere (form)
-  "Return FORM with all macros expanded, those in its parts too.")
+  "Return FORM with all macros expanded, also those in its subforms.")
 
 (define-port-operation method-signature (method)
   "Return the name of the function METHOD belongs to, its qualifiers, its specializers as names or (EQL object),

@@ -66,7 +66,7 @@
                 (sb-sys:sap-ref-sap header +buffers+)
                 (sb-sys:sap+ (sb-sys:vector-sap buffer) start)
                 (sb-sys:sap-ref-64 header (+ +buffers+ 8)) (- end start))
-          ;; MSG_CMSG_CLOEXEC and MSG_DONTWAIT: the wait above is where interrupts run.
+          ;; MSG_CMSG_CLOEXEC and MSG_DONTWAIT: interrupts run during the wait above.
           (let ((count (c-call "recvmsg" sb-alien:long
                                sb-alien:int +channel+
                                sb-sys:system-area-pointer header
@@ -89,7 +89,7 @@
     (declare (type index start))
     (loop while (< start end)
           do (let ((count (sb-sys:with-pinned-objects (buffer)
-                            ;; MSG_NOSIGNAL, so that a user's SIGPIPE handler has no say.
+                            ;; MSG_NOSIGNAL, so that a user's SIGPIPE handler does not run.
                             (c-call "send" sb-alien:long
                                     sb-alien:int +channel+
                                     sb-sys:system-area-pointer

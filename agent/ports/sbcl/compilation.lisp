@@ -51,7 +51,7 @@
   (let ((stream (and (typep condition 'stream-error) (stream-error-stream condition))))
     (cond ((typep stream 'sb-impl::form-tracking-stream)
            (let ((file (ignore-errors (namestring (pathname stream)))))
-             ;; What is not finished began somewhere else than it ended.
+             ;; An unfinished form began elsewhere than it ended.
              (multiple-value-bind (position start) (reading-position stream)
                (and file
                     (source-text file (if (typep condition 'end-of-file) start position) nil)))))

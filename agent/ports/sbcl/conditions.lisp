@@ -29,7 +29,7 @@
   (declare (type function function))
   (let ((*debugger* debugger)
         (sb-ext:*invoke-debugger-hook* #'enter-agent)
-        ;; Handlers of errors that signal errors are ordinary; what never ends fills the stack.
+        ;; Error handlers that signal errors are ordinary; endless recursion fills the stack.
         (sb-kernel:*maximum-error-depth* 1000000))
     (funcall function)))
 

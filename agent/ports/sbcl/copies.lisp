@@ -13,7 +13,7 @@ thread would fail."
                 return (+ self offset))
         0)))
 
-;;; A copy that is never asked anything is to write as little as can be: each page that it writes is copied for it. So
+;;; A copy that never gets a request should write as little as possible: the kernel copies each page that it writes. So
 ;;; nothing is bound around its system calls, all of them go through one function of the C library, and no other function of
 ;;; ours is called, whose cell would lie on a page that is not mapped yet.
 
@@ -31,7 +31,7 @@ thread would fail."
 
 (sb-ext:defglobal *kept-descriptors* '(-1 -1))
 
-;;; What is no file is the session's alone: a copy that held it would keep ends of file and ports from others.
+;;; Only the session keeps what is not a file: a copy that held it would withhold ends of file and ports from others.
 
 (sb-ext:defglobal *directory-entries* (make-array 4096 :element-type '(unsigned-byte 8)))
 (defconstant +first-own-descriptor+ 4)
@@ -149,8 +149,8 @@ thread would fail."
             (system-call (3 57) (ldb (byte 32 0) write-end)))
           (unless (minusp channel)
             (wait-as-copy channel octet))
-          ;; set_tid_address, which returns the id. The kernel could do both in fork, but a copy that is never asked
-          ;; anything needs neither.
+          ;; set_tid_address, which returns the id. The kernel could do both in fork, but a copy that never gets a
+          ;; request needs neither.
           (unless (zerop address)
             (setf (sb-sys:signed-sap-ref-32 (sb-sys:int-sap address) 0)
                   (system-call (218 96) address))))
@@ -161,7 +161,7 @@ thread would fail."
 (implement adopt-descriptors (descriptors)
   (loop for descriptor in descriptors
         for target in '(3 1 2)
-        ;; O_CLOEXEC on the channel: programs that the user starts have no business there.
+        ;; O_CLOEXEC on the channel: programs that the user starts must not inherit it.
         do (c-call "dup3" sb-alien:int sb-alien:int descriptor sb-alien:int target
                    sb-alien:int (if (= target 3) #o2000000 0)))
   (close-descriptors descriptors))

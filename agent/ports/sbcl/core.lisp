@@ -3,10 +3,10 @@
 (in-package #:cl-mcp-agent)
 
 (defconstant +compression+ 1
-  "The level of zstd. Higher ones take many times as long for a few percent.")
+  "The zstd level. Higher ones take many times as long and save a few percent.")
 
 (defun revive-output (stream)
-  "Give STREAM, of the image that was saved, a buffer: what it had was outside the heap."
+  "Give STREAM, from the saved image, a new buffer: its old one was outside the heap."
   (setf (sb-impl::fd-stream-obuf stream) (sb-impl::get-buffer)
         (sb-impl::fd-stream-output-queue stream) nil))
 
@@ -20,7 +20,7 @@
   (c-call "fcntl" sb-alien:int sb-alien:int +channel+ sb-alien:int 2 sb-alien:int 1))
 
 (defun finalize-classes (class)
-  "Do with CLASS and all below it what their first use does: every process that uses one would write to the image."
+  "Finalize CLASS and its subclasses now. Otherwise each process would write to the image at their first use."
   (unless (sb-mop:class-finalized-p class)
     (sb-mop:finalize-inheritance class))
   (mapc #'finalize-classes (sb-mop:class-direct-subclasses class)))
@@ -38,7 +38,7 @@
   (let ((names (undefined-functions-called)))
     (assert (null names) () "the agent calls functions that are not defined: ~{~a~^, ~}" names))
   (assert (eq #'instead-of-the-debugger (fdefinition 'sb-debug::%invoke-debugger)) ()
-          "SBCL's debugger is still there")
+          "SBCL's debugger is still enabled")
   (assert (eq #'print-name (fdefinition 'sb-ext:print-symbol-with-prefix)) ()
           "names are printed by SBCL and not by the agent")
   (assert (null (rest (sb-thread:list-all-threads))) ()
@@ -87,17 +87,17 @@
   (setf sb-ext:*exit-timeout* 1)
   (setf sb-ext:*evaluator-mode* :compile)
   (keep-frames-of-failing-functions)
-  ;; Variables can be looked at. Only (debug 3), which is the user's to ask for, keeps the frames of all callers.
+  ;; Variables can be looked at. Only (debug 3), which users can request, keeps the frames of all callers.
   (proclaim '(optimize (debug 2) (safety 1) (speed 1) (space 1) (compilation-speed 1)))
   ;; LOAD, which is loading this, has bound the policy; what is saved is the global value.
   (setf (sb-ext:symbol-global-value 'sb-c::*policy*) sb-c::*policy*)
-  ;; From here on the agent takes conditions that nobody handles, and skips them while an image is built.
+  ;; From here on the agent takes unhandled conditions, and skips them while an image is built.
   (setf *thread-debugger* #'debugger
         sb-ext:*invoke-debugger-hook* #'enter-agent
         *debugger* #'debugger))
 
 (defun close-output ()
-  "Send descriptor 1 to /dev/null: the runtime says there how far the compression is."
+  "Redirect descriptor 1 to /dev/null: the runtime prints the progress of the compression there."
   (let ((nowhere (c-call "open" sb-alien:int sb-alien:c-string "/dev/null" sb-alien:int 1)))
     (unless (minusp nowhere)
       (c-call "dup2" sb-alien:int sb-alien:int nowhere sb-alien:int 1))))

@@ -1,10 +1,10 @@
-;;;; The agent's port to SBCL: what SBCL knows of definitions. Where each is, who refers to
-;;;; what, what classes and generic functions are made of. Nothing here changes anything.
+;;;; The agent's port to SBCL: what SBCL knows about definitions: where each is, who refers to
+;;;; what, the parts of classes and generic functions. Nothing here changes anything.
 
 (in-package #:cl-mcp-agent)
 
 ;;; Where something is defined. SBCL keeps with each definition the property list that was in effect
-;;; when it was compiled; ours says which request that was and which of its characters.
+;;; when it was compiled; the agent's names the request and which of its characters.
 
 (implement call-with-origin (origin function)
   (declare (type function function))
@@ -13,7 +13,7 @@
 
 (defvar *agent-source*
   (sb-c::debug-source-namestring (sb-introspect::function-debug-source #'call-with-origin))
-  "The file the agent was built from. It exists only meanwhile.")
+  "The file that the agent was built from. It exists only during the build.")
 
 (defun agent-source-p (namestring)
   (equal *agent-source* namestring))
@@ -27,7 +27,7 @@
            (list :file namestring
                  :position (and form positions (< -1 form (length positions)) (elt positions form))
                  :created created))
-          ;; Code of the user's can say what it likes there.
+          ;; User code can put anything there.
           ((typep evaluation '(and unsigned-byte fixnum))
            (let ((start (ignore-errors (getf plist :start)))
                  (end (ignore-errors (getf plist :end))))
@@ -37,7 +37,7 @@
           (t '()))))
 
 (defun location-place (location)
-  "Return the place of LOCATION, which SBCL keeps with what is no code; NIL for none."
+  "Return the place of LOCATION, which SBCL keeps for what is not code; NIL for none."
   (and location
        (make-place (sb-c:definition-source-location-namestring location) nil nil nil
                    (sb-c:definition-source-location-plist location))))
