@@ -11,16 +11,16 @@
 struct bench {
     const char *server_path, *lisp, *bare_path;
     const char *checkpoints; /* "on" or "off", for the suites that do not compare the two */
-    long count;              /* the number given behind the suite's name, or the suite's own */
+    long count;              /* the number after the suite's name, or the suite's default */
     long last_id;            /* of a request */
-    struct strbuf line;      /* the request that is being written */
+    struct strbuf line;      /* the request being written */
     struct table table;
 };
 
 struct suite {
     const char *name;
     const char *help;
-    long count; /* of what it measures, where that can be chosen; else 0 */
+    long count; /* how many things it measures, if that can be chosen; otherwise 0 */
     void (*run)(struct bench *b);
 };
 

@@ -1,5 +1,5 @@
 /*
- * The server and the bare Lisp, seen from their client.
+ * The server and the bare Lisp, as their client sees them.
  */
 #include "client.h"
 
@@ -15,7 +15,7 @@ static const char initialize[] =
     "\"clientInfo\":{\"name\":\"bench\",\"version\":\"1\"}}";
 static const char initialized[] = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n";
 
-/* What the server tells unasked begins so. */
+/* How the server's notifications begin. */
 static const char notification[] = "{\"jsonrpc\":\"2.0\",\"method\"";
 
 static const char bare_definitions[] = DEFINITIONS("\"");

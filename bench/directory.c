@@ -1,5 +1,5 @@
 /*
- * A directory of the benchmark's own.
+ * A temporary directory of the benchmark.
  */
 #include "directory.h"
 

@@ -26,7 +26,7 @@ long flock_write_evaluate(struct bench *b, long n, const char *code, int timeout
     return b->last_id;
 }
 
-/* The text of a reply that was not what was hoped for. */
+/* The text of a reply that was not the expected one. */
 static void keep_reason(char *out, size_t size, const char *reply, size_t len)
 {
     static const char mark[] = "\"text\":\"";

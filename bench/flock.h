@@ -1,5 +1,5 @@
 /*
- * Many sessions of one server, named b0, b1 and so on, and requests to them with many on their way.
+ * Many sessions of one server, named b0, b1 and so on, and pipelined requests to them.
  */
 #ifndef BENCH_FLOCK_H
 #define BENCH_FLOCK_H
@@ -9,11 +9,11 @@
 #include "client.h"
 #include "measure.h"
 
-/* Adds the request of number ${n} to b->line. */
+/* Append request number ${n} to b->line. */
 typedef void flock_writer(struct bench *b, long n);
 
-/* flock_write_create/evaluate(b, n, ...): a request to make session ${n}; to evaluate ${code}, as JSON writes
- * it, there. The latter returns its id. */
+/* flock_write_create/evaluate(b, n, ...): write a request to create session ${n}; to evaluate ${code},
+ * escaped for JSON, in it. The latter returns its id. */
 void flock_write_create(struct bench *b, long n);
 long flock_write_evaluate(struct bench *b, long n, const char *code, int timeout_s);
 
@@ -30,7 +30,7 @@ long flock_pipeline(struct bench *b, struct peer *server, long count, flock_writ
 /* flock_call(b, server, n, code, expected): one evaluation in session ${n}; milliseconds. */
 double flock_call(struct bench *b, struct peer *server, long n, const char *code, const char *expected);
 
-/* flock_print_calls(b, name, s): a row of the times in ${s}. */
+/* flock_print_calls(b, name, s): print a row of the times in ${s}. */
 void flock_print_calls(struct bench *b, const char *name, struct samples *s);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * HTTP/1.1 over a socket, as far as the server's plain answers go: a status, headers, Content-Length.
+ * The part of HTTP/1.1 that the server's plain answers need: a status, headers, Content-Length.
  */
 #include "http_client.h"
 

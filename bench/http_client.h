@@ -1,6 +1,6 @@
 /*
- * A client over HTTP on a raw socket, kept open: one request on its way at a time, no more of HTTP than the
- * server's plain answers need.
+ * A client over HTTP on a raw socket that stays open: one request at a time, and only the part of HTTP that
+ * the server's plain answers need.
  */
 #ifndef BENCH_HTTP_CLIENT_H
 #define BENCH_HTTP_CLIENT_H
@@ -19,14 +19,14 @@ struct http_client {
     char session_id[HTTP_SESSION_ID_SIZE]; /* of a client that shook hands; else "" */
 };
 
-/* http_client_free_port(): a port of 127.0.0.1 on which nobody listens now. */
+/* http_client_free_port(): a port of 127.0.0.1 on which nobody listens at the moment. */
 int http_client_free_port(void);
 
 /* http_client_open(c, port): connect. http_client_close(c). */
 void http_client_open(struct http_client *c, int port);
 void http_client_close(struct http_client *c);
 
-/* http_client_shake_hands(c): the handshake of 2025-11-25. What is written then belongs to that session. */
+/* http_client_shake_hands(c): the handshake of 2025-11-25. Later requests belong to that session. */
 void http_client_shake_hands(struct http_client *c);
 
 /*
@@ -37,7 +37,7 @@ void http_client_shake_hands(struct http_client *c);
  */
 void http_client_write(struct http_client *c, const char *method, const char *tool, const char *body);
 
-/* http_client_send(c): send what was written, as often as one likes. */
+/* http_client_send(c): send what was written; may be repeated. */
 void http_client_send(struct http_client *c);
 
 /* http_client_try(c, &len): read once; the body of the answer, borrowed until the next call, or NULL if it is

@@ -1,8 +1,8 @@
 /*
- * The benchmark: drives the real server over its standard input and output and, in the same rounds and turn
- * by turn, what it is compared with, so that what disturbs one disturbs the other.
+ * The benchmark: drives the real server over its standard input and output and, alternating in the same
+ * rounds, what it is compared with, so that a disturbance affects both.
  *
- * It measures and says what it saw; missing a target is not a failure of the run.
+ * It reports what it measured; missing a target does not fail the run.
  */
 #include <getopt.h>
 #include <signal.h>
@@ -16,7 +16,7 @@
 #include "bench.h"
 #include "measure.h"
 
-/* In the order in which they run when none is named. */
+/* In the order in which they run by default. */
 static const struct suite *const suites[] = {
     &suite_calls, &suite_checkpoints, &suite_starts,  &suite_memory,   &suite_storm,    &suite_lookups,
     &suite_http,  &suite_heaps,       &suite_loading, &suite_sessions, &suite_fairness,
@@ -70,7 +70,7 @@ static void print_machine(void)
            "Ratios are medians of the rounds' ratios; of best: the ratio of the two bests.\n");
 }
 
-/* The suite that argv[*at] names, with its count, if one follows; NULL if there is none of that name. */
+/* The suite that argv[*at] names, with its count, if one follows; NULL if no suite has that name. */
 static const struct suite *take_suite(int argc, char **argv, int *at, long *count)
 {
     const struct suite *s = find_suite(argv[(*at)++]);

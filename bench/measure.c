@@ -1,5 +1,5 @@
 /*
- * Clock readings and what is made of many of them.
+ * Clock readings and statistics of many of them.
  */
 #include "measure.h"
 

@@ -1,5 +1,5 @@
 /*
- * Clock readings and what is made of many of them.
+ * Clock readings and statistics of many of them.
  */
 #ifndef BENCH_MEASURE_H
 #define BENCH_MEASURE_H
@@ -14,7 +14,7 @@ struct samples {
 /* measure_now_ms(): milliseconds of the monotonic clock, with a fraction. */
 double measure_now_ms(void);
 
-/* measure_wait_until_ms(when): sleep until the clock shows ${when}; not at all if it is past. */
+/* measure_wait_until_ms(when): sleep until the clock reaches ${when}; return at once if it has. */
 void measure_wait_until_ms(double when);
 
 /* samples_init/fini: on the caller's memory. samples_clear(s): empty it, keep its memory. */
@@ -25,10 +25,11 @@ void samples_clear(struct samples *s);
 void samples_add(struct samples *s, double value);
 void samples_add_all(struct samples *s, const struct samples *other);
 
-/* samples_last(s): the one added last, of at least one and before any quantile was asked for. */
+/* samples_last(s): the sample added last; there must be one, and no quantile may have been asked for. */
 double samples_last(const struct samples *s);
 
-/* samples_quantile(s, part): the value that ${part} of them do not exceed; 0 of none. Sorts them. */
+/* samples_quantile(s, part): the value that ${part} of them do not exceed; 0 if there are none. Sorts
+ * them. */
 double samples_quantile(struct samples *s, double part);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * How much memory a process holds, and which processes belong to another, from /proc.
+ * How much memory a process uses, and which children it has, from /proc.
  */
 #ifndef BENCH_MEMORY_H
 #define BENCH_MEMORY_H
@@ -11,11 +11,11 @@
 struct memory {
     double rss_mib;
     double pss_mib;           /* each page divided by the number of processes that share it */
-    double private_dirty_mib; /* what goes away with the process */
-    double page_tables_mib;   /* the kernel's, not part of the others */
+    double private_dirty_mib; /* what is freed when the process ends */
+    double page_tables_mib;   /* the kernel's, not included in the others */
 };
 
-/* memory_read(pid, m): false if the process is gone or not ours to look at. */
+/* memory_read(pid, m): false if the process has ended or may not be inspected. */
 bool memory_read(pid_t pid, struct memory *m);
 
 /* memory_sum(to, m): add ${m} to ${to}. */

@@ -1,6 +1,6 @@
 /*
- * How well check-parens finds, places and repairs damage: every file named is damaged in a hundred ways, each
- * time by one `)` removed, added or moved, anywhere or at the end of a top-level form, and what comes back is
+ * How well check-parens finds, locates and repairs damage: every file named is damaged in a hundred ways,
+ * each time by one `)` removed, added or moved, anywhere or at the end of a top-level form, and the repair is
  * compared with the original.
  *
  *   parens SEED FILE...
@@ -61,7 +61,8 @@ static void cut(struct original *original)
     }
 }
 
-/* The same structure: the same tokens in the same order. Where a `)` stands in a run does not matter. */
+/* The same structure: the same tokens in the same order. The position of a `)` within a run does not
+ * matter. */
 static bool is_same_structure(const char *a, size_t a_len, const char *b, size_t b_len)
 {
     struct scan_lexer one, other;
@@ -85,7 +86,7 @@ static size_t line_of(const char *text, size_t offset)
     return line;
 }
 
-/* The top-level form around an offset of the original: where it starts. */
+/* The start of the top-level form around an offset of the original. */
 static size_t form_of(const struct original *original, size_t offset)
 {
     size_t depth = 0, start = 0;

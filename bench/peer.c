@@ -32,7 +32,7 @@ _Noreturn void bench_fail(const char *format, ...)
 
 static _Noreturn void become(const char *const *argv, const char *const *environment, int in, int out)
 {
-    /* However the benchmark ends, nothing that it started stays. */
+    /* However the benchmark ends, no process that it started remains. */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     dup2(in, 0);
     dup2(out, 1);

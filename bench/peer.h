@@ -1,5 +1,5 @@
 /*
- * A process at the other end of two pipes, spoken to with plain blocking reads and writes.
+ * A process at the other end of two pipes, with plain blocking reads and writes.
  */
 #ifndef BENCH_PEER_H
 #define BENCH_PEER_H
@@ -12,14 +12,14 @@
 struct peer {
     const char *name;
     pid_t pid;
-    int in, out;         /* we write to in and read from out */
+    int in, out;         /* the benchmark writes to in and reads from out */
     char end;            /* the byte that ends a message in both directions */
-    const char *ignored; /* messages that begin so are dropped; NULL for none */
+    const char *ignored; /* messages with this prefix are dropped; NULL for none */
     struct strbuf received;
     size_t delivered; /* of it was handed out by the last peer_receive() */
 };
 
-/* bench_fail(format, ...): say on standard error what went wrong and end the benchmark. */
+/* bench_fail(format, ...): print what went wrong on standard error and end the benchmark. */
 _Noreturn void bench_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /*
@@ -40,7 +40,7 @@ void peer_send(struct peer *p, const char *bytes, size_t len);
 /* peer_receive(p, &len): the next message without its end, borrowed until the next call. */
 const char *peer_receive(struct peer *p, size_t *len);
 
-/* peer_receive_many(p, expected, most): wait for messages, drop up to ${most} that have come; each must
+/* peer_receive_many(p, expected, most): wait for messages, drop up to ${most} that have arrived; each must
  * contain ${expected}. Returns how many it dropped, at least 1. */
 size_t peer_receive_many(struct peer *p, const char *expected, size_t most);
 

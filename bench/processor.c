@@ -17,7 +17,7 @@ double processor_ms(pid_t pid)
     size_t n = fread(line, 1, sizeof line - 1, f);
     fclose(f);
     line[n] = '\0';
-    /* The command's name stands in parentheses and may hold anything. */
+    /* The command's name is in parentheses and may contain anything. */
     const char *rest = strrchr(line, ')');
     unsigned long user, system, children_user, children_system;
     if (rest == NULL || sscanf(rest, ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu %lu %lu", &user,

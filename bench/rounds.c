@@ -1,5 +1,5 @@
 /*
- * Turn by turn.
+ * Measures two things in turns.
  */
 #include "rounds.h"
 

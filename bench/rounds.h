@@ -1,6 +1,6 @@
 /*
- * Two things measured in turns: a round is a turn of the one and a turn of the other, so that a change of the
- * machine's load meets both. Each round gives a median of its own and a ratio of the two.
+ * Two things measured in turns: a round is a turn of each, so that a change of the machine's load affects
+ * both. Each round yields a median of each and the ratio of the two.
  */
 #ifndef BENCH_ROUNDS_H
 #define BENCH_ROUNDS_H
@@ -8,7 +8,7 @@
 #include "measure.h"
 #include "table.h"
 
-/* A thing to measure: ${once}(arg) does it once and says how many milliseconds it took. */
+/* A thing to measure: ${once}(arg) does it once and returns how many milliseconds it took. */
 struct side {
     double (*once)(void *arg);
     void *arg;
@@ -36,16 +36,16 @@ void rounds_fini(struct rounds *r);
 void rounds_run(struct rounds *r, const struct side *one, const struct side *other, double slice_ms,
                 size_t least);
 
-/* rounds_run_one/other(...): the two halves of a round apart, for what has to be done between them. */
+/* rounds_run_one/other(...): the two halves of a round separately, for setup between them. */
 void rounds_run_one(struct rounds *r, const struct side *one, double slice_ms, size_t least);
 void rounds_run_other(struct rounds *r, const struct side *other, double slice_ms, size_t least);
 
-/* rounds_add_times/rates(r, one, other): a round that was measured elsewhere, in milliseconds or in calls a
- * second; ${other} is 0 if there is none. */
+/* rounds_add_times/rates(r, one, other): a round measured elsewhere, in milliseconds or in calls a second;
+ * ${other} is 0 if there is none. */
 void rounds_add_times(struct rounds *r, double one, double other);
 void rounds_add_rates(struct rounds *r, double one, double other);
 
-/* rounds_print_times/rates(r, t, name, target): a row of the table. */
+/* rounds_print_times/rates(r, t, name, target): print a row of the table. */
 void rounds_print_times(struct rounds *r, struct table *t, const char *name, struct target target);
 void rounds_print_rates(struct rounds *r, struct table *t, const char *name, struct target target);
 

@@ -1,5 +1,5 @@
 /*
- * Round trips and calls a second, the server and a bare Lisp in turns; once with all on one processor.
+ * Round trips and calls a second, the server and a bare Lisp in turns; once with all processes on one CPU.
  */
 #include <errno.h>
 #include <sched.h>
@@ -10,7 +10,7 @@
 #include "rounds.h"
 
 #define ROUNDS 11
-#define SLICE_MS 60 /* of one figure in one round, for each of the two */
+#define SLICE_MS 60 /* for each of the two, per figure and round */
 #define LEAST_SAMPLES 5
 #define IN_FLIGHT 64
 
@@ -77,7 +77,7 @@ static const struct figure figures[] = {
 struct pair {
     struct bench *b;
     struct peer server, bare;
-    const struct figure *figure; /* whose turn it is */
+    const struct figure *figure; /* the figure being measured */
 };
 
 static double one_call(void *arg)
@@ -101,7 +101,7 @@ static void run_round(struct pair *p, const struct figure *f, struct rounds *r)
     rounds_run(r, &one, f->bare != NULL ? &other : NULL, SLICE_MS, LEAST_SAMPLES);
 }
 
-/* Keep IN_FLIGHT requests on their way for one turn; calls a second. */
+/* Keep IN_FLIGHT requests in flight for one turn; returns calls a second. */
 static double pipeline(struct bench *b, struct peer *p, bool is_bare)
 {
     static const char form[] = "(+ 1 2)";
@@ -158,8 +158,8 @@ static void measure(struct bench *b, const char *times_title, const char *rates_
 }
 
 /*
- * On one processor a round trip is the work of all who take part and the switches between them. Where the
- * scheduler puts them on several, each waking of a sleeping processor comes on top: that is what users get,
+ * On one CPU, a round trip is the work of all processes involved and the switches between them. If the
+ * scheduler puts them on several, each wake-up of a sleeping CPU adds to it: that is what users experience,
  * and what varies most.
  */
 static void measure_on_one_processor(struct bench *b)

@@ -1,6 +1,6 @@
 /*
- * What it costs that no state is lost: two servers in turns, one that copies the session after each
- * evaluation and one that does not; then the way back after a death, the memory of the copies, and saves.
+ * The cost of losing no state: two servers in turns, one that copies the session after each evaluation and
+ * one that does not; then the recovery after a death, the memory of the copies, and saves.
  */
 #include <stdio.h>
 
@@ -18,7 +18,7 @@
 #define SAVES 5
 #define LISPS 64
 
-/* One server and what it is asked, at once or at the next beat of a client that pauses between its calls. */
+/* One server and its request, sent at once or at the next beat of a client that pauses between its calls. */
 struct party {
     struct bench *b;
     struct peer server;
@@ -119,7 +119,7 @@ static void measure_returns(struct bench *b, struct party *on)
     add_row(b, "rollback-session by one evaluation", &rollbacks, 0);
 }
 
-/* What all Lisps of a server hold together. */
+/* The memory of all Lisps of a server together. */
 static size_t sum_lisps(const struct peer *server, size_t first, struct memory *sum)
 {
     pid_t lisps[LISPS];
@@ -132,7 +132,7 @@ static size_t sum_lisps(const struct peer *server, size_t first, struct memory *
     return n;
 }
 
-/* A server of its own: zygote, session, and what comes after them are the copies. */
+/* A server of its own: all processes except its zygote and session are the copies. */
 static void measure_memory(struct bench *b)
 {
     struct party on = {.b = b, .request = ADD, .expected = ADDED};

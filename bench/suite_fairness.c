@@ -1,12 +1,12 @@
 /*
- * How long the calls of a small session take while others print or spin.
+ * The latency of calls in a small session while others print or spin.
  */
 #include "flock.h"
 
 #define SPINNERS 50
 #define SAMPLES 300
 
-/* Calls of session 0, while what was started in the others goes on unanswered. */
+/* Call session 0 while the requests to the others are still unanswered. */
 static void measure_small(struct bench *b, struct peer *server, const char *name)
 {
     struct samples s;
@@ -17,7 +17,7 @@ static void measure_small(struct bench *b, struct peer *server, const char *name
     samples_fini(&s);
 }
 
-/* What is cancelled is not answered. */
+/* Cancelled requests get no answer. */
 static void cancel(struct bench *b, struct peer *server, const long *ids, long count)
 {
     for (long i = 0; i < count; i++)

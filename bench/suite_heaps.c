@@ -1,6 +1,6 @@
 /*
- * What a copy costs by how much live data the session has: the copying, the call after it, which pays for the
- * pages it writes, and the way back after a death, which walks the heap.
+ * The cost of a copy as a function of the session's live data: the copying, the next call, which pays for the
+ * pages it writes, and the recovery after a death, which walks the heap.
  */
 #include <stdio.h>
 #include <string.h>
@@ -18,14 +18,14 @@ static const long sizes_mib[] = {40, 100, 250, 500, 950, 2000};
 #define SIZES (sizeof sizes_mib / sizeof sizes_mib[0])
 
 struct figures {
-    /* Of a copy, when nothing and when a word of each MiB was written since the one before: how long the
-     * client waits for it, and what session-info says. */
+    /* Of a copy, with nothing or a word of each MiB written since the previous one: how long the client
+     * waits for it, and the time that session-info reports. */
     struct samples asked[2], told[2];
     struct samples death;
     struct rounds add, touch;
 };
 
-/* Both sides are of one session, which makes copies only when it is asked for one. */
+/* Both sides use one session, which makes copies only on request. */
 struct turn {
     struct bench *b;
     struct peer *server;
@@ -34,7 +34,7 @@ struct turn {
     const char *request, *expected;
 };
 
-/* What session-info says that a copy takes; it says so after the second. */
+/* The duration of a copy that session-info reports after the second one. */
 static void add_told(struct turn *t)
 {
     client_call(t->b, t->server, CALL("session-info", ""), "Checkpoints: ");
@@ -105,7 +105,7 @@ static void measure_size(struct bench *b, long mib, struct figures *f)
     t.is_touching = 0;
     for (int i = 0; i < ROUNDS; i++)
         run_round(&t, &f->add);
-    /* After these all huge pages are split, which is another matter. */
+    /* After these, all huge pages are split, which would be a different measurement. */
     t.request = EVALUATE("(bench-touch)", "");
     t.expected = "=> :TOUCHED";
     t.is_touching = 1;

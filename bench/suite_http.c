@@ -102,7 +102,7 @@ static void measure_round_trips(struct pair *p)
     }
 }
 
-/* Each connection sends its next request when it has its answer; answers a second. */
+/* Each connection sends its next request once it has its answer; returns answers a second. */
 static double run_crowd(struct http_client *crowd, int poll, const char *expected)
 {
     struct epoll_event ready[CONNECTIONS];

@@ -1,6 +1,6 @@
 /*
- * Loading a large library, ironclad, in a session and in a bare Lisp: compiled before, and with nothing
- * compiled. Each of the two has a cache of its own.
+ * Loading a large library, ironclad, in a session and in a bare Lisp: from fasls, and with nothing compiled.
+ * Each of the two has its own cache.
  */
 #include <stdio.h>
 
@@ -27,7 +27,7 @@ struct figures {
     struct rounds wall, processor;
 };
 
-/* What a load took. */
+/* Duration of a load. */
 struct cost {
     double wall_ms, processor_ms;
 };
@@ -62,7 +62,7 @@ static void load_in_bare(struct pair *p, struct cost *c)
     struct peer bare;
     const char *const argv[] = {p->b->lisp, "--script", p->b->bare_path, NULL};
     peer_start(&bare, "the bare Lisp", argv, p->bare.environment, '\0');
-    /* What the loop was compiled with is not meant for the library. */
+    /* The policy that the loop was compiled with must not apply to the library. */
     bare_call(&bare, "(proclaim '(optimize (speed 1) (safety 1) (debug 1)))", "");
     bare_call(&bare, "(and (require :asdf) t)", "T");
     double before = processor_ms(bare.pid);

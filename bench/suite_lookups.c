@@ -111,7 +111,7 @@ static void write_validation(struct strbuf *out)
     strbuf_adds(out, "\"}}");
 }
 
-/* The handle of what is then inspected again and again. */
+/* The handle of the object that is inspected repeatedly. */
 static void write_inspection(struct turn *t, struct strbuf *out)
 {
     static const char *const code =

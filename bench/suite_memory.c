@@ -1,5 +1,5 @@
 /*
- * What a new session costs: time, and memory while it is idle.
+ * The cost of a new session: time, and memory while it is idle.
  */
 #include "client.h"
 #include "measure.h"

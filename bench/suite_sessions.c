@@ -1,6 +1,6 @@
 /*
- * Many sessions at once: how long they take to make, what they cost, whether each answers, and what stopped
- * the making when fewer came than were asked for.
+ * Many sessions at once: how long creating them takes, what they cost, whether each answers, and, if fewer
+ * were created than requested, why.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -72,7 +72,7 @@ static void copy_program(const char *from, const char *to)
     close(out);
 }
 
-/* A copy of the server that finds no core, neither beside itself nor in the cache. */
+/* A copy of the server that finds no core, either beside itself or in the cache. */
 static void start_cold(struct bench *b, struct start *s)
 {
     char directory[DIRECTORY_SIZE], program[DIRECTORY_SIZE + 16], cache[DIRECTORY_SIZE + 32];

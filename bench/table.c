@@ -61,7 +61,7 @@ static double ratio_of_bests(const struct row *row)
     return row->other_best > 0 ? best / row->other_best : 0;
 }
 
-/* What is asked of ${row}, in words; returns whether it is so. */
+/* Describe the target of ${row} in words; returns whether it was met. */
 static bool write_target(const struct table *t, const struct row *row, char *out, size_t size)
 {
     double value = row->target.value;

@@ -10,8 +10,8 @@
 
 enum target_kind {
     TARGET_NONE,
-    TARGET_MOST_TIMES,      /* times what it is compared with */
-    TARGET_MOST_TIMES_BEST, /* the same, of the two bests: where a difference is to be none */
+    TARGET_MOST_TIMES,      /* times the value it is compared with */
+    TARGET_MOST_TIMES_BEST, /* the same for the two best values: for differences that should be zero */
     TARGET_MOST_MS,
     TARGET_LEAST_PER_SECOND,
     TARGET_MOST_MIB
@@ -22,12 +22,12 @@ struct target {
     double value;
 };
 
-/* A row; what is 0 is not printed. */
+/* A row; members that are 0 are not printed. */
 struct row {
     const char *name;
     double p50_ms, p99_ms, best_ms; /* best: the p50 of the quietest round */
     double per_second, best_per_second;
-    double other, other_best; /* of what it is compared with: its p50 in ms, or its calls a second */
+    double other, other_best; /* of the other side: its p50 in ms, or its calls a second */
     double ratio;
     double mib;
     struct target target;
@@ -40,14 +40,14 @@ struct table {
     struct strbuf missed; /* a line for each */
 };
 
-/* table_times/rates/sizes(t, title, other): a headline over the columns that rows of that kind fill; ${other}
- * names what they are compared with, or is NULL. */
+/* table_times/rates/sizes(t, title, other): print a headline over the columns of that kind of row;
+ * ${other} names the other side, or is NULL. */
 void table_times(struct table *t, const char *title, const char *other);
 void table_rates(struct table *t, const char *title, const char *other);
 void table_sizes(struct table *t, const char *title);
 
-/* table_add(t, row): print ${row}; counts its target. table_add_time/size(...): a row of one figure, with a
- * target if ${most} is not 0. */
+/* table_add(t, row): print ${row} and count its target. table_add_time/size(...): a row of one figure,
+ * with a target if ${most} is not 0. */
 void table_add(struct table *t, const struct row *row);
 void table_add_time(struct table *t, const char *name, double ms, double most);
 void table_add_size(struct table *t, const char *name, double mib, double most);

@@ -1,5 +1,5 @@
 /*
- * The one assertion that the releases of cmocka have no common name for. Include it after cmocka.h.
+ * The one assertion for which the releases of cmocka have no common name. Include it after cmocka.h.
  */
 #ifndef CL_MCP_TESTS_ASSERT_BETWEEN_H
 #define CL_MCP_TESTS_ASSERT_BETWEEN_H

@@ -1,5 +1,5 @@
 /*
- * Fixtures that ask the client something while they are under way, as the revisions up to 2025-11-25 have it.
+ * Fixtures that ask the client something while they run, as in the revisions up to 2025-11-25.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@
     "{\"message\":\"" message "\",\"requestedSchema\":{\"type\":\"object\",\"properties\":{" properties      \
     "},\"required\":[" required "]}}"
 
-/* What a client was asked and has not answered yet. */
+/* A question that the client has not answered yet. */
 struct question {
     struct list node;
     struct request *request;
@@ -34,7 +34,7 @@ static void question_free(void *pending)
     free(q);
 }
 
-/* ${on_answer} must answer ${r}. It is not called if ${r} is given up. */
+/* ${on_answer} must answer ${r}. It is not called if ${r} is cancelled. */
 static void ask(struct request *r, const char *method, const char *params,
                 void (*on_answer)(struct request *r, const json_t *result))
 {

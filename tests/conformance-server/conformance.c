@@ -1,5 +1,5 @@
 /*
- * Responsible for finding the fixture that a request means.
+ * Responsible for finding the fixture for a request.
  */
 #include "conformance.h"
 
@@ -16,7 +16,7 @@
 
 struct conformance {
     struct extension extension; /* the first member */
-    char key[33];               /* nobody can guess it */
+    char key[33];               /* cannot be guessed */
 };
 
 static const struct fixture *const tool_tables[] = {content_tools, asking_tools, tasking_tools, NULL};

@@ -1,5 +1,5 @@
 /*
- * What the official conformance suite expects a server under test to have: tools, resources and prompts with
+ * What the official conformance suite expects from a server under test: tools, resources and prompts with
  * given names and results.
  *
  * Source      the suite's scenarios, @modelcontextprotocol/conformance 0.2.0-alpha.12 and 0.1.16

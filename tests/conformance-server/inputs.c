@@ -1,9 +1,9 @@
 /*
- * Fixtures that end with a result that asks for input, as 2026-07-28 has it: the client sends the request
- * again, with the answers and the state that it was given.
+ * Fixtures whose result asks for input, as in 2026-07-28: the client repeats the request with the answers and
+ * the state that it was given.
  *
- * Between two rounds nothing is kept here. What comes back as state is ours if it begins with the key, which
- * nobody can guess and which is another one in each process.
+ * Nothing is kept between two rounds. A returned state is the server's own if it begins with the key, which
+ * cannot be guessed and differs in each process.
  */
 #include <stdio.h>
 #include <string.h>
@@ -48,7 +48,7 @@ struct asking {
     const char *name;
     bool is_prompt, has_state;
     struct input rounds[MOST_ROUNDS][MOST_INPUTS];
-    const char *end; /* what it answers; NULL: a greeting */
+    const char *end; /* its answer; NULL: a greeting */
 };
 
 static const struct asking table[] = {
@@ -108,7 +108,7 @@ static void write_state(char *out, size_t size, const char *key, const struct as
     snprintf(out, size, "%s.%s.%d", key, a->name, round);
 }
 
-/* Which round the request belongs to; -1: its state is not ours. */
+/* The round that the request belongs to; -1: its state is not the server's. */
 static int find_round(const struct asking *a, const json_t *params, const char *key)
 {
     const json_t *state = json_object_get(params, "requestState");
@@ -132,7 +132,7 @@ static bool is_answer(const struct input *input, const json_t *response)
     return json_is_array(json_object_get(response, "roots"));
 }
 
-/* Ask for what is missing of the round. False: nothing is. */
+/* Ask for the round's missing input. False: none is missing. */
 static bool ask(struct request *r, const struct asking *a, int round, const json_t *responses,
                 const char *key)
 {

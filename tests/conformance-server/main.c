@@ -1,6 +1,6 @@
 /*
- * The conformance server: the product, and beside its own tools, resources and prompts those that the
- * official suites expect of a server under test. It takes the same options.
+ * The conformance server: the product with the additional tools, resources and prompts that the official
+ * suites expect. It takes the same options.
  */
 #include "app/app.h"
 #include "conformance.h"

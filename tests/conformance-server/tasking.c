@@ -1,5 +1,5 @@
 /*
- * Fixtures that are tasks: greet, which is none, and those that work for a moment, fail, or ask for input.
+ * Fixtures that are tasks: greet, which is not one, and those that work for a moment, fail, or ask for input.
  */
 #include <stdlib.h>
 #include <uv.h>
@@ -15,7 +15,7 @@
 
 #define MOMENT_MS 200
 
-/* What works: a timer, for a task or for a request whose client takes no task. */
+/* Work in progress: a timer, for a task or for a request whose client accepts no task. */
 struct job {
     struct task *task;
     struct request *request;
@@ -175,7 +175,7 @@ static void end_with_name(struct job *job)
     end_with_text(job, job->name, false);
 }
 
-/* The name is asked for before there is a task. */
+/* It asks for the name before it becomes a task. */
 static void tool_with_task(struct request *r, const json_t *params)
 {
     const json_t *response = json_object_get(json_object_get(params, "inputResponses"), "user_name");
@@ -194,7 +194,7 @@ static void tool_with_task(struct request *r, const json_t *params)
         return;
     }
     struct job *job = new_job(r, end_with_name, MOMENT_MS);
-    /* It goes into JSON as it is. */
+    /* It is inserted into JSON unescaped. */
     for (size_t i = 0;
          i + 1 < sizeof job->name && name[i] >= ' ' && name[i] < 127 && name[i] != '"' && name[i] != '\\';
          i++)

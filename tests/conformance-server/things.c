@@ -1,5 +1,5 @@
 /*
- * Fixtures that are no tools: resources, a template, prompts, a completion.
+ * Fixtures that are not tools: resources, a template, prompts, a completion.
  */
 #include <stdio.h>
 #include <string.h>

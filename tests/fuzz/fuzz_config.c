@@ -1,6 +1,6 @@
 /*
- * Any bytes at all as a client's configuration: JSON, TOML or Lisp of Emacs. What must hold: after install
- * the server is there and a second install changes nothing; after uninstall the bytes are those of before.
+ * Any bytes as a client's configuration: JSON, TOML or Emacs Lisp. Invariants: after install, the server is
+ * there and a second install changes nothing; uninstall restores the original bytes.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -21,7 +21,7 @@ static const char *const arguments[] = {"--preload", "a \"b\" \\", NULL};
 static const struct server_entry entry = {
     .name = "lisp", .command = "/usr/bin/cl-mcp-server", .arguments = arguments};
 
-/* The text after install is put into ${out}. */
+/* Append the text after install to ${out}. */
 static void check_installed(const struct config_editor *editor, const struct config_place *place,
                             const struct config_text *text, const struct splice *made, struct strbuf *out)
 {
@@ -36,8 +36,7 @@ static void check_installed(const struct config_editor *editor, const struct con
     splice_fini(&again);
 }
 
-/* A carriage return that ends no line, which no editor writes, may pair up with the newline that is put
- * behind it. */
+/* A lone carriage return, which no editor writes, may pair up with the newline that is added after it. */
 static bool has_lone_return(const struct config_text *text)
 {
     for (size_t i = 0; i < text->len; i++)
@@ -89,7 +88,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         {&toml_editor, {"mcp_servers", SHAPE_PLAIN}},
         {&elisp_editor, {NULL, SHAPE_PLAIN}},
     };
-    /* A copy of just that size, so that the sanitizer sees a byte read too many. */
+    /* A copy of exactly that size, so that the sanitizer detects an overrun. */
     char *text = malloc(size > 0 ? size : 1);
     require(text != NULL);
     if (size > 0)

@@ -1,11 +1,11 @@
 /*
- * Whole messages, one a line, into a connection with the tests' own tools. The first byte chooses the
- * handshake; a line that begins with + or - makes or closes the session of that name. What must hold: no
- * message brings it down, each gets at most one answer, and every answer and notification is JSON. Seeds are
- * in seeds/connection.
+ * Whole messages, one per line, into a connection with the tests' own tools. The first byte selects the
+ * handshake; a line that begins with + or - creates or closes the session of that name. Invariants: no
+ * message crashes it, each gets at most one answer, and every answer and notification is JSON. Seeds are in
+ * seeds/connection.
  *
- * With one bit of the first byte the messages come as over HTTP: each with an origin, and a line that begins
- * with ! abandons those under way. Each origin is over once, and nothing is sent to one that is.
+ * One bit of the first byte makes the messages arrive as over HTTP: each with an origin, and a line that
+ * begins with ! abandons those in progress. Each origin is over once, and nothing is sent to it afterwards.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -43,7 +43,7 @@ static void on_over(void *arg, struct transport_origin *origin)
     answers->is_under_way[n] = false;
 }
 
-/* One that is not in use; NULL when all are. */
+/* An origin that is not in use; NULL if all are. */
 static struct transport_origin *new_origin(struct answers *answers, const struct transport_headers *headers)
 {
     size_t n = 0;
@@ -80,7 +80,7 @@ static void on_send(void *arg, const struct transport_message *message)
     CHECK(!memchr(bytes, '\n', len));
     CHECK(!message->origin || answers->is_under_way[message->origin - answers->origins]);
     memcpy(copy, bytes, len);
-    /* An id may hold what only the scanner makes readable. */
+    /* An id may contain what only the scanner makes readable. */
     CHECK(json_text_scan(&answers->text, copy, len, NULL));
     answer = json_loadb(copy, len, JSON_ALLOW_NUL, NULL);
     CHECK(answer);
@@ -92,7 +92,7 @@ static void on_send(void *arg, const struct transport_message *message)
 static void hand_over(struct connection *c, struct answers *answers, struct transport_origin *origin,
                       const char *bytes, size_t len)
 {
-    /* A copy of just that size, so that reading behind it is seen. */
+    /* A copy of exactly that size, so that an overrun is detected. */
     char *copy = malloc(len ? len : 1);
 
     CHECK(copy);

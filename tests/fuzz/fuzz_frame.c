@@ -1,6 +1,6 @@
 /*
- * A stream of bytes gives the same frames whether it comes at once or byte by byte, never reads behind its
- * end, and each frame found is the one that would be written.
+ * A stream of bytes yields the same frames whether it arrives at once or byte by byte, is never read past its
+ * end, and each frame found equals the one that would be written.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -14,13 +14,13 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* The same answer must come from the shortest beginning that allows one, and nothing but "partial" before. */
+/* The shortest prefix that allows an answer must yield the same one, and every shorter prefix "partial". */
 static void check_beginnings(const char *bytes, size_t len, struct frame_result whole)
 {
     size_t enough = whole.status == FRAME_COMPLETE ? whole.consumed : FRAME_HEADER_LEN;
     bool is_seen = false;
 
-    /* Long payloads are only tried near their ends. */
+    /* Long payloads are tried only near their ends. */
     for (size_t n = 0; n <= len && n <= enough; n = n == 64 && enough > 128 ? enough - 64 : n + 1) {
         char *copy = malloc(n ? n : 1);
         struct frame_result r;

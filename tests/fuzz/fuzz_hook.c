@@ -1,6 +1,6 @@
 /*
- * Any bytes at all as the input of a client's hook, and as a patch. What must hold: an answer is one line of
- * JSON that allows nothing, and the paths that a patch names lie within it.
+ * Any bytes as the input of a client's hook, and as a patch. Invariants: an answer is one line of JSON that
+ * allows nothing, and the paths that a patch names lie within it.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -35,7 +35,7 @@ static void check_patch(const char *text, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    /* A copy of just that size, so that the sanitizer sees a byte read too many. */
+    /* A copy of exactly that size, so that the sanitizer detects an overrun. */
     char *text = malloc(size > 0 ? size : 1);
     struct strbuf out;
     struct err err = {0};

@@ -1,6 +1,6 @@
 /*
- * What we read ourselves of a request over HTTP: header values, the token file, Mcp-Name. What must hold: no
- * value brings it down, what is found lies within the value, and a token that was accepted is found again.
+ * The parts of an HTTP request that the server parses itself: header values, the token file, Mcp-Name.
+ * Invariants: no value crashes it, what is found lies within the value, and an accepted token is found again.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -60,7 +60,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     memcpy(value, data, size);
     value[size] = '\0';
     check_values(value);
-    /* A header, and behind a NUL what the body says. */
+    /* A header, then a NUL and the value in the body. */
     split = memchr(value, '\0', size);
     if (split)
         request_header_says(value, split + 1, size - (size_t)(split + 1 - value));

@@ -1,5 +1,5 @@
 /*
- * Text of any kind: what is left is no longer than the text and its marks, and valid UTF-8 stays valid.
+ * Any text: the result is no longer than the text plus its marks, and valid UTF-8 stays valid.
  */
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /*
- * Any bytes at all through the repair. What must hold: a repair that is called certain gives text that scans,
- * differs from the original in `)` only, and whose edits make just that text.
+ * Any bytes through the repair. Invariants: a certain repair yields text that scans, differs from the
+ * original in `)` only, and results from its edits.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -37,7 +37,7 @@ static void require_only_parens_differ(const char *a, size_t a_len, const char *
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    /* A copy of just that size, so that the sanitizer sees a byte read too many. */
+    /* A copy of exactly that size, so that the sanitizer detects an overrun. */
     char *text = malloc(size > 0 ? size : 1);
     struct scan_repair repair;
     struct strbuf out;

@@ -1,6 +1,6 @@
 /*
- * Any bytes at all through the scanner. What must hold: offsets are in the text, lines and columns fit them,
- * the explanation fits its buffer and is good to show, and a parenthesis is its partner's partner.
+ * Any bytes through the scanner. Invariants: offsets are in the text, lines and columns match them, the
+ * explanation fits its buffer and is printable, and a parenthesis is its partner's partner.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -69,7 +69,7 @@ static void check_match(const char *text, size_t size, size_t line, size_t colum
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    /* A copy of just that size, so that the sanitizer sees a byte read too many. */
+    /* A copy of exactly that size, so that the sanitizer detects an overrun. */
     char *text = malloc(size > 0 ? size : 1);
     struct scan_result result;
     char out[SCAN_EXPLAIN_SIZE], cut[40];

@@ -1,6 +1,5 @@
 /*
- * Any payload is refused with the blame on one of its bytes, or comes back the same after writing and
- * parsing.
+ * Any payload is rejected with the position of one of its bytes, or survives writing and parsing unchanged.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -29,7 +28,7 @@ static void write_value(struct strbuf *out, const struct sexp *value)
         sexp_write_integer(out, value->integer);
         break;
     case SEXP_FLOAT:
-        /* The server never sends one; every digit there can be brings it back exactly. */
+        /* The server never sends one; with all digits, it survives exactly. */
         if (out->len > 0 && out->bytes[out->len - 1] != '(')
             strbuf_addc(out, ' ');
         strbuf_addf(out, "%.1074f", value->number);
@@ -71,8 +70,8 @@ static void compare_values(const struct sexp *a, const struct sexp *b)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    /* The input is copied to a block of its own size, so that a sanitizer sees a read behind it or after the
-     * return. */
+    /* The input is copied to a block of its own size, so that a sanitizer detects a read past its end or
+     * after the return. */
     char *bytes = malloc(size ? size : 1);
     struct err err = {.code = ERR_NONE};
     struct sexp_document *first, *second;

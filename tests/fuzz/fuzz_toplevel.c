@@ -1,6 +1,6 @@
 /*
- * Any bytes at all as a kind, a name and a text, each ended by the byte 1. What must hold: forms lie within
- * the text, one behind another, and each has a signature.
+ * Any bytes as a kind, a name and a text, each ended by the byte 1. Invariants: forms lie within the text,
+ * one after another, and each has a signature.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -18,7 +18,7 @@ static void require(int holds)
         abort();
 }
 
-/* A copy of just that size, so that the sanitizer sees a byte read too many. */
+/* A copy of exactly that size, so that the sanitizer detects an overrun. */
 static char *take(const uint8_t **data, size_t *size, size_t *len)
 {
     const uint8_t *end = *size == 0 ? NULL : memchr(*data, 1, *size);

@@ -1,6 +1,6 @@
 /*
- * Whatever the bytes: the valid prefix is valid and cannot be longer, repairing gives valid text that keeps
- * what was valid, and a cut at any offset leaves whole characters.
+ * For any bytes: the valid prefix is valid and cannot be longer, repairing yields valid text that keeps what
+ * was valid, and a cut at any offset leaves whole characters.
  */
 #include <stdbool.h>
 #include <stdint.h>

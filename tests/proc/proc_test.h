@@ -1,6 +1,6 @@
 /*
- * What the tests with real processes share: a loop that runs until something is true or the time is up,
- * waiting for the end of processes that are not ours, and the check that nothing is left.
+ * What the tests with real processes share: a loop that runs until a condition holds or time runs out,
+ * waiting for the end of processes that are not children, and the check that nothing is left.
  */
 #ifndef PROC_PROC_TEST_H
 #define PROC_PROC_TEST_H
@@ -31,7 +31,7 @@
 #include "proc/child.h"
 #include "proc/tree.h"
 
-/* No event takes this long on a machine that is not on its knees; nothing waits for it to pass. */
+/* No event takes this long on a machine that is not overloaded; nothing waits for it to pass. */
 #define LIMIT_MS 20000
 
 /* A time limit that a test sets; CL_MCP_TEST_STRETCH multiplies it. */
@@ -74,7 +74,7 @@ struct condition {
     void *arg;
 };
 
-/* A timer's callback may have made it true, and the loop would wait for the next event now. */
+/* A timer's callback may have made it true, and the loop would then wait for the next event. */
 static inline void stop_before_waiting(uv_prepare_t *handle)
 {
     const struct condition *c = handle->data;
@@ -87,9 +87,8 @@ static inline void on_prepare_closed(uv_handle_t *handle)
     handle->data = NULL;
 }
 
-/* Run the loop until ${is_true}(arg), which is asked before each wait and after each round of events; false
- * if that took too long.
- */
+/* Run the loop until ${is_true}(arg), which is called before each wait and after each round of events;
+ * false if that takes too long. */
 static inline bool run_until(uv_loop_t *loop, bool (*is_true)(void *arg), void *arg, int limit_ms)
 {
     struct limit_timer limit = {0};
@@ -118,7 +117,7 @@ static inline bool is_set(void *arg)
     return *(bool *)arg;
 }
 
-/* True when the process has ended, or does so in time. It need not be a child of ours. */
+/* True if the process has ended or does so in time. It need not be a child. */
 static inline bool has_gone(pid_t pid, int limit_ms)
 {
     int fd = (int)syscall(SYS_pidfd_open, pid, 0);
@@ -137,7 +136,7 @@ static inline bool is_running(pid_t pid)
     return !has_gone(pid, 0);
 }
 
-/* No child of ours is left, dead or alive. */
+/* No child is left, dead or alive. */
 static inline void assert_no_process_left(void)
 {
     pid_t left[64];
@@ -165,8 +164,8 @@ static inline size_t count_descriptors(void)
 }
 
 /*
- * For the beginning of main(): what the starter of the test left open must not look like a leak, and what
- * libuv opens once for the whole process is opened before anything is counted.
+ * For the beginning of main(): descriptors that the test inherited must not look like a leak, and what libuv
+ * opens once for the whole process is opened before anything is counted.
  */
 static inline void keep_only_standard_descriptors(void)
 {
@@ -181,7 +180,7 @@ static inline void keep_only_standard_descriptors(void)
     uv_loop_close(&loop);
 }
 
-/* A line of what a helper says, read in time; false at the end of its output. */
+/* Read a line of the helper's output, in time; false at the end of its output. */
 static inline bool read_line(int fd, char *line, size_t size)
 {
     size_t n = 0;

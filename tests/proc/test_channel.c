@@ -327,8 +327,6 @@ static void draining_ends_though_somebody_goes_on_writing(void **state)
     assert_false(f->is_closed);
 }
 
-/* ---- freeing inside ---- */
-
 static void the_channel_may_be_freed_inside_a_message(void **state)
 {
     struct fixture *f = *state;
@@ -387,8 +385,6 @@ static void the_channel_may_be_freed_inside_a_drain(void **state)
     strbuf_fini(&b);
 }
 
-/* ---- sending ---- */
-
 static void what_is_sent_arrives_as_it_is(void **state)
 {
     struct fixture *f = *state;
@@ -402,7 +398,7 @@ static void what_is_sent_arrives_as_it_is(void **state)
     strbuf_fini(&b);
 }
 
-/* How many descriptors come with the next bytes; they are closed. */
+/* How many descriptors come with the next bytes; closes them. */
 static size_t receive_descriptors(int peer, char *bytes, size_t size, ssize_t *len)
 {
     union {
@@ -416,7 +412,7 @@ static size_t receive_descriptors(int peer, char *bytes, size_t size, ssize_t *l
                              .msg_controllen = sizeof control.bytes};
     *len = recvmsg(peer, &message, MSG_CMSG_CLOEXEC);
     if (*len <= 0)
-        return 0; /* the control data is then as we left it */
+        return 0; /* the control data is then unchanged */
     size_t n = 0;
     for (struct cmsghdr *c = CMSG_FIRSTHDR(&message); c != NULL; c = CMSG_NXTHDR(&message, c))
         for (size_t i = 0; i < (c->cmsg_len - CMSG_LEN(0)) / sizeof(int); i++, n++) {
@@ -485,7 +481,7 @@ static void a_peer_that_never_reads_holds_nothing_up_and_gets_it_all_later(void 
     strbuf_fini(&got);
 }
 
-/* Descriptors that wait behind other frames travel with their own. */
+/* Descriptors that wait behind other frames are sent with their own. */
 static void descriptors_wait_with_their_frame(void **state)
 {
     struct fixture *f = *state;

@@ -76,8 +76,6 @@ static void wait_for_end(struct fixture *f)
     assert_int_equal(f->ends, 1);
 }
 
-/* ---- starting ---- */
-
 static void a_missing_program_is_an_error_and_not_an_exit_code(void **state)
 {
     static const char *const names[] = {"/nowhere/at/all", "no-such-program-in-path", ""};
@@ -193,7 +191,7 @@ static void a_child_starts_with_no_signal_ignored_or_blocked(void **state)
     wait_for_end(f);
 }
 
-/* A terminal's ^C is for us, not for what we run. */
+/* A terminal's ^C is for the server, not for the programs it runs. */
 static void a_child_is_in_a_session_of_its_own(void **state)
 {
     struct fixture *f = *state;
@@ -202,9 +200,7 @@ static void a_child_is_in_a_session_of_its_own(void **state)
     assert_int_equal(getsid(child_pid(f->child)), child_pid(f->child));
 }
 
-/* ---- descriptors ---- */
-
-/* What the helper says of its descriptors, by number; "" where there is none. */
+/* The helper's report on its descriptors, by number; "" for none. */
 static void read_descriptors(struct fixture *f, char found[16][300])
 {
     char line[400];
@@ -267,7 +263,7 @@ static void a_child_has_dev_null_where_it_is_given_nothing_and_no_fourth(void **
     wait_for_end(f);
 }
 
-/* What is to become 0 to 3 may itself be among 0 to 3, in any order. */
+/* The descriptors for 0 to 3 may themselves be among 0 to 3, in any order. */
 static void a_childs_descriptors_may_be_given_crosswise(void **state)
 {
     struct fixture *f = *state;
@@ -310,7 +306,7 @@ static void a_childs_descriptors_may_be_given_crosswise(void **state)
     wait_for_end(f);
 }
 
-/* Whoever started the server may have left descriptors open in it that are not close-on-exec. */
+/* The server may inherit descriptors that are not close-on-exec. */
 static void a_child_inherits_none_of_the_descriptors_that_we_inherited(void **state)
 {
     struct fixture *f = *state;
@@ -356,8 +352,6 @@ static void a_child_has_the_limit_of_files_that_we_were_started_with(void **stat
     assert_string_equal(line, "200");
     wait_for_end(f);
 }
-
-/* ---- ends ---- */
 
 static void exit_codes_are_reported(void **state)
 {
@@ -451,8 +445,7 @@ static bool has_no_child(void *arg)
     return tree_children(getpid(), &any, 1) == 0;
 }
 
-/* More than are probed by their numbers; those that were freed are reaped like the others, and nobody is told
- * of them. */
+/* More than are probed by pid; those that were freed are reaped like the others, without a callback. */
 static void many_children_are_killed_at_once_and_all_are_reaped(void **state)
 {
     enum { COUNT = 150 };
@@ -487,7 +480,7 @@ struct pair {
     int ends;
 };
 
-/* Frees both, its own child and one that may be waiting to be told. */
+/* Frees both, its own child and one whose callback may be pending. */
 static void on_exit_of_one(void *arg, const struct child_end *end)
 {
     struct pair *p = arg;
@@ -522,8 +515,6 @@ static void a_callback_may_free_any_child_and_the_freed_one_is_not_told(void **s
     uv_run(&f->loop, UV_RUN_NOWAIT);
     assert_int_equal(p.ends, 1);
 }
-
-/* ---- adopting ---- */
 
 static pid_t start_sibling(struct fixture *f, int input, bool waits)
 {
@@ -586,8 +577,8 @@ static void a_copy_that_is_a_zombie_when_adopted_is_told_once(void **state)
     child_free(copy);
 }
 
-/* An orphan's end is remembered as well, since nobody can tell it from a copy's. Its number may come again.
- */
+/* An orphan's end is remembered as well, since it is indistinguishable from a copy's. Its pid may be
+ * reused. */
 static void a_copy_with_the_number_of_a_dead_orphan_is_not_taken_for_it(void **state)
 {
     struct fixture *f = *state;
@@ -618,8 +609,6 @@ static void a_copy_with_the_number_of_a_dead_orphan_is_not_taken_for_it(void **s
     assert_int_equal(f->end.signal, SIGTERM);
     child_free(copy);
 }
-
-/* ---- trees and orphans ---- */
 
 static void killing_a_tree_ends_grandchildren_and_those_in_sessions_of_their_own(void **state)
 {
@@ -743,8 +732,6 @@ static void children_free_leaves_nothing(void **state)
     f->children = children_new(&f->loop, &err);
 }
 
-/* ---- our own death ---- */
-
 static void a_child_dies_with_a_parent_that_is_killed(void **state)
 {
     struct fixture *f = *state;
@@ -760,7 +747,7 @@ static void a_child_dies_with_a_parent_that_is_killed(void **state)
     close(ends[1]);
     close(input[0]);
     f->output = ends[0];
-    /* Its child has four descendants; all five say their numbers, the child's own among them. */
+    /* Its child has four descendants; all five print their pids, including the child itself. */
     pid_t pids[5], direct = 0, found[8];
     for (int i = 0; i < 5; i++)
         pids[i] = read_pid(f->output);

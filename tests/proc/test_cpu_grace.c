@@ -33,7 +33,7 @@ static void end(pid_t pid)
     assert_no_process_left();
 }
 
-/* Its own clock, so that it does not matter how busy the machine is. */
+/* A clock of its own, so that the machine's load does not matter. */
 static void wait_until_used(pid_t pid, int ms)
 {
     clockid_t clock;
@@ -48,7 +48,7 @@ static void wait_for_state(pid_t pid, char state)
         sched_yield();
 }
 
-/* Once more for reading what has come, and no more. */
+/* One extension for reading what has arrived, and no more. */
 static void assert_last_look(struct cpu_grace *p, pid_t pid)
 {
     assert_between(cpu_grace_more_ms(p, pid), 1, 1000);
@@ -64,7 +64,7 @@ static void one_that_has_had_no_processor_is_given_more_time(void **state)
     cpu_grace_begin(&p, 1000 * LIMIT, pid);
     for (int i = 0; i < 100; i++)
         assert_int_equal(cpu_grace_more_ms(&p, pid), 1000 * LIMIT);
-    /* There is an end to everything. */
+    /* The extensions are bounded. */
     assert_last_look(&p, pid);
     end(pid);
 }

@@ -5,7 +5,7 @@
 
 #include "proc/guardian.h"
 
-/* A server of its own process, its five descendants, and our ends of its pipes. */
+/* A server in a process of its own, its five descendants, and the test's ends of its pipes. */
 struct fixture {
     uv_loop_t loop;
     struct children *children;
@@ -87,7 +87,7 @@ static void a_killed_server_leaves_nothing_behind(void **state)
     start_server(f, "guardian");
     for (int i = 0; i < 5; i++)
         assert_true(is_running(f->pids[i]));
-    /* Not child_kill_tree(): nobody but the guardian may do the work. */
+    /* Not child_kill_tree(): only the guardian may do the work. */
     child_signal(f->server, SIGKILL);
     for (int i = 0; i < 5; i++)
         assert_true(has_gone(f->pids[i], LIMIT_MS));
@@ -129,7 +129,7 @@ static void a_dismissed_guardian_kills_nothing(void **state)
         assert_true(is_running(f->pids[i]));
 }
 
-/* Ours, in this process: only what has the mark may be touched. */
+/* In this process: only processes with the mark may be touched. */
 static void a_guardian_has_a_mark_of_its_own_and_ends_when_freed(void **state)
 {
     struct fixture *f = *state;
@@ -171,7 +171,7 @@ static void a_guardian_touches_nothing_that_has_another_mark(void **state)
     close(ends[0]);
 }
 
-/* It holds none of the descriptors that others wait on. */
+/* It holds none of the descriptors that others wait for. */
 static void a_guardian_keeps_no_descriptor_but_its_own(void **state)
 {
     struct fixture *f = *state;

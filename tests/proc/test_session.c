@@ -1,6 +1,6 @@
 /*
- * The whole life of sessions over a fake Lisp: the escalation, cancels, deaths in each state, resets, starts
- * that fail. Whatever happens, each operation is answered exactly once.
+ * The whole life of sessions over a fake Lisp: the escalation, cancels, deaths in each state, resets, failing
+ * starts. In all cases, each operation is answered exactly once.
  */
 #include "proc_test.h"
 
@@ -25,14 +25,14 @@ struct fixture {
     struct sessions *all;
     struct session *s;
     char cache[64];
-    int checkpoints; /* how many a session keeps; none unless the test is about them */
+    int checkpoints; /* how many checkpoints a session keeps; 0 unless the test is about them */
     size_t descriptors;
 };
 
-/* An operation and what became of it. */
+/* An operation and its result. */
 struct call {
     struct fixture *fixture;
-    struct operation *op; /* NULL once answered or taken back */
+    struct operation *op; /* NULL once answered or cancelled */
     bool is_over;
     int answers;
     enum outcome_kind kind;
@@ -62,7 +62,7 @@ static void on_progress(void *arg, double elapsed_s, uint64_t output_bytes, cons
     c->saw_progress = true;
 }
 
-static bool submits_what_goes_on; /* the option of what is submitted next */
+static bool submits_what_goes_on; /* the option of the next submitted operation */
 
 static void submit(struct fixture *f, struct call *c, const char *code, int timeout_ms, bool keeps_record)
 {
@@ -83,7 +83,7 @@ static void submit(struct fixture *f, struct call *c, const char *code, int time
     int before = c->answers;
     c->is_over = false;
     c->op = session_run(f->s, &options);
-    assert_int_equal(c->answers, before); /* never from inside the call */
+    assert_int_equal(c->answers, before); /* never during the call */
     strbuf_fini(&request);
 }
 
@@ -93,7 +93,7 @@ static void on_done(void *arg, const struct outcome *o)
 {
     struct call *c = arg;
     if (is_tearing_down)
-        return; /* the calls of a test that failed are gone */
+        return; /* the calls of a failed test are gone */
     c->answers++;
     c->is_over = true;
     c->op = NULL;
@@ -123,7 +123,7 @@ static void wait_for(struct fixture *f, struct call *c)
     assert_int_equal(c->answers, 1);
 }
 
-/* Run it and wait. */
+/* Run it and wait for the answer. */
 static struct call evaluated(struct fixture *f, const char *code, int timeout_ms)
 {
     struct call c = {0};
@@ -192,7 +192,7 @@ static void open_all(struct fixture *f)
     assert_non_null(f->s);
 }
 
-/* With what the test has set. */
+/* With the test's settings. */
 static void open_again(struct fixture *f)
 {
     close_sessions(f);
@@ -216,7 +216,7 @@ static int set_up(void **state)
     f->children = children_new(&f->loop, &err);
     snprintf(lisp, sizeof lisp, "%s", helper_path("fake_agent"));
     f->options = (struct zygote_options){.lisp = lisp, .heap_mib = 2048};
-    /* A fifth of the product's or less, but for the hello: nobody waits for that unless a test says so. */
+    /* A fifth of the product's or less, except for the hello: only some tests wait for that. */
     f->waits = (struct session_waits){
         .step_ms = stretched(200),
         .progress_ms = stretched(50),
@@ -263,8 +263,6 @@ static int tear_down(void **state)
     free(f);
     return 0;
 }
-
-/* ---- the plain course ---- */
 
 static void the_first_operation_starts_a_process(void **state)
 {
@@ -349,8 +347,6 @@ static void an_operation_may_be_submitted_inside_done(void **state)
     }
 }
 
-/* ---- errors ---- */
-
 static void an_error_is_recorded_with_its_locals_and_cleared_by_success(void **state)
 {
     setenv("FAKE_FREEZE", "refuse", 1);
@@ -414,10 +410,10 @@ static void a_record_survives_the_death_of_its_process(void **state)
     assert_string_equal(session_last_error(f->s)->type, "PROCESS-EXITED");
 }
 
-/* After a failure: how the look at the frames and the unwinding may go wrong. */
+/* After a failure: how the request for the frames and the unwinding can go wrong. */
 static void a_failure_after_the_failure_does_not_change_the_reply(void **state)
 {
-    setenv("FAKE_FREEZE", "refuse", 1); /* else there is no look at the frames */
+    setenv("FAKE_FREEZE", "refuse", 1); /* otherwise the frames are not requested */
     static const struct {
         const char *frames, *abort;
         bool survives;
@@ -444,7 +440,7 @@ static void a_failure_after_the_failure_does_not_change_the_reply(void **state)
         if ((session_pid(f->s) == pid) != rows[i].survives)
             fail_msg("frames %s, abort %s: the process %s", rows[i].frames, rows[i].abort,
                      rows[i].survives ? "is another" : "is the same");
-        /* The one behind may have waited long enough to be told so. */
+        /* The one behind may have waited long enough for a notice. */
         const char *said =
             strstr(strbuf_string(session_notice(f->s)), "While the last failed call was being unwound: ");
         assert_int_equal(said != NULL, !rows[i].survives);
@@ -453,8 +449,6 @@ static void a_failure_after_the_failure_does_not_change_the_reply(void **state)
         assert_string_equal(session_error(f->s, 0)->type, "E");
     }
 }
-
-/* ---- the escalation ---- */
 
 static void one_that_obeys_the_first_interrupt_is_stopped_and_the_session_intact(void **state)
 {
@@ -550,8 +544,6 @@ static void the_limit_is_the_sessions_when_the_call_has_none(void **state)
     struct call c = evaluated(f, "wait 1", 0);
     assert_non_null(strstr(c.message, "limit of 0.25 s."));
 }
-
-/* ---- cancelling ---- */
 
 static void a_queued_operation_that_is_cancelled_never_runs(void **state)
 {
@@ -650,8 +642,6 @@ static void what_was_running_is_said_in_whole_characters(void **state)
     strbuf_fini(&what);
 }
 
-/* ---- deaths ---- */
-
 static void a_death_while_running_is_reported_with_how_and_what_was_printed(void **state)
 {
     static const struct {
@@ -706,7 +696,8 @@ static void a_death_in_each_state_of_the_escalation_is_answered_once(void **stat
         submit(f, &c, rows[i].code, strcmp(rows[i].state, "running") == 0 ? 20000 : 100, true);
         submit(f, &after, "count", 0, true);
         wait_for_state(f, rows[i].state);
-        /* What a process dies of must have been read: else it runs again after the return. */
+        /* The server must have read the process's last words, or the code would run again after the
+         * return. */
         if (i == 0)
             assert_true(run_until(&f->loop, is_set, &c.saw_progress, LIMIT_MS));
         kill(session_pid(f->s), SIGTERM);
@@ -733,7 +724,7 @@ static void a_death_between_two_calls_is_said_in_the_next_reply(void **state)
     assert_value(f, "count", "1");
 }
 
-/* Dead already when the operation is submitted, but nobody has noticed. */
+/* Already dead when the operation is submitted, but unnoticed. */
 static void an_operation_sent_to_a_dead_process_is_answered_once(void **state)
 {
     struct fixture *f = *state;
@@ -761,8 +752,6 @@ static void a_last_reply_before_the_death_counts(void **state)
     assert_non_null(strstr(strbuf_string(session_notice(f->s)),
                            "Between two calls: The Lisp process exited with code 3."));
 }
-
-/* ---- checkpoints ---- */
 
 static void with_checkpoints(struct fixture *f, int count)
 {
@@ -838,8 +827,8 @@ static void states_beyond_the_limit_go_several_at_a_time_or_when_somebody_looks(
         wait_for_state(f, "idle");
         size_t before = kept;
         kept = session_host_processes(f->host) - 1;
-        /* The thirteenth is one too many: five go at once, while the next evaluation runs; or, where this
-         * test was held up between two, at once. */
+        /* The thirteenth is one too many: five are dropped at once, while the next evaluation runs; or, if
+         * this test was delayed between two, immediately. */
         if (before == 13)
             assert_between(kept, 8, 9);
         else if (before < 12 || kept != 8)
@@ -859,7 +848,7 @@ static void a_copy_that_was_put_off_is_made_although_somebody_looked(void **stat
     struct fixture *f = *state;
     setenv("FAKE_TOOK", "30000", 1);
     with_checkpoints(f, 8);
-    /* What the last two took counts. */
+    /* The duration of the last two counts. */
     for (int i = 1; i <= 2; i++) {
         assert_int_equal(evaluated(f, "count", 0).kind, OUTCOME_OK);
         wait_for_state(f, "idle");
@@ -929,11 +918,9 @@ static void a_copy_asked_for_ahead_serves_whatever_becomes_of_the_evaluation(voi
         assert_string_equal(evaluated(f, "finish 1", 20).value, "done");
     }
     wait_for_state(f, "idle");
-    /* What was refused was no evaluation, so that the death led back to the state before it. */
+    /* The refused operation was not an evaluation, so the death restored the state before it. */
     assert_value(f, "count", "61");
 }
-
-/* ---- operations that go on after an error ---- */
 
 static struct call gone_on(struct fixture *f, const char *code, int timeout_ms)
 {
@@ -964,7 +951,7 @@ static void what_does_not_say_so_does_not_go_on(void **state)
     struct fixture *f = *state;
     with_checkpoints(f, 8);
     assert_string_equal(evaluated(f, "goes-on E", 0).type, "E"); /* the option is not given */
-    assert_string_equal(gone_on(f, "error E", 0).type, "E");     /* the Lisp does not say so */
+    assert_string_equal(gone_on(f, "error E", 0).type, "E");     /* the Lisp does not report it */
     assert_value(f, "value 1", "1");
 }
 
@@ -1001,8 +988,6 @@ static void what_goes_on_can_fail_die_and_run_out_of_time(void **state)
         assert_value(f, "value 1", "1");
     }
 }
-
-/* ---- resetting and closing ---- */
 
 static void a_reset_gives_a_fresh_process_and_no_errors(void **state)
 {
@@ -1124,7 +1109,7 @@ static void a_session_may_be_closed_in_every_state(void **state)
         struct call c = {0}, waiting = {0};
         submit(f, &c, rows[i].code, 100, true);
         if (strcmp(rows[i].state, "idle") != 0 && strcmp(rows[i].state, "standing") != 0)
-            submit(f, &waiting, "value 2", 0, true); /* which ends an error that stands */
+            submit(f, &waiting, "value 2", 0, true); /* which ends a standing error */
         wait_for_state(f, rows[i].state);
         sessions_close(f->s);
         assert_int_equal(c.answers, 1);
@@ -1238,8 +1223,6 @@ static void kept_outputs_are_found_by_their_reference(void **state)
     assert_null(session_kept(f->s, INT32_MAX));
 }
 
-/* ---- starts that fail ---- */
-
 static void three_copies_that_die_early_make_the_operation_unavailable(void **state)
 {
     static const char *const ways[] = {"die", "close", "garbage"};
@@ -1247,8 +1230,8 @@ static void three_copies_that_die_early_make_the_operation_unavailable(void **st
     for (size_t i = 0; i < 3; i++) {
         char how[40];
         struct err err;
-        /* With two failures the third copy serves; with three the operation cannot run, and the next one
-         * starts anew. */
+        /* With two failures the third copy works; with three the operation cannot run, and the next one
+         * starts over. */
         for (int failures = 2; failures <= 3; failures++) {
             snprintf(how, sizeof how, "%s:%d", ways[i], failures);
             setenv("FAKE_COPY", how, 1);
@@ -1365,7 +1348,7 @@ static void an_old_reason_is_not_given_for_a_new_failure(void **state)
         fail_msg("three copies died, but the reason given is: %s", c.why);
 }
 
-/* Nobody knows its number yet, so only a limit helps. */
+/* Its pid is not known yet, so only a limit helps. */
 static void a_copy_that_never_says_hello_does_not_hang_the_session(void **state)
 {
     struct fixture *f = *state;
@@ -1525,13 +1508,13 @@ static void processes_are_bounded_and_old_states_give_way(void **state)
         wait_for_state(f, "idle");
         assert_int_equal(session_host_processes(f->host), i < 3 ? i + 1 : 3);
     }
-    /* It is the oldest states that went. */
+    /* The oldest states were dropped. */
     assert_int_equal(session_checkpoints(f->s)->count, 2);
     assert_non_null(checkpoints_newest(session_checkpoints(f->s), 5));
     assert_int_equal(checkpoints_newest(session_checkpoints(f->s), 5)->evaluation, 5);
     assert_int_equal(checkpoints_newest(session_checkpoints(f->s), 4)->evaluation, 4);
     assert_null(session_why_no_checkpoint(f->s));
-    /* Others get a process for themselves, as long as there are states to give up. */
+    /* Others get a process, as long as there are states to drop. */
     struct session *first = f->s;
     for (int i = 0; i < 2; i++) {
         f->s = sessions_create(f->all, NULL, &err);
@@ -1550,8 +1533,6 @@ static void processes_are_bounded_and_old_states_give_way(void **state)
     f->s = first;
     assert_value(f, "count", "6");
 }
-
-/* ---- anything at all ---- */
 
 static void whatever_happens_each_operation_is_answered_exactly_once(void **state)
 {
@@ -1681,7 +1662,7 @@ int main(void)
         TEST(processes_are_bounded_and_old_states_give_way),
         TEST(whatever_happens_each_operation_is_answered_exactly_once),
     };
-    log_set_level(LOG_LEVEL_ERROR); /* the warnings about what the fake does are many */
+    log_set_level(LOG_LEVEL_ERROR); /* the fake causes many warnings */
     keep_only_standard_descriptors();
     return cmocka_run_group_tests_name("session", tests, NULL, NULL);
 }

@@ -224,9 +224,9 @@ static void a_request_for_a_copy_waits_behind_a_call(void **state)
     assert_non_null(copy);
     send_code(f, "finish 1");
     worker_fork(f->worker, &channel, 1, WORKER_SILENT);
-    worker_interrupt(f->worker); /* the call, and not what waits behind it */
+    worker_interrupt(f->worker); /* the call, not what waits behind it */
     assert_true(run_until(&f->loop, has_two_replies, f, LIMIT_MS));
-    /* The call's, while the other was awaited still; then that of the copy. */
+    /* The call's while the other was still awaited; then that of the copy. */
     assert_int_equal(f->states[0], WORKER_BUSY);
     assert_false(f->has_copied[0]);
     assert_int_equal(f->states[1], WORKER_IDLE);
@@ -299,7 +299,7 @@ static void an_interrupt_reaches_only_the_call_under_way(void **state)
     send_code(f, "finish 2");
     worker_interrupt(f->worker);
     uv_run(&f->loop, UV_RUN_NOWAIT);
-    /* The second one may be merged with the first by the kernel while that is pending; so until it works. */
+    /* The kernel may merge the second with the first while that is pending; so repeat until it works. */
     uint64_t limit = uv_hrtime() + (uint64_t)LIMIT_MS * 1000000;
     while (!f->has_reply && uv_hrtime() < limit) {
         worker_interrupt(f->worker);
@@ -308,8 +308,6 @@ static void an_interrupt_reaches_only_the_call_under_way(void **state)
     assert_true(f->has_reply);
     assert_string_equal(f->value, "done");
 }
-
-/* ---- ends ---- */
 
 static void a_process_without_a_hello_can_be_killed(void **state)
 {
@@ -384,7 +382,7 @@ static void a_last_reply_before_the_death_is_delivered(void **state)
     assert_int_equal(f->end.exit_code, 3);
 }
 
-/* More than one read takes: the rest is fetched when the death is known. */
+/* More than one read takes: the rest is read once the death is known. */
 static void a_long_last_reply_before_the_death_is_delivered(void **state)
 {
     struct fixture *f = *state;
@@ -394,7 +392,7 @@ static void a_long_last_reply_before_the_death_is_delivered(void **state)
     start(f);
     pid_t pid = worker_pid(f->worker);
     send_code(f, code);
-    /* The loop has sent a part; it goes on only when the process is dead, or waits for more of the code. */
+    /* The loop has sent a part; it continues only when the process is dead, or waits for more of the code. */
     while (!has_gone(pid, 100))
         uv_run(&f->loop, UV_RUN_NOWAIT);
     wait_for_gone(f);
@@ -415,14 +413,14 @@ static void a_killed_process_takes_its_descendants_with_it(void **state)
     assert_true(has_gone(grandchild, LIMIT_MS));
 }
 
-/* A grandchild that holds the output pipes open must not keep the end from being told. */
+/* A grandchild that holds the output pipes open must not delay the report of the end. */
 static void a_death_is_told_while_others_hold_its_pipes(void **state)
 {
     struct fixture *f = *state;
     start(f);
     send_code(f, "child");
     wait_for_reply(f);
-    /* Afterwards it may have been ended: where the channel's end is seen before the process is reaped, its
+    /* By then it may have been ended: if the channel's end is noticed before the process is reaped, its
      * descendants are still known as such. */
     assert_true(is_running((pid_t)atoi(f->value)));
     send_code(f, "exit 4");
@@ -468,8 +466,6 @@ static void a_program_that_cannot_be_run_is_an_error(void **state)
     assert_false(worker_spawn(f->worker, &spec, &f->ends, &err));
     assert_int_equal(err.code, ERR_NOT_FOUND);
 }
-
-/* ---- freeing ---- */
 
 static void a_worker_may_be_freed_in_each_of_its_events(void **state)
 {

@@ -185,8 +185,6 @@ static void assert_report(struct fixture *f, const char *expected)
     assert_string_equal(text_of(f), expected);
 }
 
-/* ---- values ---- */
-
 static void report_of_a_value_is_one_line(void **state)
 {
     struct fixture *f = *state;
@@ -297,8 +295,6 @@ static void report_survives_a_reply_of_other_shapes(void **state)
     }
 }
 
-/* ---- what is too long ---- */
-
 static void report_cuts_outputs_and_keeps_them(void **state)
 {
     struct fixture *f = *state;
@@ -345,8 +341,6 @@ static void report_says_where_printing_was_stopped(void **state)
     reply(f, "(1 :ok :values (\"(1 2\" \"3\") :cut (16000 nil))");
     assert_report(f, "=> (1 2 [… printing stopped here …]\n=> 3");
 }
-
-/* ---- errors ---- */
 
 static const char division[] =
     "(1 :error :type \"DIVISION-BY-ZERO\" :classes (\"DIVISION-BY-ZERO\" \"ARITHMETIC-ERROR\" \"ERROR\")"
@@ -457,8 +451,6 @@ static void report_shows_twenty_frames_and_counts_the_rest(void **state)
         assert_ends(f, rows[i].end);
     }
 }
-
-/* ---- looking at an error again ---- */
 
 static void last_error_is_described_with_restarts_and_five_frames(void **state)
 {
@@ -583,8 +575,6 @@ static void backtrace_shows_the_part_that_is_asked_for(void **state)
     assert_string_equal(text_of(f), "Backtrace (1 frame):\n0: (F0)");
 }
 
-/* ---- the history ---- */
-
 static void error_list_of_a_session_without_errors_says_so(void **state)
 {
     struct fixture *f = *state;
@@ -639,8 +629,6 @@ static void error_list_cuts_long_lines_between_characters(void **state)
     }
 }
 
-/* ---- definitions ---- */
-
 static void definitions_are_listed_by_kind_in_a_fixed_order(void **state)
 {
     struct fixture *f = *state;
@@ -677,8 +665,6 @@ static void definitions_that_are_left_out_are_counted(void **state)
                         "[Functions]\n- A ()\n- B ()\n… 2,998 more; from: 2 shows them\n\n[Macros]\n- C ()");
 }
 
-/* ---- warnings of files ---- */
-
 static void warnings_of_files_are_grouped_by_file_and_kind(void **state)
 {
     struct fixture *f = *state;
@@ -707,8 +693,6 @@ static void of_many_warnings_the_first_are_shown_and_all_are_kept(void **state)
     assert_string_equal(kept, "x: 4 warnings\n  line 1: WARNING: a\n  line 2: WARNING: b\n  line 3: WARNING: "
                               "c\n  line 4: WARNING: d\n");
 }
-
-/* ---- tests ---- */
 
 static void assert_tests(struct fixture *f, const char *text, bool is_failed, const char *expected)
 {
@@ -780,8 +764,6 @@ static void results_of_other_shapes_do_no_harm(void **state)
     report_evaluation(&f->out, &f->outcome, 16384);
     text_of(f);
 }
-
-/* ---- the same as data ---- */
 
 static void assert_structured(struct fixture *f, const char *expected)
 {

@@ -143,8 +143,6 @@ static void read_only_tools_are_not_destructive(void **state)
             fail_msg("%s is both", registry_at(i)->name);
 }
 
-/* ---- the guide ---- */
-
 struct guide {
     struct strbuf text;
     int answers;

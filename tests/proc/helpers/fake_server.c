@@ -1,6 +1,6 @@
 /*
- * A server that does nothing: it starts a guardian if told so, and a marked child, which starts others; then
- * it waits to be killed, or for a byte on descriptor 0, after which it ends in order.
+ * A server that does nothing: it starts a guardian if told to, and a marked child, which starts others; then
+ * it waits to be killed, or for a byte on descriptor 0, after which it shuts down.
  *
  * usage: fake_server HELPER guardian|alone|dismiss
  */
@@ -39,7 +39,7 @@ int main(int argc, char **argv)
     ssize_t n = read(0, &c, 1);
     (void)n;
     if (strcmp(argv[2], "dismiss") == 0) {
-        /* The guardian goes first and alone: what it watched stays. */
+        /* The guardian goes first and alone: the processes it watched stay. */
         guardian_free(guardian);
         printf("dismissed\n");
         fflush(stdout);

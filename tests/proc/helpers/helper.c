@@ -1,6 +1,6 @@
 /*
- * A child that behaves in one known way, chosen by its first argument. It says what it is by a line on
- * descriptor 1 when it is ready, so that nobody has to guess.
+ * A child that behaves in one known way, chosen by its first argument. When it is ready, it prints a line on
+ * descriptor 1.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -28,7 +28,7 @@ static _Noreturn void hang(void)
         pause();
 }
 
-/* fork(), with the child hanging; ${own_session}: out of our session and group. */
+/* fork() a child that hangs; ${own_session}: outside this process's session and group. */
 static void start_another(int own_session, int depth)
 {
     pid_t pid = fork();
@@ -115,12 +115,12 @@ int main(int argc, char **argv)
         start_another(0, number);
         hang();
     } else if (strcmp(what, "orphan") == 0) {
-        /* The grandchild outlives us. */
+        /* The grandchild outlives this process. */
         start_another(1, 1);
         return 0;
     } else if (strcmp(what, "brief-orphan") == 0) {
         if (fork() == 0) {
-            /* When we are gone, it is an orphan; then it ends. */
+            /* When this process ends, it is an orphan; then it ends. */
             char c;
             say(getpid());
             if (read(0, &c, 1) < 0)
