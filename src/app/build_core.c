@@ -13,6 +13,8 @@
 #include "lisp/core.h"
 #include "proc/child.h"
 
+enum { LIMIT_MS = 300000 }; /* no client waits for this build, and the machine may be busy */
+
 static void on_core_built(void *arg, const struct err *err)
 {
     if (err != NULL)
@@ -35,7 +37,8 @@ int build_core(const char *lisp_name, const char *directory)
     int status = -1;
     if (name != NULL)
         snprintf(path, sizeof path, "%.3000s/%s", directory, name);
-    if (name == NULL || core_build(loop, children, lisp, path, 0, on_core_built, &status, &err) == NULL) {
+    if (name == NULL ||
+        core_build(loop, children, lisp, path, LIMIT_MS, on_core_built, &status, &err) == NULL) {
         log_error("%s", err.message);
         status = 1;
     }
