@@ -7,10 +7,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/list.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/strbuf.h"
+#include "base/text.h"
 #include "http/http_session.h"
 #include "mcp/tasks.h"
 #include "session/saved.h"
@@ -220,12 +223,29 @@ static void save_more(struct toolboxes *t)
     t->on_saved(t->arg);
 }
 
+/* The client that is there hears it no more; the next one does, from the session. */
+static void note_loss(const struct planned_save *p, const char *why)
+{
+    struct session *s = sessions_find(p->owner->toolbox.sessions, p->name);
+    if (s == NULL || http_session_names(p->name))
+        return;
+    struct strbuf text;
+    strbuf_init(&text, 0);
+    strbuf_adds(&text, "When the server ended at ");
+    text_add_date(&text, time(NULL));
+    strbuf_addf(&text, ", session %s, the state after evaluation %llu, was lost. %s", p->name,
+                (unsigned long long)session_at(s), why);
+    saved_note_loss(p->owner->store, p->name, strbuf_string(&text));
+    strbuf_fini(&text);
+}
+
 static void on_saved(void *arg, const struct outcome *outcome)
 {
     struct planned_save *p = arg;
     struct toolboxes *t = p->toolboxes;
     if (outcome->kind != OUTCOME_OK) {
         log_error("%s", outcome->why);
+        note_loss(p, outcome->why);
         saved_withdraw(p->owner->store, p->name);
     }
     planned_save_free(p);

@@ -124,6 +124,8 @@ static void begin_restore(struct session *s, struct operation *op, const struct 
 {
     struct err err;
     rollback_clear(s);
+    if (saved_take_loss(s->all->store, op->name, &s->notice))
+        strbuf_adds(&s->notice, " This is its save from before.\n");
     s->journal = *journal;
     s->at = s->evaluations = saved->evaluations;
     s->package = xstrdup(saved->package);

@@ -20,6 +20,7 @@
 #include "base/memory.h"
 #include "base/regular_file.h"
 #include "base/strbuf.h"
+#include "base/utf8.h"
 #include "session/journal.h"
 
 #define FORMAT "cl-mcp-server session 1"
@@ -27,6 +28,7 @@
 #define OLD_ATTEMPT_S 3600                     /* nobody saves for that long */
 #define LATEST_S 253402300799                  /* the end of the year 9999 */
 #define LARGEST_DESCRIPTION ((size_t)64 << 20) /* with 8 MiB of code in its history */
+#define LONGEST_LOSS 2000                      /* bytes of the note of a session that was not saved */
 #define HASHED ((size_t)64 << 10)              /* bytes at each end of the image */
 
 struct saved_store {
@@ -52,6 +54,7 @@ struct commit {
     char *description;         /* path */
     char *image;               /* path */
     char *announcement;        /* path; of a file that need not be there */
+    char *loss;                /* likewise */
     json_t *content;
     uint64_t size;
     struct err err;
@@ -67,6 +70,7 @@ static void commit_free(struct commit *c)
     free(c->description);
     free(c->image);
     free(c->announcement);
+    free(c->loss);
     free(c);
 }
 
@@ -287,8 +291,7 @@ static void commit_work(uv_work_t *work)
             free(directory);
         }
     }
-    if (!c->ok)
-        unlink(c->image);
+    unlink(c->ok ? c->loss : c->image);
     unlink(c->announcement);
 }
 
@@ -365,6 +368,7 @@ void saved_commit(struct saved_store *store, const struct saved *s, const struct
     c->store = store;
     c->description = path_of(store, s->name, ".json");
     c->announcement = path_of(store, s->name, ".coming");
+    c->loss = path_of(store, s->name, ".lost");
     c->image = xstrdup(s->image);
     c->done = done;
     c->arg = arg;
@@ -416,6 +420,31 @@ bool saved_is_announced(const struct saved_store *store, const char *name)
         close(fd);
     free(path);
     return is_read && strcmp(text, store->self) != 0 && time(NULL) - status.st_mtime < OLD_ANNOUNCEMENT_S;
+}
+
+void saved_note_loss(struct saved_store *store, const char *name, const char *text)
+{
+    struct err err;
+    char *path = path_of(store, name, ".lost");
+    unlink(path);
+    if (!make_directory(store->directory, &err) || !regular_file_create(path, 0600, text, strlen(text), &err))
+        log_warning("%s", err.message);
+    free(path);
+}
+
+bool saved_take_loss(const struct saved_store *store, const char *name, struct strbuf *text)
+{
+    struct err err;
+    struct regular_file file;
+    char *path = path_of(store, name, ".lost");
+    bool is_there = regular_file_read(&file, path, LONGEST_LOSS, &err);
+    if (is_there)
+        strbuf_add(text, file.text.bytes, utf8_floor(file.text.bytes, file.text.len, file.text.len));
+    regular_file_fini(&file);
+    if (is_there)
+        unlink(path);
+    free(path);
+    return is_there;
 }
 
 void saved_remove(struct saved_store *store, const char *name)

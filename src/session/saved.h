@@ -17,6 +17,7 @@
 
 struct journal;
 struct saved_store;
+struct strbuf;
 
 /* The description of a saved session. */
 struct saved {
@@ -73,6 +74,14 @@ void saved_fini(struct saved *s);
 void saved_announce(struct saved_store *store, const char *name);
 void saved_withdraw(struct saved_store *store, const char *name);
 bool saved_is_announced(const struct saved_store *store, const char *name);
+
+/*
+ * saved_note_loss(store, name, text): ${text} is for whoever uses a session of that name next: it ended
+ * without being saved. saved_take_loss(store, name, text): add that text, if there is one, and forget it;
+ * false if there is none.
+ */
+void saved_note_loss(struct saved_store *store, const char *name, const char *text);
+bool saved_take_loss(const struct saved_store *store, const char *name, struct strbuf *text);
 
 /* saved_remove(store, name): the save and its image, if there are any. */
 void saved_remove(struct saved_store *store, const char *name);

@@ -206,6 +206,9 @@ struct session *call_session(struct tool_call *call)
             call_answer(call, true, "%s", err.message);
         else if (is_saved)
             session_restore(s, name, NULL, NULL); /* what is asked of it now waits its turn */
+        else if (call->toolbox->is_persistent && strchr(name, '/') == NULL &&
+                 saved_take_loss(call->toolbox->store, name, session_notice(s)))
+            strbuf_adds(session_notice(s), " It begins empty.\n");
         return s;
     }
     call_unknown_session(call, name);

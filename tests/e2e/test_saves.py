@@ -595,6 +595,7 @@ class Persistence(Saves):
         self.s.evaluate("(sb-thread:make-thread (lambda () (sleep 1000)))", session="threads")
         self.s.close(wait=60)
         self.assertRegex(self.s.stderr(), "not saved: .*threads")
+        os.unlink(os.path.join(self.state, "threads.lost"))
         self.assertOneSave("default", "work")
         client = self.server("--persist")
         # In order with what is asked of them, although they come back only now.
@@ -613,6 +614,29 @@ class Persistence(Saves):
         self.assertValue(again.evaluate("(price 4)", session="work"), "12")
         self.assertRegex(again.call("session-history", session="work").text, r"(?s)\(\* 2 x\).*\(price 4\).*\(\* 3 x\)")
         self.kill(again)
+
+    def test_what_could_not_be_saved_is_said_by_the_next_server(self):
+        thread = "(defvar *thread* (sb-thread:make-thread (lambda () (sleep 1000))))"
+        self.assertIn("the session cannot be saved", self.s.evaluate(thread).session)
+        self.s.close(wait=60)
+        self.assertEqual(["default.lost"], self.files())
+        client = self.server("--persist")
+        lost = r"When the server ended at \S+Z, session default, the state after evaluation %d, was lost\. The session was not saved: Other threads .*\. %s"
+        self.assertRegex(client.evaluate("(defvar *n* 1)").session, lost % (1, "It begins empty"))
+        self.assertEqual("", client.evaluate("*n*").session)
+        client.close(wait=60)
+        self.assertOneSave("default")
+        client = self.server("--persist")
+        self.assertValue(client.evaluate("*n*"), "1")
+        client.evaluate(thread)
+        client.close(wait=60)
+        client = self.server("--persist")
+        report = client.evaluate("*n*")
+        self.assertValue(report, "1")
+        self.assertRegex(report.session, lost % (4, "This is its save from before"))
+        client.evaluate("(setf *n* 2)")
+        client.close(wait=60)
+        self.assertOneSave("default")
 
     def test_a_second_sigterm_ends_it_at_once_and_the_save_before_is_whole(self):
         self.copy_saved("default")

@@ -93,6 +93,69 @@ class Standing(InFolder):
         self.assertFalse(self.restart("CONTINUE", timeout=20).is_error)
         self.assertEvaluates("(from-slow)", ":COMPILED")
 
+    def test_a_compilation_goes_on_from_wherever_it_stopped(self):
+        """It stops in the reader, a macro, a compiler macro, a form for the compiler, a constant's load form, and in the load. At
+        each place it goes on in the process; given up there, it leaves no file and can be made again."""
+        self.s.evaluate("""(defvar *stops* t) (defun stop (place) (when *stops* (break "at ~a" place)) place)
+            (defmacro stopping (place) (stop place)) (defun early (x) x) (define-compiler-macro early (x) (stop x))
+            (defclass thing () ()) (defmethod make-load-form ((thing thing) &optional environment) (declare (ignore environment)) (stop 6) '(quote :thing))""")
+        with open(os.path.join(self.place, "many.lisp"), "w", encoding="utf-8") as f:
+            f.write("""(defvar *read* #.(stop 1))
+                (eval-when (:compile-toplevel) (stop 2))
+                (defun in-a-function () (let ((x (stopping 3))) (list x (early 4))))
+                (macrolet ((local () (stop 5))) (defun with-macro () (local)))
+                (defun with-constant () '#.(make-instance 'thing))
+                (defparameter *loaded* (stop 7))""")
+        build = '(progn (load (compile-file "many.lisp")) (list *read* (in-a-function) (with-macro) (with-constant) *loaded*))'
+        wanted = "(1 (3 4) 5 :THING 7)"
+        report, places = self.s.evaluate(build), []
+        while report.is_error:
+            self.assertRegex(report.message, r"at \d")
+            places.append(report.message)
+            self.assertLessEqual(len(places), 30)
+            report = self.restart("CONTINUE")
+        self.assertValue(report, wanted)
+        self.assertEqual({"at %d" % n for n in range(1, 8)}, set(places))
+        files = sorted(os.listdir(self.place))
+        for left_at in range(len(places)):
+            with self.subTest(left_at=places[left_at]):
+                self.assertErrorReport(self.s.evaluate(build))
+                for _ in range(left_at):
+                    self.assertErrorReport(self.restart("CONTINUE"))
+                self.assertEvaluates("(progn (setf *stops* nil) :left)", ":LEFT")
+                self.assertEqual(files, sorted(set(os.listdir(self.place)) | {"many.fasl"}))
+                self.assertValue(self.s.evaluate(build), wanted)
+                self.assertEvaluates("(setf *stops* t)", "T")
+
+    def wait_for_file(self):
+        return '(loop until (probe-file "go") do (sleep 0.01))'
+
+    def test_an_entry_means_the_error_that_was_the_newest_when_it_was_sent(self):
+        self.s.evaluate('(defun stop (x) (declare (optimize debug)) (cerror "Go on." "~a" x) x)')
+        self.assertFails("(stop :first)")
+        second = self.s.start_call("evaluate-lisp", code="(progn %s (stop :second))" % self.wait_for_file())
+        entry = self.s.start_call("evaluate-in-frame", frame=0, code="x")
+        restart = self.s.start_call("invoke-restart", restart="CONTINUE")
+        self.assertIn("FIRST", self.s.call("describe-last-error").text)  # they have been read, and wait
+        with open(os.path.join(self.place, "go"), "w", encoding="utf-8"):
+            pass
+        self.assertErrorReport(second.reply(), "SIMPLE-ERROR")
+        self.assertValue(entry.reply(), ":FIRST")
+        self.assertValue(restart.reply(), ":FIRST")
+
+    def test_an_entry_behind_a_restart_that_fails_again_means_the_error_before(self):
+        self.s.evaluate('(defun stop (x) (declare (optimize debug)) (cerror "Go on." "~a" x) x)')
+        self.assertFails("(progn (stop :first) %s (stop :second))" % self.wait_for_file())
+        restart = self.s.start_call("invoke-restart", restart="CONTINUE")
+        entry = self.s.start_call("evaluate-in-frame", frame=0, code="x")
+        self.assertIn("FIRST", self.s.call("describe-last-error").text)
+        with open(os.path.join(self.place, "go"), "w", encoding="utf-8"):
+            pass
+        self.assertIn("SECOND", restart.reply().text)
+        self.assertValue(entry.reply(), ":FIRST")
+        self.assertValue(self.enter("x"), ":SECOND")
+        self.assertValue(self.restart("CONTINUE"), ":SECOND")
+
     def test_look_ups_are_answered_and_leave_the_error_alone(self):
         self.s.evaluate("(defun f (x) (error \"f ~a\" x))")
         self.assertFails("(f 1)")
