@@ -15,6 +15,20 @@
 /* Claude Code keeps all projects in one file. */
 enum { MOST_BYTES = 64 << 20 };
 
+/* The editors would take a carriage return that ends no line for a part of the newline that they add. */
+static bool check_returns(const struct strbuf *text, struct err *err)
+{
+    size_t line = 1;
+    for (size_t i = 0; i < text->len; i++) {
+        line += text->bytes[i] == '\n';
+        if (text->bytes[i] == '\r' && (i + 1 == text->len || text->bytes[i + 1] != '\n'))
+            return err_set(
+                err, ERR_INVALID,
+                "line %zu contains a carriage return without a newline; convert the file's line ends", line);
+    }
+    return true;
+}
+
 bool client_config_read(struct client_config *config, const struct client *client, enum client_scope scope,
                         struct err *err)
 {
@@ -28,7 +42,8 @@ bool client_config_read(struct client_config *config, const struct client *clien
                        client->title);
     config->path = realpath(config->shown, NULL);
     if (config->path != NULL)
-        return regular_file_read(&config->file, config->path, MOST_BYTES, err);
+        return regular_file_read(&config->file, config->path, MOST_BYTES, err) &&
+               check_returns(&config->file.text, err);
     struct stat s;
     if (lstat(config->shown, &s) == 0)
         return err_set_errno(err, ERR_SYSTEM, errno, "%s is a symbolic link that leads nowhere",

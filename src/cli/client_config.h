@@ -22,7 +22,8 @@ struct client_config {
  *
  * config      filled in; client_config_fini() on it afterwards, also after a failure
  * Errors      ERR_NOT_FOUND: the client has no file of that scope, or there is no home directory;
- *             ERR_INVALID, ERR_TOO_LARGE, ERR_SYSTEM: there is something else where the file should be
+ *             ERR_INVALID, ERR_TOO_LARGE, ERR_SYSTEM: there is something else where the file should be, or
+ *             it has carriage returns that end no line
  */
 bool client_config_read(struct client_config *config, const struct client *client, enum client_scope scope,
                         struct err *err);

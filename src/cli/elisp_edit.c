@@ -63,7 +63,43 @@ static void add_string(struct strbuf *out, const char *text)
     strbuf_addc(out, '"');
 }
 
-static void make_block(const struct config_text *text, const struct server_entry *entry, struct strbuf *out)
+/* The list of arguments in a block as it was written, with its parentheses; false if it was changed by hand.
+ */
+static bool find_arguments(const struct config_text *text, const struct block *block, const char **list,
+                           size_t *len)
+{
+    static const char key[] = " :args (", end[] = "))))";
+    const char *from = memmem(text->bytes + block->from, block->to - block->from, key, sizeof key - 1);
+    if (from == NULL)
+        return false;
+    *list = from + sizeof key - 2;
+    const char *line = memchr(*list, '\n', (size_t)(text->bytes + block->to - *list));
+    const char *last = line == NULL ? NULL : line - (line[-1] == '\r') - (sizeof end - 1);
+    if (last == NULL || last <= *list || memcmp(last, end, sizeof end - 1) != 0)
+        return false;
+    *len = (size_t)(last + 1 - *list);
+    return true;
+}
+
+static void add_arguments(const struct config_text *text, const struct block *block,
+                          const struct server_entry *entry, struct strbuf *out)
+{
+    const char *list;
+    size_t len;
+    if (entry->arguments == NULL && block->is_there && find_arguments(text, block, &list, &len)) {
+        strbuf_add(out, list, len);
+        return;
+    }
+    strbuf_addc(out, '(');
+    for (size_t i = 0; entry->arguments != NULL && entry->arguments[i] != NULL; i++) {
+        strbuf_adds(out, i == 0 ? "" : " ");
+        add_string(out, entry->arguments[i]);
+    }
+    strbuf_addc(out, ')');
+}
+
+static void make_block(const struct config_text *text, const struct block *block,
+                       const struct server_entry *entry, struct strbuf *out)
 {
     const char *newline = config_newline(text);
     char mark[MOST_MARK];
@@ -72,13 +108,10 @@ static void make_block(const struct config_text *text, const struct server_entry
     strbuf_addf(out, "  (add-to-list 'mcp-hub-servers%s               '(\"%s\" :command ", newline,
                 entry->name);
     add_string(out, entry->command);
-    strbuf_adds(out, " :args (");
-    for (size_t i = 0; entry->arguments[i] != NULL; i++) {
-        strbuf_adds(out, i == 0 ? "" : " ");
-        add_string(out, entry->arguments[i]);
-    }
+    strbuf_adds(out, " :args ");
+    add_arguments(text, block, entry, out);
     make_mark(mark, entry->name, "end");
-    strbuf_addf(out, "))))%s%s%s", newline, mark, newline);
+    strbuf_addf(out, ")))%s%s%s", newline, mark, newline);
 }
 
 static bool elisp_find(const struct config_text *text, const struct config_place *place, const char *name,
@@ -108,7 +141,7 @@ static bool elisp_install(const struct config_text *text, const struct config_pl
         return false;
     struct strbuf wanted;
     strbuf_init(&wanted, 0);
-    make_block(text, entry, &wanted);
+    make_block(text, &block, entry, &wanted);
     size_t len = block.to - block.from;
     /* At the end of a file without a newline there the block has none either. */
     if (block.is_there && text->bytes[block.to - 1] != '\n')

@@ -20,7 +20,7 @@ struct request {
     bool is_install, is_dry_run, is_all;
     enum client_scope scope;
     const char *name;
-    char **arguments; /* for the server; NULL-terminated */
+    char **arguments; /* for the server; NULL-terminated. NULL: those that it was installed with */
     char *own_path;   /* of this program, as a client can start it; owned */
     bool is_in_path;  /* its name alone will do as well */
 };
@@ -141,7 +141,6 @@ static const char *value_of(char **argv, int *i, const char *option)
 static int read_arguments(struct request *r, int argc, char **argv)
 {
     int count = 0;
-    r->arguments = argv + argc;
     for (int i = 1; i < argc; i++) {
         const char *scope = value_of(argv, &i, "--scope");
         const char *name = scope != NULL ? NULL : value_of(argv, &i, "--name");
@@ -168,7 +167,7 @@ static int read_arguments(struct request *r, int argc, char **argv)
 
 static bool is_text(char **arguments)
 {
-    for (size_t i = 0; arguments[i] != NULL; i++)
+    for (size_t i = 0; arguments != NULL && arguments[i] != NULL; i++)
         if (!utf8_is_valid(arguments[i], strlen(arguments[i])))
             return false;
     return true;

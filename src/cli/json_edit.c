@@ -64,7 +64,7 @@ static json_t *make_value(const struct config_place *place, const struct server_
     json_t *command = json_string(entry->command);
     if (place->shape == SHAPE_COMBINED)
         json_array_append(arguments, command);
-    for (size_t i = 0; entry->arguments[i] != NULL; i++)
+    for (size_t i = 0; entry->arguments != NULL && entry->arguments[i] != NULL; i++)
         json_array_append_new(arguments, json_string(entry->arguments[i]));
     switch (place->shape) {
     case SHAPE_COMBINED:
@@ -185,12 +185,25 @@ static void make_entry(const struct config_text *text, const struct json_members
     free(indent);
 }
 
-/* What is in our entry beside what we write, such as a time limit, stays. */
+/* Give the new ${value} the arguments that the entry has now. */
+static void keep_arguments(const json_t *now, json_t *value)
+{
+    json_t *command = json_object_get(value, "command");
+    const json_t *all = json_object_get(now, "command");
+    for (size_t i = 1; json_is_array(command) && i < json_array_size(all); i++)
+        json_array_append(command, json_array_get(all, i));
+    if (json_object_get(now, "args") != NULL)
+        json_object_set(value, "args", json_object_get(now, "args"));
+}
+
+/* Members that install does not write, such as a time limit, stay. */
 static void update_entry(const struct config_text *text, const struct json_members *members, json_t *value,
-                         struct splice *out)
+                         bool keeps_arguments, struct splice *out)
 {
     const struct json_member *entry = &members->members[CONTAINER];
     json_t *now = entry_value(text, members), *then = json_deep_copy(now);
+    if (keeps_arguments)
+        keep_arguments(now, value);
     json_object_update(then, value);
     if (!json_equal(now, then)) {
         char *dumped = json_dumps(then, JSON_ENCODE_ANY);
@@ -221,7 +234,7 @@ static bool json_install(const struct config_text *text, const struct config_pla
     else if (found.presence == PRESENCE_NONE)
         make_entry(text, &members, entry->name, value, out);
     else
-        update_entry(text, &members, value, out);
+        update_entry(text, &members, value, entry->arguments == NULL, out);
     json_decref(value);
     return true;
 }

@@ -15,7 +15,7 @@
 struct server_entry {
     const char *name;             /* the client's name for the server: letters, digits, - and _ */
     const char *command;          /* UTF-8 */
-    const char *const *arguments; /* UTF-8; NULL-terminated */
+    const char *const *arguments; /* UTF-8; NULL-terminated. NULL: those that the entry has, or none */
 };
 
 /* A configuration file as it is now; borrowed. */

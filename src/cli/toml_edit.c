@@ -123,10 +123,15 @@ static void add_string(struct strbuf *out, const char *text)
     json_decref(string);
 }
 
+static bool has_arguments(const struct server_entry *entry)
+{
+    return entry->arguments != NULL && entry->arguments[0] != NULL;
+}
+
 static void add_arguments(struct strbuf *out, const struct server_entry *entry)
 {
     strbuf_addc(out, '[');
-    for (size_t i = 0; entry->arguments[i] != NULL; i++) {
+    for (size_t i = 0; entry->arguments != NULL && entry->arguments[i] != NULL; i++) {
         strbuf_adds(out, i == 0 ? "" : ", ");
         add_string(out, entry->arguments[i]);
     }
@@ -142,7 +147,7 @@ static void make_table(const struct config_text *text, const char *container,
     strbuf_addf(&block, "[%s.%s]%scommand = ", container, entry->name, newline);
     add_string(&block, entry->command);
     strbuf_adds(&block, newline);
-    if (entry->arguments[0] != NULL) {
+    if (has_arguments(entry)) {
         strbuf_adds(&block, "args = ");
         add_arguments(&block, entry);
         strbuf_adds(&block, newline);
@@ -151,7 +156,7 @@ static void make_table(const struct config_text *text, const char *container,
     strbuf_fini(&block);
 }
 
-/* The table once more with the values of command and args as they should be; all else is kept. */
+/* Replace the values of command and args in the table; everything else is kept. */
 static void update_table(const struct config_text *text, const struct table *table,
                          const struct server_entry *entry, struct splice *out)
 {
@@ -159,7 +164,7 @@ static void update_table(const struct config_text *text, const struct table *tab
     struct toml_statement s;
     struct err err;
     struct strbuf made;
-    bool has_arguments = entry->arguments[0] == NULL; /* none are to be added */
+    bool needs_arguments = has_arguments(entry);
     size_t copied = table->from;
     strbuf_init(&made, 0);
     toml_lines_init(&lines, text->bytes, text->len);
@@ -168,18 +173,18 @@ static void update_table(const struct config_text *text, const struct table *tab
             continue;
         bool is_command = strcmp(s.parts[0], "command") == 0;
         bool is_arguments = strcmp(s.parts[0], "args") == 0;
-        if (!is_command && !is_arguments)
+        if (!is_command && (!is_arguments || entry->arguments == NULL))
             continue;
         strbuf_add(&made, text->bytes + copied, s.value - copied);
         if (is_command)
             add_string(&made, entry->command);
         else
             add_arguments(&made, entry);
-        has_arguments = has_arguments || is_arguments;
+        needs_arguments = needs_arguments && !is_arguments;
         copied = s.value_end;
     }
     strbuf_add(&made, text->bytes + copied, table->to - copied);
-    if (!has_arguments) {
+    if (needs_arguments) {
         bool has_end = made.bytes[made.len - 1] == '\n';
         strbuf_addf(&made, "%sargs = ", has_end ? "" : config_newline(text));
         add_arguments(&made, entry);

@@ -311,6 +311,26 @@ class Install(mcp.TestCase):
         entry = json.loads(self.read(".gemini/settings.json"))["mcpServers"]["lisp"]
         self.assertEqual({"command": mcp.SERVER, "timeout": 5000, "args": ["--tools", "full"]}, entry)
 
+    def test_options_given_before_stay_unless_others_are_given(self):
+        clients = [(client, name) for client, name, _ in JSON_CLIENTS] + [("codex", CODEX), ("emacs", EMACS)]
+        for client, name in clients:
+            with self.subTest(client):
+                self.run_with("install", client, "--", "--preload", 'a "b" \\ é)')
+                installed = self.read(name)
+                self.write(name, installed.replace(mcp.SERVER, "/old/cl-mcp-server"))
+                self.run_with("install", client)
+                self.assertEqual(installed, self.read(name))
+                self.assertIn("nothing to do", self.run_with("install", client).stdout)
+                self.run_with("install", client, "--")
+                self.assertNotIn("--preload", self.read(name))
+
+    def test_a_file_with_a_lone_carriage_return_stays_as_it_is(self):
+        for text in ("(a)\r(b)\n", "(a)\n(b)\r"):
+            for command in ("install", "uninstall"):
+                self.write(EMACS, text)
+                self.assertIn("carriage return", self.run_with(command, "emacs", status=1).stderr)
+                self.assertEqual(text, self.read(EMACS))
+
     def test_a_server_of_that_name_that_is_not_ours_is_not_touched(self):
         json_text = '{"mcpServers": {"lisp": {"command": "other-lisp-server"}}}'
         toml_text = '[mcp_servers.lisp]\ncommand = "other-lisp-server"\n'

@@ -36,7 +36,7 @@ static void check_installed(const struct config_editor *editor, const struct con
     splice_fini(&again);
 }
 
-/* A lone carriage return, which no editor writes, may pair up with the newline that is added after it. */
+/* client_config_read() refuses a lone carriage return: it could pair up with the newline that is added. */
 static bool has_lone_return(const struct config_text *text)
 {
     for (size_t i = 0; i < text->len; i++)
