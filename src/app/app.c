@@ -15,8 +15,8 @@
 #include "cli/commands.h"
 #include "options/options.h"
 
-/* If descriptor 0, 1 or 2 is closed, the next file we open gets its number, and would be written to as if it
- * were the client. */
+/* If descriptor 0, 1 or 2 is closed, the next file that is opened gets its number, and output for the
+ * client would go to it. */
 static void open_standard_descriptors(void)
 {
     int fd;
@@ -55,7 +55,8 @@ int app_main(int argc, char **argv, const struct extension *extension)
 {
     open_standard_descriptors();
     signal(SIGPIPE, SIG_IGN);
-    signal(SIGXFSZ, SIG_IGN); /* a save that exceeds a limit on file sizes fails; it must not kill us */
+    signal(SIGXFSZ,
+           SIG_IGN); /* a save that exceeds a limit on file sizes fails; it must not kill the server */
     const struct command *command = command_find(argc > 1 ? argv[1] : NULL);
     if (command != NULL && argc == 3 && strcmp(argv[2], "--help") == 0)
         return command_help(command, stdout);

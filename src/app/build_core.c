@@ -1,5 +1,5 @@
 /*
- * Responsible for --build-core: a loop for the time of one build.
+ * Responsible for --build-core: runs a loop for one build.
  */
 #include "app/build_core.h"
 

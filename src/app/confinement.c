@@ -1,6 +1,6 @@
 /*
  * Responsible for turning --sandbox, --writable, --readable and --network into the lists of paths that the
- * sandbox takes, and for the directories of its own that a sandboxed Lisp writes to.
+ * sandbox takes, and for the private directories of a sandboxed Lisp.
  */
 #include "app/confinement.h"
 
@@ -33,7 +33,7 @@ struct confinement {
     struct paths writable, readable;
     char *environment[MOST_VARIABLES + 1];
     size_t variables;
-    char *temporary; /* NULL: not made */
+    char *temporary; /* NULL: does not exist */
 };
 
 static void add(struct paths *paths, const char *directory, const char *name)
@@ -46,7 +46,7 @@ static void add(struct paths *paths, const char *directory, const char *name)
         paths->all[paths->count++] = xstrdup(path);
 }
 
-/* The real path: a relative one is the user's, seen from where the server was started. */
+/* The real path: a relative one is relative to where the server was started. */
 static void add_given(struct paths *paths, const char *path)
 {
     char *real = realpath(path, NULL);
@@ -61,7 +61,7 @@ static void add_variable(struct confinement *c, const char *name, const char *va
     c->environment[c->variables++] = xstrdup(text);
 }
 
-/* Is ${outer} the directory ${inner}, or one above it? */
+/* Whether ${outer} is the directory ${inner} or one of its parents. */
 static bool holds(const char *outer, const char *inner)
 {
     size_t len = strlen(outer);
@@ -70,7 +70,7 @@ static bool holds(const char *outer, const char *inner)
     return strncmp(outer, inner, len) == 0 && (inner[len] == '\0' || inner[len] == '/');
 }
 
-/* The project is open to the Lisps as a whole, so it must not be what is to be kept from them. */
+/* The Lisps have access to the whole project, so it must not contain what is to be kept from them. */
 static char *find_project(const struct options *o, struct err *err)
 {
     char *project = realpath(o->directory != NULL ? o->directory : ".", NULL);
@@ -94,7 +94,7 @@ static char *find_project(const struct options *o, struct err *err)
     return project;
 }
 
-/* Where Lisp programmers keep their libraries and their configuration. */
+/* Where Lisp programmers keep their libraries and configuration. */
 static void add_lisp_places(struct paths *paths)
 {
     static const char *const in_home[] = {
@@ -114,7 +114,7 @@ static void add_lisp_places(struct paths *paths)
     add(paths, getenv("SBCL_HOME"), "");
 }
 
-/* The SBCL, its own files beside it, and the image that it is started with. */
+/* The SBCL, the files that belong to it, and the image that it starts from. */
 static void add_lisp(struct paths *paths, const struct options *o)
 {
     struct err ignored;
@@ -134,7 +134,7 @@ static void add_lisp(struct paths *paths, const struct options *o)
     free(lisp);
 }
 
-/* A cache that no Lisp outside the sandbox reads: what is compiled here must not be loaded there. */
+/* A cache that no Lisp outside the sandbox reads: files compiled here must not be loaded there. */
 static bool make_cache(struct confinement *c)
 {
     char path[PATH_MAX];
@@ -142,7 +142,7 @@ static bool make_cache(struct confinement *c)
     if (!user_directory("XDG_CACHE_HOME", ".cache", "cl-mcp-server-sandbox", path, sizeof path))
         return false;
     *strrchr(path, '/') = '\0';
-    mkdir(path, 0700); /* a home that no program has cached anything in yet */
+    mkdir(path, 0700); /* a home in which no program has cached anything yet */
     path[strlen(path)] = '/';
     mkdir(path, 0700);
     if (lstat(path, &s) != 0 || !S_ISDIR(s.st_mode) || s.st_uid != getuid() || access(path, W_OK) != 0)
@@ -227,7 +227,7 @@ void confinement_free(struct confinement *c)
 {
     if (c == NULL)
         return;
-    /* FTW_PHYS: links that a Lisp has left there are removed and not followed. */
+    /* FTW_PHYS: remove links that a Lisp has left there, and do not follow them. */
     if (c->temporary != NULL)
         nftw(c->temporary, remove_one, 16, FTW_DEPTH | FTW_PHYS);
     free(c->temporary);

@@ -1,6 +1,6 @@
 /*
- * What --sandbox comes to: which files, which network and which environment the Lisps get. The kernel's part
- * is proc/sandbox.h.
+ * The effect of --sandbox: which files, which network and which environment the Lisps get. proc/sandbox.h
+ * is the kernel's part.
  */
 #ifndef APP_CONFINEMENT_H
 #define APP_CONFINEMENT_H
@@ -13,17 +13,16 @@ struct sandbox;
 
 /*
  * confinement_new(options, err):
- * Make the directories that a sandboxed Lisp writes to, and prepare the sandbox.
+ * Create the directories that a sandboxed Lisp writes to, and prepare the sandbox.
  *
  * options     borrowed for the call
- * Returns     given: confinement_free() it, also without --sandbox, when it restricts nothing. NULL with
- *             ${err} set when the kernel, or the choice of the project directory, does not allow what was
- *             asked for
+ * Returns     given: needs confinement_free(), also without --sandbox, when it restricts nothing. NULL with
+ *             ${err} set if the kernel, or the choice of the project directory, does not allow the request
  */
 struct confinement *confinement_new(const struct options *options, struct err *err);
 
-/* confinement_free(c): removes the private temporary directory with all that is in it. After the last Lisp.
- */
+/* confinement_free(c): remove the private temporary directory and its contents. Call it after the last
+ * Lisp has ended. */
 void confinement_free(struct confinement *c);
 
 /* confinement_sandbox(c): borrowed; NULL without --sandbox. */

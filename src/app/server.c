@@ -1,5 +1,5 @@
 /*
- * Responsible for wiring: what is made in which order, what ends when, and which news goes where.
+ * Responsible for wiring: the order in which parts are made and ended, and which callback leads where.
  */
 #include "app/server.h"
 
@@ -66,7 +66,7 @@ static void on_http_closed(void *arg)
     toolboxes_save(server->toolboxes, on_saved, server);
 }
 
-/* End what is under way over HTTP, then save sessions. A second signal exits immediately. */
+/* End what is in progress over HTTP, then save sessions. A second signal exits immediately. */
 static void finish(struct server *server)
 {
     if (server->is_ending)
@@ -79,8 +79,8 @@ static void finish(struct server *server)
     http_server_close(server->http, on_http_closed, server);
 }
 
-/* Every request that was read is answered before the server exits. Each call has a time limit, so this ends.
- */
+/* The server answers every request that it has read before it exits. Each call has a time limit, so this
+ * ends. */
 static void stop_if_done(struct server *server)
 {
     if (server->is_input_over && connection_is_idle(server->connection))

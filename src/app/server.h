@@ -1,5 +1,5 @@
 /*
- * The server at work: the loop, the children, the sessions, the client on standard input and output, and the
+ * The running server: the loop, the children, the sessions, the client on standard input and output, and the
  * server for clients over HTTP.
  */
 #ifndef APP_SERVER_H

@@ -1,5 +1,5 @@
 /*
- * Responsible for making toolboxes and for saving what is in them at the end.
+ * Responsible for making toolboxes and for saving their sessions at the end.
  */
 #include "app/toolboxes.h"
 
@@ -37,7 +37,7 @@ struct owned {
 #define MOST_HTTP_SAVES 32
 #define MOST_HTTP_SAVES_AGE_S (30 * 24 * 3600)
 
-/* In ${planned_saves} until it begins, then nowhere until it is over. */
+/* In ${planned_saves} until it begins; in no list after that. */
 struct planned_save {
     struct list node;
     struct toolboxes *toolboxes;
@@ -49,7 +49,7 @@ struct toolboxes {
     struct toolboxes_options options;
     struct list all;
     struct list planned_saves;
-    size_t saves; /* under way */
+    size_t saves; /* saves in progress */
     void (*on_saved)(void *arg);
     void *arg;
 };
@@ -103,7 +103,7 @@ static struct saved_store *open_store(const struct toolboxes_options *options, c
     return saved_store_new(directory, options->loop);
 }
 
-/* The owner "" has the server to itself: the per-principal limits do not apply. */
+/* The owner "" is the server's only one: the per-principal limits do not apply. */
 static struct sessions *open_sessions(const struct toolboxes_options *options, const char *owner,
                                       struct saved_store *store)
 {
@@ -147,7 +147,7 @@ struct toolbox *toolboxes_get(struct toolboxes *t, const char *owner)
     return &made->toolbox;
 }
 
-/* Should it be saved at the end? */
+/* Whether it should be saved at the end. */
 static bool is_worth_saving(const struct owned *o, const struct session *s)
 {
     return o->toolbox.is_persistent && !session_is_unrestored(s) && session_evaluations(s) > 0;
@@ -211,7 +211,7 @@ static void save_more(struct toolboxes *t)
         struct session *s = sessions_find(p->owner->toolbox.sessions, p->name);
         list_remove(&p->node);
         if (s == NULL) {
-            planned_save_free(p); /* closed meanwhile */
+            planned_save_free(p); /* closed in the meantime */
             continue;
         }
         t->saves++;

@@ -17,33 +17,34 @@ struct zygotes;
 
 struct toolboxes_options {
     uv_loop_t *loop;
-    struct session_host *host; /* borrowed, like the next ones; they outlive the toolboxes */
+    struct session_host *host; /* borrowed, like the next members; they outlive the toolboxes */
     struct zygotes *zygotes;
     const char *state_directory; /* NULL: nothing can be saved */
     bool is_persistent;
     bool loads_code;       /* options name files or systems that every session has */
-    const char *directory; /* borrowed; as in struct toolbox, and so the next one */
+    const char *directory; /* borrowed; as in struct toolbox, like the next one */
     bool is_read_only;
-    struct audit *audit; /* borrowed; as in struct toolbox, and so the next one */
+    struct audit *audit; /* borrowed; as in struct toolbox, like the next one */
     bool redacts;
-    size_t most_sessions, most_processes; /* of each principal; 0: as many as the server may have */
+    size_t most_sessions, most_processes; /* of each principal; 0: the server's limit */
 };
 
 struct toolboxes *toolboxes_new(const struct toolboxes_options *options);
 
-/* toolboxes_free(t): closes all sessions. */
+/* toolboxes_free(t): close all sessions. */
 void toolboxes_free(struct toolboxes *t);
 
 /* toolboxes_get(t, owner): the toolbox of ${owner}, made on first use; "" is the client on standard input and
  * output, and everybody over HTTP without tokens. */
 struct toolbox *toolboxes_get(struct toolboxes *t, const char *owner);
 
-/* toolboxes_announce(t): if sessions are persistent, mark in the state directory which saves will follow, so
- * that another server with the same directory waits for them instead of starting those sessions empty. */
+/* toolboxes_announce(t): if sessions are persistent, record in the state directory which saves will
+ * follow, so that another server with the same directory waits for them instead of starting those sessions
+ * empty. */
 void toolboxes_announce(struct toolboxes *t);
 
-/* toolboxes_save(t, done, arg): save every session in which something was evaluated, if they are persistent,
- * a few at a time. ${done} is called once, perhaps before this returns. */
+/* toolboxes_save(t, done, arg): if sessions are persistent, save each one in which something was
+ * evaluated, a few at a time. ${done} is called once, perhaps before this returns. */
 void toolboxes_save(struct toolboxes *t, void (*done)(void *arg), void *arg);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * check-parens: reports the first fault in the parentheses of each file, like a compiler, with the form and
- * the likely repair. With --fix it makes the repairs that are certain. Needs no Lisp.
+ * check-parens: reports the first parenthesis fault of each file, like a compiler, with the form and
+ * the likely repair. With --fix, it makes the repairs that are certain. Needs no Lisp.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@ static void print_changes(const char *path, const struct scan_repair *repair)
     }
 }
 
-/* False with ${err} set when the repaired text could not be written. */
+/* False with ${err} set if the repaired text could not be written. */
 static bool fix(const struct regular_file *file, const struct lisp_check *check, struct err *err)
 {
     if (!check->repair.is_certain)
@@ -31,7 +31,7 @@ static bool fix(const struct regular_file *file, const struct lisp_check *check,
     return true;
 }
 
-/* True when the file is in order, or is now. */
+/* True if the file is correct, or has been repaired. */
 static bool check_file(const char *path, bool wants_fix)
 {
     struct regular_file file;

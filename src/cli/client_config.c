@@ -1,6 +1,6 @@
 /*
- * Responsible for the files of clients on disk. They may be links into a person's own collection of such
- * files: what is behind the link is changed and the link stays.
+ * Responsible for the files of clients on disk. They may be symbolic links into a user's own collection of
+ * such files: the link's target is changed, and the link stays.
  */
 #include "cli/client_config.h"
 
@@ -15,7 +15,7 @@
 /* Claude Code keeps all projects in one file. */
 enum { MOST_BYTES = 64 << 20 };
 
-/* The editors would take a carriage return that ends no line for a part of the newline that they add. */
+/* The editors would take a carriage return that ends no line for part of the newline that they add. */
 static bool check_returns(const struct strbuf *text, struct err *err)
 {
     size_t line = 1;

@@ -1,5 +1,5 @@
 /*
- * The configuration file of one client: read, looked into, changed.
+ * The configuration file of one client: reads, examines and changes it.
  */
 #ifndef CLI_CLIENT_CONFIG_H
 #define CLI_CLIENT_CONFIG_H
@@ -11,19 +11,19 @@ struct client_config {
     const struct client *client;
     enum client_scope scope;
     char *shown; /* the path as the client knows it; owned */
-    char *path;  /* the file itself, behind symbolic links; owned */
+    char *path;  /* the file itself, with symbolic links resolved; owned */
     struct regular_file file;
     bool is_missing;
 };
 
 /*
  * client_config_read(config, client, scope, err):
- * Read the file, if there is one.
+ * Read the file if it exists.
  *
- * config      filled in; client_config_fini() on it afterwards, also after a failure
+ * config      filled in; needs client_config_fini(), also after a failure
  * Errors      ERR_NOT_FOUND: the client has no file of that scope, or there is no home directory;
- *             ERR_INVALID, ERR_TOO_LARGE, ERR_SYSTEM: there is something else where the file should be, or
- *             it has carriage returns that end no line
+ *             ERR_INVALID, ERR_TOO_LARGE, ERR_SYSTEM: the path is not a readable regular file, or the file
+ *             contains carriage returns that end no line
  */
 bool client_config_read(struct client_config *config, const struct client *client, enum client_scope scope,
                         struct err *err);
@@ -34,7 +34,7 @@ struct config_text client_config_text(const struct client_config *config);
 
 /*
  * client_config_write(config, splice, err):
- * Change the file, or make it, or remove it: the new text is complete before it takes the old one's place.
+ * Change, create or remove the file. The new text is complete before it replaces the old one.
  */
 bool client_config_write(const struct client_config *config, const struct splice *splice, struct err *err);
 

@@ -1,5 +1,5 @@
 /*
- * Responsible for the table of clients and for where their files are.
+ * Responsible for the table of clients and for the locations of their files.
  */
 #include "cli/clients.h"
 
@@ -68,7 +68,7 @@ static char *join(const char *directory, const char *name)
     return strbuf_steal(&path, NULL);
 }
 
-/* An absolute path in a variable; anything else is as good as none. */
+/* An absolute path in a variable; any other value is ignored. */
 static const char *directory_of(const char *variable)
 {
     const char *value = getenv(variable);

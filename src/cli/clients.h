@@ -1,5 +1,5 @@
 /*
- * The MCP clients whose configuration we know: one row each.
+ * The MCP clients whose configuration the server knows: one row each.
  */
 #ifndef CLI_CLIENTS_H
 #define CLI_CLIENTS_H
@@ -20,29 +20,29 @@ struct client {
     struct config_place place;
 
     /*
-     * The files it reads, for each scope: the first that exists, otherwise the one that would be made, which
-     * is the first of all. `~/` is the home directory, `@/` $XDG_CONFIG_HOME or ~/.config; what begins with
-     * neither is in the project. Empty: it has no file of that scope.
+     * The files it reads, for each scope: the first one that exists, otherwise the first one listed, which
+     * would be created. `~/` is the home directory, `@/` $XDG_CONFIG_HOME or ~/.config; any other path is
+     * in the project. Empty: it has no file of that scope.
      */
     const char *files[SCOPE_COUNT][CLIENT_MOST_PLACES];
 
-    /* Set: this variable names the directory of the user's file, which has this name there. */
+    /* If set, this variable names the directory of the user's file, which has this name there. */
     const char *variable, *name_in_variable;
 
-    /* It is there if one of these programs is in PATH, or one of these files exists. */
+    /* The client is present if one of these programs is in PATH, or one of these files exists. */
     const char *programs[CLIENT_MOST_PLACES], *signs[CLIENT_MOST_PLACES];
 };
 
-/* clients_at(n): the row; NULL behind the last. clients_find(name): NULL if there is none. */
+/* clients_at(n): the row; NULL after the last. clients_find(name): NULL if there is none. */
 const struct client *clients_at(size_t n);
 const struct client *clients_find(const char *name);
 
-/* client_is_found(client): does this user seem to have it? */
+/* client_is_found(client): whether the user seems to have it. */
 bool client_is_found(const struct client *client);
 
 /*
- * client_file(client, scope): the path of its configuration file, whether that exists or not; given. NULL
- * when it has none of that scope, or when there is no home directory.
+ * client_file(client, scope): the path of its configuration file, whether it exists or not; given. NULL
+ * if it has none of that scope, or if there is no home directory.
  */
 char *client_file(const struct client *client, enum client_scope scope);
 

@@ -1,5 +1,5 @@
 /*
- * The table of subcommands. A new one is a row here, a declaration in commands.h and a file beside this one.
+ * The table of subcommands. To add one: a row here, a declaration in commands.h and a file in this folder.
  */
 #include "cli/commands.h"
 

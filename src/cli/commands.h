@@ -1,5 +1,6 @@
 /*
- * The subcommands: `cl-mcp-server COMMAND ...` does one thing and ends, without a loop, sessions or a client.
+ * The subcommands: `cl-mcp-server COMMAND ...` does one thing and exits, without a loop, sessions or a
+ * client.
  */
 #ifndef CLI_COMMANDS_H
 #define CLI_COMMANDS_H
@@ -13,24 +14,24 @@ struct command {
 
     /*
      * run(argc, argv):
-     * Do it. ${argv} begins with the command's name and ends with NULL; standard output, standard error and
-     * standard input are the command's own.
+     * Run the command. ${argv} begins with its name and ends with NULL; the command may use standard
+     * input, output and error.
      *
-     * Returns     the exit status; 2 when the command line was wrong
+     * Returns     the exit status; 2 if the command line was wrong
      */
     int (*run)(int argc, char **argv);
 };
 
-/* commands_at(n): the row in the order of --help; NULL behind the last. */
+/* commands_at(n): the row in the order of --help; NULL after the last. */
 const struct command *commands_at(size_t n);
 
 /* command_find(name): the row of that name; NULL if there is none. ${name} may be NULL. */
 const struct command *command_find(const char *name);
 
-/* command_usage(command): print on standard error how it is called. Returns 2, the exit status for that. */
+/* command_usage(command): print its usage on standard error. Returns 2, the exit status for that. */
 int command_usage(const char *name);
 
-/* command_help(command, out): how it is called and what it does. Returns 0. */
+/* command_help(command, out): print its usage and description. Returns 0. */
 int command_help(const struct command *command, FILE *out);
 
 /* commands_help(out): a line for each command. */

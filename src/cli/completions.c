@@ -1,5 +1,5 @@
 /*
- * completions: a script for a shell, made from the tables of options, subcommands and clients.
+ * completions: a script for a shell, generated from the tables of options, subcommands and clients.
  */
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "cli/commands.h"
 #include "options/options.h"
 
-/* What an argument is, by the word that --help has for it. */
+/* The kind of an argument, by the word that --help has for it. */
 enum completed { COMPLETED_NOTHING, COMPLETED_FILE, COMPLETED_DIRECTORY, COMPLETED_CHOICE };
 
 static enum completed completed_by(const char *argument)
@@ -22,7 +22,7 @@ static enum completed completed_by(const char *argument)
     return COMPLETED_NOTHING;
 }
 
-/* A text in single quotes; those in it are written in the shell's way. */
+/* A text in single quotes; those inside are escaped for the shell. */
 static void print_quoted(const char *text, const char *quote)
 {
     putchar('\'');
@@ -41,7 +41,7 @@ static void print_choices(const char *choices)
         putchar(*choices == '|' ? ' ' : *choices);
 }
 
-/* The next of the words that a usage line offers: options, and alternatives with a bar. False at the end. */
+/* The next word of a usage line: an option, or one of several alternatives. False at the end. */
 static bool next_word(const char **usage, const char **word, size_t *len)
 {
     while (**usage != '\0') {
@@ -130,7 +130,7 @@ static void print_bash(void)
          "complete -o filenames -F _cl_mcp_server cl-mcp-server");
 }
 
-/* In _arguments a text in brackets must not hold one, and a colon begins the next part. */
+/* In _arguments, a bracketed text must not contain brackets, and a colon begins the next part. */
 static void print_zsh_text(const char *text)
 {
     for (; *text != '\0'; text++) {

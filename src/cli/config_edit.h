@@ -1,7 +1,7 @@
 /*
- * The editors of the clients' configuration files, one for each format. Each finds the server's entry in a
- * text, and works out the one change that puts it there or takes it out again. Taking out undoes putting in,
- * byte for byte. No file is touched here.
+ * The editors of the clients' configuration files, one per format. Each finds the server's entry in a
+ * text, and computes the one change that adds or removes it. Removing undoes adding, byte for byte. The
+ * editors do not touch files.
  */
 #ifndef CLI_CONFIG_EDIT_H
 #define CLI_CONFIG_EDIT_H
@@ -11,7 +11,7 @@
 #include "base/errors.h"
 #include "cli/server_entry.h"
 
-/* What a client wants to be said about a server beside its command and arguments. */
+/* What a client requires of an entry in addition to command and arguments. */
 enum entry_shape {
     SHAPE_PLAIN,    /* {"command": C, "args": [A...]} */
     SHAPE_STDIO,    /* the same behind "type": "stdio" */
@@ -20,13 +20,13 @@ enum entry_shape {
 };
 
 struct config_place {
-    const char *container; /* the member or table that holds all servers; NULL where the format has none */
+    const char *container; /* the member or table that holds all servers; NULL if the format has none */
     enum entry_shape shape;
 };
 
 struct config_found {
     enum presence presence;
-    char command[PATH_MAX]; /* what the entry runs; "" if that cannot be told */
+    char command[PATH_MAX]; /* what the entry runs; "" if unknown */
 };
 
 struct config_editor {
@@ -34,14 +34,15 @@ struct config_editor {
      * find(text, place, name, out, err):
      * Look for the server ${name}.
      *
-     * Errors      ERR_SYNTAX, ERR_TOO_DEEP, ERR_INVALID: the file is broken, or it says something else there
+     * Errors      ERR_SYNTAX, ERR_TOO_DEEP, ERR_INVALID: the file is broken, or has something else in that
+     *             place
      */
     bool (*find)(const struct config_text *text, const struct config_place *place, const char *name,
                  struct config_found *out, struct err *err);
 
     /*
      * install(text, place, entry, out, err), uninstall(text, place, name, out, err):
-     * Work out the change; none if all is as it should be. A server of that name that runs another program
+     * Compute the change; none if nothing needs to change. A server of that name that runs another program
      * is not touched.
      *
      * out         made by splice_init()

@@ -1,6 +1,6 @@
 /*
- * doctor: looks at everything that the server needs, and says what is missing and what to do about it. It
- * ends with 1 if there is a problem.
+ * doctor: checks everything that the server needs, and reports what is missing and what to do about it.
+ * The exit status is 1 if there is a problem.
  */
 #include <jansson.h>
 #include <stdio.h>
@@ -105,7 +105,7 @@ int doctor(int argc, char **argv)
     first += wants_json;
     if (argc > first && strcmp(argv[first], "--") != 0)
         return command_usage(argv[0]);
-    /* What follows -- are the server's options; getopt() wants a name in front of them. */
+    /* The server's options follow --; getopt() expects a name in front of them. */
     struct options options;
     char *none[] = {argv[0], NULL};
     bool has_options = argc > first;

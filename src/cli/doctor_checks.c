@@ -1,5 +1,5 @@
 /*
- * Responsible for the table of checks: what is looked at, when it is a problem, and what to do then.
+ * Responsible for the table of checks: what each examines, when it is a problem, and what to do then.
  */
 #include "cli/doctor_checks.h"
 
@@ -21,7 +21,7 @@
     "Install SBCL 2.2.8 or newer (Debian, Ubuntu: apt install sbcl), or: doctor -- --lisp PATH"
 enum { VERSION_LIMIT_MS = 20000 };
 
-/* Facts of a session, a line each: KEY VALUE. */
+/* Facts about a session, one per line: KEY VALUE. */
 const char *const doctor_questions[] = {
     "(+ 1 2)",
     "(progn"
@@ -40,7 +40,7 @@ const char *const doctor_questions[] = {
     NULL,
 };
 
-/* The value of a fact; false if it is not there. */
+/* The value of a fact; false if it is absent. */
 static bool get_fact(const struct patient *p, const char *key, char *out, size_t size)
 {
     char wanted[64];
@@ -110,7 +110,7 @@ static void check_core(const struct patient *p, const char *name, finding *found
     free(path);
 }
 
-/* A directory that only its user may change; a missing one is made when it is wanted. */
+/* A directory that only its user can change; a missing one is created on demand. */
 static void check_directory(const char *path, const char *name, finding *found, void *arg)
 {
     struct stat s;

@@ -13,8 +13,8 @@ enum verdict { VERDICT_GOOD, VERDICT_NOTE, VERDICT_PROBLEM };
 
 struct patient {
     const struct options *options;     /* of the server to be examined */
-    const char *const *server_options; /* the same as they were given; NULL-terminated */
-    char *lisp;                        /* NULL: none was found, and ${no_lisp} says so */
+    const char *const *server_options; /* the same as on the command line; NULL-terminated */
+    char *lisp;                        /* NULL: none was found, for the reason in ${no_lisp} */
     struct err no_lisp;
     bool was_core_there; /* before anything was run */
     bool has_session;    /* ${session} has answers; otherwise ${no_session} says why not */
@@ -23,9 +23,9 @@ struct patient {
 };
 
 /*
- * A check calls this once for each thing that it finds.
+ * A check calls this once per finding.
  *
- * name        of the thing
+ * name        of what was checked
  * advice      what to do about it; NULL: nothing
  */
 typedef void finding(void *arg, const char *name, enum verdict verdict, const char *advice,
@@ -36,10 +36,10 @@ struct check {
     void (*run)(const struct patient *patient, const char *name, finding *found, void *arg);
 };
 
-/* checks_at(n): the row; NULL behind the last. */
+/* checks_at(n): the row; NULL after the last. */
 const struct check *checks_at(size_t n);
 
-/* What a patient's session is asked, in this order. */
+/* The forms that are evaluated in a session, in this order. */
 enum question { QUESTION_SUM, QUESTION_FACTS };
 extern const char *const doctor_questions[];
 

@@ -1,6 +1,6 @@
 /*
- * Responsible for the server's form in an init file of Emacs, between two comments that mark it as ours. What
- * else is in the file is Lisp that only Emacs can judge.
+ * Responsible for the server's form in an Emacs init file, between two marker comments. The rest of the
+ * file is Lisp that only Emacs can interpret.
  */
 #include <stdio.h>
 #include <string.h>
@@ -19,7 +19,7 @@ static void make_mark(char *out, const char *name, const char *which)
     snprintf(out, MOST_MARK, ";; cl-mcp-server, server %.48s: %s", name, which);
 }
 
-/* The line ${mark} at or behind ${*at}, which then is its beginning; ${*end} is behind it. */
+/* Find the line ${mark} at or after ${*at}, which becomes its start; ${*end} is after it. */
 static bool find_line(const struct config_text *text, const char *mark, size_t *at, size_t *end)
 {
     size_t len = strlen(mark);
@@ -63,8 +63,8 @@ static void add_string(struct strbuf *out, const char *text)
     strbuf_addc(out, '"');
 }
 
-/* The list of arguments in a block as it was written, with its parentheses; false if it was changed by hand.
- */
+/* The list of arguments in a block as it was written, parentheses included; false if it was changed by
+ * hand. */
 static bool find_arguments(const struct config_text *text, const struct block *block, const char **list,
                            size_t *len)
 {
@@ -143,7 +143,7 @@ static bool elisp_install(const struct config_text *text, const struct config_pl
     strbuf_init(&wanted, 0);
     make_block(text, &block, entry, &wanted);
     size_t len = block.to - block.from;
-    /* At the end of a file without a newline there the block has none either. */
+    /* At the end of a file without a final newline, the block has none either. */
     if (block.is_there && text->bytes[block.to - 1] != '\n')
         wanted.len -= strlen(config_newline(text));
     if (!block.is_there) {

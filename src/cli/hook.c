@@ -1,6 +1,6 @@
 /*
- * hook: reads what a client writes when its model edits a file, and answers. Exit status 0 whatever the
- * verdict; 1, which stops nothing, when the input cannot be understood.
+ * hook: reads what a client writes when its model edits a file, and answers. The exit status is 0 whatever
+ * the verdict; 1, which blocks nothing, if the input is not understood.
  */
 #include <errno.h>
 #include <stdio.h>

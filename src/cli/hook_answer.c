@@ -1,5 +1,5 @@
 /*
- * Responsible for the verdict on an edit and for the form in which each client wants to be told.
+ * Responsible for the verdict on an edit and for the form that each client expects.
  */
 #include "cli/hook_answer.h"
 

@@ -14,14 +14,14 @@
  * hook_answer(input, len, out, err):
  * Check the Lisp files that an edit is about to change, or has changed.
  *
- * An edit that is still to come is refused when it would break a file that is in order, or make a new one
- * that is not. What is broken already may be edited: it can take several steps to mend. After an edit every
- * broken file is reported. Nothing is ever written, and no edit is ever changed or allowed: allowing would
- * skip the client's own question to the user.
+ * A coming edit is refused if it would break a correct file, or create a broken one. A file that is
+ * already broken may be edited: repairing it can take several steps. After an edit, every broken file is
+ * reported. The hook never writes a file, and never changes or allows an edit: allowing it would skip the
+ * client's own question to the user.
  *
  * input       borrowed; what the client wrote, any bytes
- * out         borrowed; the JSON to print is appended, or nothing when all is well
- * Returns     false with ${err} set when the input cannot be understood
+ * out         borrowed; the JSON to print is appended, or nothing if all is well
+ * Returns     false with ${err} set if the input is not understood
  */
 bool hook_answer(const char *input, size_t len, struct strbuf *out, struct err *err);
 

@@ -1,5 +1,5 @@
 /*
- * Responsible for the formats of hooks: tables of events and of the tools that edit files. All of it comes
+ * Responsible for the formats of hooks: tables of events and of the tools that edit files. All input comes
  * from a client and, through it, from a model: sizes are bounded, types are checked, and nothing is written.
  */
 #include "cli/hook_event.h"
@@ -42,7 +42,7 @@ static const char *string_of(const json_t *object, const char *key, size_t *len)
     return json_string_value(value);
 }
 
-/* The name of a Lisp file, made absolute where that is possible; given. NULL for anything else. */
+/* The path of a Lisp file, made absolute if possible; given. NULL for anything else. */
 static char *lisp_path(const struct reading *reading, const char *path, size_t len)
 {
     if (path == NULL || len == 0 || len > MOST_PATH || memchr(path, '\0', len) != NULL)
@@ -59,7 +59,7 @@ static char *lisp_path(const struct reading *reading, const char *path, size_t l
     return NULL;
 }
 
-/* The text of a file, or false when it cannot be had; the file is the caller's to finish. */
+/* The text of a file; false if it cannot be read. The caller frees the file. */
 static bool read_lisp(struct regular_file *file, const char *path)
 {
     struct err err;
@@ -87,8 +87,8 @@ static void before_writing(const struct reading *reading, const char *path, cons
     regular_file_fini(&file);
 }
 
-/* False when the old text is not there just once, or not at all when all are meant, or the new text is too
- * large. */
+/* False if the old text does not occur exactly once (or at all, if all occurrences are to be replaced), or
+ * the new text is too large. */
 static bool replace(struct strbuf *text, const json_t *edit)
 {
     size_t old_len, new_len, count = 0;

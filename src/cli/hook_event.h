@@ -1,6 +1,6 @@
 /*
- * What a client's hook reports on standard input: before or after which edit, of which files, and what their
- * text would be.
+ * The report of a client's hook on standard input: before or after an edit, the files concerned, and
+ * their text after the edit.
  */
 #ifndef CLI_HOOK_EVENT_H
 #define CLI_HOOK_EVENT_H
@@ -11,7 +11,7 @@
 #include "base/errors.h"
 #include "base/strbuf.h"
 
-/* How the answer must look. */
+/* The form of the answer. */
 enum hook_dialect {
     HOOK_PRE_TOOL_USE,  /* Claude Code, Codex */
     HOOK_POST_TOOL_USE, /* the same */
@@ -21,25 +21,26 @@ enum hook_dialect {
 
 /*
  * hook_file(arg, path, before, after):
- * A file of Common Lisp that the edit touches; called for each.
+ * Called for each Common Lisp file that the edit touches.
  *
- * path        borrowed; absolute, or relative to the current directory when the client named none
- * before      borrowed; the text before the edit; NULL when there is no such file, or it cannot be known
+ * path        borrowed; absolute, or relative to the current directory if the client named none
+ * before      borrowed; the text before the edit; NULL if there is no such file, or it is unknown
  * after       borrowed; the text after the edit
  */
 typedef void hook_file(void *arg, const char *path, const struct strbuf *before, const struct strbuf *after);
 
 /*
  * hook_event_read(input, len, dialect, on_file, arg, err):
- * Take apart what a client wrote, and read the files it names.
+ * Parse what a client wrote, and read the files that it names.
  *
- * An event or a tool that edits nothing, a file that is no Lisp, is not there, too large or no regular file,
- * and an edit whose result is not known beforehand (its old text is not in the file, or a patch that updates)
- * cause no call of ${on_file} and are no failure: the client's own tool deals with them.
+ * ${on_file} is not called for an event or a tool that edits nothing, for a file that is not Lisp, is
+ * missing, too large or not a regular file, nor for an edit whose result cannot be known in advance (its
+ * old text is not in the file, or a patch that updates). These are not failures: the client's own tool
+ * handles them.
  *
  * input       borrowed; any bytes
- * dialect     set when true is returned
- * Returns     false with ${err} set when the input is not the JSON object that a hook gets
+ * dialect     set if true is returned
+ * Returns     false with ${err} set if the input is not the JSON object that a hook gets
  * Errors      ERR_SYNTAX
  * Source      hooks references of Claude Code, Codex and Gemini CLI
  */

@@ -1,6 +1,6 @@
 /*
- * install, uninstall: put the server into the configuration of clients and take it out again. What is about
- * to change is shown first.
+ * install, uninstall: add the server to the configuration of clients and remove it again. The change is
+ * printed before it is made.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -21,11 +21,11 @@ struct request {
     enum client_scope scope;
     const char *name;
     char **arguments; /* for the server; NULL-terminated. NULL: those that it was installed with */
-    char *own_path;   /* of this program, as a client can start it; owned */
-    bool is_in_path;  /* its name alone will do as well */
+    char *own_path;   /* the path of this program that a client should start; owned */
+    bool is_in_path;  /* its name alone suffices */
 };
 
-/* The path by which it was found in PATH outlives an upgrade better than the file it leads to. */
+/* A path found by PATH survives upgrades better than the file it leads to. */
 static void find_self(struct request *r)
 {
     char self[PATH_MAX];
@@ -83,7 +83,7 @@ static bool edit(const struct request *r, const struct client_config *config, st
 {
     struct config_text text = client_config_text(config);
     const struct client *client = config->client;
-    /* What others share must not name a place in this user's home. */
+    /* A shared file must not contain a path in this user's home. */
     bool is_shared = config->scope == SCOPE_PROJECT && r->is_in_path;
     struct server_entry entry = {.name = r->name,
                                  .command = is_shared ? "cl-mcp-server" : r->own_path,
@@ -126,7 +126,7 @@ static bool is_name(const char *name)
     return len > 0 && len <= MOST_NAME && name[len] == '\0';
 }
 
-/* An option with its value, "--scope user" or "--scope=user"; NULL for another one, or without a value. */
+/* An option with its value, "--scope user" or "--scope=user"; NULL for another option, or without a value. */
 static const char *value_of(char **argv, int *i, const char *option)
 {
     size_t len = strlen(option);
@@ -137,7 +137,7 @@ static const char *value_of(char **argv, int *i, const char *option)
     return argv[*i][len] == '\0' && argv[*i + 1] != NULL ? argv[++*i] : NULL;
 }
 
-/* Fill in what stands before `--`; the clients are moved to the beginning of ${argv}. -1: wrong usage. */
+/* Fill in the arguments before `--`; the clients are moved to the beginning of ${argv}. -1: wrong usage. */
 static int read_arguments(struct request *r, int argc, char **argv)
 {
     int count = 0;
@@ -186,7 +186,7 @@ static bool are_known(char **names, int count)
     return true;
 }
 
-/* Every client that this user has, and that has a file of the wanted scope. */
+/* Every client that this user has, and that has a file of that scope. */
 static bool change_all(const struct request *r)
 {
     bool is_good = true, is_any = false;

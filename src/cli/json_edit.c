@@ -1,9 +1,10 @@
 /*
- * Responsible for the server's member in a file of JSON, with comments or without.
+ * Responsible for the server's member in a JSON file, with or without comments.
  *
- * A member is put in front of the others, so that neither their commas nor the comments behind them change.
- * Taking it out again must know which objects were made with it. The text itself says so: an object that was
- * there has the new member directly behind its brace, one that was made has a blank or a newline there.
+ * A new member goes in front of the others, so that their commas and the comments after them do not
+ * change. To remove it, the editor must know which objects were created for it. The text shows this: in an
+ * object that already existed, the new member directly follows the brace; in one that was created, a space
+ * or a newline precedes it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +34,7 @@ static json_t *entry_value(const struct config_text *text, const struct json_mem
     return entry->is_there ? json_members_value(text->bytes, entry->value, entry->value_end) : NULL;
 }
 
-/* The program that an entry runs; NULL if it says none. */
+/* The program that an entry runs; NULL if it names none. */
 static const char *command_of(const json_t *value)
 {
     const json_t *command = json_object_get(value, "command");
@@ -90,7 +91,7 @@ static json_t *make_value(const struct config_place *place, const struct server_
     return value;
 }
 
-/* How deep the line that ${at} is in is indented, if only blanks stand before ${at}; NULL otherwise. */
+/* The indentation of the line of ${at}, if only white space precedes ${at}; otherwise NULL. */
 static char *indent_of(const struct config_text *text, size_t at)
 {
     size_t start = at;
@@ -102,8 +103,8 @@ static char *indent_of(const struct config_text *text, size_t at)
 }
 
 /*
- * Where a member can be put in front of the others: the end of the line with the opening brace, if nothing
- * but a comment follows the brace there; otherwise directly behind the brace.
+ * Where to put a member in front of the others: the end of the line with the opening brace, if nothing
+ * but a comment follows the brace there; otherwise directly after the brace.
  */
 static size_t front_of(const struct config_text *text, const struct json_object *object, bool *is_line_end)
 {
@@ -134,7 +135,7 @@ static void add_member(struct strbuf *out, const char *name, const json_t *value
     free(text);
 }
 
-/* A new file, or a file without a value yet. What was in it stays in front. */
+/* A new file, or a file without a value. Its text stays in front. */
 static void make_root(const struct config_text *text, const struct config_place *place, const char *name,
                       const json_t *value, struct splice *out)
 {
@@ -247,7 +248,8 @@ static bool is_all_blank(const struct config_text *text, size_t from, size_t to)
     return true;
 }
 
-/* Was the object made with its only member? Then it goes with it, unless something was written into it. */
+/* Whether the object was created for its only member. It is then removed with it, unless something was
+ * added to it. */
 static bool is_made(const struct config_text *text, const struct json_object *object,
                     const struct json_member *member)
 {
@@ -256,7 +258,7 @@ static bool is_made(const struct config_text *text, const struct json_object *ob
            is_all_blank(text, member->end, object->close);
 }
 
-/* Take out a member with its comma, and with its line's end and indentation if it begins a line. */
+/* Remove a member with its comma, and with its line's end and indentation if it starts a line. */
 static void cut_member(const struct config_text *text, const struct json_member *member, struct splice *out)
 {
     size_t from = member->key;
@@ -268,7 +270,7 @@ static void cut_member(const struct config_text *text, const struct json_member 
     free(indent);
     out->at = from;
     if (member->end == member->value_end && member->comma_before < member->key) {
-        /* The last one: the comma before it goes too, and what stands between them stays. */
+        /* The last one: remove the comma before it, too, but keep what is between them. */
         out->at = member->comma_before;
         if (from > member->comma_before + 1)
             strbuf_add(&out->text, text->bytes + member->comma_before + 1, from - member->comma_before - 1);
@@ -276,7 +278,7 @@ static void cut_member(const struct config_text *text, const struct json_member 
     out->removed = member->end - out->at;
 }
 
-/* Take out all that make_root() made. */
+/* Remove everything that make_root() created. */
 static void cut_root(const struct config_text *text, const struct json_members *members, struct splice *out)
 {
     size_t from = members->root, to = members->objects[ROOT].close + 1;

@@ -1,6 +1,6 @@
 /*
- * Responsible for reading JSON with comments by position. The input is a file of somebody else's: depth is
- * bounded, each byte is looked at a bounded number of times.
+ * Responsible for reading JSON with comments by position. The input is a user's file: depth is
+ * bounded, and each byte is visited a bounded number of times.
  */
 #include "cli/json_members.h"
 
@@ -35,7 +35,7 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-/* False in a comment that does not end; ${at} is then its beginning. */
+/* False for a comment that does not end; ${at} is then its start. */
 static bool skip(const char *text, size_t len, size_t *at)
 {
     while (*at < len) {
@@ -139,7 +139,7 @@ static bool scan_word(struct scanner *s)
     return scan_number(s);
 }
 
-/* Keys may be written with escapes, which jansson knows how to read. */
+/* Keys may contain escapes, which jansson decodes. */
 static bool is_key(const struct scanner *s, size_t from, size_t to, const char *name)
 {
     if (memchr(s->text + from, '\\', to - from) == NULL)
@@ -155,7 +155,7 @@ static bool is_key(const struct scanner *s, size_t from, size_t to, const char *
 
 static bool scan_value(struct scanner *s, size_t depth, size_t level);
 
-/* A member and the comma behind it; ${level} is that of the object it is in. */
+/* A member and the comma after it; ${level} is that of its object. */
 static bool scan_member(struct scanner *s, size_t depth, size_t level, size_t comma_before)
 {
     struct json_member member = {.is_there = true, .key = s->at, .comma_before = comma_before};
@@ -202,7 +202,7 @@ static bool scan_object(struct scanner *s, size_t depth, size_t level)
             return false;
         comma_before = s->at - 1;
         if (s->text[comma_before] != ',')
-            comma_before = object.open; /* no comma: the object ends, or it is a mistake */
+            comma_before = object.open; /* no comma: the object ends, or the text is wrong */
         if (!skip_blanks(s))
             return false;
     }

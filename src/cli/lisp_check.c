@@ -1,6 +1,6 @@
 /*
- * Responsible for the words of a verdict: the scanner's explanation, with the place and the guess of the
- * repair, which looks at the whole form, in the place of the scanner's own guess.
+ * Responsible for the words of a verdict: the scanner's explanation, with the location of the fault, and
+ * with the repair's guess, which considers the whole form, instead of the scanner's.
  */
 #include "cli/lisp_check.h"
 
@@ -16,7 +16,7 @@ static void add_edit(struct strbuf *out, const struct scan_edit *edit)
                 edit->at.column, edit->form.head, edit->form.start.line);
 }
 
-/* Where an editor should go: the reader notices a fault long after the author made it. */
+/* Where an editor should go: the reader notices a fault long after the place where it was made. */
 static struct scan_place place_to_show(const struct scan_result *result, const struct scan_repair *repair)
 {
     if (repair->edit_count > 0)

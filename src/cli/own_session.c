@@ -1,6 +1,6 @@
 /*
- * Responsible for a whole conversation with the server in one piece: all requests are written at once, since
- * the server answers whatever it has read before it ends.
+ * Responsible for a whole conversation with the server at once: all requests are written first, since
+ * the server answers everything it has read before it ends.
  */
 #include "cli/own_session.h"
 
@@ -37,7 +37,7 @@ static size_t write_requests(struct strbuf *out, const char *const *codes)
     return count;
 }
 
-/* One line of the server's. True when it answers a call. */
+/* Handle one line from the server. True if it answers a call. */
 static bool take_line(struct own_session *s, const char *line, size_t len)
 {
     json_t *message = json_loadb(line, len, 0, NULL);

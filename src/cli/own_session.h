@@ -1,5 +1,5 @@
 /*
- * This program as a client meets it: started as a child, spoken to in MCP over its standard input and output.
+ * This program as a client sees it: started as a child, with MCP over its standard input and output.
  */
 #ifndef CLI_OWN_SESSION_H
 #define CLI_OWN_SESSION_H
@@ -23,8 +23,8 @@ struct own_session {
  *
  * options     borrowed; of the server, NULL-terminated
  * codes       borrowed; Lisp, NULL-terminated, at most OWN_SESSION_MOST_CALLS
- * out         filled in; own_session_fini() on it afterwards, also after a failure
- * Returns     false when the server did not answer all of them; ${err} says why
+ * out         filled in; needs own_session_fini(), also after a failure
+ * Returns     false with ${err} set if the server did not answer all of them
  */
 bool own_session_run(const char *const *options, const char *const *codes, struct own_session *out,
                      struct err *err);

@@ -1,5 +1,5 @@
 /*
- * Responsible for cutting a patch into files. Anything that is no header belongs to the file before it.
+ * Responsible for splitting a patch into files. A line that is not a header belongs to the file before it.
  */
 #include "cli/patch_text.h"
 
@@ -14,7 +14,7 @@ void patch_text_init(struct patch_text *patch, const char *text, size_t len)
     *patch = (struct patch_text){.at = text, .end = text + len};
 }
 
-/* The next line without its end, and where the one after it starts. */
+/* The next line without its end; sets the start of the one after it. */
 static const char *take_line(struct patch_text *patch, size_t *len)
 {
     const char *line = patch->at;
@@ -27,7 +27,7 @@ static const char *take_line(struct patch_text *patch, size_t *len)
     return line;
 }
 
-/* Whether the line begins with ${header}; then ${file} gets the path behind it. */
+/* Whether the line begins with ${header}; if so, set ${file}'s path to what follows. */
 static bool take_header(struct patch_file *file, const char *line, size_t len, const char *header)
 {
     size_t header_len = strlen(header);

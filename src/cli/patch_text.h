@@ -1,6 +1,6 @@
 /*
- * The text of an apply_patch: which files it touches, and the content of those it adds. Where a hunk goes is
- * the client's business.
+ * The text of an apply_patch: which files it touches, and the content of those it adds. Where a hunk
+ * applies is left to the client.
  */
 #ifndef CLI_PATCH_TEXT_H
 #define CLI_PATCH_TEXT_H
@@ -15,9 +15,9 @@ struct patch_text {
 };
 
 struct patch_file {
-    const char *path; /* in the patch, ${path_len} bytes, no NUL behind them */
+    const char *path; /* in the patch, ${path_len} bytes, not NUL-terminated */
     size_t path_len;
-    bool is_added;         /* ${content} is all of it */
+    bool is_added;         /* ${content} is the whole file */
     struct strbuf content; /* the caller's: initialised before, cleared by each call */
 };
 
@@ -27,10 +27,10 @@ void patch_text_init(struct patch_text *patch, const char *text, size_t len);
 
 /*
  * patch_text_next(patch, file):
- * The next file that is there when the patch has been made: added, updated, or moved (then its new name).
+ * The next file that exists after the patch: added, updated, or moved (then its new name).
  *
- * Returns     false when there is none
- * Source      the format that Codex gives its models: lines `*** Add File: PATH` with the content behind `+`,
+ * Returns     false if there is none
+ * Source      the format that Codex gives its models: lines `*** Add File: PATH` with the content after `+`,
  *             `*** Update File: PATH` perhaps with `*** Move to: PATH`, `*** Delete File: PATH`
  */
 bool patch_text_next(struct patch_text *patch, struct patch_file *file);

@@ -60,7 +60,7 @@ static bool start(const char *const *argv, int pipes[PIPES][2], pid_t *pid, stru
     return error == 0 || err_set_errno(err, ERR_START, error, "%s cannot be started", argv[0]);
 }
 
-/* What does not fit is read and left out, so that the program can go on. */
+/* Output beyond the limit is read and dropped, so that the program can continue. */
 static void take(int *fd, struct strbuf *out)
 {
     char piece[1 << 14];
@@ -73,7 +73,7 @@ static void take(int *fd, struct strbuf *out)
         strbuf_add(out, piece, (size_t)got);
 }
 
-/* Takes as much as the pipe has room for. */
+/* Write as much as the pipe accepts. */
 static void give(int *fd, const char **input)
 {
     ssize_t given = write(*fd, *input, strnlen(*input, PIPE_BUF));

@@ -49,7 +49,7 @@ static bool ends_with_newline(const char *bytes, size_t len)
     return len > 0 && bytes[len - 1] == '\n';
 }
 
-/* How many bytes the end of the line before ${at} takes; 0 if no line ends there. */
+/* The length of the line end before ${at}; 0 if no line ends there. */
 static size_t newline_before(const char *bytes, size_t at)
 {
     if (!ends_with_newline(bytes, at))

@@ -1,6 +1,6 @@
 /*
- * The server as a client's configuration names it, and the configuration as a text that is edited in place.
- * What every format of configuration files shares.
+ * The server's entry in a client's configuration, and the configuration as a text that is edited in place.
+ * Shared by all formats of configuration files.
  */
 #ifndef CLI_SERVER_ENTRY_H
 #define CLI_SERVER_ENTRY_H
@@ -13,9 +13,10 @@
 
 /* What is written into a configuration; borrowed. */
 struct server_entry {
-    const char *name;             /* the client's name for the server: letters, digits, - and _ */
-    const char *command;          /* UTF-8 */
-    const char *const *arguments; /* UTF-8; NULL-terminated. NULL: those that the entry has, or none */
+    const char *name;    /* the client's name for the server: letters, digits, - and _ */
+    const char *command; /* UTF-8 */
+    const char *const
+        *arguments; /* UTF-8; NULL-terminated. NULL: keep those of the entry; none for a new one */
 };
 
 /* A configuration file as it is now; borrowed. */
@@ -25,26 +26,26 @@ struct config_text {
     bool is_missing; /* there is no file; len is 0 */
 };
 
-/* What a configuration has under the name of the server. */
+/* The entry under the name of the server. */
 enum presence { PRESENCE_NONE, PRESENCE_OURS, PRESENCE_OTHER };
 
-/* The one change that an edit makes: ${removed} bytes at ${at} give way to ${text}. */
+/* The one change that an edit makes: ${text} replaces ${removed} bytes at ${at}. */
 struct splice {
     size_t at, removed;
     struct strbuf text;
-    bool removes_file; /* nothing is left of a file that did not exist before the server was installed */
+    bool removes_file; /* nothing remains of a file that did not exist before the server was installed */
 };
 
 void splice_init(struct splice *splice);
 void splice_fini(struct splice *splice);
 
-/* splice_is_nothing(splice): it changes nothing. */
+/* splice_is_nothing(splice): whether it changes nothing. */
 bool splice_is_nothing(const struct splice *splice);
 
 /* splice_apply(splice, text, out): append the changed text to ${out}. */
 void splice_apply(const struct splice *splice, const struct config_text *text, struct strbuf *out);
 
-/* is_our_command(command): does it run cl-mcp-server, wherever it lies? ${command} may be NULL. */
+/* is_our_command(command): whether it runs cl-mcp-server, at any path. ${command} may be NULL. */
 bool is_our_command(const char *command);
 
 /* config_is_others(name, err): sets ${err} for an entry of that name that runs another program; false. */
@@ -55,12 +56,12 @@ const char *config_newline(const struct config_text *text);
 
 /*
  * config_append(text, block, out), config_cut(text, from, to, out):
- * Put whole lines at the end of the text, behind an empty line; take lines out again. The second undoes the
- * first byte for byte: a text without a newline at its end gets a block without one.
+ * Append whole lines to the text, after an empty line; remove lines. The second undoes the first byte for
+ * byte: a text without a final newline gets a block without one.
  *
  * block       borrowed; lines, the last one with its end
  * from, to    offsets where lines begin; ${to} may be the end of the text
- * out         the change is put here
+ * out         receives the change
  */
 void config_append(const struct config_text *text, const struct strbuf *block, struct splice *out);
 void config_cut(const struct config_text *text, size_t from, size_t to, struct splice *out);
