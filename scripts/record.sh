@@ -1,4 +1,4 @@
-# What the scripts that run tests have in common: they note in a record what they did, and scripts/summary.py reads it.
+# Shared by the scripts that run tests: they write the results to a record, and scripts/summary.py reads it.
 # To be sourced, in the folder above scripts/, by a script that sets `label`. A caller that merges several records names
 # the file in CL_MCP_TEST_RECORD.
 

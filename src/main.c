@@ -1,5 +1,5 @@
 /*
- * The server as it ships: the application, with nothing added.
+ * The server as shipped: the application without an extension.
  */
 #include <stddef.h>
 

@@ -90,7 +90,7 @@ static bool set_node(struct options *o, const struct option_definition *option, 
     return set_text(o, option, argument, err);
 }
 
-/* Takes effect at once, so that it holds for the options behind it. */
+/* Takes effect at once, so that it applies to the options after it. */
 static bool set_log_level(struct options *o, const struct option_definition *option, const char *argument,
                           struct err *err)
 {
@@ -112,7 +112,7 @@ static bool set_checkpoints(struct options *o, const struct option_definition *o
     return true;
 }
 
-/* The place of ${argument} among ${choices}, which are separated by bars; -1 for another word. */
+/* The index of ${argument} in ${choices}, which are separated by bars; -1 for any other word. */
 static int choice_of(const char *choices, const char *argument)
 {
     size_t len = strlen(argument);
@@ -305,7 +305,7 @@ void options_help(FILE *out, bool is_all)
     }
 }
 
-/* SBCL's own rule for where the init file is when no argument names it. NULL: there is none. */
+/* SBCL's own rule for the default init file. NULL: there is none. */
 static char *find_init(void)
 {
     const char *home = getenv("HOME");
@@ -336,7 +336,7 @@ static void find_defaults(struct options *o)
 
 bool options_parse(struct options *o, int argc, char **argv)
 {
-    /* Behind all characters, so that getopt's '?' for an option it does not know is no option of ours. */
+    /* Above all characters, so that getopt's '?' for an unknown option is not one of these. */
     enum { FIRST = 1000 };
     *o = (struct options){.lisp = "sbcl", .listing = "standard"};
     limits_init(&o->limits);

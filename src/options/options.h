@@ -1,6 +1,6 @@
 /*
- * The command line. The only reader of argv and of the environment variables that mean something to us. Every
- * option is a row of one table, which --help prints and from which completions and a man page can be made.
+ * The command line. This is the only reader of argv and of the server's environment variables. Every
+ * option is a row of one table, from which --help, the completions and the manual page's check are made.
  */
 #ifndef OPTIONS_OPTIONS_H
 #define OPTIONS_OPTIONS_H
@@ -23,7 +23,7 @@ struct options {
     bool wants_help, wants_version;
     bool wants_all_help;    /* --help all */
     const char *build_core; /* directory; NULL: serve */
-    bool wants_stdio;       /* --stdio was given, which matters only beside --http */
+    bool wants_stdio;       /* --stdio was given, which matters only with --http */
     const char *http_addresses[OPTIONS_MOST_REPEATED + 1]; /* empty: no HTTP */
     const char *allowed_hosts[OPTIONS_MOST_REPEATED + 1];
     const char *allowed_origins[OPTIONS_MOST_REPEATED + 1];
@@ -50,7 +50,7 @@ struct options {
     const char *readable[OPTIONS_MOST_REPEATED + 1];
     const char *state_directory; /* NULL when there is no home directory; may be ${found_state_directory} */
     bool is_persistent;
-    size_t idle_timeout_s;                          /* 0: sessions are never suspended */
+    size_t idle_timeout_s;                          /* 0: never suspend sessions */
     size_t most_sessions, most_processes;           /* of the server; 0: not given */
     size_t most_memory_mib;                         /* of each session; 0: not given */
     size_t principal_sessions, principal_processes; /* of each principal; 0: not given */
@@ -62,7 +62,7 @@ struct options {
 struct option_definition;
 
 /*
- * An option_setter takes the argument of one option into ${o}.
+ * An option_setter stores the argument of one option in ${o}.
  *
  * argument    borrowed, outlives ${o}; NULL for an option without an argument
  * Returns     true; false with ${err} set, its message one sentence
@@ -73,9 +73,9 @@ typedef bool option_setter(struct options *o, const struct option_definition *op
 struct option_definition {
     const char *section;  /* heading in --help */
     const char *name;     /* without the dashes */
-    const char *argument; /* what --help calls its argument; NULL: it takes none */
+    const char *argument; /* the name of its argument in --help; NULL: it takes none */
     const char *help;     /* one sentence without a full stop */
-    char initial[32]; /* its value when it is not given, as --help shows it; "" if there is nothing to say */
+    char initial[32];     /* its default as --help shows it; "" for none */
     bool is_repeatable;
     bool is_common; /* --help shows it, not only --help all */
     option_setter *set;
@@ -88,9 +88,9 @@ struct option_definition options_at(size_t n);
 
 /*
  * options_parse(o, argc, argv):
- * Fill ${o} from the command line. It is read up to --help or --version, if one of them is there.
+ * Fill ${o} from the command line, which is read up to --help or --version if it contains one of them.
  *
- * o           options_fini() must be called in any case
+ * o           needs options_fini() in any case
  * argv        borrowed, outlives ${o}
  * Returns     false: an error was reported on stderr
  */

@@ -18,7 +18,7 @@ static const struct {
     {"NOTE", "[Notes]"},
 };
 
-/* Those of one kind, each with the sub-form that it is about. */
+/* The diagnostics of one kind, each with the sub-form that it is about. */
 static void add_kind(struct strbuf *out, const struct sexp *notes, const char *kind, const char *heading)
 {
     bool is_first = true;

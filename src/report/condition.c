@@ -30,7 +30,7 @@ static void add_left_out(struct strbuf *out, const struct error_record *r, size_
     strbuf_adds(out, pointer);
 }
 
-/* What loading goes through says nothing about what failed in it. */
+/* Frames of the loading machinery say nothing about the failure. */
 static bool is_of_loading(const struct sexp *frame)
 {
     static const char *const beginnings[] = {"(ASDF/",      "((METHOD ASDF/",   "(UIOP/",
@@ -51,7 +51,8 @@ static bool is_of_loading(const struct sexp *frame)
     return false;
 }
 
-/* The name of a frame's function: up to the first blank or parenthesis; 0 for one that has no plain name. */
+/* The length of the name of a frame's function: up to the first blank or parenthesis; 0 if it has no plain
+ * name. */
 static size_t name_len(const struct sexp *frame)
 {
     const char *call = sexp_string(sexp_nth(frame, 0), NULL);
@@ -65,10 +66,10 @@ static bool is_same_function(const struct sexp *a, const struct sexp *b)
            memcmp(sexp_string(sexp_nth(a, 0), NULL), sexp_string(sexp_nth(b, 0), NULL), len) == 0;
 }
 
-#define FOLDED_RECURSION 8 /* so many frames of one function in a row are worth folding */
+#define FOLDED_RECURSION 8 /* fold at least this many consecutive frames of one function */
 #define SHOWN_OF_RECURSION 3
 
-/* How many frames from ${at} on are told in one line; 0 if that frame is shown. The last frame is what was
+/* How many frames from ${at} on are folded into one line; 0 to show that frame. The last frame is what was
  * called. */
 static size_t folded(const struct sexp *frames, size_t at, size_t run_start, const char **what)
 {
@@ -85,7 +86,7 @@ static size_t folded(const struct sexp *frames, size_t at, size_t run_start, con
     return at - run_start >= SHOWN_OF_RECURSION && end - run_start >= FOLDED_RECURSION ? end - at : 0;
 }
 
-/* Returns how many frames the text tells of. */
+/* Returns the number of frames that the text covers. */
 static size_t add_frames(struct strbuf *out, const struct error_record *r, size_t most_lines,
                          size_t most_bytes)
 {
@@ -119,7 +120,7 @@ static bool is_same_text(const struct sexp *a, const struct sexp *b)
     return one != NULL && other != NULL && strcmp(one, other) == 0;
 }
 
-/* One that says the same as an earlier one does the same further out: its number still works. */
+/* A restart with the same text as an earlier one does the same further out: its number still works. */
 static bool is_repeated(const struct sexp *restarts, size_t n)
 {
     const struct sexp *restart = sexp_nth(restarts, n);
@@ -168,7 +169,7 @@ static void add_slots(struct strbuf *out, const struct sexp *slots)
     section_end(out);
 }
 
-/* A class of the implementation's own says little: which standard condition is it? NULL when the type is a
+/* The standard class of an implementation's own condition, which says more. NULL if the type is a
  * standard one or the user's. */
 static const char *standard_class(const struct error_record *r)
 {
@@ -210,15 +211,15 @@ void report_condition(struct strbuf *out, const struct error_record *r)
     if (sexp_count(error_record_frames(r)) == 0)
         strbuf_adds(out, "(no frames)");
     size_t shown = add_frames(out, r, INLINE_FRAMES, MOST_FRAMES_BYTES);
-    /* An error of a look into the image, or of a copy that is gone, is kept nowhere: nothing could go on from
-     * it. */
+    /* The error of an inspection of the image, or of a copy that is gone, is not kept: no restart of it
+     * could be invoked. */
     bool is_kept = r->sequence > 0;
     add_left_out(out, r, shown, is_kept ? "; see get-backtrace" : "");
     const struct sexp *restarts = reply_get(r->condition, "restarts");
     const struct sexp *slots = reply_get(r->condition, "slots");
     if (is_kept && sexp_count(restarts) > 0)
         add_restarts(out, restarts);
-    /* What failed in a file is told by the hint; the slots of ASDF's own conditions say less. */
+    /* The hint describes what failed in a file; the slots of ASDF's own conditions say less. */
     bool is_of_asdf = strncmp(r->type, "UIOP/", 5) == 0 || strncmp(r->type, "ASDF/", 5) == 0;
     if (sexp_count(slots) > 0 && !is_of_asdf)
         add_slots(out, slots);
@@ -263,7 +264,7 @@ void report_last_error(struct strbuf *out, const struct error_record *r)
                 "\n\nError %d of this session, at %s. get-backtrace shows all frames, and their variables "
                 "with locals: true.",
                 r->sequence, when);
-    /* Whether it still can be is said by list-errors: this text never changes. */
+    /* list-errors reports whether it still can be: this text never changes. */
     if (sexp_count(restarts) > 0)
         strbuf_adds(out, " evaluate-in-frame and invoke-restart enter it.");
 }

@@ -18,7 +18,7 @@ static const struct {
     {"systems", "[Loaded Systems]", ""},
 };
 
-/* What is left out of the list named ${key}, and how to see it. */
+/* How much of the list named ${key} was omitted, and how to see it. */
 static void add_left_out(struct strbuf *out, const struct sexp *left_out, const char *key)
 {
     for (size_t i = 0; i < sexp_count(left_out); i++) {

@@ -22,7 +22,7 @@ static void add_capture(struct strbuf *out, const char *heading, struct session 
     section_end(out);
 }
 
-/* A value that is too long is kept like an output that is. */
+/* A value that is too long is kept like a long output. */
 static void add_value(struct strbuf *out, struct session *s, const struct sexp *value, const struct sexp *cut,
                       size_t most, bool is_plain)
 {
@@ -63,7 +63,7 @@ void report_values(struct strbuf *out, const struct outcome *o, size_t most)
     for (size_t i = 0; i < sexp_count(values); i++) {
         if (i > 0)
             strbuf_addc(out, '\n');
-        /* Each value may have the whole budget; a great number of them may not. */
+        /* Each value may use the whole budget; a large number of values may not. */
         if (i > 0 && out->len - start > 4 * most) {
             strbuf_adds(out, "[… ");
             text_add_count(out, sexp_count(values) - i, "more value");
@@ -89,7 +89,7 @@ static void add_timing(struct strbuf *out, const struct sexp *timing)
     }
 }
 
-/* Errors in threads that nobody waits for. */
+/* Errors in threads that no thread joins. */
 static void add_inbox(struct strbuf *out, const struct sexp *inbox)
 {
     if (sexp_count(inbox) == 0)
@@ -144,8 +144,8 @@ void report_evaluation(struct strbuf *out, const struct outcome *o, size_t max_o
     report_evaluation_with(out, o, max_output, add_values, NULL);
 }
 
-/* What failed is told in fewer than 10,000 characters. Where much was printed or warned of before it, that is
- * cut shorter than usual; the rest is kept for get-output as always. */
+/* The report of a failure has fewer than 10,000 characters. Long output or many warnings before it are
+ * cut more than usual; the rest is kept for get-output as always. */
 #define LARGE_FAILURE 4000
 #define MOST_OF_A_FAILURE 1000
 

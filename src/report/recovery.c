@@ -1,5 +1,5 @@
 /*
- * Responsible for the words for how an operation was stopped, how a process ended, and what the session
+ * Responsible for describing how an operation was stopped, how a process ended, and what the session
  * continues from.
  */
 #include <string.h>
@@ -51,7 +51,7 @@ static void word_exit(const struct exit_facts *f, struct strbuf *out)
         strbuf_adds(out, " The kernel killed it because memory had run out.");
 }
 
-/* Why there is no newer checkpoint, as it stands in parentheses. */
+/* Why there is no newer checkpoint, in parentheses. */
 static void add_why_not_copied(const struct recovery_facts *f, const char *before, struct strbuf *out)
 {
     size_t len = f->why_not_copied == NULL ? 0 : strlen(f->why_not_copied);

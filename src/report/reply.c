@@ -1,12 +1,12 @@
 /*
- * The values of an agent's reply, by key.
+ * Looks up the values of an agent's reply by key.
  */
 #include "report/reply.h"
 
 #include "base/strbuf.h"
 #include "wire/sexp.h"
 
-#define FIRST_KEY 2 /* behind the id and :ok */
+#define FIRST_KEY 2 /* after the id and :ok */
 
 const struct sexp *reply_get(const struct sexp *reply, const char *key)
 {

@@ -19,7 +19,7 @@ const struct sexp *reply_get(const struct sexp *reply, const char *key);
 int64_t reply_integer(const struct sexp *reply, const char *key);
 size_t reply_count(const struct sexp *reply, const char *key);
 
-/* reply_flag(reply, key): is the value true, that is, not nil? */
+/* reply_flag(reply, key): whether the value is true, that is, not nil. */
 bool reply_flag(const struct sexp *reply, const char *key);
 
 /* reply_add(out, reply, key): append the string value of ${key}. reply_add_string(out, value): append the

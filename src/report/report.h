@@ -1,5 +1,5 @@
 /*
- * The texts that the reader sees. Pure functions: they turn outcomes and records into text of bounded length.
+ * The texts of replies. Pure functions: they turn outcomes and records into text of bounded length.
  * docs/tools.md describes the shapes of replies.
  */
 #ifndef REPORT_REPORT_H
@@ -16,16 +16,16 @@ struct strbuf;
 
 /*
  * report_evaluation(out, outcome):
- * The report of an evaluation that ran (OK, ERROR): sections in fixed order, each left out when empty.
- * Outputs and values over the session's max-output limit are cut and moved to the session's kept outputs;
- * what the session has to say by itself (output between calls, notices) is said and cleared.
+ * Report an evaluation that ran (OK, ERROR): sections in fixed order, empty ones omitted. Outputs and
+ * values over the session's max-output limit are cut and moved to the session's kept outputs; the
+ * session's own messages (output between calls, notices) are reported and cleared.
  */
 void report_evaluation(struct strbuf *out, const struct outcome *outcome, size_t max_output);
 
 /*
  * report_evaluation_with(out, outcome, max_output, body, arg):
- * The same with something else in the place of the values. ${body} is called for OUTCOME_OK only, with
- * ${arg}; it begins its own sections. report_values(out, outcome, max_output): what it may use to show the
+ * The same with something else in place of the values. ${body} is called for OUTCOME_OK only, with
+ * ${arg}; it begins its own sections. report_values(out, outcome, max_output): for ${body}, to show the
  * values: "=> 3" and the like, no blank line.
  */
 typedef void report_body(struct strbuf *out, const struct outcome *outcome, size_t max_output, void *arg);
@@ -37,7 +37,7 @@ void report_values(struct strbuf *out, const struct outcome *outcome, size_t max
  * of it. */
 json_t *report_structured(const struct outcome *outcome);
 
-/* report_condition(out, record): [ERROR] to [Hint]. A record that is not in the session's history has no
+/* report_condition(out, record): [ERROR] to [Hint]. A record outside the session's history has no
  * [Restarts], because they cannot be invoked. */
 void report_condition(struct strbuf *out, const struct error_record *record);
 
@@ -51,18 +51,17 @@ void report_backtrace(struct strbuf *out, const struct error_record *record, siz
 /* report_error_list(out, session, limit): the text of list-errors. */
 void report_error_list(struct strbuf *out, const struct session *session, size_t limit);
 
-/* report_wording: the words for how an operation was stopped, how a process ended, and what a session
- * continues from. */
+/* report_wording: how an operation was stopped, how a process ended, and what a session continues from. */
 extern const struct session_wording report_wording;
 
 /* report_definitions(out, reply): the text of list-definitions from the agent's reply; false if there is
- * nothing to say. */
+ * none. */
 bool report_definitions(struct strbuf *out, const struct sexp *reply);
 
 /* report_compilation(out, reply): the text of compile-form from the agent's reply. */
 void report_compilation(struct strbuf *out, const struct sexp *reply);
 
-/* report_tests_counted(reply): whether a framework that is known ran tests. report_tests(out, reply): the
+/* report_tests_counted(reply): whether a known framework ran tests. report_tests(out, reply): the
  * text of run-tests from the agent's reply. Returns whether a test failed. */
 bool report_tests_counted(const struct sexp *reply);
 bool report_tests(struct strbuf *out, const struct sexp *reply);

@@ -25,7 +25,7 @@ static bool has_text(const struct sexp *value)
     return sexp_string(value, &len) != NULL && len > 0;
 }
 
-/* "  label: text", the lines after the first behind the label. */
+/* "  label: text", with further lines indented to the text. */
 static void add_field(struct strbuf *out, const char *label, const struct sexp *value)
 {
     if (!has_text(value))

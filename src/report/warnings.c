@@ -21,7 +21,7 @@ enum kind { KIND_ERROR, KIND_WARNING, KIND_STYLE, KIND_NOTE, KIND_COUNT };
 
 static const char *const kind_words[KIND_COUNT] = {"error", "warning", "style warning", "note"};
 
-/* Where a warning is: "file:line", "file", or nothing. */
+/* The position of a warning: "file:line", "file", or nothing. */
 struct place {
     const char *file;
     size_t file_len;
@@ -71,7 +71,7 @@ static bool is_same_text(const struct sexp *a, const struct sexp *b)
     return true;
 }
 
-/* A message has lines of its own, behind the first. */
+/* The further lines of a message. */
 static void add_message(struct strbuf *out, const struct sexp *message)
 {
     size_t len;
@@ -87,7 +87,7 @@ static void add_message(struct strbuf *out, const struct sexp *message)
     }
 }
 
-/* Those of one file and kind. Returns how many were left out, the same one again not counted. */
+/* The warnings of one file and kind. Returns how many were omitted, not counting repetitions. */
 static size_t add_kind(struct strbuf *out, const struct sexp *warnings, const struct place *file,
                        enum kind kind, size_t most)
 {
@@ -152,7 +152,7 @@ static void add_file(struct strbuf *out, const struct sexp *warnings, const stru
     strbuf_addc(out, '\n');
 }
 
-/* Returns how many are left out. */
+/* Returns how many are omitted. */
 static size_t add_files(struct strbuf *out, const struct sexp *warnings, size_t most_of_a_kind)
 {
     size_t left_out = 0;
@@ -169,7 +169,7 @@ static size_t add_files(struct strbuf *out, const struct sexp *warnings, size_t 
     return left_out;
 }
 
-/* Those that have no place, each text once. */
+/* Those without a position, each text once. */
 static void add_typed(struct strbuf *out, const struct sexp *warnings)
 {
     for (size_t i = 0; i < sexp_count(warnings); i++) {
@@ -195,7 +195,7 @@ static void add_typed(struct strbuf *out, const struct sexp *warnings)
     }
 }
 
-/* The lines of ${text} that ${most} bytes hold; at least the beginning of the first. */
+/* The length of the lines of ${text} that fit into ${most} bytes; at least the beginning of the first. */
 static size_t whole_lines(const struct strbuf *text, size_t most)
 {
     if (text->len <= most)

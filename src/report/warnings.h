@@ -12,8 +12,8 @@ struct strbuf;
 
 /*
  * warnings_add(out, session, warnings, most):
- * Those without a place first. Those in files are grouped by file and kind; of each kind the first few are
- * shown, and all of them are kept for get-output if that leaves some out.
+ * Append the warnings: those without a position first. Those in files are grouped by file and kind; of
+ * each kind the first few are shown, and if any are omitted, all are kept for get-output.
  *
  * warnings    as the agent sends them: (("TYPE" "message" "file:line" "form") ...), the last two may be
  *             missing
