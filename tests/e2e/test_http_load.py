@@ -59,8 +59,9 @@ class Client(threading.Thread):
 
     def count(self):
         text = self.evaluate("(list %d (incf *n*))" % self.number)
-        # Behind an evaluation that is being cancelled it may have waited, which the reply then says.
-        match = re.fullmatch(r"(?:\[[^=]*)?=> \(%d (\d+)\)(?:\n\n\[Session\]\nThis evaluation waited .*)?" % self.number, text)
+        # Behind an evaluation that is being cancelled it may have waited, and that one may have been too slow to stop: the reply says so.
+        told = r"(?:\n\n\[Session\](?:\nAfter a call that was cancelled: .*)?(?:\nThis evaluation waited .*)?)?"
+        match = re.fullmatch(r"(?:\[[^=]*)?=> \(%d (\d+)\)%s" % (self.number, told), text)
         now = int(match.group(1)) if match else None
         self.expect(now == self.n + 1 or (self.uncertain and now == self.n + 2), text)
         self.n, self.uncertain = now or 0, False
