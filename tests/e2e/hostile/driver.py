@@ -9,7 +9,6 @@ each test reports on one of them.
 import concurrent.futures
 import contextlib
 import re
-import subprocess
 import sys
 import tempfile
 import unittest
@@ -132,11 +131,12 @@ class Hostile(mcp.TestCase):
             self.pass_case(case, server, folder)
 
     def pass_case(self, case, server, folder):
+        # Where a stop at the limit would be wrong, a busy machine gets more time.
+        timeout = case.timeout if may_stop(case.outcome) else case.timeout * mcp.STRETCH
         for code in case.code:
-            report = server.evaluate(code.replace("@FOLDER@", folder), timeout=case.timeout, wait=case.wait)
+            report = server.evaluate(code.replace("@FOLDER@", folder), timeout=timeout, wait=case.wait)
             self.assertWellFormed(report, case.outcome.kind == "lookalike")
-        if IS_TABLE_RELEASE:
-            self.assertOutcome(report, case.outcome)
+        self.assertOutcome(report, case.outcome)
         for tool in ("describe-last-error", "get-backtrace", "list-checkpoints", "session-info", "list-errors", "session-history"):
             self.assertNotEqual("", server.call(tool, wait=15).text.strip(), tool)
         if case.cure:
@@ -148,14 +148,11 @@ class Hostile(mcp.TestCase):
         self.assertValue(server.evaluate("*witness*", session="witness", timeout=5, wait=20), "1")
 
 
-def release():
-    """The version of the SBCL, as "2.2.9"."""
-    return subprocess.run(["sbcl", "--version"], stdout=subprocess.PIPE, text=True, check=True).stdout.split()[1]
-
-
-# The outcomes in the tables are those of SBCL 2.2. Most cases break the Lisp itself, and each release breaks in its own way; elsewhere
-# all else is asserted: a report that is well formed, sessions that go on, values that are still there.
-IS_TABLE_RELEASE = release().startswith("2.2.")
+def may_stop(outcome):
+    """Is a stop at the time limit one of the outcomes?"""
+    if outcome.kind == "either":
+        return any(map(may_stop, outcome.argument))
+    return outcome.kind in ("error", "fails") and re.search(outcome.argument, "TIMEOUT") is not None
 
 
 def statement(name):

@@ -52,7 +52,7 @@ def returns(pattern):
 
 
 def either(*outcomes):
-    """One of these; which one hangs on the moment, the machine or the place of things in memory."""
+    """One of these; which one hangs on the moment, the machine, the release of SBCL or the place of things in memory."""
     return Outcome("either", outcomes)
 
 
