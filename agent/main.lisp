@@ -86,7 +86,7 @@ number and stays while other requests are performed; else until the server says 
     (cond (here
            (setf message (append message '(:stands-here t))))
           (number
-           (note-standing number)
+           (note-standing number *post*)
            (setf message (append message (list :standing number))))
           (*post*
            ;; Nobody could ask for it.

@@ -45,9 +45,9 @@
 (defun next-error-number ()
   (call-locked (lambda () (incf *errors-numbered*))))
 
-(defun note-standing (number &optional of-program)
-  "Note that the error NUMBER stands in this thread. Of too many the oldest are unwound."
-  (let ((standing (make-standing :number number :thread (current-thread) :post *post*
+(defun note-standing (number post &optional of-program)
+  "Note that the error NUMBER stands in this thread, at POST. Of too many the oldest are unwound."
+  (let ((standing (make-standing :number number :thread (current-thread) :post post
                                  :of-program of-program)))
     (call-locked
      (lambda ()
@@ -60,10 +60,14 @@
 (defun note-ended (number)
   (call-locked
    (lambda ()
-     (let ((standing (find number *standing-errors* :key #'standing-number)))
+     (let ((standing (find number *standing-errors* :key #'standing-number))
+           (unread (find number *inbox* :key (lambda (entry) (getf entry :number)))))
        (when standing
          (setf *standing-errors* (remove standing *standing-errors*))
-         (push number *ended-errors*))))))
+         ;; What the server has not read yet would tell it after this that the error stands.
+         (if unread
+             (setf (getf unread :standing) nil)
+             (push number *ended-errors*)))))))
 
 (defun give-up (standing)
   "Have the thread that STANDING stands in unwind; not the serving one, which unwinds its own when it is free."
@@ -274,7 +278,7 @@
                       (list* call place locals)
                       (list call place)))))
 
-(defun thread-error-entry (condition kind frame number standing)
+(defun thread-error-entry (condition kind frame number)
   "Return the report of CONDITION, signalled at FRAME in this thread, as the inbox has it."
   (let* ((*capture* (make-capture))
          (*current-form* nil)
@@ -295,17 +299,19 @@
       (setf message (minimal-report 0 kind condition)))
     (let ((report (copy-list (cddr message))))
       (setf (getf report :frames) (sparing-locals (getf report :frames)))
-      (list* :where (thread-name) :number number :standing standing report))))
+      (list* :where (thread-name) :number number :standing nil report))))
 
 (defun put-in-inbox (entry)
+  "Put ENTRY, the report of an error in this thread, into the inbox, with whether it stands now."
   (call-locked (lambda ()
+                 (setf (getf entry :standing) (eql (getf entry :number) (error-of-thread (current-thread))))
                  (when (< (length *inbox*) +inbox-room+)
                    (push entry *inbox*)))))
 
-(defun stand (number condition frame)
-  "Serve requests where this thread of the program has failed, until a restart leaves or it is given up."
-  (let* ((post (make-post :thread (current-thread) :served t))
-         (has-answered nil)
+(defun stand (number post condition frame)
+  "Serve the requests of POST where this thread of the program has failed, until a restart leaves or it is
+given up."
+  (let* ((has-answered nil)
          (*post* post)
          (*id* nil) (*token* 0) (*interrupted* 0) (*early-interrupt* 0) (*leaving* nil)
          (*error-condition* condition)
@@ -316,7 +322,6 @@
          (*evaluating* nil)
          (*guard* nil)
          (*standing* number))
-    (note-standing number t)
     (unwind-protect
          (let ((message (catch 'top-level (serve-from-top))))
            (setf has-answered t)
@@ -332,14 +337,22 @@
 REPORTED is called when that is in the inbox."
   (let ((frame (signalling-frame))
         (number (next-error-number))
-        (stands (and (or (eq kind :interrupt) (plusp *thread-errors*))
-                     (not (eq :stack (storage-kind condition))))))
+        (post (if (and (or (eq kind :interrupt) (plusp *thread-errors*))
+                       (not (eq :stack (storage-kind condition))))
+                  (make-post :thread (current-thread) :served t)
+                  nil)))
     (call-in-fresh-context
      (lambda ()
-       (put-in-inbox (thread-error-entry condition kind frame number stands))
-       (funcall (the function reported) number)
-       (when stands
-         (stand number condition frame))
+       ;; It stands before anybody hears of it: whoever ends the thread then ends the error too.
+       (unwind-protect
+            (progn
+              (when post
+                (note-standing number post t))
+              (put-in-inbox (thread-error-entry condition kind frame number))
+              (funcall (the function reported) number)
+              (when post
+                (stand number post condition frame)))
+         (note-ended number))
        (end-thread)))))
 
 (define-operation :interrupt-thread (arguments)

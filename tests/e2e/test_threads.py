@@ -326,6 +326,18 @@ class ThreadErrors(StandingTest):
         self.assertOperational()
         self.assertNotIn("can be entered", self.s.call("list-errors").text)
 
+    def test_killing_one_before_its_error_was_heard_of_ends_its_error(self):
+        self.s.call("configure-limits", {"thread-errors": 2})
+        # It fails between two evaluations: the next one would bring its report.
+        go = os.path.join(self.folder(), "go")
+        self.start("unheard", '(progn (loop until (probe-file "%s")) (fail 4))' % go, ready=False)
+        with open(go, "w"):
+            self.await_thread("unheard", "stands in an error")
+        self.s.call("kill-thread", thread="unheard")
+        self.assertOperational()
+        self.assertRegex(self.errors()[0], "in thread unheard: SIMPLE-ERROR")
+        self.assertNotIn("can be entered", self.s.call("list-errors").text)
+
     def test_a_report_that_fails_costs_its_text_only(self):
         self.s.evaluate("(define-condition mute (error) () (:report (lambda (c s) (error \"no report\"))))")
         self.fail_in_thread(form="(error 'mute)")
