@@ -18,6 +18,7 @@
 #include "base/utf8.h"
 #include "lisp/agent_source.h"
 #include "proc/child.h"
+#include "proc/cpu_grace.h"
 
 #define LOG_READ 65536 /* bytes of the Lisp's output */
 #define LOG_SHOWN 400
@@ -32,6 +33,7 @@ struct core_build {
     char *path;
     char *lisp;
     uv_timer_t *deadline;
+    struct cpu_grace grace; /* of the deadline */
     int limit_ms;
     bool is_late;
     core_build_done *done;
@@ -319,6 +321,11 @@ static void on_child_exit(void *arg, const struct child_end *end)
 static void on_deadline(uv_timer_t *timer)
 {
     struct core_build *b = timer->data;
+    int more_ms = cpu_grace_more_ms(&b->grace, child_pid(b->child));
+    if (more_ms > 0) {
+        uv_timer_start(timer, on_deadline, (uint64_t)more_ms, 0);
+        return;
+    }
     b->is_late = true;
     child_kill_tree(b->child);
 }
@@ -361,10 +368,11 @@ struct core_build *core_build(uv_loop_t *loop, struct children *children, const 
     struct child_spec spec = {.argv = argv, .descriptors = {-1, log, log, -1}};
     b->child = child_spawn(children, &spec, on_child_exit, b, err);
     close(log);
-    uv_timer_start(b->deadline, on_deadline, (uint64_t)b->limit_ms, 0);
     if (b->child == NULL) {
         build_free(b);
         return NULL;
     }
+    cpu_grace_begin(&b->grace, b->limit_ms, child_pid(b->child));
+    uv_timer_start(b->deadline, on_deadline, (uint64_t)b->limit_ms, 0);
     return b;
 }

@@ -6,9 +6,9 @@
 #define SESSION_SESSION_CORE_H
 
 #include "lisp/worker.h"
+#include "proc/cpu_grace.h"
 #include "session/checkpoints.h"
 #include "session/collections.h"
-#include "session/cpu_grace.h"
 #include "session/error_history.h"
 #include "session/journal.h"
 #include "session/operation.h"

@@ -8,8 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "proc/cpu_grace.h"
 #include "proc/process.h"
-#include "session/cpu_grace.h"
 
 #define LIMIT 200
 

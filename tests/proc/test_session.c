@@ -1300,6 +1300,15 @@ static void a_lisp_that_never_builds_its_core_is_given_up(void **state)
     assert_non_null(strstr(c.why, "did not build its image within 0.1 s"));
 }
 
+static void a_lisp_that_gets_no_processor_may_take_longer_for_its_core(void **state)
+{
+    struct fixture *f = *state;
+    setenv("FAKE_BUILD", "starve", 1);
+    f->options.build_limit_ms = 100;
+    open_again(f);
+    assert_value(f, "value 1", "1");
+}
+
 static void a_lisp_that_does_not_start_is_said_in_its_words(void **state)
 {
     static const char *const ways[] = {"exit", "close", "garbage"};
@@ -1650,6 +1659,7 @@ int main(void)
         TEST(a_lisp_that_is_not_there_makes_operations_unavailable_until_it_is),
         TEST(a_core_that_cannot_be_built_is_said_in_the_lisps_words),
         TEST(a_lisp_that_never_builds_its_core_is_given_up),
+        TEST(a_lisp_that_gets_no_processor_may_take_longer_for_its_core),
         TEST(a_lisp_that_does_not_start_is_said_in_its_words),
         TEST(a_zygote_that_refuses_or_dies_at_a_copy_makes_operations_unavailable),
         TEST(an_old_reason_is_not_given_for_a_new_failure),

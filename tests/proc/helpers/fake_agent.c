@@ -5,6 +5,7 @@
  * Called as a Lisp is called to build a core, it writes one; else it serves descriptor 3. The environment
  * names what goes wrong:
  *   FAKE_BUILD      fail | exit-without-core | hang
+ *                   starve: it wants to run and does not get to, for 400 ms
  *   FAKE_START      no-hello | garbage | close | exit
  *   FAKE_USER_INIT  exit | threads | print | notice | hang
  *   FAKE_FORK       refuse | die
@@ -28,6 +29,7 @@
  *                                                 reply its pid
  */
 #include <fcntl.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -37,6 +39,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/strbuf.h"
@@ -416,8 +419,21 @@ static void receive(struct strbuf *in)
     strbuf_add(in, bytes, (size_t)n);
 }
 
+/* The kernel holds up a process until the program it has begun with vfork() has ended: state 'D'. */
+static void starve(void)
+{
+    pid_t pid = vfork();
+    if (pid == 0) {
+        poll(NULL, 0, 400);
+        _exit(0);
+    }
+    waitpid(pid, NULL, 0);
+}
+
 static int build(const char *path)
 {
+    if (strcmp(setting("FAKE_BUILD"), "starve") == 0)
+        starve();
     if (strcmp(setting("FAKE_BUILD"), "hang") == 0)
         hang();
     if (strcmp(setting("FAKE_BUILD"), "fail") == 0) {

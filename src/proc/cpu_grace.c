@@ -1,7 +1,7 @@
 /*
  * Whether a deadline counts.
  */
-#include "session/cpu_grace.h"
+#include "proc/cpu_grace.h"
 
 #include "proc/process.h"
 

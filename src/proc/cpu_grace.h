@@ -1,10 +1,10 @@
 /*
- * Whether a deadline counts. Where the agent works for us, a deadline is meant for a process that hangs. A
+ * Whether a deadline counts. Where a Lisp works for us, a deadline is meant for a process that hangs. A
  * process that the scheduler starves is not hung, and killing it would discard a sound state. So a deadline
  * counts only when the process has used half of its limit as processor time, or waits for something.
  */
-#ifndef SESSION_CPU_GRACE_H
-#define SESSION_CPU_GRACE_H
+#ifndef PROC_CPU_GRACE_H
+#define PROC_CPU_GRACE_H
 
 #include <stdbool.h>
 #include <stdint.h>
