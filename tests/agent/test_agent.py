@@ -627,16 +627,18 @@ class Entering(AgentTest):
         self.assertEqual(self.session.ask("invoke-restart", restart="RETRY").status, "refused")
 
     def test_an_interrupted_evaluation_continues(self):
-        identifier, token = self.session.start_evaluation(
-            "(let ((end (+ (get-internal-real-time) (* 3/10 internal-time-units-per-second))))"
-            " (loop while (< (get-internal-real-time) end)) :done)")
-        self.session.await_work()
-        self.session.interrupt(token)
-        reply = self.session.answer(identifier)
-        self.assertEqual(reply.restarts[0][0], "CONTINUE")
-        copy = self.session.fork(with_pipes=False)
-        self.assertEqual(self.session.ask("abort").status, "ok")
-        reply = copy.ask("invoke-restart", restart="CONTINUE")
+        with tempfile.TemporaryDirectory() as folder:
+            end = os.path.join(folder, "end")
+            identifier, token = self.session.start_evaluation(
+                '(loop until (probe-file "%s") finally (return :done))' % end)
+            self.session.await_work()
+            self.session.interrupt(token)
+            reply = self.session.answer(identifier)
+            self.assertEqual(reply.restarts[0][0], "CONTINUE")
+            copy = self.session.fork(with_pipes=False)
+            self.assertEqual(self.session.ask("abort").status, "ok")
+            with open(end, "w"):
+                reply = copy.ask("invoke-restart", restart="CONTINUE")
         self.assertEqual((reply.status, reply.lists("values")), ("ok", [":DONE"]))
 
     def test_a_resumed_evaluation_can_be_interrupted_again(self):
