@@ -384,7 +384,7 @@ static enum MHD_Result take_body(struct exchange *e, const char *bytes, size_t *
         exchange_refuse(
             e, &(struct http_reply){.status = 413,
                                     .code = JSONRPC_INVALID_REQUEST,
-                                    .message = "Invalid Request: a message may have at most 67108864 bytes"});
+                                    .message = "Invalid Request: a message may have at most 16777216 bytes"});
     }
     if (e->state == EXCHANGE_READING) {
         account(e, *len);

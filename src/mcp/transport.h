@@ -9,8 +9,9 @@
 
 #include "base/list.h"
 
-/* A message longer than this is not read: the transport drops it and calls connection_oversized(). */
-#define TRANSPORT_MAX_MESSAGE (64u << 20)
+/* A message longer than this is not read: the transport drops it and calls connection_oversized(). All others
+ * wait while one is parsed: a tenth of a second for this size, several on a busy machine. */
+#define TRANSPORT_MAX_MESSAGE (16u << 20)
 
 /* What arrives with a message: since 2026-07-28, HTTP clients repeat some members of a request in headers,
  * which must agree with it. NULL: the header was not sent. */

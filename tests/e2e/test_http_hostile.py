@@ -169,7 +169,7 @@ class Bytes(mcp_http.TestCase):
 
     def test_a_body_that_is_too_large(self):
         with self.h.wire() as wire:
-            wire.send(head(JSON, "Content-Length: %d" % ((64 << 20) + 1)))
+            wire.send(head(JSON, "Content-Length: %d" % ((16 << 20) + 1)))
             self.assertEqual(413, wire.receive().status)
         with self.h.wire() as wire:
             wire.send(head(JSON, "Content-Length: %d" % (1 << 40), "Expect: 100-continue"))
@@ -178,7 +178,7 @@ class Bytes(mcp_http.TestCase):
         with self.h.wire() as wire:
             wire.send(head(JSON, "Transfer-Encoding: chunked"))
             with self.assertRaises((ConnectionError, mcp.Gone)):
-                for _ in range(80):
+                for _ in range(30):
                     wire.send(piece)
                 wire.send(b"0\r\n\r\n")
                 wire.receive()

@@ -57,9 +57,9 @@ class Bodies(WithTokens):
     def test_unfinished_bodies_of_one_shut_nobody_else_out(self):
         server, _ = self.start_with_tokens()
         headers, _ = modern("tools/list")
-        size = 64 << 20
+        size = 16 << 20
         piece = b" " * (64 << 10)
-        for _ in range(4):
+        for _ in range(16):
             wire = server.wire()
             self.addCleanup(wire.close)
             wire.send(mcp_http.request_bytes(headers={**headers, **bearer(ADA), "Content-Length": str(size)}))

@@ -403,19 +403,19 @@ static void a_line_of_the_largest_size_is_taken_and_a_longer_one_dropped(void **
     (void)state;
     assert_non_null(chunk);
     memset(chunk, 'z', chunk_len);
-    for (i = 0; i < 64; i++)
+    for (i = 0; i < 16; i++)
         write_all(p.to_child, chunk, chunk_len);
     write_all(p.to_child, "\r\n", 2);
-    for (i = 0; i < 64; i++)
+    for (i = 0; i < 16; i++)
         write_all(p.to_child, chunk, chunk_len);
     write_all(p.to_child, "z\nx\n", 4);
-    for (i = 0; i < 200; i++)
+    for (i = 0; i < 50; i++)
         write_all(p.to_child, chunk, chunk_len);
     write_all(p.to_child, "\ny\n", 3);
-    for (i = 0; i < 70; i++)
+    for (i = 0; i < 20; i++)
         write_all(p.to_child, chunk, chunk_len);
     free(chunk);
-    expect_output(&p, "67108864:zzzzzzzzzz\noversized\n1:x\noversized\n1:y\noversized\nend\n", 3);
+    expect_output(&p, "16777216:zzzzzzzzzz\noversized\n1:x\noversized\n1:y\noversized\nend\n", 3);
 }
 
 int main(void)
