@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -22,6 +23,7 @@
 
 #define MOST_PATHS (2 * OPTIONS_MOST_REPEATED + 32)
 #define MOST_VARIABLES 8
+#define OLD_DRAFT_S 3600 /* nobody writes an image for that long */
 
 struct paths {
     char *all[MOST_PATHS + 1]; /* owned; ends with NULL */
@@ -34,6 +36,7 @@ struct confinement {
     char *environment[MOST_VARIABLES + 1];
     size_t variables;
     char *temporary; /* NULL: does not exist */
+    char *drafts;    /* NULL: does not exist */
 };
 
 static void add(struct paths *paths, const char *directory, const char *name)
@@ -168,10 +171,35 @@ static bool make_directories(struct confinement *c, struct err *err)
     return true;
 }
 
+static int remove_if_old(const char *path, const struct stat *s, int kind, struct FTW *where)
+{
+    if (where->level > 0 && time(NULL) - s->st_mtime > OLD_DRAFT_S)
+        remove(path);
+    return 0;
+}
+
+/* The Lisps may not write to the state directory itself: in there are the saves of all sessions. What a
+ * server that was killed has left in the drafts goes now. */
+static bool make_drafts(struct confinement *c, const struct options *o, struct err *err)
+{
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%.3900s/drafts",
+             o->state_directory != NULL ? o->state_directory : c->temporary);
+    struct stat s;
+    if (!user_directory_make(path, err))
+        return false;
+    if (lstat(path, &s) != 0 || !S_ISDIR(s.st_mode) || s.st_uid != geteuid())
+        return err_set(err, ERR_SYSTEM, "%s is no directory of yours", path);
+    nftw(path, remove_if_old, 16, FTW_DEPTH | FTW_PHYS);
+    c->drafts = realpath(path, NULL);
+    add(&c->writable, c->drafts, "");
+    return c->drafts != NULL || err_set_errno(err, ERR_SYSTEM, errno, "cannot use %s", path);
+}
+
 static bool prepare(struct confinement *c, const struct options *o, struct err *err)
 {
     char *project = find_project(o, err);
-    if (project == NULL || !make_directories(c, err)) {
+    if (project == NULL || !make_directories(c, err) || !make_drafts(c, o, err)) {
         free(project);
         return false;
     }
@@ -231,6 +259,7 @@ void confinement_free(struct confinement *c)
     if (c->temporary != NULL)
         nftw(c->temporary, remove_one, 16, FTW_DEPTH | FTW_PHYS);
     free(c->temporary);
+    free(c->drafts);
     sandbox_free(c->sandbox);
     free_paths(&c->writable);
     free_paths(&c->readable);
@@ -242,6 +271,11 @@ void confinement_free(struct confinement *c)
 const struct sandbox *confinement_sandbox(const struct confinement *c)
 {
     return c->sandbox;
+}
+
+const char *confinement_drafts(const struct confinement *c)
+{
+    return c->drafts;
 }
 
 const char *const *confinement_environment(const struct confinement *c)

@@ -31,4 +31,8 @@ const struct sandbox *confinement_sandbox(const struct confinement *c);
 /* confinement_environment(c): NAME=VALUE for the Lisps; NULL-terminated, borrowed, never NULL. */
 const char *const *confinement_environment(const struct confinement *c);
 
+/* confinement_drafts(c): where a confined Lisp writes its image, on the file system of the saves; borrowed.
+ * NULL without --sandbox. */
+const char *confinement_drafts(const struct confinement *c);
+
 #endif

@@ -197,7 +197,8 @@ static void print_metrics(void *arg, struct strbuf *out)
 }
 
 static bool begin(struct server *server, const struct options *options,
-                  const struct zygote_options *zygote_options, struct err *err)
+                  const struct zygote_options *zygote_options, const struct confinement *confinement,
+                  struct err *err)
 {
     if (options->audit_file != NULL &&
         (server->audit = audit_open(options->audit_file, options->redacts, err)) == NULL)
@@ -213,6 +214,7 @@ static bool begin(struct server *server, const struct options *options,
         .most_memory_mib = options->most_memory_mib,
         .idle_timeout_ms = (uint64_t)options->idle_timeout_s * 1000,
         .sleep_directory = options->state_directory,
+        .draft_directory = confinement_drafts(confinement),
     });
     server->toolboxes = toolboxes_new(&(struct toolboxes_options){
         .loop = server->loop,
@@ -296,7 +298,7 @@ int server_run(const struct options *options, const struct extension *extension)
             .sandbox = confinement_sandbox(confinement),
             .heap_mib = limits_int(&options->limits, LIMIT_MAX_HEAP),
         };
-        if (begin(&server, options, &zygote_options, &err)) {
+        if (begin(&server, options, &zygote_options, confinement, &err)) {
             uv_run(server.loop, UV_RUN_DEFAULT);
             status = 0;
         }

@@ -3,8 +3,11 @@
  */
 #include "base/user_directory.h"
 
+#include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 bool user_directory(const char *variable, const char *in_home, const char *name, char *path, size_t size)
 {
@@ -16,4 +19,19 @@ bool user_directory(const char *variable, const char *in_home, const char *name,
     else
         return false;
     return true;
+}
+
+bool user_directory_make(const char *path, struct err *err)
+{
+    char above[PATH_MAX];
+    snprintf(above, sizeof above, "%s", path);
+    for (char *p = above + 1; *p != '\0'; p++)
+        if (*p == '/') {
+            *p = '\0';
+            mkdir(above, 0700);
+            *p = '/';
+        }
+    if (mkdir(path, 0700) == 0 || errno == EEXIST)
+        return true;
+    return err_set_errno(err, ERR_SYSTEM, errno, "cannot make the directory %s", path);
 }

@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/errors.h"
+
 /*
  * user_directory(variable, in_home, name, path, size):
  * Write the path of ${name} in the directory that the environment variable names, or else in ${in_home} of
@@ -18,5 +20,9 @@
  * Source      XDG Base Directory Specification: relative paths there are ignored
  */
 bool user_directory(const char *variable, const char *in_home, const char *name, char *path, size_t size);
+
+/* user_directory_make(path, err): make it, for its owner only, with those above it; it may be there already.
+ */
+bool user_directory_make(const char *path, struct err *err);
 
 #endif

@@ -17,6 +17,7 @@
 #include "base/strbuf.h"
 #include "base/utf8.h"
 #include "lisp/core.h"
+#include "proc/sandbox.h"
 
 enum zygote_state {
     ZYGOTE_ABSENT,      /* no process; the next request starts one */
@@ -413,6 +414,17 @@ static const char *basename_of(const char *path)
     return slash == NULL ? path : slash + 1;
 }
 
+/* A Lisp in the sandbox must read its own image, and no other session's. ${sandbox}: given; NULL for that of
+ * all Lisps. */
+static bool find_sandbox(const struct zygote *z, const char *image, struct sandbox **sandbox, struct err *err)
+{
+    *sandbox = NULL;
+    if (z->options.sandbox == NULL || image == z->core)
+        return true;
+    *sandbox = sandbox_new_with(z->options.sandbox, image, err);
+    return *sandbox != NULL;
+}
+
 /* Start a Lisp from this image, with the options that all Lisps have. */
 static struct worker *run_image(struct zygote *z, int heap_mib, struct quota *quota, const char *image,
                                 const char *directory, const struct worker_events *events, struct err *err)
@@ -439,11 +451,18 @@ static struct worker *run_image(struct zygote *z, int heap_mib, struct quota *qu
         CHECK(i < MOST_VARIABLES);
         environment[i + 1] = z->options.environment[i];
     }
+    struct sandbox *sandbox;
+    if (!find_sandbox(z, image, &sandbox, err)) {
+        worker_free(w);
+        return NULL;
+    }
     struct child_spec spec = {.argv = argv,
                               .environment = environment,
-                              .sandbox = z->options.sandbox,
+                              .sandbox = sandbox != NULL ? sandbox : z->options.sandbox,
                               .directory = directory != NULL ? directory : z->options.directory};
-    if (!worker_spawn(w, &spec, &ends, err)) {
+    bool is_spawned = worker_spawn(w, &spec, &ends, err);
+    sandbox_free(sandbox);
+    if (!is_spawned) {
         worker_free(w);
         return NULL;
     }

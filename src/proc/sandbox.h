@@ -34,13 +34,17 @@ struct sandbox_policy {
  * sandbox_new(policy, err):
  * Prepare a sandbox. Nothing is restricted yet.
  *
- * policy      borrowed for the call; paths that do not exist are left out
+ * policy      borrowed for the call, its lists until sandbox_free(); paths that do not exist are left out
  * Returns     given: sandbox_free() it; NULL with ${err} set
  * Errors      ERR_SYSTEM: the kernel cannot enforce the policy; the message says what is missing
  * Source      landlock(7), seccomp(2), user_namespaces(7)
  */
 struct sandbox *sandbox_new(const struct sandbox_policy *policy, struct err *err);
 void sandbox_free(struct sandbox *s);
+
+/* sandbox_new_with(s, readable, err): as ${s}, which outlives it, but with one more path to read; given. NULL
+ * with ${err} set. */
+struct sandbox *sandbox_new_with(const struct sandbox *s, const char *readable, struct err *err);
 
 /*
  * sandbox_enter(s):

@@ -57,6 +57,7 @@ struct ruleset_attributes {
      ACCESS_FS_TRUNCATE | ACCESS_FS_IOCTL_DEV)
 
 struct sandbox {
+    struct sandbox_policy policy;
     int ruleset; /* -1: this kernel has no Landlock */
     struct sock_fprog filter;
     bool has_own_network;
@@ -290,6 +291,7 @@ static bool make_filter(struct sandbox *s, enum sandbox_network network, struct 
 struct sandbox *sandbox_new(const struct sandbox_policy *policy, struct err *err)
 {
     struct sandbox *s = xcalloc(1, sizeof *s);
+    s->policy = *policy;
     s->ruleset = -1;
     s->has_own_network = policy->network == SANDBOX_NETWORK_LOOPBACK;
     snprintf(s->user_map, sizeof s->user_map, "%u %u 1", (unsigned)geteuid(), (unsigned)geteuid());
@@ -313,6 +315,15 @@ struct sandbox *sandbox_new(const struct sandbox_policy *policy, struct err *err
         return NULL;
     }
     return s;
+}
+
+struct sandbox *sandbox_new_with(const struct sandbox *s, const char *readable, struct err *err)
+{
+    struct sandbox *with = sandbox_new(&s->policy, err);
+    if (with == NULL || with->ruleset < 0 || allow(with->ruleset, readable, ACCESS_READ, err))
+        return with;
+    sandbox_free(with);
+    return NULL;
 }
 
 void sandbox_free(struct sandbox *s)

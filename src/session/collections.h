@@ -44,7 +44,9 @@ struct session_host {
     uint64_t seed;            /* of the hashes of names */
     uint64_t idle_timeout_ms; /* 0: no session is suspended */
     struct sleep_store *sleep_store;
-    struct list idle; /* of struct session: the longest idle first */
+    const char *draft_directory; /* borrowed; NULL: none */
+    unsigned long drafts;        /* that there have been */
+    struct list idle;            /* of struct session: the longest idle first */
     uv_timer_t *sleeper;
     struct session *suspending; /* borrowed: whose image is being written */
     size_t asleep;

@@ -20,6 +20,7 @@
 #include "base/memory.h"
 #include "base/regular_file.h"
 #include "base/strbuf.h"
+#include "base/user_directory.h"
 #include "base/utf8.h"
 #include "session/journal.h"
 
@@ -116,24 +117,9 @@ static char *path_of(const struct saved_store *store, const char *name, const ch
     return strbuf_steal(&b, NULL);
 }
 
-static bool make_directory(const char *directory, struct err *err)
-{
-    char path[PATH_MAX];
-    snprintf(path, sizeof path, "%s", directory);
-    for (char *p = path + 1; *p != '\0'; p++)
-        if (*p == '/') {
-            *p = '\0';
-            mkdir(path, 0700);
-            *p = '/';
-        }
-    if (mkdir(path, 0700) == 0 || errno == EEXIST)
-        return true;
-    return err_set_errno(err, ERR_SYSTEM, errno, "cannot make the directory %s", directory);
-}
-
 char *saved_prepare(struct saved_store *store, const char *name, struct err *err)
 {
-    if (!make_directory(store->directory, err))
+    if (!user_directory_make(store->directory, err))
         return NULL;
     char suffix[64];
     snprintf(suffix, sizeof suffix, "-%lld-%d-%lu.core", (long long)time(NULL), (int)getpid(), ++store->made);
@@ -390,7 +376,7 @@ void saved_announce(struct saved_store *store, const char *name)
 {
     struct err err;
     char *path = path_of(store, name, ".coming");
-    int fd = make_directory(store->directory, &err)
+    int fd = user_directory_make(store->directory, &err)
                  ? open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0600)
                  : -1;
     if (fd < 0 || write(fd, store->self, strlen(store->self)) < 0)

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/check.h"
@@ -27,6 +29,7 @@ struct saving {
     struct worker *worker;   /* the copy; NULL once it has ended */
     uv_timer_t *timer;
     struct saved saved;
+    char *draft;            /* path under which the copy writes the image; NULL: under its own */
     struct journal journal; /* as it was when the copy was made */
     uint64_t started_at;
     char *refusal;
@@ -61,6 +64,31 @@ static void commit_first(struct session *s)
     }
 }
 
+static void drop_draft(struct saving *v)
+{
+    if (v->draft != NULL)
+        remove(v->draft);
+    free(v->draft);
+    v->draft = NULL;
+}
+
+static bool is_plain_file(const char *path)
+{
+    struct stat s;
+    return lstat(path, &s) == 0 && S_ISREG(s.st_mode) && s.st_nlink == 1 && s.st_uid == geteuid();
+}
+
+/* The image is where it belongs. Evaluated code can put anything in the place of a draft at any time, so what
+ * counts is what was moved out of its reach. */
+static bool take_image(struct saving *v)
+{
+    if (v->draft == NULL)
+        return access(v->saved.image, R_OK) == 0;
+    if (!is_plain_file(v->draft) || rename(v->draft, v->saved.image) != 0)
+        return false;
+    return is_plain_file(v->saved.image);
+}
+
 static void saving_free(struct saving *v)
 {
     list_remove(&v->node);
@@ -68,6 +96,7 @@ static void saving_free(struct saving *v)
         commit_first(v->session);
     worker_free(v->worker);
     uv_close((uv_handle_t *)v->timer, free_handle);
+    drop_draft(v);
     saved_fini(&v->saved);
     journal_fini(&v->journal);
     free(v->refusal);
@@ -137,7 +166,8 @@ static void on_ready(void *arg, const struct sexp *hello)
     strbuf_init(&request, 0);
     sexp_write_symbol(&request, "save");
     sexp_write_symbol(&request, "path");
-    sexp_write_string(&request, v->saved.image, strlen(v->saved.image));
+    const char *path = v->draft != NULL ? v->draft : v->saved.image;
+    sexp_write_string(&request, path, strlen(path));
     sexp_write_symbol(&request, "compressed");
     sexp_write_boolean(&request, true);
     worker_call(v->worker, &request, NULL, 0);
@@ -166,8 +196,7 @@ static void on_gone(void *arg, const struct child_end *end)
     struct saving *v = arg;
     worker_free(v->worker);
     v->worker = NULL;
-    bool ok = v->refusal == NULL && end->is_known && end->signal == 0 && end->exit_code == 0 &&
-              access(v->saved.image, R_OK) == 0;
+    bool ok = v->refusal == NULL && end->is_known && end->signal == 0 && end->exit_code == 0 && take_image(v);
     if (v->sleep_host != NULL) {
         tell_stored(v, ok);
         return;
@@ -202,6 +231,18 @@ static void on_late(uv_timer_t *timer)
     worker_kill(v->worker);
 }
 
+/* A name that no other server with this directory uses. */
+static char *new_draft(struct session_host *host)
+{
+    if (host->draft_directory == NULL)
+        return NULL;
+    struct strbuf b;
+    strbuf_init(&b, 0);
+    strbuf_addf(&b, "%s/%lld-%d-%lu.core", host->draft_directory, (long long)time(NULL), (int)getpid(),
+                ++host->drafts);
+    return strbuf_steal(&b, NULL);
+}
+
 /* ${image} is taken. What is saved is the state of now. */
 static struct saving *new_saving(struct session *s, char *image)
 {
@@ -214,6 +255,7 @@ static struct saving *new_saving(struct session *s, char *image)
                               .package = xstrdup(session_core_package(s)),
                               .evaluations = s->at};
     journal_copy(&v->journal, &s->journal);
+    v->draft = new_draft(s->host);
     v->timer = xcalloc(1, sizeof *v->timer);
     CHECK(uv_timer_init(s->host->loop, v->timer) == 0);
     v->timer->data = v;

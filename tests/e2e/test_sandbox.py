@@ -288,6 +288,57 @@ class Work(Sandbox):
         self.assertEqual([], os.listdir(os.path.join(self.home, ".cache/common-lisp")))
         self.assertTrue(os.listdir(os.path.join(self.home, ".cache/cl-mcp-server-sandbox")))
 
+    def test_sessions_are_saved_and_restored(self):
+        client = self.start("workspace")
+        client.evaluate("(defvar *x* (list 1 2))")
+        saved = client.call("save-session")
+        self.assertFalse(saved.is_error, saved.text)
+        client.evaluate("(setf *x* nil)")
+        restored = client.call("restore-session", name="default")
+        self.assertFalse(restored.is_error, restored.text)
+        self.assertEvaluatesIn(client, "*x*", "(1 2)")
+        self.assertConfined(client)
+
+    def test_sessions_persist(self):
+        client = self.start("read-only", "--persist")
+        client.evaluate("(defvar *x* (list 1 2))")
+        client.close()
+        client = self.start("read-only", "--persist")
+        self.assertEvaluatesIn(client, "*x*", "(1 2)")
+        self.assertConfined(client)
+
+    def test_sessions_sleep(self):
+        client = self.start("workspace", "--idle-timeout", "1")
+        client.evaluate("(defvar *x* (list 1 2))")
+        mcp.wait_until(lambda: "asleep" in client.call("list-sessions").text, 60, "the session sleeps")
+        woken = client.evaluate("*x*").text
+        self.assertIn("=> (1 2)", woken)
+        self.assertIn("asleep", woken)
+        self.assertConfined(client)
+
+    def assertConfined(self, client):
+        """A Lisp that was started from an image is in the sandbox and reads no image but its own."""
+        client.evaluate(PRELUDE)
+        self.write(os.path.join(self.home, ".local/state/other.core"))
+        self.assertEvaluatesIn(client, '(call 2 "%s/file" 1)' % self.out, "-13")
+        self.assertEvaluatesIn(client, '(reads "%s/.local/state/other.core")' % self.home, ":DENIED")
+        self.assertEvaluatesIn(client, "(call 2 (sb-ext:native-namestring sb-ext:*core-pathname*) 1)", "-13")
+
+    def test_what_stands_in_for_a_draft_is_not_taken(self):
+        client = self.start("workspace")
+        client.evaluate(PRELUDE)
+        drafts = os.path.join(self.home, ".local/state/cl-mcp-server/drafts")
+        key = os.path.join(self.home, ".ssh/id")
+        client.evaluate('(sb-ext:run-program "/bin/sh" (list "-c" "while :; do for f in %s/*.core; do ln -sf %s $f; done; done") :wait nil)' % (drafts, key))
+        saved = client.call("save-session")
+        self.assertTrue(saved.is_error, saved.text)
+        self.assertIn("was not saved", saved.text)
+        for top, folders, files in os.walk(os.path.dirname(drafts)):
+            for name in files if top != drafts else []:
+                self.assertFalse(os.path.islink(os.path.join(top, name)), name)
+        with open(key) as f:
+            self.assertEqual("secret", f.read())
+
     def test_the_temporary_directory_goes_with_the_server(self):
         client = self.start("workspace")
         temporary = client.evaluate('(progn (with-open-file (out (uiop:subpathname (uiop:temporary-directory) "t") :direction :output) (write-line "x" out)) (uiop:getenv "TMPDIR"))').values[0].strip('"')

@@ -998,7 +998,7 @@ static void lone_surrogates_become_replacement_characters(void **state)
     stop_client(&client);
 }
 
-static void a_message_of_64_mib_is_taken(void **state)
+static void a_message_of_the_largest_size_is_taken(void **state)
 {
     struct client client;
     size_t len = TRANSPORT_MAX_MESSAGE;
@@ -1430,7 +1430,7 @@ int main(void)
         cmocka_unit_test(texts_that_are_not_json_say_where),
         cmocka_unit_test(json_that_is_more_than_we_take_is_answered_with_its_id),
         cmocka_unit_test(lone_surrogates_become_replacement_characters),
-        cmocka_unit_test(a_message_of_64_mib_is_taken),
+        cmocka_unit_test(a_message_of_the_largest_size_is_taken),
         cmocka_unit_test(too_much_under_way_is_refused),
         cmocka_unit_test(messages_go_back_the_way_they_came),
         cmocka_unit_test(errors_say_whether_a_method_has_run),
