@@ -429,10 +429,15 @@ static bool find_sandbox(const struct zygote *z, const char *image, struct sandb
 static struct worker *run_image(struct zygote *z, int heap_mib, struct quota *quota, const char *image,
                                 const char *directory, const struct worker_events *events, struct err *err)
 {
+    struct sandbox *sandbox;
+    if (!find_sandbox(z, image, &sandbox, err))
+        return NULL;
     struct worker_ends ends;
     struct worker *w = worker_new(z->loop, z->children, quota, events, &ends, err);
-    if (w == NULL)
+    if (w == NULL) {
+        sandbox_free(sandbox);
         return NULL;
+    }
     char heap[16];
     snprintf(heap, sizeof heap, "%d", heap_mib);
     const char *argv[] = {z->lisp_path,
@@ -450,11 +455,6 @@ static struct worker *run_image(struct zygote *z, int heap_mib, struct quota *qu
     for (size_t i = 0; z->options.environment != NULL && z->options.environment[i] != NULL; i++) {
         CHECK(i < MOST_VARIABLES);
         environment[i + 1] = z->options.environment[i];
-    }
-    struct sandbox *sandbox;
-    if (!find_sandbox(z, image, &sandbox, err)) {
-        worker_free(w);
-        return NULL;
     }
     struct child_spec spec = {.argv = argv,
                               .environment = environment,
