@@ -413,7 +413,8 @@ void saved_note_loss(struct saved_store *store, const char *name, const char *te
     struct err err;
     char *path = path_of(store, name, ".lost");
     unlink(path);
-    if (!user_directory_make(store->directory, &err) || !regular_file_create(path, 0600, text, strlen(text), &err))
+    if (!user_directory_make(store->directory, &err) ||
+        !regular_file_create(path, 0600, text, strlen(text), &err))
         log_warning("%s", err.message);
     free(path);
 }
