@@ -8,8 +8,9 @@
 
 static const struct limit_definition definitions[LIMIT_COUNT] = {
     [LIMIT_TIMEOUT] = {"timeout", "s", 0.05, 86400, 30, false, "How long one call may take"},
-    [LIMIT_MAX_OUTPUT] = {"max-output", "bytes", 200, 4000000, 16384, true,
-                          "How much of an output or a value one reply shows"},
+    [LIMIT_MAX_OUTPUT] =
+        {"max-output", "bytes", 200, 4000000, 4096, true,
+         "How much of an output or a value one reply shows; the whole reply has at most four times as much"},
     [LIMIT_PRINT_LENGTH] = {"print-length", "", 0, 1000000, 0, true,
                             "Elements printed of each list or vector of a value; 0 for no limit"},
     [LIMIT_PRINT_LEVEL] = {"print-level", "", 0, 1000, 0, true,

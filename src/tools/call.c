@@ -16,11 +16,16 @@
 #include "session/saved.h"
 #include "session/sessions.h"
 #include "tools/audit.h"
+#include "tools/cut.h"
 #include "tools/detach.h"
 #include "tools/similar.h"
 
 #define MOST_OFFERED 1000 /* sessions among which a similar name is looked for */
 #define MOST_NAMED 20
+/* A reply shows several parts of up to max-output bytes each, as a whole no more than this many times as
+ * much. */
+#define MOST_PARTS 4
+#define MOST_OF_AN_ERROR 9900 /* clients cut what is longer */
 
 static void call_free(struct tool_call *call)
 {
@@ -93,9 +98,31 @@ void tool_call_cancel(struct tool_call *call)
     call_free(call);
 }
 
+/* The session whose limits hold for the reply, and which keeps the rest; NULL if there is none yet. */
+static struct session *limiting_session(const struct tool_call *call)
+{
+    const char *name = call_string(call, "session", NULL);
+    if (call->toolbox->sessions == NULL)
+        return NULL;
+    struct session *s = name == NULL ? NULL : sessions_find(call->toolbox->sessions, name);
+    return s != NULL ? s : sessions_find(call->toolbox->sessions, call->default_session);
+}
+
+/* Whatever the tool wrote, a reply is no longer than the limits of its session allow. */
+static void bound_text(struct tool_call *call)
+{
+    struct session *s = call->is_of_asked_length ? NULL : limiting_session(call);
+    if (s == NULL)
+        return;
+    size_t most = MOST_PARTS *
+                  (size_t)call_integer(call, "max-output", limits_int(session_limits(s), LIMIT_MAX_OUTPUT));
+    cut_whole(&call->text, s, call->is_error && most > MOST_OF_AN_ERROR ? MOST_OF_AN_ERROR : most);
+}
+
 void call_finish(struct tool_call *call)
 {
     call_redact(call, &call->text);
+    bound_text(call);
     redact_structured(call);
     record(call, call->is_error ? "error" : "ok");
     struct tool_result result = {.text = &call->text,

@@ -19,3 +19,15 @@ void cut_add(struct strbuf *out, struct session *session, const struct strbuf *t
     session_keep_output(session, &c);
     capture_fini(&c);
 }
+
+void cut_whole(struct strbuf *text, struct session *session, size_t most)
+{
+    struct strbuf cut;
+    if (text->len <= most)
+        return;
+    strbuf_init(&cut, 0);
+    cut_add(&cut, session, text, most);
+    strbuf_clear(text);
+    strbuf_add(text, cut.bytes, cut.len);
+    strbuf_fini(&cut);
+}

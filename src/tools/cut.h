@@ -13,4 +13,7 @@ struct strbuf;
  * tail, and keep the text for get-output. */
 void cut_add(struct strbuf *out, struct session *session, const struct strbuf *text, size_t most);
 
+/* cut_whole(text, session, most): the same with ${text} itself, in its place. */
+void cut_whole(struct strbuf *text, struct session *session, size_t most);
+
 #endif

@@ -9,6 +9,7 @@
 #include "base/utf8.h"
 #include "tools/call.h"
 
+#define LENGTH 16384 /* unless told otherwise */
 #define MOST_MATCHES 200
 
 /* Everything that is kept, the gap marked. Given. */
@@ -56,7 +57,8 @@ static void answer_matches(struct tool_call *call, const struct capture *c)
 static void answer_part(struct tool_call *call, const struct capture *c)
 {
     uint64_t offset = (uint64_t)call_number(call, "offset", 0), start, end;
-    size_t length = (size_t)call_integer(call, "length", 32768);
+    size_t length = (size_t)call_integer(call, "length", LENGTH);
+    call->is_of_asked_length = true;
     char *bytes = xmalloc(length + 1);
     size_t n = capture_read(c, offset, bytes, length);
     strbuf_addf(&call->text, "[bytes %llu to %llu of ", (unsigned long long)offset,
@@ -114,7 +116,7 @@ const struct tool tool_get_output = {
              .type = ARGUMENT_INTEGER,
              .minimum = 1,
              .maximum = 1048576,
-             .description = "Number of bytes; default: 32768."},
+             .description = "Number of bytes; default: 16384."},
             {.name = "pattern",
              .type = ARGUMENT_STRING,
              .description = "Return only lines that contain this text."},

@@ -37,6 +37,7 @@ struct tool_call {
     struct strbuf text;            /* the answer */
     json_t *structured;            /* owned */
     bool is_error, is_absent;      /* as in struct tool_result */
+    bool is_of_asked_length;       /* the client said how much it wants: call_finish() cuts nothing */
     uint64_t started_ns;
 };
 

@@ -24,7 +24,7 @@ static void limits_begin_within_their_bounds(void **state)
         assert_true(limits_set(&l, (enum limit)i, d->initial, &err));
     }
     assert_int_equal(limits_timeout_ms(&l), 30000);
-    assert_int_equal(limits_int(&l, LIMIT_MAX_OUTPUT), 16384);
+    assert_int_equal(limits_int(&l, LIMIT_MAX_OUTPUT), 4096);
 }
 
 static void limits_are_found_by_name(void **state)

@@ -1,0 +1,165 @@
+"""Replies are bounded: whatever is asked, and the rest can be fetched. And what the commonest replies cost.
+
+Every tool is asked for a huge answer (HUGE). The commonest replies are those of docs/benchmarks.md (COMMON).
+"""
+
+import os
+import re
+
+import mcp
+
+LIMIT = 4096  # max-output
+WHOLE = 4 * LIMIT
+ERROR = 10000
+MARK = 200  # bytes of the line that says how much was left out
+
+WORDS = '"%s"' % ("long " * 20000)
+PROGRAM = """
+(defpackage :huge (:use :cl))
+(in-package :huge)
+(defun documented () %(words)s 1)
+(defvar *text* (make-string 200000 :initial-element #\\x))
+(define-condition talkative (error) ((what :initarg :what)) (:report (lambda (c s) (declare (ignore c)) (write-string *text* s))))
+(defun fail (x) (declare (ignorable x)) (error 'talkative :what *text*))
+(defclass wide () (%(slots)s))
+(defgeneric many (x))
+(defmethod many ((x wide)) x)
+(defmacro expands () '(list %(words)s %(words)s))
+(defun calls () (list %(calls)s))
+(declaim (notinline called))
+(defun called (x) x)
+%(callers)s
+(defun deep (n text) (if (zerop n) (fail text) (1+ (deep (1- n) text))))
+(in-package :cl-user)
+""" % {
+    "words": WORDS,
+    "slots": " ".join("(slot-of-a-rather-long-name-%d :initarg :s%d :documentation \"%s\")" % (n, n, "about it " * 10) for n in range(300)),
+    "calls": " ".join("(called %d)" % n for n in range(3000)),
+    "callers": "\n".join("(defun caller-with-a-rather-long-name-number-%d () (called %d))" % (n, n) for n in range(400)),
+}
+
+# The arguments with which each tool that can say much says it. None: what it says does not grow, and why.
+HUGE = {
+    "evaluate-lisp": {"code": "(dotimes (i 20000) (print i)) (dotimes (i 20000) (print i *error-output*)) (values-list (loop repeat 300 collect huge::*text*))"},
+    "get-output": {"ref": 1, "pattern": "1"},
+    "evaluation-status": None,  # evaluate-lisp's reply
+    "list-evaluations": {},
+    "cancel-evaluation": {},
+    "configure-limits": {},
+    "describe-last-error": {},
+    "get-backtrace": {"max-frames": 1000, "locals": True},
+    "list-errors": {"limit": 32},
+    "evaluate-in-frame": {"frame": 0, "code": "huge::*text*"},
+    "invoke-restart": {"restart": "RETRY"},
+    "list-definitions": {"limit": 10000},
+    "describe-symbol": {"name": "huge::documented"},
+    "apropos-search": {"pattern": "e", "limit": 10000},
+    "complete-symbol": {"prefix": "s", "limit": 10000},
+    "find-definition": {"name": "huge::calls"},
+    "who-calls": {"name": "huge::called", "limit": 10000},
+    "who-references": {"name": "*standard-output*", "limit": 10000},
+    "who-binds": {"name": "*print-pretty*", "limit": 10000},
+    "who-sets": {"name": "*package*", "limit": 10000},
+    "who-macroexpands": {"name": "defun", "limit": 10000},
+    "who-specializes": {"name": "t", "limit": 10000},
+    "list-callees": {"name": "huge::calls", "limit": 10000},
+    "class-info": {"class": "huge::wide"},
+    "find-methods": {"generic-function": "print-object", "limit": 10000},
+    "explain-dispatch": {"form": "(huge::many (make-instance 'huge::wide :s1 huge::*text*))"},
+    "macroexpand-form": {"form": "(huge::expands)"},
+    "disassemble-function": {"name": "huge::calls"},
+    "validate-syntax": {"code": "(" * 200000},
+    "compile-form": {"code": "(lambda () %s)" % " ".join("(+ 1 'symbol-%d)" % n for n in range(300))},
+    "inspect-object": {"code": "(loop repeat 500 collect huge::*text*)", "limit": 500},
+    "time-execution": {"code": "(values-list (loop repeat 300 collect huge::*text*))"},
+    "profile-code": {"code": "huge::*text*"},
+    "profile-functions": {"action": "start", "functions": ["huge::caller-%d" % n for n in range(900)]},
+    "memory-report": {},
+    "trace-functions": {"action": "start", "functions": ["huge::caller-%d" % n for n in range(900)]},
+    "list-threads": {},
+    "interrupt-thread": {"thread": "x" * 100000},
+    "kill-thread": {"thread": "x" * 100000},
+    "load-system": {"system": "x" * 100000},
+    "load-file": {"path": "loud.lisp"},
+    "edit-form": {"path": "big.lisp", "kind": "defun", "name": "f", "operation": "replace", "content": "(defun f () %s)" % WORDS},
+    "patch-form": {"path": "big.lisp", "kind": "defun", "name": "f", "old-text": "short", "new-text": "%s" % ("word\n" * 20000)},
+    "quickload": {"system": "x" * 100000},
+    "list-systems": {"limit": 5000},
+    "describe-system": {"system": "described"},
+    "run-tests": {"system": "described"},
+    "create-session": {"name": "x" * 100000},
+    "list-sessions": {},
+    "session-info": {},
+    "reset-session": None,  # it would take away what the others are asked about
+    "close-session": {"session": "x" * 100000},
+    "session-history": {"format": "lisp"},
+    "checkpoint-session": {"name": "x" * 100000},
+    "list-checkpoints": {},
+    "rollback-session": {"to": "x" * 100000},
+    "save-session": None,  # its name is the session's
+    "restore-session": {"name": "x" * 100000},
+    "get-usage-guide": {},
+}
+
+OF_ERRORS = ("describe-last-error", "get-backtrace", "list-errors", "evaluate-in-frame", "invoke-restart")
+
+FILES = {
+    "big.lisp": "(defun f () :short)\n",
+    "loud.lisp": "(dotimes (i 20000) (print i))\n(dotimes (i 2000) (warn \"number ~d ~a\" i (subseq huge::*text* 0 500)))\n",
+    "described.asd": '(defsystem "described" :description "%s" :long-description "%s" :perform (test-op (o c) (dotimes (i 20000) (print i)) (error (find-symbol "TALKATIVE" :huge))))\n' % ("d " * 1000, "text " * 40000),
+}
+
+
+class Huge(mcp.TestCase):
+    def assertBounded(self, reply, whole=WHOLE):
+        size = len(reply.text.encode())
+        self.assertLessEqual(size, whole + MARK)
+        if reply.is_error:
+            self.assertLess(len(reply.text), ERROR)
+        return size
+
+    def test_every_tool_is_asked_for_a_huge_answer(self):
+        folder = self.folder()
+        for name, text in FILES.items():
+            with open(os.path.join(folder, name), "w", encoding="utf-8") as f:
+                f.write(text)
+        client = self.start_server("--directory", folder, "--tools=full")
+        names = [tool["name"] for tool in client.request("tools/list")["tools"]]
+        self.assertEqual(set(names), set(HUGE))
+        self.assertFalse(client.evaluate(PROGRAM, timeout=300).is_error)
+        client.evaluate("(format t \"~{~a~%~}\" (loop for i below 20000 collect i))")
+        grown = set()
+        for name in names:
+            if HUGE[name] is None:
+                continue
+            with self.subTest(name):
+                if name in OF_ERRORS:
+                    client.evaluate("(huge::deep 500 huge::*text*)")
+                reply = client.call(name, HUGE[name], wait=120)
+                self.assertNotRegex(reply.text, "^(Unknown|Missing) argument")
+                if self.assertBounded(reply) > LIMIT:
+                    grown.add(name)
+                    # What was left out is kept.
+                    if "left out" in reply.text:
+                        ref = re.findall(r"get-output ref (\d+)", reply.text)
+                        self.assertTrue(ref)
+                        self.assertFalse(client.call("get-output", ref=int(ref[-1])).is_error)
+        self.assertLessEqual({"describe-symbol", "session-history", "apropos-search", "inspect-object", "find-methods", "list-definitions"}, grown)
+
+    def test_a_smaller_max_output_holds_for_every_tool(self):
+        client = self.start_server()
+        client.evaluate(PROGRAM, timeout=300)
+        client.call("configure-limits", max_output=1000)
+        for name in ("describe-symbol", "session-history", "apropos-search", "class-info", "list-definitions", "find-definition"):
+            with self.subTest(name):
+                self.assertBounded(client.call(name, HUGE[name]), 4000)
+
+    def test_resources_are_bounded_too(self):
+        self.s.evaluate(PROGRAM, timeout=300)
+        for what in ("source", "transcript", "definitions"):
+            text = self.s.request("resources/read", {"uri": "lisp://session/default/" + what})["contents"][0]["text"]
+            self.assertLessEqual(len(text.encode()), WHOLE + MARK, what)
+
+
+if __name__ == "__main__":
+    mcp.main()
