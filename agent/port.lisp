@@ -364,8 +364,17 @@ Returns how many were walked and whether the end was reached.")
 (define-port-operation frame-source (frame)
   "Return the file and the line of the definition FRAME runs, or NIL.")
 
+(define-port-operation frame-code (frame)
+  "Return the part of its function's code that FRAME is at, with code around it: a text of one line in which >>> and <<< stand
+around that part; second, its place as file:line, or NIL if it was not read from a file. NIL if it is not known."
+  (progn frame nil))
+
 (define-port-operation frame-locals (frame)
   "List the variables of FRAME as (NAME . VALUE).")
+
+(define-port-operation frame-disassembly (frame)
+  "Print the machine code of the function of FRAME."
+  (progn frame nil))
 
 (define-port-operation set-frame-local (frame name value)
   "Set the variable NAME of FRAME to VALUE. Returns true if that could be done."

@@ -30,7 +30,7 @@
     :compile-form :server-pid :directory :user-init :load :preload :finish :pid :code :package
     :max-chars :print-length :print-level :capture-time :stdin :token :from :count :locals :type :name
     :system :force :path :compile :frame :restart :value :definitions :compressed
-    :time :runs :inspect :handle :handle-number :set
+    :time :runs :inspect :handle :handle-number :local :set
     :trace :tally :action :functions
     :describe-system :system-dependencies :list-systems :transitive :pattern
     :run-tests :framework :test :quickload :quicklisp-search :verbose

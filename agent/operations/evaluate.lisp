@@ -22,6 +22,47 @@
 (defvar *whole-text* '()
   "The text that is evaluated, in a list, if the server keeps it as it is.")
 
+(defstruct forms-done
+  "What was done of a text of several forms. TEXTS are the values of those before the last that was read, last first;
+those of definitions are left out. PACKAGE is what was current before, NIL if the request named one."
+  (count 0 :type fixnum)
+  (texts '())
+  (package nil))
+
+(defvar *forms-done* nil
+  "That of the text that is evaluated, or NIL.")
+(defconstant +earlier-values+ 10)
+(defconstant +earlier-value-limit+ 60)
+
+(defun tells-little-p (form)
+  "True if the value of FORM is only what it defines or sets up."
+  (let ((name (and (consp form) (symbolp (first form)) (symbol-name (first form)))))
+    (and name
+         (or (eql 0 (search "DEF" name))
+             (member name '("IN-PACKAGE" "DECLAIM" "PROCLAIM" "REQUIRE" "IMPORT" "EXPORT" "USE-PACKAGE" "PROVIDE")
+                     :test #'string=)))))
+
+(defun note-earlier-value (form values)
+  "FORM, which is not the last one of the text, has returned VALUES."
+  (when (and *forms-done*
+             (not (tells-little-p form))
+             (<= (length (forms-done-texts *forms-done*)) +earlier-values+))
+    (push (if values
+              (with-agent-syntax (:length 5 :level 3)
+                (item-text (first values) +earlier-value-limit+))
+              "no values")
+          (forms-done-texts *forms-done*))))
+
+(defun forms-part ()
+  "Return what a reply says of the forms before the last one, or the one that failed."
+  (if (and *forms-done* (plusp (forms-done-count *forms-done*)))
+      (append (list :forms-done (forms-done-count *forms-done*)
+                    :earlier (mapcar (lambda (text) (substitute #\space #\newline text))
+                                     (reverse (forms-done-texts *forms-done*))))
+              (unless (member (forms-done-package *forms-done*) (list nil *package*))
+                '(:package-changed t)))
+      '()))
+
 (defun origin (&optional start end)
   "Return what is noted with definitions made now: which evaluation this is, and which characters of it."
   (cond ((null *evaluation*) '())
@@ -94,6 +135,7 @@
             (list :values (reverse *printed-values*)))
           (timing-part)
           (done-part nil (first *whole-text*))
+          (forms-part)
           (inbox-part)))
 
 ;;; What failed outside any request
@@ -250,6 +292,8 @@ form and returns a list of its values. IS-WHOLE is true if the server keeps this
 evaluation."
   (declare (type simple-string text) (type function evaluate))
   (let ((values '())
+        (done (and is-whole *forms-done*))
+        (last-form nil)
         (*whole-text* (and is-whole (list text))))
     (let ((stream (make-string-input-stream text)))
       (loop
@@ -262,11 +306,17 @@ evaluation."
                (origin (if is-whole (origin start (file-position stream)) (origin))))
           (when (eq form stream)
             (return))
+          (when done
+            (when (plusp (forms-done-count done))
+              (note-earlier-value last-form values))
+            (setf last-form form))
           (setf *current-form* (list form)
                 - form)
           (setf values (call-with-origin origin (lambda () (funcall evaluate form))))
           (when is-whole
             (note-form-done (file-position stream)))
+          (when done
+            (incf (forms-done-count done)))
           (setf /// //
                 // /
                 / values
@@ -305,7 +355,7 @@ evaluation."
          :cut (reverse *cuts*)
          :warnings (warning-entries nil)
          :package (session-package-name)
-         (append (timing-part) (done-part ending) (inbox-part))))
+         (append (timing-part) (done-part ending) (forms-part) (inbox-part))))
 
 (defun call-as-evaluation (function arguments &optional (more (constantly '())))
   "Call FUNCTION, which returns a list of values, and make the reply of it. What MORE returns is
@@ -318,6 +368,7 @@ added to the reply."
          (*cuts* '())
          (*evaluation* (getf arguments :evaluation))
          (*text-progress* (and *evaluation* (make-progress :evaluation *evaluation*)))
+         (*forms-done* (make-forms-done :package (if (getf arguments :package) nil *package*)))
          (*readings* (if (getf arguments :capture-time)
                          (multiple-value-list (clock-readings))
                          nil))

@@ -58,6 +58,8 @@
       (write-char #\) stream))))
 
 (defun one-frame (frame name condition locals)
+  "Return FRAME as (CALL PLACE . LOCALS). LOCALS are there if asked for: (NAME VALUE) each; (NIL TEXT) is the part of the
+function's code that FRAME is at."
   ;; What cannot be read is caught here and not around the printing: there a handler would take the
   ;; errors of the user's PRINT-OBJECT from the guard.
   (multiple-value-bind (shown-name arguments)
@@ -70,14 +72,16 @@
       (setf shown-name (if (typep condition 'undefined-function)
                            (cell-error-name condition)
                            'undefined-function)))
-    (list* (call-text shown-name arguments)
-           (handler-case (frame-source frame)
-             (error () nil))
-           (if locals
-               (loop for (name . value) in (handler-case (frame-locals frame)
-                                             (error () '()))
-                     collect (list (item-text name 60) (item-text value 200)))
-               '()))))
+    (multiple-value-bind (code place) (and locals (frame-code frame))
+      (list* (call-text shown-name arguments)
+             (or place
+                 (handler-case (frame-source frame)
+                   (error () nil)))
+             (append (and code (list (list nil code)))
+                     (and locals
+                          (loop for (name . value) in (handler-case (frame-locals frame)
+                                                        (error () '()))
+                                collect (list (item-text name 60) (item-text value 200)))))))))
 
 (defun last-frame ()
   "Return the frame every report ends with, or NIL outside an evaluation."

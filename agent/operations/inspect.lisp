@@ -182,12 +182,30 @@ error of user code that is no printing's ends it, and (:FAILED TYPE) is returned
                 arguments
                 (lambda () (inspection-asked-for object steps arguments)))))))))
 
+(defun local-of-frame (number name)
+  "Return in a list the value of the variable called NAME of frame NUMBER of the error that stands here. Signals a
+PATH-ERROR."
+  (multiple-value-bind (frame absent) (frame-number number)
+    (let* ((locals (if frame (frame-locals frame) '()))
+           (local (find name locals :test #'string-equal :key (lambda (local) (symbol-name (car local))))))
+      (cond ((or absent (null *error-frame*))
+             (fail-path "This error has no such frame; see get-backtrace."))
+            (local
+             (list (cdr local)))
+            (t
+             (fail-path "Frame ~d has no variable ~a~@[; it has ~{~a~^, ~}~]." number name
+                        (with-agent-syntax () (loop for (symbol) in locals
+                                                    repeat 20
+                                                    collect (item-text symbol 60)))))))))
+
 (defun inspection-function (arguments)
   "Return a function that does what ARGUMENTS ask for. Signals a PATH-ERROR if that makes no sense."
   (let ((steps (parse-path (or (getf arguments :path) ""))))
     (if (getf arguments :code)
         (lambda () (inspect-code arguments steps))
-        (let ((found (object-with-handle (getf arguments :handle))))
+        (let ((found (if (getf arguments :local)
+                         (local-of-frame (getf arguments :frame 0) (getf arguments :local))
+                         (object-with-handle (getf arguments :handle)))))
           (lambda () (inspect-object (first found) arguments steps))))))
 
 (define-operation :inspect (arguments)

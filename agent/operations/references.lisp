@@ -153,7 +153,26 @@
             (disassemble function))))
     (values text (> count (length text)))))
 
+(defun frame-listing (arguments)
+  "Reply with the machine code of the function of a frame of the error that stands here."
+  (multiple-value-bind (frame absent) (frame-number (getf arguments :frame))
+    (if (or absent (null frame))
+        (list *id* :refused "This error has no such frame with code of its own; see get-backtrace.")
+        (multiple-value-bind (text count)
+            (guarded (stream +listing-characters+)
+              (let ((*standard-output* stream))
+                (frame-disassembly frame)))
+          (if (zerop count)
+              (list *id* :refused "No Lisp code runs in this frame.")
+              (list *id* :ok :name (name-text (frame-call frame)) :methods '()
+                         :text text :cut (> count (length text))))))))
+
 (define-operation :disassemble (arguments)
+  (if (and (getf arguments :frame) *error-frame*)
+      (frame-listing arguments)
+      (function-listing arguments)))
+
+(defun function-listing (arguments)
   (call-with-named-symbol
    arguments :name
    (lambda (symbol)

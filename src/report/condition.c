@@ -287,13 +287,7 @@ void report_backtrace(struct strbuf *out, const struct error_record *r, size_t f
         const struct sexp *frame = sexp_nth(frames, i);
         strbuf_addc(out, '\n');
         section_add_frame(out, i, frame);
-        for (size_t k = 2; locals && k < sexp_count(frame); k++) {
-            strbuf_adds(out, "\n     ");
-            reply_add_string(out, sexp_nth(sexp_nth(frame, k), 0));
-            strbuf_adds(out, " = ");
-            reply_add_string(out, sexp_nth(sexp_nth(frame, k), 1));
-        }
-        if (locals && sexp_count(frame) <= 2)
+        if (locals && !section_add_locals(out, frame))
             strbuf_adds(out, "\n     (no locals known)");
     }
     if (i == from)

@@ -132,11 +132,54 @@ static void add_session(struct strbuf *out, const struct outcome *o)
     strbuf_clear(notice);
 }
 
+#define EARLIER_VALUES 10
+#define EARLIER_BYTES 240
+
+static void add_earlier(struct strbuf *out, const struct sexp *reply)
+{
+    const struct sexp *earlier = reply_get(reply, "earlier");
+    size_t start = out->len, i = 0;
+    for (; i < sexp_count(earlier) && i < EARLIER_VALUES && out->len - start < EARLIER_BYTES; i++) {
+        strbuf_adds(out, i == 0 ? "" : ", ");
+        reply_add_string(out, sexp_nth(earlier, i));
+    }
+    strbuf_adds(out, i < sexp_count(earlier) ? ", ...\n" : "\n");
+}
+
 static void add_values(struct strbuf *out, const struct outcome *o, size_t most, void *arg)
 {
     (void)arg;
     section_begin(out, NULL);
+    if (sexp_count(reply_get(o->reply, "earlier")) > 0) {
+        strbuf_adds(out, "; Earlier values: ");
+        add_earlier(out, o->reply);
+    }
     report_values(out, o, most);
+}
+
+/* How far a text of several forms got, and where what follows is read. */
+static void note_forms_done(struct session *s, const struct sexp *reply, bool has_failed)
+{
+    struct strbuf *out = session_notice(s);
+    size_t count = reply_count(reply, "forms-done");
+    if (count > 0 && has_failed) {
+        strbuf_adds(out, "The ");
+        if (count > 1)
+            text_add_count(out, count, "form");
+        strbuf_adds(out, count > 1 ? " before the one that failed were evaluated"
+                                   : "form before the one that failed was evaluated");
+        if (sexp_count(reply_get(reply, "earlier")) > 0) {
+            strbuf_adds(out, "; values: ");
+            add_earlier(out, reply);
+        } else {
+            strbuf_adds(out, ".\n");
+        }
+    }
+    if (reply_flag(reply, "package-changed") && (has_failed || count > 1)) {
+        strbuf_adds(out, "The current package is now ");
+        reply_add(out, reply, "package");
+        strbuf_adds(out, ".\n");
+    }
 }
 
 void report_evaluation(struct strbuf *out, const struct outcome *o, size_t max_output)
@@ -173,6 +216,7 @@ void report_evaluation_with(struct strbuf *out, const struct outcome *o, size_t 
     add_capture(out, "[stdout]", o->session, o->output[WORKER_STDOUT], max_output);
     add_capture(out, "[stderr]", o->session, o->output[WORKER_STDERR], max_output);
     warnings_add(out, o->session, reply_get(reply, "warnings"), max_output);
+    note_forms_done(o->session, reply, o->kind == OUTCOME_ERROR);
     if (o->kind == OUTCOME_ERROR)
         report_condition(out, o->error);
     else

@@ -30,3 +30,16 @@ void section_add_frame(struct strbuf *out, size_t index, const struct sexp *fram
         reply_add_string(out, sexp_nth(frame, 1));
     }
 }
+
+bool section_add_locals(struct strbuf *out, const struct sexp *frame)
+{
+    size_t count = sexp_count(frame);
+    for (size_t i = 2; i < count; i++) {
+        const struct sexp *name = sexp_nth(sexp_nth(frame, i), 0);
+        strbuf_adds(out, "\n     ");
+        reply_add_string(out, name);
+        strbuf_adds(out, sexp_is_nil(name) ? "in " : " = ");
+        reply_add_string(out, sexp_nth(sexp_nth(frame, i), 1));
+    }
+    return count > 2;
+}

@@ -4,6 +4,7 @@
 #ifndef REPORT_SECTION_H
 #define REPORT_SECTION_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct sexp;
@@ -18,5 +19,9 @@ void section_end(struct strbuf *out);
 
 /* section_add_frame(out, index, frame): "0: (FOO 1) at FILE:LINE" without a newline. */
 void section_add_frame(struct strbuf *out, size_t index, const struct sexp *frame);
+
+/* section_add_locals(out, frame): the part of its code that the frame is at, and its variables, a line each.
+ * Returns false if there are none. */
+bool section_add_locals(struct strbuf *out, const struct sexp *frame);
 
 #endif

@@ -1,7 +1,9 @@
 /*
- * disassemble-function: the machine code of a function, or of a generic function's methods.
+ * disassemble-function: the machine code of a function, of a generic function's methods, or of a frame's
+ * function.
  */
 #include "base/text.h"
+#include "tools/enter_errors.h"
 #include "tools/look_up.h"
 
 static void on_listing(struct tool_call *call, const struct outcome *o)
@@ -27,9 +29,18 @@ static void on_listing(struct tool_call *call, const struct outcome *o)
 
 static void run(struct tool_call *call)
 {
+    if (call_has(call, "name") == call_has(call, "frame")) {
+        call_answer(call, true, "Pass either name or frame.");
+        return;
+    }
     struct session *s = call_begin(call, "disassemble");
     if (s == NULL)
         return;
+    if (call_has(call, "frame")) {
+        call_write_integer(call, "frame", call_integer(call, "frame", 0));
+        look_up_in_error(call, s, on_listing);
+        return;
+    }
     call_write_string(call, "name");
     call_write_string(call, "package");
     look_up(call, s, on_listing);
@@ -39,7 +50,8 @@ const struct tool tool_disassemble_function = {
     .name = "disassemble-function",
     .title = "Disassemble a function",
     .description =
-        "Show the machine code of a function, of a macro, or of the methods of a generic function.",
+        "Show the machine code of a function, of a macro, of the methods of a generic function, or of the "
+        "function of an error's frame.",
     .search_hint = "assembly, machine code",
     .toolset = TOOLSET_FULL,
     .returns_long_text = true,
@@ -48,9 +60,14 @@ const struct tool tool_disassemble_function = {
         {
             {.name = "name",
              .type = ARGUMENT_STRING,
-             .is_required = true,
              .description = "Symbol, with or without package prefix, or (setf name)."},
             PACKAGE_ARGUMENT,
+            {.name = "frame",
+             .type = ARGUMENT_INTEGER,
+             .minimum = 0,
+             .maximum = 1000,
+             .description = "Instead of name: frame number from get-backtrace."},
+            ENTERED_INDEX_ARGUMENT,
             SESSION_ARGUMENT,
         },
     .run = run,

@@ -6,6 +6,7 @@
 
 #include "report/reply.h"
 #include "session/session.h"
+#include "tools/look_up.h"
 
 #define RESTARTS_NAMED 8
 
@@ -59,6 +60,17 @@ const struct error_record *error_to_enter(struct tool_call *call, const struct s
     add_enterable(&call->text, s);
     call_answer(call, true, "%s", "");
     return NULL;
+}
+
+void look_up_in_error(struct tool_call *call, struct session *s, call_outcome *on_outcome)
+{
+    const struct error_record *r = error_to_enter(call, s);
+    if (r == NULL)
+        return;
+    call_enter(call, s,
+               &(struct operation_options){
+                   .what = call->tool->name, .timeout_ms = LOOK_UP_MS, .is_examination = true},
+               r->sequence, false, on_outcome);
 }
 
 void error_note_unchanged(const struct tool_call *call, const struct outcome *o)

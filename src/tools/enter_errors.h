@@ -16,6 +16,12 @@ struct error_record;
  */
 const struct error_record *error_to_enter(struct tool_call *call, const struct session *s);
 
+/*
+ * look_up_in_error(call, s, on_outcome):
+ * Send the call's request to where the error stands that the call means. It only looks, so it ends nothing.
+ */
+void look_up_in_error(struct tool_call *call, struct session *s, call_outcome *on_outcome);
+
 /* error_note_unchanged(call, o): if the call has failed inside the error it entered, say that this one stands
  * as before, with its restarts. */
 void error_note_unchanged(const struct tool_call *call, const struct outcome *o);

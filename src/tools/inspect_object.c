@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "report/section.h"
+#include "tools/enter_errors.h"
 #include "tools/look_up.h"
 
 #define PARTS_SHOWN 30
@@ -135,6 +136,19 @@ static void on_looked(struct tool_call *call, const struct outcome *o)
     call_finish(call);
 }
 
+/* A copy of the error is gone when it has answered, and what it holds with it. */
+static void on_local(struct tool_call *call, const struct outcome *o)
+{
+    if (look_up_failed(call, o))
+        return;
+    add_inspection(&call->text, o, 0, call);
+    if (o->was_in_copy)
+        strbuf_adds(&call->text,
+                    "\nThis is of a copy of the process that was made at the error: the handles are "
+                    "not kept. Pass a path instead.");
+    call_finish(call);
+}
+
 /* The journal is a Lisp file: what is no form stands in it as a comment, each line of it. */
 static void add_comment(struct strbuf *journal, const char *text, size_t len)
 {
@@ -161,20 +175,27 @@ static void write_journal(const struct tool_call *call, struct strbuf *journal)
 
 static void run(struct tool_call *call)
 {
-    if (call_has(call, "code") == call_has(call, "handle")) {
-        call_answer(call, true, "Pass either code or handle.");
+    if (call_has(call, "code") + call_has(call, "handle") + call_has(call, "local") != 1) {
+        call_answer(call, true, "Pass either code, handle or local.");
+        return;
+    }
+    if (call_has(call, "local") && call_has(call, "set")) {
+        call_answer(call, true, "A part of a local variable is set by evaluate-in-frame.");
         return;
     }
     struct session *s = call_begin(call, "inspect");
     if (s == NULL)
         return;
-    static const char *const passed[] = {"code", "package", "handle", "path", "set"};
+    static const char *const passed[] = {"code", "package", "handle", "local", "path", "set"};
     for (size_t i = 0; i < sizeof passed / sizeof passed[0]; i++)
         call_write_string(call, passed[i]);
     call_write_integer(call, "handle-number", (int64_t)++call->toolbox->inspections);
     call_write_integer(call, "from", call_integer(call, "offset", 0));
     call_write_integer(call, "count", call_integer(call, "limit", PARTS_SHOWN));
-    if (call_has(call, "code") || call_has(call, "set")) {
+    if (call_has(call, "local")) {
+        call_write_integer(call, "frame", call_integer(call, "frame", 0));
+        look_up_in_error(call, s, on_local);
+    } else if (call_has(call, "code") || call_has(call, "set")) {
         struct strbuf journal;
         strbuf_init(&journal, 0);
         write_journal(call, &journal);
@@ -201,6 +222,12 @@ const struct tool tool_inspect_object = {
              .type = ARGUMENT_STRING,
              .description = "Forms to evaluate; their value is inspected."},
             {.name = "handle", .type = ARGUMENT_STRING, .description = "Object handle, such as h7 or h7.3."},
+            {.name = "local", .type = ARGUMENT_STRING, .description = "Variable of an error's frame."},
+            {.name = "frame",
+             .type = ARGUMENT_INTEGER,
+             .minimum = 0,
+             .maximum = 1000,
+             .description = "Its frame; default: 0."},
             {.name = "path",
              .type = ARGUMENT_STRING,
              .description = "Path of slots, keys, [subscripts] to a part, such as items, [3]."},

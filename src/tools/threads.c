@@ -174,12 +174,8 @@ static void add_frames(struct tool_call *call, const struct sexp *frames, int64_
         const struct sexp *frame = sexp_nth(frames, i);
         strbuf_addc(&call->text, '\n');
         section_add_frame(&call->text, from + i, frame);
-        for (size_t k = 2; locals && k < sexp_count(frame); k++) {
-            strbuf_adds(&call->text, "\n     ");
-            reply_add_string(&call->text, sexp_nth(sexp_nth(frame, k), 0));
-            strbuf_adds(&call->text, " = ");
-            reply_add_string(&call->text, sexp_nth(sexp_nth(frame, k), 1));
-        }
+        if (locals)
+            section_add_locals(&call->text, frame);
     }
     if (shown == 0)
         strbuf_addf(&call->text, "\n(no frames from %zu on)", from);

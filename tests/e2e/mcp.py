@@ -216,6 +216,7 @@ class Report(Reply):
         self.error_type = None
         self.timing = None
         self.no_values = False
+        self.earlier = None
         self._take_apart()
 
     def _take_apart(self):
@@ -237,6 +238,9 @@ class Report(Reply):
                     self.error_type = line[len("[ERROR] "):]
                 else:
                     current = line[1:-1]
+            elif line.startswith("; Earlier values: ") and current not in ("values", "error"):
+                self.earlier = line[len("; Earlier values: "):]
+                continue
             elif previous_is_blank and (line.startswith("=> ") or line == "; No values") and current not in ("values", "error"):
                 finish()
                 current, lines = "values", [line]

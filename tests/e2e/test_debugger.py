@@ -165,5 +165,94 @@ class RestartFrame(Frames):
         self.assertEqual("=> (0 1 3)", self.evaluate("(list *depth* (price 1) (+ 1 2))").text)
 
 
+class LookAtFrames(Frames):
+    def backtrace(self):
+        return self.client.call("get-backtrace", index=1, locals=True).text
+
+    def test_the_part_of_the_code_that_a_frame_is_at(self):
+        self.evaluate("(defun half (x) (let ((n 0)) (if (evenp x) (list (1+ (/ x n))) :odd)))")
+        self.fail_with("(list (half 4))")
+        self.assertIn("in (BLOCK HALF (LET ((N 0)) (IF (EVENP X) (LIST (1+ >>>(/ X N)<<<)) :ODD)))\n", self.backtrace())
+
+    def test_in_a_file_its_text_and_its_own_line(self):
+        place = self.folder() + "/half.lisp"
+        with open(place, "w", encoding="utf-8") as f:
+            f.write(";;; h\u00e4lf\n\n;; (half\n#| ( |#\n(defun half (x)\n  \"(in doc\"\n  (let ((form `(/ ,x)))\n    (list form\n          (/ x\n             0))))\n"
+                    "\n#+no-such (defun other ())\n(defmethod print-half ((x integer))\n  #+no-such (foo)\n  (list :half\n        (half x)))\n")
+        self.client.call("load-file", path=place)
+        self.fail_with("(print-half 4)")
+        text = self.backtrace()
+        self.assertIn("(HALF 4) at %s:9\n     in (defun half (x) \"(in doc\" (let ((form `(/ ,x))) (list form >>>(/ x 0)<<<)))\n" % place, text)
+        self.assertIn("(PRINT-HALF (INTEGER))) 4) at %s:16" % place, text.replace("(METHOD PRINT-HALF (INTEGER)) 4", "(PRINT-HALF (INTEGER))) 4"))
+        self.assertIn(">>>(half x)<<<", text)
+        self.assertEqual("=> (NIL NIL)", self.evaluate('(list (find-symbol "NO-SUCH-SYMBOL") (find-if (lambda (p) (search "CL-MCP-READ" (package-name p))) (list-all-packages)))').text)
+        with open(place, "a", encoding="utf-8") as f:
+            f.write("(list 1)\n")
+        self.fail_with("(print-half 4)")
+        self.assertIn("(HALF 4) at %s (changed since it was loaded)" % place, self.backtrace())
+        self.assertNotIn(">>>", self.backtrace())
+
+    def test_a_file_that_says_how_it_is_read_is_not_guessed_at(self):
+        place = self.folder() + "/own.lisp"
+        with open(place, "w", encoding="utf-8") as f:
+            f.write("(eval-when (:load-toplevel :execute) (setf *readtable* (copy-readtable)))\n(defun half (x) (list (/ x 0)))\n")
+        self.client.call("load-file", path=place)
+        self.fail_with("(list (half 4))")
+        self.assertNotIn(">>>", self.backtrace())
+
+    def test_a_local_variable_is_inspected(self):
+        self.fail_with("(list (total '(2 4) 10))")
+        number = self.number("(TOTAL")
+        text = self.client.call("inspect-object", local="items", frame=number).text
+        self.assertIn("Length: 2", text)
+        handle = [line.split()[1] for line in text.splitlines() if line.startswith("Handle: ")][0]
+        self.assertIn("Length: 2", self.client.call("inspect-object", handle=handle).text)
+        self.assertTrue(self.client.call("inspect-object", local="items", frame=number, path="[1]").text.startswith("4\n"))
+        report = self.client.call("inspect-object", local="no-such", frame=number)
+        self.assertTrue(report.is_error)
+        self.assertRegex(report.text, r"^Frame %d has no variable no-such; it has .*\bITEMS, N\.$" % number)
+        self.assertTrue(self.client.call("inspect-object", local="items", frame=90).is_error)
+        self.assertIn("evaluate-in-frame", self.client.call("inspect-object", local="items", frame=number, set="3").text)
+        self.assertIn("can be entered", self.client.call("list-errors").text)  # it stands as before
+        self.evaluate("(+ 1 2)")
+        self.assertIn("the handles are not kept", self.client.call("inspect-object", local="items", frame=number).text)
+
+    def test_a_variable_is_set_and_the_computation_goes_on(self):
+        self.evaluate("(defun wait (x) (loop (restart-case (return (price x)) (again () nil))))")
+        self.fail_with("(list (wait 4))")
+        self.client.call("evaluate-in-frame", frame=self.number("(WAIT"), code="(setf x 5)")
+        self.assertValue(self.client.call("invoke-restart", restart="AGAIN"), "(5)")
+
+    def test_the_function_of_a_frame_is_disassembled(self):
+        self.fail_with("(list (total '(2 4) 10))")
+        self.assertIn("disassembly for TOTAL", self.client.call("disassemble-function", frame=self.number("(TOTAL")).text)
+        self.assertTrue(self.client.call("disassemble-function", frame=90).is_error)
+        self.assertEqual("Pass either name or frame.", self.client.call("disassemble-function").text)
+
+
+class SeveralForms(Frames):
+    def test_the_values_of_all_are_shown(self):
+        self.assertEqual("; Earlier values: 3\n=> (3)", self.evaluate("(+ 1 2) (list 3)").text)
+        self.assertEqual("; Earlier values: 1, no values\n=> 7", self.evaluate("1 (values) 7").text)
+        self.assertEqual("=> 1", self.evaluate("(defun one () 1) (one)").text)
+
+    def test_they_are_short(self):
+        text = self.evaluate("(loop for i below 1000 collect i) " * 30 + ":end").text
+        self.assertLess(len(text), 400)
+        self.assertTrue(text.startswith("; Earlier values: (0 1 2 3 4 ...), "), text)
+        self.assertTrue(text.endswith(", ...\n=> :END"), text)
+
+    def test_how_far_an_evaluation_got(self):
+        report = self.evaluate("(+ 1 2) (list 3) (car 4)")
+        self.assertIn("The 2 forms before the one that failed were evaluated; values: 3, (3)", report.session)
+        report = self.evaluate("(defpackage :far (:use :cl)) (in-package :far) (list 1")
+        self.assertIn("The 2 forms before the one that failed were evaluated.\nThe current package is now FAR.", report.session)
+        self.assertEqual("", self.evaluate("(car 4)").session)
+        report = self.evaluate("(in-package :cl-user) (+ 1 2)")
+        self.assertIn("The current package is now CL-USER.", report.session)
+        self.assertEqual('=> #<PACKAGE "FAR">', self.evaluate("(in-package :far)").text)
+        self.assertNotIn("package is now", self.client.evaluate("1 2", package="cl-user").text)
+
+
 if __name__ == "__main__":
     mcp.main()

@@ -81,6 +81,9 @@
             (return t)))
       (sb-di:debug-condition () nil))))
 
+(implement frame-disassembly (frame)
+  (disassemble (sb-di:debug-fun-fun (sb-di:frame-debug-fun frame))))
+
 (implement same-frame-p (frame other)
   (sb-sys:sap= (sb-di::frame-pointer frame) (sb-di::frame-pointer other)))
 

@@ -1,0 +1,206 @@
+;;;; The agent's port to SBCL: which part of its function's code a frame is at.
+;;;;
+;;;; SBCL numbers the conses of a top-level form and keeps with compiled code the number of the one that it came from. It keeps
+;;;; a form that was evaluated. A form in a file is read again: its text is shown as it was written.
+
+(in-package #:cl-mcp-agent)
+
+(defconstant +longest-form+ 30000
+  "So many characters of a file are read again to find a form.")
+(defconstant +code-shown+ 160)
+
+(defun form-steps (form form-number)
+  "Return the steps, each the place in a list, that lead from FORM to the cons in it with FORM-NUMBER; or NIL."
+  (let ((translations (sb-di:form-number-translations form 0)))
+    (and (< 0 form-number (length translations))
+         ;; (NUMBER STEP ... TOP-LEVEL-FORM), the last step first.
+         (reverse (butlast (rest (svref translations form-number)))))))
+
+(defun forms-on-the-way (form steps)
+  "List FORM and what each of STEPS leads to, the innermost first. NIL if they lead nowhere."
+  (let ((forms (list form)))
+    (dolist (step steps forms)
+      (unless (and (consp form) (ignore-errors (< step (length form))))
+        (return '()))
+      (setf form (nth step form))
+      (push form forms))))
+
+(defun one-line-text (text)
+  "Return TEXT with each run of blanks as one."
+  (with-output-to-string (stream)
+    (loop with blank = nil
+          for character across text
+          do (cond ((member character '(#\space #\newline #\tab #\return))
+                    (setf blank t))
+                   (t
+                    (when blank
+                      (write-char #\space stream))
+                    (setf blank nil)
+                    (write-char character stream))))))
+
+;;; Evaluated code
+
+(defstruct (marked-form (:constructor make-marked-form (form))
+                        (:print-function (lambda (marked stream depth)
+                                           (declare (ignore depth))
+                                           (write-string ">>>" stream)
+                                           (prin1 (marked-form-form marked) stream)
+                                           (write-string "<<<" stream))))
+  form)
+
+(defun form-with-mark (form steps)
+  "Return a copy of FORM in which what STEPS lead to is marked."
+  (if (null steps)
+      (make-marked-form form)
+      (loop for element in form
+            for place from 0
+            collect (if (= place (first steps))
+                        (form-with-mark element (rest steps))
+                        element))))
+
+(defun evaluated-form-text (form steps)
+  "Show what STEPS lead to in FORM, and as much around it as there is room for."
+  (loop with shown = nil
+        for outer in (forms-on-the-way form steps)
+        for depth from (length steps) downto 0
+        ;; What DEFUN and the like expand to is of no interest.
+        until (and (consp outer) (eq (first outer) 'sb-int:named-lambda))
+        for marked = (form-with-mark outer (nthcdr depth steps))
+        for text = (call-with-agent-syntax (lambda () (item-text marked (1+ +code-shown+)))
+                                           (session-package) 20 nil)
+        while (or (null shown) (<= (length text) +code-shown+))
+        do (setf shown text)
+        finally (return shown)))
+
+;;; Code in files
+
+(defun symbols-package ()
+  "Return a package for the symbols of a form of which only the lists matter; it is deleted then."
+  (let ((package (make-package (format nil "CL-MCP-READ-~d" (process-id)) :use '())))
+    (import '(quote) package)
+    package))
+
+(defun call-reading-apart (function)
+  "Call FUNCTION with a readtable of the agent's and a package of its own, so that reading has no effect."
+  (declare (type function function))
+  (let* ((package (symbols-package))
+         (*package* package)
+         (*read-eval* nil)
+         (*read-base* 10)
+         (*read-suppress* nil)
+         (*readtable* (copy-readtable *standard-readtable*)))
+    (unwind-protect (funcall function)
+      (let ((*package* (find-package "CL-MCP-AGENT")))
+        (delete-package package)))))
+
+(defun read-with-places (text)
+  "Read a form from TEXT. Return it, and a table of where in TEXT each list in it begins and ends."
+  (call-reading-apart
+   (lambda ()
+     (let ((places (make-hash-table :test #'eq))
+           (read-list (coerce (get-macro-character #\() 'function)))
+       (declare (type function read-list))
+       (set-macro-character
+        #\( (lambda (stream character)
+              (let* ((start (1- (file-position stream)))
+                     (form (funcall read-list stream character)))
+                (when (consp form)
+                  (setf (gethash form places) (cons start (file-position stream))))
+                form)))
+       (with-input-from-string (stream text)
+         (values (read stream) places))))))
+
+(defun text-of-file (native position)
+  "Return the text of the file NATIVE from POSITION, in octets, on, as much as is worth reading."
+  (with-open-file (stream (sb-ext:parse-native-namestring native)
+                          :external-format '(:utf-8 :replacement #\?))
+    (file-position stream position)
+    (let* ((text (make-string +longest-form+))
+           (end (read-sequence text stream)))
+      (subseq text 0 end))))
+
+(defun marked-text (text outer inner)
+  "Return what of TEXT is in the place OUTER, with marks around the place INNER in it, as one line."
+  (one-line-text (concatenate 'string
+                              (subseq text (car outer) (car inner))
+                              ">>>" (subseq text (car inner) (cdr inner)) "<<<"
+                              (subseq text (cdr inner) (cdr outer)))))
+
+(defun file-form-text (text form-number)
+  "Show the cons with FORM-NUMBER of the form that TEXT begins with, and what is around it; second, where in TEXT it begins."
+  (multiple-value-bind (form places) (read-with-places text)
+    (let* ((steps (form-steps form form-number))
+           (way (and steps
+                     ;; What a macro character has read as a list has no place of its own.
+                     (loop for form in (forms-on-the-way form steps)
+                           for place = (gethash form places)
+                           when place collect place)))
+           (inner (first way))
+           (shown nil))
+      (dolist (outer way)
+        (let ((marked (marked-text text outer inner)))
+          (when (and shown (> (length marked) +code-shown+))
+            (return))
+          (setf shown marked)))
+      (values (cond ((null shown) nil)
+                    ((> (length shown) (* 2 +code-shown+))
+                     (concatenate 'string (subseq shown 0 +code-shown+) " ..."))
+                    (t shown))
+              (car inner)))))
+
+(defun code-in-file (namestring position created form-number)
+  "Show the cons with FORM-NUMBER of the form at POSITION of a file; second, its file and line. NIL if it has changed."
+  (let ((place (source-text namestring position created))
+        (file (source-file namestring)))
+    (when (and place (not (eql #\) (char place (1- (length place)))))
+               (plusp (source-file-size file))
+               ;; Where the file says how it is to be read, the standard way may give another form.
+               (not (search "readtable" (text-of-file (source-file-native file) 0) :test #'char-equal)))
+      (let ((text (text-of-file (source-file-native file) position)))
+        (multiple-value-bind (shown start) (file-form-text text form-number)
+          (when shown
+            (values shown
+                    (let* ((colon (position #\: place :from-end t))
+                           (line (and colon (parse-integer place :start (1+ colon) :junk-allowed t))))
+                      (and line
+                           (concatenate 'string (subseq place 0 (1+ colon))
+                                        (decimal (+ line (count #\newline text :start (form-start text)
+                                                                               :end start)))))))))))))
+
+(defun form-start (text)
+  "Return where in TEXT the form begins, after blanks and comments."
+  (call-reading-apart
+   (lambda ()
+     (with-input-from-string (stream text)
+       ;; A comment is passed over by reading it.
+       (set-macro-character #\( (lambda (stream character)
+                                  (declare (ignore character))
+                                  (return-from form-start (1- (file-position stream)))))
+       (read stream)
+       0))))
+
+(defun part-of-code (location)
+  "Return the number of the cons that LOCATION comes from, and the debug source."
+  (let ((start (sb-debug::maybe-block-start-location location)))
+    (values (sb-di:code-location-form-number start)
+            (sb-di:code-location-debug-source start)
+            start)))
+
+(implement frame-code (frame)
+  (let ((debug-fun (sb-di:frame-debug-fun frame)))
+    (if (typep debug-fun 'sb-di::compiled-debug-fun)
+        (ignore-errors
+         (multiple-value-bind (form-number source location) (part-of-code (sb-di:frame-code-location frame))
+           (let ((namestring (sb-di:debug-source-namestring source))
+                 (positions (sb-c::debug-source-start-positions source))
+                 (number (sb-c::compiled-debug-fun-tlf-number
+                          (sb-di::compiled-debug-fun-compiler-debug-fun debug-fun))))
+             (cond ((not (plusp form-number)) nil)
+                   ((and (stringp namestring) (eql 0 (search "SYS:" namestring))) nil)
+                   ((and (stringp namestring) number positions (< number (length positions)))
+                    (code-in-file namestring (elt positions number)
+                                  (sb-c::debug-source-created source) form-number))
+                   ((null namestring)
+                    (let ((form (nth-value 1 (sb-di:get-toplevel-form location))))
+                      (evaluated-form-text form (form-steps form form-number))))))))
+        nil)))
