@@ -24,7 +24,7 @@
 
 (defstruct forms-done
   "What was done of a text of several forms. TEXTS are the values of those before the last that was read, last first;
-those of definitions are left out. PACKAGE is what was current before, NIL if the request named one."
+those of definitions and NIL are left out. PACKAGE is what was current before, NIL if the request named one."
   (count 0 :type fixnum)
   (texts '())
   (package nil))
@@ -35,22 +35,23 @@ those of definitions are left out. PACKAGE is what was current before, NIL if th
 (defconstant +earlier-value-limit+ 60)
 
 (defun tells-little-p (form)
-  "True if the value of FORM is only what it defines or sets up."
+  "True if the value of FORM is only what it defines, sets up or prints."
   (let ((name (and (consp form) (symbolp (first form)) (symbol-name (first form)))))
     (and name
          (or (eql 0 (search "DEF" name))
-             (member name '("IN-PACKAGE" "DECLAIM" "PROCLAIM" "REQUIRE" "IMPORT" "EXPORT" "USE-PACKAGE" "PROVIDE")
+             (member name '("IN-PACKAGE" "DECLAIM" "PROCLAIM" "REQUIRE" "IMPORT" "EXPORT" "USE-PACKAGE" "PROVIDE"
+                            "PRINT" "PRIN1" "PRINC" "PPRINT" "WRITE" "WRITE-STRING" "WRITE-LINE" "WRITE-CHAR")
                      :test #'string=)))))
 
 (defun note-earlier-value (form values)
   "FORM, which is not the last one of the text, has returned VALUES."
   (when (and *forms-done*
+             ;; NIL is what most forms return that are there for their effect, WARN and FORMAT among them.
+             (first values)
              (not (tells-little-p form))
              (<= (length (forms-done-texts *forms-done*)) +earlier-values+))
-    (push (if values
-              (with-agent-syntax (:length 5 :level 3)
-                (item-text (first values) +earlier-value-limit+))
-              "no values")
+    (push (with-agent-syntax (:length 5 :level 3)
+            (item-text (first values) +earlier-value-limit+))
           (forms-done-texts *forms-done*))))
 
 (defun forms-part ()

@@ -110,7 +110,7 @@ class OrderOfSections(mcp.TestCase):
     def test_an_error_comes_where_the_values_would(self):
         report = self.s.evaluate('(format t "out~%") (format *error-output* "err~%") (warn "w") (error "e")')
         self.assertTrue(report.text.startswith("[stdout]\nout\n\n[stderr]\nerr\n\n[warnings]\nWARNING: w\n\n[ERROR] SIMPLE-ERROR\ne\n\n[Backtrace]\n0: "), report.text)
-        self.assertEqual(["stdout", "stderr", "warnings", "error", "Backtrace", "Restarts"], report.sections)
+        self.assertEqual(["stdout", "stderr", "warnings", "error", "Backtrace", "Restarts", "Session"], report.sections)
 
     def test_empty_sections_are_left_out(self):
         for code in ("1", "(princ 1)", "(warn \"x\") 1", "(princ 1 *error-output*)"):
