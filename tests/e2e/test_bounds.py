@@ -154,8 +154,9 @@ class Huge(mcp.TestCase):
             with self.subTest(name):
                 self.assertBounded(client.call(name, HUGE[name]), 4000)
 
-    def test_resources_are_bounded_too(self):
+    def test_resources_are_bounded_too_and_a_whole_history_can_be_asked_for(self):
         self.s.evaluate(PROGRAM, timeout=300)
+        self.assertIn(PROGRAM.strip(), self.s.call("session-history", format="lisp", max_output=4000000).text)
         for what in ("source", "transcript", "definitions"):
             text = self.s.request("resources/read", {"uri": "lisp://session/default/" + what})["contents"][0]["text"]
             self.assertLessEqual(len(text.encode()), WHOLE + MARK, what)

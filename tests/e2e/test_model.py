@@ -378,7 +378,7 @@ class Model(mcp.TestCase):
 
     def check_history(self):
         """The history as Lisp, loaded in a session of its own, gives the definitions and values of the state of now."""
-        text = self.s.call("session-history", format="lisp").text
+        text = self.s.call("session-history", format="lisp", max_output=4000000).text
         path = os.path.join(self.folder(), "history.lisp")
         with open(path, "w", encoding="utf-8") as f:
             f.write(text)
@@ -411,7 +411,7 @@ class Model(mcp.TestCase):
         self.s.evaluate("(setf *a* 3)")
         self.s.call("rollback-session", to="-1")
         self.assertEvaluates("(list *a* (fboundp 'f))", "(2 NIL)")
-        self.assertIn(";; (defun f () 1)", self.s.call("session-history", format="lisp").text)
+        self.assertIn(";; (defun f () 1)", self.s.call("session-history", format="lisp", max_output=4000000).text)
         self.assertValue(self.s.call("invoke-restart", restart="USE-VALUE", value="5", index=1), "5")
         self.assertEvaluates("(fboundp 'f)", "NIL")
 
