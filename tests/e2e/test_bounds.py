@@ -51,6 +51,8 @@ HUGE = {
     "list-errors": {"limit": 32},
     "evaluate-in-frame": {"frame": 0, "code": "huge::*text*"},
     "invoke-restart": {"restart": "RETRY"},
+    "return-from-frame": {"frame": 0, "value": "huge::*text*"},
+    "restart-frame": {"frame": 0},
     "list-definitions": {"limit": 10000},
     "describe-symbol": {"name": "huge::documented"},
     "apropos-search": {"pattern": "e", "limit": 10000},
@@ -101,7 +103,8 @@ HUGE = {
     "get-usage-guide": {},
 }
 
-OF_ERRORS = ("describe-last-error", "get-backtrace", "list-errors", "evaluate-in-frame", "invoke-restart")
+OF_ERRORS = ("describe-last-error", "get-backtrace", "list-errors", "evaluate-in-frame", "invoke-restart", "return-from-frame",
+             "restart-frame")
 
 FILES = {
     "big.lisp": "(defun f () :short)\n",
