@@ -175,8 +175,6 @@ number and stays while other requests are performed; else until the server says 
           (flet ((operate ()
                    (when (and (= token *early-interrupt*) (plusp token))
                      (serve-interrupt))
-                   (when (and (= token *early-look*) (plusp token))
-                     (take-looks))
                    (perform-where-due (list* id name arguments) operation)))
             (declare (dynamic-extent #'operate))
             (flet ((operate-openly ()
@@ -206,9 +204,7 @@ number and stays while other requests are performed; else until the server says 
         (let ((id (first message))
               (name (second message))
               (arguments (cddr message)))
-          (cond ((eq name :look)
-                 (answer-look message nil))
-                ((not (eq name :abort))
+          (cond ((not (eq name :abort))
                  (perform id name arguments))
                 ((and *standing* (null *post*))
                  ;; It is another error that is over.
@@ -227,8 +223,7 @@ number and stays while other requests are performed; else until the server says 
 (defun begin ()
   (setf *own-process* (process-id)
         *id* nil
-        *token* 0
-        *read-ahead* '()))
+        *token* 0))
 
 (defun hello ()
   (begin)
@@ -244,7 +239,7 @@ number and stays while other requests are performed; else until the server says 
   "Serve, with bindings of our own for what each request sets: the symbols of these variables lie on many
 pages, each of which would be copied after each copy of the process."
   (let ((* nil) (** nil) (*** nil) (/ nil) (// nil) (/// nil) (+ nil) (++ nil) (+++ nil) (- nil)
-        (*id* nil) (*token* 0) (*interrupted* 0) (*early-interrupt* 0) (*early-look* 0) (*leaving* nil)
+        (*id* nil) (*token* 0) (*interrupted* 0) (*early-interrupt* 0) (*leaving* nil)
         (*input-end* 0) (*output-end* 0) (*descriptors* '()))
     (restore-values)
     (loop
@@ -265,7 +260,7 @@ pages, each of which would be copied after each copy of the process."
   (ensure-streams)
   (forget-inspections)
   (setf *memory-compacted* nil)
-  (install-interrupt #'route-interrupt #'route-look)
+  (install-interrupt #'route-interrupt)
   (hello)
   (serve-for-ever))
 

@@ -39,8 +39,6 @@
   "How many threads of the program that failed stand where they are; another one ends the oldest.")
 (defvar *awaited* nil
   "The post whose reply the serving thread waits for, or NIL.")
-(defvar *lookers* '()
-  "The threads that answer look-ups while others run: (ID . THREAD), so that the server can end one.")
 
 ;;; Which errors stand
 
@@ -114,11 +112,7 @@
 (defun next-message ()
   "Return the next request for this thread. A thread that evaluates serves inside errors only, and once."
   (let ((post *post*))
-    (cond ((and (null post) *read-ahead*)
-           (destructuring-bind (message . descriptors) (pop *read-ahead*)
-             (setf *descriptors* (append *descriptors* descriptors))
-             message))
-          ((null post)
+    (cond ((null post)
            (receive-message))
           ((and (post-served post) (null *error-condition*))
            (throw 'served nil))
@@ -164,8 +158,6 @@
   (cond ((not (eq (current-thread) (serving-thread)))
          ;; The kernel may give the signal to any thread.
          (call-in-thread (serving-thread) (lambda () (route-interrupt token))))
-        ((assoc token *lookers*)
-         (ask-thread-to-end (cdr (assoc token *lookers*))))
         ((and *awaited* (= token *token*))
          (call-in-thread (post-thread *awaited*) (lambda () (interrupt token))))
         (t
@@ -180,8 +172,7 @@
 (defun own-thread-p (thread)
   "True if THREAD is none of the program's."
   (or (eq thread (serving-thread))
-      (find thread *posts* :key #'post-thread)
-      (rassoc thread *lookers*)))
+      (find thread *posts* :key #'post-thread)))
 
 (defun among-threads-p ()
   "True if threads of the program run."

@@ -1,7 +1,4 @@
-"""Replies are bounded: whatever is asked, and the rest can be fetched. And what the commonest replies cost.
-
-Every tool is asked for a huge answer (HUGE). The commonest replies are those of docs/benchmarks.md (COMMON).
-"""
+"""Replies are bounded, whatever is asked, and the rest can be fetched: every tool is asked for a huge answer (HUGE)."""
 
 import os
 import re

