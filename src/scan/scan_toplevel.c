@@ -121,7 +121,7 @@ static void add_atom(struct strbuf *out, const char *text, size_t start, size_t 
     if (text[start] == '"' && end - start >= 2) {
         start++;
         end--;
-    } else if (text[start] != '|' && (text[start] != '#' || text[start + 1] == ':')) {
+    } else if (text[start] != '|' && (text[start] != '#' || (end - start >= 2 && text[start + 1] == ':'))) {
         for (size_t i = start; i < end && text[i] != '|'; i++)
             if (text[i] == ':')
                 start = i + 1;

@@ -113,19 +113,22 @@ static void a_form_is_found_by_kind_and_name(void **state)
         {"defmethod", "(", 0},
         {"defmethod", ")", 0},
         {"defmethod", "\"area", 0},
+        {"#", "f", 0},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct scan_toplevels forms;
         struct scan_toplevel form;
         struct guarded name = guarded_copy(rows[i].name, strlen(rows[i].name));
+        struct guarded kind = guarded_copy(rows[i].kind, strlen(rows[i].kind));
         size_t count = 0;
         scan_toplevels_init(&forms, text, sizeof text - 1);
         while (scan_toplevels_next(&forms, &form))
-            count += scan_toplevel_is(text, &form, rows[i].kind, strlen(rows[i].kind), name.bytes,
+            count += scan_toplevel_is(text, &form, kind.bytes, strlen(rows[i].kind), name.bytes,
                                       strlen(rows[i].name));
         if (count != rows[i].count)
             print_message("# %s %s\n", rows[i].kind, rows[i].name);
         assert_int_equal(rows[i].count, count);
+        guarded_free(&kind);
         guarded_free(&name);
     }
 }
