@@ -6,21 +6,33 @@
 #include <stdio.h>
 #include <string.h>
 
-bool kernel_file_number(const char *path, const char *key, int64_t *number)
+/* Whether ${line} has the number. */
+static bool read_number(const char *line, const struct kernel_number *wanted)
+{
+    size_t key_len = strlen(wanted->key);
+    long long found;
+    if (strncmp(line, wanted->key, key_len) != 0 || sscanf(line + key_len, " %lld", &found) != 1)
+        return false;
+    *wanted->number = found;
+    return true;
+}
+
+bool kernel_file_numbers(const char *path, const struct kernel_number *wanted, size_t count)
 {
     char line[128];
-    size_t key_len = strlen(key);
-    bool is_found = false;
-    long long found;
+    size_t found = 0;
     FILE *f = fopen(path, "re");
     if (f == NULL)
         return false;
-    while (!is_found && fgets(line, sizeof line, f) != NULL)
-        is_found = strncmp(line, key, key_len) == 0 && sscanf(line + key_len, " %lld", &found) == 1;
+    while (found < count && fgets(line, sizeof line, f) != NULL)
+        found += read_number(line, &wanted[found]);
     fclose(f);
-    if (is_found)
-        *number = found;
-    return is_found;
+    return found == count;
+}
+
+bool kernel_file_number(const char *path, const char *key, int64_t *number)
+{
+    return kernel_file_numbers(path, &(struct kernel_number){key, number}, 1);
 }
 
 bool kernel_file_line(const char *path, char *line, size_t size)

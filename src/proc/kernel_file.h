@@ -16,6 +16,15 @@
  */
 bool kernel_file_number(const char *path, const char *key, int64_t *number);
 
+struct kernel_number {
+    const char *key; /* as above */
+    int64_t *number;
+};
+
+/* kernel_file_numbers(path, wanted, count): the same for several numbers, which the file has in this order;
+ * it is read once. Returns false if one was not found; those before it are set. */
+bool kernel_file_numbers(const char *path, const struct kernel_number *wanted, size_t count);
+
 /* kernel_file_line(path, line, size): read the first line into ${line}, cut to ${size} - 1 bytes, without
  * its newline. Returns false, and ${line} unchanged, if there is none. */
 bool kernel_file_line(const char *path, char *line, size_t size);

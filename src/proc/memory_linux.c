@@ -38,8 +38,8 @@ static void read_machine(const char *root, struct memory_left *left)
     char path[PATH_MAX];
     int64_t total_kib, available_kib;
     snprintf(path, sizeof path, "%s/proc/meminfo", root);
-    if (kernel_file_number(path, "MemTotal:", &total_kib) &&
-        kernel_file_number(path, "MemAvailable:", &available_kib) && available_kib > 0)
+    const struct kernel_number numbers[] = {{"MemTotal:", &total_kib}, {"MemAvailable:", &available_kib}};
+    if (kernel_file_numbers(path, numbers, 2) && available_kib > 0)
         take_tighter(left, (uint64_t)total_kib << 10, (uint64_t)available_kib << 10);
 }
 
