@@ -129,12 +129,7 @@ const struct tool tool_evaluate_in_frame = {
     .is_open_world = true,
     .arguments =
         {
-            {.name = "frame",
-             .type = ARGUMENT_INTEGER,
-             .is_required = true,
-             .minimum = 0,
-             .maximum = 1000,
-             .description = "Frame number from get-backtrace."},
+            ENTERED_FRAME_ARGUMENT,
             {.name = "code",
              .type = ARGUMENT_STRING,
              .is_required = true,

@@ -1,5 +1,5 @@
 /*
- * Which error a tool enters, and the argument that names it.
+ * Which error a tool enters, and the arguments that name it and a frame of it.
  */
 #ifndef TOOLS_ENTER_ERRORS_H
 #define TOOLS_ENTER_ERRORS_H
@@ -26,6 +26,11 @@ void look_up_in_error(struct tool_call *call, struct session *s, call_outcome *o
  * as before, with its restarts. */
 void error_note_unchanged(const struct tool_call *call, const struct outcome *o);
 
+#define ENTERED_FRAME_ARGUMENT                                                                               \
+    {                                                                                                        \
+        .name = "frame", .type = ARGUMENT_INTEGER, .is_required = true, .minimum = 0, .maximum = 1000,       \
+        .description = "Frame number from get-backtrace."                                                    \
+    }
 #define ENTERED_INDEX_ARGUMENT                                                                               \
     {                                                                                                        \
         .name = "index", .type = ARGUMENT_INTEGER, .minimum = 1, .maximum = 32,                              \

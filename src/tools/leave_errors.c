@@ -172,6 +172,11 @@ static void leave_frame(struct tool_call *call)
     go_on(call, s, r, frame);
 }
 
+#define FIX_ARGUMENT                                                                                         \
+    {                                                                                                        \
+        .name = "code", .type = ARGUMENT_STRING, .description = "Forms to evaluate first, such as a fix."    \
+    }
+
 const struct tool tool_invoke_restart = {
     .name = "invoke-restart",
     .title = "Invoke a restart",
@@ -188,9 +193,7 @@ const struct tool tool_invoke_restart = {
              .is_required = true,
              .description = "Restart name or number."},
             {.name = "value", .type = ARGUMENT_STRING, .description = "Form whose value the restart takes."},
-            {.name = "code",
-             .type = ARGUMENT_STRING,
-             .description = "Forms to evaluate first, such as a fix."},
+            FIX_ARGUMENT,
             ENTERED_INDEX_ARGUMENT,
             TIMEOUT_ARGUMENT,
             SESSION_ARGUMENT,
@@ -207,18 +210,11 @@ const struct tool tool_return_from_frame = {
     .is_open_world = true,
     .arguments =
         {
-            {.name = "frame",
-             .type = ARGUMENT_INTEGER,
-             .is_required = true,
-             .minimum = 0,
-             .maximum = 1000,
-             .description = "Frame number from get-backtrace."},
+            ENTERED_FRAME_ARGUMENT,
             {.name = "value",
              .type = ARGUMENT_STRING,
              .description = "Form, which may use the frame's variables; default: NIL."},
-            {.name = "code",
-             .type = ARGUMENT_STRING,
-             .description = "Forms to evaluate first, such as a fix."},
+            FIX_ARGUMENT,
             ENTERED_INDEX_ARGUMENT,
             RARE_TIMEOUT_ARGUMENT,
             SESSION_ARGUMENT,
@@ -235,19 +231,12 @@ const struct tool tool_restart_frame = {
     .is_open_world = true,
     .arguments =
         {
-            {.name = "frame",
-             .type = ARGUMENT_INTEGER,
-             .is_required = true,
-             .minimum = 0,
-             .maximum = 1000,
-             .description = "Frame number from get-backtrace."},
+            ENTERED_FRAME_ARGUMENT,
             {.name = "arguments",
              .type = ARGUMENT_STRING,
              .description =
                  "Forms for other arguments, which may use the frame's variables, such as (1+ n) nil."},
-            {.name = "code",
-             .type = ARGUMENT_STRING,
-             .description = "Forms to evaluate first, such as a fix."},
+            FIX_ARGUMENT,
             ENTERED_INDEX_ARGUMENT,
             RARE_TIMEOUT_ARGUMENT,
             SESSION_ARGUMENT,

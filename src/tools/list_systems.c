@@ -10,14 +10,24 @@
 /* The index of a dist is read anew by each copy. */
 #define QUICKLISP_MS 30000
 
-/* `with "NAME" in the name:` */
-static void add_pattern(struct tool_call *call, size_t total)
+/* `12 systems with "NAME" in the name:`, or ${none} in the place of the count. */
+static void add_count(struct tool_call *call, size_t total, const char *none)
 {
     size_t len;
     const char *pattern = call_string(call, "pattern", &len);
+    if (total == 0)
+        strbuf_adds(&call->text, none);
+    else
+        text_add_count(&call->text, total, "system");
     if (pattern != NULL)
         strbuf_addf(&call->text, " with \"%.*s\" in the name", (int)len, pattern);
     strbuf_addc(&call->text, total == 0 ? '.' : ':');
+}
+
+static void add_rest(struct tool_call *call, size_t total, size_t shown)
+{
+    if (total > shown)
+        strbuf_addf(&call->text, "\n... %zu more; use pattern or limit", total - shown);
 }
 
 static void on_local_systems(struct tool_call *call, const struct outcome *o)
@@ -27,11 +37,7 @@ static void on_local_systems(struct tool_call *call, const struct outcome *o)
     struct strbuf *out = &call->text;
     const struct sexp *systems = reply_get(o->reply, "systems");
     size_t total = reply_count(o->reply, "total");
-    if (total == 0)
-        strbuf_adds(out, "No system");
-    else
-        text_add_count(out, total, "system");
-    add_pattern(call, total);
+    add_count(call, total, "No system");
     for (size_t i = 0; i < sexp_count(systems); i++) {
         const struct sexp *system = sexp_nth(systems, i);
         strbuf_adds(out, "\n- ");
@@ -43,8 +49,7 @@ static void on_local_systems(struct tool_call *call, const struct outcome *o)
             reply_add_string(out, sexp_nth(system, 1));
         }
     }
-    if (total > sexp_count(systems))
-        strbuf_addf(out, "\n... %zu more; use pattern or limit", total - sexp_count(systems));
+    add_rest(call, total, sexp_count(systems));
     call_finish(call);
 }
 
@@ -68,11 +73,7 @@ static void on_quicklisp_systems(struct tool_call *call, const struct outcome *o
     struct strbuf *out = &call->text;
     const struct sexp *systems = reply_get(o->reply, "systems"), *near = reply_get(o->reply, "near");
     size_t total = reply_count(o->reply, "total");
-    if (total == 0)
-        strbuf_adds(out, "Quicklisp has no system");
-    else
-        text_add_count(out, total, "system");
-    add_pattern(call, total);
+    add_count(call, total, "Quicklisp has no system");
     for (size_t i = 0; i < sexp_count(near); i++) {
         strbuf_adds(out, i == 0 ? "\nDid you mean " : " or ");
         reply_add_string(out, sexp_nth(near, i));
@@ -81,8 +82,7 @@ static void on_quicklisp_systems(struct tool_call *call, const struct outcome *o
         strbuf_addc(out, '?');
     for (size_t i = 0; i < sexp_count(systems); i++)
         add_system(out, sexp_nth(systems, i));
-    if (total > sexp_count(systems))
-        strbuf_addf(out, "\n... %zu more; use pattern or limit", total - sexp_count(systems));
+    add_rest(call, total, sexp_count(systems));
     call_finish(call);
 }
 
