@@ -3,25 +3,36 @@
 
 (in-package #:cl-mcp-agent)
 
-(defun frame-after (frame)
-  "Return the next frame below FRAME that can be left, as text; or NIL."
+(defun frame-below (frame from function)
+  "Call FUNCTION with each frame below FRAME, of those from FROM on, its name and its number counted from FROM, until it
+returns true. Return that; NIL if it never does."
+  (declare (type function function))
   (let ((number 0)
         (is-below nil))
     (map-frames (lambda (other name)
-                  (when (and is-below (null (why-not-left other)))
-                    (return-from frame-after
-                      (format nil "frame ~d, ~a" number
-                              (with-agent-syntax (:length 10 :level 4)
-                                (first (one-frame other name *error-condition* nil))))))
+                  (when is-below
+                    (let ((found (funcall function other name number)))
+                      (when found
+                        (return-from frame-below found))))
                   (when (same-frame-p other frame)
                     (setf is-below t))
                   (incf number)
                   nil)
-                *error-frame* +frames-walked+)
-    (if *current-form*
-        (format nil "the last frame, ~a" (with-agent-syntax (:length 10 :level 4)
-                                           (first (last-frame))))
-        nil)))
+                from +frames-walked+)
+    nil))
+
+(defun frame-after (frame)
+  "Return the next frame below FRAME that can be left, as text; or NIL."
+  (flet ((text-if-left (other name number)
+           (if (why-not-left other)
+               nil
+               (format nil "frame ~d, ~a" number
+                       (with-agent-syntax (:length 10 :level 4)
+                         (first (one-frame other name *error-condition* nil)))))))
+    (cond ((frame-below frame *error-frame* #'text-if-left))
+          (*current-form*
+           (format nil "the last frame, ~a" (with-agent-syntax (:length 10 :level 4)
+                                              (first (last-frame))))))))
 
 (defparameter *reasons-not-to-leave*
   '(:no-function "no Lisp code runs in it."
@@ -95,16 +106,11 @@
 
 (defun called-by-method-p (frame generic-function)
   "True if FRAME, of a method of GENERIC-FUNCTION, was called by another of its methods."
-  (let ((is-below nil))
-    (map-frames (lambda (other name)
-                  (when (and is-below (not (next-method-call-p name)))
-                    (return-from called-by-method-p
-                      (equal generic-function (generic-function-of (frame-call other)))))
-                  (when (same-frame-p other frame)
-                    (setf is-below t))
-                  nil)
-                frame +frames-walked+)
-    nil))
+  (let ((caller (frame-below frame frame (lambda (other name number)
+                                           (declare (ignore number))
+                                           (if (next-method-call-p name) nil other)))))
+    (and caller
+         (equal generic-function (generic-function-of (frame-call caller))))))
 
 (defun call-again (frame number)
   "Return the function and the arguments by which frame NUMBER is called again; or NIL, NIL and why it cannot be."
@@ -135,30 +141,31 @@
   (let ((number (getf arguments :frame 0))
         (text (getf arguments :arguments)))
     (multiple-value-bind (frame refusal) (frame-to-leave number)
-      (if (or refusal (null frame))
-          (if refusal
-              (list *id* :refused refusal)
-              (restart-evaluation arguments))
-          (multiple-value-bind (function old-arguments refusal) (call-again frame number)
-            (declare (ignore function))
-            (cond (refusal
-                   (list *id* :refused refusal))
-                  ((not (or text (known-arguments-p old-arguments)))
-                   (list *id* :refused
-                         (format nil "The arguments of frame ~d are not all known any more. Pass them as arguments."
-                                 number)))
-                  (t
-                   (go-on-from-error
-                    arguments
-                    (lambda ()
-                      ;; What was evaluated first may have defined the function again.
-                      (let ((function (call-again frame number))
-                            (new-arguments (if text
-                                               (mapcar #'first (values-in-frame frame text arguments))
-                                               old-arguments)))
-                        (leave-frame frame
-                                     (lambda ()
-                                       (apply (the function function) new-arguments)))))))))))))
+      (cond (refusal
+             (list *id* :refused refusal))
+            ((null frame)
+             (restart-evaluation arguments))
+            (t
+             (multiple-value-bind (function old-arguments refusal) (call-again frame number)
+               (declare (ignore function))
+               (cond (refusal
+                      (list *id* :refused refusal))
+                     ((not (or text (known-arguments-p old-arguments)))
+                      (list *id* :refused
+                            (format nil "The arguments of frame ~d are not all known any more. Pass them as arguments."
+                                    number)))
+                     (t
+                      (go-on-from-error
+                       arguments
+                       (lambda ()
+                         ;; What was evaluated first may have defined the function again.
+                         (let ((function (call-again frame number))
+                               (new-arguments (if text
+                                                  (mapcar #'first (values-in-frame frame text arguments))
+                                                  old-arguments)))
+                           (leave-frame frame
+                                        (lambda ()
+                                          (apply (the function function) new-arguments))))))))))))))
 
 (defun restart-evaluation (arguments)
   "Evaluate the form of the evaluation again: its frame is the last one."
