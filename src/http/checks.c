@@ -205,7 +205,7 @@ static bool check_length(const struct check_rules *rules, struct exchange *e)
         return true;
     length += strspn(length, "0");
     if (strlen(length) > 9 || strtoul(length, NULL, 10) > TRANSPORT_MAX_MESSAGE)
-        return refuse(e, 413, "Invalid Request: a message may have at most 16777216 bytes");
+        return refuse(e, 413, TRANSPORT_TOO_LONG);
     return true;
 }
 

@@ -381,10 +381,9 @@ static enum MHD_Result take_body(struct exchange *e, const char *bytes, size_t *
                                              .value = "1",
                                              .message = "Too many large requests at once: try again later"});
     } else if (e->state == EXCHANGE_READING && !strbuf_add(&e->body, bytes, *len)) {
-        exchange_refuse(
-            e, &(struct http_reply){.status = 413,
-                                    .code = JSONRPC_INVALID_REQUEST,
-                                    .message = "Invalid Request: a message may have at most 16777216 bytes"});
+        exchange_refuse(e, &(struct http_reply){.status = 413,
+                                                .code = JSONRPC_INVALID_REQUEST,
+                                                .message = TRANSPORT_TOO_LONG});
     }
     if (e->state == EXCHANGE_READING) {
         account(e, *len);

@@ -290,8 +290,5 @@ void connection_message(struct connection *c, struct transport_origin *origin, c
 
 void connection_oversized(struct connection *c)
 {
-    char message[120];
-    snprintf(message, sizeof message, "Invalid Request: a message may have at most %u bytes",
-             TRANSPORT_MAX_MESSAGE);
-    refuse_all(c, NULL, JSONRPC_INVALID_REQUEST, message);
+    refuse_all(c, NULL, JSONRPC_INVALID_REQUEST, TRANSPORT_TOO_LONG);
 }

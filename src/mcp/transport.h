@@ -12,6 +12,8 @@
 /* A message longer than this is not read: the transport drops it and calls connection_oversized(). All others
  * wait while one is parsed: a tenth of a second for this size, several on a busy machine. */
 #define TRANSPORT_MAX_MESSAGE (16u << 20)
+#define TRANSPORT_TOO_LONG "Invalid Request: a message may have at most 16777216 bytes"
+_Static_assert(TRANSPORT_MAX_MESSAGE == 16777216, "TRANSPORT_TOO_LONG gives the number");
 
 /* What arrives with a message: since 2026-07-28, HTTP clients repeat some members of a request in headers,
  * which must agree with it. NULL: the header was not sent. */
