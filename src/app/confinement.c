@@ -137,18 +137,23 @@ static void add_lisp(struct paths *paths, const struct options *o)
     free(lisp);
 }
 
+static bool is_own_directory(const char *path)
+{
+    struct stat s;
+    return lstat(path, &s) == 0 && S_ISDIR(s.st_mode) && s.st_uid == geteuid();
+}
+
 /* A cache that no Lisp outside the sandbox reads: files compiled here must not be loaded there. */
 static bool make_cache(struct confinement *c)
 {
     char path[PATH_MAX];
-    struct stat s;
     if (!user_directory("XDG_CACHE_HOME", ".cache", "cl-mcp-server-sandbox", path, sizeof path))
         return false;
     *strrchr(path, '/') = '\0';
     mkdir(path, 0700); /* a home in which no program has cached anything yet */
     path[strlen(path)] = '/';
     mkdir(path, 0700);
-    if (lstat(path, &s) != 0 || !S_ISDIR(s.st_mode) || s.st_uid != getuid() || access(path, W_OK) != 0)
+    if (!is_own_directory(path) || access(path, W_OK) != 0)
         return false;
     add(&c->writable, path, "");
     add_variable(c, "XDG_CACHE_HOME", path);
@@ -185,10 +190,9 @@ static bool make_drafts(struct confinement *c, const struct options *o, struct e
     char path[PATH_MAX];
     snprintf(path, sizeof path, "%.3900s/drafts",
              o->state_directory != NULL ? o->state_directory : c->temporary);
-    struct stat s;
     if (!user_directory_make(path, err))
         return false;
-    if (lstat(path, &s) != 0 || !S_ISDIR(s.st_mode) || s.st_uid != geteuid())
+    if (!is_own_directory(path))
         return err_set(err, ERR_SYSTEM, "%s is no directory of yours", path);
     nftw(path, remove_if_old, 16, FTW_DEPTH | FTW_PHYS);
     c->drafts = realpath(path, NULL);
