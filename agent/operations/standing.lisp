@@ -343,7 +343,7 @@ REPORTED is called when that is in the inbox."
                   nil)))
     (call-in-fresh-context
      (lambda ()
-       ;; It stands before anybody hears of it: whoever ends the thread then ends the error too.
+       ;; The error is noted before it is reported, so that whoever ends the thread ends the error too.
        (unwind-protect
             (progn
               (when post

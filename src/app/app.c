@@ -55,8 +55,8 @@ int app_main(int argc, char **argv, const struct extension *extension)
 {
     open_standard_descriptors();
     signal(SIGPIPE, SIG_IGN);
-    signal(SIGXFSZ,
-           SIG_IGN); /* a save that exceeds a limit on file sizes fails; it must not kill the server */
+    /* A save that exceeds a limit on file sizes fails; it must not kill the server. */
+    signal(SIGXFSZ, SIG_IGN);
     const struct command *command = command_find(argc > 1 ? argv[1] : NULL);
     if (command != NULL && argc == 3 && strcmp(argv[2], "--help") == 0)
         return command_help(command, stdout);

@@ -15,8 +15,8 @@
 struct server_entry {
     const char *name;    /* the client's name for the server: letters, digits, - and _ */
     const char *command; /* UTF-8 */
-    const char *const
-        *arguments; /* UTF-8; NULL-terminated. NULL: keep those of the entry; none for a new one */
+    /* UTF-8; NULL-terminated. NULL: keep those of the entry; none for a new one. */
+    const char *const *arguments;
 };
 
 /* A configuration file as it is now; borrowed. */

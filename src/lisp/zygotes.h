@@ -27,8 +27,9 @@ void zygotes_fork(struct zygotes *zs, struct zygote_request *request);
 struct worker *zygotes_start_image(struct zygotes *zs, int heap_mib, struct quota *quota, const char *image,
                                    const char *directory, const struct worker_events *events,
                                    struct err *err);
-struct children *
-zygotes_children(const struct zygotes *zs); /* borrowed: the children among which all Lisps are */
+
+/* zygotes_children(zs): the children among which all Lisps are; borrowed. */
+struct children *zygotes_children(const struct zygotes *zs);
 void zygotes_configure_request(const struct zygotes *zs, bool says_directory, struct strbuf *out);
 void zygotes_disown(struct zygotes *zs, const struct worker *worker);
 

@@ -20,10 +20,10 @@
 #include "session/session_core.h"
 
 #define LOOK_MS 1000
-#define REST_SHARE 4 /* it rests this many times as long as a measurement took */
-#define MOST_PROCESSES                                                                                       \
-    256                 /* of one session; only named checkpoints can be more, and the rest is not counted */
+#define REST_SHARE 4    /* it rests this many times as long as a measurement took */
 #define DEFAULT_SHARE 4 /* without --max-memory: this part of the machine's memory */
+/* Of one session. Only named checkpoints can make it more, and what exceeds it is not counted. */
+#define MOST_PROCESSES 256
 
 struct memory_watch {
     struct session_host *host;

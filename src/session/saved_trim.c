@@ -59,8 +59,9 @@ void saved_trim(struct saved_store *store, bool (*is_meant)(const char *name), s
     if (found.count > 0)
         qsort(found.items, found.count, sizeof found.items[0], newest_first);
     size_t removed = 0;
+    time_t now = time(NULL);
     for (size_t i = 0; i < found.count; i++)
-        if (i >= most || (int64_t)time(NULL) - found.items[i].when > most_age_s) {
+        if (i >= most || (int64_t)now - found.items[i].when > most_age_s) {
             saved_remove(store, found.items[i].name);
             removed++;
         }

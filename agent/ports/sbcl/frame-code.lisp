@@ -6,7 +6,7 @@
 (in-package #:cl-mcp-agent)
 
 (defconstant +longest-form+ 30000
-  "So many characters of a file are read again to find a form.")
+  "At most this many characters of a file are read again to find a form.")
 (defconstant +code-shown+ 160)
 
 (defun form-steps (form form-number)
@@ -120,7 +120,7 @@
       (subseq text 0 end))))
 
 (defun marked-text (text outer inner)
-  "Return what of TEXT is in the place OUTER, with marks around the place INNER in it, as one line."
+  "Return the part of TEXT at the place OUTER as one line, with marks around the place INNER inside it."
   (one-line-text (concatenate 'string
                               (subseq text (car outer) (car inner))
                               ">>>" (subseq text (car inner) (cdr inner)) "<<<"
