@@ -74,7 +74,7 @@ def main():
     program = os.path.abspath(sys.argv[1])
     started = time.monotonic()
     with mcp.Client(program=program, handshake=False) as client:
-        title("A client starts the server and shakes hands")
+        title("A client starts the server")
         result = client.handshake()
         tools = client.request("tools/list")["tools"]
         print("    %s %s, %d tools: %s, …" % (result["serverInfo"]["name"], result["serverInfo"]["version"], len(tools),
@@ -85,7 +85,7 @@ def main():
         request = {"jsonrpc": "2.0", "id": pending.id, "method": "tools/call", "params": {"name": "evaluate-lisp", "arguments": {"code": "(+ 1 2)"}}}
         print("  " + colour("36", "> " + json.dumps(request)))
         print("    " + json.dumps(pending.response()))
-        print("  From here on only what matters of them:")
+        print("  From here on, only the tool, its arguments and the text of the reply are shown.")
         story = Story(client)
 
         title("Define, and use what was defined; output and values are kept apart")
@@ -105,19 +105,26 @@ def main():
             (defun summary (numbers) (format nil "average: ~a" (average numbers)))
             (summary '())""")
 
-        title("The error can be looked at as often as one likes")
+        title("The error stays available, with the variables of each frame")
         story.tell("describe-last-error", ["Error: DIVISION-BY-ZERO", "Available Restarts:"])
         story.tell("get-backtrace", ["Backtrace (", "NUMBERS"], locals=True, max_frames=3)
 
-        title("What does not end is stopped; the session is as it was")
+        title("Enter the error, correct the function, and continue from where it failed")
+        story.tell("evaluate-in-frame", ["=> (NIL 0)"], frame=0, code="(list numbers (length numbers))")
+        story.tell("evaluate-lisp", ["=> AVERAGE"], code="""
+            (defun average (numbers)
+              (if numbers (float (/ (reduce #'+ numbers) (length numbers))) 0.0))""")
+        story.tell("invoke-restart", ['=> "average: 0.0"'], restart="RETRY")
+
+        title("An endless loop is stopped at its time limit; the session is intact")
         story.tell("evaluate-lisp", ["[ERROR] TIMEOUT"], True, code="(loop)", timeout=0.5)
         story.tell("evaluate-lisp", ["=> 5.0"], code="(average '(4 5 6))")
 
-        title("Nothing that the code does takes the server or the session down, not even this")
+        title("The code cannot take the server or the session down, not even by ending its process")
         story.tell("evaluate-lisp", ["PROCESS-EXITED", "[Session]"], True, code="(sb-ext:exit :code 3 :abort t)")
         story.tell("evaluate-lisp", ["=> 5.0"], code="(average '(4 5 6))")
 
-        title("Begin anew")
+        title("Start over")
         story.tell("reset-session", ["Session reset. All definitions cleared."])
         story.tell("evaluate-lisp", ["=> NIL"], code="(fboundp 'average)")
 
