@@ -175,6 +175,8 @@ number and stays while other requests are performed; else until the server says 
           (flet ((operate ()
                    (when (and (= token *early-interrupt*) (plusp token))
                      (serve-interrupt))
+                   (when (and (= token *early-look*) (plusp token))
+                     (take-looks))
                    (perform-where-due (list* id name arguments) operation)))
             (declare (dynamic-extent #'operate))
             (flet ((operate-openly ()
@@ -204,7 +206,9 @@ number and stays while other requests are performed; else until the server says 
         (let ((id (first message))
               (name (second message))
               (arguments (cddr message)))
-          (cond ((not (eq name :abort))
+          (cond ((eq name :look)
+                 (answer-look message nil))
+                ((not (eq name :abort))
                  (perform id name arguments))
                 ((and *standing* (null *post*))
                  ;; It is another error that is over.
@@ -223,7 +227,8 @@ number and stays while other requests are performed; else until the server says 
 (defun begin ()
   (setf *own-process* (process-id)
         *id* nil
-        *token* 0))
+        *token* 0
+        *read-ahead* '()))
 
 (defun hello ()
   (begin)
@@ -239,8 +244,8 @@ number and stays while other requests are performed; else until the server says 
   "Serve, with bindings of our own for what each request sets: the symbols of these variables lie on many
 pages, each of which would be copied after each copy of the process."
   (let ((* nil) (** nil) (*** nil) (/ nil) (// nil) (/// nil) (+ nil) (++ nil) (+++ nil) (- nil)
-        (*id* nil) (*token* 0) (*interrupted* 0) (*early-interrupt* 0) (*leaving* nil)
-        (*input-end* 0) (*output-end* 0) (*descriptors* '()))
+        (*id* nil) (*token* 0) (*interrupted* 0) (*early-interrupt* 0) (*early-look* 0) (*leaving* nil)
+        (*input-end* 0) (*output-end* 0) (*descriptors* '()) (*read-ahead* '()))
     (restore-values)
     (loop
       (let ((message (catch 'top-level (serve-from-top))))
@@ -260,7 +265,7 @@ pages, each of which would be copied after each copy of the process."
   (ensure-streams)
   (forget-inspections)
   (setf *memory-compacted* nil)
-  (install-interrupt #'route-interrupt)
+  (install-interrupt #'route-interrupt #'route-look)
   (hello)
   (serve-for-ever))
 

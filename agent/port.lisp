@@ -88,6 +88,8 @@ which are many more."
   "True while user code is evaluated for a request, false while it is only inspected.")
 (defvar *guard* nil
   "The tag of the current guarded printing, or NIL.")
+(defvar *process-shown* nil
+  "In a copy that answers for its original: the process id of the original, which is shown as the main thread; else NIL.")
 (defvar *serves* nil
   "True in a thread that evaluates for the one that serves the channel.")
 
@@ -109,14 +111,24 @@ which are many more."
 (defvar *descriptors* '()
   "The descriptors that came with requests and have not been taken, in the order in which they were sent.")
 
+(defvar *channel* 3
+  "The descriptor of the channel; another one in a thread that answers a look-up.")
+
+(defvar *waits-openly* t
+  "NIL while octets are awaited that are on their way: no interrupt may come between them.")
+
+(define-port-operation octets-waiting-p ()
+  "True if RECEIVE-OCTETS would return at once.")
+
 (define-port-operation receive-octets (buffer start end)
-  "Wait for octets on descriptor 3 and read what is available into BUFFER between START and END.
-Returns how many, 0 at the end of the stream. User code may run while it waits, but not afterwards.
+  "Wait for octets on the channel and read what is available into BUFFER between START and END.
+Returns how many, 0 at the end of the stream. User code may run while it waits, unless
+*WAITS-OPENLY* is NIL, but not afterwards.
 Descriptors that came with them are added to *DESCRIPTORS*. Ends the process if the channel is
 broken.")
 
 (define-port-operation send-octets (buffer end)
-  "Write BUFFER up to END to descriptor 3, all of it. Ends the process if the channel is broken.")
+  "Write BUFFER up to END to the channel, all of it. Ends the process if the channel is broken.")
 
 (define-port-operation passing-descriptors (except)
   "List the descriptors of pipes, sockets and event queues, but those in EXCEPT and those of the agent's own."
@@ -142,6 +154,9 @@ again.")
 (define-port-operation denial-texts ()
   "Return the system's message for EPERM, in its current language."
   (list "Permission denied" "Operation not permitted"))
+
+(define-port-operation sever-descriptors (descriptors)
+  "Make each of DESCRIPTORS the same as descriptor 0, which is /dev/null.")
 
 (define-port-operation close-descriptors (descriptors)
   "Close DESCRIPTORS.")
@@ -232,8 +247,9 @@ the frame that was interrupted. Returns at once; NIL if THREAD has ended.")
   "Call FUNCTION, inside CALL-ATOMICALLY, so that interrupts can run."
   (funcall function))
 
-(define-port-operation install-interrupt (function)
-  "Arrange for FUNCTION to be called with the token when the server interrupts.")
+(define-port-operation install-interrupt (on-interrupt on-look)
+  "Arrange for ON-INTERRUPT to be called with the token when the server interrupts, and ON-LOOK when it has sent a look-up
+while the operation with that token runs.")
 
 (define-port-operation refresh-signal-handlers ()
   "Restore the agent's signal handlers if user code has replaced them."

@@ -26,6 +26,11 @@ returns the whole reply. It runs so that interrupts and the debugger are looked 
 (defvar *early-interrupt* 0
   "The token of the last interrupt that came when no operation had it.")
 
+(defvar *early-look* 0
+  "The token of the last look-up whose operation did not run when it came.")
+(defvar *read-ahead* '()
+  "What was read from the channel while an operation ran and is for later: (MESSAGE . DESCRIPTORS).")
+
 (defvar *error-condition* nil
   "The condition in whose dynamic context the agent serves, or NIL.")
 (defvar *error-frame* nil

@@ -39,6 +39,8 @@
   "How many threads of the program that failed stand where they are; another one ends the oldest.")
 (defvar *awaited* nil
   "The post whose reply the serving thread waits for, or NIL.")
+(defvar *lookers* '()
+  "The threads that answer look-ups while others run: (ID . THREAD), so that the server can end one.")
 
 ;;; Which errors stand
 
@@ -112,7 +114,11 @@
 (defun next-message ()
   "Return the next request for this thread. A thread that evaluates serves inside errors only, and once."
   (let ((post *post*))
-    (cond ((null post)
+    (cond ((and (null post) *read-ahead*)
+           (destructuring-bind (message . descriptors) (pop *read-ahead*)
+             (setf *descriptors* (append *descriptors* descriptors))
+             message))
+          ((null post)
            (receive-message))
           ((and (post-served post) (null *error-condition*))
            (throw 'served nil))
@@ -158,6 +164,8 @@
   (cond ((not (eq (current-thread) (serving-thread)))
          ;; The kernel may give the signal to any thread.
          (call-in-thread (serving-thread) (lambda () (route-interrupt token))))
+        ((assoc token *lookers*)
+         (ask-thread-to-end (cdr (assoc token *lookers*))))
         ((and *awaited* (= token *token*))
          (call-in-thread (post-thread *awaited*) (lambda () (interrupt token))))
         (t
@@ -172,7 +180,8 @@
 (defun own-thread-p (thread)
   "True if THREAD is none of the program's."
   (or (eq thread (serving-thread))
-      (find thread *posts* :key #'post-thread)))
+      (find thread *posts* :key #'post-thread)
+      (rassoc thread *lookers*)))
 
 (defun among-threads-p ()
   "True if threads of the program run."
@@ -229,13 +238,19 @@
     (dolist (standing errors)
       (await-thread (standing-thread standing) +unwinding-seconds+))))
 
+(defun note-thread-errors (most)
+  ;; The memory of a global value may be protected until it is first written. With all signals blocked by the program,
+  ;; writing it would end the process.
+  (unless (eql most *thread-errors*)
+    (setf *thread-errors* most)))
+
 (defun perform-where-due (message operation)
   "Call OPERATION for MESSAGE in this thread, or have another one perform it; return the reply."
   (declare (type function operation))
   (destructuring-bind (id name . arguments) message
     (let ((number (getf arguments :standing)))
       (when (and (null *post*) (member name *evaluating-operations*))
-        (setf *thread-errors* (getf arguments :thread-errors 0)))
+        (note-thread-errors (getf arguments :thread-errors 0)))
       (cond (number
              (perform-in-error number message operation))
             ((or *post* (not (member name *evaluating-operations*)))

@@ -58,6 +58,7 @@ struct worker {
     bool has_missed;  /* it ended and had not read all that was sent */
     bool has_copied;  /* the reply that is being delivered is to a request for a copy */
     int call_id;      /* of the last call; an interrupt is for no request for a copy */
+    int looked_id;    /* of the call behind which a look-up was sent; 0: none was */
     uint64_t random;  /* never 0 */
     int strays;       /* messages that answered nothing */
     bool is_dead;     /* reaped; what it left is being read */
@@ -329,7 +330,7 @@ void worker_begin(struct worker *w, int64_t pid)
     if (w->child != NULL)
         child_expendable(w->child, w->is_pristine ? COPY_EXPENDABLE : SESSION_EXPENDABLE);
     if (w->state == WORKER_STARTING)
-        w->state = WORKER_IDLE;
+        w->state = w->awaited_count > 0 ? WORKER_BUSY : WORKER_IDLE;
 }
 
 static void destroy(struct worker *w)
@@ -373,6 +374,15 @@ static int next_id(struct worker *w)
     return id;
 }
 
+/* ${descriptors} are taken. */
+static void send_frame(struct worker *w, const struct strbuf *frame, const int *descriptors, size_t count)
+{
+    if (w->channel != NULL)
+        channel_send(w->channel, frame, descriptors, count);
+    else
+        close_all(descriptors, count); /* it is dying: on_gone follows */
+}
+
 static int send_request(struct worker *w, const struct strbuf *request, const int *descriptors, size_t count)
 {
     CHECK(w->state == WORKER_IDLE || w->state == WORKER_BUSY);
@@ -387,11 +397,7 @@ static int send_request(struct worker *w, const struct strbuf *request, const in
     strbuf_addf(&frame, " :token %d)", id);
     frame_end(&frame, at);
     w->state = WORKER_BUSY;
-    if (w->channel != NULL)
-        channel_send(w->channel, &frame, descriptors, count);
-    else
-        for (size_t i = 0; i < count; i++)
-            close(descriptors[i]); /* it is dying: on_gone follows */
+    send_frame(w, &frame, descriptors, count);
     strbuf_fini(&frame);
     return id;
 }
@@ -426,6 +432,35 @@ void worker_forget_fork(struct worker *w)
         w->state = WORKER_IDLE;
 }
 
+struct worker *worker_look(struct worker *original, const struct strbuf *request, bool needs_copy,
+                           const struct worker_events *events, struct err *err)
+{
+    int channel;
+    struct worker *look = worker_new_copy(original, events, &channel, err);
+    if (look == NULL)
+        return NULL;
+    look->call_id = look->awaited[look->awaited_count++] = next_id(original);
+    struct strbuf frame;
+    strbuf_init(&frame, 0);
+    size_t at = frame_begin(&frame);
+    strbuf_addf(&frame, "(%d :look :in-copy %s :request (", look->call_id, needs_copy ? "t" : "nil");
+    strbuf_add(&frame, request->bytes, request->len);
+    strbuf_adds(&frame, "))");
+    frame_end(&frame, at);
+    send_frame(original, &frame, &channel, 1);
+    original->looked_id = original->call_id;
+    strbuf_fini(&frame);
+    if (original->child != NULL && original->state == WORKER_BUSY)
+        child_show(original->child, original->call_id);
+    return look;
+}
+
+void worker_end_look(struct worker *original, const struct worker *look)
+{
+    if (look->child == NULL && original->child != NULL)
+        child_interrupt(original->child, look->call_id);
+}
+
 void worker_interrupt(struct worker *w)
 {
     if (w->child != NULL && w->state == WORKER_BUSY)
@@ -447,7 +482,7 @@ bool worker_has_begun(const struct worker *w)
 
 bool worker_has_missed(const struct worker *w)
 {
-    return w->has_missed && w->awaited_count == 1 && worker_has_begun(w);
+    return w->has_missed && w->awaited_count == 1 && worker_has_begun(w) && w->looked_id != w->call_id;
 }
 
 bool worker_has_copied(const struct worker *w)

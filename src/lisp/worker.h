@@ -126,6 +126,26 @@ bool worker_has_missed(const struct worker *w);
 /* worker_has_copied(w): inside on_reply: that is the answer to worker_fork(), not to worker_call(). */
 bool worker_has_copied(const struct worker *w);
 
+/*
+ * worker_look(original, request, events, err):
+ * Have a look-up answered while ${original} performs a call, by a copy that it makes of itself for this, or
+ * in a session with threads by one of its threads.
+ *
+ * request      borrowed; the items of the request, as for worker_call()
+ * needs_copy   it may have effects: it is refused where threads run
+ * events       on_ready: there is a copy, which is at work; on_reply: the answer; on_gone: there is none, or
+ *              the copy has ended
+ * Returns      given: worker_free() it. Nothing can be sent to it. NULL with ${err} set
+ * States       of the returned worker: STARTING, BUSY, IDLE once it has answered; of ${original}: none
+ * Source       docs/agent-protocol.md
+ */
+struct worker *worker_look(struct worker *original, const struct strbuf *request, bool needs_copy,
+                           const struct worker_events *events, struct err *err);
+
+/* worker_end_look(original, look): nobody waits for the answer: a thread of ${original} that works on it is
+ * to end. A copy ends when its worker is freed. */
+void worker_end_look(struct worker *original, const struct worker *look);
+
 /* worker_forget_fork(w): nobody waits for the answer to the fork any more, which is all that was sent and not
  * answered. States: BUSY to IDLE. */
 void worker_forget_fork(struct worker *w);

@@ -534,6 +534,12 @@ void child_interrupt(struct child *child, int token)
         sigqueue(child->pid, SIGURG, (union sigval){.sival_int = token});
 }
 
+void child_show(struct child *child, int token)
+{
+    if (!child->has_exited)
+        sigqueue(child->pid, SIGWINCH, (union sigval){.sival_int = token});
+}
+
 void child_kill_tree(struct child *child)
 {
     if (child->has_exited)

@@ -77,9 +77,11 @@ void child_free(struct child *child);
 pid_t child_pid(const struct child *child);
 
 /* child_signal(child, signal): harmless once it has exited. child_interrupt(child, token): SIGURG that
- * carries ${token} (sigqueue). */
+ * carries ${token} (sigqueue). child_show(child, token): the same with SIGWINCH, which a process without a
+ * handler ignores: there is something to look at in its channel. */
 void child_signal(struct child *child, int signal);
 void child_interrupt(struct child *child, int token);
+void child_show(struct child *child, int token);
 
 /* child_expendable(child, more): when memory runs out the kernel ends this process before those with less: 0
  * for as much as the server itself, 1000 for the first of all. Source: proc(5), oom_score_adj. */

@@ -44,6 +44,7 @@ struct operation *operation_new_run(struct session *s, enum operation_kind kind,
     op->keeps_record = options->keeps_record;
     op->goes_on = options->goes_on;
     op->is_examination = options->is_examination;
+    op->is_look_up = options->is_look_up;
     op->on_progress = options->on_progress;
     return op;
 }

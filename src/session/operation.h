@@ -19,6 +19,7 @@ enum operation_kind {
     OPERATION_RESTORE,    /* a process from such a file */
 };
 
+struct look;
 struct saving;
 
 struct operation {
@@ -43,6 +44,8 @@ struct operation {
     bool is_put_aside;           /* FREEZING: it goes on when the copy is made */
     bool is_to_stop;             /* it was cancelled meanwhile */
     bool is_examination;
+    bool is_look_up;      /* it can be answered while another one runs */
+    struct look *look;    /* it is; it is out of the queue then */
     operation_done *done; /* NULL once cancelled */
     operation_progress *on_progress;
     void *arg;

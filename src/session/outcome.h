@@ -33,6 +33,7 @@ struct outcome {
     const char *why;
     bool was_in_copy;          /* OK: nothing of what it did is in the session */
     const char *text;          /* what a roll-back undid; NULL otherwise */
+    const char *moment;        /* a look-up while an operation runs: of which moment; NULL otherwise */
     struct capture *output[2]; /* by enum worker_stream; may be moved out with session_keep_output() */
 };
 
@@ -50,6 +51,7 @@ struct operation_options {
                             operation goes on */
     bool is_examination; /* session_enter(): the reply holds the frames with their locals and becomes part of
                             the error's record */
+    bool is_look_up;     /* it only looks: it need not wait for an operation that runs */
     const char *code;    /* borrowed: what the journal says was evaluated; NULL for nothing */
     size_t code_len;
     const char *package; /* borrowed: in which it is read; NULL: the session's */

@@ -221,6 +221,8 @@ void run_send(struct session *s)
     }
     worker_call(runner(s), &request, NULL, 0);
     strbuf_fini(&request);
+    if (s->queue.next != s->queue.previous)
+        session_not_before(s, RUN_ALONE_MS); /* look-ups may wait behind it */
 }
 
 void run_go_on(struct session *s)

@@ -16,6 +16,10 @@ struct session;
 struct strbuf;
 struct worker;
 
+/* So long a look-up waits for the end of what runs: a client that sends a call and a look-up together means
+ * them in this order. */
+#define RUN_ALONE_MS 100
+
 struct run *run_new(struct session *s);
 void run_free(struct run *run);
 

@@ -11,6 +11,7 @@
 #include "session/checkpointing.h"
 #include "session/copies.h"
 #include "session/error_record.h"
+#include "session/looks.h"
 #include "session/queue.h"
 #include "session/run.h"
 #include "session/saving.h"
@@ -88,6 +89,8 @@ void session_cancel(struct operation *op)
         operation_free(op);
         return;
     }
+    if (op->look != NULL)
+        look_cancel(op->look);
     if (op != s->current)
         operation_free(op);
     else

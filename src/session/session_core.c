@@ -200,6 +200,7 @@ void session_core_init(struct session *s)
     list_init(&s->node);
     list_init(&s->queue);
     list_init(&s->savings);
+    list_init(&s->looks);
     list_init(&s->idle_node);
     s->timer = new_timer(s);
     s->later = new_timer(s);
@@ -211,4 +212,10 @@ void session_core_fini(struct session *s)
     uv_close((uv_handle_t *)s->timer, free_handle);
     uv_close((uv_handle_t *)s->later, free_handle);
     free(s->why);
+}
+
+void session_not_before(struct session *s, uint64_t delay_ms)
+{
+    if (!uv_is_active((uv_handle_t *)s->later))
+        uv_timer_start(s->later, on_later, delay_ms, 0);
 }

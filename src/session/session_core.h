@@ -67,6 +67,7 @@ struct session {
     struct suspension *suspension;      /* suspension.c: whether it was used since its image was begun */
     struct sleep_image image;           /* ASLEEP and WAKING */
     struct list savings;                /* saving.c: under way */
+    struct list looks;                  /* looks.c: under way */
     struct session_footprint footprint; /* memory_watch.c */
 
     struct cpu_grace grace; /* core: of the deadline */
@@ -89,6 +90,8 @@ void session_core_fini(struct session *s);
 void session_dispatch(struct session *s, struct event *event);
 void session_look_at_queue(struct session *s);
 void session_later(struct session *s);
+/* session_not_before(s, delay_ms): as session_later(), when that time is over or before. */
+void session_not_before(struct session *s, uint64_t delay_ms);
 
 /* session_put_first(s, op): put ${op}, which is taken, at the head of the queue. */
 void session_put_first(struct session *s, struct operation *op);

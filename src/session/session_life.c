@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "session/answer.h"
 #include "session/copies.h"
+#include "session/looks.h"
 #include "session/memory_watch.h"
 #include "session/process.h"
 #include "session/programs.h"
@@ -53,6 +54,7 @@ struct session *session_new(struct sessions *all, const char *name)
 void session_free(struct session *s)
 {
     memory_watch_forget(s->host->memory_watch, s);
+    looks_cancel(s);
     savings_cancel(s);
     process_forget(s);
     programs_end(s);

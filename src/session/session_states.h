@@ -104,6 +104,7 @@ enum session_event {
     X(put_off)        /* it is to be stopped, and goes on when it is copied: stop it then */                  \
     X(forgo)          /* nobody answers for the copy at the error */                                          \
     X(hasten)         /* the copy has ended: its original has little time to say why */                       \
+    X(look)           /* answer the look-ups that wait beside what runs */                                    \
     X(interrupt)      /* first interrupt */                                                                   \
     X(insist)         /* second interrupt */                                                                  \
     X(kill)           /* SIGKILL */                                                                           \

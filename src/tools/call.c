@@ -35,6 +35,7 @@ static void call_free(struct tool_call *call)
     strbuf_fini(&call->text);
     strbuf_fini(&call->request);
     free(call->default_session);
+    free(call->moment);
     free(call);
 }
 
@@ -119,8 +120,22 @@ static void bound_text(struct tool_call *call)
     cut_whole(&call->text, s, call->is_error && most > MOST_OF_AN_ERROR ? MOST_OF_AN_ERROR : most);
 }
 
+/* A reply from the middle of an operation says so first. */
+static void add_moment(struct tool_call *call)
+{
+    struct strbuf text;
+    if (call->moment == NULL)
+        return;
+    strbuf_init(&text, 0);
+    strbuf_addf(&text, "(%s)\n", call->moment);
+    strbuf_add(&text, call->text.bytes, call->text.len);
+    strbuf_fini(&call->text);
+    call->text = text;
+}
+
 void call_finish(struct tool_call *call)
 {
+    add_moment(call);
     call_redact(call, &call->text);
     bound_text(call);
     redact_structured(call);
@@ -269,6 +284,8 @@ void call_done(void *arg, const struct outcome *outcome)
 {
     struct tool_call *call = arg;
     call->operation = NULL;
+    if (outcome->moment != NULL && outcome->kind != OUTCOME_UNAVAILABLE && call->moment == NULL)
+        call->moment = xstrdup(outcome->moment);
     if (outcome->kind == OUTCOME_UNAVAILABLE && !call->takes_unavailable) {
         call_answer(call, true, "%s", outcome->why);
     } else if (outcome->kind == OUTCOME_REFUSED) {

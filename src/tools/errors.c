@@ -54,6 +54,36 @@ static void on_examined(struct tool_call *call, const struct outcome *o)
     call_finish(call);
 }
 
+static void on_running_frames(struct tool_call *call, const struct outcome *o)
+{
+    if (look_up_failed(call, o))
+        return;
+    const struct sexp *outcome = reply_get(o->reply, "outcome");
+    if (sexp_is_symbol(outcome, "done"))
+        look_up_add_frames(call, reply_get(o->reply, "frames"), reply_integer(o->reply, "total"));
+    else if (sexp_is_symbol(outcome, "idle")) /* it has ended meanwhile */
+        show_backtrace(call, session_last_error(o->session));
+    else
+        strbuf_adds(&call->text, "There is no backtrace: the thread of the evaluation did not react within a "
+                                 "second, or printing took more than three. Try again, or without locals.");
+    call_finish(call);
+}
+
+static void show_running(struct tool_call *call, struct session *s)
+{
+    call_begin_request(call, "running-frames");
+    call_write_integer(call, "from", call_integer(call, "from", 0));
+    call_write_integer(call, "count", call_integer(call, "max-frames", 20));
+    call_write_flag(call, "locals", call_boolean(call, "locals"));
+    look_up(call, s, on_running_frames);
+}
+
+static bool is_running(const struct session *s)
+{
+    struct session_evaluation e;
+    return session_evaluation_at(s, 0, &e) && e.is_running;
+}
+
 static void get_backtrace(struct tool_call *call)
 {
     struct session *s = call_session(call);
@@ -63,6 +93,10 @@ static void get_backtrace(struct tool_call *call)
     }
     if (s == NULL || is_missing(call, s))
         return;
+    if (!call_has(call, "index") && is_running(s)) {
+        show_running(call, s);
+        return;
+    }
     const struct error_record *r = chosen(call, s);
     if (r != NULL && call_boolean(call, "locals") && r->details == NULL &&
         (error_record_is_enterable(r) || r->why_not_frozen != NULL) &&
@@ -114,7 +148,8 @@ const struct tool tool_get_backtrace = {
     .name = "get-backtrace",
     .title = "Get the backtrace",
     .description =
-        "Show the stack frames of the last error or of a running thread, optionally with local variables.",
+        "Show the stack frames of what is running, of the last error or of a thread, optionally with local "
+        "variables.",
     .toolset = TOOLSET_CORE,
     .returns_long_text = true,
     .is_read_only = true,

@@ -133,6 +133,9 @@ static void on_looked(struct tool_call *call, const struct outcome *o)
     if (look_up_failed(call, o))
         return;
     add_inspection(&call->text, o, 0, call);
+    if (o->moment != NULL && o->was_in_copy)
+        strbuf_addf(&call->text, "\nThe handles in this reply are not kept; %s with a path shows a part.",
+                    call_string(call, "handle", NULL));
     call_finish(call);
 }
 

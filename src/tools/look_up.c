@@ -5,11 +5,13 @@
 
 #include <ctype.h>
 
+#include "base/text.h"
+#include "report/section.h"
 #include "tools/cut.h"
 
 static struct operation_options options_of(const struct tool_call *call)
 {
-    return (struct operation_options){.what = call->tool->name, .timeout_ms = LOOK_UP_MS};
+    return (struct operation_options){.what = call->tool->name, .timeout_ms = LOOK_UP_MS, .is_look_up = true};
 }
 
 void look_up(struct tool_call *call, struct session *session, call_outcome *on_outcome)
@@ -49,6 +51,26 @@ void look_up_add_rest(struct tool_call *call, size_t shown, size_t total)
         strbuf_addf(&call->text, "\n(none from %zu on)", from);
     else if (from + shown < total)
         strbuf_addf(&call->text, "\n… %zu more; from: %zu shows them", total - from - shown, from + shown);
+}
+
+void look_up_add_frames(struct tool_call *call, const struct sexp *frames, int64_t total)
+{
+    size_t from = (size_t)call_integer(call, "from", 0), shown = sexp_count(frames);
+    bool locals = call_boolean(call, "locals"), is_more = total < 0;
+    strbuf_adds(&call->text, is_more ? "Backtrace (more than " : "Backtrace (");
+    text_add_count(&call->text, (uint64_t)(is_more ? -total : total), "frame");
+    strbuf_adds(&call->text, "):");
+    for (size_t i = 0; i < shown; i++) {
+        const struct sexp *frame = sexp_nth(frames, i);
+        strbuf_addc(&call->text, '\n');
+        section_add_frame(&call->text, from + i, frame);
+        if (locals)
+            section_add_locals(&call->text, frame);
+    }
+    if (shown == 0)
+        strbuf_addf(&call->text, "\n(no frames from %zu on)", from);
+    else if (is_more || from + shown < (size_t)total)
+        strbuf_adds(&call->text, "\n... more frames; max-frames and from show them");
 }
 
 void look_up_add_list(struct strbuf *out, const struct sexp *list, const char *separator)

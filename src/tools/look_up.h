@@ -33,6 +33,11 @@ void look_up_write_range(struct tool_call *call, int limit);
  * if all are shown. */
 void look_up_add_rest(struct tool_call *call, size_t shown, size_t total);
 
+/* look_up_add_frames(call, frames, total): append a stack: those of its frames that the arguments from and
+ * max-frames name, with their variables if the argument locals is true. ${total} is negative if there are
+ * more. */
+void look_up_add_frames(struct tool_call *call, const struct sexp *frames, int64_t total);
+
 /* look_up_add_list(out, list, separator): append the strings of a list. */
 void look_up_add_list(struct strbuf *out, const struct sexp *list, const char *separator);
 

@@ -8,7 +8,6 @@
 
 #include "base/text.h"
 #include "report/report.h"
-#include "report/section.h"
 #include "tools/look_up.h"
 
 #define THREAD_MS 15000    /* the agent waits for the thread a few seconds at most */
@@ -159,28 +158,10 @@ static void list_threads(struct tool_call *call)
 
 static void ask(struct tool_call *call, struct session *s, call_outcome *on_outcome)
 {
-    call_run(call, s, &(struct operation_options){.what = call->tool->name, .timeout_ms = THREAD_MS},
+    call_run(call, s,
+             &(struct operation_options){
+                 .what = call->tool->name, .timeout_ms = THREAD_MS, .is_look_up = call->tool->is_read_only},
              on_outcome);
-}
-
-static void add_frames(struct tool_call *call, const struct sexp *frames, int64_t total)
-{
-    size_t from = (size_t)call_integer(call, "from", 0), shown = sexp_count(frames);
-    bool locals = call_boolean(call, "locals"), is_more = total < 0;
-    strbuf_adds(&call->text, is_more ? "Backtrace (more than " : "Backtrace (");
-    text_add_count(&call->text, (uint64_t)(is_more ? -total : total), "frame");
-    strbuf_adds(&call->text, "):");
-    for (size_t i = 0; i < shown; i++) {
-        const struct sexp *frame = sexp_nth(frames, i);
-        strbuf_addc(&call->text, '\n');
-        section_add_frame(&call->text, from + i, frame);
-        if (locals)
-            section_add_locals(&call->text, frame);
-    }
-    if (shown == 0)
-        strbuf_addf(&call->text, "\n(no frames from %zu on)", from);
-    else if (is_more || from + shown < (size_t)total)
-        strbuf_adds(&call->text, "\n... more frames; max-frames and from show them");
 }
 
 static void on_frames(struct tool_call *call, const struct outcome *o)
@@ -202,7 +183,7 @@ static void on_frames(struct tool_call *call, const struct outcome *o)
             &call->text,
             "There is no backtrace: printing it took more than three seconds. Try again without locals.");
     } else {
-        add_frames(call, reply_get(o->reply, "frames"), reply_integer(o->reply, "total"));
+        look_up_add_frames(call, reply_get(o->reply, "frames"), reply_integer(o->reply, "total"));
     }
     call_finish(call);
 }

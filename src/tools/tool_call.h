@@ -33,6 +33,7 @@ struct tool_call {
     void (*cancel_pending)(void *pending);
     void (*on_outcome)(struct tool_call *call, const struct outcome *outcome); /* a call_outcome */
     struct detachment *detachment; /* detach.c: it may be answered early; NULL: it may not */
+    char *moment;                  /* owned; it shows the session in the middle of an operation; NULL: not */
     size_t step, since;            /* for tools that must remember something while they wait */
     struct strbuf text;            /* the answer */
     json_t *structured;            /* owned */

@@ -259,6 +259,17 @@ class Process:
         assert copy.hello.pid == reply.pid
         return copy
 
+    def look(self, token, operation, **arguments):
+        """Ask for a look-up while the operation with that token runs; where its answer comes."""
+        channel, theirs = socket.socketpair()
+        request = [Keyword(operation)]
+        for key, value in arguments.items():
+            request += [Keyword(key.replace("_", "-")), value]
+        identifier = self.send("look", descriptors=[theirs.fileno()], request=request)
+        theirs.close()
+        libc.sigqueue(self.pid, signal.SIGWINCH, ctypes.c_void_p(token))
+        return Look(channel, identifier)
+
     def close(self, limit=5.0):
         """Close the channel; return the wait status of the process."""
         if self.channel is None:
@@ -273,6 +284,32 @@ class Process:
         os.close(self.error)
         Process.everything.remove(self)
         return status
+
+
+class Look:
+    """A look-up that is answered over a channel of its own."""
+
+    def __init__(self, channel, identifier):
+        self.channel, self.identifier, self.pid = channel, identifier, None
+
+    def reply(self, limit=LIMIT):
+        self.channel.settimeout(limit)
+        text, octets = b"", True
+        while octets:
+            octets = self.channel.recv(1 << 20)
+            text += octets
+        self.channel.close()
+        messages = []
+        while text:
+            end = 8 + int(text[:8], 16)
+            messages.append(Reply(parse(text[8:end].decode("utf-8"))))
+            text = text[end:]
+        if messages and messages[0].id == 0:
+            self.pid = messages.pop(0).fields.get("pid")
+            if self.pid:
+                reap(self.pid, 5)
+        assert len(messages) == 1 and messages[0].id == self.identifier, messages
+        return messages[0]
 
 
 def wait_until(condition):

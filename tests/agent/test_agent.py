@@ -153,6 +153,140 @@ class Processes(AgentTest):
                     "    (sb-thread:interrupt-thread main (lambda () (throw 'out 42)))))"
                     "  (catch 'out (sleep 10)))", "42")
 
+    # Look-ups while an operation runs
+
+    LOOP = '(progn (defun seen () 1) (format t "on") (let ((n 0)) (loop (incf n) (when (fboundp (quote stop)) (return n)))))'
+
+    def begin(self, code, printed=b"on"):
+        """Start an evaluation that prints when it has come to where it is to be looked at."""
+        identifier, token = self.session.start_evaluation(code)
+        self.session.await_output(printed)
+        self.session.stdout = b""
+        return identifier, token
+
+    def stop(self, identifier, token):
+        self.session.interrupt(token)
+        self.assertEqual("interrupt", self.session.answer(identifier).kind)
+        self.assertEqual(self.session.ask("abort").status, "ok")
+        self.values("(+ 1 2)", "3")
+
+    def test_a_copy_answers_a_look_up_while_code_runs(self):
+        running = self.begin(self.LOOP)
+        look = self.session.look(running[1], "describe-symbol", name="seen")
+        reply = look.reply()
+        self.assertIn("SEEN", reply.text)
+        self.assertTrue(look.pid)
+        self.assertFalse(alive(look.pid))
+        self.stop(*running)
+
+    def test_the_frames_of_what_runs_have_their_variables(self):
+        self.ok("(defun spin (depth) (declare (optimize debug)) (format t \"on\") (loop (unless depth (return))))")
+        running = self.begin("(spin 21)")
+        reply = self.session.look(running[1], "running-frames", count=5, locals=True).reply()
+        self.assertEqual("(SPIN 21)", reply.lists("frames")[0][0])
+        self.assertIn(["DEPTH", "21"], reply.lists("frames")[0])
+        self.assertEqual(["(EVAL (SPIN 21))", None], reply.lists("frames")[-1][:2])
+        self.stop(*running)
+
+    def test_many_look_ups_hold_nothing_up(self):
+        running = self.begin(self.LOOP)
+        for _ in range(50):
+            self.assertIn("SEEN", self.session.look(running[1], "describe-symbol", name="seen").reply().text)
+        self.stop(*running)
+
+    def test_a_look_up_waits_until_interrupts_are_allowed(self):
+        running = self.begin('(sb-sys:without-interrupts (format t "on") (loop repeat 300000000))')
+        look = self.session.look(running[1], "describe-symbol", name="car")
+        self.assertEqual(self.session.answer(running[0]).status, "ok")
+        self.assertIn("CAR", look.reply().text, "it is answered afterwards")
+        self.values("(+ 1 2)", "3")
+
+    def test_a_look_up_at_no_running_operation_is_answered_as_well(self):
+        self.assertIn("CAR", self.session.look(99, "describe-symbol", name="car").reply().text)
+        self.assertEqual("idle", self.session.look(99, "running-frames").reply().outcome)
+
+    def test_a_request_for_a_copy_before_a_look_up_is_kept(self):
+        running = self.begin(self.LOOP)
+        channel, theirs = driver.socket.socketpair()
+        fork = self.session.send("fork", descriptors=[theirs.fileno()])
+        theirs.close()
+        self.assertIn("SEEN", self.session.look(running[1], "describe-symbol", name="seen").reply().text)
+        self.session.interrupt(running[1])
+        self.assertEqual(self.session.answer(running[0]).kind, "interrupt")
+        reply = self.session.answer(fork)
+        self.assertEqual("ok", reply.status)
+        channel.close()
+        driver.reap(reply.pid, 5)
+
+    def test_handlers_and_cleanup_of_the_running_code_do_not_run_in_the_copy(self):
+        path = os.path.join(tempfile.mkdtemp(prefix="cl-mcp-test-"), "mark")
+        self.ok("(defclass odd () ()) (defvar *odd* (make-instance 'odd)) "
+                "(defmethod print-object ((o odd) stream) (throw 'out 1))")
+        running = self.begin(
+            "(catch 'out (handler-bind ((error (lambda (c) c (throw 'out 2)))) (unwind-protect "
+            "(let ((mine *odd*)) (format t \"on\") (loop (when (null mine) (return mine)))) "
+            f'(with-open-file (s "{path}" :direction :output :if-exists :append :if-does-not-exist :create) (print 1 s)))))')
+        for _ in range(3):
+            try:
+                self.session.look(running[1], "running-frames", locals=True).reply()
+            except (AssertionError, ConnectionResetError):
+                pass  # the copy ended instead
+            self.session.look(running[1], "describe-symbol", name="*odd*")
+        self.assertFalse(os.path.exists(path), "cleanup forms ran in a copy")
+        self.stop(*running)
+        shutil.rmtree(os.path.dirname(path))
+
+    def test_a_look_up_in_foreign_code_is_answered(self):
+        running = self.begin('(progn (format t "on") (loop (sb-alien:alien-funcall (sb-alien:extern-alien "usleep" (function sb-alien:int sb-alien:int)) 100000)))')
+        self.assertIn("CAR", self.session.look(running[1], "describe-symbol", name="car").reply().text)
+        self.stop(*running)
+
+    def test_a_look_up_while_garbage_is_collected_is_answered(self):
+        running = self.begin('(progn (format t "on") (loop (gc :full t)))')
+        for _ in range(10):
+            self.assertIn("CAR", self.session.look(running[1], "describe-symbol", name="car").reply().text)
+        self.stop(*running)
+
+    def test_a_look_up_in_the_compiler_is_answered(self):
+        running = self.begin('(progn (format t "on") (loop (compile nil (copy-tree (quote (lambda (x) (loop for i below x collect (list i (1+ i)))))))))')
+        for _ in range(10):
+            self.assertIn("CAR", self.session.look(running[1], "describe-symbol", name="car").reply().text)
+            self.assertEqual("ok", self.session.look(running[1], "macroexpand", code="(loop for i below 3 collect i)").reply().status)
+        self.stop(*running)
+
+    def test_a_look_up_in_a_print_object_is_answered(self):
+        self.ok("(defclass slow () ()) (defmethod print-object ((o slow) stream) (format t \"on\") (loop))")
+        running = self.begin("(make-instance 'slow)")
+        self.assertIn("CAR", self.session.look(running[1], "describe-symbol", name="car").reply().text)
+        self.assertIn("PRINT-OBJECT", self.session.look(running[1], "running-frames").reply().lists("frames")[0][0])
+        self.stop(*running)
+
+    def test_where_threads_run_a_thread_answers(self):
+        self.ok("(defvar *other* (sb-thread:make-thread (lambda () (sleep 1000)) :name \"other\"))")
+        for code in ("(progn (defun seen () 1) (format t \"on\") (loop))",
+                     "(progn (format t \"on\") (sb-thread:wait-on-semaphore (sb-thread:make-semaphore)))"):
+            running = self.begin(code)
+            look = self.session.look(running[1], "describe-symbol", name="seen")
+            self.assertIn("SEEN", look.reply().text)
+            self.assertIsNone(look.pid, "it is no copy")
+            frames = self.session.look(running[1], "running-frames", locals=True).reply().lists("frames")
+            self.assertIn("(EVAL (PROGN", frames[-1][0])
+            self.session.interrupt(running[1])
+            self.assertEqual("interrupt", self.session.answer(running[0]).kind)
+
+    def test_a_thread_that_answers_without_end_is_ended(self):
+        self.ok("(defvar *other* (sb-thread:make-thread (lambda () (sleep 1000))))"
+                "(defclass slow () ()) (defvar *slow* (make-instance 'slow))"
+                "(defmethod print-object ((o slow) stream) (format t \"printing\") (loop))")
+        running = self.begin('(progn (format t "on") (loop))')
+        look = self.session.look(running[1], "describe-symbol", name="*slow*")
+        self.session.await_output(b"printing")
+        self.session.interrupt(look.identifier)
+        with self.assertRaises((AssertionError, IndexError)):
+            look.reply()
+        self.session.interrupt(running[1])
+        self.assertEqual("interrupt", self.session.answer(running[0]).kind)
+
     def test_a_child_that_user_code_forks_stays_out_of_the_conversation(self):
         reply = self.ok("(let ((pid (sb-posix:fork))) (if (zerop pid) 0 pid))")
         self.assertNotEqual(reply.values, ["0"])

@@ -229,5 +229,124 @@ class Tasks(mcp.TestCase):
         self.ask("tasks/cancel", taskId=task["taskId"])
 
 
+class LookUps(mcp.TestCase):
+    """Look-ups do not wait for the evaluation that runs."""
+
+    def setUp(self):
+        super().setUp()
+        self.go = os.path.join(self.folder(), "go")
+
+    options = ("--tools", "full")
+    MOMENT = r"^\(Evaluation %d has been running for [\d.]+ s; this is from that moment\.\)\n"
+
+    def begin(self, code):
+        """Start an evaluation that is not to end by itself; its pending reply, once it has printed."""
+        call = self.s.start_call("evaluate-lisp", {"code": "(progn (write-line \"begun\") (finish-output) %s)" % code, "timeout": 0})
+        mcp.wait_until(lambda: "begun" in self.s.call("evaluation-status").text, 20, "the evaluation to begin")
+        return call
+
+    def cancelled(self, call):
+        self.s.call("cancel-evaluation")
+        reply = call.reply()
+        self.assertIn("[ERROR] CANCELLED", reply.text)
+        return reply
+
+    def seen(self, tool, evaluation, **arguments):
+        reply = self.s.call(tool, arguments)
+        self.assertRegex(reply.text, self.MOMENT % evaluation)
+        self.assertFalse(reply.is_error, reply.text)
+        return reply.text
+
+    def test_they_are_answered_while_code_runs(self):
+        self.s.evaluate("(defmacro twice (x) `(list ,x ,x))")
+        self.s.call("inspect-object", code="(vector 1 (list 2 3))")
+        call = self.begin("(progn (defun seen (a) a) (setf *print-base* 3) (loop))")
+        self.assertIn("Arguments: (A)", self.seen("describe-symbol", 3, name="seen"))
+        self.assertIn("SEEN", self.seen("apropos-search", 3, pattern="seen"))
+        self.assertIn("(list a a)", self.seen("macroexpand-form", 3, form="(twice a)"))
+        self.assertIn("evaluation 1", self.seen("find-definition", 3, name="twice"))
+        self.assertIn("No calls of SEEN", self.seen("who-calls", 3, name="seen"))
+        text = self.seen("inspect-object", 3, handle="h1", path="[1]")
+        self.assertIn("3", text)
+        self.assertIn("The handles in this reply are not kept; h1 with a path shows a part.", text)
+        self.assertNotIn("(Evaluation", self.s.call("list-checkpoints").text)
+        self.cancelled(call)
+        self.assertNotIn("(Evaluation", self.s.call("describe-symbol", name="seen").text)
+
+    def test_the_backtrace_of_what_runs_has_its_variables(self):
+        self.s.evaluate('(error "before")')
+        self.s.evaluate("(defun spin (depth) (declare (optimize debug)) (write-line \"begun\") (finish-output) (loop (unless depth (return))))")
+        call = self.begin("(spin 21)")
+        text = self.seen("get-backtrace", 3, locals=True)
+        self.assertRegex(text, r"0: \(SPIN 21\)\n     in \(BLOCK SPIN .*\n     DEPTH = 21\n1: ")
+        self.assertNotIn("DEPTH =", self.seen("get-backtrace", 3))
+        self.assertIn("ERROR", self.s.call("get-backtrace", index=1).text)
+        self.cancelled(call)
+
+    def test_a_look_up_leaves_nothing_in_the_evaluation(self):
+        self.s.evaluate("(defclass loud () ()) (defvar *loud* (make-instance 'loud)) (defvar *printed* 0)"
+                        "(defmethod print-object ((o loud) s) (incf *printed*) (format t \"noise\") (princ \"#loud\" s))")
+        call = self.begin('(loop until (probe-file "%s") finally (return *printed*))' % self.go)
+        self.assertIn("#loud", self.seen("describe-symbol", 2, name="*loud*"))
+        open(self.go, "w").close()
+        reply = call.reply()
+        self.assertIn("=> 0", reply.text)
+        self.assertNotIn("noise", reply.text)
+
+    def test_a_look_up_that_never_ends_or_kills_is_answered(self):
+        self.s.evaluate("(defclass odd () ()) (defvar *odd* (make-instance 'odd)) (defvar *how* :loop)"
+                        "(defmethod print-object ((o odd) s) (case *how* (:loop (loop)) (:error (error \"no\")) (:exit (sb-ext:exit :code 3 :abort t))))")
+        call = self.begin("(progn (setf *how* :exit) (loop until (eq *how* :never)))")
+        self.assertIn("What runs goes on.", self.s.call("describe-symbol", name="*odd*").text)
+        self.cancelled(call)
+        call = self.begin("(progn (setf *how* :error) (handler-case (loop until (eq *how* :never)) (error () :caught)))")
+        self.assertIn("error printing the object: SIMPLE-ERROR", self.seen("describe-symbol", 3, name="*odd*"))
+        self.cancelled(call)
+        call = self.begin("(progn (setf *how* :loop) (loop until (eq *how* :never)))")
+        self.assertIn("longer than its time limit", self.s.call("describe-symbol", name="*odd*").text)
+        self.cancelled(call)
+
+    def test_what_cannot_be_looked_at_is_refused_with_the_reason(self):
+        call = self.begin('(sb-sys:without-interrupts (loop until (probe-file "%s")))' % self.go)
+        for _ in range(2):
+            text, is_error = self.s.call("describe-symbol", name="car")
+            self.assertTrue(is_error)
+            self.assertIn("without-interrupts", text)
+            self.assertIn("What runs goes on.", text)
+        open(self.go, "w").close()
+        self.assertIn("=> NIL", call.reply().text)
+        self.assertIn("CAR", self.s.call("describe-symbol", name="car").text)
+        self.assertValue(self.s.evaluate("(+ 1 2)"), "3")
+
+    def test_a_thread_answers_in_a_session_with_threads(self):
+        self.s.evaluate("(defvar *other* (sb-thread:make-thread (lambda () (sleep 1000)) :name \"other\"))")
+        call = self.begin("(progn (defun seen (a) a) (loop))")
+        self.assertIn("Arguments: (A)", self.seen("describe-symbol", 2, name="seen"))
+        self.assertIn("(EVAL", self.seen("get-backtrace", 2))
+        self.assertIn("other: sleeping", self.seen("list-threads", 2))
+        self.assertIn("other threads run", self.s.call("macroexpand-form", form="(when a b)").text)
+        self.cancelled(call)
+        self.assertValue(self.s.evaluate("(+ 1 2)"), "3")
+
+    def test_they_survive_the_end_of_what_runs(self):
+        for code in ("(sb-ext:exit :code 3 :abort t)", "(sb-sys:int-sap 0)", '(error "end")'):
+            call = self.s.start_call("evaluate-lisp", {"code": "(progn (sleep 0.2) %s)" % code})
+            looks = [self.s.start_call("describe-symbol", {"name": "car"}) for _ in range(6)]
+            for look in looks:
+                self.assertIn("CAR", look.reply().text)
+            call.reply()
+
+    def test_a_cancelled_or_abandoned_look_up_disturbs_nothing(self):
+        call = self.begin("(loop)")
+        for _ in range(10):
+            look = self.s.start_call("describe-symbol", {"name": "car"})
+            self.s.notify("notifications/cancelled", {"requestId": look.id})
+        self.seen("describe-symbol", 1, name="car")
+        self.s.start_call("describe-symbol", {"name": "car"})
+        self.s.call("close-session", session="default")
+        self.assertIn("The session was closed.", call.reply().text)
+        self.assertIn("CAR", self.s.call("describe-symbol", name="car").text)
+
+
 if __name__ == "__main__":
     mcp.main()

@@ -109,6 +109,11 @@ def wrong_values(schema):
         yield schema["maximum"] * 2
 
 
+def without_moment(text):
+    """Without the line that says in which moment of an evaluation a look-up was answered."""
+    return re.sub(r"^\(Evaluation \d+ has been running for .*\)\n", "", text)
+
+
 class Contract(mcp.TestCase):
     bench = None
 
@@ -170,7 +175,7 @@ class Contract(mcp.TestCase):
             self.assertLess(len(text), 600)
 
     def running(self, tool):
-        """The call waits its turn or is answered meanwhile: the reply is the same, and neither hangs."""
+        """The call waits its turn or is answered meanwhile: the reply is the same, or begins with when, and neither hangs."""
         if "running" in tool.contexts:
             return
         self.bench.prepare(tool)
@@ -178,10 +183,14 @@ class Contract(mcp.TestCase):
         pending = self.bench.start(tool.name, tool.example["arguments"])
         self.bench.client.request("ping")  # the server has the call
         release()
-        self.compare(tool, self.bench.finish(pending))
+        text, is_error = self.bench.finish(pending)
+        self.compare(tool, (without_moment(text), is_error))
 
     def records(self):
-        return {name: self.bench.call(name, {})[0] for name in RECORDS}
+        # What the setup has left running ends first: the records change when it does.
+        self.bench.call("cancel-evaluation", {})
+        self.bench.call("evaluation-status", {"wait": 20})
+        return {name: without_moment(self.bench.call(name, {})[0]) for name in RECORDS}
 
     def assertRecords(self, before):
         for name, text in self.records().items():

@@ -2,6 +2,8 @@
 
 (in-package #:cl-mcp-agent)
 
+(declaim (type (unsigned-byte 31) *channel*))
+
 ;;; The message header, the vector of buffers and the control data of recvmsg(2) lie in one octet
 ;;; vector, at these places; the layout is that of every 64-bit Linux.
 (defconstant +header-buffers+ 16)
@@ -39,24 +41,29 @@
 (defconstant +to-read+ 1)
 (defconstant +to-write+ 4)
 
-(defun wait-for-channel (events)
-  "Wait until the channel can be read or written, as EVENTS say to poll(2)."
+(defun wait-for-channel (events &optional (milliseconds -1))
+  "Wait until the channel can be read or written, as EVENTS say to poll(2), or that time is over. Returns whether it can."
   (let ((message *message*))
     (declare (type octets message))
     (sb-sys:with-pinned-objects (message)
       (let ((entry (sb-sys:sap+ (sb-sys:vector-sap message) +poll+)))
-        (setf (sb-sys:sap-ref-32 entry 0) +channel+
+        (setf (sb-sys:sap-ref-32 entry 0) *channel*
               (sb-sys:sap-ref-32 entry 4) events)
-        (c-call "poll" sb-alien:int
-                sb-sys:system-area-pointer entry
-                sb-alien:unsigned-long 1
-                sb-alien:int -1)))))
+        (plusp (c-call "poll" sb-alien:int
+                       sb-sys:system-area-pointer entry
+                       sb-alien:unsigned-long 1
+                       sb-alien:int milliseconds))))))
+
+(implement octets-waiting-p ()
+  (wait-for-channel +to-read+ 0))
 
 (implement receive-octets (buffer start end)
   (declare (type octets buffer) (type index start end))
   (let ((message *message*))
     (loop
-      (call-openly (lambda () (wait-for-channel +to-read+)))
+      (if *waits-openly*
+          (call-openly (lambda () (wait-for-channel +to-read+)))
+          (wait-for-channel +to-read+))
       (sb-sys:with-pinned-objects (buffer message)
         (let ((header (sb-sys:vector-sap message)))
           (setf (sb-sys:sap-ref-sap header +header-buffers+) (sb-sys:sap+ header +buffers+)
@@ -68,7 +75,7 @@
                 (sb-sys:sap-ref-64 header (+ +buffers+ 8)) (- end start))
           ;; MSG_CMSG_CLOEXEC and MSG_DONTWAIT: interrupts run during the wait above.
           (let ((count (c-call "recvmsg" sb-alien:long
-                               sb-alien:int +channel+
+                               sb-alien:int *channel*
                                sb-sys:system-area-pointer header
                                sb-alien:int (logior #x40000000 #x40))))
             (cond ((plusp count)
@@ -91,7 +98,7 @@
           do (let ((count (sb-sys:with-pinned-objects (buffer)
                             ;; MSG_NOSIGNAL, so that a user's SIGPIPE handler does not run.
                             (c-call "send" sb-alien:long
-                                    sb-alien:int +channel+
+                                    sb-alien:int *channel*
                                     sb-sys:system-area-pointer
                                     (sb-sys:sap+ (sb-sys:vector-sap buffer) start)
                                     sb-alien:unsigned-long (- end start)

@@ -166,6 +166,12 @@ thread would fail."
                    sb-alien:int (if (= target 3) #o2000000 0)))
   (close-descriptors descriptors))
 
+(implement sever-descriptors (descriptors)
+  (dolist (descriptor descriptors)
+    ;; O_CLOEXEC, but for the outputs.
+    (c-call "dup3" sb-alien:int sb-alien:int 0 sb-alien:int descriptor
+            sb-alien:int (if (< descriptor 3) 0 #o2000000))))
+
 (implement close-descriptors (descriptors)
   (dolist (descriptor descriptors)
     (c-call "close" sb-alien:int sb-alien:int descriptor)))

@@ -16,7 +16,7 @@
 
 (implement thread-number (thread)
   (if (eq thread (sb-thread:main-thread))
-      (process-id)                      ; SBCL remembers that of the process this one is a copy of.
+      (or *process-shown* (process-id)) ; SBCL remembers that of the process this one is a copy of.
       (let ((number (sb-thread:thread-os-tid thread)))
         (if (and (integerp number) (plusp number)) number nil))))
 

@@ -60,27 +60,52 @@
   (sb-sys:with-interrupts
     (funcall function)))
 
+;;; Two signals come from the server: an interrupt, and a look-up. They are different ones because the kernel keeps
+;;; one of each that waits: a look-up must not swallow an interrupt.
+
+(defconstant +look-signal+ sb-unix:sigwinch)
+
 (sb-ext:defglobal *on-interrupt* nil)
+(sb-ext:defglobal *on-look* nil)
 (sb-ext:defglobal *interrupt-handler* nil)
+(sb-ext:defglobal *look-handler* nil)
+
+(defun token-of-server (info)
+  "Return the token that came with a signal of the server's, or NIL if the signal is none."
+  ;; si_code is SI_QUEUE when sigqueue(3) was used; the value follows the sender's ids.
+  (if (and info (= -1 (sb-sys:signed-sap-ref-32 info 8)))
+      (sb-sys:sap-ref-32 info 24)
+      nil))
 
 (defun handle-urgent-signal (signal info context)
   "Tell the server's interrupts from those of SBCL's threads, which use the same signal."
-  ;; si_code is SI_QUEUE when sigqueue(3) was used; the value follows the sender's ids.
-  (if (and info (= -1 (sb-sys:signed-sap-ref-32 info 8)))
-      (let ((token (sb-sys:sap-ref-32 info 24))
-            (sb-kernel:*current-internal-error-context* context))
-        (with-room-for-contexts (funcall (the function *on-interrupt*) token)))
-      (sb-unix::sigurg-handler signal info context)))
+  (let ((token (token-of-server info)))
+    (if token
+        (let ((sb-kernel:*current-internal-error-context* context))
+          (with-room-for-contexts (funcall (the function *on-interrupt*) token)))
+        (sb-unix::sigurg-handler signal info context))))
 
-(defun installed-handler ()
+(defun handle-look-signal (signal info context)
+  (declare (ignore signal))
+  (let ((token (token-of-server info)))
+    (when token
+      (let ((sb-kernel:*current-internal-error-context* context))
+        (with-room-for-contexts (funcall (the function *on-look*) token))))))
+
+(declaim (inline installed-handler))
+(defun installed-handler (signal)
   (sb-sys:sap-ref-lispobj (sb-sys:foreign-symbol-sap "lisp_sig_handlers" t)
-                          (ash sb-unix:sigurg sb-vm:word-shift)))
+                          (ash signal sb-vm:word-shift)))
 
-(implement install-interrupt (function)
-  (setf *on-interrupt* function)
+(implement install-interrupt (on-interrupt on-look)
+  (setf *on-interrupt* on-interrupt
+        *on-look* on-look)
   (sb-sys:enable-interrupt sb-unix:sigurg #'handle-urgent-signal)
-  (setf *interrupt-handler* (installed-handler)))
+  (sb-sys:enable-interrupt +look-signal+ #'handle-look-signal)
+  (setf *interrupt-handler* (installed-handler sb-unix:sigurg)
+        *look-handler* (installed-handler +look-signal+)))
 
 (implement refresh-signal-handlers ()
-  (unless (eq *interrupt-handler* (installed-handler))
-    (install-interrupt *on-interrupt*)))
+  (unless (and (eq *interrupt-handler* (installed-handler sb-unix:sigurg))
+               (eq *look-handler* (installed-handler +look-signal+)))
+    (install-interrupt *on-interrupt* *on-look*)))

@@ -1,0 +1,296 @@
+/*
+ * Responsible for look-ups beside the operation that runs. They are no states of the session: what runs goes
+ * on whatever becomes of them.
+ */
+#include "session/looks.h"
+
+#include <stdlib.h>
+
+#include "base/check.h"
+#include "base/memory.h"
+#include "session/answer.h"
+#include "session/error_record.h"
+#include "session/run.h"
+#include "session/session_core.h"
+
+#define LOOK_MS 15000  /* for one that has no limit of its own */
+#define ENDING_MS 1000 /* for a copy that has answered */
+#define MOST_LOOKS 4   /* of a session at a time */
+
+struct look {
+    struct list node; /* in ${session->looks} */
+    struct session *session;
+    struct operation *op;  /* NULL: it was answered or cancelled */
+    struct worker *worker; /* NULL: it could not be asked */
+    bool has_reacted;      /* the process has copied itself, or answered */
+    char *moment, *refusal;
+    uv_timer_t *timer;
+};
+
+static void free_handle(uv_handle_t *handle)
+{
+    free(handle);
+}
+
+static void drop(struct look *look)
+{
+    list_remove(&look->node);
+    worker_free(look->worker);
+    uv_close((uv_handle_t *)look->timer, free_handle);
+    free(look->moment);
+    free(look->refusal);
+    free(look);
+}
+
+/* Its operation is answered; what was asked for meanwhile gets its turn. */
+static void answer(struct look *look, struct outcome *outcome)
+{
+    struct operation *op = look->op;
+    struct session *s = look->session;
+    look->op = NULL;
+    if (op == NULL)
+        return;
+    op->look = NULL;
+    outcome->moment = look->moment;
+    outcome->was_in_copy = look->worker != NULL && worker_pid(look->worker) > 0;
+    answer_deliver(s, op, outcome);
+    session_later(s);
+}
+
+static void answer_why(struct look *look, const char *why)
+{
+    answer(look, &(struct outcome){.kind = OUTCOME_UNAVAILABLE, .why = why});
+}
+
+static const char no_reaction[] =
+    "There is no answer now: the process did not reach a point where it can be looked at within 2 s. It is "
+    "collecting garbage, has interrupts disabled (without-interrupts), or is in foreign code that blocks "
+    "signals. "
+    "What runs goes on. Try again later; cancel-evaluation stops it.";
+
+/* A thread of the process that works on it is told to end; a copy ends with its worker. */
+static void give_up(struct look *look)
+{
+    if (look->session->worker != NULL && look->worker != NULL)
+        worker_end_look(look->session->worker, look->worker);
+    drop(look);
+}
+
+static void on_time_over(uv_timer_t *timer)
+{
+    struct look *look = timer->data;
+    if (look->has_reacted) {
+        answer_why(look, look->refusal != NULL
+                             ? look->refusal
+                             : "The look-up took longer than its time limit and was given up. "
+                               "What runs goes on.");
+        give_up(look);
+    } else {
+        /* The process may still read it: until then it is not asked again. */
+        answer_why(look, no_reaction);
+    }
+}
+
+static uint64_t limit_ms(const struct operation *op)
+{
+    return op->timeout_ms > 0 ? (uint64_t)op->timeout_ms : LOOK_MS;
+}
+
+static void on_ready(void *arg, const struct sexp *hello)
+{
+    (void)hello;
+    struct look *look = arg;
+    look->has_reacted = true;
+    session_later(look->session); /* the next one can be asked for */
+    if (look->op == NULL)
+        drop(look); /* too late */
+    else
+        uv_timer_start(look->timer, on_time_over, limit_ms(look->op), 0);
+}
+
+static void on_reply(void *arg, struct sexp_document *reply)
+{
+    struct look *look = arg;
+    look->has_reacted = true;
+    uv_timer_start(look->timer, on_time_over, ENDING_MS, 0);
+    if (session_is_reply(reply, "error")) {
+        struct error_record *r = error_record_new(reply);
+        r->session = look->session;
+        answer(look, &(struct outcome){.kind = OUTCOME_ERROR, .error = r});
+        error_record_free(r);
+        return;
+    }
+    answer(look, &(struct outcome){.kind = session_is_reply(reply, "ok") ? OUTCOME_OK : OUTCOME_REFUSED,
+                                   .reply = sexp_root(reply)});
+    sexp_document_free(reply);
+}
+
+static void on_progress(void *arg, const struct sexp *event)
+{
+    (void)arg;
+    (void)event;
+}
+
+/* The process has ended before it could look: the operation waits for the next one. */
+static void put_back(struct look *look)
+{
+    struct operation *op = look->op;
+    look->op = NULL;
+    op->look = NULL;
+    op->is_look_up = false;
+    list_append(&look->session->queue, &op->node);
+    session_later(look->session);
+}
+
+static void on_gone(void *arg, const struct child_end *end)
+{
+    (void)end;
+    struct look *look = arg;
+    if (look->op != NULL && !look->has_reacted)
+        put_back(look);
+    answer_why(look, "The copy of the process that was to answer this has ended. What runs goes on.");
+    session_later(look->session);
+    drop(look);
+}
+
+static void make_moment(struct look *look)
+{
+    struct strbuf text;
+    strbuf_init(&text, 0);
+    const struct operation *runs = look->session->current;
+    if (runs->number > 0)
+        strbuf_addf(&text, "Evaluation %llu", (unsigned long long)runs->number);
+    else
+        operation_add_name(runs, &text);
+    strbuf_addf(&text, " has been running for %.1f s; this is from that moment.",
+                run_elapsed_s(look->session));
+    look->moment = strbuf_steal(&text, NULL);
+}
+
+static struct look *new_look(struct session *s, struct operation *op)
+{
+    struct look *look = xcalloc(1, sizeof *look);
+    look->session = s;
+    look->op = op;
+    op->look = look;
+    list_remove(&op->node);
+    list_append(&s->looks, &look->node);
+    look->timer = xcalloc(1, sizeof *look->timer);
+    CHECK(uv_timer_init(s->host->loop, look->timer) == 0);
+    look->timer->data = look;
+    make_moment(look);
+    return look;
+}
+
+/* It is answered from the loop, not inside the caller's call. */
+static void refuse(struct session *s, struct operation *op, const char *why)
+{
+    struct look *look = new_look(s, op);
+    look->has_reacted = true;
+    look->refusal = xstrdup(why);
+    uv_timer_start(look->timer, on_time_over, 0, 0);
+}
+
+static void begin(struct session *s, struct operation *op)
+{
+    struct err err;
+    struct look *look = new_look(s, op);
+    struct worker_events events = {.on_ready = on_ready,
+                                   .on_reply = on_reply,
+                                   .on_progress = on_progress,
+                                   .on_gone = on_gone,
+                                   .arg = look};
+    look->worker = worker_look(s->worker, &op->request, op->kind == OPERATION_LOOK, &events, &err);
+    if (look->worker == NULL) {
+        look->has_reacted = true;
+        look->refusal = xstrdup(err.message);
+    }
+    uv_timer_start(look->timer, on_time_over, look->worker == NULL ? 0 : (uint64_t)s->host->waits.patience_ms,
+                   0);
+}
+
+static size_t count(const struct session *s)
+{
+    size_t n = 0;
+    for (const struct list *node = s->looks.next; node != &s->looks; node = node->next)
+        n++;
+    return n;
+}
+
+/* One that the process has not read yet; NULL if there is none. */
+static struct look *unread(const struct session *s)
+{
+    struct list *node, *next;
+    list_for_each(node, next, &s->looks)
+    {
+        struct look *look = list_entry(node, struct look, node);
+        if (!look->has_reacted)
+            return look;
+    }
+    return NULL;
+}
+
+static bool is_to_look(const struct session *s, const struct operation *op)
+{
+    return op != s->current && (op->is_look_up || (op->kind == OPERATION_LOOK && op->sequence == 0));
+}
+
+static bool is_too_early(const struct session *s)
+{
+    return run_elapsed_s(s) * 1000 < RUN_ALONE_MS || (s->scratch == NULL && !worker_has_begun(s->worker));
+}
+
+void session_action_look(struct session *s, struct event *e)
+{
+    (void)e;
+    struct list *node, *next;
+    if (s->is_delivering || !worker_is_alive(s->worker))
+        return;
+    list_for_each(node, next, &s->queue)
+    {
+        struct operation *op = list_entry(node, struct operation, node);
+        if (!is_to_look(s, op))
+            continue;
+        if (is_too_early(s)) {
+            session_not_before(s, RUN_ALONE_MS);
+            return;
+        }
+        const struct look *ahead = unread(s);
+        if (ahead != NULL && ahead->op == NULL)
+            refuse(s, op, no_reaction);
+        else if (ahead == NULL && count(s) < MOST_LOOKS)
+            begin(s, op);
+    }
+}
+
+void look_cancel(struct look *look)
+{
+    look->op = NULL;
+    if (look->has_reacted)
+        give_up(look);
+}
+
+void looks_cancel(struct session *s)
+{
+    struct list *node, *next;
+    list_for_each(node, next, &s->looks)
+    {
+        struct look *look = list_entry(node, struct look, node);
+        struct operation *op = look->op;
+        look->op = NULL;
+        if (op != NULL) {
+            op->look = NULL;
+            answer_unavailable(s, op, "The session was closed.");
+        }
+        drop(look);
+    }
+}
+
+void looks_for_each_process(const struct session *s, void (*visit)(void *arg, pid_t pid), void *arg)
+{
+    for (const struct list *node = s->looks.next; node != &s->looks; node = node->next) {
+        const struct look *look = list_entry(node, struct look, node);
+        if (look->worker != NULL && worker_pid(look->worker) > 0)
+            visit(arg, worker_pid(look->worker));
+    }
+}

@@ -1,0 +1,20 @@
+/*
+ * Look-ups that do not wait for the operation that runs: they are answered beside it, each by a copy that the
+ * process makes of itself, or by one of its threads where threads run.
+ */
+#ifndef SESSION_LOOKS_H
+#define SESSION_LOOKS_H
+
+#include <sys/types.h>
+
+struct look;
+struct session;
+
+/* look_cancel(look): nobody waits for its answer. looks_cancel(s): the session is being closed. */
+void look_cancel(struct look *look);
+void looks_cancel(struct session *s);
+
+/* looks_for_each_process(s, visit, arg): the copies that answer now. */
+void looks_for_each_process(const struct session *s, void (*visit)(void *arg, pid_t pid), void *arg);
+
+#endif
