@@ -79,8 +79,8 @@ static void finish(struct server *server)
     http_server_close(server->http, on_http_closed, server);
 }
 
-/* The server answers every request that it has read before it exits. Each call has a time limit, so this
- * ends. */
+/* The server answers every request that it has read before it exits. Each call has a time limit by then, so
+ * this ends. */
 static void stop_if_done(struct server *server)
 {
     if (server->is_input_over && connection_is_idle(server->connection))
@@ -91,6 +91,7 @@ static void on_end(void *arg)
 {
     struct server *server = arg;
     server->is_input_over = true;
+    session_host_limit_everything(server->host);
     stop_if_done(server);
 }
 

@@ -50,7 +50,8 @@ struct session_host {
     uv_timer_t *sleeper;
     struct session *suspending; /* borrowed: whose image is being written */
     size_t asleep;
-    uint64_t started_at; /* loop time in ms */
+    uint64_t started_at;        /* loop time in ms */
+    bool is_everything_limited; /* also what was to have no time limit */
     struct metrics metrics;
     struct memory_watch *memory_watch;
 };

@@ -203,7 +203,9 @@ void run_send(struct session *s)
     struct operation *op = s->current;
     run->is_asked_at_once = uv_hrtime() - run->answered_at_ns < AT_ONCE_NS;
     run->started_at = now_ms(s);
-    run->timeout_ms = op->timeout_ms != 0 ? op->timeout_ms : limits_timeout_ms(&s->limits);
+    run->timeout_ms = op->timeout_ms == 0 || (op->timeout_ms < 0 && s->host->is_everything_limited)
+                          ? limits_timeout_ms(&s->limits)
+                          : op->timeout_ms;
     /* Behind the request for a copy it begins when that is answered, and its time too. */
     bool is_behind = worker_state(runner(s)) == WORKER_BUSY;
     session_enter_state(s, SESSION_RUNNING, is_behind ? FREEZE_MS : deadline_ms(run));
@@ -232,6 +234,15 @@ void run_go_on(struct session *s)
     if (limit_ms > 0)
         limit_ms = spent_ms < (uint64_t)limit_ms ? limit_ms - (int)spent_ms : 1;
     session_enter_state(s, SESSION_RUNNING, limit_ms);
+}
+
+void run_limit(struct session *s)
+{
+    if (s->current == NULL || s->run->timeout_ms >= 0)
+        return;
+    s->run->timeout_ms = limits_timeout_ms(&s->limits);
+    if (s->state == SESSION_RUNNING && worker_has_begun(runner(s)))
+        run_go_on(s); /* otherwise its time begins when it does */
 }
 
 void run_restart_clock(struct session *s)

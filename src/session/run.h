@@ -41,6 +41,9 @@ void run_add_behind(const struct session *s, const struct operation *op, struct 
 /* run_restart_clock(s): it has only now begun. */
 void run_restart_clock(struct session *s);
 
+/* run_limit(s): if it has no time limit, that of the session counts from now, with the time it has had. */
+void run_limit(struct session *s);
+
 /* run_is_asked_at_once(s): it arrived right after the last answer, so deferrable work is done while the
  * process is busy rather than in a pause. */
 bool run_is_asked_at_once(const struct session *s);

@@ -10,6 +10,8 @@
 #include "base/memory.h"
 #include "session/collections.h"
 #include "session/memory_watch.h"
+#include "session/run.h"
+#include "session/sessions.h"
 #include "session/sleep_store.h"
 
 #define MOST_KEPT_BYTES ((size_t)256 << 20) /* of outputs, of all owners */
@@ -57,6 +59,14 @@ struct session_host *session_host_new(const struct session_host_options *options
     if (getrandom(&host->seed, sizeof host->seed, GRND_NONBLOCK) != (ssize_t)sizeof host->seed)
         host->seed = uv_hrtime();
     return host;
+}
+
+void session_host_limit_everything(struct session_host *host)
+{
+    host->is_everything_limited = true;
+    for (struct sessions *all = session_host_first(host); all != NULL; all = session_host_next(all))
+        for (struct session *s = sessions_first(all); s != NULL; s = sessions_next(s))
+            run_limit(s);
 }
 
 static void free_handle(uv_handle_t *handle)

@@ -51,6 +51,10 @@ struct sessions *session_host_next(const struct sessions *sessions);
 size_t session_host_count(const struct session_host *host);
 size_t session_host_processes(const struct session_host *host);
 
+/* session_host_limit_everything(host): nobody is left who could cancel anything. Operations that were to have
+ * no time limit get that of their session, those that run and those to come. */
+void session_host_limit_everything(struct session_host *host);
+
 /* session_host_print_metrics(host, out): append all figures, as metrics_print() has them.
  * session_host_log_status(host): these and a line for each session into the log. */
 void session_host_print_metrics(const struct session_host *host, struct strbuf *out);

@@ -145,6 +145,30 @@ class LongWork(mcp.TestCase):
         self.assertIn("has ended", self.call("evaluation-status", wait=60).text)
 
 
+class EndOfInput(mcp.TestCase):
+    """The client closes its end while something runs that was to have no time limit."""
+
+    def begin(self, *options):
+        server = self.start_server(*options)
+        first = server.start_call("evaluate-lisp", {"code": "(progn (print :begun) (finish-output) (loop))", "timeout": 0})
+        mcp.wait_until(lambda: ":BEGUN" in server.call("evaluation-status").text, 20, "the evaluation to begin")
+        return server, first
+
+    def test_the_limit_of_the_session_counts_then_and_all_calls_are_answered(self):
+        server, first = self.begin("--timeout", "1")
+        second = server.start_call("evaluate-lisp", {"code": "(loop)", "timeout": 0})
+        reset = server.start_call("reset-session", {})
+        server.close()
+        self.assertIn("[ERROR] TIMEOUT", first.reply().text)
+        self.assertIn("[ERROR] TIMEOUT", second.reply().text)
+        self.assertFalse(reset.reply().is_error)
+
+    def test_one_that_goes_on_without_its_call_is_dropped(self):
+        server = self.start_server()
+        self.assertIn(GOES_ON, server.start_call("evaluate-lisp", {"code": "(loop)", "timeout": 0, "wait": 0}).reply().text)
+        server.close()
+
+
 class Input(mcp.TestCase):
     def test_what_a_person_would_type_is_read_from_stdin(self):
         for code, text, value in (
