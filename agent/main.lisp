@@ -245,7 +245,7 @@ number and stays while other requests are performed; else until the server says 
 pages, each of which would be copied after each copy of the process."
   (let ((* nil) (** nil) (*** nil) (/ nil) (// nil) (/// nil) (+ nil) (++ nil) (+++ nil) (- nil)
         (*id* nil) (*token* 0) (*interrupted* 0) (*early-interrupt* 0) (*early-look* 0) (*leaving* nil)
-        (*input-end* 0) (*output-end* 0) (*descriptors* '()) (*read-ahead* '()))
+        (*input-end* 0) (*output-end* 0) (*descriptors* '()) (*read-ahead* '()) (*moments* '()))
     (restore-values)
     (loop
       (let ((message (catch 'top-level (serve-from-top))))

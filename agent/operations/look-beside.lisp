@@ -123,10 +123,14 @@
                           (append *read-ahead* (list (cons message *descriptors*))))))))))
 
 (defun route-look (token)
-  "Act on the signal that comes with a look-up for the operation with TOKEN."
+  "Act on the signal that comes with a look-up for the operation with TOKEN. A negative one asks to note where it is."
   (cond ((not (eq (current-thread) (serving-thread)))
          ;; The kernel may give the signal to any thread.
          (call-in-thread (serving-thread) (lambda () (route-look token))))
+        ((minusp token)
+         (if *awaited*
+             (call-in-thread (post-thread *awaited*) (lambda () (note-moment (- token))))
+             (note-moment (- token))))
         ((or (zerop token) (/= token *token*))
          (setf *early-look* token))
         (t

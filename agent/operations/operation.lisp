@@ -28,6 +28,8 @@ returns the whole reply. It runs so that interrupts and the debugger are looked 
 
 (defvar *early-look* 0
   "The token of the last look-up whose operation did not run when it came.")
+(defvar *moments* '()
+  "Where operations were shortly before their time limit, the newest first (last-moments.lisp).")
 (defvar *read-ahead* '()
   "What was read from the channel while an operation ran and is for later: (MESSAGE . DESCRIPTORS).")
 

@@ -241,6 +241,18 @@ user's to change."
             ((and (typep stream 'concatenated-stream) (null (concatenated-stream-streams stream)))
              "There is no terminal. Pass the text to be read as the argument stdin of evaluate-lisp.")))))
 
+(defun hint-of (kind condition frame)
+  (let ((hint (cond ((eq kind :reader) (reader-hint condition))
+                    ((storage-hint condition))
+                    ((input-hint condition))
+                    ((name-hint condition))
+                    ((sandbox-hint (message-text condition)))
+                    (*component* (component-hint condition))))
+        (moments (and (eq kind :interrupt) (moments-hint frame))))
+    (if (and hint moments)
+        (format nil "~a~%~a" moments hint)
+        (or moments hint))))
+
 (defun error-reply (id kind condition frame)
   "Build the reply that reports to the request ID the CONDITION that was signalled at FRAME."
   (multiple-value-bind (condition kept-frames) (original-condition condition)
@@ -266,12 +278,7 @@ user's to change."
                  :restarts (restart-texts condition)
                  :frames frames :total-frames total
                  :slots (if (eq kind :reader) '() (slot-texts condition))
-                 :hint (cond ((eq kind :reader) (reader-hint condition))
-                             ((storage-hint condition))
-                             ((input-hint condition))
-                             ((name-hint condition))
-                             ((sandbox-hint (message-text condition)))
-                             (*component* (component-hint condition)))
+                 :hint (hint-of kind condition frame)
                  ;; What goes on after a restart has told these already.
                  :warnings (prog1 (warning-entries condition)
                              (forget-warnings))

@@ -150,6 +150,9 @@ void worker_end_look(struct worker *original, const struct worker *look);
  * answered. States: BUSY to IDLE. */
 void worker_forget_fork(struct worker *w);
 
+/* worker_note(w): have the process note where the call under way is, for the report of an interrupt soon. */
+void worker_note(struct worker *w);
+
 /* worker_interrupt(w): interrupt the call under way, if there is one. worker_kill(w): SIGKILL; on_gone
  * follows. */
 void worker_interrupt(struct worker *w);

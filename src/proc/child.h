@@ -78,7 +78,7 @@ pid_t child_pid(const struct child *child);
 
 /* child_signal(child, signal): harmless once it has exited. child_interrupt(child, token): SIGURG that
  * carries ${token} (sigqueue). child_show(child, token): the same with SIGWINCH, which a process without a
- * handler ignores: there is something to look at in its channel. */
+ * handler ignores: there is something to look at in its channel; negative: where it is, is to be noted. */
 void child_signal(struct child *child, int signal);
 void child_interrupt(struct child *child, int token);
 void child_show(struct child *child, int token);

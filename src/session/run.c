@@ -14,6 +14,9 @@
 #define AT_ONCE_NS 2000000 /* after the last answer */
 #define FREEZE_MS 30000    /* for copying the process */
 #define LONGEST_PROGRESS 400
+#define NOTE_EACH_MS 100 /* shortly before its limit an operation notes where it is, so often */
+#define NOTES 2
+#define LEAST_NOTED_MS 500 /* with a shorter limit it does not */
 
 enum stop_reason { STOP_NONE, STOP_TIMEOUT, STOP_CANCEL };
 
@@ -27,16 +30,25 @@ struct run {
     int interrupts;
     struct strbuf progress; /* last message from the agent */
     uv_timer_t *ticker;
+    int notes;
+    uv_timer_t *noter; /* it fires shortly before the limit */
 };
+
+static uv_timer_t *new_timer(struct run *run)
+{
+    uv_timer_t *timer = xcalloc(1, sizeof *timer);
+    CHECK(uv_timer_init(run->session->host->loop, timer) == 0);
+    timer->data = run;
+    return timer;
+}
 
 struct run *run_new(struct session *s)
 {
     struct run *run = xcalloc(1, sizeof *run);
     run->session = s;
     strbuf_init(&run->progress, 500);
-    run->ticker = xcalloc(1, sizeof *run->ticker);
-    CHECK(uv_timer_init(s->host->loop, run->ticker) == 0);
-    run->ticker->data = run;
+    run->ticker = new_timer(run);
+    run->noter = new_timer(run);
     return run;
 }
 
@@ -48,6 +60,7 @@ static void free_handle(uv_handle_t *handle)
 void run_free(struct run *run)
 {
     uv_close((uv_handle_t *)run->ticker, free_handle);
+    uv_close((uv_handle_t *)run->noter, free_handle);
     strbuf_fini(&run->progress);
     free(run);
 }
@@ -184,12 +197,34 @@ void run_put_back(struct session *s)
 void run_end(struct session *s)
 {
     run_put_back(s);
+    uv_timer_stop(s->run->noter);
     s->run->answered_at_ns = uv_hrtime();
 }
 
 static struct worker *runner(const struct session *s)
 {
     return s->scratch != NULL ? s->scratch : s->worker;
+}
+
+/* The kernel keeps one signal of each kind: a note that waits takes the place of a look-up's. That is read
+ * when the operation has been interrupted, soon. */
+static void on_note(uv_timer_t *timer)
+{
+    struct run *run = timer->data;
+    if (run->session->state == SESSION_RUNNING && worker_has_begun(runner(run->session)))
+        worker_note(runner(run->session));
+    if (++run->notes == NOTES)
+        uv_timer_stop(timer);
+}
+
+/* It is running, and has ${limit_ms} left; 0: no limit. */
+static void enter_running(struct session *s, int limit_ms)
+{
+    session_enter_state(s, SESSION_RUNNING, limit_ms);
+    uv_timer_stop(s->run->noter);
+    s->run->notes = 0;
+    if (limit_ms >= LEAST_NOTED_MS)
+        uv_timer_start(s->run->noter, on_note, (uint64_t)limit_ms - NOTES * NOTE_EACH_MS, NOTE_EACH_MS);
 }
 
 bool run_is_asked_at_once(const struct session *s)
@@ -208,7 +243,10 @@ void run_send(struct session *s)
                           : op->timeout_ms;
     /* Behind the request for a copy it begins when that is answered, and its time too. */
     bool is_behind = worker_state(runner(s)) == WORKER_BUSY;
-    session_enter_state(s, SESSION_RUNNING, is_behind ? FREEZE_MS : deadline_ms(run));
+    if (is_behind)
+        session_enter_state(s, SESSION_RUNNING, FREEZE_MS);
+    else
+        enter_running(s, deadline_ms(run));
     struct strbuf request;
     strbuf_init(&request, 0);
     strbuf_add(&request, op->request.bytes, op->request.len);
@@ -233,7 +271,7 @@ void run_go_on(struct session *s)
     int limit_ms = deadline_ms(s->run);
     if (limit_ms > 0)
         limit_ms = spent_ms < (uint64_t)limit_ms ? limit_ms - (int)spent_ms : 1;
-    session_enter_state(s, SESSION_RUNNING, limit_ms);
+    enter_running(s, limit_ms);
 }
 
 void run_limit(struct session *s)
@@ -248,8 +286,10 @@ void run_limit(struct session *s)
 void run_restart_clock(struct session *s)
 {
     s->run->started_at = now_ms(s);
-    session_enter_state(s, s->state,
-                        s->state == SESSION_RUNNING ? deadline_ms(s->run) : s->host->waits.step_ms);
+    if (s->state == SESSION_RUNNING)
+        enter_running(s, deadline_ms(s->run));
+    else
+        session_enter_state(s, s->state, s->host->waits.step_ms);
 }
 
 bool run_is_stopped(const struct session *s)

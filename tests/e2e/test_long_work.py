@@ -145,6 +145,30 @@ class LongWork(mcp.TestCase):
         self.assertIn("has ended", self.call("evaluation-status", wait=60).text)
 
 
+class LastMoments(mcp.TestCase):
+    """The report of a time limit says where the evaluation was shortly before, and whether it computed."""
+
+    def hint(self, code, **arguments):
+        text = self.s.call("evaluate-lisp", code=code, timeout=1, **arguments).text
+        self.assertIn("[ERROR] TIMEOUT", text)
+        return text[text.index("[Hint]") :] if "[Hint]" in text else ""
+
+    def test_a_loop_is_told_from_a_wait(self):
+        self.s.evaluate("(defun spin (n) (loop (when (null n) (return)))) (defun out () (spin 2) 1)")
+        self.assertRegex(self.hint("(out)"), r"same functions 0\.\d\d s and 0\.\d\d s before: SPIN < OUT\nIt used .*: it computed\.")
+        self.assertRegex(self.hint("(sleep 9)"), r"same functions .* before: SLEEP\nIt used 0\.0\d s .*: it waited\.")
+
+    def test_in_a_session_with_threads_too(self):
+        self.s.evaluate("(defvar *other* (sb-thread:make-thread (lambda () (sleep 1000))))")
+        self.assertRegex(self.hint("(sleep 9)"), r"same functions .* before: SLEEP\n")
+
+    def test_a_short_limit_and_an_earlier_evaluation_tell_nothing(self):
+        self.hint("(sleep 9)")
+        text = self.s.call("evaluate-lisp", code="(sleep 9)", timeout=0.3).text
+        self.assertIn("[ERROR] TIMEOUT", text)
+        self.assertNotIn("[Hint]", text)
+
+
 class EndOfInput(mcp.TestCase):
     """The client closes its end while something runs that was to have no time limit."""
 

@@ -74,7 +74,7 @@
   "Return the token that came with a signal of the server's, or NIL if the signal is none."
   ;; si_code is SI_QUEUE when sigqueue(3) was used; the value follows the sender's ids.
   (if (and info (= -1 (sb-sys:signed-sap-ref-32 info 8)))
-      (sb-sys:sap-ref-32 info 24)
+      (sb-sys:signed-sap-ref-32 info 24)
       nil))
 
 (defun handle-urgent-signal (signal info context)
