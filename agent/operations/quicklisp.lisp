@@ -51,6 +51,8 @@
   (let ((name (string-downcase (getf arguments :system)))
         (*progress* t)
         (*last-progress* nil)
+        (*steps-planned* 0)
+        (*steps-begun* 0)
         (*loaded* '())
         (*component* nil))
     (cond ((not (quicklisp-here-p)) (refuse-without-quicklisp))

@@ -4,6 +4,9 @@
 
 (defvar *progress* nil
   "True while an operation runs that tells how far it has come.")
+(defvar *steps-planned* 0
+  "How many files ASDF has planned to compile and to load since the running operation began.")
+(defvar *steps-begun* 0)
 (defvar *loaded* '()
   "The names of the systems the running operation has loaded, last first.")
 (defvar *library-packages* '()
@@ -55,12 +58,20 @@
   (and (consp *component*)
        (native-name (component-file (cdr *component*)))))
 
+(defun share-text (done all)
+  "Return how much of ALL is DONE, as the end of a message; the empty string if that says nothing."
+  (if (and (> all 1) (<= 0 done all))
+      (format nil " (~d % done)" (floor (* 100 done) all))
+      ""))
+
 (defun note-component (verb component)
   (setf *component* (cons verb component))
+  (incf *steps-begun*)
   (when (progress-due-p (string= verb "compiling"))
     (let ((file (component-file component)))
-      (send-progress (format nil "~a ~@[~a/~]~a" verb (component-system-name component)
-                             (if file (file-namestring file) (asdf:component-name component)))))))
+      (send-progress (format nil "~a ~@[~a/~]~a~a" verb (component-system-name component)
+                             (if file (file-namestring file) (asdf:component-name component))
+                             (share-text (1- *steps-begun*) *steps-planned*))))))
 
 (defun call-noting-packages (function)
   "Call FUNCTION; packages it makes are a library's."
@@ -88,6 +99,17 @@
     ;; What is compiled into a file is loaded by other sessions too.
     (call-with-origin '() (lambda () (call-noting-packages #'call-next-method)))))
 
+(defun step-p (action)
+  "True if ACTION of a plan, (OPERATION . COMPONENT), is one that NOTE-COMPONENT is called for."
+  (and (consp action)
+       (typep (cdr action) 'asdf:source-file)
+       (typep (car action) '(or asdf/lisp-action:basic-compile-op asdf/lisp-action:basic-load-op))))
+
+;;; A plan made while another one is performed, for a system that a definition needs, adds to it.
+(defmethod asdf/plan:perform-plan :before (plan &key &allow-other-keys)
+  (when (and *progress* (not (listp plan)))
+    (incf *steps-planned* (count-if #'step-p (ignore-errors (asdf/plan:plan-actions plan))))))
+
 (defmethod asdf:perform :around ((operation asdf/lisp-action:basic-load-op) (component asdf:source-file))
   (let ((*component* nil))
     (note-component "loading" component)
@@ -113,6 +135,8 @@
          (force (getf arguments :force))
          (*progress* t)
          (*last-progress* nil)
+         (*steps-planned* 0)
+         (*steps-begun* 0)
          (*loaded* '())
          (*component* nil)
          (before (asdf:already-loaded-systems)))

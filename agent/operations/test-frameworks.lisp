@@ -38,8 +38,10 @@
 (defun run-all-tests (framework)
   (if (framework-all framework)
       (funcall (the function (framework-all framework)))
-      (dolist (name (framework-test-names framework))
-        (run-one-test framework name))))
+      (let ((names (framework-test-names framework)))
+        (note-found (length names))
+        (dolist (name names)
+          (run-one-test framework name)))))
 
 (defun call-with-frameworks (frameworks function)
   "Call FUNCTION, which runs tests of FRAMEWORKS; what they tell reaches *TEST-RUN*."
@@ -133,6 +135,23 @@ compared with."
         (push result group)))
     (reverse (append (reverse group) ordered))))
 
+(defun fiveam-test-count (test)
+  "Return how many tests TEST is, an object or a name, of a suite or a test; or a list of such."
+  (cond ((null test) 0)
+        ((listp test) (reduce #'+ test :key #'fiveam-test-count))
+        ((symbolp test)
+         (let ((object (ask "GET-TEST" "FIVEAM" test)))
+           (if (symbolp object) 0 (fiveam-test-count object))))
+        ((kind-p test "TEST-SUITE" "FIVEAM")
+         ;; A table by name; in later versions there is an object around it.
+         (let* ((tests (ask "TESTS" "FIVEAM" test))
+                (table (if (hash-table-p tests) tests (ask "%TESTS" "FIVEAM" tests))))
+           (if (hash-table-p table)
+               (loop for name being the hash-keys of table
+                     sum (fiveam-test-count name))
+               0)))
+        (t 1)))
+
 (define-framework "FiveAM" '("FIVEAM")
   :names (lambda () (remove-duplicates (tell "TEST-NAMES" "FIVEAM") :test #'equal))
   :one (lambda (name) (tell "RUN" "FIVEAM" name))
@@ -144,6 +163,9 @@ compared with."
       (setf *fiveam-values* '())
       (list (cons (its "RUN" "FIVEAM")
                   (lambda (run &rest arguments)
+                    (when (zerop depth)
+                      (note-found (handler-case (fiveam-test-count (first arguments))
+                                    (error () 0))))
                     (let ((results (unwind-protect (progn (incf depth) (apply run arguments))
                                      (decf depth))))
                       (when (zerop depth)
@@ -213,7 +235,11 @@ compared with."
     nil))
 
 (defun rt-wrappers (package)
-  (list (cons (its "DO-ENTRY" package)
+  (list (cons (its "DO-TESTS" package)
+              (lambda (run &rest arguments)
+                (note-found (length (rt-names package)))
+                (apply run arguments)))
+        (cons (its "DO-ENTRY" package)
               (lambda (run entry &rest arguments)
                 (call-rt-test run entry package arguments)))
         (cons (its "EQUALP-WITH-CASE" package)

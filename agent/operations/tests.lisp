@@ -12,6 +12,7 @@
   (framework nil)                       ; the title of the one that has run tests
   (current "")                          ; the name of the test that runs
   (tests 0)                             ; how many
+  (found 0)                             ; how many there are to run; 0: not known
   (passed 0) (failed 0) (errors 0) (skipped 0) (known 0) ; checks, or tests where there is nothing smaller
   (failures '())                        ; property lists, last first
   (conditions '())                      ; (CONDITION . property list) of the unexpected ones
@@ -45,6 +46,11 @@
         ((null object) nil)
         (t (shown-in-result object))))
 
+(defun note-found (count)
+  "COUNT tests are about to be run."
+  (when *test-run*
+    (incf (run-found *test-run*) count)))
+
 (defun note-test (title name)
   "A test NAME of the framework TITLE begins."
   (let ((run *test-run*))
@@ -53,7 +59,8 @@
     (incf (run-tests run))
     (setf *component* (format nil "running the test ~a" (shown-in-result name)))
     (when (progress-due-p t)
-      (send-progress (format nil "testing ~a" (shown-in-result name))))))
+      (send-progress (format nil "testing ~a~a" (shown-in-result name)
+                             (share-text (1- (run-tests run)) (run-found run)))))))
 
 (defun note-passed (&optional (count 1))
   (incf (run-passed *test-run*) count))
@@ -275,6 +282,8 @@ there. Returns whether all that the framework knows was run because the system d
          (name (designated-system-name (getf arguments :system) path))
          (*progress* t)
          (*last-progress* nil)
+         (*steps-planned* 0)
+         (*steps-begun* 0)
          (*loaded* '())
          (*component* nil)
          (*test-run* nil)

@@ -1647,7 +1647,7 @@ class Systems(unittest.TestCase):
         self.start()
         reply = self.session.ask("load-system", system="mysystem")
         self.assertEqual((reply.status, reply.loaded, reply.already), ("ok", ["mysystem"], None), reply)
-        self.assertIn([0, "progress", "message", "compiling mysystem/package.lisp"], self.session.events)
+        self.assertIn([0, "progress", "message", "compiling mysystem/package.lisp (0 % done)"], self.session.events)
         self.assertEqual(reply.stdout, "loading")
         reply = self.session.ask("load-system", system="mysystem")
         self.assertEqual((reply.lists("loaded"), reply.already), ([], True))

@@ -300,10 +300,19 @@ class Testing(Systems):
 
     def test_progress_names_the_test_that_runs(self):
         client = self.project({"slow.asd": '(defsystem "slow" :depends-on ("rt") :components ((:file "slow")) :perform (test-op (o c) (uiop:symbol-call :rt \'#:do-tests)))\n',
-                               "slow.lisp": "(defpackage #:slow (:use #:cl #:rt))\n(in-package #:slow)\n(deftest sleeps (progn (sleep 2.5) 1) 1)\n"})
+                               "slow.lisp": "(defpackage #:slow (:use #:cl #:rt))\n(in-package #:slow)\n(deftest quick 1 1)\n(deftest sleeps (progn (sleep 2.5) 1) 1)\n"})
         pending = client.start_call("run-tests", {"system": "slow"}, meta={"progressToken": "slow"})
         self.assertFalse(pending.reply(wait=60).is_error)
-        client.wait_for_notification(lambda note: "testing SLOW::SLEEPS" in str(note.get("params", {}).get("message", "")))
+        client.wait_for_notification(lambda note: "testing SLOW::SLEEPS (50 % done)" in str(note.get("params", {}).get("message", "")))
+
+
+    def test_progress_in_the_tests_of_a_suite(self):
+        client = self.project({"slow.asd": '(defsystem "slow" :depends-on ("fiveam") :components ((:file "slow")) :perform (test-op (o c) (uiop:symbol-call :fiveam \'#:run! (uiop:find-symbol* \'#:all :slow))))\n',
+                               "slow.lisp": "(defpackage #:slow (:use #:cl))\n(in-package #:slow)\n(fiveam:def-suite all)\n(fiveam:def-suite inner :in all)\n(fiveam:in-suite inner)\n"
+                                            "(fiveam:test quick (fiveam:is (= 1 1)))\n(fiveam:test quick-2 (fiveam:is (= 1 1)))\n(fiveam:test sleeps (fiveam:is (null (sleep 2.5))))\n(fiveam:in-suite all)\n(fiveam:test last (fiveam:is (= 1 1)))\n"})
+        pending = client.start_call("run-tests", {"system": "slow"}, meta={"progressToken": "slow"})
+        self.assertFalse(pending.reply(wait=60).is_error)
+        client.wait_for_notification(lambda note: re.search(r"testing (SLOW::)?SLEEPS \((0|25|50|75) % done\)", str(note.get("params", {}).get("message", ""))))
 
 
 STAND_INS = {
