@@ -20,6 +20,7 @@
 #include "session/session.h"
 #include "session/sessions.h"
 #include "tools/evaluations.h"
+#include "tools/others.h"
 #include "tools/toolbox.h"
 
 struct owned {
@@ -68,6 +69,7 @@ static void owned_free(struct owned *o)
     list_remove(&o->node);
     sessions_free(o->toolbox.sessions);
     evaluations_free(o->toolbox.evaluations);
+    others_free(o->toolbox.others);
     tasks_free(o->toolbox.tasks);
     saved_store_free(o->store);
     free(o->owner);
@@ -141,6 +143,7 @@ struct toolbox *toolboxes_get(struct toolboxes *t, const char *owner)
         .is_persistent = t->options.is_persistent && made->store != NULL,
     };
     made->toolbox.tasks = tasks_new(t->options.loop);
+    made->toolbox.others = others_new();
     made->toolbox.evaluations = evaluations_new(t->options.loop, made->toolbox.sessions);
     list_init(&made->node);
     list_append(&t->all, &made->node);

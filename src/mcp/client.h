@@ -7,6 +7,7 @@
 
 #include <jansson.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 struct extension;
 struct outbox;
@@ -24,6 +25,7 @@ struct client {
     bool wants_structured;             /* --structured */
     bool initializes_once;             /* refuse a second initialize */
     bool is_stateless;                 /* many clients share the connection */
+    uint64_t number; /* of this client among those of its toolbox; 0: they are not told apart */
 
     struct outbox *outbox; /* borrowed from the connection, like the next ones */
     struct requests *requests;

@@ -30,6 +30,7 @@
 #include "mcp/revisions.h"
 #include "mcp/server_log.h"
 #include "mcp/subscriptions.h"
+#include "tools/toolbox.h"
 
 /* A progress token is sent many times, so a longer one is ignored. */
 #define LONGEST_PROGRESS_TOKEN 4096
@@ -68,6 +69,8 @@ struct connection *connection_new(const struct connection_options *options)
         .on_handshake = options->on_handshake,
         .arg = options->arg,
     };
+    if (options->toolbox != NULL && !options->is_stateless)
+        c->client.number = ++options->toolbox->clients;
     c->client.requests = requests_new(&(struct requests_options){
         .outbox = &c->outbox,
         .is_stateless = options->is_stateless,

@@ -18,6 +18,8 @@
 #include "tools/audit.h"
 #include "tools/cut.h"
 #include "tools/detach.h"
+#include "tools/evaluations.h"
+#include "tools/others.h"
 #include "tools/similar.h"
 
 #define MOST_OFFERED 1000 /* sessions among which a similar name is looked for */
@@ -48,6 +50,7 @@ struct tool_call *tool_call_start(struct toolbox *toolbox, const struct tool *to
     call->toolbox = toolbox;
     call->arguments = arguments;
     call->default_session = xstrdup(options->default_session);
+    call->client = options->client;
     call->wants_structured = options->wants_structured;
     call->wants_progress = options->wants_progress;
     call->done = options->done;
@@ -133,8 +136,37 @@ static void add_moment(struct tool_call *call)
     call->text = text;
 }
 
+static bool takes_session(const struct tool *tool)
+{
+    for (const struct tool_argument *a = tool->arguments; a->name != NULL; a++)
+        if (strcmp(a->name, "session") == 0)
+            return true;
+    return false;
+}
+
+/* Other clients hear what was evaluated, and the client what others did. One that has its answer already
+ * hears with the next. */
+static void tell_others(struct tool_call *call)
+{
+    struct others *others = call->toolbox->others;
+    const char *session = call_string(call, "session", NULL);
+    if (session == NULL)
+        session = call->default_session;
+    if (others == NULL || call->client == 0 || sessions_find(call->toolbox->sessions, session) == NULL)
+        return;
+    if (call->done != evaluations_on_done && !call->is_of_asked_length && takes_session(call->tool))
+        others_tell(others, call->client, session, &call->text);
+    if (call->is_evaluation) {
+        size_t len = 0;
+        const char *code = call_string(call, "code", &len);
+        others_evaluated(others, call->client, session, code != NULL ? code : call->tool->name,
+                         code != NULL ? len : strlen(call->tool->name));
+    }
+}
+
 void call_finish(struct tool_call *call)
 {
+    tell_others(call);
     add_moment(call);
     call_redact(call, &call->text);
     bound_text(call);
@@ -357,6 +389,7 @@ void call_run(struct tool_call *call, struct session *session, const struct oper
               call_outcome *on_outcome)
 {
     struct operation_options all = complete(call, options, on_outcome);
+    call->is_evaluation = options->keeps_record;
     call->operation = session_run(session, &all);
     detach_when_due(call, session);
     strbuf_fini(&call->request); /* the session has taken a copy, and code may be large */

@@ -8,6 +8,7 @@
 
 #include <jansson.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/strbuf.h"
 
@@ -70,6 +71,7 @@ typedef void tool_call_done(void *arg, const struct tool_result *result);
 typedef void tool_call_progress(void *arg, double elapsed_s, const char *message);
 
 struct tool_call_options {
+    uint64_t client;             /* its number; 0: it is not told apart from others */
     const char *default_session; /* borrowed; the session meant when the argument is absent */
     bool wants_structured;
     bool wants_progress;

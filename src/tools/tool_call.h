@@ -22,6 +22,8 @@ struct tool_call {
     struct toolbox *toolbox;
     json_t *arguments; /* owned */
     char *default_session;
+    uint64_t client;    /* its number; 0: not told apart from others */
+    bool is_evaluation; /* it has evaluated something that other clients of the session should know */
     bool wants_structured, wants_progress;
     bool takes_unavailable; /* its on_outcome deals with OUTCOME_UNAVAILABLE itself */
     tool_call_done *done;   /* NULL once cancelled */

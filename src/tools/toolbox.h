@@ -30,6 +30,8 @@ struct toolbox {
     const char *owner;    /* for the record; "" for none */
     bool redacts;         /* what looks like a credential is left out of answers */
     struct evaluations *evaluations; /* those that outlive their calls; NULL: none does */
+    struct others *others;           /* what several clients did in one session; NULL: nobody is told */
+    uint64_t clients;                /* that there have been, each with a connection of its own */
 };
 
 #endif

@@ -213,6 +213,22 @@ class Legacy(mcp_http.TestCase):
         one.delete()
         mcp.wait_until(lambda: name not in other.call("list-sessions"), 10, "its Lisp session ends with it")
 
+    def test_clients_of_one_session_hear_what_the_others_evaluated(self):
+        one, other = Session(self.h), Session(self.h)
+        one.call("create-session", name="shared")
+        self.assertEqual("=> 1", other.call("evaluate-lisp", code="1", session="shared"))
+        one.call("evaluate-lisp", code="(defun f (a)\n  (* a 2))", session="shared")
+        heard = "[Other clients]\nSince your last call another client evaluated in this session:\n  "
+        self.assertEqual("=> 2\n\n" + heard + "(defun f (a) ...", other.call("evaluate-lisp", code="2", session="shared"))
+        self.assertEqual("=> 3", other.call("evaluate-lisp", code="3", session="shared"))
+        self.assertIn(heard + "2\n  3", one.call("describe-symbol", name="f", session="shared"))
+        for i in range(5):
+            one.call("evaluate-lisp", code="(list %d)" % i, session="shared")
+            one.call("evaluate-lisp", code=":elsewhere")
+        self.assertTrue(other.call("evaluate-lisp", code="4", session="shared").endswith(
+            heard + "(list 2)\n  (list 3)\n  (list 4)\nand before that 2 more evaluations; session-history shows them."))
+        self.assertEqual("=> 5", Session(self.h).call("evaluate-lisp", code="5", session="shared"))
+
     def test_a_lost_connection_is_no_cancel_and_the_rest_can_be_fetched(self):
         session = Session(self.h)
         with self.h.wire() as wire:
