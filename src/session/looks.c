@@ -23,6 +23,7 @@ struct look {
     struct operation *op;  /* NULL: it was answered or cancelled */
     struct worker *worker; /* NULL: it could not be asked */
     bool has_reacted;      /* the process has copied itself, or answered */
+    bool is_overdue;       /* it has not within the time for that: later ones are refused until it does */
     char *moment, *refusal;
     uv_timer_t *timer;
 };
@@ -87,7 +88,9 @@ static void on_time_over(uv_timer_t *timer)
         give_up(look);
     } else {
         /* The process may still read it: until then it is not asked again. */
+        look->is_overdue = true;
         answer_why(look, no_reaction);
+        session_later(look->session); /* its client may have gone, and others wait */
     }
 }
 
@@ -256,7 +259,7 @@ void session_action_look(struct session *s, struct event *e)
             return;
         }
         const struct look *ahead = unread(s);
-        if (ahead != NULL && ahead->op == NULL)
+        if (ahead != NULL && ahead->is_overdue)
             refuse(s, op, no_reaction);
         else if (ahead == NULL && count(s) < MOST_LOOKS)
             begin(s, op);

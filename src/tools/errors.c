@@ -78,10 +78,11 @@ static void show_running(struct tool_call *call, struct session *s)
     look_up(call, s, on_running_frames);
 }
 
+/* One that is about to begin is waited for. */
 static bool is_running(const struct session *s)
 {
     struct session_evaluation e;
-    return session_evaluation_at(s, 0, &e) && e.is_running;
+    return session_evaluation_at(s, 0, &e) && (e.is_running || e.is_next);
 }
 
 static void get_backtrace(struct tool_call *call)

@@ -1,6 +1,7 @@
 """Evaluations that take longer than their calls wait: they go on, are looked at, cancelled, and fetched."""
 
 import os
+import re
 import shutil
 import tempfile
 
@@ -394,6 +395,69 @@ class LookUps(mcp.TestCase):
         self.s.call("close-session", session="default")
         self.assertIn("The session was closed.", call.reply().text)
         self.assertIn("CAR", self.s.call("describe-symbol", name="car").text)
+
+
+class Together(mcp.TestCase):
+    """Ten evaluations go on in ten sessions while everything else comes in at random: nothing is lost, everything is answered."""
+
+    options = ("--tools", "full")
+    SESSIONS, STEPS = 10, 150
+
+    def begin(self, name):
+        """Start an evaluation of this session that goes on until it is told to end."""
+        run = self.runs[name] = self.runs.get(name, 0) + 1
+        code = '(progn (defparameter *run* %d) (loop until (probe-file "%s") do (sleep 0.01)) (list :%s *run*))' % (run, self.go, name)
+        text = self.s.start_call("evaluate-lisp", {"code": code, "session": name, "timeout": 0, "wait": 0}).reply().text
+        self.numbers[name] = int(re.search(r"Evaluation (\d+) ", text).group(1))
+
+    def end_of(self, name, number):
+        return self.s.start_call("evaluation-status", {"evaluation": number, "session": name, "wait": 60}).reply(90).text
+
+    def look(self, name):
+        text = self.s.call("describe-symbol", name="*mine*", session=name).text
+        self.assertRegex(text, r"^\(Evaluation %d has been running" % self.numbers[name])
+        self.assertIn("Value: :%s" % name.upper(), text)
+
+    def frames(self, name):
+        self.assertRegex(self.s.call("get-backtrace", session=name).text, r"(?s)^\(Evaluation %d .*\(EVAL \(PROGN" % self.numbers[name])
+
+    def status(self, name):
+        self.assertRegex(self.s.call("evaluation-status", session=name).text, "^Evaluation %d is (running|about to begin)" % self.numbers[name])
+
+    def listing(self, name):
+        text = self.s.call("list-evaluations").text
+        self.assertEqual(self.SESSIONS, len(re.findall(r"Evaluation \d+ is (?:running|about to begin).*\*run\*", text)), text)
+
+    def cancel(self, name):
+        number = self.numbers[name]
+        self.s.call("cancel-evaluation", session=name)
+        self.assertIn("CANCELLED", self.end_of(name, number))
+        self.begin(name)
+
+    def drop_look(self, name):
+        look = self.s.start_call("describe-symbol", {"name": "*mine*", "session": name})
+        self.s.notify("notifications/cancelled", {"requestId": look.id})
+
+    def drop_waiting(self, name):
+        call = self.s.start_call("evaluate-lisp", {"code": ":never", "session": name})
+        self.s.notify("notifications/cancelled", {"requestId": call.id})
+
+    def test_nothing_is_lost(self):
+        chance = self.random()
+        self.go = os.path.join(self.folder(), "go")
+        self.runs, self.numbers = {}, {}
+        names = ["s%d" % i for i in range(self.SESSIONS)]
+        for name in names:
+            self.s.call("create-session", name=name)
+            self.s.call("evaluate-lisp", code="(defvar *mine* :%s)" % name, session=name)
+            self.begin(name)
+        steps = (self.look, self.look, self.frames, self.status, self.listing, self.cancel, self.drop_look, self.drop_waiting)
+        for _ in range(self.STEPS):
+            chance.choice(steps)(chance.choice(names))
+        open(self.go, "w").close()
+        for name in names:
+            self.assertIn("=> (:%s %d)" % (name.upper(), self.runs[name]), self.end_of(name, self.numbers[name]))
+            self.assertIn("=> %d" % self.runs[name], self.s.call("evaluate-lisp", code="*run*", session=name).text)
 
 
 if __name__ == "__main__":
