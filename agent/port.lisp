@@ -284,15 +284,16 @@ Replaces streams that were closed, and variables that were set to other streams.
 
 (define-port-operation undefined-names ()
   "List what the running compilation unit met undefined as (CLASS NAME KIND FORM PLACE). FORM is where it
-was met first, or NIL; PLACE is the file and line of the top-level form that holds it, or NIL.")
+was met first, or NIL; PLACE is as PLACE-BEING-COMPILED returns it.")
 
 (define-port-operation call-recording-warnings (function note)
   "Call FUNCTION; each warning that no handler of the user's took is passed to NOTE and muffled.
 Compiler notes are muffled, and errors of the compiler are kept for ORIGINAL-CONDITION.")
 
-(define-port-operation compile-text (text note)
+(define-port-operation compile-text (text note finish)
   "Compile TEXT as the contents of a file; run only what is for compile time, write nothing.
-NOTE is called with each warning, error and note of the compiler, when FORM-BEING-COMPILED is known.
+NOTE is called with each warning, error and note of the compiler, when FORM-BEING-COMPILED is known; FINISH at the end,
+while the places of UNDEFINED-NAMES still are.
 The current package and readtable are bound. Returns true if all of it was compiled.")
 
 (define-port-operation reading-position (stream)
@@ -309,8 +310,14 @@ NIL if STREAM is not one of its streams."
   "Return the part of the source the compiler is at in a list, or NIL."
   '())
 
+(define-port-operation place-of-part (text start steps)
+  "Return where in TEXT the list begins that STEPS, places in lists, lead to in the form that begins at START or after
+blanks and comments; or NIL."
+  (declare (ignore text start steps))
+  nil)
+
 (define-port-operation place-being-compiled (condition)
-  "Return as file:line where CONDITION, signalled by the compiler or the reader of a file, is, or NIL."
+  "Return as file:line:column or file:line where CONDITION, signalled by the compiler or the reader of a file, is, or NIL."
   (declare (ignore condition))
   nil)
 

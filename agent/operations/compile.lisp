@@ -46,14 +46,24 @@
             (or (reading-note-text condition text)
                 (string-trim '(#\newline #\space) (note-text condition))))
           (let ((form (form-being-compiled)))
-            (if form (form-text (first form)) nil)))))
+            (if form (form-text (first form)) nil))
+          (compiled-place (place-being-compiled condition)))))
+
+(defun compiled-place (place)
+  "Return line and column of PLACE, file:line:column, for the text has no file; or NIL."
+  (let* ((second (and place (position #\: place :from-end t)))
+         (first (and second (position #\: place :from-end t :end second))))
+    (and first
+         (parse-integer place :start (1+ first) :junk-allowed t)
+         (subseq place first))))
 
 (defun undefined-notes ()
   (with-agent-syntax (:length 10 :level 5)
-    (loop for (class name kind form) in (undefined-names)
+    (loop for (class name kind form place) in (undefined-names)
           collect (list (symbol-name class)
                         (concatenate 'string "undefined " kind ": " (name-text name))
-                        (if form (form-text form) nil)))))
+                        (if form (form-text form) nil)
+                        (compiled-place place)))))
 
 (defun defined-name (form)
   "Return the name of the function that FORM defines in a list, or NIL."
@@ -76,16 +86,19 @@
 (defun compile-and-note (text)
   "Compile TEXT. Returns whether that failed, the notes and the names of the functions."
   (let ((notes '())
+        (undefined '())
         (names '()))
     (flet ((note (condition)
              (when (< (length notes) +notes-kept+)
                (let ((*capture* (make-capture)))
                  (pushnew (compiler-note condition text) notes :test #'equal))))
+           (finish ()
+             (setf undefined (undefined-notes)))
            (note-name (name)
              (when (< (length names) +names-kept+)
                (pushnew name names :test #'equal))))
-      (let ((failed (not (call-noting-names (lambda () (compile-text text #'note)) #'note-name))))
-        (setf notes (append (nreverse notes) (undefined-notes)))
+      (let ((failed (not (call-noting-names (lambda () (compile-text text #'note #'finish)) #'note-name))))
+        (setf notes (append (nreverse notes) undefined))
         (values (or failed
                     (and (find-if (lambda (note)
                                     (member (first note) '("WARNING" "ERROR") :test #'string=))

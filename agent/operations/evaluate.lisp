@@ -24,13 +24,26 @@
 
 (defstruct forms-done
   "What was done of a text of several forms. TEXTS are the values of those before the last that was read, last first;
-those of definitions and NIL are left out. PACKAGE is what was current before, NIL if the request named one."
+those of definitions and NIL are left out. PACKAGE is what was current before, NIL if the request named one. FORMS are
+what was read last with where in TEXT each begins, for the positions of warnings."
   (count 0 :type fixnum)
   (texts '())
-  (package nil))
+  (package nil)
+  (text "" :type string)
+  (forms '()))
 
 (defvar *forms-done* nil
   "That of the text that is evaluated, or NIL.")
+
+(defconstant +forms-kept+ 100)
+
+(defun note-form-read (form text start)
+  "FORM begins at START of TEXT, or after blanks and comments."
+  (when *forms-done*
+    (let ((forms (cons (cons form start) (forms-done-forms *forms-done*))))
+      (setf (forms-done-text *forms-done*) text
+            (forms-done-forms *forms-done*) (some-of forms 0 +forms-kept+)))))
+
 (defconstant +earlier-values+ 10)
 (defconstant +earlier-value-limit+ 60)
 
@@ -77,25 +90,74 @@ those of definitions and NIL are left out. PACKAGE is what was current before, N
      (incf *warnings-lost*))
     (t
      (push (let ((*capture* (make-capture)))
-            (list* condition (append (warning-entry condition)
-                                     (when *component*
-                                       (place-entry condition)))))
+            (list* condition (append (warning-entry condition) (place-entry condition))))
            *warnings*))))
 
+(defconstant +conses-searched+ 100000)
+
+(defun steps-to (part form)
+  "Return in a list the steps, each the place in a list, that lead from FORM to the cons PART in it. NIL if it is not
+there; second, true if it is."
+  (let ((left +conses-searched+))
+    (declare (type fixnum left))
+    (labels ((walk (form steps)
+               (when (eq form part)
+                 (return-from steps-to (values (reverse steps) t)))
+               (loop for rest = form then (cdr rest)
+                     for place from 0
+                     while (and (consp rest) (plusp (decf left)))
+                     do (when (consp (car rest))
+                          (walk (car rest) (cons place steps))))))
+      (walk form '())
+      (values '() nil))))
+
+(defun place-in-evaluated-text (part)
+  "Return as :line:column where the text that is evaluated has PART, a cons that was read from it; or NIL. Of what a macro
+made it is the place of the first list from the text; second, true if it is that of PART itself."
+  (when (consp part)
+    (flet ((place (part)
+             (and (consp part) (evaluated-place part))))
+      (let ((own (place part)))
+        (if own
+            (values own t)
+            (loop for rest = part then (cdr rest)
+                  repeat 10
+                  while (consp rest)
+                  do (let ((place (place (car rest))))
+                       (when place
+                         (return (values place nil))))))))))
+
+(defun evaluated-place (part)
+  (when *forms-done*
+    (loop with text = (forms-done-text *forms-done*)
+          for (form . start) in (forms-done-forms *forms-done*)
+          do (multiple-value-bind (steps found) (steps-to part form)
+               (when found
+                 (let ((place (place-of-part text start steps)))
+                   (return (and place
+                                (multiple-value-bind (line column) (line-and-column text place)
+                                  (format nil ":~d:~d" line column))))))))))
+
+(defun place-fields (known-place form)
+  "Return what an entry says of the place of a warning about FORM: KNOWN-PLACE in a file, or where the text has FORM."
+  (multiple-value-bind (place is-own)
+      (if known-place (values known-place t) (place-in-evaluated-text form))
+    (if place
+        (list place (if (and is-own (consp form)) (compiled-part-text form) nil))
+        '())))
+
+(defun compiled-part-text (part)
+  (with-agent-syntax (:length 10 :level 5)
+    (form-text part)))
+
 (defun place-entry (condition)
-  "Return where in a file CONDITION, a warning or error of the compiler, is, and the form there; or NIL."
+  "Return where CONDITION, a warning or error of the compiler, is in a file or in the text, and the form there; or NIL."
   (handler-case
-      (let ((place (place-being-compiled condition)))
-        (if place
-            (let ((form (form-being-compiled)))
-              (list place (if form
-                              (with-agent-syntax (:length 10 :level 5)
-                                (form-text (first form)))
-                              nil)))
-            (let ((file (or (file-of-component)
-                            (and *load-truename* (uiop:native-namestring *load-truename*)))))
-              (and file (list file nil)))))
-    (error () nil)))
+      (or (place-fields (place-being-compiled condition) (first (form-being-compiled)))
+          (let ((file (or (file-of-component)
+                          (and *load-truename* (uiop:native-namestring *load-truename*)))))
+            (and file (list file nil))))
+    (error () '())))
 
 (defun forget-warnings ()
   (setf *warnings* '()
@@ -110,12 +172,13 @@ those of definitions and NIL are left out. PACKAGE is what was current before, N
    (when (plusp *warnings-lost*)
      (list (list "WARNING" (format nil "~:d more were signalled; only the first ~d are kept."
                                    *warnings-lost* +warnings-kept+))))
-   (loop for (class name kind nil place) in (undefined-names)
+   (loop for (class name kind form known-place) in (undefined-names)
          unless (and (typep condition 'cell-error)
                      (equal name (cell-error-name condition)))
            collect (list* (symbol-name class)
                           (concatenate 'string "undefined " kind ": " (name-text name))
-                          (if place (list place nil) '())))))
+                          (handler-case (place-fields known-place form)
+                            (error () '()))))))
 
 (defvar *timing* nil
   "What the evaluation took, as the clock readings, once it is over.")
@@ -308,6 +371,7 @@ evaluation."
           (when (eq form stream)
             (return))
           (when done
+            (note-form-read form text start)
             (when (plusp (forms-done-count done))
               (note-earlier-value last-form values))
             (setf last-form form))

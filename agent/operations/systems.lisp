@@ -182,6 +182,15 @@
 
 (defconstant +faults-shown+ 3)
 
+(defun file-of-place (place)
+  "Return PLACE, file:line:column, without its numbers."
+  (loop for end = (length place) then colon
+        for colon = (position #\: place :end end :from-end t)
+        while (and colon
+                   (< (1+ colon) end)
+                   (every #'digit-char-p (subseq place (1+ colon) end)))
+        finally (return (subseq place 0 end))))
+
 (defun component-hint (condition)
   "Return a sentence about the file at which CONDITION happened; if it only says that the file does not
 compile, what the compiler found there."
@@ -190,9 +199,9 @@ compile, what the compiler found there."
             (loop for (nil type message place form) in (reverse *warnings*)
                   when (and place
                             (string/= type "STYLE-WARNING")
-                            (search (subseq place 0 (or (position #\: place :from-end t)
-                                                        (length place)))
-                                    (component-text)))
+                            (let ((file (file-of-place place)))
+                              (and (plusp (length file))
+                                   (search file (component-text)))))
                     collect (format nil "~a: ~a: ~a~@[~%  in ~a~]" place type message form)
                       into faults
                   finally (return (subseq faults 0 (min (length faults) +faults-shown+)))))))

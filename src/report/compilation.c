@@ -8,6 +8,7 @@
 #include "base/strbuf.h"
 #include "report/reply.h"
 #include "report/section.h"
+#include "report/warnings.h"
 
 static const struct {
     const char *kind, *heading;
@@ -31,6 +32,7 @@ static void add_kind(struct strbuf *out, const struct sexp *notes, const char *k
             section_begin(out, heading);
         is_first = false;
         strbuf_adds(out, "- ");
+        warnings_add_place(out, sexp_nth(note, 3));
         reply_add_string(out, sexp_nth(note, 1));
         if (sexp_string(sexp_nth(note, 2), NULL) != NULL) {
             strbuf_adds(out, "\n  in ");

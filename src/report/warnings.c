@@ -5,6 +5,7 @@
 #include "report/warnings.h"
 
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/strbuf.h"
@@ -21,27 +22,74 @@ enum kind { KIND_ERROR, KIND_WARNING, KIND_STYLE, KIND_NOTE, KIND_COUNT };
 
 static const char *const kind_words[KIND_COUNT] = {"error", "warning", "style warning", "note"};
 
-/* The position of a warning: "file:line", "file", or nothing. */
+/* The position of a warning: "file:line:column", "file:line", "file", or nothing. In evaluated text the file
+ * is empty. */
 struct place {
     const char *file;
     size_t file_len;
-    const char *line; /* NULL if it is not known */
+    const char *line;   /* NULL if it is not known */
+    const char *column; /* the same */
 };
+
+/* Take ":number" from the end of the file's name and return where the digits begin; NULL if there is none. */
+static const char *take_number(struct place *p)
+{
+    size_t digits = p->file_len;
+    while (digits > 0 && isdigit((unsigned char)p->file[digits - 1]))
+        digits--;
+    if (digits == 0 || digits == p->file_len || p->file[digits - 1] != ':')
+        return NULL;
+    p->file_len = digits - 1;
+    return p->file + digits;
+}
+
+static struct place place_in(const struct sexp *text)
+{
+    struct place p = {0};
+    p.file = sexp_string(text, &p.file_len);
+    if (p.file == NULL)
+        return p;
+    const char *last = take_number(&p);
+    p.line = last == NULL ? NULL : take_number(&p);
+    if (p.line != NULL)
+        p.column = last;
+    else
+        p.line = last;
+    return p;
+}
 
 static struct place place_of(const struct sexp *warning)
 {
-    struct place p = {0};
-    p.file = sexp_string(sexp_nth(warning, 2), &p.file_len);
-    if (p.file == NULL)
-        return p;
-    size_t digits = p.file_len;
-    while (digits > 0 && isdigit((unsigned char)p.file[digits - 1]))
-        digits--;
-    if (digits > 0 && digits < p.file_len && p.file[digits - 1] == ':') {
-        p.line = p.file + digits;
-        p.file_len = digits - 1;
-    }
-    return p;
+    return place_in(sexp_nth(warning, 2));
+}
+
+static bool is_in_file(const struct place *p)
+{
+    return p->file != NULL && p->file_len > 0;
+}
+
+static void add_line(struct strbuf *out, const struct place *p)
+{
+    if (p->line == NULL)
+        return;
+    strbuf_addf(out, "line %d", atoi(p->line));
+    if (p->column != NULL)
+        strbuf_addf(out, ", column %d", atoi(p->column));
+    strbuf_adds(out, ": ");
+}
+
+void warnings_add_place(struct strbuf *out, const struct sexp *text)
+{
+    struct place p = place_in(text);
+    add_line(out, &p);
+}
+
+static void add_form(struct strbuf *out, const struct sexp *form)
+{
+    if (sexp_string(form, NULL) == NULL)
+        return;
+    strbuf_adds(out, "\n    in ");
+    reply_add_string(out, form);
 }
 
 static bool is_same_file(const struct place *a, const struct place *b)
@@ -114,17 +162,13 @@ static size_t add_kind(struct strbuf *out, const struct sexp *warnings, const st
         }
         shown++;
         strbuf_adds(out, "\n  ");
-        if (place.line != NULL)
-            strbuf_addf(out, "line %s: ", place.line);
+        add_line(out, &place);
         reply_add_string(out, sexp_nth(warning, 0));
         strbuf_adds(out, ": ");
         add_message(out, sexp_nth(warning, 1));
         if (times > 1)
             strbuf_addf(out, " (%zu times)", times);
-        if (sexp_string(sexp_nth(warning, 3), NULL) != NULL) {
-            strbuf_adds(out, "\n    in ");
-            reply_add_string(out, sexp_nth(warning, 3));
-        }
+        add_form(out, sexp_nth(warning, 3));
     }
     return left_out;
 }
@@ -158,7 +202,7 @@ static size_t add_files(struct strbuf *out, const struct sexp *warnings, size_t 
     size_t left_out = 0;
     for (size_t i = 0; i < sexp_count(warnings); i++) {
         struct place file = place_of(sexp_nth(warnings, i));
-        bool is_first = file.file != NULL;
+        bool is_first = is_in_file(&file);
         for (size_t k = 0; k < i && is_first; k++) {
             struct place before = place_of(sexp_nth(warnings, k));
             is_first = before.file == NULL || !is_same_file(&before, &file);
@@ -169,28 +213,32 @@ static size_t add_files(struct strbuf *out, const struct sexp *warnings, size_t 
     return left_out;
 }
 
-/* Those without a position, each text once. */
+/* Those of no file, each text once. */
 static void add_typed(struct strbuf *out, const struct sexp *warnings)
 {
     for (size_t i = 0; i < sexp_count(warnings); i++) {
         const struct sexp *warning = sexp_nth(warnings, i);
-        if (place_of(warning).file != NULL)
+        struct place place = place_of(warning);
+        if (is_in_file(&place))
             continue;
         bool is_repeated = false;
         size_t times = 1;
         for (size_t k = 0; k < sexp_count(warnings) && !is_repeated; k++) {
             const struct sexp *other = sexp_nth(warnings, k);
-            bool is_like_it = k != i && is_same_text(other, warning) && place_of(other).file == NULL;
+            struct place its_place = place_of(other);
+            bool is_like_it = k != i && is_same_text(other, warning) && !is_in_file(&its_place);
             is_repeated = is_like_it && k < i;
             times += is_like_it;
         }
         if (is_repeated)
             continue;
+        add_line(out, &place);
         reply_add_string(out, sexp_nth(warning, 0));
         strbuf_adds(out, ": ");
         reply_add_string(out, sexp_nth(warning, 1));
         if (times > 1)
             strbuf_addf(out, " (%zu times)", times);
+        add_form(out, sexp_nth(warning, 3));
         strbuf_addc(out, '\n');
     }
 }

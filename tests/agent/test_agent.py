@@ -469,7 +469,7 @@ class Warnings(AgentTest):
     def test_the_compiler_is_heard_and_does_not_chatter(self):
         reply = self.ok("(defun f (x) (undefined-thing 1) undefined-variable)")
         self.assertEqual(reply.stderr + reply.stdout, "")
-        text = "\n".join(f"{type}: {message}" for type, message in reply.warnings)
+        text = "\n".join(f"{type}: {message}" for type, message, *place in reply.warnings)
         self.assertIn("STYLE-WARNING: The variable X is defined but never used.", text)
         self.assertIn("STYLE-WARNING: undefined function: UNDEFINED-THING", text)
         self.assertIn("WARNING: undefined variable: UNDEFINED-VARIABLE", text)
@@ -836,8 +836,8 @@ class Compiling(AgentTest):
 
     def test_undefined_names_have_their_place(self):
         reply = self.compile("(defun f (x) (+ x y) (nowhere x))")
-        self.assertEqual(reply.notes, [["WARNING", "undefined variable: Y", "(+ X Y)"],
-                                       ["STYLE-WARNING", "undefined function: NOWHERE", "(NOWHERE X)"]])
+        self.assertEqual(reply.notes, [["WARNING", "undefined variable: Y", "(+ X Y)", ":1:14"],
+                                       ["STYLE-WARNING", "undefined function: NOWHERE", "(NOWHERE X)", ":1:22"]])
         self.assertTrue(reply.failed)
 
     def test_style_is_no_failure(self):
@@ -865,7 +865,7 @@ class Compiling(AgentTest):
     def test_what_cannot_be_read_is_told_with_its_place(self):
         reply = self.compile("(defun f () 1)\n  (defun g (x")
         self.assertEqual(reply.notes, [["ERROR", "Unexpected end of file (line 2, column 13). The form "
-                                        "that begins at line 2, column 3 is not finished.", None]])
+                                        "that begins at line 2, column 3 is not finished.", None, None]])
         self.assertTrue(reply.failed)
         reply = self.compile('(list "\u00e9\u00e9"\n nowhere:x)')
         self.assertIn("NOWHERE", reply.notes[0][1])
@@ -1678,9 +1678,9 @@ class Systems(unittest.TestCase):
         self.start()
         reply = self.session.ask("load-system", system="broken")
         entry = next(entry for entry in reply.warnings if entry[0] == "PROGRAM-ERROR")
-        self.assertTrue(entry[2].endswith("/wrong.lisp:1"), entry)
+        self.assertTrue(entry[2].endswith("/wrong.lisp:1:19"), entry)
         self.assertEqual(entry[3], "(X 1 2)")
-        self.assertIn("wrong.lisp:1: PROGRAM-ERROR", reply.hint)
+        self.assertIn("wrong.lisp:1:19: PROGRAM-ERROR", reply.hint)
 
     def test_systems_are_described_and_found(self):
         self.start()

@@ -270,10 +270,12 @@ class Report(Reply):
 
     @property
     def warnings(self):
-        """(type, message) of each; the lines of one message are kept together."""
+        """(type, message) of each, without its place; the lines of one message are kept together."""
         found = []
         for line in self.parts.get("warnings", "").split("\n"):
-            match = re.match(r"^([A-Z0-9:*+/-]+): (.*)$", line)
+            match = re.match(r"^(?:line \d+(?:, column \d+)?: )?([A-Z0-9:*+/-]+): (.*)$", line)
+            if line.startswith("    in "):
+                continue
             if match:
                 found.append([match.group(1), match.group(2)])
             elif found:

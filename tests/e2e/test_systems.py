@@ -137,7 +137,7 @@ class Loading(Systems):
                                "bad.lisp": "(defun ok (unused) 1)\n\n(defun f (x)\n  (let ((x 1 2)) x))\n"})
         report = client.call("load-system", system="broken", wait=60)
         self.assertTrue(report.is_error)
-        self.assertRegex(report.hint, r"/bad\.lisp of the system broken\.\n/\S*/bad\.lisp:3: PROGRAM-ERROR: .*malformed.*\n  in \(X 1 2\)")
+        self.assertRegex(report.hint, r"/bad\.lisp of the system broken\.\n/\S*/bad\.lisp:4:9: PROGRAM-ERROR: .*malformed.*\n  in \(X 1 2\)")
         self.assertRegex(report.text, r"/bad\.lisp: 1 error, 2 style warnings\n  line 3: PROGRAM-ERROR: ")
         self.assertNotIn("STYLE-WARNING", report.hint)
 
@@ -152,8 +152,8 @@ class Loading(Systems):
         client = self.project({"warned.asd": '(defsystem "warned" :components ((:file "one") (:file "two")))\n', "one.lisp": text, "two.lisp": "(defun two () *nowhere*)\n"})
         reply = client.call("load-system", system="warned", wait=60)
         self.assertFalse(reply.is_error, reply.text)
-        self.assertRegex(reply.text, r"/one\.lisp: 40 style warnings\n  line 1: STYLE-WARNING: The variable X is defined but never used\. \(20 times\)")
-        self.assertRegex(reply.text, r"/two\.lisp: 1 warning\n  line 1: WARNING: undefined variable: \*NOWHERE\*")
+        self.assertRegex(reply.text, r"/one\.lisp: 40 style warnings\n  line 1, column 1: STYLE-WARNING: The variable X is defined but never used\. \(20 times\)")
+        self.assertRegex(reply.text, r"/two\.lisp: 1 warning\n  line 1, column 1: WARNING: undefined variable: \*NOWHERE\*")
         self.assertLess(len(reply.text), 3000)
         ref = int(re.search(r"get-output ref (\d+) returns all warnings", reply.text).group(1))
         everything = client.call("get-output", ref=ref).text

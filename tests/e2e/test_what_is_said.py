@@ -1,6 +1,7 @@
 """What replies say is so: counts, what failed, which tools there are, and which requests failed."""
 
 import os
+import re
 
 import mcp
 
@@ -149,6 +150,45 @@ class Journal(mcp.TestCase):
         report = client.evaluate("(sb-ext:exit :code 3 :abort t)")
         self.assertIn("7 definitions were evaluated again, 1 of them failed;", report.session)
         self.assertIn('failed: (DEFPARAMETER *MADE* (IF # 1 #)): not there', report.session)
+
+
+PLACES = '(defun wide (x)\n  (let ((unused 1))\n    (+ x "a")))\n(defun deep (y)\n  (list (wide 1 2)\n        (nowhere y)))\n'
+PLACES_TOLD = (("line 2, column 9", "STYLE-WARNING: The variable UNUSED is defined but never used.", "(UNUSED 1)"),
+               ("line 3, column 5", "WARNING: Constant \"a\" conflicts with its asserted type NUMBER.", "(+ X \"a\")"),
+               ("line 5, column 9", "The function WIDE is called with two arguments, but wants exactly one.", "(WIDE 1 2)"),
+               ("line 6, column 9", "STYLE-WARNING: undefined function: NOWHERE", "(NOWHERE Y)"))
+
+
+class Places(mcp.TestCase):
+    def assertPlaces(self, text):
+        for place, message, form in PLACES_TOLD:
+            message = re.escape(message.split("WARNING: ")[-1])
+            self.assertRegex(text, r"%s: ([A-Z-]+: )?%s\n +in %s" % (place, message, re.escape(form)))
+
+    def test_a_warning_about_evaluated_code_says_line_column_and_form(self):
+        self.assertPlaces(self.s.evaluate(PLACES).text)
+
+    def test_compile_form_says_line_column_and_form(self):
+        self.assertPlaces(self.s.call("compile-form", code=PLACES).text)
+
+    def test_a_file_that_the_code_itself_loads_or_compiles_does_too(self):
+        path = os.path.join(self.folder(), "places.lisp")
+        with open(path, "w") as f:
+            f.write("; \u03bb\n" + PLACES)
+        # The comment is one line more.
+        shifted = re.compile(r"line (\d+)")
+        for code in ('(load "%s")', '(compile-file "%s")'):
+            text = self.s.evaluate(code % path).text
+            self.assertIn(path + ": ", text)
+            self.assertPlaces(shifted.sub(lambda m: "line %d" % (int(m.group(1)) - 1), text))
+
+    def test_a_warning_about_what_a_macro_made_has_the_place_of_what_it_was_given(self):
+        text = self.s.evaluate("(progn\n (defun h (x)\n  (car 5)))").text
+        self.assertIn("line 2, column 11: STYLE-WARNING: The variable X is defined but never used.\n", text)
+        self.assertIn("line 3, column 3: WARNING: Constant 5 conflicts", text)
+
+    def test_a_warning_that_the_program_signals_has_none(self):
+        self.assertEqual("[warnings]\nWARNING: told\n\n=> NIL", self.s.evaluate('(warn "told")').text)
 
 
 if __name__ == "__main__":

@@ -668,15 +668,24 @@ static void definitions_that_are_left_out_are_counted(void **state)
 static void warnings_of_files_are_grouped_by_file_and_kind(void **state)
 {
     struct fixture *f = *state;
-    reply(f, "(1 :ok :values () :warnings ((\"STYLE-WARNING\" \"unused X\" \"/p/a:b.lisp:3\" \"(DEFUN F "
+    reply(f, "(1 :ok :values () :warnings ((\"STYLE-WARNING\" \"unused X\" \"/p/a:b.lisp:3:14\" \"(DEFUN F "
              "(X))\") (\"WARNING\" \"typed\")"
              " (\"PROGRAM-ERROR\" \"bad\nlet\" \"/p/a:b.lisp:9\" nil) (\"STYLE-WARNING\" \"unused X\" "
              "\"/p/a:b.lisp:5\" nil)"
              " (\"WARNING\" \"no line\" \"/p/c.lisp\" nil)))");
     assert_report(f, "[warnings]\nWARNING: typed\n"
                      "/p/a:b.lisp: 1 error, 2 style warnings\n  line 9: PROGRAM-ERROR: bad\n    let\n"
-                     "  line 3: STYLE-WARNING: unused X (2 times)\n    in (DEFUN F (X))\n"
+                     "  line 3, column 14: STYLE-WARNING: unused X (2 times)\n    in (DEFUN F (X))\n"
                      "/p/c.lisp: 1 warning\n  WARNING: no line\n\n; No values");
+}
+
+static void warnings_of_evaluated_code_have_line_column_and_form(void **state)
+{
+    struct fixture *f = *state;
+    reply(f, "(1 :ok :values () :warnings ((\"WARNING\" \"a\" \":2:30\" \"(CAR 5)\") (\"WARNING\" \"b\" "
+             "\":3:1\" nil)))");
+    assert_report(f, "[warnings]\nline 2, column 30: WARNING: a\n    in (CAR 5)\n"
+                     "line 3, column 1: WARNING: b\n\n; No values");
 }
 
 static void of_many_warnings_the_first_are_shown_and_all_are_kept(void **state)
@@ -851,6 +860,7 @@ int main(void)
         TEST(definitions_of_a_fresh_session_are_none),
         TEST(definitions_that_are_left_out_are_counted),
         TEST(warnings_of_files_are_grouped_by_file_and_kind),
+        TEST(warnings_of_evaluated_code_have_line_column_and_form),
         TEST(of_many_warnings_the_first_are_shown_and_all_are_kept),
         TEST(tests_that_passed_are_counted),
         TEST(tests_that_failed_have_all_that_is_known_of_them),

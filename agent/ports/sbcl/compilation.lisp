@@ -40,12 +40,40 @@
                         (place-of-context (first (sb-c::undefined-warning-warnings warning))))))
 
 (defun place-of-context (context)
-  "Return as file:line the top-level form that CONTEXT, where the compiler was, is in, or NIL."
+  "Return as file:line:column the part of a file that CONTEXT, where the compiler was, is in, or NIL. Where the part cannot
+be found it is file:line of the top-level form."
   (let ((file (and (typep context 'sb-c::compiler-error-context)
                    (sb-c::compiler-error-context-file-name context))))
     (and (typep file '(or string pathname))
          (let ((position (sb-c::compiler-error-context-file-position context)))
-           (source-text (namestring file) (and (integerp position) position) nil)))))
+           (if (integerp position)
+               (let ((place (source-text (namestring file) position nil)))
+                 (or (ignore-errors
+                      (place-in-form place position
+                                     (text-of-file (sb-ext:native-namestring (translate-logical-pathname file))
+                                                   position)
+                                     (steps-of-context context)))
+                     place))
+               (source-text (namestring file) nil nil))))))
+
+(defun steps-of-context (context)
+  "Return the steps that lead to what CONTEXT is about, from the top-level form."
+  ;; (STEP ... NUMBER-OF-THE-FORM), the last step first.
+  (reverse (butlast (sb-c::compiler-error-context-original-source-path context))))
+
+(defun place-in-form (place position text steps)
+  "PLACE is file:line of the form that TEXT, the file from POSITION on, begins with; return file:line:column of what STEPS lead to in it, or NIL."
+  (let* ((colon (position #\: place :from-end t))
+         (line (and colon (parse-integer place :start (1+ colon) :junk-allowed t)))
+         (start (and line (place-of-part text 0 steps))))
+    (when start
+      (let ((newline (position #\newline text :end start :from-end t)))
+        (format nil "~a:~d~@[:~d~]" (subseq place 0 colon)
+                (+ line (count #\newline text :start (form-start text) :end start))
+                (cond (newline (- start newline))
+                      ((zerop position) (1+ start))
+                      ;; What else is on the line before TEXT is not known.
+                      (t nil)))))))
 
 (implement place-being-compiled (condition)
   (let ((stream (and (typep condition 'stream-error) (stream-error-stream condition))))

@@ -110,6 +110,15 @@
        (with-input-from-string (stream text)
          (values (read stream) places))))))
 
+(implement place-of-part (text start steps)
+  (ignore-errors
+   (let ((text (if (zerop start) text (subseq text start (min (length text) (+ start +longest-form+))))))
+     (multiple-value-bind (form places) (read-with-places text)
+       ;; What a macro character has read as a list has no place of its own: then it is that of what is around it.
+       (let ((place (loop for part in (forms-on-the-way form steps)
+                          thereis (gethash part places))))
+         (and place (+ start (the fixnum (car place)))))))))
+
 (defun text-of-file (native position)
   "Return the text of the file NATIVE from POSITION, in octets, on, as much as is worth reading."
   (with-open-file (stream (sb-ext:parse-native-namestring native)

@@ -52,7 +52,7 @@
            (return-from compile-memory-file nil)))
     (call-with-debugger #'compile-it #'give-up)))
 
-(implement compile-text (text note)
+(implement compile-text (text note finish)
   (let ((source (make-memory-file "source"))
         (compiled (make-memory-file "compiled"))
         (*compile-print* nil)
@@ -60,5 +60,7 @@
     (unwind-protect
          (progn
            (write-memory-file source text)
-           (call-recording-warnings (lambda () (compile-memory-file source compiled note)) note))
+           (multiple-value-prog1
+               (call-recording-warnings (lambda () (compile-memory-file source compiled note)) note)
+             (funcall (the function finish))))
       (close-descriptors (list source compiled)))))
