@@ -138,7 +138,7 @@ class Loading(Systems):
         report = client.call("load-system", system="broken", wait=60)
         self.assertTrue(report.is_error)
         self.assertRegex(report.hint, r"/bad\.lisp of the system broken\.\n/\S*/bad\.lisp:4:9: PROGRAM-ERROR: .*malformed.*\n  in \(X 1 2\)")
-        self.assertRegex(report.text, r"/bad\.lisp: 1 error, 2 style warnings\n  line 3: PROGRAM-ERROR: ")
+        self.assertRegex(report.text, r"/bad\.lisp: 1 error, 2 style warnings\n  line 4, column 9: PROGRAM-ERROR: ")
         self.assertNotIn("STYLE-WARNING", report.hint)
 
     def test_a_form_that_is_not_finished_is_told_by_where_it_begins(self):
