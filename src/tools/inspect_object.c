@@ -182,6 +182,12 @@ static void run(struct tool_call *call)
         call_answer(call, true, "Pass either code, handle or local.");
         return;
     }
+    if (call_has(call, "frame") && !call_has(call, "local")) {
+        call_answer(call, true,
+                    "Argument frame goes with local, a variable of that frame. evaluate-in-frame evaluates "
+                    "code in a frame.");
+        return;
+    }
     if (call_has(call, "local") && call_has(call, "set")) {
         call_answer(call, true, "A part of a local variable is set by evaluate-in-frame.");
         return;
