@@ -92,8 +92,12 @@ static void add_profile(struct strbuf *out, const struct outcome *o, size_t max_
     if (samples > 0)
         add_functions(out, o->reply, samples, type != NULL && strcmp(type, "graph") == 0);
     else
-        strbuf_addf(out, "No samples: the code %s.\n",
-                    is_alloc ? "allocated too little" : "finished too soon");
+        strbuf_addf(out, "No samples: the code %s. Repeat it with DOTIMES until it %s%s.\n",
+                    is_alloc  ? "allocated too little"
+                    : is_time ? "finished too soon"
+                              : "used too little CPU time",
+                    is_alloc ? "allocates megabytes" : "takes a second",
+                    is_alloc || is_time ? "" : "; if it waits, use mode: time");
     section_end(out);
     section_begin(out, "Result:");
     report_values(out, o, max_output);
