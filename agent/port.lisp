@@ -360,6 +360,12 @@ blanks and comments; or NIL."
   (declare (ignore condition))
   nil)
 
+(define-port-operation call-misuse (condition)
+  "Return :ARGUMENTS if CONDITION says that a function does not take such arguments, :METHODS if it says that a generic
+function has no method for them, else NIL."
+  (declare (ignore condition))
+  nil)
+
 (define-port-operation condition-slots (condition)
   "List the slots of CONDITION as (NAME . VALUE)."
   (declare (ignore condition))

@@ -254,10 +254,21 @@ has none. Of several of one name the first is the one ASDF takes."
       (format nil "Did you mean the system ~{~a~^ or ~}?"
               (subseq near 0 (min (length near) +names-offered+))))))
 
+(defun file-as-system-hint (name)
+  "Return a sentence if NAME, of a system that there is not, is rather that of a file."
+  (let ((type (pathname-type (uiop:parse-native-namestring name))))
+    (cond ((null type) nil)
+          ((string-equal type "lisp")
+           "A system is named, a file has a path: load a file with LOAD or the tool load-file.")
+          ((string-equal type "asd")
+           "ASDF takes the name of a system. The tool load-system also takes the path of an .asd file."))))
+
 (defun system-hint (condition)
-  "Return near names if CONDITION says that there is no such system."
+  "Return what would be right, or near names, if CONDITION says that there is no such system."
   (when (typep condition 'asdf:missing-component)
-    (offer-systems (princ-to-string (asdf/find-component:missing-requires condition)))))
+    (let ((name (princ-to-string (asdf/find-component:missing-requires condition))))
+      (or (file-as-system-hint name)
+          (offer-systems name)))))
 
 (defun meant-system-name (name)
   "Return NAME as the system is called: people write names in upper case, too."
@@ -298,4 +309,5 @@ the system reports it."
 
 (defun refuse-absent-system (name)
   "Return the reply that there is no system NAME."
-  (list *id* :refused (format nil "There is no system ~a.~@[~%~a~]" name (offer-systems name))))
+  (list *id* :refused (format nil "There is no system ~a.~@[~%~a~]" name
+                                  (or (file-as-system-hint name) (offer-systems name)))))

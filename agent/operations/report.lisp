@@ -245,6 +245,7 @@ user's to change."
   (let ((hint (cond ((eq kind :reader) (reader-hint condition))
                     ((storage-hint condition))
                     ((input-hint condition))
+                    ((slip-hint condition frame))
                     ((name-hint condition))
                     ((sandbox-hint (message-text condition)))
                     (*component* (component-hint condition))))
@@ -359,4 +360,4 @@ user's to change."
               (substitute #\space #\tab shown)
               (make-string (- column start 1) :initial-element #\space)
               (unfinished-form-text condition)
-              (name-hint condition)))))
+              (or (reading-slip-hint condition) (name-hint condition))))))

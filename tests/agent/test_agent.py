@@ -637,6 +637,42 @@ class Errors(AgentTest):
         self.assertIn("LIB::HIDDEN (function, not exported)", self.fails("(hidden)").hint)
         self.assertIsNone(self.fails("(qqqqqqqqqqqq)").hint)
 
+    def test_slips_have_a_hint(self):
+        self.ok("(defun two (a b &key c) (list a b c))"
+                "(defgeneric kind (x)) (defmethod kind ((x integer)) x)"
+                "(defgeneric nothing (x))")
+        for code, hint in (
+                ("```lisp\n(+ 1 2)\n```", "The code stands between ``` lines of Markdown. Send it without them."),
+                ("CL-USER> (+ 1 2)", "CL-USER> is the prompt of a REPL. Send only what comes after it."),
+                ("(print \u201chello\u201d)",
+                 "\u201c is a typographic quote. A string in Lisp stands between \"straight\" quotes."),
+                ("(list \u2018a)", "\u2018 is a typographic quote. Quote a form with ', the straight one."),
+                ("(print \u201cfoo:bar\u201d)",
+                 "\u201c is a typographic quote. A string in Lisp stands between \"straight\" quotes."),
+                ("(list\u00a01 2)", "The text has a no-break space (U+00A0), which Lisp takes for part of a name. "
+                 "Use an ordinary space."),
+                ("\ufeff(+ 1 2)", "There is a byte order mark (U+FEFF), which Lisp takes for part of a name. Leave it out."),
+                ("(progn (defpackage :early) (early::f))",
+                 "A form is read as a whole before any of it is evaluated, so its DEFPACKAGE of EARLY has not run yet. "
+                 "Send that as a form of its own before this one."),
+                ("(length :hello)", ":HELLO is a keyword, not a string. Write \"hello\", or (string :HELLO)."),
+                ("(two 1)", "The arguments of TWO are (A B &KEY C)."),
+                ("(two 1 2 :d 3)", "The arguments of TWO are (A B &KEY C)."),
+                ("(two 1 2 :c)", "The arguments of TWO are (A B &KEY C)."),
+                ("(car 1 2)", "The arguments of CAR are (LIST)."),
+                ("(kind \"a\")", "KIND has the method KIND (INTEGER)."),
+                ("(nothing 1)", "NOTHING has no methods."),
+                ("(read-line)", "There is no terminal. Pass the text to be read as the argument stdin of evaluate-lisp."),
+                ("(asdf:load-system \"none.lisp\")",
+                 "A system is named, a file has a path: load a file with LOAD or the tool load-file."),
+        ):
+            with self.subTest(code=code):
+                self.assertEqual(hint, self.fails(code).hint.splitlines()[-1])
+        for code in ("(error 'type-error :datum :a :expected-type 'list)", "(error 'program-error)",
+                     "(error \"invalid number of arguments\")", "(error 'unbound-variable :name 'less>)"):
+            with self.subTest(code=code):
+                self.assertIsNone(self.fails(code).hint)
+
     def test_debugger_hooks_of_the_user_are_honoured(self):
         self.values("(let ((*debugger-hook* (lambda (c h) c h (throw 'out 7))))"
                     "  (catch 'out (error \"x\")))", "7")

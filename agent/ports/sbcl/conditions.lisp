@@ -80,6 +80,19 @@
     (sb-sys:memory-fault-error nil)
     (storage-condition :stack)))
 
+(implement call-misuse (condition)
+  (typecase condition
+    (sb-pcl::no-applicable-method-error :methods)
+    (sb-int:simple-program-error
+     (let ((control (simple-condition-format-control condition)))
+       (when (and (stringp control)
+                  (some (lambda (beginning) (eql 0 (search beginning control)))
+                        '("invalid number of arguments" "odd number of &KEY")))
+         :arguments)))
+    (program-error
+     (when (string= "UNKNOWN-KEYWORD-ARGUMENT" (type-of condition))
+       :arguments))))
+
 (defparameter *dull-slots*
   '("FORMAT-CONTROL" "FORMAT-ARGUMENTS" "CONTEXT" "REFERENCES" "NOT-YET-LOADED" "PROBLEM")
   "Slots of SBCL's conditions that repeat the message or mean something to SBCL only.")

@@ -1,0 +1,114 @@
+;;;; Slips that those who write Lisp from memory make: a sentence in the error's report says what would be right.
+
+(in-package #:cl-mcp-agent)
+
+(defparameter *odd-characters*
+  `((,(map 'string #'code-char '(#x201c #x201d #x201e #xab #xbb))
+     "~a is a typographic quote. A string in Lisp stands between \"straight\" quotes.")
+    (,(map 'string #'code-char '(#x2018 #x2019 #x201a))
+     "~a is a typographic quote. Quote a form with ', the straight one.")
+    (,(map 'string #'code-char '(#xfeff))
+     "There is a byte order mark (U+FEFF), which Lisp takes for part of a name. Leave it out.~*"))
+  "Characters that are letters to the reader and were hardly meant so, with a sentence for those of each string.")
+
+(defun odd-character-hint (name)
+  (loop for (characters sentence) in *odd-characters*
+        for found = (find-if (lambda (character) (find character characters)) name)
+        when found
+          return (format nil sentence found)))
+
+(defun no-break-space-hint (name)
+  "Return a sentence if NAME has a space that is a no-break space in the text: the reader makes an ordinary one of it."
+  (let ((space (and (find #\space name)
+                    *forms-done*
+                    (find (code-char #xa0) (forms-done-text *forms-done*)))))
+    (when space
+      "The text has a no-break space (U+00A0), which Lisp takes for part of a name. Use an ordinary space.")))
+
+(defun prompt-hint (name)
+  "Return a sentence if NAME, of an unbound variable, is the prompt of a REPL."
+  (let ((last (1- (length name))))
+    (when (and (plusp last)
+               (char= #\> (char name last))
+               (find-package (subseq name 0 last)))
+      (format nil "~a is the prompt of a REPL. Send only what comes after it." name))))
+
+(defun fence-hint ()
+  "Return a sentence if the text that is read is in a code fence."
+  (when (and *source* (search "```" (the string (first *source*))))
+    "The code stands between ``` lines of Markdown. Send it without them."))
+
+(defun early-package-hint (condition)
+  "Return a sentence if CONDITION is about a package that the form being read would make itself."
+  (let ((name (and *source* (typep condition 'package-error) (package-error-package condition))))
+    (when (stringp name)
+      (let* ((text (the string (first *source*)))
+             (definer (search "defpackage" text :start2 (min (length text) (third *source*)) :test #'char-equal))
+             (named (and definer (search name text :start2 definer :test #'char-equal))))
+        (when (and named (< (- named definer) 20))
+          (format nil "A form is read as a whole before any of it is evaluated, so its DEFPACKAGE of ~a has not ~
+                       run yet. Send that as a form of its own before this one." name))))))
+
+(defun keyword-hint (condition)
+  "Return a sentence if CONDITION says that a keyword is no string."
+  (when (typep condition 'type-error)
+    (let ((datum (type-error-datum condition)))
+      (when (and (keywordp datum)
+                 (ignore-errors (subtypep 'string (type-error-expected-type condition))))
+        (format nil "~s is a keyword, not a string. Write ~s, or (string ~s)."
+                datum (string-downcase datum) datum)))))
+
+(defun frame-function (frame)
+  "Return the function that FRAME, or the first below it that a user knows, was called for, and its name; or NIL."
+  (block walk
+    (map-frames (lambda (frame name)
+                  (declare (ignore name))
+                  (let ((name (frame-call frame)))
+                    (when (and (consp name) (eq (first name) 'method))
+                      (setf name (second name)))
+                    (return-from walk
+                      (if (and (or (symbolp name)
+                                   (and (consp name) (eq (first name) 'setf)))
+                               (fboundp name))
+                          (values (fdefinition name) name)
+                          nil))))
+                frame 20)
+    nil))
+
+(defconstant +methods-told+ 8)
+
+(defun call-hint (condition frame)
+  "Return what the function at FRAME takes if CONDITION says that it was called with something else, or NIL."
+  (let ((misuse (call-misuse condition)))
+    (when misuse
+      (multiple-value-bind (function name) (frame-function frame)
+        (cond ((null function) nil)
+              ((eq misuse :arguments)
+               (format nil "The arguments of ~a are ~a." (name-text name) (lambda-list-text function)))
+              ((typep function 'generic-function)
+               (let ((texts (mapcar #'method-text (methods-in-order (methods-of-function function)))))
+                 (format nil "~a has ~[no methods~:;~:*the method~p ~{~a~^, ~}~@[ and ~d more~]~]."
+                         (name-text name) (length texts)
+                         (subseq texts 0 (min +methods-told+ (length texts)))
+                         (and (> (length texts) +methods-told+) (- (length texts) +methods-told+))))))))))
+
+(defun slip-hint (condition frame)
+  "Return a sentence about the slip that led to CONDITION, signalled at FRAME; or NIL."
+  (handler-case
+      (or (let ((name (and (typep condition 'cell-error) (cell-error-name condition))))
+            (when (and name (symbolp name))
+              (or (odd-character-hint (symbol-name name))
+                  (no-break-space-hint (symbol-name name))
+                  (prompt-hint (symbol-name name)))))
+          (keyword-hint condition)
+          (call-hint condition frame))
+    (error () nil)))
+
+(defun reading-slip-hint (condition)
+  "Return a sentence about the slip that led to CONDITION, of the reader; or NIL."
+  (handler-case
+      (or (fence-hint)
+          (early-package-hint condition)
+          (let ((name (and (typep condition 'package-error) (package-error-package condition))))
+            (and (stringp name) (odd-character-hint name))))
+    (error () nil)))
