@@ -241,7 +241,7 @@ user's to change."
             ((and (typep stream 'concatenated-stream) (null (concatenated-stream-streams stream)))
              "There is no terminal. Pass the text to be read as the argument stdin of evaluate-lisp.")))))
 
-(defun hint-of (kind condition frame)
+(defun hint-of (kind condition frame readtable-hint)
   (let ((hint (cond ((eq kind :reader) (reader-hint condition))
                     ((storage-hint condition))
                     ((input-hint condition))
@@ -250,15 +250,17 @@ user's to change."
                     ((sandbox-hint (message-text condition)))
                     (*component* (component-hint condition))))
         (moments (and (eq kind :interrupt) (moments-hint frame))))
-    (if (and hint moments)
-        (format nil "~a~%~a" moments hint)
-        (or moments hint))))
+    (let ((hints (remove nil (list moments hint readtable-hint))))
+      (if hints
+          (format nil "~{~a~^~%~}" hints)
+          nil))))
 
 (defun error-reply (id kind condition frame)
   "Build the reply that reports to the request ID the CONDITION that was signalled at FRAME."
   (multiple-value-bind (condition kept-frames) (original-condition condition)
     (let ((*reporting* t)
           (package (session-package))
+          (readtable-hint (readtable-hint kind condition))
           (class (class-of condition)))
       (with-agent-syntax (:package package :length 10 :level 4)
         (multiple-value-bind (frames total) (frame-texts frame condition)
@@ -279,7 +281,7 @@ user's to change."
                  :restarts (restart-texts condition)
                  :frames frames :total-frames total
                  :slots (if (eq kind :reader) '() (slot-texts condition))
-                 :hint (hint-of kind condition frame)
+                 :hint (hint-of kind condition frame readtable-hint)
                  ;; What goes on after a restart has told these already.
                  :warnings (prog1 (warning-entries condition)
                              (forget-warnings))

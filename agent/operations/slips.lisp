@@ -112,3 +112,13 @@
           (let ((name (and (typep condition 'package-error) (package-error-package condition))))
             (and (stringp name) (odd-character-hint name))))
     (error () nil)))
+
+(defun readtable-hint (kind condition)
+  "Return a sentence if the current readtable is hardly one to write Lisp for, and CONDITION may come of that; or NIL."
+  (when (or (eq kind :reader) (typep condition 'cell-error))
+    (let ((changed (find-if (lambda (character)
+                              (not (eq (get-macro-character character) (get-macro-character character nil))))
+                            "()\"';")))
+      (when changed
+        (format nil "The session's readtable does not read ~a as the standard one does. rollback-session restores a ~
+                     state from before that was changed." changed)))))

@@ -97,12 +97,13 @@ static bool read_all(int descriptor, struct strbuf *out)
 }
 
 /* systemd passes a file to the user of a unit (LoadCredential=) by an access control list, whose mask is in
- * the bits for the group. Nobody else may enter that directory. */
+ * the bits for the group. Nobody else may enter that directory, and it has no others in it. */
 static bool is_credential(const char *path)
 {
     const char *directory = getenv("CREDENTIALS_DIRECTORY");
     size_t len = directory == NULL ? 0 : strlen(directory);
-    return len > 0 && strncmp(path, directory, len) == 0 && path[len] == '/';
+    return len > 0 && strncmp(path, directory, len) == 0 && path[len] == '/' &&
+           strchr(path + len + 1, '/') == NULL;
 }
 
 bool tokens_read(struct tokens *t, const char *path, struct err *err)

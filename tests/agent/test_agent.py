@@ -673,6 +673,13 @@ class Errors(AgentTest):
             with self.subTest(code=code):
                 self.assertIsNone(self.fails(code).hint)
 
+    def test_a_readtable_that_was_spoilt_is_named(self):
+        self.ok("(set-macro-character #\\( (lambda (s c) (declare (ignore s c)) :paren))")
+        for code in ("(+ 1 2)", "(a)"):
+            with self.subTest(code=code):
+                self.assertIn("The session's readtable does not read ( as the standard one does. rollback-session",
+                              self.fails(code).hint)
+
     def test_debugger_hooks_of_the_user_are_honoured(self):
         self.values("(let ((*debugger-hook* (lambda (c h) c h (throw 'out 7))))"
                     "  (catch 'out (error \"x\")))", "7")

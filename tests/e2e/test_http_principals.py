@@ -203,11 +203,16 @@ class Tokens(WithTokens):
         environment = {**mcp.clean_environment(), "CREDENTIALS_DIRECTORY": os.path.dirname(path)}
         server = self.start_http("--token-file", path, environment=environment)
         self.assertEqual("=> 2", self.eval_as(server, ADA, "(+ 1 1)"))
-        os.chmod(path, 0o444)
-        done = subprocess.run([mcp.SERVER, "--http", "127.0.0.1:0", "--token-file", path], env=environment,
-                              stdin=subprocess.DEVNULL, capture_output=True, timeout=20 * mcp.STRETCH)
-        self.assertEqual(1, done.returncode)
-        self.assertIn(b"chmod 600", done.stderr)
+        folder = os.path.join(os.path.dirname(path), "none")
+        os.mkdir(folder)
+        outside = "%s/../%s" % (folder, os.path.basename(path))
+        for refused, directory, mode in ((outside, folder, 0o440), (path, os.path.dirname(path), 0o444)):
+            os.chmod(path, mode)
+            done = subprocess.run([mcp.SERVER, "--http", "127.0.0.1:0", "--token-file", refused],
+                                  env=dict(environment, CREDENTIALS_DIRECTORY=directory),
+                                  stdin=subprocess.DEVNULL, capture_output=True, timeout=20 * mcp.STRETCH)
+            self.assertEqual(1, done.returncode)
+            self.assertIn(b"chmod 600", done.stderr)
 
     def test_a_server_that_every_user_of_the_machine_can_use_says_so(self):
         for options, is_open in (((), True), (("--token-file", self.token_file()), False)):
