@@ -26,7 +26,7 @@ static const struct client table[] = {
     {.name = "gemini", .title = "Gemini CLI", .editor = &json_editor, .place = {"mcpServers", SHAPE_PLAIN},
      .files = {{"~/.gemini/settings.json"}, {".gemini/settings.json"}},
      .programs = {"gemini"}, .signs = {"~/.gemini"}},
-    {.name = "opencode", .title = "opencode", .editor = &json_editor, .place = {"mcp", SHAPE_COMBINED},
+    {.name = "opencode", .title = "opencode", .editor = &json_editor, .place = {"mcp", SHAPE_COMBINED, .newer = "servers"},
      .files = {{"@/opencode/opencode.json", "@/opencode/opencode.jsonc"}, {"opencode.json", "opencode.jsonc"}},
      .programs = {"opencode"}, .signs = {"@/opencode"}},
     {.name = "vscode", .title = "VS Code", .editor = &json_editor, .place = {"servers", SHAPE_STDIO},

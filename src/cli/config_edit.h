@@ -22,6 +22,12 @@ enum entry_shape {
 struct config_place {
     const char *container; /* the member or table that holds all servers; NULL if the format has none */
     enum entry_shape shape;
+
+    /*
+     * A newer release of the client keeps its servers in this member of the container, and has no "enabled".
+     * The entry goes there if the file has the member. NULL: there is one form only.
+     */
+    const char *newer;
 };
 
 struct config_found {

@@ -16,13 +16,47 @@
 enum { ROOT, CONTAINER }; /* levels */
 #define MOST_INDENT 64
 
-static bool find_members(const struct config_text *text, const struct config_place *place, const char *name,
-                         struct json_members *out, struct err *err)
+/* Where the servers are in this file. */
+struct json_place {
+    struct json_members members; /* levels from ROOT, the object that has the container */
+    bool is_newer;               /* the container is in the one of before, by config_place.newer */
+};
+
+/* In the older form, a server may have the name that the newer form gives to the container. */
+static bool is_server(const struct config_text *text, const struct json_member *member)
 {
-    const char *path[] = {place->container, name, NULL};
-    if (!json_members_find(text->bytes, text->len, path, out, err))
+    json_t *value = json_members_value(text->bytes, member->value, member->value_end);
+    bool is_one =
+        json_is_string(json_object_get(value, "type")) || json_is_boolean(json_object_get(value, "enabled"));
+    json_decref(value);
+    return is_one;
+}
+
+static bool find_newer(const struct config_text *text, const struct config_place *place, const char *name,
+                       struct json_place *out, struct err *err)
+{
+    const char *path[] = {place->container, place->newer, name, NULL};
+    struct json_members *members = &out->members;
+    if (!json_members_find(text->bytes, text->len, path, members, err))
         return false;
-    const struct json_member *container = &out->members[ROOT];
+    out->is_newer = members->members[CONTAINER].is_object && !is_server(text, &members->members[CONTAINER]);
+    if (out->is_newer) {
+        memmove(members->members, members->members + 1, 2 * sizeof members->members[0]);
+        memmove(members->objects, members->objects + 1, 2 * sizeof members->objects[0]);
+    }
+    return true;
+}
+
+static bool find_members(const struct config_text *text, const struct config_place *place, const char *name,
+                         struct json_place *out, struct err *err)
+{
+    out->is_newer = false;
+    if (place->newer != NULL && !find_newer(text, place, name, out, err))
+        return false;
+    const char *path[] = {place->container, name, NULL};
+    if (!out->is_newer && !json_members_find(text->bytes, text->len, path, &out->members, err))
+        return false;
+    const struct json_member *container = &out->members.members[ROOT];
     if (container->is_there && !container->is_object)
         return err_set(err, ERR_INVALID, "\"%s\" is not an object", place->container);
     return true;
@@ -44,12 +78,12 @@ static const char *command_of(const json_t *value)
 static bool json_find(const struct config_text *text, const struct config_place *place, const char *name,
                       struct config_found *out, struct err *err)
 {
-    struct json_members members;
+    struct json_place found;
     *out = (struct config_found){.presence = PRESENCE_NONE};
-    if (!find_members(text, place, name, &members, err))
+    if (!find_members(text, place, name, &found, err))
         return false;
-    if (members.members[CONTAINER].is_there) {
-        json_t *value = entry_value(text, &members);
+    if (found.members.members[CONTAINER].is_there) {
+        json_t *value = entry_value(text, &found.members);
         const char *command = command_of(value);
         out->presence = is_our_command(command) ? PRESENCE_OURS : PRESENCE_OTHER;
         if (command != NULL && strlen(command) < sizeof out->command)
@@ -59,7 +93,7 @@ static bool json_find(const struct config_text *text, const struct config_place 
     return true;
 }
 
-static json_t *make_value(const struct config_place *place, const struct server_entry *entry)
+static json_t *make_value(const struct config_place *place, bool is_newer, const struct server_entry *entry)
 {
     json_t *value = json_object(), *arguments = json_array();
     json_t *command = json_string(entry->command);
@@ -71,7 +105,8 @@ static json_t *make_value(const struct config_place *place, const struct server_
     case SHAPE_COMBINED:
         json_object_set_new(value, "type", json_string("local"));
         json_object_set(value, "command", arguments);
-        json_object_set_new(value, "enabled", json_true());
+        if (!is_newer)
+            json_object_set_new(value, "enabled", json_true());
         break;
     case SHAPE_STDIO:
         json_object_set_new(value, "type", json_string("stdio"));
@@ -220,22 +255,23 @@ static void update_entry(const struct config_text *text, const struct json_membe
 static bool json_install(const struct config_text *text, const struct config_place *place,
                          const struct server_entry *entry, struct splice *out, struct err *err)
 {
-    struct json_members members;
+    struct json_place where;
+    const struct json_members *members = &where.members;
     struct config_found found;
-    if (!find_members(text, place, entry->name, &members, err) ||
+    if (!find_members(text, place, entry->name, &where, err) ||
         !json_find(text, place, entry->name, &found, err))
         return false;
     if (found.presence == PRESENCE_OTHER)
         return config_is_others(entry->name, err);
-    json_t *value = make_value(place, entry);
-    if (!members.has_root)
+    json_t *value = make_value(place, where.is_newer, entry);
+    if (!members->has_root)
         make_root(text, place, entry->name, value, out);
-    else if (!members.members[ROOT].is_there)
-        make_container(text, place, &members, entry->name, value, out);
+    else if (!members->members[ROOT].is_there)
+        make_container(text, place, members, entry->name, value, out);
     else if (found.presence == PRESENCE_NONE)
-        make_entry(text, &members, entry->name, value, out);
+        make_entry(text, members, entry->name, value, out);
     else
-        update_entry(text, &members, value, entry->arguments == NULL, out);
+        update_entry(text, members, value, entry->arguments == NULL, out);
     json_decref(value);
     return true;
 }
@@ -296,24 +332,25 @@ static void cut_root(const struct config_text *text, const struct json_members *
 static bool json_uninstall(const struct config_text *text, const struct config_place *place, const char *name,
                            struct splice *out, struct err *err)
 {
-    struct json_members members;
+    struct json_place where;
+    const struct json_members *members = &where.members;
     struct config_found found;
-    if (!find_members(text, place, name, &members, err) || !json_find(text, place, name, &found, err))
+    if (!find_members(text, place, name, &where, err) || !json_find(text, place, name, &found, err))
         return false;
     if (found.presence == PRESENCE_OTHER)
         return config_is_others(name, err);
     if (found.presence == PRESENCE_NONE)
         return true;
-    const struct json_object *root = &members.objects[ROOT];
-    bool is_container_made = is_made(text, &members.objects[CONTAINER], &members.members[CONTAINER]);
+    const struct json_object *root = &members->objects[ROOT];
+    bool is_container_made = is_made(text, &members->objects[CONTAINER], &members->members[CONTAINER]);
     bool is_root_made =
-        is_made(text, root, &members.members[ROOT]) && is_all_blank(text, root->close + 1, text->len);
+        is_made(text, root, &members->members[ROOT]) && is_all_blank(text, root->close + 1, text->len);
     if (!is_container_made)
-        cut_member(text, &members.members[CONTAINER], out);
+        cut_member(text, &members->members[CONTAINER], out);
     else if (!is_root_made)
-        cut_member(text, &members.members[ROOT], out);
+        cut_member(text, &members->members[ROOT], out);
     else
-        cut_root(text, &members, out);
+        cut_root(text, members, out);
     return true;
 }
 

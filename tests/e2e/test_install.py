@@ -224,6 +224,26 @@ class Install(mcp.TestCase):
                 before = text.replace("MEMBER", member)
                 self.round_trip(client, name, before, lambda after: self.check_json(client, member, before, after))
 
+    def test_opencode_2_keeps_its_servers_one_level_deeper(self):
+        name, members = ".config/opencode/opencode.jsonc", '"theme": "dark", // mine\n  "mcp": {\n    %s\n  },\n'
+        entry = {"type": "local", "command": [mcp.SERVER, "--preload", 'a "b" \\ é']}
+        for servers in ('"servers": {}', '"timeout": 5,\n    "servers": {\n      "other": {"type": "local", "command": ["x"]},\n    },', '"servers": {"type": {"type": "local", "command": ["x"]}}'):
+            with self.subTest(servers):
+                self.new_home()
+                before = "{" + members % servers + "}"
+
+                def check(after):
+                    value = json.loads(without_comments(after))
+                    self.assertEqual(entry, value["mcp"]["servers"].pop("lisp"))
+                    self.assertEqual(json.loads(without_comments(before)), value)
+
+                self.round_trip("opencode", name, before, check)
+        # In version 1's form, a server may be named like that.
+        for server in ({"type": "local", "command": ["x"]}, {"enabled": False}):
+            self.new_home()
+            before = json.dumps({"mcp": {"servers": server}})
+            self.round_trip("opencode", name, before, lambda after: self.check_json("opencode", "mcp", before, after))
+
     def test_a_missing_file_is_made_and_removed(self):
         clients = [(client, name) for client, name, _ in JSON_CLIENTS] + [("codex", CODEX), ("emacs", EMACS)]
         for client, name in clients:

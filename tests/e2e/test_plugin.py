@@ -23,7 +23,72 @@ def read(*path):
     return json.loads(text_of(os.path.join(mcp.ROOT, *path)))
 
 
+def shape_of(value, shape, where="$"):
+    """The first place where a JSON value differs from a shape; None if it fits. A shape is a pattern that a string matches as
+    a whole, a list of the shape of each element, or the members of an object, which has no others; those with ? may be absent."""
+    if isinstance(shape, str):
+        return None if isinstance(value, str) and re.fullmatch(shape, value) else where
+    if isinstance(shape, list):
+        if not isinstance(value, list):
+            return where
+        return next(filter(None, (shape_of(element, shape[0], f"{where}[{i}]") for i, element in enumerate(value))), None)
+    if not isinstance(value, dict):
+        return where
+    names = {name.rstrip("?") for name in shape}
+    missing = {name for name in shape if not name.endswith("?")} - set(value)
+    if missing or set(value) - names:
+        return f"{where}.{min(missing | (set(value) - names))}"
+    shapes = {name.rstrip("?"): member for name, member in shape.items()}
+    return next(filter(None, (shape_of(value[name], shapes[name], f"{where}.{name}") for name in value)), None)
+
+
+URL = "https://[^ ]+"
+# The members that we use of the schemas which the files name: Agent Plugins 1.0.0, and the MCP registry's of 2025-12-11.
+PORTABLE_PLUGIN = {
+    "$schema": re.escape("https://agent-plugins.org/schemas/1.0.0/plugin.schema.json"),
+    "name": "[a-z0-9][a-z0-9.-]{0,63}",
+    "version": r"\d+\.\d+\.\d+",
+    "description": ".+",
+    "keywords?": [".+"],
+}
+PORTABLE_SERVERS = {
+    "$schema": re.escape("https://agent-plugins.org/schemas/1.0.0/mcp.schema.json"),
+    "mcpServers": {"lisp": {"type": "stdio", "command": r"(\./)?[^ $]+"}},
+}
+REGISTRY = {
+    "$schema": re.escape("https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json"),
+    "name": "[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+",
+    "title": ".{1,100}",
+    "description": ".{1,100}",
+    "version": r"\d+\.\d+\.\d+",
+    "repository": {"url": URL, "source": "github"},
+    "packages": [
+        {
+            "registryType": "mcpb",
+            "identifier": URL + "mcp" + "[^ ]*",
+            "version": r"\d+\.\d+\.\d+",
+            "fileSha256": "[a-f0-9]{64}",
+            "transport": {"type": "stdio"},
+        }
+    ],
+}
+# What scripts/package puts in.
+FILLED = {
+    "@OWNER@": "someone",
+    "@VERSION@": "1.2.3",
+    "@REPOSITORY@": "https://github.com/someone/cl-mcp-server",
+    "@BUNDLE@": "https://github.com/someone/cl-mcp-server/releases/download/v1.2.3/cl-mcp-server.mcpb",
+    "@SHA256@": "0" * 64,
+}
+
+
 class Plugin(mcp.TestCase):
+    def test_the_portable_plugin_and_the_registrys_entry_have_what_their_schemas_allow(self):
+        self.assertIsNone(shape_of(read("plugin", "portable", "plugin.json"), PORTABLE_PLUGIN))
+        self.assertIsNone(shape_of(read("plugin", "portable", "mcp.json"), PORTABLE_SERVERS))
+        entry = re.sub("@[A-Z0-9]+@", lambda name: FILLED[name.group()], text_of(os.path.join(mcp.ROOT, "deploy", "registry", "server.json")))
+        self.assertIsNone(shape_of(json.loads(entry), REGISTRY))
+
     def test_everything_has_the_programs_version(self):
         said = subprocess.run([mcp.SERVER, "--version"], stdout=subprocess.PIPE, text=True, check=True, timeout=20 * mcp.STRETCH)
         version = said.stdout.split()[1]
