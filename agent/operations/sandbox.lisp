@@ -4,7 +4,7 @@
 (in-package #:cl-mcp-agent)
 
 (defun sandbox-mode ()
-  "Return the server's --sandbox, workspace or read-only, or NIL without one."
+  "Return the sandbox of the session, workspace or read-only, or NIL without one."
   (uiop:getenvp "CL_MCP_SANDBOX"))
 
 (defun enter-own-domain ()
@@ -16,7 +16,7 @@
   "Return a sentence about the sandbox if MESSAGE, of an error, is what the system says of something forbidden."
   (let ((mode (sandbox-mode)))
     (when (and mode (some (lambda (denial) (search denial message)) (denial-texts)))
-      (format nil "The server runs with --sandbox ~a: files, sockets and system calls outside it are ~
+      (format nil "The session has the sandbox ~a: files, sockets and system calls outside it are ~
                    denied. Writable are ~@[the working directory, ~*~]the directory for temporary ~
                    files ~a and what --writable names." mode (string= mode "workspace")
                    (uiop:getenv "TMPDIR")))))

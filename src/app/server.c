@@ -6,11 +6,11 @@
 #include <signal.h>
 #include <uv.h>
 
-#include "app/confinement.h"
 #include "app/toolboxes.h"
 #include "base/log.h"
 #include "http/monitor.h"
 #include "http/server.h"
+#include "lisp/confinement.h"
 #include "lisp/zygotes.h"
 #include "mcp/connection.h"
 #include "mcp/transport_stdio.h"
@@ -198,7 +198,7 @@ static void print_metrics(void *arg, struct strbuf *out)
 }
 
 static bool begin(struct server *server, const struct options *options,
-                  const struct zygote_options *zygote_options, const struct confinement *confinement,
+                  const struct zygote_options *zygote_options, struct confinements *confinements,
                   struct err *err)
 {
     if (options->audit_file != NULL &&
@@ -215,7 +215,7 @@ static bool begin(struct server *server, const struct options *options,
         .most_memory_mib = options->most_memory_mib,
         .idle_timeout_ms = (uint64_t)options->idle_timeout_s * 1000,
         .sleep_directory = options->state_directory,
-        .draft_directory = confinement_drafts(confinement),
+        .confinements = confinements,
     });
     server->toolboxes = toolboxes_new(&(struct toolboxes_options){
         .loop = server->loop,
@@ -225,7 +225,7 @@ static bool begin(struct server *server, const struct options *options,
         .is_persistent = options->is_persistent,
         .loads_code = options->loads[0] != NULL || options->preloads[0] != NULL,
         .directory = options->directory,
-        .is_read_only = options->sandbox == CONFINE_READ_ONLY,
+        .confinements = confinements,
         .audit = server->audit,
         .redacts = options->redacts,
         .most_sessions = options->principal_sessions,
@@ -279,6 +279,24 @@ static void end(struct server *server)
     uv_run(server->loop, UV_RUN_DEFAULT);
 }
 
+static struct confinements *new_confinements(const struct options *options, struct err *err)
+{
+    return confinements_new(
+        &(struct confinements_options){
+            .mode = (enum confinement_mode)options->sandbox,
+            .network = (enum sandbox_network)options->network,
+            .is_best_effort = options->is_sandbox_best_effort,
+            .lisp = options->lisp,
+            .directory = options->directory,
+            .state_directory = options->state_directory,
+            .user_init = options->user_init,
+            .loads = options->loads,
+            .writable = options->writable,
+            .readable = options->readable,
+        },
+        err);
+}
+
 int server_run(const struct options *options, const struct extension *extension)
 {
     struct server server = {.loop = uv_default_loop(), .extension = extension};
@@ -286,8 +304,8 @@ int server_run(const struct options *options, const struct extension *extension)
     int status = 1;
     server.children = children_new(server.loop, &err);
     server.guardian = server.children == NULL ? NULL : guardian_new(server.loop, &err);
-    struct confinement *confinement = server.guardian == NULL ? NULL : confinement_new(options, &err);
-    if (confinement != NULL) {
+    struct confinements *confinements = server.guardian == NULL ? NULL : new_confinements(options, &err);
+    if (confinements != NULL) {
         const struct zygote_options zygote_options = {
             .lisp = options->lisp,
             .user_init = options->user_init,
@@ -295,11 +313,10 @@ int server_run(const struct options *options, const struct extension *extension)
             .preloads = options->preloads,
             .directory = options->directory,
             .environment_mark = guardian_mark(server.guardian),
-            .environment = confinement_environment(confinement),
-            .sandbox = confinement_sandbox(confinement),
-            .heap_mib = limits_int(&options->limits, LIMIT_MAX_HEAP),
+            .kind = {.heap_mib = limits_int(&options->limits, LIMIT_MAX_HEAP),
+                     .confinement = confinements_own(confinements)},
         };
-        if (begin(&server, options, &zygote_options, confinement, &err)) {
+        if (begin(&server, options, &zygote_options, confinements, &err)) {
             uv_run(server.loop, UV_RUN_DEFAULT);
             status = 0;
         }
@@ -308,7 +325,7 @@ int server_run(const struct options *options, const struct extension *extension)
         guardian_free(server.guardian);
         children_free(server.children);
     }
-    confinement_free(confinement);
+    confinements_free(confinements);
     if (status != 0)
         log_error("%s", err.message);
     uv_loop_close(server.loop);

@@ -135,7 +135,7 @@ struct toolbox *toolboxes_get(struct toolboxes *t, const char *owner)
         .zygotes = t->options.zygotes,
         .store = made->store,
         .directory = t->options.directory,
-        .is_read_only = t->options.is_read_only,
+        .confinements = t->options.confinements,
         .loads_code = t->options.loads_code,
         .audit = t->options.audit,
         .owner = made->owner,

@@ -10,6 +10,7 @@
 #include <uv.h>
 
 struct audit;
+struct confinements;
 struct session_host;
 struct toolbox;
 struct toolboxes;
@@ -23,7 +24,7 @@ struct toolboxes_options {
     bool is_persistent;
     bool loads_code;       /* options name files or systems that every session has */
     const char *directory; /* borrowed; as in struct toolbox, like the next one */
-    bool is_read_only;
+    struct confinements *confinements;
     struct audit *audit; /* borrowed; as in struct toolbox, like the next one */
     bool redacts;
     size_t most_sessions, most_processes; /* of each principal; 0: the server's limit */

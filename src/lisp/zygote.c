@@ -16,8 +16,8 @@
 #include "base/memory.h"
 #include "base/strbuf.h"
 #include "base/utf8.h"
+#include "lisp/confinement.h"
 #include "lisp/core.h"
-#include "proc/sandbox.h"
 
 enum zygote_state {
     ZYGOTE_ABSENT,      /* no process; the next request starts one */
@@ -50,7 +50,6 @@ struct warm_step {
     bool is_left_out;
 };
 
-#define MOST_VARIABLES 8 /* of zygote_options.environment */
 #define START_LIMIT_MS 20000
 #define FORK_LIMIT_MS 10000
 #define OUTPUT_KEPT 2000 /* bytes of a step's output, shown in a notice */
@@ -415,22 +414,24 @@ static const char *basename_of(const char *path)
 }
 
 /* A Lisp in the sandbox must read its own image, and no other session's. ${sandbox}: given; NULL for that of
- * all Lisps. */
-static bool find_sandbox(const struct zygote *z, const char *image, struct sandbox **sandbox, struct err *err)
+ * all Lisps of this confinement. */
+static bool find_sandbox(const struct zygote *z, const struct confinement *confinement, const char *image,
+                         struct sandbox **sandbox, struct err *err)
 {
     *sandbox = NULL;
-    if (z->options.sandbox == NULL || image == z->core)
+    if (confinement == NULL || image == z->core)
         return true;
-    *sandbox = sandbox_new_with(z->options.sandbox, image, err);
+    *sandbox = sandbox_new_with(confinement_sandbox(confinement), image, err);
     return *sandbox != NULL;
 }
 
 /* Start a Lisp from this image, with the options that all Lisps have. */
-static struct worker *run_image(struct zygote *z, int heap_mib, struct quota *quota, const char *image,
-                                const char *directory, const struct worker_events *events, struct err *err)
+static struct worker *run_image(struct zygote *z, const struct zygote_kind *kind, struct quota *quota,
+                                const char *image, const char *directory, const struct worker_events *events,
+                                struct err *err)
 {
     struct sandbox *sandbox;
-    if (!find_sandbox(z, image, &sandbox, err))
+    if (!find_sandbox(z, kind->confinement, image, &sandbox, err))
         return NULL;
     struct worker_ends ends;
     struct worker *w = worker_new(z->loop, z->children, quota, events, &ends, err);
@@ -439,7 +440,7 @@ static struct worker *run_image(struct zygote *z, int heap_mib, struct quota *qu
         return NULL;
     }
     char heap[16];
-    snprintf(heap, sizeof heap, "%d", heap_mib);
+    snprintf(heap, sizeof heap, "%d", kind->heap_mib);
     const char *argv[] = {z->lisp_path,
                           "--core",
                           image,
@@ -451,14 +452,15 @@ static struct worker *run_image(struct zygote *z, int heap_mib, struct quota *qu
                           "--no-sysinit",
                           "--no-userinit",
                           NULL};
-    const char *environment[MOST_VARIABLES + 2] = {z->options.environment_mark};
-    for (size_t i = 0; z->options.environment != NULL && z->options.environment[i] != NULL; i++) {
-        CHECK(i < MOST_VARIABLES);
-        environment[i + 1] = z->options.environment[i];
+    const char *environment[CONFINEMENT_MOST_VARIABLES + 2] = {z->options.environment_mark};
+    const char *const *more = confinement_environment(kind->confinement);
+    for (size_t i = 0; more[i] != NULL; i++) {
+        CHECK(i < CONFINEMENT_MOST_VARIABLES);
+        environment[i + 1] = more[i];
     }
     struct child_spec spec = {.argv = argv,
                               .environment = environment,
-                              .sandbox = sandbox != NULL ? sandbox : z->options.sandbox,
+                              .sandbox = sandbox != NULL ? sandbox : confinement_sandbox(kind->confinement),
                               .directory = directory != NULL ? directory : z->options.directory};
     bool is_spawned = worker_spawn(w, &spec, &ends, err);
     sandbox_free(sandbox);
@@ -477,10 +479,11 @@ static bool find_lisp(struct zygote *z, struct err *err)
     return z->lisp_path != NULL;
 }
 
-struct worker *zygote_start_image(struct zygote *z, int heap_mib, struct quota *quota, const char *image,
-                                  const char *directory, const struct worker_events *events, struct err *err)
+struct worker *zygote_start_image(struct zygote *z, const struct zygote_kind *kind, struct quota *quota,
+                                  const char *image, const char *directory,
+                                  const struct worker_events *events, struct err *err)
 {
-    return find_lisp(z, err) ? run_image(z, heap_mib, quota, image, directory, events, err) : NULL;
+    return find_lisp(z, err) ? run_image(z, kind, quota, image, directory, events, err) : NULL;
 }
 
 static void spawn(struct zygote *z)
@@ -493,7 +496,7 @@ static void spawn(struct zygote *z)
                                    .arg = z};
     z->state = ZYGOTE_STARTING;
     struct err err;
-    z->worker = run_image(z, z->options.heap_mib, NULL, z->core, NULL, &events, &err);
+    z->worker = run_image(z, &z->options.kind, NULL, z->core, NULL, &events, &err);
     if (z->worker == NULL)
         fail(z, err.message);
     else

@@ -14,23 +14,27 @@
 #include "base/list.h"
 #include "lisp/worker.h"
 
+struct confinement;
 struct quota;
-struct sandbox;
 struct strbuf;
 struct zygote;
 
+/* What a copy has from its original, and cannot change. */
+struct zygote_kind {
+    int heap_mib;                          /* --dynamic-space-size */
+    const struct confinement *confinement; /* borrowed, outlives all Lisps; NULL: none */
+};
+
 struct zygote_options {
-    const char *lisp;               /* program name or path */
-    const char *user_init;          /* path; NULL for none */
-    const char *const *loads;       /* files, NULL-terminated; may be NULL */
-    const char *const *preloads;    /* systems, NULL-terminated; may be NULL */
-    const char *directory;          /* the Lisps' working directory; NULL: the server's */
-    const char *environment_mark;   /* NAME=VALUE; may be NULL */
-    const char *const *environment; /* more of the same, NULL-terminated; may be NULL */
-    const struct sandbox *sandbox;  /* in which the Lisps run; NULL: none */
-    int heap_mib;                   /* --dynamic-space-size */
-    int build_limit_ms;             /* for building the core; 0: CORE_BUILD_LIMIT_MS */
-    int user_init_limit_ms;         /* for loading the init file; 0: 10 s */
+    const char *lisp;             /* program name or path */
+    const char *user_init;        /* path; NULL for none */
+    const char *const *loads;     /* files, NULL-terminated; may be NULL */
+    const char *const *preloads;  /* systems, NULL-terminated; may be NULL */
+    const char *directory;        /* the Lisps' working directory; NULL: the server's */
+    const char *environment_mark; /* NAME=VALUE; may be NULL */
+    struct zygote_kind kind;
+    int build_limit_ms;         /* for building the core; 0: CORE_BUILD_LIMIT_MS */
+    int user_init_limit_ms;     /* for loading the init file; 0: 10 s */
     void (*on_rest)(void *arg); /* it has started, or given up, or the last request was served; must not free
                                    the zygote; may be NULL */
     void *arg;
@@ -38,9 +42,9 @@ struct zygote_options {
 
 /* A request for a session process; in the requester's memory. */
 struct zygote_request {
-    struct list node;    /* private */
-    int heap_mib;        /* for zygotes_fork() */
-    struct quota *quota; /* borrowed: counts the process; NULL: none */
+    struct list node;        /* private */
+    struct zygote_kind kind; /* for zygotes_fork() */
+    struct quota *quota;     /* borrowed: counts the process; NULL: none */
     struct worker_events events;
     /* A worker in state WORKER_STARTING: its on_ready or on_gone comes next. Given. */
     void (*on_worker)(void *arg, struct worker *worker);
@@ -68,17 +72,18 @@ void zygote_fork(struct zygote *z, struct zygote_request *request);
 void zygote_fork_cancel(struct zygote_request *request);
 
 /*
- * zygote_start_image(z, heap_mib, quota, image, directory, events, err):
- * Start a Lisp from an image that a session was saved to, beside the zygote and with the same program and
- * options, except for the heap size.
+ * zygote_start_image(z, kind, quota, image, directory, events, err):
+ * Start a Lisp of this kind from an image that a session was saved to, beside the zygote and with the same
+ * program and other options.
  *
  * directory   its working directory; NULL: the zygote's
  * quota       borrowed: counts the process; NULL: none
  * Returns     given, WORKER_STARTING; its first request must be configure (zygote_configure_request).
  *             NULL with ${err} set
  */
-struct worker *zygote_start_image(struct zygote *z, int heap_mib, struct quota *quota, const char *image,
-                                  const char *directory, const struct worker_events *events, struct err *err);
+struct worker *zygote_start_image(struct zygote *z, const struct zygote_kind *kind, struct quota *quota,
+                                  const char *image, const char *directory,
+                                  const struct worker_events *events, struct err *err);
 
 /* zygote_configure_request(z, says_directory, out): append the request that tells a Lisp its owner and, if
  * ${says_directory}, its working directory. */

@@ -1,5 +1,5 @@
 /*
- * One zygote per heap size, and only a few at a time.
+ * One zygote per kind, and only a few at a time.
  */
 #include "lisp/zygotes.h"
 
@@ -8,13 +8,14 @@
 #include "base/check.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "lisp/confinement.h"
 
 #define MOST_ZYGOTES 4
-#define UNUSED_MS 300000 /* a zygote of another than the server's own heap size ends after this */
+#define UNUSED_MS 300000 /* a zygote of another than the server's own kind ends after this */
 
-struct sized {
+struct place {
     struct zygote *zygote; /* NULL: the slot is free */
-    int heap_mib;
+    struct zygote_kind kind;
     uint64_t used_at; /* loop time in ms */
 };
 
@@ -22,37 +23,43 @@ struct zygotes {
     uv_loop_t *loop;
     struct children *children;
     struct zygote_options options;
-    struct sized all[MOST_ZYGOTES]; /* the first has the server's own heap size */
+    struct place all[MOST_ZYGOTES]; /* the first is of the server's own kind */
     struct list waiting;            /* of struct zygote_request that wait for a slot */
     uv_timer_t *rest;               /* a zygote is idle and a request waits for a slot */
     uv_timer_t *unused;
 };
 
-static struct sized *find(const struct zygotes *zs, int heap_mib)
+static bool is_same(const struct zygote_kind *a, const struct zygote_kind *b)
+{
+    return a->heap_mib == b->heap_mib && a->confinement == b->confinement;
+}
+
+static struct place *find(const struct zygotes *zs, const struct zygote_kind *kind)
 {
     for (size_t i = 0; i < MOST_ZYGOTES; i++)
-        if (zs->all[i].zygote != NULL && zs->all[i].heap_mib == heap_mib)
-            return (struct sized *)(uintptr_t)&zs->all[i];
+        if (zs->all[i].zygote != NULL && is_same(&zs->all[i].kind, kind))
+            return (struct place *)(uintptr_t)&zs->all[i];
     return NULL;
 }
 
-static void end(struct sized *place)
+static void end(struct place *place)
 {
-    log_info("ending the zygote with a heap of %d MiB", place->heap_mib);
+    log_info("ending the zygote with a heap of %d MiB and sandbox %s", place->kind.heap_mib,
+             confinement_mode(place->kind.confinement));
     zygote_free(place->zygote);
-    *place = (struct sized){0};
+    *place = (struct place){0};
 }
 
 /* Called from inside the zygote, which must not be freed there. */
 static void on_rest(void *arg);
 
-static void begin(struct zygotes *zs, struct sized *place, int heap_mib)
+static void begin(struct zygotes *zs, struct place *place, const struct zygote_kind *kind)
 {
     struct zygote_options options = zs->options;
-    options.heap_mib = heap_mib;
+    options.kind = *kind;
     options.on_rest = on_rest;
     options.arg = zs;
-    *place = (struct sized){.zygote = zygote_new(zs->loop, zs->children, &options), .heap_mib = heap_mib};
+    *place = (struct place){.zygote = zygote_new(zs->loop, zs->children, &options), .kind = *kind};
 }
 
 /* All use one core: while one zygote builds it, the others wait. */
@@ -64,15 +71,15 @@ static bool is_building(const struct zygotes *zs)
     return false;
 }
 
-/* A slot for another heap size: a free one, or that of the idle zygote that was used longest ago; NULL if
+/* A slot for another kind: a free one, or that of the idle zygote that was used longest ago; NULL if
  * all are busy. */
-static struct sized *make_room(struct zygotes *zs)
+static struct place *make_room(struct zygotes *zs)
 {
     if (is_building(zs))
         return NULL;
-    struct sized *oldest = NULL;
+    struct place *oldest = NULL;
     for (size_t i = 1; i < MOST_ZYGOTES; i++) {
-        struct sized *place = &zs->all[i];
+        struct place *place = &zs->all[i];
         if (place->zygote == NULL)
             return place;
         if (zygote_is_idle(place->zygote) && (oldest == NULL || place->used_at < oldest->used_at))
@@ -98,12 +105,12 @@ static void on_unused(uv_timer_t *timer)
 /* False if there is no slot for it now. */
 static bool fork_now(struct zygotes *zs, struct zygote_request *request)
 {
-    struct sized *place = find(zs, request->heap_mib);
+    struct place *place = find(zs, &request->kind);
     if (place == NULL) {
         place = make_room(zs);
         if (place == NULL)
             return false;
-        begin(zs, place, request->heap_mib);
+        begin(zs, place, &request->kind);
         uv_timer_start(zs->unused, on_unused, UNUSED_MS, 0);
     }
     place->used_at = uv_now(zs->loop);
@@ -139,10 +146,11 @@ void zygotes_fork(struct zygotes *zs, struct zygote_request *request)
         list_append(&zs->waiting, &request->node);
 }
 
-struct worker *zygotes_start_image(struct zygotes *zs, int heap_mib, struct quota *quota, const char *image,
-                                   const char *directory, const struct worker_events *events, struct err *err)
+struct worker *zygotes_start_image(struct zygotes *zs, const struct zygote_kind *kind, struct quota *quota,
+                                   const char *image, const char *directory,
+                                   const struct worker_events *events, struct err *err)
 {
-    return zygote_start_image(zs->all[0].zygote, heap_mib, quota, image, directory, events, err);
+    return zygote_start_image(zs->all[0].zygote, kind, quota, image, directory, events, err);
 }
 
 struct children *zygotes_children(const struct zygotes *zs)
@@ -167,15 +175,15 @@ void zygotes_warm(struct zygotes *zs)
     zygote_warm(zs->all[0].zygote);
 }
 
-const char *zygotes_notices(const struct zygotes *zs, int heap_mib)
+const char *zygotes_notices(const struct zygotes *zs, const struct zygote_kind *kind)
 {
-    const struct sized *place = find(zs, heap_mib);
+    const struct place *place = find(zs, kind);
     return place == NULL ? "" : zygote_notices(place->zygote);
 }
 
-const char *zygotes_why(const struct zygotes *zs, int heap_mib)
+const char *zygotes_why(const struct zygotes *zs, const struct zygote_kind *kind)
 {
-    const struct sized *place = find(zs, heap_mib);
+    const struct place *place = find(zs, kind);
     return place == NULL ? "" : zygote_why(place->zygote);
 }
 
@@ -218,7 +226,7 @@ struct zygotes *zygotes_new(uv_loop_t *loop, struct children *children, const st
     list_init(&zs->waiting);
     zs->rest = new_timer(zs);
     zs->unused = new_timer(zs);
-    begin(zs, &zs->all[0], options->heap_mib);
+    begin(zs, &zs->all[0], &options->kind);
     return zs;
 }
 

@@ -1,7 +1,7 @@
 /*
- * The zygotes, one for each heap size that sessions request: a copy has the heap of its original. The one of
- * the server's own heap size stays; a few others are kept, and end when they have been idle for a
- * while.
+ * The zygotes, one for each kind of Lisp that sessions request: a copy has the heap size and the sandbox of
+ * its original. The one of the server's own kind stays; a few others are kept, and end when they have been
+ * idle for a while.
  */
 #ifndef LISP_ZYGOTES_H
 #define LISP_ZYGOTES_H
@@ -10,33 +10,33 @@
 
 struct zygotes;
 
-/* zygotes_new(loop, children, options): as zygote_new(); ${options->heap_mib} is the server's own heap
- * size. zygotes_free(zs): end them all. */
+/* zygotes_new(loop, children, options): as zygote_new(); ${options->kind} is the server's own.
+ * zygotes_free(zs): end them all. */
 struct zygotes *zygotes_new(uv_loop_t *loop, struct children *children, const struct zygote_options *options);
 void zygotes_free(struct zygotes *zs);
 
-/* zygotes_warm(zs): start the one of the server's own heap size now. */
+/* zygotes_warm(zs): start the one of the server's own kind now. */
 void zygotes_warm(struct zygotes *zs);
 
 /* zygotes_fork(zs, request), zygote_fork_cancel(request): as zygote_fork(), with a zygote of the request's
- * heap size; it may have to wait until one of another size can be ended for it. */
+ * kind; it may have to wait until one of another kind can be ended for it. */
 void zygotes_fork(struct zygotes *zs, struct zygote_request *request);
 
-/* zygotes_start_image(zs, heap_mib, quota, image, directory, events, err): as zygote_start_image().
+/* zygotes_start_image(zs, kind, quota, image, directory, events, err): as zygote_start_image().
  * zygotes_configure_request(zs, says_directory, out), zygotes_disown(zs, worker): as for a single zygote. */
-struct worker *zygotes_start_image(struct zygotes *zs, int heap_mib, struct quota *quota, const char *image,
-                                   const char *directory, const struct worker_events *events,
-                                   struct err *err);
+struct worker *zygotes_start_image(struct zygotes *zs, const struct zygote_kind *kind, struct quota *quota,
+                                   const char *image, const char *directory,
+                                   const struct worker_events *events, struct err *err);
 
 /* zygotes_children(zs): the children among which all Lisps are; borrowed. */
 struct children *zygotes_children(const struct zygotes *zs);
 void zygotes_configure_request(const struct zygotes *zs, bool says_directory, struct strbuf *out);
 void zygotes_disown(struct zygotes *zs, const struct worker *worker);
 
-/* zygotes_notices(zs, heap_mib), zygotes_why(zs, heap_mib): of the zygote with that heap size; borrowed,
- * "" if there is none. zygotes_lisp(zs): "SBCL 2.2.9.debian" once known, else "". */
-const char *zygotes_notices(const struct zygotes *zs, int heap_mib);
-const char *zygotes_why(const struct zygotes *zs, int heap_mib);
+/* zygotes_notices(zs, kind), zygotes_why(zs, kind): of the zygote of that kind; borrowed, "" if there is
+ * none. zygotes_lisp(zs): "SBCL 2.2.9.debian" once known, else "". */
+const char *zygotes_notices(const struct zygotes *zs, const struct zygote_kind *kind);
+const char *zygotes_why(const struct zygotes *zs, const struct zygote_kind *kind);
 const char *zygotes_lisp(const struct zygotes *zs);
 
 /* zygotes_count(zs): the number of zygotes. */

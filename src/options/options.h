@@ -15,9 +15,6 @@
 #define OPTIONS_MOST_REPEATED 64
 #define OPTIONS_MOST_NODE 32
 
-/* The values of --sandbox, in the order of its row. */
-enum confinement_mode { CONFINE_OFF, CONFINE_WORKSPACE, CONFINE_READ_ONLY };
-
 /* Strings are borrowed from argv unless stated otherwise. A list ends with NULL. */
 struct options {
     bool wants_help, wants_version;
@@ -43,7 +40,7 @@ struct options {
     const char *directory; /* NULL: the current one */
     const char *listing;   /* as registry_listing() takes it; valid */
     bool wants_structured;
-    unsigned sandbox; /* an enum confinement_mode */
+    unsigned sandbox; /* an enum confinement_mode: the order of its row */
     unsigned network; /* an enum sandbox_network */
     bool is_sandbox_best_effort;
     const char *writable[OPTIONS_MOST_REPEATED + 1];

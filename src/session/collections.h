@@ -14,6 +14,7 @@
 #include "session/output_budget.h"
 #include "session/waits.h"
 
+struct confinements;
 struct memory_watch;
 
 /* sessions.c */
@@ -44,9 +45,9 @@ struct session_host {
     uint64_t seed;            /* of the hashes of names */
     uint64_t idle_timeout_ms; /* 0: no session is suspended */
     struct sleep_store *sleep_store;
-    const char *draft_directory; /* borrowed; NULL: none */
-    unsigned long drafts;        /* that there have been */
-    struct list idle;            /* of struct session: the longest idle first */
+    struct confinements *confinements; /* borrowed; NULL: no session is confined */
+    unsigned long drafts;              /* that there have been */
+    struct list idle;                  /* of struct session: the longest idle first */
     uv_timer_t *sleeper;
     struct session *suspending; /* borrowed: whose image is being written */
     size_t asleep;

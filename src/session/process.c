@@ -23,7 +23,7 @@ struct process {
     bool is_requested; /* the zygote has our request */
     int attempts;
     pid_t first; /* of the session: programs that it started carry its number; 0: there was none */
-    int heap_mib;
+    struct zygote_kind kind;
 };
 
 struct process *process_new(void)
@@ -75,7 +75,7 @@ static bool is_of_entry(const struct session *s, const struct sexp_document *rep
     return s->current->kind != OPERATION_RESUME || !session_is_reply(reply, "ok");
 }
 
-static enum session_event kind_of(const struct session *s, const struct sexp_document *reply)
+static enum session_event event_of(const struct session *s, const struct sexp_document *reply)
 {
     bool is_error = session_is_reply(reply, "error");
     if (worker_has_copied(s->worker))
@@ -98,7 +98,7 @@ static void on_reply(void *arg, struct sexp_document *reply)
         process_note_tools(s, tools);
     thread_errors_note(s, sexp_root(reply));
     hooks_note(s, sexp_root(reply));
-    session_dispatch(s, &(struct event){.kind = kind_of(s, reply), .document = reply});
+    session_dispatch(s, &(struct event){.kind = event_of(s, reply), .document = reply});
 }
 
 static void on_progress(void *arg, const struct sexp *event)
@@ -168,16 +168,23 @@ static void on_failed(void *arg, const struct err *err)
     session_later(s);
 }
 
+/* Of a process that is no copy of the one before. */
+static struct zygote_kind kind_of(const struct session *s)
+{
+    return (struct zygote_kind){.heap_mib = limits_int(&s->limits, LIMIT_MAX_HEAP),
+                                .confinement = s->confinement};
+}
+
 void process_request(struct session *s, enum session_state state)
 {
     struct process *p = s->process;
     session_enter_state(s, state, 0);
-    p->heap_mib = limits_int(&s->limits, LIMIT_MAX_HEAP);
+    p->kind = kind_of(s);
     p->request = (struct zygote_request){.events = process_events(s),
                                          .on_worker = on_worker,
                                          .on_failed = on_failed,
                                          .arg = s,
-                                         .heap_mib = p->heap_mib,
+                                         .kind = p->kind,
                                          .quota = &s->all->processes};
     p->is_requested = true;
     zygotes_fork(s->host->zygotes, &p->request);
@@ -191,7 +198,7 @@ bool process_request_again(struct session *s)
         process_request(s, state);
         return true;
     }
-    const char *why = zygotes_why(s->host->zygotes, s->process->heap_mib);
+    const char *why = zygotes_why(s->host->zygotes, &s->process->kind);
     free(s->why);
     s->why = xstrdup(why[0] != '\0' ? why : "The session's process ended before it was ready.");
     s->process->attempts = 0;
@@ -214,7 +221,7 @@ void process_came(struct session *s)
     s->process->attempts = 0;
     zygotes_disown(s->host->zygotes, s->worker);
     session_enter_state(s, SESSION_IDLE, 0);
-    const char *notices = zygotes_notices(s->host->zygotes, s->process->heap_mib);
+    const char *notices = zygotes_notices(s->host->zygotes, &s->process->kind);
     if (s->evaluations == 0 && notices[0] != '\0' && s->notice.len == 0)
         strbuf_adds(&s->notice, notices);
 }
@@ -224,9 +231,9 @@ bool process_start_image(struct session *s, const char *image, const char *direc
 {
     struct worker_events events = process_events(s);
     if (is_new)
-        s->process->heap_mib = limits_int(&s->limits, LIMIT_MAX_HEAP);
-    s->worker = zygotes_start_image(s->host->zygotes, s->process->heap_mib, &s->all->processes, image,
-                                    directory, &events, err);
+        s->process->kind = kind_of(s);
+    s->worker = zygotes_start_image(s->host->zygotes, &s->process->kind, &s->all->processes, image, directory,
+                                    &events, err);
     return s->worker != NULL;
 }
 

@@ -28,7 +28,7 @@ void process_is_first(struct session *s);
 pid_t process_first(const struct session *s);
 
 /* process_start_image(s, image, directory, is_new, err): start that file as the process. With ${is_new} it
- * gets the heap that the limits say, else that of the process before. */
+ * gets the heap that the limits say and the sandbox of the session, else those of the process before. */
 bool process_start_image(struct session *s, const char *image, const char *directory, bool is_new,
                          struct err *err);
 

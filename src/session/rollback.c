@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "lisp/confinement.h"
 #include "lisp/zygotes.h"
 #include "session/answer.h"
 #include "session/checkpointing.h"
@@ -138,6 +139,16 @@ static void begin_restore(struct session *s, struct operation *op, const struct 
     session_enter_state(s, SESSION_RESTORING, START_MS);
 }
 
+/* What confined code has left in an image is started no less confined. */
+static bool tighten(struct session *s, const struct saved *saved, struct err *err)
+{
+    struct err why;
+    return confinements_tighten(s->host->confinements, &s->confinement, saved->sandbox, saved->network,
+                                &why) ||
+           err_set(err, why.code, "The saved session %s cannot be started in its sandbox: %s", saved->name,
+                   why.message);
+}
+
 void rollback_restore(struct session *s, struct operation *op)
 {
     struct err err;
@@ -151,8 +162,13 @@ void rollback_restore(struct session *s, struct operation *op)
         refuse(s, op, err.message);
         return;
     }
-    s->is_unrestored = false;
-    begin_restore(s, op, &saved, &journal);
+    s->is_unrestored = !tighten(s, &saved, &err);
+    if (s->is_unrestored) {
+        journal_fini(&journal);
+        refuse(s, op, err.message);
+    } else {
+        begin_restore(s, op, &saved, &journal);
+    }
     saved_fini(&saved);
 }
 

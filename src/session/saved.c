@@ -363,10 +363,10 @@ void saved_commit(struct saved_store *store, const struct saved *s, const struct
     char when[32];
     gmtime_r(&now, &utc);
     strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &utc);
-    c->content =
-        json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:s, s:o}", "format", FORMAT, "name", s->name, "image",
-                  strrchr(s->image, '/') + 1, "lisp", s->lisp, "package", s->package, "evaluations",
-                  (json_int_t)s->evaluations, "when", when, "journal", journal_content(journal));
+    c->content = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:s, s:o}", "format", FORMAT, "name",
+                           s->name, "image", strrchr(s->image, '/') + 1, "lisp", s->lisp, "package",
+                           s->package, "sandbox", s->sandbox, "network", s->network, "evaluations",
+                           (json_int_t)s->evaluations, "when", when, "journal", journal_content(journal));
     list_init(&c->node);
     list_append(&store->commits, &c->node);
     begin_next_commit(store, c->description);
@@ -497,6 +497,13 @@ static void read_journal(const json_t *array, struct journal *journal)
     }
 }
 
+/* A value that is no string is none that is known, rather than none. */
+static char *copy_of(const json_t *value)
+{
+    const char *text = json_string_value(value);
+    return value == NULL ? NULL : xstrdup(text == NULL ? "" : text);
+}
+
 static bool check(const struct saved_store *store, const char *name, const json_t *d, const char *lisp,
                   struct saved *s, struct err *err)
 {
@@ -535,6 +542,8 @@ static bool check(const struct saved_store *store, const char *name, const json_
                         .image = path,
                         .lisp = xstrdup(wrote),
                         .package = xstrdup(package),
+                        .sandbox = copy_of(json_object_get(d, "sandbox")),
+                        .network = copy_of(json_object_get(d, "network")),
                         .size = actual_size,
                         .evaluations = (uint64_t)json_integer_value(json_object_get(d, "evaluations"))};
     snprintf(s->when, sizeof s->when, "%.31s", when);
@@ -570,4 +579,6 @@ void saved_fini(struct saved *s)
     free(s->image);
     free(s->lisp);
     free(s->package);
+    free(s->sandbox);
+    free(s->network);
 }

@@ -25,6 +25,7 @@ struct saved {
     char *image; /* path */
     char *lisp;  /* "SBCL 2.2.9.debian" */
     char *package;
+    char *sandbox, *network; /* names of its confinement, which it is to have again; NULL in older saves */
     uint64_t evaluations;
     uint64_t size; /* bytes of the image */
     char when[32]; /* ISO 8601, UTC */
@@ -43,7 +44,7 @@ char *saved_prepare(struct saved_store *store, const char *name, struct err *err
  * Make the image at ${s->image} the saved state of ${s->name}: sync it, write the description, drop the image
  * of before. Done in a thread of libuv's pool, since syncing takes its time.
  *
- * s           borrowed, copied; its name, image, lisp, package and evaluations are read
+ * s           borrowed, copied; all but ${size} and ${when} is read
  * journal     borrowed, copied; may be NULL
  * done        called once from the loop; ${size} in bytes, ${err} NULL on success. Not called after
  *             saved_store_free()

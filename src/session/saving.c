@@ -13,6 +13,7 @@
 #include "base/check.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "lisp/confinement.h"
 #include "base/text.h"
 #include "lisp/zygotes.h"
 #include "session/answer.h"
@@ -232,14 +233,14 @@ static void on_late(uv_timer_t *timer)
 }
 
 /* A name that no other server with this directory uses. */
-static char *new_draft(struct session_host *host)
+static char *new_draft(const struct session *s)
 {
-    if (host->draft_directory == NULL)
+    const char *drafts = confinement_drafts(s->confinement);
+    if (drafts == NULL)
         return NULL;
     struct strbuf b;
     strbuf_init(&b, 0);
-    strbuf_addf(&b, "%s/%lld-%d-%lu.core", host->draft_directory, (long long)time(NULL), (int)getpid(),
-                ++host->drafts);
+    strbuf_addf(&b, "%s/%lld-%d-%lu.core", drafts, (long long)time(NULL), (int)getpid(), ++s->host->drafts);
     return strbuf_steal(&b, NULL);
 }
 
@@ -253,9 +254,11 @@ static struct saving *new_saving(struct session *s, char *image)
                               .image = image,
                               .lisp = xstrdup(zygotes_lisp(s->host->zygotes)),
                               .package = xstrdup(session_core_package(s)),
+                              .sandbox = xstrdup(confinement_mode(s->confinement)),
+                              .network = xstrdup(confinement_network(s->confinement)),
                               .evaluations = s->at};
     journal_copy(&v->journal, &s->journal);
-    v->draft = new_draft(s->host);
+    v->draft = new_draft(s);
     v->timer = xcalloc(1, sizeof *v->timer);
     CHECK(uv_timer_init(s->host->loop, v->timer) == 0);
     v->timer->data = v;

@@ -244,6 +244,16 @@ uint64_t session_at(const struct session *s)
     return s->at;
 }
 
+void session_confine(struct session *s, const struct confinement *confinement)
+{
+    s->confinement = confinement;
+}
+
+const struct confinement *session_confinement(const struct session *s)
+{
+    return s->confinement;
+}
+
 bool session_is_unrestored(const struct session *s)
 {
     return s->is_unrestored;

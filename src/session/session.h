@@ -19,6 +19,7 @@
 #include "session/outcome.h"
 
 struct checkpoints;
+struct confinement;
 struct journal;
 struct session;
 struct sessions;
@@ -69,6 +70,11 @@ const struct checkpoints *session_checkpoints(struct session *s);
 const struct journal *session_journal(const struct session *s);
 const char *session_why_no_checkpoint(const struct session *s);
 uint64_t session_at(const struct session *s);
+
+/* session_confine(s, confinement): before its first use. session_confinement(s): NULL for none; both are
+ * borrowed from the server's confinements. */
+void session_confine(struct session *s, const struct confinement *confinement);
+const struct confinement *session_confinement(const struct session *s);
 
 /* session_is_unrestored(s): its save could not be restored; a server that exits does not overwrite it. */
 bool session_is_unrestored(const struct session *s);

@@ -34,6 +34,7 @@ struct session {
     char *name;
     uint64_t created_at;
     struct limits limits;
+    const struct confinement *confinement; /* borrowed; NULL: none */
 
     enum session_state state;
     session_action *const *actions; /* by enum session_action */

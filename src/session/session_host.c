@@ -51,7 +51,7 @@ struct session_host *session_host_new(const struct session_host_options *options
     host->started_at = uv_now(host->loop);
     host->idle_timeout_ms = options->idle_timeout_ms;
     host->sleep_store = sleep_store_new(options->sleep_directory);
-    host->draft_directory = options->draft_directory;
+    host->confinements = options->confinements;
     host->sleeper = xcalloc(1, sizeof *host->sleeper);
     CHECK(uv_timer_init(host->loop, host->sleeper) == 0);
     host->sleeper->data = host;

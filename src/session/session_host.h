@@ -12,6 +12,7 @@
 #include "session/limits.h"
 #include "session/waits.h"
 
+struct confinements;
 struct session_host;
 struct session_wording;
 struct sessions;
@@ -31,8 +32,7 @@ struct session_host_options {
     uint64_t idle_timeout_ms;    /* a session that was not used for that long is put to sleep; 0: never */
     const char *sleep_directory; /* borrowed, copied: where their images are kept meanwhile; NULL: where
                                     temporary files are */
-    const char *draft_directory; /* borrowed, outlives it: where the Lisps write their images, which the
-                                    server then moves; on the file system of the images. NULL: in place */
+    struct confinements *confinements; /* borrowed, outlives it; NULL: no session is confined */
 };
 
 #define SESSION_HOST_MOST_SESSIONS 20000

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "lisp/confinement.h"
 #include "session/answer.h"
 #include "session/copies.h"
 #include "session/looks.h"
@@ -32,6 +33,7 @@ struct session *session_new(struct sessions *all, const char *name)
     s->host = all->host;
     s->name = xstrdup(name);
     s->limits = s->host->limits;
+    s->confinement = confinements_own(s->host->confinements);
     s->created_at = uv_now(s->host->loop);
     s->actions = actions;
     session_core_init(s);

@@ -8,9 +8,12 @@
 #include <strings.h>
 
 #include "base/regular_file.h"
+#include "lisp/confinement.h"
 #include "scan/scan.h"
 #include "scan/scan_repair.h"
 #include "scan/scan_toplevel.h"
+#include "session/sessions.h"
+#include "session/session.h"
 #include "tools/call.h"
 #include "tools/line_diff.h"
 
@@ -44,18 +47,28 @@ static bool refuse_fault(struct tool_call *call, const char *what, const char *t
     return false;
 }
 
+/* The session may not write files, and who works in it does not expect that the server does. */
+static bool is_read_only(const struct tool_call *call)
+{
+    const char *name = call_has(call, "session") ? call_string(call, "session", NULL) : call->default_session;
+    const struct session *s = sessions_find(call->toolbox->sessions, name);
+    return confinement_is_read_only(s != NULL ? session_confinement(s)
+                                              : confinements_own(call->toolbox->confinements));
+}
+
 static bool open_file(struct edit *edit)
 {
     struct tool_call *call = edit->call;
     const struct toolbox *toolbox = call->toolbox;
+    bool is_refused = is_read_only(call);
     size_t path_len;
     const char *path = call_string(call, "path", &path_len);
     struct err err = {0};
-    if (toolbox->is_read_only || strlen(path) != path_len ||
+    if (is_refused || strlen(path) != path_len ||
         !regular_file_read_beneath(&edit->file, toolbox->directory == NULL ? "." : toolbox->directory, path,
                                    MOST_FILE_BYTES, &err)) {
-        if (toolbox->is_read_only)
-            call_answer(call, true, "The server was started with --sandbox read-only: no file is edited.");
+        if (is_refused)
+            call_answer(call, true, "The session has the sandbox read-only: no file is edited for it.");
         else if (err.code == ERR_NONE)
             call_answer(call, true, "The path has a NUL character in it.");
         else
@@ -411,6 +424,7 @@ const struct tool tool_edit_form = {
              .is_required = true,
              .description = "One or more complete forms, with their comments."},
             DRY_RUN_ARGUMENT,
+            SESSION_ARGUMENT,
         },
     .run = run_edit,
 };
@@ -435,6 +449,7 @@ const struct tool tool_patch_form = {
              .is_required = true,
              .description = "Its replacement."},
             DRY_RUN_ARGUMENT,
+            SESSION_ARGUMENT,
         },
     .run = run_patch,
 };

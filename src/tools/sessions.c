@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "base/utf8.h"
+#include "lisp/confinement.h"
 #include "lisp/zygotes.h"
 #include "proc/process.h"
 #include "report/report.h"
@@ -87,6 +88,13 @@ static bool write_step(struct tool_call *call, struct strbuf *code)
     return true;
 }
 
+static void add_sandbox(struct strbuf *out, const char *label, const struct session *s)
+{
+    const struct confinement *c = session_confinement(s);
+    if (c != NULL)
+        strbuf_addf(out, "%s%s, network %s", label, confinement_mode(c), confinement_network(c));
+}
+
 /* Load its systems, one after the other, then go to its package, then say what it is. */
 static void next_step(struct tool_call *call, struct session *s)
 {
@@ -102,9 +110,11 @@ static void next_step(struct tool_call *call, struct session *s)
                                             .code_len = code.len};
         call_run(call, s, &options, on_step);
     } else {
-        call_answer(call, false,
-                    "Session %s created: %s, package %s. Pass its name as session to other tools.",
-                    session_name(s), zygotes_lisp(call->toolbox->zygotes), session_package(s));
+        strbuf_addf(&call->text, "Session %s created: %s, package %s", session_name(s),
+                    zygotes_lisp(call->toolbox->zygotes), session_package(s));
+        add_sandbox(&call->text, ", sandbox ", s);
+        strbuf_adds(&call->text, ". Pass its name as session to other tools.");
+        call_finish(call);
     }
     strbuf_fini(&code);
 }
@@ -112,11 +122,16 @@ static void next_step(struct tool_call *call, struct session *s)
 static void create_session(struct tool_call *call)
 {
     struct err err;
-    struct session *s = sessions_create(call->toolbox->sessions, call_string(call, "name", NULL), &err);
+    const struct confinement *confinement;
+    struct session *s = NULL;
+    if (confinements_choose(call->toolbox->confinements, call_string(call, "sandbox", NULL),
+                            call_string(call, "network", NULL), &confinement, &err))
+        s = sessions_create(call->toolbox->sessions, call_string(call, "name", NULL), &err);
     if (s == NULL) {
         call_answer(call, true, "%s", err.message);
         return;
     }
+    session_confine(s, confinement);
     call->takes_unavailable = true;
     next_step(call, s);
 }
@@ -259,6 +274,7 @@ static void add_info(struct tool_call *call, struct session *s, const struct sex
                 zygotes_lisp(call->toolbox->zygotes), session_package(s), (int)session_pid(s),
                 session_age_s(s), (unsigned long long)session_evaluations(s), session_error_count(s),
                 session_last_error(s) != NULL ? " (see describe-last-error)" : "");
+    add_sandbox(out, "\nSandbox: ", s);
     add_checkpoints(out, s);
     if (session_pid(s) > 0) {
         strbuf_adds(out, "\nMemory: ");
@@ -329,6 +345,8 @@ const struct tool tool_reset_session = {
     .run = reset_session,
 };
 
+static const char *const sandboxes[] = {"workspace", "read-only", NULL};
+static const char *const networks[] = {"on", "loopback", "off", NULL};
 static const char *const implementations[] = {"sbcl", NULL};
 
 const struct tool tool_create_session = {
@@ -352,6 +370,17 @@ const struct tool tool_create_session = {
              .type = ARGUMENT_STRING,
              .choices = implementations,
              .description = "Lisp implementation."},
+            {.name = "sandbox",
+             .is_rare = true,
+             .type = ARGUMENT_STRING,
+             .choices = sandboxes,
+             .description = "What its code may write: workspace: the working directory; read-only: temporary "
+                            "files. Default: the server's."},
+            {.name = "network",
+             .is_rare = true,
+             .type = ARGUMENT_STRING,
+             .choices = networks,
+             .description = "Network of the sandbox. Default: the server's."},
         },
     .run = create_session,
 };

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 struct audit;
+struct confinements;
 struct evaluations;
 struct saved_store;
 struct sessions;
@@ -19,8 +20,8 @@ struct toolbox {
     struct zygotes *zygotes;
     struct saved_store *store;
     const char
-        *directory;    /* where the Lisps work, NULL: where the server does; files below it may be edited */
-    bool is_read_only; /* they may not */
+        *directory; /* where the Lisps work, NULL: where the server does; files below it may be edited */
+    struct confinements *confinements; /* borrowed; NULL: no session is confined */
     uint64_t inspections; /* made so far; their handles are numbered by it, so that none ever stands for
                              another object */
     bool loads_code;      /* into each new session, which may define tools */

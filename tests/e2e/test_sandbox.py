@@ -247,7 +247,7 @@ class Work(Sandbox):
         self.assertTrue(os.path.exists(os.path.join(self.project, "a.txt")))
         report = self.start("read-only").evaluate(write.replace("a.txt", "b.txt"))
         self.assertErrorReport(report, "FILE-ERROR")
-        self.assertIn("--sandbox read-only", report.text)
+        self.assertIn("The session has the sandbox read-only", report.text)
 
     def assertEvaluatesIn(self, client, code, value):
         self.assertEqual("=> " + value, client.evaluate(code).text)
@@ -255,7 +255,7 @@ class Work(Sandbox):
     def test_an_error_that_the_sandbox_causes_names_it(self):
         report = self.start("workspace").evaluate('(open "/etc/x" :direction :output :if-does-not-exist :create)')
         self.assertErrorReport(report, "FILE-ERROR")
-        self.assertIn("--sandbox workspace", report.text)
+        self.assertIn("The session has the sandbox workspace", report.text)
 
     def test_paths_can_be_opened_by_options(self):
         client = self.start("read-only", "--writable", self.out, "--readable", os.path.join(self.home, "other"))
@@ -329,7 +329,7 @@ class Work(Sandbox):
     def test_what_stands_in_for_a_draft_is_not_taken(self):
         client = self.start("workspace")
         client.evaluate(PRELUDE)
-        drafts = os.path.join(self.home, ".local/state/cl-mcp-server/drafts")
+        drafts = os.path.join(self.home, ".local/state/cl-mcp-server/drafts/workspace-network-on")
         key = os.path.join(self.home, ".ssh/id")
         client.evaluate('(sb-ext:run-program "/bin/sh" (list "-c" "while :; do for f in %s/*.core; do ln -sf %s $f; done; done") :wait nil)' % (drafts, key))
         saved = client.call("save-session")
@@ -356,6 +356,147 @@ class Work(Sandbox):
             )
             self.assertEqual(1, ended.returncode)
             self.assertIn("home directory", ended.stderr)
+
+
+READ = '(with-open-file (in "kept.txt") (values (read-line in)))'
+WRITE = '(with-open-file (out "kept.txt" :direction :output :if-exists :supersede) (write-line "x" out) :written)'
+
+
+@unittest.skipUnless(platform.machine() == "x86_64", "the numbers of the system calls are those of x86-64")
+class OfASession(Sandbox):
+    """A sandbox that create-session asks for."""
+
+    def create(self, client, name, **arguments):
+        created = client.call("create-session", name=name, **arguments)
+        self.assertFalse(created.is_error, created.text)
+        return created.text
+
+    def assertReadOnly(self, client, session):
+        """It reads the project, and writes neither there nor elsewhere."""
+        self.write(os.path.join(self.project, "kept.txt"), "kept\n")
+        self.assertEqual('=> "kept"', client.evaluate(READ, session=session).text)
+        self.assertErrorReport(client.evaluate(WRITE, session=session), "FILE-ERROR")
+        client.evaluate(PRELUDE, session=session)
+        self.assertEqual("=> -13", client.evaluate('(call 2 "%s/file" 1)' % self.out, session=session).text)
+        self.assertEqual("=> :DENIED", client.evaluate('(reads "%s/.ssh/id")' % self.home, session=session).text)
+
+    def test_it_holds_where_the_server_has_none(self):
+        client = self.start("off")
+        said = self.create(client, "strict", sandbox="read-only", network="off")
+        self.assertIn("package CL-USER, sandbox read-only, network off.", said)
+        self.assertIn("\nSandbox: read-only, network off\n", client.call("session-info", session="strict").text)
+        self.assertReadOnly(client, "strict")
+        self.assertEqual("=> -13", client.evaluate("(call 41 2 1 0)", session="strict").text)
+        self.assertEqual("=> :WRITTEN", client.evaluate(WRITE).text)
+        self.assertNotIn("Sandbox", client.call("session-info").text)
+        # A strict session reaches neither one that is not confined nor the server.
+        other = client.evaluate("(sb-posix:getpid)").values[0] if client.evaluate("(require :sb-posix)") else None
+        self.assertEqual("=> -1", client.evaluate("(call 62 %s 0)" % other, session="strict").text)
+        self.assertEqual("=> -1", client.evaluate("(call 62 %d 0)" % client.process.pid, session="strict").text)
+
+    def test_it_is_stricter_than_the_servers(self):
+        client = self.start("workspace")
+        self.create(client, "strict", sandbox="read-only")
+        self.create(client, "quiet", network="off")
+        self.assertReadOnly(client, "strict")
+        self.assertEqual("=> :WRITTEN", client.evaluate(WRITE).text)
+        self.assertEqual("=> :WRITTEN", client.evaluate(WRITE, session="quiet").text)
+        for session, outcome in (("quiet", "T"), ("strict", "NIL"), ("default", "NIL")):
+            client.evaluate(PRELUDE, session=session)
+            self.assertEqual("=> " + outcome, client.evaluate("(= %d (call 41 2 1 0))" % EACCES, session=session).text)
+
+    def test_it_is_never_looser_than_the_servers(self):
+        client = self.start("read-only", "--network", "loopback")
+        for arguments, why in (
+            ({"sandbox": "workspace"}, "The server runs with --sandbox read-only, and workspace would be looser."),
+            ({"network": "on"}, "The server runs with --network loopback, and on would be looser."),
+            ({"sandbox": "read-only", "network": "on"}, "--network loopback"),
+        ):
+            refused = client.call("create-session", name="loose", **arguments)
+            self.assertTrue(refused.is_error)
+            self.assertIn(why, refused.text)
+        self.assertNotIn("loose", client.call("list-sessions").text)
+        refused = self.start("off").call("create-session", network="off")
+        self.assertTrue(refused.is_error)
+        self.assertIn("pass sandbox too", refused.text)
+
+    def test_a_stricter_session_leaves_nothing_where_a_looser_one_loads_it(self):
+        client = self.start("workspace")
+        self.create(client, "strict", sandbox="read-only")
+        for variable in ("XDG_CACHE_HOME", "TMPDIR"):
+            theirs = client.evaluate('(uiop:getenv "%s")' % variable).values[0].strip('"')
+            client.evaluate(PRELUDE, session="strict")
+            self.assertEqual("=> -13", client.evaluate('(call 2 "%s/planted" %d 420)' % (theirs, CREATE), session="strict").text)
+        drafts = os.path.join(self.home, ".local/state/cl-mcp-server/drafts/workspace-network-on")
+        self.assertTrue(os.path.isdir(drafts))
+        self.assertEqual("=> -13", client.evaluate('(call 2 "%s/planted" %d 420)' % (drafts, CREATE), session="strict").text)
+
+    def test_it_outlasts_the_process(self):
+        client = self.start("off")
+        self.create(client, "strict", sandbox="read-only")
+        self.assertErrorReport(client.evaluate("(sb-ext:exit :abort t)", session="strict"), "PROCESS-EXITED")
+        self.assertReadOnly(client, "strict")
+        client.call("reset-session", session="strict")
+        self.assertReadOnly(client, "strict")
+
+    def test_it_outlasts_sleep(self):
+        client = self.start("off", "--idle-timeout", "1")
+        self.create(client, "strict", sandbox="read-only")
+        client.evaluate("(defvar *x* 1)", session="strict")
+        mcp.wait_until(lambda: "strict: asleep" in client.call("list-sessions").text, 60, "the session sleeps")
+        self.assertIn("=> 1", client.evaluate("*x*", session="strict").text)
+        self.assertReadOnly(client, "strict")
+
+    def test_it_is_saved_with_the_session(self):
+        client = self.start("off")
+        self.create(client, "strict", sandbox="read-only")
+        client.evaluate("(defvar *x* 1)", session="strict")
+        saved = client.call("save-session", session="strict")
+        self.assertFalse(saved.is_error, saved.text)
+        client.call("close-session", session="strict")
+        # A session of that name that is not confined is so from the restore on.
+        self.create(client, "strict")
+        self.assertEqual("=> :WRITTEN", client.evaluate(WRITE, session="strict").text)
+        restored = client.call("restore-session", name="strict")
+        self.assertFalse(restored.is_error, restored.text)
+        self.assertEqual("=> 1", client.evaluate("*x*", session="strict").text)
+        self.assertReadOnly(client, "strict")
+        client.close()
+        client = self.start("workspace")
+        restored = client.call("restore-session", name="strict")
+        self.assertFalse(restored.is_error, restored.text)
+        self.assertReadOnly(client, "strict")
+
+    def test_it_persists(self):
+        client = self.start("off", "--persist")
+        self.create(client, "strict", sandbox="read-only")
+        client.evaluate("(defvar *x* 1)", session="strict")
+        client.close()
+        client = self.start("off", "--persist")
+        self.assertEqual("=> 1", client.evaluate("*x*", session="strict").text)
+        self.assertReadOnly(client, "strict")
+
+    def test_a_save_in_an_unknown_sandbox_is_not_started(self):
+        client = self.start("off")
+        client.evaluate("(defvar *x* 1)")
+        client.call("save-session")
+        description = os.path.join(self.home, ".local/state/cl-mcp-server/default.json")
+        with open(description) as f:
+            text = f.read()
+        self.write(description, text.replace('"sandbox": "off"', '"sandbox": "stricter"'))
+        refused = client.call("restore-session", name="default")
+        self.assertTrue(refused.is_error)
+        self.assertIn("cannot be started in its sandbox: there is no sandbox stricter", refused.text)
+
+    def test_files_are_edited_for_a_session_that_may_write_them(self):
+        client = self.start("off", "--tools", "full")
+        self.create(client, "strict", sandbox="read-only")
+        self.write(os.path.join(self.project, "a.lisp"), "(defun a () 1)\n")
+        edit = {"path": "a.lisp", "kind": "defun", "name": "a", "operation": "replace", "content": "(defun a () 2)"}
+        refused = client.call("edit-form", session="strict", **edit)
+        self.assertTrue(refused.is_error)
+        self.assertEqual("The session has the sandbox read-only: no file is edited for it.", refused.text)
+        self.assertFalse(client.call("edit-form", **edit).is_error)
 
 
 if __name__ == "__main__":

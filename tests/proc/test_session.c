@@ -215,7 +215,7 @@ static int set_up(void **state)
     uv_loop_init(&f->loop);
     f->children = children_new(&f->loop, &err);
     snprintf(lisp, sizeof lisp, "%s", helper_path("fake_agent"));
-    f->options = (struct zygote_options){.lisp = lisp, .heap_mib = 2048};
+    f->options = (struct zygote_options){.lisp = lisp, .kind = {.heap_mib = 2048}};
     /* A fifth of the product's or less, except for the hello: only some tests wait for that. */
     f->waits = (struct session_waits){
         .step_ms = stretched(200),

@@ -1,8 +1,9 @@
 /*
- * Responsible for turning --sandbox, --writable, --readable and --network into the lists of paths that the
- * sandbox takes, and for the private directories of a sandboxed Lisp.
+ * Responsible for turning a mode and a network into the lists of paths that the sandbox takes, and for the
+ * private directories of confined Lisps. Each confinement has directories of its own: files that a strictly
+ * confined Lisp leaves there must not be loaded by one that may do more.
  */
-#include "app/confinement.h"
+#include "lisp/confinement.h"
 
 #include <errno.h>
 #include <ftw.h>
@@ -18,35 +19,56 @@
 #include "base/memory.h"
 #include "base/user_directory.h"
 #include "lisp/core.h"
-#include "options/options.h"
-#include "proc/sandbox.h"
 
-#define MOST_PATHS (2 * OPTIONS_MOST_REPEATED + 32)
-#define MOST_VARIABLES 8
 #define OLD_DRAFT_S 3600 /* nobody writes an image for that long */
 
 struct paths {
-    char *all[MOST_PATHS + 1]; /* owned; ends with NULL */
+    char **all; /* owned; ends with NULL */
     size_t count;
 };
 
 struct confinement {
+    enum confinement_mode mode;
+    enum sandbox_network network;
+    char name[32]; /* of its directories */
     struct sandbox *sandbox;
     struct paths writable, readable;
-    char *environment[MOST_VARIABLES + 1];
+    char *environment[CONFINEMENT_MOST_VARIABLES + 1];
     size_t variables;
     char *temporary; /* NULL: does not exist */
     char *drafts;    /* NULL: does not exist */
 };
 
+#define NETWORKS (SANDBOX_NETWORK_OFF + 1)
+
+struct confinements {
+    struct confinements_options options;
+    struct confinement *all[CONFINEMENT_MODES][NETWORKS]; /* NULL: not made; in the first row none is */
+};
+
+static const char *const mode_names[CONFINEMENT_MODES] = {
+    [CONFINEMENT_OFF] = "off",
+    [CONFINEMENT_WORKSPACE] = "workspace",
+    [CONFINEMENT_READ_ONLY] = "read-only",
+};
+
+static const char *const network_names[NETWORKS] = {
+    [SANDBOX_NETWORK_ON] = "on",
+    [SANDBOX_NETWORK_LOOPBACK] = "loopback",
+    [SANDBOX_NETWORK_OFF] = "off",
+};
+
 static void add(struct paths *paths, const char *directory, const char *name)
 {
     char path[PATH_MAX];
-    if (directory == NULL || directory[0] != '/' || paths->count == MOST_PATHS)
+    if (directory == NULL || directory[0] != '/')
         return;
     int len = snprintf(path, sizeof path, "%s%s", directory, name);
-    if (len > 0 && (size_t)len < sizeof path)
-        paths->all[paths->count++] = xstrdup(path);
+    if (len <= 0 || (size_t)len >= sizeof path)
+        return;
+    paths->all = xrealloc(paths->all, (paths->count + 2) * sizeof *paths->all);
+    paths->all[paths->count++] = xstrdup(path);
+    paths->all[paths->count] = NULL;
 }
 
 /* The real path: a relative one is relative to where the server was started. */
@@ -55,6 +77,12 @@ static void add_given(struct paths *paths, const char *path)
     char *real = realpath(path, NULL);
     add(paths, real, "");
     free(real);
+}
+
+static void add_all_given(struct paths *paths, const char *const *given)
+{
+    for (size_t i = 0; given[i] != NULL; i++)
+        add_given(paths, given[i]);
 }
 
 static void add_variable(struct confinement *c, const char *name, const char *value)
@@ -74,7 +102,7 @@ static bool holds(const char *outer, const char *inner)
 }
 
 /* The Lisps have access to the whole project, so it must not contain what is to be kept from them. */
-static char *find_project(const struct options *o, struct err *err)
+static char *find_project(const struct confinements_options *o, struct err *err)
 {
     char *project = realpath(o->directory != NULL ? o->directory : ".", NULL);
     if (project == NULL) {
@@ -118,7 +146,7 @@ static void add_lisp_places(struct paths *paths)
 }
 
 /* The SBCL, the files that belong to it, and the image that it starts from. */
-static void add_lisp(struct paths *paths, const struct options *o)
+static void add_lisp(struct paths *paths, const struct confinements_options *o)
 {
     struct err ignored;
     bool exists;
@@ -153,6 +181,11 @@ static bool make_cache(struct confinement *c)
     mkdir(path, 0700); /* a home in which no program has cached anything yet */
     path[strlen(path)] = '/';
     mkdir(path, 0700);
+    size_t len = strlen(path);
+    if (!is_own_directory(path) ||
+        (size_t)snprintf(path + len, sizeof path - len, "/%s", c->name) >= sizeof path - len)
+        return false;
+    mkdir(path, 0700);
     if (!is_own_directory(path) || access(path, W_OK) != 0)
         return false;
     add(&c->writable, path, "");
@@ -185,11 +218,11 @@ static int remove_if_old(const char *path, const struct stat *s, int kind, struc
 
 /* The Lisps may not write to the state directory itself: in there are the saves of all sessions. What a
  * server that was killed has left in the drafts goes now. */
-static bool make_drafts(struct confinement *c, const struct options *o, struct err *err)
+static bool make_drafts(struct confinement *c, const struct confinements_options *o, struct err *err)
 {
     char path[PATH_MAX];
-    snprintf(path, sizeof path, "%.3900s/drafts",
-             o->state_directory != NULL ? o->state_directory : c->temporary);
+    snprintf(path, sizeof path, "%.3900s/drafts/%s",
+             o->state_directory != NULL ? o->state_directory : c->temporary, c->name);
     if (!user_directory_make(path, err))
         return false;
     if (!is_own_directory(path))
@@ -200,44 +233,32 @@ static bool make_drafts(struct confinement *c, const struct options *o, struct e
     return c->drafts != NULL || err_set_errno(err, ERR_SYSTEM, errno, "cannot use %s", path);
 }
 
-static bool prepare(struct confinement *c, const struct options *o, struct err *err)
+static bool prepare(struct confinement *c, const struct confinements_options *o, struct err *err)
 {
+    bool is_workspace = c->mode == CONFINEMENT_WORKSPACE;
     char *project = find_project(o, err);
     if (project == NULL || !make_directories(c, err) || !make_drafts(c, o, err)) {
         free(project);
         return false;
     }
-    add(o->sandbox == CONFINE_WORKSPACE ? &c->writable : &c->readable, project, "");
+    add(is_workspace ? &c->writable : &c->readable, project, "");
     free(project);
-    for (size_t i = 0; o->writable[i] != NULL; i++)
-        add_given(&c->writable, o->writable[i]);
-    for (size_t i = 0; o->readable[i] != NULL; i++)
-        add_given(&c->readable, o->readable[i]);
-    for (size_t i = 0; o->loads[i] != NULL; i++)
-        add_given(&c->readable, o->loads[i]);
+    add_all_given(&c->writable, o->writable);
+    add_all_given(&c->readable, o->readable);
+    add_all_given(&c->readable, o->loads);
     if (o->user_init != NULL)
         add_given(&c->readable, o->user_init);
     add_lisp_places(&c->readable);
     add_lisp(&c->readable, o);
-    add_variable(c, "CL_MCP_SANDBOX", o->sandbox == CONFINE_WORKSPACE ? "workspace" : "read-only");
+    add_variable(c, "CL_MCP_SANDBOX", mode_names[c->mode]);
     c->sandbox = sandbox_new(&(struct sandbox_policy){.writable = (const char *const *)c->writable.all,
                                                       .readable = (const char *const *)c->readable.all,
-                                                      .network = (enum sandbox_network)o->network,
-                                                      .is_best_effort = o->is_sandbox_best_effort},
+                                                      .network = c->network,
+                                                      .is_best_effort = o->is_best_effort},
                              err);
     if (c->sandbox != NULL && sandbox_gaps(c->sandbox)[0] != '\0')
         log_warning("the sandbox has a gap: %s", sandbox_gaps(c->sandbox));
     return c->sandbox != NULL;
-}
-
-struct confinement *confinement_new(const struct options *options, struct err *err)
-{
-    struct confinement *c = xcalloc(1, sizeof *c);
-    if (options->sandbox != CONFINE_OFF && !prepare(c, options, err)) {
-        confinement_free(c);
-        return NULL;
-    }
-    return c;
 }
 
 static int remove_one(const char *path, const struct stat *s, int kind, struct FTW *where)
@@ -253,9 +274,10 @@ static void free_paths(struct paths *paths)
 {
     for (size_t i = 0; i < paths->count; i++)
         free(paths->all[i]);
+    free(paths->all);
 }
 
-void confinement_free(struct confinement *c)
+static void confinement_free(struct confinement *c)
 {
     if (c == NULL)
         return;
@@ -272,17 +294,135 @@ void confinement_free(struct confinement *c)
     free(c);
 }
 
+/* ${c} is NULL for a mode of off. */
+static bool get(struct confinements *cs, enum confinement_mode mode, enum sandbox_network network,
+                const struct confinement **c, struct err *err)
+{
+    *c = NULL;
+    if (mode == CONFINEMENT_OFF)
+        return true;
+    if (cs->all[mode][network] == NULL) {
+        struct confinement *made = xcalloc(1, sizeof *made);
+        made->mode = mode;
+        made->network = network;
+        snprintf(made->name, sizeof made->name, "%s-network-%s", mode_names[mode], network_names[network]);
+        if (!prepare(made, &cs->options, err)) {
+            confinement_free(made);
+            return false;
+        }
+        cs->all[mode][network] = made;
+    }
+    *c = cs->all[mode][network];
+    return true;
+}
+
+struct confinements *confinements_new(const struct confinements_options *options, struct err *err)
+{
+    struct confinements *cs = xcalloc(1, sizeof *cs);
+    const struct confinement *own;
+    cs->options = *options;
+    if (get(cs, options->mode, options->network, &own, err))
+        return cs;
+    confinements_free(cs);
+    return NULL;
+}
+
+void confinements_free(struct confinements *cs)
+{
+    for (size_t mode = 0; cs != NULL && mode < CONFINEMENT_MODES; mode++)
+        for (size_t network = 0; network < NETWORKS; network++)
+            confinement_free(cs->all[mode][network]);
+    free(cs);
+}
+
+const struct confinement *confinements_own(const struct confinements *cs)
+{
+    return cs == NULL ? NULL : cs->all[cs->options.mode][cs->options.network];
+}
+
+/* The place of ${name}; ${otherwise} for NULL, -1 for what is none of them. */
+static int place_of(const char *const *names, size_t count, const char *name, int otherwise)
+{
+    if (name == NULL)
+        return otherwise;
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(names[i], name) == 0)
+            return (int)i;
+    return -1;
+}
+
+static bool refuse_looser(struct err *err, const char *option, const char *own, const char *chosen)
+{
+    return err_set(err, ERR_INVALID,
+                   "The server runs with --%s %s, and %s would be looser. A session may only have a "
+                   "stricter sandbox than the server.",
+                   option, own, chosen);
+}
+
+bool confinements_choose(struct confinements *cs, const char *mode, const char *network,
+                         const struct confinement **c, struct err *err)
+{
+    int own_mode = (int)cs->options.mode, own_network = (int)cs->options.network;
+    int chosen_mode = place_of(mode_names, CONFINEMENT_MODES, mode, own_mode);
+    int chosen_network = place_of(network_names, NETWORKS, network, own_network);
+    if (chosen_mode < own_mode)
+        return refuse_looser(err, "sandbox", mode_names[own_mode], mode);
+    if (chosen_network < own_network)
+        return refuse_looser(err, "network", network_names[own_network], network);
+    if (chosen_mode == CONFINEMENT_OFF && network != NULL)
+        return err_set(err, ERR_INVALID,
+                       "The network is limited only in a sandbox: pass sandbox too, workspace or read-only.");
+    return get(cs, (enum confinement_mode)chosen_mode, (enum sandbox_network)chosen_network, c, err);
+}
+
+static int greatest(int a, int b)
+{
+    return a > b ? a : b;
+}
+
+bool confinements_tighten(struct confinements *cs, const struct confinement **c, const char *mode,
+                          const char *network, struct err *err)
+{
+    int least_mode = place_of(mode_names, CONFINEMENT_MODES, mode, CONFINEMENT_OFF);
+    int least_network = place_of(network_names, NETWORKS, network, SANDBOX_NETWORK_ON);
+    if (least_mode < 0 || least_network < 0)
+        return err_set(err, ERR_INVALID, "there is no sandbox %s with network %s", mode, network);
+    if (*c != NULL) {
+        least_mode = greatest(least_mode, (int)(*c)->mode);
+        least_network = greatest(least_network, (int)(*c)->network);
+    }
+    if (least_mode != CONFINEMENT_OFF)
+        least_network = greatest(least_network, (int)cs->options.network);
+    return get(cs, (enum confinement_mode)least_mode, (enum sandbox_network)least_network, c, err);
+}
+
+const char *confinement_mode(const struct confinement *c)
+{
+    return mode_names[c == NULL ? CONFINEMENT_OFF : c->mode];
+}
+
+const char *confinement_network(const struct confinement *c)
+{
+    return network_names[c == NULL ? SANDBOX_NETWORK_ON : c->network];
+}
+
+bool confinement_is_read_only(const struct confinement *c)
+{
+    return c != NULL && c->mode == CONFINEMENT_READ_ONLY;
+}
+
 const struct sandbox *confinement_sandbox(const struct confinement *c)
 {
-    return c->sandbox;
+    return c == NULL ? NULL : c->sandbox;
 }
 
 const char *confinement_drafts(const struct confinement *c)
 {
-    return c->drafts;
+    return c == NULL ? NULL : c->drafts;
 }
 
 const char *const *confinement_environment(const struct confinement *c)
 {
-    return (const char *const *)c->environment;
+    static const char *const none[] = {NULL};
+    return c == NULL ? none : (const char *const *)c->environment;
 }

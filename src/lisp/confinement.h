@@ -1,0 +1,88 @@
+/*
+ * How Lisps are confined: which files, which network and which environment they get. The server has a
+ * confinement of its own, by --sandbox; a session may have a stricter one. proc/sandbox.h is the kernel's
+ * part.
+ */
+#ifndef LISP_CONFINEMENT_H
+#define LISP_CONFINEMENT_H
+
+#include <stdbool.h>
+
+#include "base/errors.h"
+#include "proc/sandbox.h"
+
+struct confinement; /* NULL: none, the Lisp may do what its user may */
+struct confinements;
+
+/* The stricter, the greater; so are the values of enum sandbox_network. */
+enum confinement_mode { CONFINEMENT_OFF, CONFINEMENT_WORKSPACE, CONFINEMENT_READ_ONLY, CONFINEMENT_MODES };
+
+/* Borrowed until confinements_free(); lists end with NULL. */
+struct confinements_options {
+    enum confinement_mode mode;   /* of the server's own */
+    enum sandbox_network network; /* the least strict one of any */
+    bool is_best_effort;          /* as in struct sandbox_policy */
+    const char *lisp;             /* program name or path */
+    const char *directory;        /* the Lisps' working directory; NULL: the server's */
+    const char *state_directory;  /* on the file system of the saves; NULL: nothing is saved */
+    const char *user_init;        /* NULL: none */
+    const char *const *loads, *const *writable, *const *readable; /* paths */
+};
+
+/*
+ * confinements_new(options, err):
+ * Make the server's own confinement: create the directories that its Lisps write to, and prepare the sandbox.
+ *
+ * Returns     given: needs confinements_free(). NULL with ${err} set if the kernel, or the choice of the
+ *             project directory, does not allow the request
+ */
+struct confinements *confinements_new(const struct confinements_options *options, struct err *err);
+
+/* confinements_free(cs): remove the private temporary directories and their contents. Call it after the last
+ * Lisp has ended. */
+void confinements_free(struct confinements *cs);
+
+/* confinements_own(cs): the server's; borrowed like all, until confinements_free(). NULL for NULL. */
+const struct confinement *confinements_own(const struct confinements *cs);
+
+/*
+ * confinements_choose(cs, mode, network, c, err):
+ * The one for a new session, in ${c}; it is made when it is first chosen.
+ *
+ * mode        borrowed: a name of a mode; NULL: the server's own. ${network} likewise
+ * Errors      ERR_INVALID: it would be looser than the server's own, or would limit only the network;
+ *             otherwise as confinements_new()
+ */
+bool confinements_choose(struct confinements *cs, const char *mode, const char *network,
+                         const struct confinement **c, struct err *err);
+
+/*
+ * confinements_tighten(cs, c, mode, network, err):
+ * Make ${c} at least as strict as these.
+ *
+ * cs          may be NULL if there is no confinement to make
+ * mode        borrowed: the name of a mode; NULL: off. ${network} likewise; NULL: on
+ * Errors      ERR_INVALID: there is no such mode or network; otherwise as confinements_new()
+ */
+bool confinements_tighten(struct confinements *cs, const struct confinement **c, const char *mode,
+                          const char *network, struct err *err);
+
+/* confinement_mode(c), confinement_network(c): their names, as the options --sandbox and --network have
+ * them. */
+const char *confinement_mode(const struct confinement *c);
+const char *confinement_network(const struct confinement *c);
+bool confinement_is_read_only(const struct confinement *c);
+
+/* confinement_sandbox(c): borrowed; NULL without a confinement. */
+const struct sandbox *confinement_sandbox(const struct confinement *c);
+
+/* confinement_environment(c): NAME=VALUE for the Lisps; NULL-terminated, borrowed, never NULL, at most
+ * CONFINEMENT_MOST_VARIABLES. */
+#define CONFINEMENT_MOST_VARIABLES 8
+const char *const *confinement_environment(const struct confinement *c);
+
+/* confinement_drafts(c): where a confined Lisp writes its image, on the file system of the saves; borrowed.
+ * NULL without a confinement. */
+const char *confinement_drafts(const struct confinement *c);
+
+#endif
