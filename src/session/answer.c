@@ -23,7 +23,8 @@ void answer_deliver(struct session *s, struct operation *op, struct outcome *out
     list_remove(&op->node);
     if (op->number > 0)
         session_tell(s, SESSIONS_PROGRESS);
-    /* What a done asks for next waits until whoever delivers has brought the session to rest. */
+    /* Operations that the callback submits wait until the code that delivers has brought the session to
+     * rest. */
     s->is_delivering = true;
     if (op->done != NULL)
         op->done(op->arg, outcome);
@@ -109,7 +110,7 @@ void answer_keep_examination(struct session *s, struct sexp_document **document)
 
 void answer_all_waiting(struct session *s, const char *why)
 {
-    /* Only those that wait now: what a done queues anew gets an attempt of its own. */
+    /* Answer only the operations that wait now: one that a callback queues gets an attempt of its own. */
     struct list waiting, *node, *next;
     list_init(&waiting);
     list_for_each(node, next, &s->queue)

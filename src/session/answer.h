@@ -1,5 +1,6 @@
 /*
- * Answers: each operation gets exactly one. This file also updates the session's records accordingly.
+ * Answering operations. Each operation is answered exactly once; this file also updates the session's
+ * records.
  */
 #ifndef SESSION_ANSWER_H
 #define SESSION_ANSWER_H
@@ -12,7 +13,8 @@ struct error_record;
 /* answer_deliver(s, op, outcome): call the operation's callback and free the operation. */
 void answer_deliver(struct session *s, struct operation *op, struct outcome *outcome);
 
-/* answer_unavailable(s, op, why): it could not be performed. answer_text(s, op, text): it was performed. */
+/* answer_unavailable(s, op, why): it could not be performed. answer_text(s, op, text): it was performed,
+ * and ${text} is the result. */
 void answer_unavailable(struct session *s, struct operation *op, const char *why);
 void answer_text(struct session *s, struct operation *op, const char *text);
 
@@ -25,14 +27,14 @@ void answer_add_error(struct session *s, struct error_record *r);
 /* answer_clear_error(s): clear the last error; the history stays. */
 void answer_clear_error(struct session *s);
 
-/* answer_note_package(s, reply): take :package from it. answer_write_journal(s, op, outcome): count what it
- * evaluated and keep it in the journal, if it keeps records. */
+/* answer_note_package(s, reply): read :package from it. answer_write_journal(s, op, outcome): count the
+ * evaluation and add it to the journal, if the operation keeps records. */
 void answer_note_package(struct session *s, const struct sexp *reply);
 void answer_write_journal(struct session *s, const struct operation *op, enum journal_outcome outcome,
                           const struct sexp *reply);
 
-/* answer_keep_examination(s, document): if the current operation has read the frames of an error with their
- * locals, add its reply to the error's record: taken, and *${document} becomes NULL. */
+/* answer_keep_examination(s, document): if the current operation was an examination of an error's frames,
+ * add its reply to the error's record: taken, and *${document} becomes NULL. */
 void answer_keep_examination(struct session *s, struct sexp_document **document);
 
 /* answer_all_waiting(s, why): answer every waiting operation as unavailable. */

@@ -107,7 +107,7 @@ size_t capture_read(const struct capture *c, uint64_t offset, char *out, size_t 
     return done;
 }
 
-/* The line may be unfinished: it is what the program has come to. */
+/* The last line may be unfinished: it shows how far the program has got. */
 void capture_last_line(const struct capture *c, struct strbuf *out, size_t most)
 {
     char bytes[2048];
@@ -118,12 +118,12 @@ void capture_last_line(const struct capture *c, struct strbuf *out, size_t most)
     for (start = n; start > 0 && bytes[start - 1] != '\n' && bytes[start - 1] != '\r'; start--)
         continue;
     while (start < n && (bytes[start] & 0xC0) == 0x80)
-        start++; /* the rest of a character that was cut at the beginning */
+        start++; /* continuation bytes of a character whose beginning was dropped */
     size_t len = n - start;
     utf8_repair(out, bytes + start, len > most ? utf8_floor(bytes + start, len, most) : len);
 }
 
-/* Is this byte the beginning of a character? Continuation bytes are 10xxxxxx. */
+/* Continuation bytes are 10xxxxxx. */
 static bool begins_character(char byte)
 {
     return ((unsigned char)byte & 0xC0) != 0x80;
@@ -145,7 +145,7 @@ bool capture_show(const struct capture *c, struct strbuf *out, size_t most, int 
         tail = CAPTURE_TAIL;
     char *bytes = xmalloc(head > tail ? head : tail);
     size_t n = capture_read(c, 0, bytes, head);
-    /* A character has at most three bytes behind its first. */
+    /* A character has at most three continuation bytes. */
     for (int back = 0; back < 3 && n > 0 && n < c->head.len && !begins_character(c->head.bytes[n]); back++)
         n--;
     const char *newline = n > 200 ? memrchr(bytes + n - 200, '\n', 200) : NULL;

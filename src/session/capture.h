@@ -1,10 +1,10 @@
 /*
- * What a Lisp printed during one call: its head and its tail are kept, the middle while there is room, the
- * count is exact.
+ * What a Lisp printed during one call. The head and the tail are kept, the middle only while there is room;
+ * the byte count is exact.
  *
  * Invariants: (1) head holds the first min(total, CAPTURE_HEAD) bytes; (2) while total <= CAPTURE_HEAD there
- * is no tail; (3) else tail is a ring with the last min(total - CAPTURE_HEAD, CAPTURE_TAIL) bytes, its oldest
- * byte at tail_start.
+ * is no tail; (3) otherwise tail is a ring with the last min(total - CAPTURE_HEAD, CAPTURE_TAIL) bytes, its
+ * oldest byte at tail_start.
  */
 #ifndef SESSION_CAPTURE_H
 #define SESSION_CAPTURE_H
@@ -31,31 +31,31 @@ void capture_init(struct capture *c);
 void capture_fini(struct capture *c);
 void capture_move(struct capture *to, struct capture *from);
 
-/* capture_bytes(c): the memory that it takes. */
+/* capture_bytes(c): the memory that it occupies. */
 size_t capture_bytes(const struct capture *c);
 
 void capture_add(struct capture *c, const char *bytes, size_t len);
 
-/* capture_cut(c, total): forget what came after the first ${total} bytes. Returns false, and changes nothing,
- * when that is not possible: the middle is gone. */
+/* capture_cut(c, total): discard what came after the first ${total} bytes. Returns false and changes
+ * nothing if the middle is no longer kept. */
 bool capture_cut(struct capture *c, uint64_t total);
 
 /* capture_read(c, offset, out, len): copy up to ${len} bytes from ${offset} on, stopping where they are no
- * longer kept. Returns how many; 0 at the end or inside the gap. */
+ * longer kept. Returns the number copied; 0 at the end or inside the gap. */
 size_t capture_read(const struct capture *c, uint64_t offset, char *out, size_t len);
 
-/* capture_last_line(c, out, most): append its last line that is not blank, at most ${most} bytes of it, as
+/* capture_last_line(c, out, most): append the last line that is not blank, at most ${most} bytes of it, as
  * valid UTF-8; nothing if there is none near the end. */
 void capture_last_line(const struct capture *c, struct strbuf *out, size_t most);
 
-/* capture_gap(c, start, end): which bytes are no longer kept; false when all are. */
+/* capture_gap(c, start, end): the range of bytes that are no longer kept; false if all are kept. */
 bool capture_gap(const struct capture *c, uint64_t *start, uint64_t *end);
 
 /*
  * capture_show(c, out, most, ref):
- * Append it as valid UTF-8: whole when it has at most ${most} bytes, else head and tail with a line between
- * them that says how much was left out and names ${ref}. Cut at the ends of characters, and at line ends
- * where one is near.
+ * Append the output as valid UTF-8: all of it if it has at most ${most} bytes, otherwise head and tail with a
+ * line between them that reports how much was left out and names ${ref}. Cuts between characters, and between
+ * lines if a line end is near.
  *
  * Returns     true if something was left out
  */

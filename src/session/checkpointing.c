@@ -1,6 +1,6 @@
 /*
- * Responsible for making checkpoints: one is requested after an evaluation was answered, and counts once the
- * process has answered for it.
+ * Responsible for making checkpoints. A copy is requested after an evaluation was answered, and counts once
+ * the process has confirmed it.
  */
 #include "session/checkpointing.h"
 
@@ -41,8 +41,8 @@ static void on_checkpoint_gone(void *arg, const struct child_end *end)
     struct session *s = session_of(cp);
     bool was_being_made = s->checkpoints.making == cp, was_source = cp->is_source;
     checkpoint_drop(cp);
-    /* Its original's answer is on the way and says why, unless code has taken the request from the channel.
-     */
+    /* The process's reply is on its way and gives the reason, unless evaluated code has read the request
+     * from the channel. */
     if (was_being_made)
         session_dispatch(s, &(struct event){.kind = EVENT_COPY_ENDED, .end = end});
     if (was_source)
@@ -91,7 +91,7 @@ void checkpointing_settle_down(struct session *s)
     }
 }
 
-/* Dear copies have pauses between them. */
+/* There are pauses between expensive copies. */
 static bool is_to_wait(const struct session *s)
 {
     double since_ms = (double)(uv_hrtime() - s->checkpoints.asked_at_ns) / 1e6;
@@ -113,7 +113,7 @@ void checkpointing_keep_state(struct session *s)
     session_look_at_queue(s);
 }
 
-/* What is being made is not counted. */
+/* The checkpoint that is being made is not counted. */
 static size_t most_checkpoints(const struct session *s)
 {
     return (size_t)limits_int(&s->limits, LIMIT_CHECKPOINTS) + (s->checkpoints.making != NULL);
@@ -121,7 +121,7 @@ static size_t most_checkpoints(const struct session *s)
 
 void checkpointing_thin(struct session *s)
 {
-    /* What is being made may come to nothing: the one before it is the newest. */
+    /* The checkpoint that is being made may fail, so the one before it counts as the newest. */
     checkpoints_thin(&s->checkpoints, most_checkpoints(s), s->checkpoints.making != NULL ? 2 : 1);
 }
 
@@ -134,8 +134,8 @@ void checkpointing_thin_rarely(struct session *s)
 
 void checkpointing_retire(struct session *s)
 {
-    /* One with threads cannot be copied, so it could not be returned to. One with pipes or sockets would keep
-     * them; its copy has none. */
+    /* A process with threads cannot be copied, so it could not be returned to. One with pipes or sockets
+     * keeps them; its copy has none. */
     const struct checkpoint *copy = checkpoints_find(&s->checkpoints, s->at);
     bool is_needed = copy == NULL || copy->severed == NULL;
     if (s->worker != NULL && worker_is_alive(s->worker) && !s->has_threads && is_needed) {
@@ -158,7 +158,7 @@ void session_action_checkpoint(struct session *s, struct event *e)
         checkpointing_begin(s, NULL);
 }
 
-/* The process has answered for the copy. Returns whether there is one. */
+/* The process has answered the request for a copy. Returns whether the copy exists. */
 static bool note_copy(struct session *s, const struct event *e)
 {
     struct checkpoint *cp = s->checkpoints.making;
@@ -197,14 +197,14 @@ void session_action_kept(struct session *s, struct event *e)
     session_look_at_queue(s);
 }
 
-/* The copy has ended; its original's answer is on the way and says why. */
+/* The copy has ended; the process's reply is on its way and gives the reason. */
 void session_action_hasten(struct session *s, struct event *e)
 {
     (void)e;
     session_set_deadline(s, COPY_ANSWER_MS);
 }
 
-/* Nobody answers for the copy. Where the copy has ended as well, the session goes on without one. */
+/* The process does not answer the request for a copy. If the copy has ended as well, continue without one. */
 void session_action_do_without(struct session *s, struct event *e)
 {
     if (s->checkpoints.making != NULL) {

@@ -1,6 +1,6 @@
 /*
- * The ring of frozen processes. Copies are made with CLONE_PARENT, so they are the server's direct children:
- * it reaps them and learns of their end like that of any worker.
+ * Checkpoints, oldest first. Copies are made with CLONE_PARENT, so they are direct children of the server,
+ * which reaps them and learns of their end like that of any worker.
  */
 #include "session/checkpoints.h"
 
@@ -16,7 +16,7 @@ void checkpoints_init(struct checkpoints *c)
     list_init(&c->all);
 }
 
-/* Its worker is given, the rest forgotten. */
+/* Gives the worker; frees the rest. */
 static struct worker *take(struct checkpoint *cp)
 {
     struct worker *worker = cp->worker;
@@ -52,7 +52,7 @@ struct checkpoint *checkpoints_add(struct checkpoints *c, struct worker *worker,
     cp->package = xstrdup(package);
     clock_gettime(CLOCK_REALTIME, &cp->when);
     list_init(&cp->node);
-    /* Behind the last one that is not later: after a roll-back, later ones may still be there. */
+    /* Insert it behind the last one that is not later: later states may still exist after a rollback. */
     struct list *before = c->all.previous;
     while (before != &c->all && list_entry(before, struct checkpoint, node)->evaluation > evaluation)
         before = before->previous;
@@ -84,7 +84,7 @@ bool checkpoints_have_named(const struct checkpoints *c)
     return count_unnamed(c) < c->count;
 }
 
-/* One that has no worker yet is being asked for right now. */
+/* A checkpoint without a worker is just being requested. */
 static bool may_go(const struct checkpoint *cp)
 {
     return cp->name == NULL && !cp->is_source && cp->worker != NULL;
@@ -96,7 +96,7 @@ bool checkpoints_evict_oldest(struct checkpoints *c)
         struct checkpoint *cp = list_entry(node, struct checkpoint, node);
         if (!may_go(cp))
             continue;
-        checkpoint_drop(cp); /* if it is being made, its original answers all the same */
+        checkpoint_drop(cp); /* if it is being made, the process answers all the same */
         return true;
     }
     return false;
@@ -134,8 +134,8 @@ void checkpoints_thin(struct checkpoints *c, size_t most, size_t newest)
             if (cp->name != NULL)
                 continue;
             seen++;
-            /* What is lost by dropping it: the way from its older neighbour to its newer one. The oldest has
-             * the whole past before it. */
+            /* The cost of dropping it: the distance from its older to its newer neighbour. For the oldest,
+             * the distance to the beginning. */
             uint64_t from = node->previous == &c->all
                                 ? 0
                                 : list_entry(node->previous, struct checkpoint, node)->evaluation;

@@ -19,21 +19,21 @@ struct checkpoint {
     struct list node;
     struct checkpoints *owner;
     struct worker *worker; /* owned; in state WORKER_STARTING or WORKER_IDLE */
-    uint64_t evaluation;   /* the state after this many evaluations */
-    char *name;            /* NULL: made by itself, and dropped by itself */
+    uint64_t evaluation;   /* the number of evaluations before this state */
+    char *name;            /* NULL: made automatically, and dropped automatically */
     char *package;         /* the session's package in that state */
-    char *severed;         /* NULL, or which pipes and sockets the copy has not: "pipe (descriptor 5), ..." */
-    bool is_source;        /* it is being returned to, and stays until that is over */
+    char *severed;  /* NULL, or the pipes and sockets that the copy lacks: "pipe (descriptor 5), ..." */
+    bool is_source; /* the session is returning to it; it is kept until that is over */
     struct timespec when;
 };
 
-/* Invariant: oldest first; evaluation numbers never fall from one to the next. */
+/* Invariant: oldest first; evaluation numbers never decrease. */
 struct checkpoints {
     struct list all;
     size_t count;
-    struct checkpoint *making; /* borrowed: the process has not answered for it */
-    bool is_one_owed;          /* the one after the last evaluation was put off */
-    uint64_t asked_at_ns;      /* when the last one was asked for */
+    struct checkpoint *making; /* borrowed: requested, not yet confirmed by the process */
+    bool is_one_owed;          /* the one after the last evaluation was deferred */
+    uint64_t asked_at_ns;      /* when the last one was requested */
 };
 
 void checkpoints_init(struct checkpoints *c);
@@ -49,20 +49,21 @@ struct checkpoint *checkpoints_add(struct checkpoints *c, struct worker *worker,
 /* checkpoint_drop(cp): end its process and free it. */
 void checkpoint_drop(struct checkpoint *cp);
 
-/* checkpoints_thin(c, most, newest): drop unnamed ones until at most ${most} are left. The ${newest} newest
- * are never dropped; of the others, the one whose neighbours are closest to each other is dropped first. */
+/* checkpoints_thin(c, most, newest): drop unnamed ones until at most ${most} are left. The ${newest}
+ * newest are never dropped; of the others, those whose neighbours are closest to each other are dropped
+ * first. */
 void checkpoints_thin(struct checkpoints *c, size_t most, size_t newest);
 bool checkpoints_are_too_many(const struct checkpoints *c, size_t most);
 
-/* checkpoints_are_due(c, most): one was deferred, or there are more than ${most}. checkpoints_have_named(c).
- */
+/* checkpoints_are_due(c, most): one was deferred, or there are more than ${most}.
+ * checkpoints_have_named(c): at least one has a name. */
 bool checkpoints_are_due(const struct checkpoints *c, size_t most);
 bool checkpoints_have_named(const struct checkpoints *c);
 
 /* checkpoints_evict_oldest(c): drop the oldest unnamed one; false if there is none.
- * checkpoints_keep_newest(c): drop the other unnamed ones, unless one is being made or returned to.
- * checkpoints_drop_namesakes(c, keep): drop the others of that name: a name means the newest state that was
- * given it. */
+ * checkpoints_keep_newest(c): drop the other unnamed ones, except one that is being made or returned to.
+ * checkpoints_drop_namesakes(c, keep): drop the others with the name of ${keep}: a name means the newest
+ * state that was given it. */
 bool checkpoints_evict_oldest(struct checkpoints *c);
 void checkpoints_keep_newest(struct checkpoints *c);
 void checkpoints_drop_namesakes(struct checkpoints *c, const struct checkpoint *keep);
@@ -70,7 +71,8 @@ void checkpoints_drop_namesakes(struct checkpoints *c, const struct checkpoint *
 /* checkpoints_drop_after(c, evaluation): drop the unnamed ones of later states. */
 void checkpoints_drop_after(struct checkpoints *c, uint64_t evaluation);
 
-/* checkpoints_drop_state(c, evaluation): drop the unnamed one of that state, unless it is returned to. */
+/* checkpoints_drop_state(c, evaluation): drop the unnamed one of that state, unless the session is
+ * returning to it. */
 void checkpoints_drop_state(struct checkpoints *c, uint64_t evaluation);
 
 /* checkpoints_find(c, evaluation): the newest one of exactly that state; NULL if there is none. */

@@ -1,5 +1,5 @@
 /*
- * What the collections of sessions are made of; for the files of this folder.
+ * The structures behind collections of sessions; for the files of this folder.
  */
 #ifndef SESSION_COLLECTIONS_H
 #define SESSION_COLLECTIONS_H
@@ -17,14 +17,14 @@
 struct confinements;
 struct memory_watch;
 
-/* sessions.c */
+/* members are used by sessions.c */
 struct sessions {
     struct list node; /* in ${host->owners} */
     struct session_host *host;
     char *owner;
     struct saved_store *store; /* NULL: sessions cannot be saved */
-    struct quota quota;        /* of sessions */
-    struct quota processes;    /* of these sessions: their own and all copies */
+    struct quota quota;        /* on the number of sessions */
+    struct quota processes;    /* on their processes, all copies included */
     struct output_budget outputs;
     struct hash_table by_name;
     struct list all; /* the oldest first */
@@ -32,7 +32,7 @@ struct sessions {
     unsigned long made;
 };
 
-/* session_host.c */
+/* members are used by session_host.c */
 struct session_host {
     uv_loop_t *loop;
     struct zygotes *zygotes;
@@ -42,17 +42,17 @@ struct session_host {
     struct list owners;               /* of struct sessions */
     struct quota sessions, processes; /* of all owners */
     struct output_budget outputs;
-    uint64_t seed;            /* of the hashes of names */
+    uint64_t seed;            /* for hashing names */
     uint64_t idle_timeout_ms; /* 0: no session is suspended */
     struct sleep_store *sleep_store;
     struct confinements *confinements; /* borrowed; NULL: no session is confined */
-    unsigned long drafts;              /* that there have been */
+    unsigned long drafts;              /* how many were made */
     struct list idle;                  /* of struct session: the longest idle first */
     uv_timer_t *sleeper;
-    struct session *suspending; /* borrowed: whose image is being written */
+    struct session *suspending; /* borrowed: the session whose image is being written */
     size_t asleep;
     uint64_t started_at;        /* loop time in ms */
-    bool is_everything_limited; /* also what was to have no time limit */
+    bool is_everything_limited; /* operations without a time limit get their session's */
     struct metrics metrics;
     struct memory_watch *memory_watch;
 };

@@ -1,5 +1,5 @@
 /*
- * Copies send no hello, which would cost more than everything else they do: the answer of the original shows
+ * Copies send no hello, which would cost more than the rest of the copying: the reply of the process shows
  * that a copy exists.
  */
 #include "session/copies.h"
@@ -16,12 +16,11 @@
 #include "session/session_core.h"
 
 #define NO_COPIES "This session makes no copies of itself (checkpoint-limit is 0)."
-#define DEAR_MS 20.0 /* a copy that takes longer than this is not made after each evaluation */
+#define DEAR_MS 20.0 /* a copy that takes longer is not made after every evaluation */
 
 struct copies {
-    struct worker *ahead; /* asked for together with what the process does now; NULL: none, or it came to
-                             nothing */
-    double ms, last_ms;   /* what copying the process costs, and what it cost the last time */
+    struct worker *ahead; /* requested together with the operation that runs; NULL: none, or it failed */
+    double ms, last_ms;   /* the cost of copying the process, and that of the last copy */
     char *why_not;        /* NULL, or why the last one could not be made */
 };
 
@@ -52,7 +51,7 @@ struct worker *copies_of(struct worker *original, const struct worker_events *ev
     return fork_from(original, events->on_ready == NULL ? WORKER_SILENT : WORKER_SAYS_HELLO, events, err);
 }
 
-/* The original refused, or the copy ended at once: the answer says the rest. */
+/* The process refused, or the copy ended at once: the process's reply gives the reason. */
 static void on_ahead_gone(void *arg, const struct child_end *end)
 {
     (void)end;
@@ -79,7 +78,7 @@ void copies_ask_ahead(struct session *s)
     bool is_wanted = limits_int(&s->limits, LIMIT_CHECKPOINTS) > 0 && s->copies->why_not == NULL &&
                      !copies_are_expensive(s);
     CHECK(s->copies->ahead == NULL);
-    /* Without room for it now it is asked for afterwards, and room is made for it then. */
+    /* If there is no room for it now it is requested after the operation, and room is made then. */
     if (is_wanted && worker_is_alive(s->worker))
         s->copies->ahead = fork_from(s->worker, WORKER_SILENT, &events, &err);
 }
@@ -125,7 +124,8 @@ static void on_frozen_reply(void *arg, struct sexp_document *reply)
 static void on_frozen_gone(void *arg, const struct child_end *end)
 {
     struct error_record *r = arg;
-    /* The original refused to be copied, or the copy ended at once: its answer is on the way and says why. */
+    /* The process refused to be copied, or the copy ended at once: the reply is on its way and gives the
+     * reason. */
     if (r->is_being_frozen) {
         session_dispatch(r->session, &(struct event){.kind = EVENT_COPY_ENDED, .end = end});
         return;
@@ -211,7 +211,7 @@ static void note_cost(struct copies *c, const struct sexp_document *answer)
     double ms = (double)sexp_integer(sexp_get(sexp_root(answer), 2, "took"), -1) / 1e3;
     if (ms < 0)
         return;
-    /* The lesser of the last two: one that the scheduler held up says nothing about the next. */
+    /* The lesser of the last two: a copy that the scheduler delayed is not representative. */
     c->ms = c->last_ms < ms ? c->last_ms : ms;
     c->last_ms = ms;
 }

@@ -64,7 +64,7 @@ bool error_history_succeed(struct error_history *h)
     return had_last;
 }
 
-/* From number ${first} on, counted back from the newest. */
+/* Starts at number ${first}, counted back from the newest. */
 static size_t drop_copies(struct error_history *h, size_t first, const char *why)
 {
     size_t dropped = 0;

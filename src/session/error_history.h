@@ -1,5 +1,6 @@
 /*
- * The errors of a session, the newest first: which are kept, which is the last one, which keep their copy.
+ * The errors of a session, newest first: which records are kept, which one is the last error, and which keep
+ * their copy.
  */
 #ifndef SESSION_ERROR_HISTORY_H
 #define SESSION_ERROR_HISTORY_H
@@ -16,11 +17,11 @@ struct error_record;
 struct error_history {
     struct error_record *records[ERROR_HISTORY_KEPT]; /* the newest at (made - 1) % ERROR_HISTORY_KEPT */
     size_t made;
-    bool has_last; /* no success has come since the newest */
+    bool has_last; /* no evaluation has succeeded since the newest */
 };
 
-/* error_history_add(h, r): ${r} is taken, gets its number and is the last error, unless it is one of the
- * program's threads. The sixth newest loses its copy. */
+/* error_history_add(h, r): ${r} is taken and gets its number. It becomes the last error, unless it comes
+ * from one of the program's threads. The sixth newest loses its copy. */
 void error_history_add(struct error_history *h, struct error_record *r);
 
 /* error_history_at(h, n): number ${n} counted back from the newest, which is 0; borrowed; NULL if it is not
@@ -32,22 +33,23 @@ struct error_record *error_history_find(const struct error_history *h, int seque
 /* error_history_being_frozen(h): borrowed; NULL if no copy is being made for one. */
 struct error_record *error_history_being_frozen(const struct error_history *h);
 
-/* error_history_kept(h): how many are kept. error_history_made(h): how many there have been. */
+/* error_history_kept(h): how many are kept. error_history_made(h): how many have been added. */
 size_t error_history_kept(const struct error_history *h);
 size_t error_history_made(const struct error_history *h);
 
-/* error_history_succeed(h): there is no last error now. Returns whether there was one. */
+/* error_history_succeed(h): an evaluation succeeded: there is no last error now. Returns whether there was
+ * one. */
 bool error_history_succeed(struct error_history *h);
 
-/* error_history_drop_copies(h, why): no error can be entered any more, because of ${why}. */
+/* error_history_drop_copies(h, why): no error can be entered any more; ${why} gives the reason. */
 void error_history_drop_copies(struct error_history *h, const char *why);
 
-/* error_history_drop_older_copies(h, why): the same, but for the last error. Returns how many were dropped.
- * error_history_count_copies(h). */
+/* error_history_drop_older_copies(h, why): the same for all but the last error. Returns how many were
+ * dropped. error_history_count_copies(h): how many errors have a copy. */
 size_t error_history_drop_older_copies(struct error_history *h, const char *why);
 size_t error_history_count_copies(const struct error_history *h);
 
-/* error_history_clear(h): as if there had been none. */
+/* error_history_clear(h): as in a new session. */
 void error_history_clear(struct error_history *h);
 
 #endif

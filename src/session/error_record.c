@@ -19,7 +19,7 @@ static char *copy_string(const struct sexp *value, const char *fallback)
     const char *s = sexp_string(value, &len);
     if (s == NULL)
         return xstrdup(fallback);
-    /* Kept as a C string: a NUL is shown as its picture, so that what stands behind it is not lost. */
+    /* Kept as a C string: a NUL is shown as a symbol, so that the text behind it is not lost. */
     struct strbuf b;
     strbuf_init(&b, 0);
     for (size_t i = 0; i < len; i++)
@@ -33,7 +33,8 @@ struct error_record *error_record_new(struct sexp_document *document)
     r->document = document;
     r->condition = sexp_root(document);
     r->type = copy_string(sexp_get(r->condition, 2, "type"), "ERROR");
-    /* It stands on the first line of the report, whatever the user's class is called. */
+    /* The type is printed on the first line of the report, so it must be one line whatever the user's
+     * class is called. */
     for (char *c = r->type; *c != '\0'; c++)
         if ((unsigned char)*c < ' ')
             *c = ' ';
@@ -76,8 +77,8 @@ void error_record_free(struct error_record *r)
     free(r);
 }
 
-/* What SBCL names of a frame, as a call: the arguments are not known. The evaluator's own frames say nothing;
- * false for those. */
+/* A frame of SBCL's crash backtrace, written as a call without its arguments. False for the evaluator's
+ * own frames, which tell the reader nothing. */
 static bool write_crash_frame(struct strbuf *out, const char *name, size_t len)
 {
     static const char evaluator[] = "SB-INT::SIMPLE-EVAL-IN-LEXENV", foreign[] = "Foreign function ";

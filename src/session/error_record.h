@@ -1,5 +1,5 @@
 /*
- * An error as the server keeps it: independent of the process in which it happened, and never changed.
+ * An error as the server keeps it: it outlives the process in which it happened, and never changes.
  */
 #ifndef SESSION_ERROR_RECORD_H
 #define SESSION_ERROR_RECORD_H
@@ -14,32 +14,32 @@
 #include "wire/sexp.h"
 
 /*
- * The condition's details stay in the form in which the agent sent them, docs/agent-protocol.md section 4;
- * the server makes the same form for what only it can know (a time limit, the death of a process).
+ * The condition's details stay in the form that the agent sent, docs/agent-protocol.md section 4. The server
+ * writes the same form for errors that only it can report: a time limit, the death of a process.
  */
 struct session;
 
 struct error_record {
     struct sexp_document *document;
-    const struct sexp *condition; /* (ID :error :key value ...), in ${document} */
-    struct sexp_document
-        *details;       /* reply of a later look at the frames with their locals; NULL if there was none */
-    char *type;         /* given precedence over the condition's own :type */
-    char *message;      /* likewise; may be several lines */
-    char *session_note; /* the text of a last section [Session]; NULL for none */
-    struct session *session; /* borrowed: whose error it is */
-    struct worker *frozen;   /* owned: a copy of the process that waits at the point of the error; NULL when
-                                there is none */
-    bool stands_here;        /* the session's process stands in it */
-    bool is_copy_current;    /* nothing has been done there since ${frozen} was made */
-    bool is_being_frozen;    /* its original has not answered for the copy */
-    char *why_not_frozen;    /* NULL, or a sentence */
-    char *severed;           /* as of a checkpoint: of ${frozen} */
-    char *thread;            /* the name of the program's thread whose error it is; NULL: an evaluation's */
-    int64_t standing;        /* the agent's number of it, if it stood in a thread; else 0 */
-    pid_t standing_pid;      /* the process in which it stood; 0: no more */
-    struct worker *const *process; /* borrowed: the session's process of now, if ${standing} */
-    uint64_t evaluation;           /* which evaluation of the session it was; 0 for a look-up */
+    const struct sexp *condition;  /* (ID :error :key value ...), in ${document} */
+    struct sexp_document *details; /* the reply of a later examination of the frames with their locals; NULL
+                                      if there was none */
+    char *type;                    /* overrides the condition's own :type */
+    char *message;                 /* likewise; may have several lines */
+    char *session_note;            /* the text of a last section [Session]; NULL for none */
+    struct session *session;       /* borrowed: whose error it is */
+    struct worker
+        *frozen; /* owned: a copy of the process, frozen at the point of the error; NULL when there is none */
+    bool stands_here;     /* the session's process stands in it */
+    bool is_copy_current; /* nothing was evaluated in the error since ${frozen} was made */
+    bool is_being_frozen; /* requested, not yet confirmed by the process */
+    char *why_not_frozen; /* NULL, or a sentence */
+    char *severed;        /* the pipes and sockets that ${frozen} lacks, as in a checkpoint */
+    char *thread;         /* the name of the program's thread in which it occurred; NULL: in an evaluation */
+    int64_t standing;     /* the agent's number of it if it stood in a thread; otherwise 0 */
+    pid_t standing_pid;   /* the process in which it stood; 0: it no longer stands */
+    struct worker *const *process; /* borrowed: the session's current process, if ${standing} */
+    uint64_t evaluation;           /* the number of the evaluation that failed; 0 for a look-up */
     struct timespec when;          /* wall clock */
     int sequence;                  /* 1 for a session's first error */
 };
@@ -50,22 +50,22 @@ struct error_record {
 struct error_record *error_record_new(struct sexp_document *document);
 void error_record_free(struct error_record *r);
 
-/* error_record_make(type, message, crash_text): one that the server makes itself; ${crash_text} (may be NULL)
- * is searched for the frames that SBCL prints when it crashes. */
+/* error_record_make(type, message, crash_text): one that the server makes itself; ${crash_text} (may be
+ * NULL) is searched for the frames that SBCL prints when it crashes. */
 struct error_record *error_record_make(const char *type, const char *message, const char *crash_text);
 
-/* error_record_is_enterable(r): the process or a thread stands in it, or its frozen process is there, or is
+/* error_record_is_enterable(r): the process or a thread stands in it, or its frozen process exists or is
  * being made. */
 bool error_record_is_enterable(const struct error_record *r);
 
-/* error_record_stands(r): it stands in a thread of the session's process, unless that has ended it since. */
+/* error_record_stands(r): it stands in a thread of the session's process, which has not ended it since. */
 bool error_record_stands(const struct error_record *r);
 
 /* error_record_drop_copy(r): end its frozen process, if any; the record itself stays. */
 void error_record_drop_copy(struct error_record *r);
 
-/* error_record_frames(r): the list of frames, with locals where they are known. error_record_total_frames(r):
- * how many there were; negative: more than that many. */
+/* error_record_frames(r): the list of frames, with locals where they are known.
+ * error_record_total_frames(r): how many there were; negative -n: more than n. */
 const struct sexp *error_record_frames(const struct error_record *r);
 int error_record_total_frames(const struct error_record *r);
 

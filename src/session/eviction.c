@@ -7,7 +7,7 @@
 #include "proc/memory.h"
 #include "session/session_core.h"
 
-/* Of each session only the newest stays. */
+/* Each session keeps only its newest. */
 void eviction_for_memory(struct session_host *host)
 {
     if (!memory_is_short())
@@ -35,7 +35,7 @@ bool eviction_for_process(struct session *s)
     if (drop_one_of(s->all))
         return true;
     if (own->most > 0 && own->used >= own->most)
-        return false; /* what others give up would not help */
+        return false; /* dropping other owners' checkpoints would not help */
     for (struct list *owner = s->host->owners.next; owner != &s->host->owners; owner = owner->next)
         if (drop_one_of(list_entry(owner, struct sessions, node)))
             return true;

@@ -1,6 +1,6 @@
 /*
- * Eviction: when memory is low or the process limit is reached, drop old checkpoints in favour of running
- * sessions.
+ * Eviction: when memory is low or the process limit is reached, drop old checkpoints so that sessions can
+ * run.
  */
 #ifndef SESSION_EVICTION_H
 #define SESSION_EVICTION_H

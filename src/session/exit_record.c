@@ -14,7 +14,7 @@
 #include "session/session_core.h"
 #include "session/wording.h"
 
-/* Up to 64 KiB of the end of what the process printed. */
+/* The last 64 KiB of what the process printed. */
 static char *end_of(const struct capture *c)
 {
     size_t most = (size_t)64 << 10;
@@ -27,8 +27,7 @@ static char *end_of(const struct capture *c)
     return text;
 }
 
-/* The frames that SBCL printed as the last thing it did are no output of the program's. NULL if there are
- * none. */
+/* The frames that SBCL printed when it crashed are not output of the program. NULL if there are none. */
 static char *take_crash_frames(struct capture *out)
 {
     char *text = end_of(out);

@@ -1,5 +1,5 @@
 /*
- * The end of a process as an error record.
+ * Makes an error record from the end of a process.
  */
 #ifndef SESSION_EXIT_RECORD_H
 #define SESSION_EXIT_RECORD_H
@@ -10,12 +10,12 @@ struct child_end;
 struct error_record;
 struct session;
 
-/* exit_record_new(s, end): given. The frames that the process printed as it died are taken out of the output
- * of the current operation. */
+/* exit_record_new(s, end): given. The frames that the process printed as it died are removed from the
+ * output of the current operation. */
 struct error_record *exit_record_new(struct session *s, const struct child_end *end);
 
-/* exit_record_shows_damage(s, end): it looks as if something had been damaged before, rather than as if this
- * code ended the process. */
+/* exit_record_shows_damage(s, end): the process seems to have died of earlier damage to its state, rather
+ * than because this code ended it. */
 bool exit_record_shows_damage(struct session *s, const struct child_end *end);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * Responsible for what follows the report of an error: it is kept, and the process stands in it or leaves it.
+ * Responsible for an error that was reported: it is recorded, and the process stands in it or leaves it.
  */
 #include "base/memory.h"
 #include "session/answer.h"
@@ -16,7 +16,7 @@
 
 #define NOT_STANDING "The Lisp had to leave it at once; describe-last-error and get-backtrace show its text."
 
-/* The operation that met an error goes on where it was, with the time it has left. */
+/* The operation that met an error continues with the time it has left. */
 static void go_on(struct session *s)
 {
     struct operation *op = s->current;
@@ -27,7 +27,7 @@ static void go_on(struct session *s)
         session_dispatch(s, &(struct event){.kind = EVENT_CANCEL});
 }
 
-/* An error that the operation survives: it is kept like any other and can be entered. */
+/* An error after which the operation continues: it is recorded like any other and can be entered. */
 static void put_aside(struct session *s, struct error_record *r)
 {
     struct operation *op = s->current;
@@ -56,7 +56,7 @@ void session_action_put_off(struct session *s, struct event *e)
         s->current->is_to_stop = true;
 }
 
-/* The error stays in its thread, or its thread has left it: nothing is copied or unwound. */
+/* The error stands in its thread, or the thread has left it: nothing is copied or unwound. */
 static void stay_in_thread(struct session *s, struct error_record *r)
 {
     struct operation *op = s->current;
@@ -74,7 +74,7 @@ static bool goes_on(const struct session *s, const struct error_record *r)
     return s->current->goes_on && !run_is_stopped(s) && !sexp_is_nil(sexp_get(r->condition, 2, "goes-on"));
 }
 
-/* The state after this evaluation is what it leaves behind. */
+/* The session is now in the state that the failed evaluation leaves behind. */
 static void count_evaluation(struct session *s, struct error_record *r)
 {
     bool is_stopped = run_is_stopped(s) && sexp_is_symbol(sexp_get(r->condition, 2, "kind"), "interrupt");
@@ -89,7 +89,7 @@ static void count_evaluation(struct session *s, struct error_record *r)
         run_word_stop(s, r, false);
 }
 
-/* The copy that was asked for together with the evaluation is one of the process at the error. */
+/* The copy that was requested together with the evaluation shows the process at the error. */
 static void use_copy_ahead(struct session *s, struct error_record *r)
 {
     bool is_wanted = r != NULL && r->stands_here && copies_have_ahead(s) && copies_freeze(s, r);
@@ -98,7 +98,7 @@ static void use_copy_ahead(struct session *s, struct error_record *r)
     session_enter_state(s, SESSION_FREEZING, is_wanted ? COPY_MS : COPY_ANSWER_MS);
 }
 
-/* The process is free: it stands in the error, or leaves it. */
+/* The process waits: it stands in the error, or leaves it. */
 static void stand_or_leave(struct session *s, struct error_record *r)
 {
     if (r != NULL && r->stands_here) {
@@ -114,7 +114,7 @@ static void stand_or_leave(struct session *s, struct error_record *r)
 /* The evaluation ends with the error, in which the process stands. */
 static void end_in_error(struct session *s, struct error_record *r)
 {
-    bool is_kept = s->current->keeps_record; /* else ${r} goes with the answer */
+    bool is_kept = s->current->keeps_record; /* otherwise the answer owns ${r} */
     answer_error(s, s->current, r);
     if (worker_state(s->worker) == WORKER_BUSY)
         use_copy_ahead(s, is_kept ? r : NULL);
@@ -126,7 +126,7 @@ void session_action_fail(struct session *s, struct event *e)
 {
     struct error_record *r = error_record_new(e->document);
     r->session = s;
-    session_forget_standing(s); /* a restart has gone on from there */
+    session_forget_standing(s); /* a restart has continued from there */
     if (goes_on(s, r)) {
         put_aside(s, r);
         return;
@@ -148,7 +148,7 @@ void session_action_frozen(struct session *s, struct event *e)
     stand_or_leave(s, r);
 }
 
-/* Nobody answers for the copy. Where the copy has ended as well, the session goes on without one. */
+/* The process does not answer the request for a copy. If the copy has ended as well, continue without one. */
 void session_action_forgo(struct session *s, struct event *e)
 {
     const struct error_record *r = error_history_being_frozen(&s->errors);

@@ -1,5 +1,5 @@
 /*
- * Responsible for operations that succeed and for replies that come too late.
+ * Responsible for operations that succeed, and for replies that arrive too late.
  */
 #include "session/answer.h"
 #include "session/checkpointing.h"
@@ -7,7 +7,7 @@
 #include "session/recovery.h"
 #include "session/session_core.h"
 
-/* The session is in the state after this evaluation. */
+/* The session is now in the state after this evaluation. */
 static void count_evaluation(struct session *s, const struct operation *op, const struct sexp *reply)
 {
     if (!op->has_met_error)
@@ -24,7 +24,7 @@ static void answer_finished(struct session *s, struct event *e, bool is_evaluati
     bool ok = session_is_reply(e->document, "ok");
     answer_note_package(s, reply);
     answer_keep_examination(s, &e->document);
-    session_forget_standing(s); /* a restart has gone on from there */
+    session_forget_standing(s); /* a restart has continued from there */
     if (is_evaluation)
         count_evaluation(s, op, reply);
     else if (ok && op->sequence > 0)
@@ -36,7 +36,8 @@ static void answer_finished(struct session *s, struct event *e, bool is_evaluati
 void session_action_finish(struct session *s, struct event *e)
 {
     bool is_evaluation = s->current->keeps_record && session_is_reply(e->document, "ok");
-    /* Not idle until the answer is out: what a done submits waits for what follows here. */
+    /* The session does not become idle before the answer is delivered: operations that the callback
+     * submits wait until this function is done. */
     uv_timer_stop(s->timer);
     answer_finished(s, e, is_evaluation);
     if (is_evaluation)

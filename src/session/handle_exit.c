@@ -1,6 +1,6 @@
 /*
- * Responsible for the unexpected end of a session's process: it records what is known and starts the recovery
- * (recovery.c).
+ * Responsible for the unexpected end of a session's process: it makes the error record and starts the
+ * recovery (recovery.c).
  */
 #include "base/memory.h"
 #include "session/answer.h"
@@ -14,7 +14,7 @@
 #include "session/standing.h"
 #include "session/unwinding.h"
 
-/* The operation that ran is answered with this. */
+/* The error record that answers the operation that ran. */
 static struct error_record *record_of(struct session *s, const struct child_end *end)
 {
     struct error_record *r = exit_record_new(s, end);
@@ -23,7 +23,8 @@ static struct error_record *record_of(struct session *s, const struct child_end 
     return r;
 }
 
-/* Sent behind the request for a copy that the process had not answered for, or when it had ended already. */
+/* The operation waited behind a request for a copy that the process had not answered, or the process had
+ * ended before the operation was sent. */
 static bool has_not_begun(const struct session *s)
 {
     return s->current != NULL && !run_is_stopped(s) &&
@@ -38,7 +39,7 @@ static enum recovery_cause cause_of(const struct session *s, bool was_put_back)
     return s->current != NULL ? RECOVERY_OF_CALL : is_between ? RECOVERY_BETWEEN : RECOVERY_OF_UNWINDING;
 }
 
-/* It ended during an entry to an error: that costs the entry only. */
+/* The process ended while an error was entered: only the entry is lost. */
 static void answer_entry(struct session *s, struct error_record *r)
 {
     const struct error_record *standing = s->standing;
@@ -54,7 +55,7 @@ static void answer_entry(struct session *s, struct error_record *r)
     standing_resume(s);
 }
 
-/* What the process had started or asked for goes with it. */
+/* The looks, copies and programs that the process had started end with it. */
 static void end_what_it_began(struct session *s)
 {
     programs_end(s);
@@ -63,7 +64,7 @@ static void end_what_it_began(struct session *s)
         checkpoint_drop(s->checkpoints.making);
 }
 
-/* The session goes on from its newest state. */
+/* Continue from the newest state. */
 static void recover(struct session *s, struct error_record *r, const struct child_end *end)
 {
     uint64_t died_at = s->at;

@@ -1,5 +1,5 @@
 /*
- * Pieces of text are given by their character positions; docs/agent-protocol.md section 4.
+ * Pieces of code are given by character positions; see docs/agent-protocol.md section 4.
  */
 #include "session/history.h"
 
@@ -12,7 +12,7 @@
 #include "session/session_core.h"
 
 #define MOST_PIECES 5000
-#define MOST_DEPTH 1000 /* of PROGNs in each other */
+#define MOST_DEPTH 1000 /* nested PROGNs */
 #define LONGEST_ADDITIONS ((size_t)1 << 20)
 
 static size_t position(const struct sexp *value, size_t fallback)
@@ -21,7 +21,7 @@ static size_t position(const struct sexp *value, size_t fallback)
     return n < 0 ? fallback : (size_t)n;
 }
 
-/* (START END PACKAGE DEPTH CALL...), a part of the code of ${evaluation}. */
+/* (START END PACKAGE DEPTH CALL...): a part of the code of ${evaluation}. */
 static void add_piece(struct journal_entry *e, uint64_t evaluation, const struct sexp *piece)
 {
     struct strbuf calls;
@@ -54,8 +54,8 @@ static uint64_t done_of(const struct sexp *reply)
     return n > 0 ? (uint64_t)n : 0;
 }
 
-/* Its own code was evaluated before the restart was invoked; what was done then is of the evaluation that
- * went on. */
+/* The code up to the error was evaluated before the restart was invoked; what followed belongs to the
+ * evaluation that the restart continued. */
 static void note_restart(struct session *s, const struct operation *op, struct journal_entry *e,
                          const struct sexp *reply)
 {
@@ -99,7 +99,7 @@ void history_note_replayed(struct journal_entry *e, const struct sexp *reply)
         add_pieces(e, e->evaluation, sexp_get(reply, 2, "done"), 0);
 }
 
-/* What uses the variables of the frame has no meaning anywhere else. */
+/* Code that uses the frame's variables has no meaning outside the error. */
 void history_note_entry(struct session *s, const struct operation *op, const struct sexp *reply)
 {
     struct journal_entry *e = journal_find(&s->journal, s->at);

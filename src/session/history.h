@@ -1,5 +1,5 @@
 /*
- * The effect of an evaluation on the session's state, as reported by the Lisp. It is noted in the journal, so
+ * The effect of an evaluation on the session's state, as the Lisp reports it. It is noted in the journal, so
  * that the history matches the current state.
  */
 #ifndef SESSION_HISTORY_H
@@ -15,10 +15,10 @@ struct sexp;
 void history_note(struct session *s, const struct operation *op, struct journal_entry *e,
                   const struct sexp *reply);
 
-/* history_note_replayed(e, reply): only the part of ${e} that ${reply} lists was evaluated again. */
+/* history_note_replayed(e, reply): only the parts of ${e} that ${reply} lists were evaluated again. */
 void history_note_replayed(struct journal_entry *e, const struct sexp *reply);
 
-/* history_note_entry(s, op, reply): ${op} was evaluated inside an error that stands, with effect. */
+/* history_note_entry(s, op, reply): ${op} was evaluated in the error that stands, and had effects. */
 void history_note_entry(struct session *s, const struct operation *op, const struct sexp *reply);
 
 #endif

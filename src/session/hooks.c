@@ -1,6 +1,6 @@
 /*
- * Responsible for the hooks of a session: after a return, the forms that its code has registered are
- * evaluated before anything else.
+ * Responsible for a session's hooks: after a return, the forms that its code has registered are evaluated
+ * before anything else.
  */
 #include "session/hooks.h"
 
@@ -18,7 +18,7 @@ static void add_string(struct strbuf *out, const struct sexp *value)
         strbuf_add(out, text, len);
 }
 
-/* The next reply says what failed. */
+/* The next reply reports the failures. */
 static void add_failures(const char *macro, const struct outcome *o)
 {
     if (o->kind == OUTCOME_ERROR)

@@ -138,7 +138,7 @@ void journal_settle(struct journal *j, uint64_t at)
     uint64_t held = at;
     for (size_t i = j->count; i > 0; i--) {
         struct journal_entry *e = journal_at(j, i - 1);
-        /* An evaluation that is not kept here (it had no code) stands for the newest one before it. */
+        /* An evaluation that has no code is not in the journal; the newest entry before it stands for it. */
         e->is_undone = e->evaluation > at || e->outcome == JOURNAL_DIED;
         if (!e->is_undone)
             at = e->parent;

@@ -46,7 +46,7 @@ void limits_init(struct limits *l)
 bool limits_set(struct limits *l, enum limit limit, double value, struct err *err)
 {
     const struct limit_definition *d = &definitions[limit];
-    /* Written so that NaN is refused as well. */
+    /* Written so that NaN is rejected as well. */
     if (!(value >= d->minimum && value <= d->maximum) || (d->is_whole && value != floor(value)))
         return err_set(err, ERR_INVALID, "%s must be a %snumber from %.10g to %.10g%s%s.", d->name,
                        d->is_whole ? "whole " : "", d->minimum, d->maximum, d->unit[0] != '\0' ? " " : "",

@@ -1,5 +1,5 @@
 /*
- * The limits of a session: one table that bounds, prints, documents and parses them.
+ * The limits of a session: one table defines their bounds, names, descriptions and defaults.
  */
 #ifndef SESSION_LIMITS_H
 #define SESSION_LIMITS_H
@@ -21,7 +21,8 @@ enum limit {
 };
 
 struct limit_definition {
-    const char *name; /* kebab-case: the option, the argument of configure-limits, the line it prints */
+    const char *
+        name; /* kebab-case: the name of the option, of the argument of configure-limits, and in its output */
     const char *unit; /* "s", "bytes", "MiB", "" */
     double minimum, maximum, initial;
     bool is_whole;
@@ -37,8 +38,8 @@ const struct limit_definition *limit_definition(enum limit limit);
 /* limit_find(name): its index, or LIMIT_COUNT if there is no such limit. */
 enum limit limit_find(const char *name);
 
-/* limits_init(l): every limit at its initial value. limits_set(l, limit, value, err): false with ${err} set
- * when out of bounds. */
+/* limits_init(l): set every limit to its initial value. limits_set(l, limit, value, err): false with
+ * ${err} set if out of bounds. */
 void limits_init(struct limits *l);
 bool limits_set(struct limits *l, enum limit limit, double value, struct err *err);
 

@@ -1,6 +1,6 @@
 /*
- * Responsible for look-ups beside the operation that runs. They are no states of the session: what runs goes
- * on whatever becomes of them.
+ * Responsible for look-ups beside the operation that runs. They are not states of the session: the operation
+ * continues whatever becomes of them.
  */
 #include "session/looks.h"
 
@@ -13,17 +13,17 @@
 #include "session/run.h"
 #include "session/session_core.h"
 
-#define LOOK_MS 15000  /* for one that has no limit of its own */
-#define ENDING_MS 1000 /* for a copy that has answered */
-#define MOST_LOOKS 4   /* of a session at a time */
+#define LOOK_MS 15000  /* for a look-up without a limit of its own */
+#define ENDING_MS 1000 /* for a copy that has answered, to end */
+#define MOST_LOOKS 4   /* of a session at the same time */
 
 struct look {
     struct list node; /* in ${session->looks} */
     struct session *session;
     struct operation *op;  /* NULL: it was answered or cancelled */
-    struct worker *worker; /* NULL: it could not be asked */
+    struct worker *worker; /* NULL: it could not be started */
     bool has_reacted;      /* the process has copied itself, or answered */
-    bool is_overdue;       /* it has not within the time for that: later ones are refused until it does */
+    bool is_overdue;       /* the process did not react in time: later look-ups are refused until it does */
     char *moment, *refusal;
     uv_timer_t *timer;
 };
@@ -43,7 +43,7 @@ static void drop(struct look *look)
     free(look);
 }
 
-/* Its operation is answered; what was asked for meanwhile gets its turn. */
+/* Answers the look-up's operation; then those submitted meanwhile get their turn. */
 static void answer(struct look *look, struct outcome *outcome)
 {
     struct operation *op = look->op;
@@ -69,7 +69,7 @@ static const char no_reaction[] =
     "signals. "
     "What runs goes on. Try again later; cancel-evaluation stops it.";
 
-/* A thread of the process that works on it is told to end; a copy ends with its worker. */
+/* A thread of the process that works on it is asked to end; a copy ends with its worker. */
 static void give_up(struct look *look)
 {
     if (look->session->worker != NULL && look->worker != NULL)
@@ -87,7 +87,7 @@ static void on_time_over(uv_timer_t *timer)
                                "What runs goes on.");
         give_up(look);
     } else {
-        /* The process may still read it: until then it is not asked again. */
+        /* The process may still read the request: until then it gets no other. */
         look->is_overdue = true;
         answer_why(look, no_reaction);
         session_later(look->session); /* its client may have gone, and others wait */
@@ -104,9 +104,9 @@ static void on_ready(void *arg, const struct sexp *hello)
     (void)hello;
     struct look *look = arg;
     look->has_reacted = true;
-    session_later(look->session); /* the next one can be asked for */
+    session_later(look->session); /* the next one can be sent */
     if (look->op == NULL)
-        drop(look); /* too late */
+        drop(look); /* its answer comes too late */
     else
         uv_timer_start(look->timer, on_time_over, limit_ms(look->op), 0);
 }
@@ -134,7 +134,7 @@ static void on_progress(void *arg, const struct sexp *event)
     (void)event;
 }
 
-/* The process has ended before it could look: the operation waits for the next one. */
+/* The process ended before it could answer: the operation waits for the next process. */
 static void put_back(struct look *look)
 {
     struct operation *op = look->op;
@@ -185,7 +185,7 @@ static struct look *new_look(struct session *s, struct operation *op)
     return look;
 }
 
-/* It is answered from the loop, not inside the caller's call. */
+/* Answer it from the loop, not inside the caller's call. */
 static void refuse(struct session *s, struct operation *op, const char *why)
 {
     struct look *look = new_look(s, op);
@@ -220,7 +220,7 @@ static size_t count(const struct session *s)
     return n;
 }
 
-/* One that the process has not read yet; NULL if there is none. */
+/* A request that the process has not read yet; NULL if there is none. */
 static struct look *unread(const struct session *s)
 {
     struct list *node, *next;

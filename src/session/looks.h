@@ -1,6 +1,6 @@
 /*
- * Look-ups that do not wait for the operation that runs: they are answered beside it, each by a copy that the
- * process makes of itself, or by one of its threads where threads run.
+ * Look-ups that do not wait for the operation that runs. Each is answered by a copy that the process makes of
+ * itself or, if the program runs threads, by one of the process's threads.
  */
 #ifndef SESSION_LOOKS_H
 #define SESSION_LOOKS_H
@@ -10,11 +10,11 @@
 struct look;
 struct session;
 
-/* look_cancel(look): nobody waits for its answer. looks_cancel(s): the session is being closed. */
+/* look_cancel(look): its answer is no longer wanted. looks_cancel(s): the session is being closed. */
 void look_cancel(struct look *look);
 void looks_cancel(struct session *s);
 
-/* looks_for_each_process(s, visit, arg): the copies that answer now. */
+/* looks_for_each_process(s, visit, arg): the copies that are answering now. */
 void looks_for_each_process(const struct session *s, void (*visit)(void *arg, pid_t pid), void *arg);
 
 #endif

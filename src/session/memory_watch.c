@@ -1,8 +1,8 @@
 /*
- * The kernel has no event for "a process has grown". So while there are copies a timer looks once a second,
- * at the sessions that were used since. The kernel walks over the page tables of each process that it is
- * asked about, milliseconds for a large one. So a thread of libuv's pool asks, one session at a time, and
- * rests four times as long as that took.
+ * The kernel has no event for "a process has grown". So while copies exist, a timer fires once a second and
+ * has the sessions measured that were used since. Measuring makes the kernel walk the page tables of each
+ * process, which takes milliseconds for a large one. So a thread of libuv's pool does it, one session at a
+ * time, and rests four times as long as the measurement took.
  */
 #include "session/memory_watch.h"
 
@@ -20,9 +20,9 @@
 #include "session/session_core.h"
 
 #define LOOK_MS 1000
-#define REST_SHARE 4    /* it rests this many times as long as a measurement took */
-#define DEFAULT_SHARE 4 /* without --max-memory: this part of the machine's memory */
-/* Of one session. Only named checkpoints can make it more, and what exceeds it is not counted. */
+#define REST_SHARE 4    /* the rest between measurements, in multiples of the last one's duration */
+#define DEFAULT_SHARE 4 /* the divisor of the machine's memory without --max-memory */
+/* Of one session. Only named checkpoints can exceed this; the excess is not counted. */
 #define MOST_PROCESSES 256
 
 struct memory_watch {
@@ -30,14 +30,14 @@ struct memory_watch {
     uv_timer_t timer;
     uv_work_t work;
     bool is_measuring;
-    int open; /* the timer, and the measurement under way: freed when both have ended */
+    int open; /* the timer, and the measurement in progress: freed when both have ended */
     uint64_t round;
-    uint64_t most_bytes; /* of a session */
+    uint64_t most_bytes; /* for one session */
 
-    struct session *session; /* being measured; NULL if it has gone meanwhile */
+    struct session *session; /* being measured; NULL if it was closed meanwhile */
     pid_t pids[MOST_PROCESSES];
     size_t count;
-    uint64_t bytes, took_ms; /* the thread's while it measures */
+    uint64_t bytes, took_ms; /* written by the thread while it measures */
 };
 
 static void release(struct memory_watch *w)
@@ -65,7 +65,7 @@ static bool is_to_be_measured(const struct memory_watch *w, const struct session
            (!f->is_known || f->uses != s->uses || s->current != NULL);
 }
 
-/* The next session to measure in this round, and whether there are copies at all. */
+/* Returns the next session to measure in this round, and in ${are_copies} whether any copies exist. */
 static struct session *next_session(const struct memory_watch *w, bool *are_copies)
 {
     *are_copies = false;
@@ -87,14 +87,14 @@ static void measure(uv_work_t *work)
     struct memory_watch *w = work->data;
     uint64_t began_ns = uv_hrtime(), bytes;
     w->bytes = 0;
-    /* A process that ends meanwhile is not counted; its number is not given to another one so soon. */
+    /* A process that ends meanwhile is not counted; the kernel does not reuse its pid so soon. */
     for (size_t i = 0; i < w->count; i++)
         if (process_memory(w->pids[i], &bytes))
             w->bytes += bytes;
     w->took_ms = (uv_hrtime() - began_ns) / 1000000;
 }
 
-/* Old states go first, then the copies of errors that are not the last. What was given a name stays. */
+/* Drop old checkpoints first, then the copies of all errors but the last. Named checkpoints stay. */
 static void drop_copies(struct session *s, uint64_t bytes, uint64_t most)
 {
     size_t before = s->checkpoints.count;

@@ -1,7 +1,7 @@
 /*
- * Watches how much memory sessions hold while there are copies of them. Copies grow when their original
- * writes, so it is not enough to look when one is made. When the machine or the server's control group is
- * short of memory, and when a session holds more than max-memory, old copies are dropped.
+ * Watches the memory of sessions while copies of them exist. A copy takes more memory as its original writes,
+ * so measuring when it is made is not enough. When the machine or the server's control group is short of
+ * memory, or a session exceeds max-memory, old copies are dropped.
  */
 #ifndef SESSION_MEMORY_WATCH_H
 #define SESSION_MEMORY_WATCH_H
@@ -14,19 +14,20 @@ struct memory_watch;
 struct session;
 struct session_host;
 
-/* memory_watch_new(host, most_mib): ${most_mib} is what a session and its copies may hold; 0 for a quarter of
- * what the machine or the control group has. memory_watch_free(w): it ends when the loop has run again. */
+/* memory_watch_new(host, most_mib): ${most_mib} is the limit for a session and its copies; 0 for a quarter
+ * of the memory of the machine or the control group. memory_watch_free(w): it is freed once the loop has
+ * run again. */
 struct memory_watch *memory_watch_new(struct session_host *host, size_t most_mib);
 void memory_watch_free(struct memory_watch *w);
 
-/* memory_watch_wake(w): there is a copy now. It looks once a second until there is none. */
+/* memory_watch_wake(w): a copy exists now: measure once a second until none is left. */
 void memory_watch_wake(struct memory_watch *w);
 
-/* memory_watch_forget(w, s): ${s} is about to go. */
+/* memory_watch_forget(w, s): ${s} is about to be freed. */
 void memory_watch_forget(struct memory_watch *w, const struct session *s);
 
-/* memory_watch_bytes(s, bytes): what ${s} held when it was last measured; false if it was used since, or
- * never measured. */
+/* memory_watch_bytes(s, bytes): the memory that ${s} held when it was last measured; false if it was used
+ * since, or never measured. */
 bool memory_watch_bytes(const struct session *s, uint64_t *bytes);
 
 #endif

@@ -9,7 +9,7 @@
 
 struct strbuf;
 
-/* key, name, labels ("" for none), help. Rows of one name stand together; the help of the first counts. */
+/* Key, name, labels ("" for none), help. Rows of one name stand together; the first one's help is printed. */
 #define METRICS_COUNTERS(X)                                                                                  \
     X(SESSIONS_CREATED, "sessions_created_total", "", "Sessions made.")                                      \
     X(EVALUATIONS_OK, "evaluations_total", "outcome=\"ok\"", "Evaluations, by how they ended.")              \
@@ -49,8 +49,8 @@ struct metrics {
     uint64_t counters[METRIC_COUNTER_COUNT];
 };
 
-/* metrics_print(m, values, out): append all figures in Prometheus' text format, version 0.0.4; their names
- * begin with cl_mcp_. ${values} are those of the gauges, METRIC_GAUGE_COUNT of them. */
+/* metrics_print(m, values, out): append all metrics in Prometheus's text format, version 0.0.4; their
+ * names begin with cl_mcp_. ${values} are those of the gauges, METRIC_GAUGE_COUNT of them. */
 void metrics_print(const struct metrics *m, const uint64_t *values, struct strbuf *out);
 
 #endif

@@ -11,17 +11,17 @@ struct session;
 /* The kinds of news. Each is sent after the session has changed. */
 enum sessions_news {
     SESSIONS_CAME,     /* it was made */
-    SESSIONS_WENT,     /* it is being closed: it has a name still, and is found no more */
+    SESSIONS_WENT,     /* it is being closed: it still has a name, but can no longer be found */
     SESSIONS_STATE,    /* an evaluation has ended, or it has returned to another state */
-    SESSIONS_ERROR,    /* another error is the last one, or none is */
-    SESSIONS_TOOLS,    /* session_tools() */
-    SESSIONS_PROGRESS, /* what runs has printed something; an evaluation is being answered */
+    SESSIONS_ERROR,    /* the last error has changed, or there is none now */
+    SESSIONS_TOOLS,    /* session_tools() has changed */
+    SESSIONS_PROGRESS, /* what runs has printed something, or an evaluation is being answered */
 };
 
-/* Somebody who wants to know. Both members are set by the watcher. */
+/* A watcher sets both members. */
 struct sessions_watcher {
     struct list node;
-    /* The collection must not be changed in it, nor any of its sessions. */
+    /* The callback must not change the collection or any of its sessions. */
     void (*on_news)(void *arg, struct session *s, enum sessions_news news);
     void *arg;
 };

@@ -10,7 +10,7 @@
 #include "base/utf8.h"
 
 #define LONGEST_WHAT 200
-#define LONGEST_NAME 100 /* of what is shown of an operation that another waits behind */
+#define LONGEST_NAME 100 /* in the description of an operation that another waits behind */
 
 struct operation *operation_new(struct session *s, enum operation_kind kind, operation_done *done, void *arg)
 {

@@ -1,5 +1,5 @@
 /*
- * An operation: something that a client asked of a session, from the queue to its answer.
+ * An operation: a client's request to a session, from the queue to its answer.
  */
 #ifndef SESSION_OPERATION_H
 #define SESSION_OPERATION_H
@@ -9,14 +9,14 @@
 #include "session/outcome.h"
 
 enum operation_kind {
-    OPERATION_RUN,        /* in the session's process */
-    OPERATION_LOOK,       /* in a scratch copy of a frozen error or of the process */
-    OPERATION_RESUME,     /* in a scratch copy of a frozen error, which is promoted if it succeeds */
-    OPERATION_RESET,      /* a fresh process */
-    OPERATION_CHECKPOINT, /* make one with a name */
-    OPERATION_ROLLBACK,   /* return to one */
-    OPERATION_SAVE,       /* a copy writes itself to a file, while the session goes on */
-    OPERATION_RESTORE,    /* a process from such a file */
+    OPERATION_RUN,        /* evaluate in the session's process */
+    OPERATION_LOOK,       /* evaluate in a scratch copy of a frozen error or of the process */
+    OPERATION_RESUME,     /* evaluate in a scratch copy of a frozen error, which is promoted if it succeeds */
+    OPERATION_RESET,      /* start a fresh process */
+    OPERATION_CHECKPOINT, /* make a named checkpoint */
+    OPERATION_ROLLBACK,   /* return to a checkpoint */
+    OPERATION_SAVE,       /* have a copy write itself to a file while the session continues */
+    OPERATION_RESTORE,    /* start a process from such a file */
 };
 
 struct look;
@@ -28,37 +28,38 @@ struct operation {
     enum operation_kind kind;
     struct strbuf request;
     struct strbuf what;
-    struct strbuf code;    /* for the journal */
-    bool is_in_copy;       /* LOOK and RESUME: not where the error stands */
-    char *package;         /* in which it is read: given with it, or the session's when it was sent */
-    bool has_code;         /* and is an evaluation of it */
-    int sequence;          /* LOOK and RESUME: which error; 0: the session's own process */
-    char *name;            /* CHECKPOINT: its name; ROLLBACK: where to; RESTORE: which save */
+    struct strbuf code; /* to be kept in the journal */
+    bool is_in_copy;    /* LOOK and RESUME: run in a copy, not in the error that stands */
+    char *
+        package; /* the package in which the code is read: given with it, or the session's when it was sent */
+    bool has_code;         /* it is an evaluation of ${code} */
+    int sequence;          /* LOOK and RESUME: the error; 0: the session's own process */
+    char *name;            /* CHECKPOINT: the new name; ROLLBACK: the target; RESTORE: the save */
     struct saving *saving; /* SAVE: once it is under way, and out of the queue */
     int timeout_ms;
-    uint64_t number;       /* of the evaluation in the journal; 0: it is none */
+    uint64_t number;       /* of the evaluation in the journal; 0: none */
     uint64_t submitted_ms; /* loop time */
-    struct strbuf behind;  /* what it waited behind when it was submitted; empty: nothing */
+    struct strbuf behind;  /* description of what it waited behind when it was submitted; empty: nothing */
     bool keeps_record;
-    bool goes_on, has_met_error; /* it may go on after an error; it has */
-    bool is_put_aside;           /* FREEZING: it goes on when the copy is made */
+    bool goes_on, has_met_error; /* it may continue after an error; it has met one */
+    bool is_put_aside;           /* FREEZING: it continues when the copy is made */
     bool is_to_stop;             /* it was cancelled meanwhile */
     bool is_examination;
     bool is_look_up;      /* it can be answered while another one runs */
-    struct look *look;    /* it is; it is out of the queue then */
+    struct look *look;    /* the look-up under way; the operation is out of the queue then */
     operation_done *done; /* NULL once cancelled */
     operation_progress *on_progress;
     void *arg;
 };
 
-/* operation_new(s, kind, done, arg): given; in no queue. operation_new_run(s, kind, options): with a request
- * for the Lisp. operation_free(op): takes it out of its queue. */
+/* operation_new(s, kind, done, arg): given; in no queue. operation_new_run(s, kind, options): with a
+ * request for the Lisp. operation_free(op): also removes it from its queue. */
 struct operation *operation_new(struct session *s, enum operation_kind kind, operation_done *done, void *arg);
 struct operation *operation_new_run(struct session *s, enum operation_kind kind,
                                     const struct operation_options *options);
 void operation_free(struct operation *op);
 
-/* operation_add_name(op, out): append what it is: "evaluation 3: (loop)". */
+/* operation_add_name(op, out): append its description: "evaluation 3: (loop)". */
 void operation_add_name(const struct operation *op, struct strbuf *out);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * What is asked of a session, and what it answers.
+ * A client's request to a session, and its outcome.
  */
 #ifndef SESSION_OUTCOME_H
 #define SESSION_OUTCOME_H
@@ -21,19 +21,20 @@ enum outcome_kind {
     OUTCOME_REFUSED, /* reply holds (ID :refused "sentence") */
     OUTCOME_ERROR, /* error holds the record; it is the session's last error if the operation keeps the record
                     */
-    OUTCOME_UNAVAILABLE /* it never ran: ${why} says why (no Lisp, session closed) */
+    OUTCOME_UNAVAILABLE /* it never ran; ${why} gives the reason (no Lisp, session closed) */
 };
 
-/* How an operation ended. Everything in it is borrowed and gone when ${done} returns. */
+/* How an operation ended. Everything in it is borrowed and invalid after ${done} returns. */
 struct outcome {
     enum outcome_kind kind;
-    struct session *session; /* NULL when it was closed */
+    struct session *session; /* NULL if it was closed */
     const struct sexp *reply;
     const struct error_record *error;
     const char *why;
-    bool was_in_copy;          /* OK: nothing of what it did is in the session */
-    const char *text;          /* what a roll-back undid; NULL otherwise */
-    const char *moment;        /* a look-up while an operation runs: of which moment; NULL otherwise */
+    bool was_in_copy; /* OK: none of its effects are in the session */
+    const char *text; /* what a rollback undid; NULL otherwise */
+    const char
+        *moment; /* a look-up beside a running operation: the moment at which it looked; NULL otherwise */
     struct capture *output[2]; /* by enum worker_stream; may be moved out with session_keep_output() */
 };
 
@@ -45,19 +46,19 @@ struct operation_options {
         *request;     /* borrowed: "(OPERATION . plist)" without its parentheses, as worker_call() takes it */
     const char *what; /* borrowed: shown while it runs, e.g. the beginning of the code */
     int timeout_ms;   /* from when it starts to run; 0: the session's limit at that time; -1: none */
-    bool keeps_record;   /* an error becomes the session's last error, a success clears it; the state after it
-                            is kept as a checkpoint */
-    bool goes_on;        /* after an error whose report says :goes-on: it is kept and can be entered, and the
-                            operation goes on */
+    bool keeps_record; /* an error becomes the session's last error and a success clears it; a checkpoint of
+                          the state after it is made */
+    bool goes_on;      /* after an error whose report contains :goes-on, the operation continues; the error is
+                          recorded and can be entered */
     bool is_examination; /* session_enter(): the reply holds the frames with their locals and becomes part of
                             the error's record */
-    bool is_look_up;     /* it only looks: it need not wait for an operation that runs */
-    const char *code;    /* borrowed: what the journal says was evaluated; NULL for nothing */
+    bool is_look_up;     /* it has no effects, and need not wait for an operation that runs */
+    const char *code;    /* borrowed: the code for the journal; NULL for none */
     size_t code_len;
-    const char *package; /* borrowed: in which it is read; NULL: the session's */
+    const char *package; /* borrowed: the package in which it is read; NULL: the session's */
     operation_done *done;
-    operation_progress *on_progress; /* at least once a second, with what the agent says it does, else the
-                                        last line of the output; may be NULL */
+    operation_progress *on_progress; /* called at least once a second with the agent's progress message or
+                                        else the last line of the output; may be NULL */
     void *arg;
 };
 

@@ -1,5 +1,5 @@
 /*
- * Counts the bytes that are allocated, not those that were printed.
+ * Counts the bytes that are allocated, which may be fewer than were printed.
  */
 #include "session/output_budget.h"
 

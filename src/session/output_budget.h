@@ -1,6 +1,6 @@
 /*
- * How many bytes of outputs may be kept for get-output: by the sessions of one owner, and by those of all
- * owners. Whoever keeps one more than there is room for loses his own oldest ones, never somebody else's.
+ * The memory budget for outputs that get-output can show: per owner, and for all owners together. An owner
+ * who exceeds it loses his own oldest outputs, never somebody else's.
  */
 #ifndef SESSION_OUTPUT_BUDGET_H
 #define SESSION_OUTPUT_BUDGET_H
@@ -11,7 +11,7 @@
 #include "session/capture.h"
 
 struct output_budget {
-    struct output_budget *parent; /* borrowed; NULL for that of all owners */
+    struct output_budget *parent; /* borrowed; NULL for the budget of all owners */
     size_t used, most;            /* bytes */
     struct list kept;             /* of struct kept_output, the oldest first */
 };
@@ -23,16 +23,15 @@ struct kept_output {
     int reference; /* 0: nothing is kept */
 };
 
-/* output_budget_init(b, parent, most). */
+/* output_budget_init(b, parent, most): ${most} bytes. */
 void output_budget_init(struct output_budget *b, struct output_budget *parent, size_t most);
 
-/* output_budget_keep(b, kept, capture, reference): ${capture} is moved into ${kept}, which keeps nothing. The
- * oldest outputs of
- * ${b} are dropped until it and its parent have room, but never this one. */
+/* output_budget_keep(b, kept, capture, reference): ${capture} is moved into ${kept}, which must be empty.
+ * The oldest outputs of ${b} are dropped until it and its parent have room, but never this one. */
 void output_budget_keep(struct output_budget *b, struct kept_output *kept, struct capture *capture,
                         int reference);
 
-/* kept_output_init(kept), kept_output_drop(kept): it keeps nothing. */
+/* kept_output_init(kept): empty. kept_output_drop(kept): empty it. */
 void kept_output_init(struct kept_output *kept);
 void kept_output_drop(struct kept_output *kept);
 

@@ -1,5 +1,5 @@
 /*
- * Responsible for the start, the messages and the end of a session's process.
+ * Responsible for a session's process: its start, its messages and its end.
  */
 #include "session/process.h"
 
@@ -20,9 +20,9 @@
 
 struct process {
     struct zygote_request request;
-    bool is_requested; /* the zygote has our request */
+    bool is_requested; /* the zygote is working on our request */
     int attempts;
-    pid_t first; /* of the session: programs that it started carry its number; 0: there was none */
+    pid_t first; /* the pid of the first process, which marks the programs of the session; 0: none */
     struct zygote_kind kind;
 };
 
@@ -44,7 +44,7 @@ void process_note_tools(struct session *s, const struct sexp *tools)
         session_tell(s, SESSIONS_TOOLS);
 }
 
-/* The scratch copy's events are the process's own, but for its replies and its end. */
+/* A scratch copy has the same events as the process, except for replies and the end. */
 static void on_ready(void *arg, const struct sexp *hello)
 {
     struct session *s = arg;
@@ -56,7 +56,8 @@ static void on_ready(void *arg, const struct sexp *hello)
     session_dispatch(s, &(struct event){.kind = EVENT_READY});
 }
 
-/* It has answered for the scratch copy, whose own end says the rest. */
+/* The process has answered the request for the scratch copy. If the copy exists, its own end reports the
+ * rest. */
 static void note_refusal(struct session *s, struct sexp_document *reply)
 {
     const char *why = sexp_string(sexp_nth(sexp_root(reply), 2), NULL);
@@ -121,7 +122,7 @@ static void on_output(void *arg, enum worker_stream stream, const char *bytes, s
 static void on_gone(void *arg, const struct child_end *end)
 {
     struct session *s = arg;
-    /* While a scratch copy runs, this waits until it has left (scratch_leave()). */
+    /* While a scratch copy runs, this is handled after the copy has ended (leave() in scratch.c). */
     if (s->scratch == NULL)
         session_dispatch(s, &(struct event){.kind = EVENT_GONE, .end = end});
 }
@@ -153,8 +154,8 @@ static void on_worker(void *arg, struct worker *worker)
     session_set_deadline(s, s->host->waits.hello_ms);
 }
 
-/* May be said inside zygotes_fork(), which may be inside the caller's session_run(): so it takes effect a
- * moment later. */
+/* zygotes_fork() may call this inside the caller's session_run(), so the event is dispatched from the
+ * loop. */
 static void on_failed(void *arg, const struct err *err)
 {
     struct session *s = arg;

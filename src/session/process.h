@@ -1,5 +1,5 @@
 /*
- * A session's process: asked of the zygote, telling things, forgotten.
+ * A session's process: requesting it from the zygote, sending it requests, forgetting it.
  */
 #ifndef SESSION_PROCESS_H
 #define SESSION_PROCESS_H
@@ -15,33 +15,35 @@ struct session;
 struct process *process_new(void);
 void process_free(struct process *p);
 
-/* process_request(s, state): ask the zygote for one: ${state}, STARTING or RESTARTING.
- * process_request_again(s): one has ended before it was ready; false, with the reason for give_up, if that
- * was the third. process_came(s): its hello has come. */
+/* process_request(s, state): ask the zygote for a process: enter ${state}, STARTING or RESTARTING.
+ * process_request_again(s): a process ended before it was ready; false, with the reason for give_up, if
+ * that was the third. process_came(s): its hello has arrived. */
 void process_request(struct session *s, enum session_state state);
 bool process_request_again(struct session *s);
 void process_came(struct session *s);
 
-/* process_is_first(s): the process is no copy of one of this session. process_first(s): the number of the
- * last one that was such, which is the mark of the programs that the session has started; 0: none. */
+/* process_is_first(s): note that the process is not a copy of another one of this session.
+ * process_first(s): the pid of the last such process, which marks the programs that the session has
+ * started; 0: none. */
 void process_is_first(struct session *s);
 pid_t process_first(const struct session *s);
 
-/* process_start_image(s, image, directory, is_new, err): start that file as the process. With ${is_new} it
- * gets the heap that the limits say and the sandbox of the session, else those of the process before. */
+/* process_start_image(s, image, directory, is_new, err): start the process from that file. With ${is_new} it
+ * gets the heap size of the limits and the sandbox of the session, otherwise those of the process before it.
+ */
 bool process_start_image(struct session *s, const char *image, const char *directory, bool is_new,
                          struct err *err);
 
-/* process_forget(s): no process any more: ABSENT. Checkpoints stay. */
+/* process_forget(s): there is no process any more: ABSENT. Checkpoints stay. */
 void process_forget(struct session *s);
 
 /* process_events(s): the callbacks for the worker of the process. */
 struct worker_events process_events(struct session *s);
 
-/* process_call(s, request): send it a request of our own. */
+/* process_call(s, request): send it a request of the server's own. */
 void process_call(struct session *s, const char *request);
 
-/* process_note_tools(s, tools): it has reported its tools; NULL: none. */
+/* process_note_tools(s, tools): it has reported the tools that its code defines; NULL: none. */
 void process_note_tools(struct session *s, const struct sexp *tools);
 
 #endif

@@ -1,7 +1,6 @@
 /*
- * Programs that a Lisp has started become the server's own children when the Lisp ends. The mark in their
- * environment identifies their session. A program that clears its environment is not found, and ends with the
- * server.
+ * When a Lisp ends, the programs that it started become children of the server. A mark in their environment
+ * identifies their session. A program that clears its environment is not found, and ends with the server.
  */
 #include "session/programs.h"
 

@@ -1,5 +1,5 @@
 /*
- * The programs that a session's code has started, also those of a process that has ended meanwhile.
+ * The programs that a session's code has started, including those of a process that has ended.
  */
 #ifndef SESSION_PROGRAMS_H
 #define SESSION_PROGRAMS_H
@@ -9,12 +9,12 @@
 
 struct session;
 
-/* programs_list(s, out, capacity): the programs that its code has started and that run, children of children
- * left out; those that a process has left behind too, but for those that have cleared their environment.
- * Returns how many were written. */
+/* programs_list(s, out, capacity): the running programs that its code has started, without their own
+ * children, including those that a dead process left behind. Programs that have cleared their environment
+ * are not found. Returns the number written. */
 size_t programs_list(const struct session *s, pid_t *out, size_t capacity);
 
-/* programs_end(s): its process has ended: SIGKILL to what it has left running. */
+/* programs_end(s): its process has ended: send SIGKILL to the programs that it left running. */
 void programs_end(struct session *s);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * Responsible for taking up operations one after the other, each in its own way.
+ * Responsible for starting operations one after the other, each in the way of its kind.
  */
 #include "session/queue.h"
 
@@ -19,7 +19,7 @@
 #include "session/standing.h"
 #include "session/suspension.h"
 
-/* The evaluation that comes next in the journal when all that wait now are through. */
+/* The number that the journal will give to an evaluation submitted now, after all that wait. */
 static uint64_t next_number(struct session *s)
 {
     if (list_is_empty(&s->queue) || s->last_number < s->evaluations)
@@ -87,7 +87,7 @@ static void run(struct session *s, struct operation *op)
     run_send(s);
     if (!run_is_asked_at_once(s))
         return;
-    /* One that goes on after an error is copied there first. */
+    /* An operation that may continue after an error is copied at the error first. */
     if (op->keeps_record && !op->goes_on)
         copies_ask_ahead(s);
     checkpointing_thin_rarely(s);
@@ -102,7 +102,7 @@ static void make_checkpoint(struct session *s, struct operation *op)
 
 static void save(struct session *s, struct operation *op)
 {
-    /* The answer for the copy is waited for as for a checkpoint's. */
+    /* The copy is confirmed like a checkpoint's. */
     if (saving_start(s, op))
         session_enter_state(s, SESSION_CHECKPOINTING, COPY_MS);
 }
@@ -133,13 +133,13 @@ static bool needs_process(const struct operation *op)
     return op->kind != OPERATION_RESET && op->kind != OPERATION_RESTORE;
 }
 
-/* What a done asks for waits until whoever delivers has brought the session to rest. */
+/* Operations that a callback submits wait until the code that delivers has brought the session to rest. */
 static struct operation *next(const struct session *s)
 {
     return s->is_delivering ? NULL : session_first_operation(s);
 }
 
-/* Performing one may leave the state: then the event that ends the new state leads here again. */
+/* Performing an operation may leave the state; the event that ends the new state leads here again. */
 static void proceed(struct session *s, enum session_state state)
 {
     struct operation *op;
@@ -180,7 +180,7 @@ void session_action_wake(struct session *s, struct event *e)
         session_look_at_queue(s);
 }
 
-/* Whoever asks for something else than the standing error ends it. */
+/* An operation that cannot run inside the standing error ends it. */
 void session_action_serve(struct session *s, struct event *e)
 {
     (void)e;
@@ -195,8 +195,8 @@ void session_action_serve(struct session *s, struct event *e)
         standing_end(s);
 }
 
-/* While a checkpoint is being made, an evaluation may be sent already: the process begins with it when it has
- * answered for the copy. */
+/* An evaluation may be sent while a checkpoint is being made: the process begins it once it has answered
+ * for the copy. */
 void session_action_follow(struct session *s, struct event *e)
 {
     (void)e;

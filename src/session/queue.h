@@ -1,5 +1,5 @@
 /*
- * The queue of a session: whose turn it is.
+ * The queue of a session: which operation runs next.
  */
 #ifndef SESSION_QUEUE_H
 #define SESSION_QUEUE_H

@@ -1,5 +1,5 @@
 /*
- * Responsible for the recovery, the states from SOURCING to REPLAYING, and for the answer at its end.
+ * Responsible for recovery, the states from SOURCING to REPLAYING, and for the answer at its end.
  */
 #include "session/recovery.h"
 
@@ -22,23 +22,23 @@
 #include "session/session_core.h"
 
 #define CHECK_MS 5000   /* for the health check */
-#define REPLAY_MS 10000 /* for evaluating one entry of the journal again */
+#define REPLAY_MS 10000 /* for replaying one entry of the journal */
 
 struct recovery {
     enum recovery_cause cause;
-    struct checkpoint *source; /* borrowed: what is being returned to */
-    uint64_t best;             /* the newest state that a checkpoint held at the time of the death */
+    struct checkpoint *source; /* borrowed: the checkpoint that the session returns to */
+    uint64_t best;             /* the newest state of which a checkpoint existed at the time of the death */
     uint64_t died_at;          /* ${at} when it died */
     bool may_replay;
     size_t next; /* index into the journal */
     uint64_t replayed, replay_failed;
-    struct strbuf failures;      /* the first that failed, for the reader */
-    struct error_record *record; /* what the operation that died is answered with */
+    struct strbuf failures;      /* of the first replayed definitions that failed, for the reader */
+    struct error_record *record; /* the answer to the operation that died */
     struct child_end end;
     bool was_not_woken;
     bool is_untried; /* nothing has been evaluated since the return */
-    char *killer;    /* the code that died last */
-    char *severed;   /* of ${source} */
+    char *killer;    /* the code during which the process died last */
+    char *severed;   /* the pipes and sockets that ${source} lacks */
 };
 
 struct recovery *recovery_new(void)
@@ -76,7 +76,7 @@ void recovery_begin(struct session *s, enum recovery_cause cause)
     r->cause = cause;
     s->has_hooks = false;
     if (cause != RECOVERY_ROLLBACK)
-        s->has_threads = false; /* else checkpointing_retire() has to know */
+        s->has_threads = false; /* otherwise checkpointing_retire() needs it */
     r->may_replay = cause != RECOVERY_ROLLBACK && cause != RECOVERY_RESTORE;
     r->next = 0;
     r->replayed = r->replay_failed = 0;
@@ -99,16 +99,16 @@ static void set_source(struct session *s, struct checkpoint *cp)
     s->recovery->severed = xstrdup(cp->severed);
 }
 
-/* A checkpoint was killed from outside: its state was no worse than the others, so that what came after them
- * is worth evaluating again. */
+/* A checkpoint was killed from outside. Its state was not damaged, so the evaluations after it are worth
+ * replaying. */
 static void lower_best(struct session *s)
 {
     const struct checkpoint *cp = recovery_newest(s, s->recovery->died_at);
     s->recovery->best = cp == NULL ? 0 : cp->evaluation;
 }
 
-/* The first evaluation in a state that was returned to has ended in a way that shows damage, and is not the
- * one that died before: the state itself is suspect. */
+/* The first evaluation after a return has ended in a way that shows damage, and its code is not the one
+ * that died before: the state itself is suspect. */
 static bool is_state_suspect(struct session *s, const struct child_end *end)
 {
     const struct recovery *r = s->recovery;
@@ -167,7 +167,8 @@ void recovery_go_to(struct session *s, struct checkpoint *cp)
     if (worker_state(cp->worker) == WORKER_IDLE)
         ask_source(s);
     else
-        session_enter_state(s, SESSION_SOURCING, CHECK_MS); /* it answers for the copy before */
+        session_enter_state(s, SESSION_SOURCING,
+                            CHECK_MS); /* it is still answering an earlier request for a copy */
 }
 
 void recovery_go_back(struct session *s)
@@ -197,7 +198,7 @@ void session_action_ask_source(struct session *s, struct event *e)
 void session_action_forget_source(struct session *s, struct event *e)
 {
     (void)e;
-    set_source(s, NULL); /* if it has made its copy already, the copy lives without it */
+    set_source(s, NULL); /* if it has already made its copy, the copy lives without it */
 }
 
 void session_action_lose_source(struct session *s, struct event *e)
@@ -208,7 +209,7 @@ void session_action_lose_source(struct session *s, struct event *e)
     recovery_go_back(s);
 }
 
-/* The checkpoint does not even make a copy. */
+/* The checkpoint cannot even make a copy. */
 void session_action_drop_source(struct session *s, struct event *e)
 {
     (void)e;
@@ -216,7 +217,7 @@ void session_action_drop_source(struct session *s, struct event *e)
     recovery_go_back(s);
 }
 
-/* What was returned to does not live either. */
+/* The process that was returned to does not pass the health check either. */
 void session_action_reject(struct session *s, struct event *e)
 {
     sexp_document_free(e->document);
@@ -233,7 +234,7 @@ void session_action_check(struct session *s, struct event *e)
     process_call(s, ":probe");
 }
 
-/* An image is told where it is. */
+/* Tell a process from an image where it is. */
 void session_action_configure(struct session *s, struct event *e)
 {
     (void)e;
@@ -245,7 +246,7 @@ void session_action_configure(struct session *s, struct event *e)
     strbuf_fini(&request);
 }
 
-/* Say what the recovery came to. */
+/* Describe the result of the recovery. */
 static void word(const struct session *s, const char *why_not_started, struct strbuf *out)
 {
     const struct recovery *r = s->recovery;
@@ -271,7 +272,7 @@ static void word(const struct session *s, const char *why_not_started, struct st
     s->host->wording->recovery(&facts, out);
 }
 
-/* Whoever asked is answered; what nobody asked for is said in the next reply. */
+/* Answer the operation that asked for the return; if none did, the next reply reports it. */
 static void answer(struct session *s, const char *text)
 {
     struct operation *op = s->current;
@@ -299,7 +300,7 @@ static void finish(struct session *s, const char *why_not_started)
     word(s, why_not_started, &text);
     bool is_complete = s->at == r->died_at;
     if (r->replayed > 0)
-        s->at = r->died_at; /* what was evaluated again is the session's history still */
+        s->at = r->died_at; /* replayed evaluations remain part of the session's history */
     journal_settle(&s->journal, s->at);
     session_tell(s, SESSIONS_STATE);
     r->is_untried = r->cause != RECOVERY_RESTORE && r->cause != RECOVERY_ROLLBACK &&
@@ -309,7 +310,7 @@ static void finish(struct session *s, const char *why_not_started)
     strbuf_fini(&text);
 }
 
-/* Is this entry one that the state returned to does not hold and that no checkpoint ever held? */
+/* Is this an entry that neither the restored state nor any checkpoint contains? */
 static bool is_to_replay(const struct session *s, const struct journal_entry *entry)
 {
     return !entry->is_undone && entry->evaluation > s->at && entry->evaluation <= s->recovery->died_at &&
@@ -336,7 +337,7 @@ static void replay(struct session *s, const struct journal_entry *entry)
     strbuf_fini(&request);
 }
 
-/* The process lives. What no checkpoint held is evaluated again, as far as it defines something. */
+/* The process passed its health check. Replay the definitions that no checkpoint holds. */
 static void go_on(struct session *s)
 {
     struct recovery *r = s->recovery;
@@ -373,7 +374,7 @@ void session_action_restarted(struct session *s, struct event *e)
     go_on(s);
 }
 
-/* What came of the evaluations that were made again, for the reply. */
+/* Count the replayed evaluations and collect their failures, for the reply. */
 static void count_replayed(struct recovery *r, const struct sexp *reply, bool ok)
 {
     int64_t n = sexp_integer(sexp_get(reply, 2, "evaluated"), 0);
@@ -401,7 +402,7 @@ void session_action_replayed(struct session *s, struct event *e)
     go_on(s);
 }
 
-/* It was not the state that died but what was done to it. */
+/* The replayed code killed the process, so the state itself is not at fault. */
 void session_action_stop_replay(struct session *s, struct event *e)
 {
     session_count(s, METRIC_DEATHS);
@@ -413,7 +414,7 @@ void session_action_stop_replay(struct session *s, struct event *e)
     recovery_go_back(s);
 }
 
-/* The image of a sleeping session does not start: what only it held is lost. */
+/* The image of a suspended session does not start: its state is lost. */
 void session_action_fail_wake(struct session *s, struct event *e)
 {
     sexp_document_free(e->document);
@@ -422,7 +423,7 @@ void session_action_fail_wake(struct session *s, struct event *e)
     recovery_go_back(s);
 }
 
-/* There will be no process to go on in. */
+/* No process can be started. */
 void session_action_abandon(struct session *s, struct event *e)
 {
     (void)e;

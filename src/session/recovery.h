@@ -1,7 +1,7 @@
 /*
- * The return to a usable state: after a death, by request, or from a file. A copy of a checkpoint, or a saved
- * image, becomes the process once it has passed a health check; definitions that no checkpoint held are
- * evaluated again.
+ * Recovery: returning to a usable state after a death, by request, or from a file. A copy of a checkpoint, or
+ * a saved image, becomes the process once it has passed a health check; definitions that no checkpoint held
+ * are replayed.
  */
 #ifndef SESSION_RECOVERY_H
 #define SESSION_RECOVERY_H
@@ -23,9 +23,9 @@ void recovery_free(struct recovery *r);
 /* recovery_begin(s, cause): start from the current state; an earlier recovery is forgotten. */
 void recovery_begin(struct session *s, enum recovery_cause cause);
 
-/* recovery_of_death(s, r, end, died_at): the process died; ${r}, taken, is answered when the session has been
- * recovered, and is NULL if no operation waits for it. Evaluations up to ${died_at} that no checkpoint holds
- * are replayed. */
+/* recovery_of_death(s, r, end, died_at): the process died. ${r}, taken, becomes the answer when the
+ * session has been recovered; NULL if no operation waits for one. Evaluations up to ${died_at} that no
+ * checkpoint holds are replayed. */
 void recovery_of_death(struct session *s, struct error_record *r, const struct child_end *end,
                        uint64_t died_at);
 
@@ -34,11 +34,11 @@ void recovery_of_death(struct session *s, struct error_record *r, const struct c
 void recovery_go_to(struct session *s, struct checkpoint *cp);
 void recovery_go_back(struct session *s);
 
-/* recovery_newest(s, most): the newest checkpoint of a state after at most ${most} evaluations that is on the
- * way to that of now; NULL if there is none. */
+/* recovery_newest(s, most): the newest checkpoint of a state after at most ${most} evaluations that leads
+ * to the current state; NULL if there is none. */
 struct checkpoint *recovery_newest(const struct session *s, uint64_t most);
 
-/* recovery_note_evaluation(s): an evaluation has ended without the process dying. */
+/* recovery_note_evaluation(s): an evaluation has ended without the death of the process. */
 void recovery_note_evaluation(struct session *s);
 
 #endif

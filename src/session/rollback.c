@@ -1,5 +1,5 @@
 /*
- * Where a roll-back is to go, and what a restore finds.
+ * Responsible for finding the target of a rollback, and for restoring a save.
  */
 #include "session/rollback.h"
 
@@ -55,7 +55,7 @@ static uint64_t evaluations_back(const struct session *s, uint64_t n)
     return 0;
 }
 
-/* Where a roll-back is to go: a name, the number of an evaluation, or -N: N evaluations back. */
+/* Parses the target of a rollback: a name, the number of an evaluation, or -N: N evaluations back. */
 static bool find_state(const struct session *s, const char *to, uint64_t *evaluation)
 {
     char *end;
@@ -66,7 +66,7 @@ static bool find_state(const struct session *s, const char *to, uint64_t *evalua
     return true;
 }
 
-/* The state was thinned out, or could not be copied: which are near it is said, and nothing is done. */
+/* The checkpoint was dropped, or could not be made: name those next to it, and do nothing. */
 static void refuse_state(struct session *s, struct operation *op, uint64_t evaluation)
 {
     struct strbuf why;
@@ -105,12 +105,12 @@ void rollback_perform(struct session *s, struct operation *op)
     }
     run_take_up(s, op);
     recovery_begin(s, RECOVERY_ROLLBACK);
-    cp->is_source = true; /* the process may be a later version of the same state */
+    cp->is_source = true; /* the current process may be a later version of the same state */
     checkpointing_retire(s);
     recovery_go_to(s, cp);
 }
 
-/* A restore that nobody waits for leaves its failure to the next reply. */
+/* If nobody waits for the restore, the next reply reports its failure. */
 static void refuse(struct session *s, struct operation *op, const char *why)
 {
     if (op->done == NULL)
@@ -118,8 +118,8 @@ static void refuse(struct session *s, struct operation *op, const char *why)
     answer_unavailable(s, op, why);
 }
 
-/* The save is good: what the session was is given up for it. Whether its image lives is seen when it is
- * tried. */
+/* The save is valid: the session's old state is given up for it. Only starting the image shows whether it
+ * works. */
 static void begin_restore(struct session *s, struct operation *op, const struct saved *saved,
                           const struct journal *journal)
 {
@@ -172,7 +172,7 @@ void rollback_restore(struct session *s, struct operation *op)
     saved_fini(&saved);
 }
 
-/* The image of a saved session did not come to life: an empty session is left. */
+/* The image of the saved session did not start: the session is empty now. */
 void session_action_fail_restore(struct session *s, struct event *e)
 {
     struct operation *op = s->current;

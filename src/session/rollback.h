@@ -1,5 +1,5 @@
 /*
- * Returning by request: to a checkpoint, or to a save.
+ * Returning by request to a checkpoint or to a save.
  */
 #ifndef SESSION_ROLLBACK_H
 #define SESSION_ROLLBACK_H
@@ -7,11 +7,11 @@
 struct operation;
 struct session;
 
-/* rollback_perform(s, op), rollback_restore(s, op): begin it, or answer why not. */
+/* rollback_perform(s, op), rollback_restore(s, op): begin it, or answer why that is impossible. */
 void rollback_perform(struct session *s, struct operation *op);
 void rollback_restore(struct session *s, struct operation *op);
 
-/* rollback_clear(s): everything but name, limits and queue is as in a new session. */
+/* rollback_clear(s): make everything but name, limits and queue as in a new session. */
 void rollback_clear(struct session *s);
 
 #endif

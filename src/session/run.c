@@ -11,10 +11,10 @@
 #include "session/session_core.h"
 #include "session/wording.h"
 
-#define AT_ONCE_NS 2000000 /* after the last answer */
+#define AT_ONCE_NS 2000000 /* since the last answer */
 #define FREEZE_MS 30000    /* for copying the process */
 #define LONGEST_PROGRESS 400
-#define NOTE_EACH_MS 100 /* shortly before its limit an operation notes where it is, so often */
+#define NOTE_EACH_MS 100 /* shortly before its limit an operation notes its position, at this interval */
 #define NOTES 2
 #define LEAST_NOTED_MS 500 /* with a shorter limit it does not */
 
@@ -28,10 +28,10 @@ struct run {
     bool is_asked_at_once;
     enum stop_reason stop;
     int interrupts;
-    struct strbuf progress; /* last message from the agent */
+    struct strbuf progress; /* the agent's last message */
     uv_timer_t *ticker;
     int notes;
-    uv_timer_t *noter; /* it fires shortly before the limit */
+    uv_timer_t *noter; /* fires shortly before the limit */
 };
 
 static uv_timer_t *new_timer(struct run *run)
@@ -75,7 +75,7 @@ double run_elapsed_s(const struct session *s)
     return (double)(now_ms(s) - s->run->started_at) / 1000.0;
 }
 
-/* 0: it has no limit. */
+/* Returns 0 for no limit. */
 static int deadline_ms(const struct run *run)
 {
     return run->timeout_ms < 0 ? 0 : run->timeout_ms;
@@ -110,7 +110,7 @@ void run_add_behind(const struct session *s, const struct operation *op, struct 
     strbuf_adds(out, "; cancel-evaluation stops that, and other sessions are free");
 }
 
-/* Those that wait hear behind what. */
+/* Tell an operation that waits what it waits behind. */
 static void tell_waiting(struct session *s, struct operation *op)
 {
     uint64_t waited_ms = now_ms(s) - op->submitted_ms;
@@ -165,7 +165,7 @@ void run_note_progress(struct session *s, const char *message, size_t len)
     strbuf_add(&s->run->progress, message, len < LONGEST_PROGRESS ? len : LONGEST_PROGRESS);
 }
 
-/* Its turn has come: if that took long, its reply says so. */
+/* Its turn has come. If that took long, its reply reports the wait. */
 static void note_waited(struct session *s, const struct operation *op)
 {
     uint64_t waited_ms = uv_now(s->host->loop) - op->submitted_ms;
@@ -179,7 +179,7 @@ void run_take_up(struct session *s, struct operation *op)
     struct run *run = s->run;
     s->current = op;
     if (op->number > 0 && op->number <= s->evaluations)
-        op->number = s->evaluations + 1; /* the journal is another one meanwhile */
+        op->number = s->evaluations + 1; /* the journal was replaced meanwhile */
     run->stop = STOP_NONE;
     run->interrupts = 0;
     run->started_at = now_ms(s);
@@ -206,8 +206,8 @@ static struct worker *runner(const struct session *s)
     return s->scratch != NULL ? s->scratch : s->worker;
 }
 
-/* The kernel keeps one signal of each kind: a note that waits takes the place of a look-up's. That is read
- * when the operation has been interrupted, soon. */
+/* The kernel keeps only one pending signal of a kind, so a pending note replaces that of a look-up. The
+ * agent reads the look-up soon, when the operation has been interrupted. */
 static void on_note(uv_timer_t *timer)
 {
     struct run *run = timer->data;
@@ -217,7 +217,7 @@ static void on_note(uv_timer_t *timer)
         uv_timer_stop(timer);
 }
 
-/* It is running, and has ${limit_ms} left; 0: no limit. */
+/* The operation is running, and has ${limit_ms} left; 0: no limit. */
 static void enter_running(struct session *s, int limit_ms)
 {
     session_enter_state(s, SESSION_RUNNING, limit_ms);
@@ -241,7 +241,7 @@ void run_send(struct session *s)
     run->timeout_ms = op->timeout_ms == 0 || (op->timeout_ms < 0 && s->host->is_everything_limited)
                           ? limits_timeout_ms(&s->limits)
                           : op->timeout_ms;
-    /* Behind the request for a copy it begins when that is answered, and its time too. */
+    /* Sent behind a request for a copy, it begins when that is answered; so does its time. */
     bool is_behind = worker_state(runner(s)) == WORKER_BUSY;
     if (is_behind)
         session_enter_state(s, SESSION_RUNNING, FREEZE_MS);
@@ -251,7 +251,7 @@ void run_send(struct session *s)
     strbuf_init(&request, 0);
     strbuf_add(&request, op->request.bytes, op->request.len);
     if (op->has_code) {
-        /* What it defines is noted with the number that the journal gives it. */
+        /* The agent labels the definitions of this evaluation with its number in the journal. */
         sexp_write_symbol(&request, "evaluation");
         sexp_write_integer(&request, (int64_t)(op->number > 0 ? op->number : s->evaluations + 1));
         if (limits_int(&s->limits, LIMIT_THREAD_ERRORS) > 0) {
@@ -280,7 +280,7 @@ void run_limit(struct session *s)
         return;
     s->run->timeout_ms = limits_timeout_ms(&s->limits);
     if (s->state == SESSION_RUNNING && worker_has_begun(runner(s)))
-        run_go_on(s); /* otherwise its time begins when it does */
+        run_go_on(s); /* otherwise its time starts when it does */
 }
 
 void run_restart_clock(struct session *s)
@@ -321,13 +321,13 @@ void session_action_interrupt(struct session *s, struct event *e)
 {
     bool has_begun = worker_has_begun(runner(s));
     if (!has_begun && e->kind == EVENT_DEADLINE) {
-        session_action_kill(s, e); /* the process does not answer for the copy before */
+        session_action_kill(s, e); /* the process does not answer the earlier request for a copy */
         return;
     }
     s->run->stop = e->kind == EVENT_CANCEL ? STOP_CANCEL : STOP_TIMEOUT;
     s->run->interrupts = 1;
     session_enter_state(s, SESSION_INTERRUPTING, has_begun ? s->host->waits.step_ms : FREEZE_MS);
-    worker_interrupt(runner(s)); /* one that has not begun is stopped when it does */
+    worker_interrupt(runner(s)); /* an operation that has not begun is stopped when it begins */
 }
 
 void session_action_insist(struct session *s, struct event *e)
@@ -342,7 +342,7 @@ void session_action_kill(struct session *s, struct event *e)
 {
     sexp_document_free(e->document);
     session_enter_state(s, SESSION_KILLING, 0);
-    /* GONE may have happened when this returns, if the process has no number yet. */
+    /* If the pid was not known yet, EVENT_GONE may have been handled before this returns. */
     worker_kill(runner(s));
 }
 

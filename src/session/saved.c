@@ -26,35 +26,34 @@
 
 #define FORMAT "cl-mcp-server session 1"
 #define OLD_ANNOUNCEMENT_S 600
-#define OLD_ATTEMPT_S 3600                     /* nobody saves for that long */
+#define OLD_ATTEMPT_S 3600                     /* no save takes that long */
 #define LATEST_S 253402300799                  /* the end of the year 9999 */
-#define LARGEST_DESCRIPTION ((size_t)64 << 20) /* with 8 MiB of code in its history */
-#define LONGEST_LOSS 2000                      /* bytes of the note of a session that was not saved */
-#define HASHED ((size_t)64 << 10)              /* bytes at each end of the image */
+#define LARGEST_DESCRIPTION ((size_t)64 << 20) /* the history contains up to 8 MiB of code */
+#define LONGEST_LOSS 2000                      /* bytes of the note about a session that was not saved */
+#define HASHED ((size_t)64 << 10)              /* bytes that are hashed at each end of the image */
 
 struct saved_store {
     char *directory;
-    char self[128]; /* what tells our announcements from those of others: this machine, this process, this
-                       store */
+    char self[128]; /* identifies our announcements: this machine, this process, this store */
     uv_loop_t *loop;
     unsigned long
-        made; /* part of the names of images, so that the one of before stays until the new one counts */
+        made; /* part of the names of images, so that the old one stays until the new one is committed */
     struct list commits;
 };
 
 /*
- * A commit under way; its job runs in another thread and touches nothing but this. Those of one name run one
- * after the other: of two at once each would take the same image for the old one, and leave the other's
+ * A commit under way; its job runs in another thread and accesses only this struct. Commits of one name run
+ * one after the other: two at once would each take the same image for the old one, and leave the other's
  * behind.
  */
 struct commit {
     uv_work_t work;
     struct list node;
-    bool is_begun;             /* no other of this name is before it */
-    struct saved_store *store; /* NULL when it is gone */
+    bool is_begun;             /* no earlier commit of this name is unfinished */
+    struct saved_store *store; /* NULL after saved_store_free() */
     char *description;         /* path */
     char *image;               /* path */
-    char *announcement;        /* path; of a file that need not be there */
+    char *announcement;        /* path of a file that may be missing */
     char *loss;                /* likewise */
     json_t *content;
     uint64_t size;
@@ -95,7 +94,7 @@ void saved_store_free(struct saved_store *store)
         struct commit *c = list_entry(store->commits.next, struct commit, node);
         list_remove(&c->node);
         c->store = NULL;
-        if (!c->is_begun) { /* its session is gone, and so is whoever asked */
+        if (!c->is_begun) { /* its session was closed, so nobody waits for it */
             unlink(c->image);
             commit_free(c);
         }
@@ -126,11 +125,10 @@ char *saved_prepare(struct saved_store *store, const char *name, struct err *err
     return path_of(store, name, suffix);
 }
 
-/* FNV-1a over both ends: tells a torn or exchanged file from the one that was written; no protection against
- * malice. */
+/* FNV-1a over both ends: detects a torn or exchanged file; no protection against malice. */
 static bool hash_ends(const char *path, uint64_t *size, char out[20], struct err *err)
 {
-    /* Whoever can write to the directory can put a pipe there, which would be waited for. */
+    /* Anyone who can write to the directory can put a pipe there, and opening it would block. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     struct stat s;
     if (fd < 0 || fstat(fd, &s) != 0 || !S_ISREG(s.st_mode)) {
@@ -166,7 +164,7 @@ static bool sync_path(const char *path, int flags, struct err *err)
     return ok || err_set_errno(err, ERR_SYSTEM, e, "cannot sync %s", path);
 }
 
-/* The JSON in a regular file; given. NULL with ${err} set. */
+/* Parses the JSON in a regular file; given. NULL with ${err} set. */
 static json_t *load_description(const char *path, struct err *err)
 {
     struct regular_file file;
@@ -181,8 +179,8 @@ static json_t *load_description(const char *path, struct err *err)
     return description;
 }
 
-/* The image that the description names, if the description is of the same session: nobody else's is dropped.
- */
+/* The image that the description names, if the description belongs to the same session: another session's
+ * image is never removed. */
 static char *old_image(const char *description, const char *session)
 {
     struct err err;
@@ -204,8 +202,9 @@ static bool write_description(struct commit *c, struct err *err)
 {
     struct strbuf b;
     strbuf_init(&b, 0);
-    strbuf_addf(&b, "%s.json", c->image); /* a name that no other server uses, the one of before included,
-                                             should it still be ending */
+    strbuf_addf(
+        &b, "%s.json",
+        c->image); /* a name that no other server uses, even one with the same pid that is still exiting */
     const char *temporary = strbuf_string(&b);
     bool ok = json_dump_file(c->content, temporary, JSON_INDENT(1)) == 0 ||
               err_set_errno(err, ERR_SYSTEM, errno, "cannot write %s", temporary);
@@ -234,8 +233,8 @@ static bool is_attempt(const char *file, const char *session)
     return strcmp(p, ".core") == 0 || strcmp(p, ".core.json") == 0;
 }
 
-/* What a server that was killed while it saved has left behind. Another server may be at it now, so only what
- * is old goes. */
+/* Removes what a server that was killed while saving has left behind. Another server may be saving now, so
+ * only old files are removed. */
 static void drop_attempts(const struct commit *c, const char *directory, const char *session)
 {
     DIR *entries = opendir(directory);
@@ -256,7 +255,7 @@ static void commit_work(uv_work_t *work)
 {
     struct commit *c = work->data;
     char hash[20];
-    /* What was in the session is nobody else's. */
+    /* Only the owner may read the state of a session. */
     c->ok = (chmod(c->image, 0600) == 0 ||
              err_set_errno(&c->err, ERR_SYSTEM, errno, "cannot chmod %s", c->image)) &&
             sync_path(c->image, O_RDONLY, &c->err) && hash_ends(c->image, &c->size, hash, &c->err);
@@ -273,7 +272,7 @@ static void commit_work(uv_work_t *work)
             *strrchr(directory, '/') = '\0';
             drop_attempts(c, directory, json_string_value(json_object_get(c->content, "name")));
             sync_path(directory, O_RDONLY | O_DIRECTORY,
-                      &c->err); /* the rename itself; not every file system can */
+                      &c->err); /* the rename itself; not every file system can sync a directory */
             free(directory);
         }
     }
@@ -380,8 +379,7 @@ void saved_announce(struct saved_store *store, const char *name)
                  ? open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0600)
                  : -1;
     if (fd < 0 || write(fd, store->self, strlen(store->self)) < 0)
-        log_warning("cannot write %s: %s", path,
-                    strerror(errno)); /* the save itself will say what is wrong */
+        log_warning("cannot write %s: %s", path, strerror(errno)); /* the save itself will report the error */
     if (fd >= 0)
         close(fd);
     free(path);
@@ -452,7 +450,7 @@ bool saved_exists(const struct saved_store *store, const char *name)
     return exists;
 }
 
-#define MOST_DEPTH 1000 /* of PROGNs in each other */
+#define MOST_DEPTH 1000 /* nested PROGNs */
 
 static void read_pieces(const json_t *array, struct journal_entry *entry)
 {

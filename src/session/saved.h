@@ -1,10 +1,11 @@
 /*
  * Sessions on disk: an image of the Lisp and a description beside it.
  *
- * The description, NAME.json, makes a save valid: it contains the name of the image file, its size, a hash of
- * both its ends, and the SBCL that wrote it. It is written under a temporary name, synced and renamed after
- * the image was synced, so the disk always has a complete save, the new one or the one before it. A mismatch
- * is a clear error and never yields a wrong session.
+ * A save is valid through its description, NAME.json, which contains the name of the image file, its size, a
+ * hash of both its ends, and the SBCL that wrote it. The image is synced first; then the description is
+ * written
+ * under a temporary name, synced and renamed. So the disk always has a complete save, the new one or the one
+ * before it. A mismatch is reported and never yields a wrong session.
  */
 #ifndef SESSION_SAVED_H
 #define SESSION_SAVED_H
@@ -31,7 +32,7 @@ struct saved {
     char when[32]; /* ISO 8601, UTC */
 };
 
-/* saved_store_new(directory, loop): the directory is made when first written to. saved_store_free(s). */
+/* saved_store_new(directory, loop): the directory is created by the first save. saved_store_free(s). */
 struct saved_store *saved_store_new(const char *directory, uv_loop_t *loop);
 void saved_store_free(struct saved_store *store);
 const char *saved_store_directory(const struct saved_store *store);
@@ -41,8 +42,8 @@ char *saved_prepare(struct saved_store *store, const char *name, struct err *err
 
 /*
  * saved_commit(store, s, journal, done, arg):
- * Make the image at ${s->image} the saved state of ${s->name}: sync it, write the description, drop the image
- * of before. Done in a thread of libuv's pool, since syncing takes its time.
+ * Make the image at ${s->image} the saved state of ${s->name}: sync it, write the description, drop the old
+ * image. Runs in a thread of libuv's pool, since syncing takes time.
  *
  * s           borrowed, copied; all but ${size} and ${when} is read
  * journal     borrowed, copied; may be NULL
@@ -57,9 +58,9 @@ void saved_commit(struct saved_store *store, const struct saved *s, const struct
  * saved_find(store, name, lisp, s, journal, err):
  * Read and check the description of ${name}.
  *
- * lisp        the Lisp that would run it, as zygotes_lisp(); "" when not known yet: then that is not checked
- * s           out: saved_fini() it when true was returned
- * journal     out: what was evaluated is added to it; may be NULL
+ * lisp        the Lisp that would run it, as zygotes_lisp(); "" if not known yet: it is not checked then
+ * s           out: call saved_fini() if true was returned
+ * journal     out: the saved history is added to it; may be NULL
  * Errors      ERR_NOT_FOUND: there is no such save; ERR_INVALID: it is torn, foreign, or another Lisp's
  */
 bool saved_find(struct saved_store *store, const char *name, const char *lisp, struct saved *s,
@@ -69,17 +70,17 @@ void saved_fini(struct saved *s);
 /*
  * saved_announce(store, name): tell other servers with the same directory that this one will write a save of
  * that name. The next commit of that name, or its failure, ends the announcement; so does
- * saved_withdraw(store, name). saved_is_announced(store, name): another server has announced it, and recently
- * enough to be still alive.
+ * saved_withdraw(store, name). saved_is_announced(store, name): another server has announced it, recently
+ * enough that it may still be alive.
  */
 void saved_announce(struct saved_store *store, const char *name);
 void saved_withdraw(struct saved_store *store, const char *name);
 bool saved_is_announced(const struct saved_store *store, const char *name);
 
 /*
- * saved_note_loss(store, name, text): ${text} is for whoever uses a session of that name next: it ended
- * without being saved. saved_take_loss(store, name, text): add that text, if there is one, and forget it;
- * false if there is none.
+ * saved_note_loss(store, name, text): keep ${text} for the next user of a session of that name: the session
+ * ended without being saved. saved_take_loss(store, name, text): add that text, if there is one, and remove
+ * it; false if there is none.
  */
 void saved_note_loss(struct saved_store *store, const char *name, const char *text);
 bool saved_take_loss(const struct saved_store *store, const char *name, struct strbuf *text);
@@ -89,8 +90,9 @@ void saved_remove(struct saved_store *store, const char *name);
 
 /*
  * saved_trim(store, is_meant, most, most_age_s):
- * Of the saves whose names ${is_meant} accepts, remove those that are older than ${most_age_s} seconds and
- * the oldest of more than ${most}; log how many. For the end of the server: it reads the directory at once.
+ * Of the saves whose names ${is_meant} accepts, remove those older than ${most_age_s} seconds, and the oldest
+ * if there are more than ${most}; log how many. It blocks while it reads the directory, so call it only when
+ * the server exits.
  */
 void saved_trim(struct saved_store *store, bool (*is_meant)(const char *name), size_t most,
                 int64_t most_age_s);

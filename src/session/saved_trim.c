@@ -1,5 +1,5 @@
 /*
- * Responsible for the number and the age of saves that nobody may ever ask for.
+ * Responsible for removing old automatic saves, which nobody may ever ask for.
  */
 #include <dirent.h>
 #include <stdio.h>

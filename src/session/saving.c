@@ -25,19 +25,19 @@
 
 struct saving {
     struct list node;
-    struct session *session; /* NULL when it was closed: then only the end of the commit is waited for */
+    struct session *session; /* NULL after it was closed: only the end of the commit is awaited */
     struct operation *op;    /* NULL when it was cancelled */
     struct worker *worker;   /* the copy; NULL once it has ended */
     uv_timer_t *timer;
     struct saved saved;
-    char *draft;            /* path under which the copy writes the image; NULL: under its own */
+    char *draft;            /* path under which the copy writes the image; NULL: under its final name */
     struct journal journal; /* as it was when the copy was made */
     uint64_t started_at;
     char *refusal;
-    bool is_written; /* the image is there */
+    bool is_written; /* the image is complete */
     bool is_committing;
     struct session_host
-        *sleep_host; /* it is for sleep: whoever waits to fall asleep is to be told; NULL: it is a save */
+        *sleep_host; /* the host of a session to be suspended, which gets STORED; NULL: this is a save */
 };
 
 static void free_handle(uv_handle_t *handle)
@@ -47,8 +47,8 @@ static void free_handle(uv_handle_t *handle)
 
 static void on_committed(void *arg, uint64_t size, const struct err *err);
 
-/* Saves of a session count in the order in which they were begun: a small copy that is written faster must
- * not make an older state the last. */
+/* Saves of a session are committed in the order in which they began: a small copy that is written faster
+ * must not make an older state the last. */
 static void commit_first(struct session *s)
 {
     struct list *node, *next;
@@ -79,8 +79,8 @@ static bool is_plain_file(const char *path)
     return lstat(path, &s) == 0 && S_ISREG(s.st_mode) && s.st_nlink == 1 && s.st_uid == geteuid();
 }
 
-/* The image is where it belongs. Evaluated code can put anything in the place of a draft at any time, so what
- * counts is what was moved out of its reach. */
+/* Moves the image to its place. Evaluated code can replace a draft at any time, so only the moved file is
+ * trusted. */
 static bool take_image(struct saving *v)
 {
     if (v->draft == NULL)
@@ -108,7 +108,7 @@ static void saving_free(struct saving *v)
     free(v);
 }
 
-/* An image to sleep in is there, or is not to be had. */
+/* The image of a session to be suspended is complete, or cannot be made. */
 static void tell_stored(struct saving *v, bool ok)
 {
     struct session *s = v->session;
@@ -125,7 +125,7 @@ static void tell_stored(struct saving *v, bool ok)
     session_dispatch(s, &event);
 }
 
-/* The last thing that happens to a save. */
+/* The end of every save. */
 static void answer(struct saving *v, enum outcome_kind kind, const char *text)
 {
     struct operation *op = v->op;
@@ -175,7 +175,7 @@ static void on_ready(void *arg, const struct sexp *hello)
     strbuf_fini(&request);
 }
 
-/* It answers only when it cannot; otherwise it ends. */
+/* The copy replies only if it cannot write the image; otherwise it ends. */
 static void on_reply(void *arg, struct sexp_document *reply)
 {
     struct saving *v = arg;
@@ -244,7 +244,7 @@ static char *new_draft(const struct session *s)
     return strbuf_steal(&b, NULL);
 }
 
-/* ${image} is taken. What is saved is the state of now. */
+/* ${image} is taken. The current state is saved. */
 static struct saving *new_saving(struct session *s, char *image)
 {
     struct saving *v = xcalloc(1, sizeof *v);
@@ -267,7 +267,7 @@ static struct saving *new_saving(struct session *s, char *image)
     return v;
 }
 
-/* Ask the session's process for the copy that is to write the image. */
+/* Request the copy that is to write the image. */
 static bool ask_for_copy(struct saving *v, struct err *err)
 {
     struct session *s = v->session;
@@ -336,7 +336,7 @@ bool saving_start_asleep(struct session *s, struct operation *op)
     return true;
 }
 
-/* A commit goes on to its end in its thread; nobody is told. */
+/* A commit runs to its end in its thread; nobody is notified. */
 void saving_cancel(struct saving *v)
 {
     v->op = NULL;

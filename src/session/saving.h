@@ -23,8 +23,8 @@ bool saving_start_asleep(struct session *s, struct operation *op);
 /* saving_start_for_sleep(s, image, err): have a copy write itself to ${image} (taken); STORED follows. */
 bool saving_start_for_sleep(struct session *s, char *image, struct err *err);
 
-/* saving_cancel(saving): its result is no longer wanted. savings_cancel(s): the same for all of this session.
- */
+/* saving_cancel(saving): its result is no longer wanted. savings_cancel(s): the same for all of this
+ * session. */
 void saving_cancel(struct saving *saving);
 void savings_cancel(struct session *s);
 

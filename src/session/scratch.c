@@ -45,7 +45,7 @@ static bool copy(struct session *s, struct worker *original, struct err *err)
     return s->scratch != NULL;
 }
 
-/* The process stands where it stood; its answer about the scratch copy may be on the way. */
+/* The process is where it was before; its answer about the scratch copy may be on its way. */
 static void rest(struct session *s)
 {
     if (s->standing != NULL)
@@ -67,7 +67,7 @@ static void ask(struct session *s)
     struct worker *original = op->sequence == 0 ? s->worker : r == NULL ? NULL : r->frozen;
     if (original != NULL && r != NULL && worker_state(original) == WORKER_BUSY) {
         session_enter_state(s, SESSION_WAITING, SCRATCH_MS);
-        return; /* its answer about the copy before is on the way */
+        return; /* its answer about the previous copy is on its way */
     }
     struct err err;
     if (r != NULL && r->why_not_frozen != NULL)
@@ -91,7 +91,7 @@ void session_action_ask_scratch(struct session *s, struct event *e)
     ask(s);
 }
 
-/* The frozen process does not come up. */
+/* The frozen process does not respond. */
 void session_action_drop_error(struct session *s, struct event *e)
 {
     (void)e;
@@ -107,7 +107,7 @@ void session_action_enter(struct session *s, struct event *e)
     run_send(s);
 }
 
-/* The scratch copy is done for; what became of the process meanwhile is looked at now. */
+/* The scratch copy is finished with. Handle what happened to the process meanwhile. */
 static void leave(struct session *s)
 {
     worker_free(s->scratch);
@@ -120,7 +120,7 @@ static void leave(struct session *s)
     }
 }
 
-/* What ran there went through: the copy is the process now, and the one of before a checkpoint. */
+/* The restart succeeded: the copy becomes the process, and the old process a checkpoint. */
 static void promote(struct session *s)
 {
     checkpointing_retire(s);
@@ -132,7 +132,7 @@ static void promote(struct session *s)
         session_tell(s, SESSIONS_TOOLS);
 }
 
-/* What is done in the copy of an error may use what was open there. */
+/* Code evaluated in the copy of an error may use pipes and sockets that were open there. */
 static void note_severed(struct session *s, const struct operation *op)
 {
     const struct error_record *r = op->code.len == 0 ? NULL : error_history_find(&s->errors, op->sequence);
@@ -167,13 +167,14 @@ void session_action_finish_scratch(struct session *s, struct event *e)
     leave(s);
 }
 
-/* What ran there to resume stays where it stands, as the frozen process of an error of its own. */
+/* A restart led to another error: the copy stays in it, as that error's frozen process. */
 static void keep_where_it_stands(struct session *s, struct error_record *r)
 {
     struct operation *op = s->current;
-    /* It stands in the error that it was made of. */
+    /* settled: it is the same error that the copy was made of */
     bool is_settled = !sexp_is_nil(sexp_get(r->condition, 2, "settled"));
-    bool is_inside = sexp_count(sexp_get(r->condition, 2, "restarts")) > 0; /* not after a second interrupt */
+    bool is_inside =
+        sexp_count(sexp_get(r->condition, 2, "restarts")) > 0; /* absent after a second interrupt */
     op->keeps_record = op->keeps_record && !is_settled;
     if (op->kind == OPERATION_RESUME && is_inside && !is_settled) {
         r->frozen = s->scratch;
@@ -193,12 +194,12 @@ void session_action_fail_scratch(struct session *s, struct event *e)
     if (run_is_stopped(s))
         run_word_stop(s, r, false);
     answer_write_journal(s, op, JOURNAL_ERROR, r->condition);
-    r->evaluation = s->evaluations; /* what was defined until now has been evaluated in it */
+    r->evaluation = s->evaluations; /* all definitions up to now were evaluated in it */
     answer_error(s, op, r);
     leave(s);
 }
 
-/* The original refused, or the copy ended at once. */
+/* The process refused, or the copy ended at once. */
 void session_action_refuse_scratch(struct session *s, struct event *e)
 {
     (void)e;

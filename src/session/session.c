@@ -1,6 +1,6 @@
 /*
- * The public interface of a session. Its life is in the table of session_states.c; sessions.c has the
- * collections of sessions.
+ * The public interface of a session. Its life is in the table of session_states.c, the collections of
+ * sessions in sessions.c.
  */
 #include "session/session.h"
 
@@ -25,7 +25,7 @@ struct operation *session_run(struct session *s, const struct operation_options 
     return op;
 }
 
-/* These may be answered as soon as their turn comes, which must not be inside the caller's call. */
+/* These may be answered as soon as their turn comes, but never inside the caller's call. */
 static struct operation *later(struct session *s, struct operation *op)
 {
     queue_add(s, op);
@@ -40,7 +40,7 @@ struct operation *session_enter(struct session *s, const struct operation_option
     op->sequence = sequence;
     const struct error_record *r = sequence == 0 ? NULL : error_history_find(&s->errors, sequence);
     if (r != NULL && error_record_stands(r)) {
-        /* It is entered where it stands, and no copy of it. */
+        /* It runs in the error that stands, not in a copy of it. */
         op->kind = OPERATION_RUN;
         sexp_write_symbol(&op->request, "standing");
         sexp_write_integer(&op->request, r->standing);
@@ -114,7 +114,7 @@ double session_running(const struct session *s, struct strbuf *what, size_t *wai
     list_for_each(node, next, &s->queue)
     {
         const struct operation *queued = list_entry(node, struct operation, node);
-        /* While the process is being copied, the next one is as good as running. */
+        /* While the process is being copied, the next operation counts as running. */
         if (op == NULL)
             op = queued;
         *waiting += queued != op;

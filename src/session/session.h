@@ -1,7 +1,7 @@
 /*
- * A session: what a client talks to by name. It owns the queue of operations, the Lisp process they run in,
- * their time limits, what they print, and the record of errors; it survives the process. How one is made,
- * found and closed is in sessions.h.
+ * A session: the Lisp that a client uses by name. It owns the queue of operations, the Lisp process they run
+ * in, their time limits, their output and the records of errors; it outlives the process. sessions.h creates,
+ * finds and closes sessions.
  */
 #ifndef SESSION_SESSION_H
 #define SESSION_SESSION_H
@@ -28,7 +28,7 @@ struct strbuf;
 
 /*
  * session_run(s, options):
- * Queue an operation; the process is started when there is none.
+ * Queue an operation; start the process if there is none.
  *
  * done        called once; never from inside this call
  * Returns     a ticket for session_cancel(), valid until done has been called
@@ -41,8 +41,8 @@ struct operation *session_run(struct session *s, const struct operation_options 
  * The same in a copy of the process that is frozen at an error.
  *
  * sequence    of the error's record; 0: a copy of the session's process as it is now
- * resumes     true: if it succeeds the copy becomes the session's process, and what was that becomes a
- *             checkpoint; false: the copy is thrown away
+ * resumes     true: if it succeeds, the copy becomes the session's process and the old process a checkpoint;
+ *             false: the copy is discarded
  */
 struct operation *session_enter(struct session *s, const struct operation_options *options, int sequence,
                                 bool resumes);
@@ -63,9 +63,9 @@ struct operation *session_rollback(struct session *s, const char *to, operation_
 struct operation *session_save(struct session *s, operation_done *done, void *arg);
 struct operation *session_restore(struct session *s, const char *name, operation_done *done, void *arg);
 
-/* session_checkpoints(s), session_journal(s): for reading; borrowed. Checkpoints beyond the limit are dropped
- * first. session_why_no_checkpoint(s): why the last one could not be made, or NULL. session_at(s): the
- * process is in the state after this evaluation. */
+/* session_checkpoints(s), session_journal(s): for reading; borrowed. Checkpoints beyond the limit are
+ * dropped first. session_why_no_checkpoint(s): why the last one could not be made, or NULL. session_at(s):
+ * the number of the evaluation after which the process is. */
 const struct checkpoints *session_checkpoints(struct session *s);
 const struct journal *session_journal(const struct session *s);
 const char *session_why_no_checkpoint(const struct session *s);
@@ -89,19 +89,19 @@ bool session_checkpoints_when_idle(const struct session *s);
 void session_cancel(struct operation *op);
 
 /*
- * session_stop(s, what): stop the operation that runs now; it ends with an error of type CANCELLED, and its
- * done is called.
+ * session_stop(s, what): stop the operation that runs; it ends with an error of type CANCELLED, and its done
+ * is called.
  *
- * what        out, appended: what was running
+ * what        out, appended: the description of what was running
  * Returns     false if nothing ran
  */
 bool session_stop(struct session *s, struct strbuf *what);
 
 /*
- * session_running(s, what, waiting): for how many seconds the evaluation that runs now has been running;
- * negative if none does. Looks into the image, which are soon over, do not count.
+ * session_running(s, what, waiting): the seconds for which the current evaluation has been running; negative
+ * if none is. Look-ups, which end soon, do not count.
  *
- * what        out, appended: what is running, at most 200 bytes
+ * what        out, appended: the description of what is running, at most 200 bytes
  * waiting     out: how many operations wait behind it, or for their turn
  */
 double session_running(const struct session *s, struct strbuf *what, size_t *waiting);
@@ -113,17 +113,18 @@ uint64_t session_number(const struct operation *op);
 struct session_evaluation {
     uint64_t number;
     const char *what;         /* borrowed: the beginning of its code */
-    double elapsed_s;         /* since it began; while it waits: since it was asked for */
-    bool is_running, is_next; /* is_next: it waits for nothing but the process */
-    double limit_s;           /* RUNNING: 0: none */
-    uint64_t output_bytes;    /* RUNNING: printed so far */
+    double elapsed_s;         /* since it began; while it waits: since it was submitted */
+    bool is_running, is_next; /* is_next: it waits only for the process */
+    double limit_s;           /* RUNNING; 0: none */
+    uint64_t output_bytes;    /* RUNNING */
 };
 
 /*
  * session_evaluation(s, number, e), session_evaluation_at(s, n, e):
- * The one with this number; the n-th, 0 for the one that runs or is next. False if there is none.
- * session_evaluation_where(s, number, out): append what it does, or behind what it waits; nothing if it says
- * nothing. session_stop_evaluation(s, number, what): as session_stop(); one that waits is cancelled before it
+ * The evaluation with this number; the n-th, 0 for the one that runs or is next. False if there is none.
+ * session_evaluation_where(s, number, out): append its progress, or what it waits behind; nothing if it
+ * reports
+ * none. session_stop_evaluation(s, number, what): as session_stop(); one that waits is cancelled before it
  * begins.
  */
 bool session_evaluation(const struct session *s, uint64_t number, struct session_evaluation *e);
@@ -131,40 +132,41 @@ bool session_evaluation_at(const struct session *s, size_t n, struct session_eva
 void session_evaluation_where(const struct session *s, uint64_t number, struct strbuf *out);
 bool session_stop_evaluation(struct session *s, uint64_t number, struct strbuf *what);
 
-/* session_output(s, stream): what runs has printed so far; borrowed, by enum worker_stream. */
+/* session_output(s, stream): what the current operation has printed so far; borrowed, by enum
+ * worker_stream. */
 const struct capture *session_output(struct session *s, int stream);
 
-/* session_reset(s, done, arg): when its turn in the queue comes, replace the process by a fresh one; only the
- * limits are kept. Done as for session_run(), with OUTCOME_OK and no reply. */
+/* session_reset(s, done, arg): when its turn in the queue comes, replace the process by a fresh one; only
+ * the limits are kept. Done as for session_run(), with OUTCOME_OK and no reply. */
 struct operation *session_reset(struct session *s, operation_done *done, void *arg);
 
-/* session_last_error(s, index): 1 for the last error, if it still is one; 2 and up from the history; NULL if
- * there is none. With index 0: number n in the history whatever came after. */
+/* session_last_error(s): NULL if there is none, or an evaluation has succeeded since. session_error(s, n):
+ * counted back from the newest, whatever came after. */
 const struct error_record *session_last_error(const struct session *s);
 size_t session_error_count(const struct session *s);
 const struct error_record *session_error(const struct session *s, size_t n); /* 0: the newest */
 
 /* session_keep_output(s, capture): keep it for get-output: taken (moved out). Returns its reference; the
- * oldest kept ones are dropped. session_kept(s, ref): borrowed; NULL when unknown or dropped. */
+ * oldest outputs are dropped. session_kept(s, ref): borrowed; NULL if unknown or dropped. */
 int session_keep_output(struct session *s, struct capture *capture);
 int session_next_ref(const struct session *s);
 const struct capture *session_kept(const struct session *s, int ref);
 
-/* session_take_between(s): output that came outside any call, and sentences about the session that the next
- * reply must say; both may be moved or cleared. */
+/* session_between(s): output from outside any call. session_notice(s): sentences about the session that
+ * the next reply must contain. Both may be moved or cleared. */
 struct capture *session_between(struct session *s);
 struct strbuf *session_notice(struct session *s);
 
 struct limits *session_limits(struct session *s);
 const char *session_name(const struct session *s);
-const char *session_package(const struct session *s); /* as the last reply said */
+const char *session_package(const struct session *s); /* as the last reply reported it */
 /* session_tools(s): the tools that its code defines, as last reported by the Lisp (docs/agent-protocol.md
  * section 6): one s-expression, or empty; borrowed, until the loop runs again. Untrusted. */
 const struct strbuf *session_tools(const struct session *s);
-pid_t session_pid(const struct session *s); /* 0 when there is no process */
+pid_t session_pid(const struct session *s); /* 0 if there is no process */
 const char *session_state_name(const struct session *s);
-/* session_asleep_since(s): when it was suspended, or NULL. Any operation that needs its process resumes it.
- */
+/* session_asleep_since(s): when it was suspended, or NULL. Any operation that needs its process resumes
+ * it. */
 const struct timespec *session_asleep_since(const struct session *s);
 
 /* The memory of its processes: itself, scratch copies, checkpoints, frozen errors; each page divided by the
@@ -172,12 +174,12 @@ const struct timespec *session_asleep_since(const struct session *s);
 struct session_memory {
     uint64_t bytes;
     size_t processes;
-    size_t unread; /* of them: whose memory is not in ${bytes}, because there was no time for it or it could
-                      not be read */
+    size_t
+        unread; /* processes whose memory is not in ${bytes}, because time ran out or it could not be read */
 };
 
-/* session_memory(s, most_ms): read now, half a millisecond a process; after ${most_ms} the rest stays unread.
- */
+/* session_memory(s, most_ms): read now, in half a millisecond per process; after ${most_ms} the rest stays
+ * unread. */
 struct session_memory session_memory(const struct session *s, int most_ms);
 
 double session_age_s(const struct session *s);

@@ -1,5 +1,5 @@
 /*
- * What the table of a session's life calls: an action for a state and an event.
+ * The actions that the table of session states calls, one for a state and an event.
  */
 #ifndef SESSION_SESSION_ACTIONS_H
 #define SESSION_SESSION_ACTIONS_H
@@ -14,7 +14,7 @@ struct event {
     enum session_event kind;
     struct sexp_document *document; /* OK, FAILED, COPIED and those of a scratch copy: given to the action */
     const struct child_end *end;    /* GONE, SCRATCH_GONE, SOURCE_GONE */
-    char *image;                    /* STORED: path, given to the action; NULL if it could not be made */
+    char *image; /* STORED: path, given to the action; NULL if the image could not be made */
 };
 
 typedef void session_action(struct session *s, struct event *e);

@@ -1,5 +1,5 @@
 /*
- * Responsible for the table's machinery: dispatching events, entering states, and the deadline of a state.
+ * Responsible for the table's machinery: dispatching events, entering states, and the deadline of each state.
  */
 #include "session/session_core.h"
 
@@ -9,9 +9,8 @@
 #include "base/log.h"
 #include "session/error_record.h"
 
-#define COPY_LIMIT_MS                                                                                        \
-    30000 /* a copy that has this long is the user's to wait for: it counts on the clock                     \
-           */
+/* A deadline of at least this for a copy counts wall-clock time: the user waits for the copy. */
+#define COPY_LIMIT_MS 30000
 
 void session_dispatch(struct session *s, struct event *event)
 {
@@ -39,8 +38,8 @@ void session_later(struct session *s)
     uv_timer_start(s->later, on_later, 0, 0);
 }
 
-/* Where the agent works for us the deadline is meant for one that hangs; the limits of what the user asked
- * for count on the clock, as the user meant them. */
+/* When the server waits for the agent's own work, the deadline detects a hang, so only CPU time counts;
+ * the user's time limits are wall-clock time. */
 static bool counts_processor_time(enum session_state state, int deadline_ms)
 {
     bool is_copying = state == SESSION_FREEZING || state == SESSION_RECORDING || state == SESSION_INSURING ||
@@ -106,7 +105,7 @@ static void note_idle(struct session *s)
     session_watch_idle(s->host);
 }
 
-/* What is left to do when it has been idle for a moment. */
+/* What an idle session has left to do. */
 static int idle_deadline_ms(const struct session *s)
 {
     size_t most = (size_t)limits_int(&s->limits, LIMIT_CHECKPOINTS);

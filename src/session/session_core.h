@@ -1,5 +1,5 @@
 /*
- * The inside of a session: its data, and how events reach the table of its life. The files that contain the
+ * The inside of a session: its data, and how events reach the table of its states. The files that contain the
  * actions share this header; they communicate by events.
  */
 #ifndef SESSION_SESSION_CORE_H
@@ -18,10 +18,10 @@
 #include "session/sleep_store.h"
 #include "session/told_tools.h"
 
-/* What a session held when it was last measured. Members are memory_watch.c's own. */
+/* The memory of a session when it was last measured; used by memory_watch.c. */
 struct session_footprint {
     uint64_t bytes;
-    uint64_t uses;  /* of the session, at that time */
+    uint64_t uses;  /* ${session->uses} at that time */
     uint64_t round; /* in which it was measured */
     bool is_known;
 };
@@ -39,59 +39,59 @@ struct session {
     enum session_state state;
     session_action *const *actions; /* by enum session_action */
     struct worker *worker;          /* the process; NULL when there is none */
-    struct worker *scratch;         /* the copy in which the current operation runs; NULL: in ${worker} */
-    struct list queue;              /* of struct operation */
-    struct operation *current;      /* the one that was sent; NULL once it was answered */
-    bool is_delivering;             /* inside answer_deliver() */
+    struct worker *scratch;    /* the copy in which the current operation runs; NULL: it runs in ${worker} */
+    struct list queue;         /* of struct operation */
+    struct operation *current; /* the one that was sent; NULL once it is answered */
+    bool is_delivering;        /* inside answer_deliver() */
 
-    uint64_t at; /* the process is in the state after this evaluation */
+    uint64_t at; /* the number of evaluations before the process's state */
     uint64_t evaluations;
-    uint64_t last_number; /* queue.c: of the evaluations that wait, the last one's */
+    uint64_t last_number; /* queue.c: the number of the last evaluation that waits */
     char *package;
     struct journal journal;
     struct checkpoints checkpoints;
     struct error_history errors;
-    struct error_record *standing; /* borrowed: the process stands in it; NULL: in none */
-    struct error_record *failed;   /* borrowed: FREEZING: the one that was reported; NULL: of a look-up */
+    struct error_record *standing; /* borrowed: the error that the process stands in; NULL: none */
+    struct error_record *failed;   /* borrowed: FREEZING: the error that was reported; NULL: a look-up's */
     struct session_output output;
     struct told_tools tools, scratch_tools;
-    struct strbuf notice; /* for the next reply */
-    bool has_threads;     /* threads of the program run in the process: thread_errors.c */
+    struct strbuf notice; /* to be added to the next reply */
+    bool has_threads;     /* the program runs threads in the process: thread_errors.c */
     bool has_hooks;       /* the process that is returned to has forms to evaluate: hooks.c */
     bool is_unrestored;   /* its save could not be restored, and must not be overwritten unasked */
 
-    struct run *run;                    /* run.c: the current operation's time and how it is stopped */
-    struct process *process;            /* process.c: how the process is started */
-    struct copies *copies;              /* copies.c: what copying costs, and the copy asked for ahead */
-    struct unwinding *unwinding;        /* unwinding.c: the error that is being left */
-    struct recovery *recovery;          /* recovery.c: the way back to a state that lives */
-    struct suspension *suspension;      /* suspension.c: whether it was used since its image was begun */
-    struct sleep_image image;           /* ASLEEP and WAKING */
-    struct list savings;                /* saving.c: under way */
-    struct list looks;                  /* looks.c: under way */
+    struct run *run;               /* run.c: the current operation's time, and how it is stopped */
+    struct process *process;       /* process.c: how the process is started */
+    struct copies *copies;         /* copies.c: the cost of copies, and the copy requested ahead */
+    struct unwinding *unwinding;   /* unwinding.c: the error that is being left */
+    struct recovery *recovery;     /* recovery.c: the return to a usable state */
+    struct suspension *suspension; /* suspension.c: whether the session was used since its image was begun */
+    struct sleep_image image;      /* ASLEEP and WAKING */
+    struct list savings;           /* saving.c: saves under way */
+    struct list looks;             /* looks.c: look-ups under way */
     struct session_footprint footprint; /* memory_watch.c */
 
-    struct cpu_grace grace; /* core: of the deadline */
-    pid_t waits_for;        /* whose time counts while there is no process of our own */
+    struct cpu_grace grace; /* for the deadline */
+    pid_t waits_for;        /* without a process: the pid whose CPU time counts */
     struct list idle_node;  /* in ${host->idle} */
     uint64_t idle_since, uses;
     char *why;                        /* UNAVAILABLE: why there is no process */
-    void (*close)(struct session *s); /* to be closed from the loop; NULL: not */
+    void (*close)(struct session *s); /* what the loop calls to close it; NULL: it is not to be closed */
     uv_timer_t *timer;                /* the deadline of the state */
-    uv_timer_t *later;                /* what may not be done inside the caller's call */
+    uv_timer_t *later;                /* work that must not be done inside the caller's call */
 };
 
-/* session_core_init(s), session_core_fini(s): the timers and what stands under "core". */
+/* session_core_init(s), session_core_fini(s): the lists and timers. */
 void session_core_init(struct session *s);
 void session_core_fini(struct session *s);
 
 /* session_dispatch(s, event): run the action in the table's cell. session_look_at_queue(s): act as if an
- * operation had been submitted. session_later(s): the same from the loop, or tell the waiting operations why
- * there is no process. */
+ * operation had been submitted. session_later(s): the same from the loop, or tell the waiting operations
+ * why there is no process. session_not_before(s, delay_ms): as session_later(), after ${delay_ms} at the
+ * latest. */
 void session_dispatch(struct session *s, struct event *event);
 void session_look_at_queue(struct session *s);
 void session_later(struct session *s);
-/* session_not_before(s, delay_ms): as session_later(), when that time is over or before. */
 void session_not_before(struct session *s, uint64_t delay_ms);
 
 /* session_put_first(s, op): put ${op}, which is taken, at the head of the queue. */
@@ -100,12 +100,12 @@ void session_put_first(struct session *s, struct operation *op);
 /* session_first_operation(s): the first that waits or runs; borrowed, NULL if there is none. */
 struct operation *session_first_operation(const struct session *s);
 
-/* session_enter_state(s, state, deadline_ms): 0 for no deadline; that of IDLE follows from what is left to
- * do. session_set_deadline(s, deadline_ms): DEADLINE follows then, or later (cpu_grace.h). */
+/* session_enter_state(s, state, deadline_ms): 0 for no deadline; that of IDLE follows from the work that
+ * is left. session_set_deadline(s, deadline_ms): DEADLINE follows then, or later (cpu_grace.h). */
 void session_enter_state(struct session *s, enum session_state state, int deadline_ms);
 void session_set_deadline(struct session *s, int deadline_ms);
 
-/* session_watch_idle(host): a suspension is over; look for the next session that is idle for too long. */
+/* session_watch_idle(host): a suspension has ended; look for the next session to be suspended. */
 void session_watch_idle(struct session_host *host);
 
 /* session_forget_standing(s): the process no longer stands in an error. */
@@ -120,7 +120,7 @@ void session_count(const struct session *s, enum metric metric);
 const char *session_core_package(const struct session *s);
 pid_t session_core_pid(const struct session *s);
 
-/* session_is_reply(document, kind): is it (ID :kind ...)? NULL is not. */
+/* session_is_reply(document, kind): does it have the form (ID :kind ...)? False for NULL. */
 bool session_is_reply(const struct sexp_document *document, const char *kind);
 
 #endif

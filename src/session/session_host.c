@@ -1,5 +1,5 @@
 /*
- * Responsible for what all sessions of the server share.
+ * Responsible for the state that all sessions of the server share.
  */
 #include "session/session_host.h"
 
@@ -14,11 +14,11 @@
 #include "session/sessions.h"
 #include "session/sleep_store.h"
 
-#define MOST_KEPT_BYTES ((size_t)256 << 20) /* of outputs, of all owners */
+#define MOST_KEPT_BYTES ((size_t)256 << 20) /* of outputs, for all owners together */
 
 static const struct session_waits default_waits = {
     .step_ms = 1000,
-    .progress_ms = 900, /* somebody who asked for progress hears at least once a second */
+    .progress_ms = 900, /* progress is promised at least once a second */
     .idle_ms = 1000,
     .hello_ms = 10000,
     .examine_ms = 500,

@@ -1,6 +1,6 @@
 /*
- * What the sessions of all owners share: the loop, the zygotes, the limits that sessions begin with, and how
- * many there may be. Each owner has a collection of its own (sessions.h) and sees no other.
+ * The state that the sessions of all owners share: the loop, the zygotes, initial limits, and quotas. Each
+ * owner has a collection of its own (sessions.h) and cannot see the others.
  */
 #ifndef SESSION_SESSION_HOST_H
 #define SESSION_SESSION_HOST_H
@@ -22,7 +22,7 @@ struct zygotes;
 struct session_host_options {
     uv_loop_t *loop;             /* borrowed, outlives it */
     struct zygotes *zygotes;     /* borrowed, outlives it */
-    const struct limits *limits; /* borrowed, copied: what new sessions begin with */
+    const struct limits *limits; /* borrowed, copied: the initial limits of sessions */
     size_t most_sessions;        /* of all owners together; 0: SESSION_HOST_MOST_SESSIONS */
     size_t
         most_processes; /* of all owners together, copies included; 0: as many as the machine lets us have */
@@ -37,7 +37,7 @@ struct session_host_options {
 
 #define SESSION_HOST_MOST_SESSIONS 20000
 
-/* session_host_new(options). session_host_free(host): all collections in it were freed before. */
+/* session_host_new(options). session_host_free(host): all its collections must have been freed before. */
 struct session_host *session_host_new(const struct session_host_options *options);
 void session_host_free(struct session_host *host);
 
@@ -51,12 +51,12 @@ struct sessions *session_host_next(const struct sessions *sessions);
 size_t session_host_count(const struct session_host *host);
 size_t session_host_processes(const struct session_host *host);
 
-/* session_host_limit_everything(host): nobody is left who could cancel anything. Operations that were to have
- * no time limit get that of their session, those that run and those to come. */
+/* session_host_limit_everything(host): nobody is left who could cancel anything. Operations without a time
+ * limit get that of their session, present and future ones. */
 void session_host_limit_everything(struct session_host *host);
 
-/* session_host_print_metrics(host, out): append all figures, as metrics_print() has them.
- * session_host_log_status(host): these and a line for each session into the log. */
+/* session_host_print_metrics(host, out): append all metrics in the format of metrics_print().
+ * session_host_log_status(host): log them, and a line for each session. */
 void session_host_print_metrics(const struct session_host *host, struct strbuf *out);
 void session_host_log_status(const struct session_host *host);
 

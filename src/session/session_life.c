@@ -1,5 +1,5 @@
 /*
- * The parts of a session, and the functions behind the actions of its table.
+ * Responsible for creating and freeing a session with its parts.
  */
 #include "session/session_life.h"
 

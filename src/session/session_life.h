@@ -1,5 +1,5 @@
 /*
- * A session is made of its parts, and ends with them.
+ * Creating and freeing a session with its parts.
  */
 #ifndef SESSION_SESSION_LIFE_H
 #define SESSION_SESSION_LIFE_H
@@ -7,8 +7,7 @@
 struct session;
 struct sessions;
 
-/* session_new(all, name): one that is in no list and was counted nowhere yet. session_free(s): see
- * sessions_close(). */
+/* session_new(all, name): one that is in no list and not counted. session_free(s): see sessions_close(). */
 struct session *session_new(struct sessions *all, const char *name);
 void session_free(struct session *s);
 

@@ -1,6 +1,6 @@
 /*
- * A session's output: two captures for the operation that runs, one for what comes between, a ring of kept
- * ones.
+ * A session's output: two captures for the operation that runs, one for output between operations, and a ring
+ * of kept outputs.
  */
 #include "session/session_output.h"
 

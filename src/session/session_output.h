@@ -15,7 +15,7 @@
 
 struct strbuf;
 
-/* Members are session_output.c's own. */
+/* Only session_output.c uses the members. */
 struct session_output {
     struct capture streams[2]; /* by enum worker_stream */
     enum worker_stream last;   /* the stream that was written to last */
@@ -29,7 +29,7 @@ struct session_output {
 void session_output_init(struct session_output *o, struct output_budget *budget);
 void session_output_fini(struct session_output *o);
 
-/* session_output_add(o, is_running, stream, bytes, len): to the current operation's output, or to what comes
+/* session_output_add(o, is_running, stream, bytes, len): add to the current operation's output, or to that
  * between operations. */
 void session_output_add(struct session_output *o, bool is_running, enum worker_stream stream,
                         const char *bytes, size_t len);
@@ -41,13 +41,13 @@ struct capture *session_output_between(struct session_output *o);
 /* session_output_clear(o): the operation is over. */
 void session_output_clear(struct session_output *o);
 
-/* session_output_progress(o, line): append the last line printed. Returns how many bytes were printed. */
+/* session_output_progress(o, line): append the last line printed. Returns the number of bytes printed. */
 uint64_t session_output_progress(const struct session_output *o, struct strbuf *line);
 uint64_t session_output_printed(const struct session_output *o);
 
 /* session_output_keep(o, capture): ${capture} is moved out. Returns its reference.
- * session_output_next_reference(o): the one that would be next. session_output_kept(o, reference): borrowed;
- * NULL when it is unknown or was dropped. */
+ * session_output_next_reference(o): the reference that the next one will get. session_output_kept(o,
+ * reference): borrowed; NULL if it is unknown or was dropped. */
 int session_output_keep(struct session_output *o, struct capture *capture);
 int session_output_next_reference(const struct session_output *o);
 const struct capture *session_output_kept(const struct session_output *o, int reference);

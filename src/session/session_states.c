@@ -1,9 +1,9 @@
 /*
- * Responsible for the table of a session's life. A test compares it with docs/states.md.
+ * Responsible for the table of a session's states. A test compares it with docs/states.md.
  */
 #include "session/session_states.h"
 
-/* The rows are laid out by hand, one a line, so that a column can be read downwards. */
+/* One row a line, laid out by hand, so that a column can be read downwards. */
 /* clang-format off */
 #define ROW(submitted, ready, unavailable, ok, failed, deadline, cancel, copied, copy_ended, gone,            \
             entry_ok, entry_failed, scratch_ok, scratch_failed, scratch_gone, source_free,                    \

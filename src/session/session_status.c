@@ -1,5 +1,5 @@
 /*
- * Responsible for the status of sessions for the operator: the resources that each holds, and a line for each
+ * Responsible for the status of sessions for the operator: the resources that each uses, and a line for each
  * in the log.
  */
 #include <string.h>
@@ -17,7 +17,7 @@
 #include "session/sessions.h"
 
 #define NS_PER_MS 1000000u
-#define STATUS_MS 200 /* for reading memory; the rest is told without */
+#define STATUS_MS 200 /* for reading memory; the rest is reported without it */
 
 struct reading {
     struct session_memory memory;

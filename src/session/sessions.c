@@ -12,7 +12,7 @@
 #include "session/session_life.h"
 
 #define LONGEST_NAME 64
-#define MOST_KEPT_BYTES ((size_t)64 << 20) /* of outputs */
+#define MOST_KEPT_BYTES ((size_t)64 << 20) /* of outputs, for each owner */
 
 struct sessions *sessions_new(struct session_host *host, const struct sessions_options *options)
 {
@@ -60,7 +60,7 @@ const char *sessions_owner(const struct sessions *all)
     return all->owner;
 }
 
-/* Names come from outside: a seed that nobody knows keeps them from being chosen to fall together. */
+/* Names come from outside: a secret seed prevents names that are chosen to collide. */
 static uint64_t hash_of(const struct sessions *all, const char *name)
 {
     return hash_text(name, all->host->seed);

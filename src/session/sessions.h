@@ -1,6 +1,6 @@
 /*
- * The sessions of one owner, by name. An owner is whoever may see them: the client on standard input and
- * output, or one principal of many over HTTP. What is in one collection cannot be found through another.
+ * The sessions of one owner, by name. The owner is whoever may see them: the client on standard input and
+ * output, or one principal over HTTP. A session in one collection cannot be found through another.
  */
 #ifndef SESSION_SESSIONS_H
 #define SESSION_SESSIONS_H
@@ -17,17 +17,18 @@ struct session_host;
 struct sessions;
 
 struct sessions_options {
-    const char *owner;         /* borrowed, copied: for logs and figures; NULL: nobody in particular */
-    struct saved_store *store; /* borrowed, outlives it: where its sessions are saved; NULL: they cannot be */
-    size_t most_sessions;      /* 0: as many as the host may have */
-    size_t most_processes;     /* of its sessions, copies included; 0: as many as the host may have */
+    const char *owner; /* borrowed, copied: for logs and metrics; NULL: no name */
+    struct saved_store
+        *store; /* borrowed, outlives it: where its sessions are saved; NULL: they cannot be saved */
+    size_t most_sessions;  /* 0: as many as the host may have */
+    size_t most_processes; /* of its sessions, copies included; 0: as many as the host may have */
 };
 
 /* sessions_new(host, options): ${host} outlives it. sessions_free(all): closes them all. */
 struct sessions *sessions_new(struct session_host *host, const struct sessions_options *options);
 void sessions_free(struct sessions *all);
 
-/* sessions_owner(all): "" for nobody in particular; borrowed. */
+/* sessions_owner(all): "" for an owner without a name; borrowed. */
 const char *sessions_owner(const struct sessions *all);
 
 /* sessions_find(all, name): borrowed; NULL if there is none of that name. */
@@ -35,9 +36,9 @@ struct session *sessions_find(const struct sessions *all, const char *name);
 
 /*
  * sessions_create(all, name, err):
- * Make one; its process is started when it is first used.
+ * Create a session; its process is started when it is first used.
  *
- * name        borrowed; NULL makes one up ("s1", ...)
+ * name        borrowed; NULL generates one ("s1", ...)
  * Returns     borrowed, until sessions_close(); NULL with ${err} set
  * Errors      ERR_INVALID: a name has 1 to 64 characters from A-Z a-z 0-9 . _ -; ERR_BUSY: it exists;
  *             ERR_LIMIT: there are too many, of this owner or in all
@@ -50,13 +51,13 @@ struct session *sessions_create(struct sessions *all, const char *name, struct e
 void sessions_close(struct session *s);
 void sessions_close_later(struct session *s);
 
-/* sessions_first(all), sessions_next(s): one after the other, the oldest first; NULL at the end.
+/* sessions_first(all), sessions_next(s): in the order of their creation; NULL at the end.
  * sessions_count(all). */
 struct session *sessions_first(const struct sessions *all);
 struct session *sessions_next(const struct session *s);
 size_t sessions_count(const struct sessions *all);
 
-/* sessions_watch(all, w): tell ${w}, which is borrowed until sessions_unwatch(w) or sessions_free(all). */
+/* sessions_watch(all, w): notify ${w}, which is borrowed until sessions_unwatch(w) or sessions_free(all). */
 void sessions_watch(struct sessions *all, struct sessions_watcher *w);
 void sessions_unwatch(struct sessions_watcher *w);
 

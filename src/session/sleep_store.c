@@ -1,5 +1,5 @@
 /*
- * The server locks the directory for its whole life (flock). A directory that another process can lock
+ * The server locks its directory for its whole life (flock). A directory that another process can lock
  * belongs to a server that has died.
  */
 #include "session/sleep_store.h"
@@ -22,7 +22,7 @@
 
 struct sleep_store {
     char *parent;
-    char *path; /* NULL: not made yet */
+    char *path; /* NULL: not created yet */
     int lock;   /* descriptor of the directory; -1 */
     unsigned long made;
 };
@@ -38,7 +38,7 @@ struct sleep_store *sleep_store_new(const char *parent)
     return d;
 }
 
-/* A directory of ours, which holds files only. */
+/* Removes a directory of a server, which contains only files. */
 static void remove_directory(int parent, const char *name, int directory)
 {
     int copy = dup(directory);
@@ -52,8 +52,8 @@ static void remove_directory(int parent, const char *name, int directory)
     unlinkat(parent, name, AT_REMOVEDIR);
 }
 
-/* Those of servers that are gone; in a directory for everybody's temporary files those of other users stay.
- */
+/* Removes those of servers that have died; in a shared directory for temporary files, those of other users
+ * stay. */
 static void remove_leftovers(const char *parent)
 {
     DIR *entries = opendir(parent);
@@ -75,8 +75,8 @@ static void remove_leftovers(const char *parent)
     closedir(entries);
 }
 
-/* Another server may take it for a leftover between its making and its locking: then it is gone, and another
- * one is made. */
+/* Another server may take the new directory for a leftover before it is locked, and remove it: then create
+ * another. */
 static bool make(struct sleep_store *d, struct err *err)
 {
     struct strbuf b;

@@ -34,7 +34,7 @@ bool standing_accepts(const struct session *s, const struct operation *op)
                     : op->kind == OPERATION_RUN && !op->keeps_record && !op->has_code;
 }
 
-/* Look-ups and the reading of frames print, and do no more. */
+/* Look-ups and reading frames only print. */
 static bool may_have_effects(const struct operation *op)
 {
     return op->kind != OPERATION_RUN && !op->is_examination;
@@ -78,8 +78,8 @@ void session_action_finish_entry(struct session *s, struct event *e)
     standing_resume(s);
 }
 
-/* An error inside an entry is reported, and never replaces the one that stands: the Lisp stands in that
- * again. */
+/* An error inside an entry is reported, but never replaces the one that stands: the Lisp has returned to
+ * that. */
 void session_action_fail_entry(struct session *s, struct event *e)
 {
     struct error_record *r = error_record_new(e->document);
@@ -94,7 +94,7 @@ void session_action_fail_entry(struct session *s, struct event *e)
     standing_resume(s);
 }
 
-/* The error can be entered in its copy, or its frames are read before it goes. */
+/* Unwind the error. It can be entered in its copy; without one, its frames are read first. */
 static void unwind(struct session *s)
 {
     struct error_record *r = s->standing;

@@ -25,7 +25,7 @@ void session_action_give_up(struct session *s, struct event *e)
     free(why);
 }
 
-/* It ended before it was ready. */
+/* The process ended before it was ready. */
 void session_action_start_again(struct session *s, struct event *e)
 {
     enum session_state state = s->state;
@@ -33,7 +33,7 @@ void session_action_start_again(struct session *s, struct event *e)
         s->actions[session_table[state][EVENT_UNAVAILABLE]](s, e);
 }
 
-/* Its end, which follows, leads to start_again. */
+/* The process's end, which follows, leads to start_again. */
 void session_action_cut_short(struct session *s, struct event *e)
 {
     (void)e;

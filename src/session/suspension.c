@@ -1,6 +1,6 @@
 /*
- * Responsible for suspending and resuming. Open files, earlier states and enterable errors cannot be saved.
- * So a session stays awake if it has threads, running programs or a named checkpoint.
+ * Responsible for suspending and resuming. Open files, earlier states and enterable errors cannot be saved,
+ * so a session with threads, running programs or a named checkpoint stays awake.
  */
 #include "session/suspension.h"
 
@@ -21,7 +21,7 @@
 
 #define WAKE_MS 20000 /* for an image to start */
 
-/* Of the time when the image was begun. */
+/* The session's figures when the image was begun. */
 struct suspension {
     uint64_t uses;
     pid_t pid;
@@ -50,8 +50,8 @@ static bool begin_image(struct session *s, struct err *err)
     return image != NULL && saving_start_for_sleep(s, image, err);
 }
 
-/* At the bound of processes its own old states, which go when it sleeps, make room for the copy that writes
- * the image. */
+/* At the process limit, drop the session's own old checkpoints, which end with its suspension anyway, so
+ * that the copy that writes the image has room. */
 static bool begin_image_with_room(struct session *s, struct err *err)
 {
     bool is_begun;
@@ -112,7 +112,8 @@ static bool start_image(struct session *s, struct err *err)
         is_started = process_start_image(s, s->image.path, s->image.directory, false, err);
     while (!is_started && err->code == ERR_LIMIT && eviction_for_process(s));
     if (!is_started && s->image.directory != NULL && err->code != ERR_LIMIT)
-        is_started = process_start_image(s, s->image.path, NULL, false, err); /* the directory is gone */
+        is_started =
+            process_start_image(s, s->image.path, NULL, false, err); /* its directory no longer exists */
     return is_started;
 }
 
@@ -131,7 +132,7 @@ void suspension_wake(struct session *s)
     session_enter_state(s, SESSION_WAKING, WAKE_MS);
 }
 
-/* Those that wait are answered; the image stays for another attempt. */
+/* Answer the waiting operations; the image stays for another attempt. */
 void session_action_stay_asleep(struct session *s, struct event *e)
 {
     (void)e;

@@ -1,5 +1,5 @@
 /*
- * Responsible for errors that stand in threads, as the agent reports them.
+ * Responsible for errors in threads, as the agent reports them.
  */
 #include "session/thread_errors.h"
 
@@ -31,7 +31,7 @@ void thread_errors_note_standing(struct session *s, struct error_record *r)
     r->standing_pid = session_core_pid(s);
 }
 
-/* The entry is the report without its head. */
+/* The entry is the error report without its head. */
 static struct error_record *record_of(struct session *s, const struct sexp *entry)
 {
     struct strbuf text;
@@ -63,9 +63,8 @@ static struct error_record *record_of(struct session *s, const struct sexp *entr
     return r;
 }
 
-/* It is said with the reply of the evaluation that started them, before anything is done that cannot be
- * undone.
- */
+/* Reported with the reply of the evaluation that started the threads, before anything irreversible is
+ * done. */
 static void note_began(struct session *s, const struct sexp *names)
 {
     if (sexp_count(names) == 0)
@@ -95,7 +94,7 @@ void thread_errors_note(struct session *s, const struct sexp *reply)
     const struct sexp *inbox = sexp_get(reply, 2, "inbox");
     for (size_t i = 0; i < sexp_count(inbox) && i < MOST_THREAD_ERRORS; i++) {
         const struct sexp *entry = sexp_nth(inbox, i);
-        /* What has no number is no error of a thread's. */
+        /* An entry without a number is not an error. */
         struct error_record *r =
             sexp_integer(sexp_get(entry, 0, "number"), 0) > 0 ? record_of(s, entry) : NULL;
         if (r != NULL)

@@ -7,7 +7,7 @@
 
 #include "wire/sexp.h"
 
-#define LONGEST ((size_t)1 << 20) /* what is longer is no list of tools */
+#define LONGEST ((size_t)1 << 20) /* longer text is not a list of tools */
 
 void told_tools_init(struct told_tools *t)
 {

@@ -41,7 +41,7 @@ void unwinding_begin(struct session *s, struct error_record *r)
     session_enter_state(s, SESSION_ABORTING, s->host->waits.abort_ms);
     process_call(s, ":abort");
     if (r != NULL)
-        copies_ask_ahead(s); /* of the state that the evaluation leaves */
+        copies_ask_ahead(s); /* of the state that the evaluation leaves behind */
 }
 
 void unwinding_examine(struct session *s, struct error_record *r)

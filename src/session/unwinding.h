@@ -1,5 +1,5 @@
 /*
- * The way out of an error: its frames are read where no copy keeps them, and what failed is unwound.
+ * Unwinding: if no copy keeps an error's frames they are read, and the failed operation is unwound.
  */
 #ifndef SESSION_UNWINDING_H
 #define SESSION_UNWINDING_H
@@ -11,12 +11,12 @@ struct unwinding;
 struct unwinding *unwinding_new(void);
 void unwinding_free(struct unwinding *u);
 
-/* unwinding_begin(s, r): ABORTING. ${r} is the record of the evaluation that failed, borrowed; NULL for that
- * of a look-up. unwinding_examine(s, r): read the frames with their locals first: EXAMINING. */
+/* unwinding_begin(s, r): ABORTING. ${r} is the record of the evaluation that failed, borrowed; NULL for
+ * that of a look-up. unwinding_examine(s, r): read the frames with their locals first: EXAMINING. */
 void unwinding_begin(struct session *s, struct error_record *r);
 void unwinding_examine(struct session *s, struct error_record *r);
 
-/* unwinding_forget(s): the process is gone. */
+/* unwinding_forget(s): the process has ended. */
 void unwinding_forget(struct session *s);
 
 #endif

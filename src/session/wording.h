@@ -1,5 +1,5 @@
 /*
- * Facts that only the session knows, and the functions of a layer above that word them for the reader.
+ * Facts that only the session knows, and the functions of an upper layer that put them into words.
  */
 #ifndef SESSION_WORDING_H
 #define SESSION_WORDING_H
@@ -14,12 +14,12 @@ struct strbuf;
 
 /* An operation was stopped. */
 struct stop_facts {
-    bool is_limit; /* at its time limit; else it was cancelled */
+    bool is_limit; /* it reached its time limit; otherwise it was cancelled */
     int limit_ms, ran_ms;
     int interrupts;
     bool was_killed;   /* with its process */
-    bool is_look_up;   /* its limit is nobody's to set */
-    bool can_continue; /* it can be entered */
+    bool is_look_up;   /* nobody can set its limit */
+    bool can_continue; /* its error can be entered */
 };
 
 enum exhaustion { EXHAUSTION_NONE, EXHAUSTION_HEAP, EXHAUSTION_STACK };
@@ -27,7 +27,7 @@ enum exhaustion { EXHAUSTION_NONE, EXHAUSTION_HEAP, EXHAUSTION_STACK };
 /* A process ended. */
 struct exit_facts {
     const struct child_end *end;
-    enum exhaustion exhaustion; /* what its last words name */
+    enum exhaustion exhaustion; /* named by its last words */
 };
 
 enum recovery_cause {
@@ -36,25 +36,25 @@ enum recovery_cause {
     RECOVERY_OF_UNWINDING, /* it ended while a failed call was being unwound */
     RECOVERY_ROLLBACK,     /* by request */
     RECOVERY_RESTORE,      /* from a save */
-    RECOVERY_WAKE,         /* from the image it slept in */
+    RECOVERY_WAKE,         /* from the image of a suspended session */
 };
 
-/* A session was returned to a state that lives. */
+/* A session has returned to a usable state. */
 struct recovery_facts {
     enum recovery_cause cause;
-    const char *name;              /* RESTORE: of the save */
-    uint64_t at, died_at;          /* the state it is in, and the one it was in */
-    uint64_t best;                 /* the newest state that a checkpoint held */
+    const char *name;              /* RESTORE: the name of the save */
+    uint64_t at, died_at;          /* the state it is in now, and the one it was in */
+    uint64_t best;                 /* the newest state of which a checkpoint existed */
     const struct exit_facts *exit; /* BETWEEN, OF_UNWINDING */
     bool was_not_woken;            /* WAKE: its image did not start */
     const struct timespec *asleep_since;
     uint64_t idle_timeout_ms;
-    const char *why_not_started;      /* NULL, or why there is no process at all */
+    const char *why_not_started;      /* NULL, or why no process could be started */
     const char *why_not_copied;       /* NULL, or why the last checkpoint could not be made */
-    uint64_t replayed, replay_failed; /* definitions: evaluated again, and that failed then */
-    const char *failures;             /* a line each, of the first that failed */
+    uint64_t replayed, replay_failed; /* definitions: all that were replayed, and those that failed */
+    const char *failures;             /* a line for each of the first that failed */
     const char *severed;              /* NULL, or pipes and sockets that were open in that state */
-    const struct journal *journal;    /* before what was undone is marked in it */
+    const struct journal *journal;    /* the journal before the undone evaluations are marked in it */
 };
 
 /* Each appends to ${out}. */
