@@ -18,14 +18,6 @@
 #include "session/sleep_store.h"
 #include "session/told_tools.h"
 
-/* The memory of a session when it was last measured; used by memory_watch.c. */
-struct session_footprint {
-    uint64_t bytes;
-    uint64_t uses;  /* ${session->uses} at that time */
-    uint64_t round; /* in which it was measured */
-    bool is_known;
-};
-
 struct session {
     struct list node; /* in ${all->all} */
     struct hash_node by_name;
@@ -69,7 +61,10 @@ struct session {
     struct sleep_image image;      /* ASLEEP and WAKING */
     struct list savings;           /* saving.c: saves under way */
     struct list looks;             /* looks.c: look-ups under way */
-    struct session_footprint footprint; /* memory_watch.c */
+    struct session_footprint {
+        uint64_t bytes, uses, round; /* ${uses}: of the session at that time; ${round}: of memory_watch.c */
+        bool is_known;
+    } footprint; /* memory_watch.c: its memory when it was last measured */
 
     struct cpu_grace grace; /* for the deadline */
     pid_t waits_for;        /* without a process: the pid whose CPU time counts */
@@ -94,10 +89,9 @@ void session_look_at_queue(struct session *s);
 void session_later(struct session *s);
 void session_not_before(struct session *s, uint64_t delay_ms);
 
-/* session_put_first(s, op): put ${op}, which is taken, at the head of the queue. */
+/* session_put_first(s, op): put ${op}, which is taken, at the head of the queue. session_first_operation(s):
+ * the first that waits or runs; borrowed, NULL if there is none. */
 void session_put_first(struct session *s, struct operation *op);
-
-/* session_first_operation(s): the first that waits or runs; borrowed, NULL if there is none. */
 struct operation *session_first_operation(const struct session *s);
 
 /* session_enter_state(s, state, deadline_ms): 0 for no deadline; that of IDLE follows from the work that
@@ -115,8 +109,7 @@ void session_forget_standing(struct session *s);
 void session_tell(struct session *s, enum sessions_news news);
 void session_count(const struct session *s, enum metric metric);
 
-/* session_core_package(s): the current package. session_core_pid(s): the pid of the process; 0 if there is
- * none. */
+/* session_core_package(s): the current package. session_core_pid(s): 0 if there is no process. */
 const char *session_core_package(const struct session *s);
 pid_t session_core_pid(const struct session *s);
 
