@@ -28,16 +28,15 @@ struct error_record {
     char *message;                 /* likewise; may have several lines */
     char *session_note;            /* the text of a last section [Session]; NULL for none */
     struct session *session;       /* borrowed: whose error it is */
-    struct worker
-        *frozen; /* owned: a copy of the process, frozen at the point of the error; NULL when there is none */
-    bool stands_here;     /* the session's process stands in it */
-    bool is_copy_current; /* nothing was evaluated in the error since ${frozen} was made */
-    bool is_being_frozen; /* requested, not yet confirmed by the process */
-    char *why_not_frozen; /* NULL, or a sentence */
-    char *severed;        /* the pipes and sockets that ${frozen} lacks, as in a checkpoint */
-    char *thread;         /* the name of the program's thread in which it occurred; NULL: in an evaluation */
-    int64_t standing;     /* the agent's number of it if it stood in a thread; otherwise 0 */
-    pid_t standing_pid;   /* the process in which it stood; 0: it no longer stands */
+    struct worker *frozen;         /* owned: a copy of the process, frozen at the error; NULL: none */
+    bool stands_here;              /* the session's process stands in it */
+    bool is_copy_current;          /* nothing was evaluated in the error since ${frozen} was made */
+    bool is_being_frozen;          /* requested, not yet confirmed by the process */
+    char *why_not_frozen;          /* NULL, or a sentence */
+    char *severed;                 /* the pipes and sockets that ${frozen} lacks, as in a checkpoint */
+    char *thread;       /* the name of the program's thread in which it occurred; NULL: in an evaluation */
+    int64_t standing;   /* the agent's number of it if it stood in a thread; otherwise 0 */
+    pid_t standing_pid; /* the process in which it stood; 0: it no longer stands */
     struct worker *const *process; /* borrowed: the session's current process, if ${standing} */
     uint64_t evaluation;           /* the number of the evaluation that failed; 0 for a look-up */
     struct timespec when;          /* wall clock */

@@ -31,10 +31,9 @@ struct outcome {
     const struct sexp *reply;
     const struct error_record *error;
     const char *why;
-    bool was_in_copy; /* OK: none of its effects are in the session */
-    const char *text; /* what a rollback undid; NULL otherwise */
-    const char
-        *moment; /* a look-up beside a running operation: the moment at which it looked; NULL otherwise */
+    bool was_in_copy;          /* OK: none of its effects are in the session */
+    const char *text;          /* what a rollback undid; NULL otherwise */
+    const char *moment;        /* a look-up beside a running operation: when it looked; NULL otherwise */
     struct capture *output[2]; /* by enum worker_stream; may be moved out with session_keep_output() */
 };
 
@@ -43,9 +42,9 @@ typedef void operation_progress(void *arg, double elapsed_s, uint64_t output_byt
 
 struct operation_options {
     const struct strbuf
-        *request;     /* borrowed: "(OPERATION . plist)" without its parentheses, as worker_call() takes it */
-    const char *what; /* borrowed: shown while it runs, e.g. the beginning of the code */
-    int timeout_ms;   /* from when it starts to run; 0: the session's limit at that time; -1: none */
+        *request;      /* borrowed: "(OPERATION . plist)" without parentheses, as for worker_call() */
+    const char *what;  /* borrowed: shown while it runs, e.g. the beginning of the code */
+    int timeout_ms;    /* from when it starts to run; 0: the session's limit at that time; -1: none */
     bool keeps_record; /* an error becomes the session's last error and a success clears it; a checkpoint of
                           the state after it is made */
     bool goes_on;      /* after an error whose report contains :goes-on, the operation continues; the error is

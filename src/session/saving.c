@@ -36,8 +36,7 @@ struct saving {
     char *refusal;
     bool is_written; /* the image is complete */
     bool is_committing;
-    struct session_host
-        *sleep_host; /* the host of a session to be suspended, which gets STORED; NULL: this is a save */
+    struct session_host *sleep_host; /* for a suspension: gets STORED; NULL: this is a save */
 };
 
 static void free_handle(uv_handle_t *handle)

@@ -174,8 +174,7 @@ const struct timespec *session_asleep_since(const struct session *s);
 struct session_memory {
     uint64_t bytes;
     size_t processes;
-    size_t
-        unread; /* processes whose memory is not in ${bytes}, because time ran out or it could not be read */
+    size_t unread; /* processes not in ${bytes}: out of time, or unreadable */
 };
 
 /* session_memory(s, most_ms): read now, in half a millisecond per process; after ${most_ms} the rest stays

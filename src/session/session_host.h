@@ -24,14 +24,13 @@ struct session_host_options {
     struct zygotes *zygotes;     /* borrowed, outlives it */
     const struct limits *limits; /* borrowed, copied: the initial limits of sessions */
     size_t most_sessions;        /* of all owners together; 0: SESSION_HOST_MOST_SESSIONS */
-    size_t
-        most_processes; /* of all owners together, copies included; 0: as many as the machine lets us have */
-    size_t most_memory_mib; /* of each session with its copies; 0: a quarter of what there is */
-    const struct session_wording *wording; /* borrowed, outlives it: of what only sessions know */
-    const struct session_waits *waits;     /* borrowed, copied; NULL: as the product has them */
-    uint64_t idle_timeout_ms;    /* a session that was not used for that long is put to sleep; 0: never */
-    const char *sleep_directory; /* borrowed, copied: where their images are kept meanwhile; NULL: where
-                                    temporary files are */
+    size_t most_processes;       /* of all owners together, with copies; 0: as many as the machine allows */
+    size_t most_memory_mib;      /* of each session with its copies; 0: a quarter of the memory */
+    const struct session_wording *wording; /* borrowed, outlives it */
+    const struct session_waits *waits;     /* borrowed, copied; NULL: the product's */
+    uint64_t idle_timeout_ms;              /* a session that is idle for this long is suspended; 0: never */
+    const char *sleep_directory;       /* borrowed, copied: for the images of suspended sessions; NULL: where
+                                          temporary files are */
     struct confinements *confinements; /* borrowed, outlives it; NULL: no session is confined */
 };
 

@@ -17,11 +17,10 @@ struct session_host;
 struct sessions;
 
 struct sessions_options {
-    const char *owner; /* borrowed, copied: for logs and metrics; NULL: no name */
-    struct saved_store
-        *store; /* borrowed, outlives it: where its sessions are saved; NULL: they cannot be saved */
-    size_t most_sessions;  /* 0: as many as the host may have */
-    size_t most_processes; /* of its sessions, copies included; 0: as many as the host may have */
+    const char *owner;         /* borrowed, copied: for logs and metrics; NULL: no name */
+    struct saved_store *store; /* borrowed, outlives it: for saves; NULL: sessions cannot be saved */
+    size_t most_sessions;      /* 0: as many as the host may have */
+    size_t most_processes;     /* of its sessions, copies included; 0: as many as the host may have */
 };
 
 /* sessions_new(host, options): ${host} outlives it. sessions_free(all): closes them all. */
