@@ -18,68 +18,55 @@ def node():
 
 
 class OfficialClients(mcp.TestCase):
-    def run_client(self, script, *modes):
+    def setUp(self):
+        super().setUp()
         if node() is None or not os.path.isdir(os.path.join(CLIENTS, "node_modules")):
             self.fail("the clients are not installed: run scripts/setup")
-        mark = mcp.file_mark() + "-clients-%s." % "-".join(modes)
-        done = subprocess.run(
-            [node(), os.path.join(CLIENTS, script), *modes, mcp.SERVER, "--stdio"],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            env=mcp.clean_environment(**{mcp.MARK: mark}),
-            timeout=90 * mcp.STRETCH,
-            text=True,
-        )
-        self.assertEqual(0, done.returncode, done.stdout)
-        self.assertNotIn("not ok", done.stdout)
-        self.assertGreaterEqual(done.stdout.count("ok - "), 18, done.stdout)
-        mcp.assert_none_left(mark)
 
-    def run_client_over_http(self, script, *modes):
-        if mcp.SANITIZED:
-            self.skipTest("the clients run against the plain build; test_http.py says the same to this one")
-        tokens = os.path.join(self.folder(), "tokens")
-        with open(os.open(tokens, os.O_CREAT | os.O_WRONLY, 0o600), "w") as f:
-            f.write("client:client-0123456789\n")
-        server = mcp_http.HttpServer("--token-file", tokens)
-        self.addCleanup(server.end)
-        done = subprocess.run(
-            [node(), os.path.join(CLIENTS, script), *modes, "http://%s:%d/mcp" % server.addresses[0], "client-0123456789"],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            env=mcp.clean_environment(),
-            timeout=90 * mcp.STRETCH,
-            text=True,
-        )
-        self.assertEqual(0, done.returncode, done.stdout)
-        self.assertNotIn("not ok", done.stdout)
-        self.assertGreaterEqual(done.stdout.count("ok - "), 18, done.stdout)
+    def check_all(self, runs):
+        """Run scripts side by side, since they mostly wait: (name, command, environment) of each."""
+        processes = []
+        for name, command, environment in runs:
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                env=environment,
+                text=True,
+            )
+            self.addCleanup(process.communicate)
+            self.addCleanup(process.kill)
+            processes.append((name, process))
+        for name, process in processes:
+            with self.subTest(name):
+                output, _ = process.communicate(timeout=90 * mcp.STRETCH)
+                self.assertEqual(0, process.returncode, output)
+                self.assertNotIn("not ok", output)
+                self.assertGreaterEqual(output.count("ok - "), 18, output)
 
-    def test_the_first_generation_works_over_http(self):
-        self.run_client_over_http("v1-http.mjs")
+    def test_both_generations_work(self):
+        runs = []
+        for script, *modes in (("v1-stdio.mjs",), ("v2-stdio.mjs", "legacy"), ("v2-stdio.mjs", "auto"), ("v2-stdio.mjs", "pin")):
+            mark = mcp.file_mark() + "-clients-%s." % "-".join(modes)
+            command = [node(), os.path.join(CLIENTS, script), *modes, mcp.SERVER, "--stdio"]
+            runs.append((" ".join((script, *modes)), command, mcp.clean_environment(**{mcp.MARK: mark})))
+        self.check_all(runs)
+        for _, _, environment in runs:
+            mcp.assert_none_left(environment[mcp.MARK])
 
-    def test_the_second_generation_works_over_http_in_legacy_mode(self):
-        self.run_client_over_http("v2-http.mjs", "legacy")
-
-    def test_the_second_generation_works_over_http_in_auto_mode_and_goes_modern(self):
-        self.run_client_over_http("v2-http.mjs", "auto")
-
-    def test_the_second_generation_works_over_http_pinned_to_2026_07_28(self):
-        self.run_client_over_http("v2-http.mjs", "pin")
-
-    def test_the_first_generation_works(self):
-        self.run_client("v1-stdio.mjs")
-
-    def test_the_second_generation_works_in_legacy_mode(self):
-        self.run_client("v2-stdio.mjs", "legacy")
-
-    def test_the_second_generation_works_in_auto_mode_and_goes_modern(self):
-        self.run_client("v2-stdio.mjs", "auto")
-
-    def test_the_second_generation_works_pinned_to_2026_07_28(self):
-        self.run_client("v2-stdio.mjs", "pin")
+    def test_both_generations_work_over_http(self):
+        runs = []
+        for script, *modes in (("v1-http.mjs",), ("v2-http.mjs", "legacy"), ("v2-http.mjs", "auto"), ("v2-http.mjs", "pin")):
+            tokens = os.path.join(self.folder(), "tokens")
+            with open(os.open(tokens, os.O_CREAT | os.O_WRONLY, 0o600), "w") as f:
+                f.write("client:client-0123456789\n")
+            server = mcp_http.HttpServer("--token-file", tokens)
+            self.addCleanup(server.end)
+            address = "http://%s:%d/mcp" % server.addresses[0]
+            command = [node(), os.path.join(CLIENTS, script), *modes, address, "client-0123456789"]
+            runs.append((" ".join((script, *modes)), command, mcp.clean_environment()))
+        self.check_all(runs)
 
 
 if __name__ == "__main__":
