@@ -1,0 +1,128 @@
+"""With --persist, sessions are saved at the end and brought back by themselves."""
+
+import os
+import signal
+
+import mcp
+import saves
+
+tearDownModule = saves.remove_saved
+
+
+class Persistence(saves.Saves):
+    options = ("--persist",)
+
+    def test_what_was_evaluated_is_saved_at_the_end_and_comes_back_by_itself(self):
+        for name in ("idle", "work", "threads"):
+            self.s.call("create-session", name=name)
+        self.s.evaluate("(defvar *n* 1)")
+        self.s.evaluate("(defpackage :shop (:use :cl))", session="work")
+        self.s.evaluate("(in-package :shop)", session="work")
+        self.s.evaluate("(defun price (x) (* 2 x))", session="work")
+        # One that cannot be saved does not keep the others from it.
+        self.s.evaluate("(sb-thread:make-thread (lambda () (sleep 1000)))", session="threads")
+        self.s.close(wait=60)
+        self.assertRegex(self.s.stderr(), "not saved: .*threads")
+        os.unlink(os.path.join(self.state, "threads.lost"))
+        self.assertOneSave("default", "work")
+        client = self.server("--persist")
+        # In order with what is asked of them, although they come back only now.
+        pending = [client.start_call("evaluate-lisp", code=code, session="work") for code in ("(price 4)", "(defun price (x) (* 3 x))", "(price 4)")]
+        self.assertValue(pending[0].reply(), "8")
+        self.assertFalse(pending[1].reply().is_error)
+        self.assertValue(pending[2].reply(), "12")
+        self.assertIn("Package: SHOP", client.call("session-info", session="work").text)
+        # What came back is saved again, what nobody asked for stays as it was; SIGTERM does as the end of the input.
+        client.process.send_signal(signal.SIGTERM)
+        self.assertEqual(0, client.wait(60))
+        client.close()
+        self.assertOneSave("default", "work")
+        again = self.server("--persist")
+        self.assertValue(again.evaluate("*n*"), "1")
+        self.assertValue(again.evaluate("(price 4)", session="work"), "12")
+        self.assertRegex(again.call("session-history", session="work").text, r"(?s)\(\* 2 x\).*\(price 4\).*\(\* 3 x\)")
+        self.kill(again)
+
+    def test_what_could_not_be_saved_is_said_by_the_next_server(self):
+        thread = "(defvar *thread* (sb-thread:make-thread (lambda () (sleep 1000))))"
+        self.assertIn("the session cannot be saved", self.s.evaluate(thread).session)
+        self.s.close(wait=60)
+        self.assertEqual(["default.lost"], self.files())
+        client = self.server("--persist")
+        lost = r"When the server ended at \S+Z, session default, the state after evaluation %d, was lost\. The session was not saved: Other threads .*\. %s"
+        self.assertRegex(client.evaluate("(defvar *n* 1)").session, lost % (1, "It begins empty"))
+        self.assertEqual("", client.evaluate("*n*").session)
+        client.close(wait=60)
+        self.assertOneSave("default")
+        client = self.server("--persist")
+        self.assertValue(client.evaluate("*n*"), "1")
+        client.evaluate(thread)
+        client.close(wait=60)
+        client = self.server("--persist")
+        report = client.evaluate("*n*")
+        self.assertValue(report, "1")
+        self.assertRegex(report.session, lost % (4, "This is its save from before"))
+        client.evaluate("(setf *n* 2)")
+        client.close(wait=60)
+        self.assertOneSave("default")
+
+    def test_a_second_sigterm_ends_it_at_once_and_the_save_before_is_whole(self):
+        self.copy_saved("default")
+        self.assertEvaluates("(incf *n*)", "3")
+        old = self.images()
+        self.s.process.send_signal(signal.SIGTERM)
+        self.wait_for_image(beside=old)
+        self.s.process.send_signal(signal.SIGTERM)
+        self.assertEqual(0, self.s.wait(10))
+        self.s.close()
+        self.assertOneSave()
+        other = self.server("--persist")
+        self.assertValue(other.evaluate("*n*"), "2")
+        self.kill(other)
+
+    def test_what_is_running_at_the_end_of_the_input_is_in_the_save(self):
+        self.s.evaluate("(defvar *n* 1)")
+        pending = self.s.start_call("evaluate-lisp", code="(progn (sleep 0.5) (setf *n* 2))")
+        self.s.process.stdin.close()
+        self.s.process.stdin = None
+        self.assertValue(pending.reply(), "2")
+        self.assertEqual(0, self.s.wait(60))
+        # Without --persist nothing comes back and nothing is saved.
+        before = self.files()
+        other = self.server()
+        self.assertValue(other.evaluate("(boundp '*n*)"), "NIL")
+        self.assertValue(other.evaluate("(defvar *n* 3)"), "*N*")
+        other.close()
+        self.assertEqual(before, self.files())
+        other = self.server("--persist")
+        self.assertValue(other.evaluate("*n*"), "2")
+        self.kill(other)
+        # One that cannot be used is reported by the first reply.
+        with open(os.path.join(self.state, self.images()[0]), "r+b") as f:
+            f.write(b"X")
+        other = self.server("--persist")
+        report = other.evaluate("(boundp '*n*)")
+        self.assertValue(report, "NIL")
+        self.assertRegex(report.session, "cannot be used: its image is missing, torn or another one")
+        self.assertEqual("", other.evaluate("1").session)
+        self.kill(other)
+
+    def test_sigterm_in_the_middle_of_an_evaluation_ends_and_saves(self):
+        self.s.evaluate("(defvar *n* 1)")
+        pending = self.s.start_call("evaluate-lisp", code="(loop (sleep 0.1))", timeout=1)
+        self.s.notify("notifications/nothing")
+        self.s.process.send_signal(signal.SIGTERM)
+        self.assertEqual(0, self.s.wait(60))
+        self.assertErrorReport(pending.reply(), "TIMEOUT")
+        other = self.server("--persist")
+        self.assertValue(other.evaluate("*n*"), "1")
+        self.kill(other)
+
+    def test_a_server_that_did_nothing_saves_nothing(self):
+        self.s.call("create-session", name="idle")
+        self.s.close(wait=60)
+        self.assertEqual([], self.files())
+
+
+if __name__ == "__main__":
+    mcp.main()
