@@ -1,5 +1,5 @@
 /*
- * Each line is one write to a file opened for appending, so lines of several servers do not mix.
+ * Each record is one write to a file opened for appending, so the lines of several servers do not mix.
  */
 #include "tools/audit.h"
 

@@ -1,5 +1,5 @@
 /*
- * The audit log: a line of JSON for each call of a tool, in a file that only grows.
+ * The audit log: a line of JSON for each call of a tool, in a file that is only appended to.
  */
 #ifndef TOOLS_AUDIT_H
 #define TOOLS_AUDIT_H
@@ -16,29 +16,28 @@ struct audit;
 struct audit_call {
     const char *principal; /* "" without tokens, and on standard input and output */
     const char *session, *tool;
-    const json_t *arguments; /* its long strings are cut, and say so */
+    const json_t *arguments; /* long strings are cut and marked as cut */
     const char *outcome;     /* "ok", "error", "cancelled" */
     uint64_t took_ms;
     size_t bytes; /* of the answer's text */
 };
 
 /*
- * audit_open(path, redacts, err): append to the regular file ${path}, which is made if it is not there (mode
- * 0600). With
- * ${redacts} what looks like a credential is left out of the arguments (base/redact.h). audit_free(a): NULL
- * does nothing.
+ * audit_open(path, redacts, err): append to the regular file ${path}, which is created if missing (mode
+ * 0600). With ${redacts} what looks like a credential is left out of the arguments (base/redact.h).
+ * audit_free(a): NULL does nothing.
  *
  * Returns     given; NULL with ${err} set
  */
 struct audit *audit_open(const char *path, bool redacts, struct err *err);
 void audit_free(struct audit *a);
 
-/* audit_reopen(a): whoever rotates logs has given the file another name: make a new one. If that fails the
- * old one stays, and the log says so. */
+/* audit_reopen(a): log rotation has renamed the file: create a new one. If that fails, the old one stays
+ * open and the failure is logged. */
 void audit_reopen(struct audit *a);
 
-/* audit_redacted(value): a copy without what looks like a credential in its strings; given. ${value} is our
- * own: as deep as a reply's structure is. */
+/* audit_redacted(value): a copy whose strings contain nothing that looks like a credential; given.
+ * ${value} is the server's own, so its depth is bounded. */
 json_t *audit_redacted(const json_t *value);
 
 /* audit_record(a, call): write a line; ${call} is borrowed. */

@@ -22,12 +22,12 @@
 #include "tools/others.h"
 #include "tools/similar.h"
 
-#define MOST_OFFERED 1000 /* sessions among which a similar name is looked for */
+#define MOST_OFFERED 1000 /* sessions that are searched for a similar name */
 #define MOST_NAMED 20
-/* A reply shows several parts of up to max-output bytes each, as a whole no more than this many times as
- * much. */
+/* A reply shows several parts of up to max-output bytes each, but at most this many times max-output in
+ * all. */
 #define MOST_PARTS 4
-#define MOST_OF_AN_ERROR 9900 /* clients cut what is longer */
+#define MOST_OF_AN_ERROR 9900 /* clients cut longer texts */
 
 static void call_free(struct tool_call *call)
 {
@@ -61,7 +61,7 @@ struct tool_call *tool_call_start(struct toolbox *toolbox, const struct tool *to
     tool->run(call);
     if (call->operation != NULL || call->pending != NULL)
         return call;
-    /* Answered already: run() either starts an operation or finishes. */
+    /* The call was answered already: run() either starts an operation or finishes. */
     call_free(call);
     return NULL;
 }
@@ -102,7 +102,7 @@ void tool_call_cancel(struct tool_call *call)
     call_free(call);
 }
 
-/* The session whose limits hold for the reply, and which keeps the rest; NULL if there is none yet. */
+/* The session whose limits apply to the reply, and which keeps the rest; NULL if there is none yet. */
 static struct session *limiting_session(const struct tool_call *call)
 {
     const char *name = call_string(call, "session", NULL);
@@ -112,7 +112,7 @@ static struct session *limiting_session(const struct tool_call *call)
     return s != NULL ? s : sessions_find(call->toolbox->sessions, call->default_session);
 }
 
-/* Whatever the tool wrote, a reply is no longer than the limits of its session allow. */
+/* Cut the reply to the limits of its session, whatever the tool wrote. */
 static void bound_text(struct tool_call *call)
 {
     struct session *s = call->is_of_asked_length ? NULL : limiting_session(call);
@@ -123,7 +123,7 @@ static void bound_text(struct tool_call *call)
     cut_whole(&call->text, s, call->is_error && most > MOST_OF_AN_ERROR ? MOST_OF_AN_ERROR : most);
 }
 
-/* A reply from the middle of an operation says so first. */
+/* A reply from the middle of an operation begins by saying so. */
 static void add_moment(struct tool_call *call)
 {
     struct strbuf text;
@@ -144,8 +144,8 @@ static bool takes_session(const struct tool *tool)
     return false;
 }
 
-/* Other clients hear what was evaluated, and the client what others did. One that has its answer already
- * hears with the next. */
+/* Record the evaluation for other clients, and add what they evaluated. After an early answer this goes
+ * into the next reply. */
 static void tell_others(struct tool_call *call)
 {
     struct others *others = call->toolbox->others;
@@ -321,7 +321,7 @@ void call_done(void *arg, const struct outcome *outcome)
     if (outcome->kind == OUTCOME_UNAVAILABLE && !call->takes_unavailable) {
         call_answer(call, true, "%s", outcome->why);
     } else if (outcome->kind == OUTCOME_REFUSED) {
-        /* Nothing of that name is an answer, not a failure. */
+        /* That nothing has the requested name is an answer, not a failure. */
         bool is_absent = !sexp_is_nil(sexp_get(outcome->reply, 3, "absent"));
         const char *why = sexp_string(sexp_nth(outcome->reply, 2), NULL);
         call->is_absent = is_absent;
@@ -329,7 +329,7 @@ void call_done(void *arg, const struct outcome *outcome)
     } else {
         call->on_outcome(call, outcome);
     }
-    /* A tool of several steps waits for the next one now. */
+    /* A tool with several steps waits for the next one now. */
     if (call->operation != NULL)
         return;
     CHECK(call->done == NULL);
@@ -392,7 +392,7 @@ void call_run(struct tool_call *call, struct session *session, const struct oper
     call->is_evaluation = options->keeps_record;
     call->operation = session_run(session, &all);
     detach_when_due(call, session);
-    strbuf_fini(&call->request); /* the session has taken a copy, and code may be large */
+    strbuf_fini(&call->request); /* the session has copied it, and code may be large */
 }
 
 void call_enter(struct tool_call *call, struct session *session, const struct operation_options *options,

@@ -1,5 +1,5 @@
 /*
- * How the tools in this folder ask the Lisp behind a session and answer a call.
+ * How the tools in this folder send requests to the Lisp behind a session and answer a call.
  */
 #ifndef TOOLS_CALL_H
 #define TOOLS_CALL_H
@@ -20,7 +20,7 @@
  * call_session(call):
  * Find the session that the call names. The default session is created on first use, a saved one restored.
  *
- * Returns     borrowed; NULL if there is no such session: the call has been answered then
+ * Returns     borrowed; NULL if there is no such session: then the call has been answered
  */
 struct session *call_session(struct tool_call *call);
 
@@ -47,8 +47,8 @@ void call_write_text(struct tool_call *call, const char *key, const char *text);
 void call_write_integer(struct tool_call *call, const char *key, int64_t n);
 void call_write_flag(struct tool_call *call, const char *key, bool value);
 
-/* call_unknown_session(call, name): answer that there is no such session, with the nearest name and
- * those there are. */
+/* call_unknown_session(call, name): answer that there is no such session; name the most similar one and
+ * list the others. */
 void call_unknown_session(struct tool_call *call, const char *name);
 
 /* call_add_system_form(out, function, system): append the form that calls a function of ASDF with a system,
@@ -88,11 +88,10 @@ void call_awaited(struct tool_call *call);
 
 /*
  * call_evaluate(call, session, code, len, on_outcome):
- * call_run() of what counts as an evaluation of the session: it is in the journal as ${code}, its failure is
- * the session's last error, and the state after it is kept. The arguments package and timeout of the call
- * hold.
+ * call_run() for an evaluation of the session: it is in the journal as ${code}, its failure is the session's
+ * last error, and the state after it is kept. The call's arguments package and timeout apply.
  *
- * code        borrowed; what is no form of Lisp stands in it as a comment
+ * code        borrowed; what is not a Lisp form must be a comment
  */
 void call_evaluate(struct tool_call *call, struct session *session, const char *code, size_t len,
                    call_outcome *on_outcome);
@@ -106,14 +105,13 @@ void call_report_with(struct tool_call *call, const struct outcome *outcome, rep
 
 /*
  * call_report_if_ended(out, outcome, key, max_output):
- * For a report_body: an evaluation that invoked ABORT itself succeeded without what the tool asked for, which
- * would be under
- * ${key} in the reply. True if so: its values, none, were shown.
+ * For a report_body. An evaluation that invoked ABORT itself succeeds without the result that the tool needs,
+ * which would be under ${key} in the reply. True if so: the outcome was reported without values.
  */
 bool call_report_if_ended(struct strbuf *out, const struct outcome *outcome, const char *key,
                           size_t max_output);
 
-/* The argument of every tool that looks at or runs Lisp. */
+/* The argument of every tool that reads or runs Lisp. */
 #define SESSION_ARGUMENT                                                                                     \
     {                                                                                                        \
         .name = "session", .type = ARGUMENT_STRING, .names_session = true, .description = "Session."         \

@@ -4,7 +4,7 @@
 #include "tools/call.h"
 #include "tools/evaluations.h"
 
-/* Is the result kept, and no call's to report? */
+/* Has its call been answered, so that the result is kept? */
 static bool goes_on_alone(const struct tool_call *call, const struct session *s, uint64_t number)
 {
     struct evaluations *all = call->toolbox->evaluations;

@@ -41,7 +41,7 @@ static void add_checkpoint(struct strbuf *out, const struct checkpoint *cp)
         strbuf_addf(out, ", named %s", cp->name);
 }
 
-/* One that is being made counts, unless the last one was refused, as this one will be then. */
+/* One that is being made counts, unless the last one was refused: then this one will be refused too. */
 static bool is_shown(const struct session *s, const struct checkpoint *cp)
 {
     return worker_state(cp->worker) != WORKER_STARTING || session_why_no_checkpoint(s) == NULL;

@@ -48,7 +48,7 @@ static void add_options(struct strbuf *out, const struct sexp *slot)
     }
 }
 
-/* (NAME SLOT ...): the slot in each class that has one of the name, the most specific first. */
+/* (NAME SLOT ...): the slot in each class that has one of that name, most specific first. */
 static void add_slot(struct strbuf *out, const struct sexp *slot, const char *class, size_t class_len)
 {
     strbuf_adds(out, "\n  ");

@@ -11,8 +11,8 @@
 
 /*
  * Arguments: type (symbols, packages or systems), prefix, package (of the symbols; default: the session's),
- * session. The result's structured has ${names}, an array of at most COMPLETE_NAMES_MOST, and ${total}, how
- * many there are.
+ * session. The result's structured has ${names}, an array of at most COMPLETE_NAMES_MOST, and ${total}, the
+ * number of matches.
  */
 extern const struct tool tool_complete_names;
 

@@ -6,14 +6,14 @@
 #include "base/text.h"
 #include "tools/look_up.h"
 
-/* One row for each tool that asks who. */
+/* One row for each tool that lists references to a name. */
 static const struct relation {
     const char *tool, *kind; /* of the agent's operation find-references */
-    const char *who;         /* one of those found */
-    const char *of;          /* before the name */
-    const char *none[2];     /* when nothing is found: before the name, and after it */
-    const char *recorded;    /* what of it the Lisp knows; NULL: all */
-    const char *more;        /* what else it does not know */
+    const char *who;         /* the noun for one of those found */
+    const char *of;          /* text before the name */
+    const char *none[2];     /* when nothing is found: text before the name, and after it */
+    const char *recorded;    /* the part that the Lisp records; NULL: everything */
+    const char *more;        /* what it does not record */
 } relations[] = {
     {"who-calls",
      "calls",
@@ -81,7 +81,7 @@ static bool is_class(const struct sexp *reply)
     return has_meaning(reply, "class") || has_meaning(reply, "structure") || has_meaning(reply, "condition");
 }
 
-/* What was asked of the name does not fit what it is. NULL: it does. */
+/* Why the question does not fit the name; NULL if it does. */
 static const char *mismatch(const struct relation *r, const struct sexp *reply)
 {
     bool is_macro = has_meaning(reply, "macro");
@@ -165,7 +165,7 @@ static void who(struct tool_call *call)
     look_up(call, s, on_references);
 }
 
-/* "WHEN (2 times), LOOP"; nothing for none. */
+/* "WHEN (2 times), LOOP"; nothing for an empty list. */
 static void add_names(struct strbuf *out, const char *heading, const struct sexp *entries)
 {
     if (sexp_count(entries) == 0)

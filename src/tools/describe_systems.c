@@ -1,6 +1,6 @@
 /*
- * describe-system: information about a system without loading it, and the tree of what it depends on. It runs
- * in a copy of the session that is discarded, because finding a system loads its definition.
+ * describe-system: information about a system without loading it, and its dependency tree. It runs in a copy
+ * of the session that is discarded, because finding a system loads its definition.
  */
 #include <string.h>
 

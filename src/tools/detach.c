@@ -1,5 +1,5 @@
 /*
- * A call is answered before its evaluation has ended.
+ * Responsible for answering a call before its evaluation has ended.
  */
 #include "tools/detach.h"
 
@@ -18,7 +18,7 @@ struct detachment {
     uv_timer_t timer;
 };
 
-/* The call's client has its answer; whoever asks for the result later has the call's own. */
+/* Answer the call now. Its operation goes on, and evaluation-status reports the result later. */
 static void detach(struct tool_call *call, struct session *s, const struct session_evaluation *e)
 {
     struct evaluation *kept = evaluations_add(call->toolbox->evaluations, s, e);

@@ -1,6 +1,6 @@
 /*
- * The argument wait: a call whose evaluation takes longer is answered with what there is by then, and the
- * evaluation goes on without it (evaluations.h).
+ * The argument wait: a call whose evaluation takes longer is answered with the output so far, and the
+ * evaluation continues without it (evaluations.h).
  */
 #ifndef TOOLS_DETACH_H
 #define TOOLS_DETACH_H
@@ -8,8 +8,9 @@
 struct session;
 struct tool_call;
 
-/* detach_when_due(call, session): the call has begun to wait for an operation of ${session}; if it has the
- * argument wait and that is an evaluation, it is answered then. detach_forget(call): it is over. */
+/* detach_when_due(call, session): the call has begun to wait for an operation of ${session}. If the
+ * operation is an evaluation and the call has the argument wait, answer the call when that time is over.
+ * detach_forget(call): the call has ended. */
 void detach_when_due(struct tool_call *call, struct session *session);
 void detach_forget(struct tool_call *call);
 

@@ -44,7 +44,7 @@ static const char introduction[] =
     "| tool | set | description |\n"
     "|---|---|---|\n";
 
-/* A cell must hold neither a bar nor a newline. */
+/* A cell must contain neither a bar nor a newline. */
 static void add_cell(struct strbuf *out, const char *text)
 {
     for (; *text != '\0'; text++) {
@@ -115,7 +115,7 @@ static const char *word(bool value)
     return value ? "true" : "false";
 }
 
-/* An argument's value as people write it; text of several lines on lines of its own, as those of the call. */
+/* An argument's value as text; several lines begin on a line of their own. */
 static void add_value(struct strbuf *out, const json_t *value)
 {
     const char *text = json_string_value(value);
@@ -160,7 +160,7 @@ static void add_files(struct strbuf *out, const json_t *files)
     const char *name;
     const json_t *text;
     void *at;
-    /* jansson's walk wants what it could change, and changes nothing. */
+    /* jansson's iterator takes a pointer to non-const, and changes nothing. */
     json_t *walked = (json_t *)(uintptr_t)files;
     for (at = json_object_iter(walked); at != NULL; at = json_object_iter_next(walked, at)) {
         name = json_object_iter_key(at);

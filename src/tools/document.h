@@ -1,5 +1,5 @@
 /*
- * docs/tools.md, made from the one list of tools and their examples.
+ * docs/tools.md, generated from the list of tools and their examples.
  */
 #ifndef TOOLS_DOCUMENT_H
 #define TOOLS_DOCUMENT_H

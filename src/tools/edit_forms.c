@@ -21,7 +21,7 @@
 #define MOST_DIFF_BYTES 6000
 #define MOST_CANDIDATES 20
 
-/* A file, the form in it that is meant, and the file's text as it is to be. */
+/* A file, the requested form in it, and the file's new text. */
 struct edit {
     struct tool_call *call;
     struct regular_file file;
@@ -29,7 +29,7 @@ struct edit {
     size_t len;
     struct scan_toplevel form;
     struct strbuf changed;
-    const char *line_end; /* "\n", or "\r\n" when the file's lines end so */
+    const char *line_end; /* "\n", or "\r\n" if the file uses that */
 };
 
 static void edit_fini(struct edit *edit)
@@ -95,7 +95,7 @@ static void add_candidate(struct edit *edit, const struct scan_toplevel *form)
     scan_toplevel_signature(edit->text, form, &edit->call->text);
 }
 
-/* Which forms to offer when the one that was asked for is not there. */
+/* The forms to offer when the requested one is missing. */
 enum offer { OFFER_SAME_NAME, OFFER_SAME_KIND, OFFER_COUNT };
 
 static bool is_offered(const struct edit *edit, const struct scan_toplevel *form, enum offer offer,
@@ -105,7 +105,7 @@ static bool is_offered(const struct edit *edit, const struct scan_toplevel *form
     const char *kind = call_string(edit->call, "kind", &kind_len);
     const char *its_kind = edit->text + form->kind;
     if (offer == OFFER_SAME_NAME) {
-        /* Qualifiers and specializers apart: the first datum of the name. */
+        /* The name without qualifiers and specializers: its first datum. */
         size_t first = name_len > 0 && name[0] == '(' ? name_len : strcspn(name, " \t\n");
         return scan_toplevel_is(edit->text, form, its_kind, form->kind_end - form->kind, name,
                                 first < name_len ? first : name_len);
@@ -175,7 +175,7 @@ static bool find_form(struct edit *edit)
     return false;
 }
 
-/* ${text} with the line ends of the file. */
+/* ${text} with the file's line ends. */
 static void add_with_line_ends(struct strbuf *out, const struct edit *edit, const char *text, size_t len)
 {
     for (size_t i = 0; i < len; i++) {
@@ -197,8 +197,8 @@ static size_t count_tokens(const char *text, size_t len)
 }
 
 /*
- * Write the file, unless the new text would mean something else than the old one with just this change: then
- * it would have more or fewer tokens, because a comment or a string took in what was beside it.
+ * Write the file, unless the change affects text outside the form: a comment or a string that takes in its
+ * surroundings changes the number of tokens.
  */
 static void finish(struct edit *edit, const char *what, size_t removed, size_t added)
 {
@@ -245,7 +245,7 @@ static size_t line_start(const char *text, size_t at)
     return at;
 }
 
-/* Where something goes that is put before the form: before its #+, and before the comment lines above it. */
+/* The place to insert text before the form: before its #+ and the comment lines above it. */
 static size_t place_before(const struct edit *edit)
 {
     size_t at = edit->form.lead, start = line_start(edit->text, at);
@@ -263,7 +263,7 @@ static size_t place_before(const struct edit *edit)
     return start;
 }
 
-/* Where something goes that is put behind it: behind the comment on its last line. */
+/* The place to insert text after the form: after the comment on its last line. */
 static size_t place_after(const struct edit *edit)
 {
     size_t at = edit->form.end, end = at;
@@ -321,7 +321,7 @@ static void run_edit(struct tool_call *call)
     edit_fini(&edit);
 }
 
-/* The place of ${old} in the form when it is there just once. */
+/* The place of ${old} in the form if it occurs exactly once. */
 static const char *find_once(struct edit *edit, const struct strbuf *old)
 {
     const char *form = edit->text + edit->form.start;

@@ -1,6 +1,6 @@
 /*
- * evaluate-in-frame, and which error is entered: where it stands or in a copy made there. What leaves an
- * error is in leave_errors.c.
+ * evaluate-in-frame, and finding the error to enter: where it stands, or in a copy made there. The tools that
+ * leave an error are in leave_errors.c.
  */
 #include "tools/enter_errors.h"
 
@@ -10,7 +10,7 @@
 
 #define RESTARTS_NAMED 8
 
-/* Which errors can be entered, by their index. */
+/* The indexes of the errors that can be entered. */
 static void add_enterable(struct strbuf *out, const struct session *s)
 {
     const char *before = " These can be entered, by index: ";
@@ -30,8 +30,8 @@ static const char *why_not(const struct error_record *r)
                                        "describe-last-error, get-backtrace.";
 }
 
-/* The error meant: that of the index, or the newest one of an evaluation. Errors of the program's threads are
- * entered by their index. NULL if there is none. */
+/* The error with the given index, or the newest one of an evaluation. Errors of the program's threads are
+ * entered only by their index. NULL if there is none. */
 static const struct error_record *error_meant(struct tool_call *call, const struct session *s)
 {
     if (call_has(call, "index"))
@@ -92,7 +92,7 @@ void error_note_unchanged(const struct tool_call *call, const struct outcome *o)
     }
 }
 
-/* In the session's own process it has effect. */
+/* In the session's own process the evaluation has effects. */
 static void on_evaluated(struct tool_call *call, const struct outcome *o)
 {
     error_note_unchanged(call, o);

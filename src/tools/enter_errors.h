@@ -1,5 +1,5 @@
 /*
- * Which error a tool enters, and the arguments that name it and a frame of it.
+ * Finding the error that a tool enters, and the arguments that name it and a frame of it.
  */
 #ifndef TOOLS_ENTER_ERRORS_H
 #define TOOLS_ENTER_ERRORS_H
@@ -10,20 +10,20 @@ struct error_record;
 
 /*
  * error_to_enter(call, s):
- * Find the error that the call's index means; without one, the newest of an evaluation.
+ * Find the error with the call's index; without one, the newest of an evaluation.
  *
- * Returns     borrowed; NULL if it cannot be entered: the call has been answered then
+ * Returns     borrowed; NULL if it cannot be entered: then the call has been answered
  */
 const struct error_record *error_to_enter(struct tool_call *call, const struct session *s);
 
 /*
  * look_up_in_error(call, s, on_outcome):
- * Send the call's request to where the error stands that the call means. It only looks, so it ends nothing.
+ * Send the call's request to the process in which the error stands. It only looks, so the error stays.
  */
 void look_up_in_error(struct tool_call *call, struct session *s, call_outcome *on_outcome);
 
-/* error_note_unchanged(call, o): if the call has failed inside the error it entered, say that this one stands
- * as before, with its restarts. */
+/* error_note_unchanged(call, o): if the call has failed inside the error it entered, add that the entered
+ * error stands as before, with its restarts. */
 void error_note_unchanged(const struct tool_call *call, const struct outcome *o);
 
 #define ENTERED_FRAME_ARGUMENT                                                                               \

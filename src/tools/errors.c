@@ -1,12 +1,12 @@
 /*
- * describe-last-error, get-backtrace, list-errors: look at errors that the server keeps. Only
- * get-backtrace asks the Lisp, for local variables and for the stack of a thread.
+ * describe-last-error, get-backtrace, list-errors: show errors that the server keeps. Only get-backtrace asks
+ * the Lisp, for local variables and for the stack of a thread.
  */
 #include "report/report.h"
 #include "tools/look_up.h"
 #include "tools/threads.h"
 
-/* Without an index the last error, if it still is one; with one, any that is kept. */
+/* Without an index, the last error unless an evaluation has succeeded since; with one, any that is kept. */
 static const struct error_record *chosen(struct tool_call *call, const struct session *s)
 {
     if (!call_has(call, "index"))
@@ -41,8 +41,8 @@ static void show_backtrace(struct tool_call *call, const struct error_record *r)
 
 /*
  * The locals were read from a copy of the frozen process and are in the record now; if that failed, the
- * frames are shown without. The error is the one that was meant when the call came: another one, or a
- * success, may have come since.
+ * frames are shown without them. Show the error that was chosen when the call came: another error, or a
+ * success, may have followed.
  */
 static void on_examined(struct tool_call *call, const struct outcome *o)
 {
@@ -78,7 +78,7 @@ static void show_running(struct tool_call *call, struct session *s)
     look_up(call, s, on_running_frames);
 }
 
-/* One that is about to begin is waited for. */
+/* An evaluation that is about to begin is waited for. */
 static bool is_running(const struct session *s)
 {
     struct session_evaluation e;

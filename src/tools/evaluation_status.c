@@ -1,6 +1,6 @@
 /*
- * evaluation-status and list-evaluations: what runs, what waits, and what became of those whose calls did not
- * wait.
+ * evaluation-status and list-evaluations: evaluations that run or wait, and the results of those whose calls
+ * were answered early.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,17 +13,17 @@
 #include "tools/evaluations.h"
 #include "tools/running.h"
 
-#define GATHER_MS 1000 /* what is printed comes in many pieces: it is shown this long after the first */
+#define GATHER_MS 1000 /* output comes in many pieces: show it this long after the first */
 #define MOST_LISTED 200
 
-/* A call of evaluation-status that waits for the end, for output, or for its own time to be over. */
+/* A call of evaluation-status that waits for the end, for output, or for its own time limit. */
 struct vigil {
     struct tool_call *call;
     struct evaluations_watcher watcher;
     char *session;
     uint64_t number, printed;
-    uv_timer_t timer; /* its time is over */
-    uv_timer_t soon;  /* there is news */
+    uv_timer_t timer; /* its time limit */
+    uv_timer_t soon;  /* fires soon after news */
     int open_timers;
     bool gathers;
 };
@@ -41,7 +41,7 @@ static void add_ended(struct strbuf *out, struct session *s, const struct evalua
         evaluations_tell_less(s, e->number);
 }
 
-/* What is to be said now of evaluation ${number}. */
+/* Answer with the current status of evaluation ${number}. */
 static void answer(struct tool_call *call, const char *session, uint64_t number)
 {
     struct session *s = sessions_find(call->toolbox->sessions, session);
@@ -91,7 +91,7 @@ static void on_time_over(uv_timer_t *timer)
     call_awaited(call);
 }
 
-/* News comes in the middle of things, so it is looked at a moment later. */
+/* News arrives in the middle of other work, so it is handled a moment later. */
 static void on_soon(uv_timer_t *timer)
 {
     struct vigil *v = timer->data;

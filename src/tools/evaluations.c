@@ -55,7 +55,7 @@ static void drop_of_session(struct evaluations *all, const char *session)
 
 static void on_news(void *arg, struct session *s, enum sessions_news news)
 {
-    /* The numbers of another session of that name begin with 1. */
+    /* A new session of that name begins with evaluation 1 again. */
     if (news == SESSIONS_CAME || news == SESSIONS_WENT)
         drop_of_session(arg, session_name(s));
     tell(arg, session_name(s));
@@ -121,7 +121,7 @@ static void drop_oldest(struct evaluations *all)
     }
 }
 
-/* The next reply of its session says so. */
+/* The next reply of its session reports this. */
 static void add_notice(const struct evaluation *e)
 {
     struct session *s = sessions_find(e->all->sessions, e->session);

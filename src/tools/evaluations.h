@@ -1,6 +1,6 @@
 /*
- * Evaluations that outlive the call that started them: the calls whose client did not wait for the end, and
- * what became of them. What runs and waits is known by the sessions.
+ * Evaluations that outlive the call that started them, and their results. Running and waiting evaluations are
+ * known to their sessions.
  */
 #ifndef TOOLS_EVALUATIONS_H
 #define TOOLS_EVALUATIONS_H
@@ -21,19 +21,19 @@ struct session;
 struct session_evaluation;
 struct sessions;
 
-/* So many results are kept of all sessions together; the oldest is dropped for the next. */
+/* The number of results that are kept for all sessions together; the oldest is dropped for the next. */
 #define EVALUATIONS_KEPT 32
 
-/* One that goes on without its call, or has ended. */
+/* An evaluation that continues without its call, or has ended. */
 struct evaluation {
     struct list node;
     struct evaluations *all;
-    char *session; /* its name */
+    char *session; /* the session's name */
     char *what;
     uint64_t number;
     bool has_ended;
-    uint64_t seen[2]; /* ended or not: how much of its output was shown, by enum worker_stream */
-    /* Ended: */
+    uint64_t seen[2]; /* how much of its output was shown, ended or not, by enum worker_stream */
+    /* Once it has ended: */
     struct strbuf text;
     json_t *structured;
     bool is_error;
@@ -41,7 +41,7 @@ struct evaluation {
     uint64_t began_ms; /* loop time */
 };
 
-/* evaluations_new(loop, sessions): both outlive it, but at its end; sessions_free() comes before
+/* evaluations_new(loop, sessions): both outlive it, except that sessions_free() must be called before
  * evaluations_free(). */
 struct evaluations *evaluations_new(uv_loop_t *loop, struct sessions *sessions);
 void evaluations_free(struct evaluations *all);
@@ -49,26 +49,26 @@ void evaluations_free(struct evaluations *all);
 /* evaluations_loop(all): borrowed. */
 uv_loop_t *evaluations_loop(const struct evaluations *all);
 
-/* evaluations_add(all, session, e): the call whose evaluation is ${e} goes on by itself from now;
- * evaluations_on_done() with what is returned is its done. Borrowed. */
+/* evaluations_add(all, session, e): the call whose evaluation is ${e} is answered now. Returns the
+ * argument for evaluations_on_done(), the operation's new callback; borrowed. */
 struct evaluation *evaluations_add(struct evaluations *all, const struct session *session,
                                    const struct session_evaluation *e);
 tool_call_done evaluations_on_done;
 
-/* evaluations_tell_less(session, number): its next reply need not say any more that this one has ended. */
+/* evaluations_tell_less(session, number): its next reply need not report that this evaluation has ended. */
 void evaluations_tell_less(struct session *session, uint64_t number);
 
-/* evaluations_find(all, session, number): the newest of that number; 0: the newest of all. NULL if there is
- * none, or it was dropped. evaluations_at(all, n): 0 for the newest; NULL past the end. Both borrowed, until
- * the loop runs again. */
+/* evaluations_find(all, session, number): the newest with that number; 0: the newest of all. NULL if there
+ * is none, or it was dropped. evaluations_at(all, n): 0 for the newest; NULL past the end. Both borrowed,
+ * until the loop runs again. */
 struct evaluation *evaluations_find(struct evaluations *all, const char *session, uint64_t number);
 struct evaluation *evaluations_at(struct evaluations *all, size_t n);
 
-/* Somebody who waits for news of a session's evaluations. */
+/* A listener for news of a session's evaluations. */
 struct evaluations_watcher {
     struct list node;
     const char *session; /* borrowed: its name */
-    /* Something was printed, or an evaluation has ended. It must change nothing. */
+    /* Something was printed, or an evaluation has ended. The callback must change nothing. */
     void (*on_news)(void *arg);
     void *arg;
 };

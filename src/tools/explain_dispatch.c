@@ -21,7 +21,7 @@ static void add_arguments(struct strbuf *out, const struct sexp *arguments)
     }
 }
 
-/* What a method's place in the order means. */
+/* The meaning of a method's place in the order. */
 static const char *role_text(const char *role, bool has_around)
 {
     static const struct {
@@ -58,7 +58,7 @@ static void add_order(struct strbuf *out, const struct sexp *order)
     }
 }
 
-/* Each method and the arguments that do not fit it. */
+/* Each method, with the arguments that do not fit it. */
 static void add_misfits(struct strbuf *out, const struct sexp *methods, const struct sexp *arguments)
 {
     for (size_t i = 0; i < sexp_count(methods); i++) {

@@ -1,6 +1,6 @@
 /*
- * find-definition: the source text of every definition of a name. The Lisp sends text that comes from a file;
- * for evaluated text it sends the number of the evaluation and the range, and the journal has the text.
+ * find-definition: the source text of every definition of a name. The Lisp sends the text if it comes from a
+ * file; for evaluated code it sends the number of the evaluation and the range, and the journal has the text.
  */
 #include <ctype.h>
 #include <string.h>
@@ -35,7 +35,7 @@ static void add_evaluated(struct tool_call *call, struct session *s, const struc
     look_up_add_text(call, s, code, len);
 }
 
-/* The implementation's own sources are named by a logical pathname, and seldom installed. */
+/* The implementation's own sources have logical pathnames, and are rarely installed. */
 static bool is_of_the_lisp(const char *file)
 {
     return strncmp(file, "SYS:", 4) == 0;
@@ -83,7 +83,7 @@ static bool is_same(const struct sexp *a, const struct sexp *b, const char *key)
     return sexp_integer(one, -1) == sexp_integer(two, -1);
 }
 
-/* Accessors and their methods are defined by the form of their class: the text of a form is shown once. */
+/* A class and its accessors are defined by the same form, whose text is shown once. */
 static bool is_shown(const struct sexp *definitions, size_t n)
 {
     const struct sexp *definition = sexp_nth(definitions, n);

@@ -9,10 +9,10 @@
 #include "base/utf8.h"
 #include "tools/call.h"
 
-#define LENGTH 16384 /* unless told otherwise */
+#define LENGTH 16384 /* by default */
 #define MOST_MATCHES 200
 
-/* Everything that is kept, the gap marked. Given. */
+/* Everything that is kept, with a marker for the gap. Given. */
 static char *whole(const struct capture *c, size_t *len)
 {
     char *bytes = xmalloc(CAPTURE_HEAD + CAPTURE_TAIL + 1);
@@ -25,7 +25,7 @@ static char *whole(const struct capture *c, size_t *len)
     return bytes;
 }
 
-/* The lines that hold the pattern, as grep -n -F. */
+/* The lines that contain the pattern, as from grep -n -F. */
 static void answer_matches(struct tool_call *call, const struct capture *c)
 {
     size_t pattern_len, len, line = 1, matches = 0;

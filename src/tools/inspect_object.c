@@ -55,7 +55,7 @@ static void add_part(struct strbuf *out, const struct sexp *part)
     strbuf_addc(out, '\n');
 }
 
-/* How many parts there are; less than 0: too many to be counted. */
+/* The number of parts; negative: too many to count. */
 static void add_total(struct strbuf *out, int64_t total)
 {
     if (total < 0)
@@ -115,7 +115,7 @@ static void add_inspection(struct strbuf *out, const struct outcome *o, size_t m
         reply_add_string(out, failed);
         strbuf_addc(out, '.');
     } else if (reply_get(o->reply, "text") == NULL) {
-        report_values(out, o, max_output); /* it invoked ABORT itself */
+        report_values(out, o, max_output); /* the code invoked ABORT itself */
     } else {
         reply_add(out, o->reply, "text");
         add_facts(out, o->reply);
@@ -139,7 +139,7 @@ static void on_looked(struct tool_call *call, const struct outcome *o)
     call_finish(call);
 }
 
-/* A copy of the error is gone when it has answered, and what it holds with it. */
+/* The copy of the error ends with its answer, so its handles are of no use afterwards. */
 static void on_local(struct tool_call *call, const struct outcome *o)
 {
     if (look_up_failed(call, o))
@@ -152,7 +152,7 @@ static void on_local(struct tool_call *call, const struct outcome *o)
     call_finish(call);
 }
 
-/* The journal is a Lisp file: what is no form stands in it as a comment, each line of it. */
+/* The journal is a Lisp file, so text that is not a form is written as a comment, line by line. */
 static void add_comment(struct strbuf *journal, const char *text, size_t len)
 {
     text_add_indented(journal, text, len, ";;   ");

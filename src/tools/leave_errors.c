@@ -1,6 +1,6 @@
 /*
- * invoke-restart, return-from-frame and restart-frame: go on from an error, where it stands or in a copy made
- * there.
+ * invoke-restart, return-from-frame and restart-frame: continue from an error, where it stands or in a copy
+ * made there.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -28,8 +28,8 @@ static void write_piece(struct strbuf *request, const struct journal_entry *e, c
     sexp_write_close(request);
 }
 
-/* What was evaluated since the error and took effect, of which the definitions are evaluated again so that
- * the fix made in an ordinary call is there when the computation goes on. */
+/* The code that was evaluated since the error and took effect. Its definitions are evaluated again in the
+ * copy, so that a fix made in an ordinary call is there when the computation continues. */
 static void write_definitions(struct strbuf *request, const struct session *s, uint64_t since)
 {
     sexp_write_symbol(request, "definitions");
@@ -52,7 +52,7 @@ static void write_definitions(struct strbuf *request, const struct session *s, u
 #define LEFT_SHOWN 5
 #define LONGEST_LEFT 80
 
-/* The forms that stayed behind, each by its first line. */
+/* The forms that were not repeated, each by its first line. */
 static void add_left(struct strbuf *out, const struct session *s, const struct sexp *left)
 {
     const struct journal *journal = session_journal(s);
@@ -78,8 +78,8 @@ static void add_left(struct strbuf *out, const struct session *s, const struct s
         strbuf_addf(out, "  and %zu more\n", count - LEFT_SHOWN);
 }
 
-/* What was evaluated between the error and the restart did two things: what it defined came along, what else
- * it did stayed behind. */
+/* Explain what came of the code evaluated between the error and the restart: its definitions were
+ * repeated, its other effects were not. */
 static void add_what_stayed(const struct tool_call *call, const struct outcome *o, const struct sexp *left)
 {
     struct strbuf *out = session_notice(o->session);
@@ -121,12 +121,12 @@ static void on_resumed(struct tool_call *call, const struct outcome *o)
         call_report(call, o);
 }
 
-/* Have the agent go on from the error ${r}, as ${how} says for the journal. The journal is a Lisp file: what
- * is no form stands in it as a comment. */
+/* Have the agent continue from the error ${r}; ${how} describes this in the journal. The journal is a Lisp
+ * file, so the description is a comment. */
 static void go_on(struct tool_call *call, struct session *s, const struct error_record *r, const char *how)
 {
     call_write_string(call, "code");
-    /* Where it stands in a thread, what was defined since is there already. */
+    /* If it stands in a thread, later definitions are already in that process. */
     if (!error_record_stands(r))
         write_definitions(&call->request, s, r->evaluation);
     call_write_integer(call, "max-chars", MOST_VALUE_CHARACTERS);
@@ -142,7 +142,7 @@ static void go_on(struct tool_call *call, struct session *s, const struct error_
         .code = code.bytes,
         .code_len = code.len,
     };
-    call->step = (size_t)session_at(s); /* the state that the success leaves behind */
+    call->step = (size_t)session_at(s); /* the state that a success leaves behind */
     call_enter(call, s, &options, r->sequence, true, on_resumed);
     strbuf_fini(&code);
 }

@@ -1,5 +1,6 @@
 /*
- * Responsible for the text of a diff: the lines that both texts begin and end with are left out.
+ * Responsible for the text of a diff. Lines that both texts share at the beginning and at the end are left
+ * out.
  */
 #include "tools/line_diff.h"
 
@@ -33,7 +34,8 @@ static size_t count_lines(const char *text, size_t from, size_t to)
     return count;
 }
 
-/* Each line from ${from} to ${to} behind ${mark}, as long as ${most} lasts; then how many were left out. */
+/* The lines from ${from} to ${to}, each after ${mark}, up to ${most} bytes; then the number of lines left
+ * out. */
 static void add_lines(struct strbuf *out, char mark, const char *text, size_t from, size_t to, size_t *most)
 {
     for (size_t at = from; at < to;) {
@@ -65,7 +67,7 @@ void line_diff_add(struct strbuf *out, const char *name, const char *before, siz
         start--;
     while (tail < shorter - start && before[before_len - 1 - tail] == after[after_len - 1 - tail])
         tail++;
-    /* The common tail begins where a line does, in both. */
+    /* The common tail must begin at the start of a line in both texts. */
     while (tail > 0 && ((before_len > tail && before[before_len - tail - 1] != '\n') ||
                         (after_len > tail && after[after_len - tail - 1] != '\n')))
         tail--;

@@ -1,5 +1,5 @@
 /*
- * The difference that one edit makes, for a reader: a unified diff of one hunk.
+ * The difference that one edit makes: a unified diff of one hunk.
  */
 #ifndef TOOLS_LINE_DIFF_H
 #define TOOLS_LINE_DIFF_H

@@ -5,12 +5,12 @@
 #include "base/text.h"
 #include "tools/look_up.h"
 
-#define LOCAL_SHOWN 200 /* unless told otherwise */
+#define LOCAL_SHOWN 200 /* by default */
 #define QUICKLISP_SHOWN 50
-/* The index of a dist is read anew by each copy. */
+/* Each copy reads the index of a dist anew. */
 #define QUICKLISP_MS 30000
 
-/* `12 systems with "NAME" in the name:`, or ${none} in the place of the count. */
+/* `12 systems with "NAME" in the name:`, or ${none} instead of the count. */
 static void add_count(struct tool_call *call, size_t total, const char *none)
 {
     size_t len;

@@ -13,8 +13,9 @@
 
 /*
  * look_up(call, session, on_outcome), look_up_in_copy(call, session, on_outcome):
- * Run the operation in the call's request, which only looks, with LOOK_UP_MS as its limit. The second runs it
- * in a copy of the session that is then thrown away, because it loads or evaluates something on the way.
+ * Run the operation in the call's request, which only looks, with the time limit LOOK_UP_MS. The second runs
+ * it
+ * in a copy of the session that is then discarded, because it loads or evaluates something on the way.
  *
  * session     from call_begin(); not NULL
  */

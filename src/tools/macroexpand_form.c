@@ -1,6 +1,6 @@
 /*
- * macroexpand-form: the expansion of the macros in a form. Expanders are user code, so it runs in a copy that
- * is discarded.
+ * macroexpand-form: the expansion of the macros in a form. Macro functions are user code, so it runs in a
+ * copy that is discarded.
  */
 #include <string.h>
 

@@ -9,7 +9,7 @@
 #include "tools/look_up.h"
 
 #define TYPES_SHOWN 20
-/* A heap that is large is walked and collected in seconds, and neither can be interrupted. */
+/* Walking and collecting a large heap takes seconds, and neither can be interrupted. */
 #define REPORT_MS 60000
 
 static void add_use(struct strbuf *out, const struct sexp *reply, bool is_collected)

@@ -1,5 +1,5 @@
 /*
- * Responsible for telling a client what other clients evaluated in its session.
+ * Responsible for reporting to a client what other clients evaluated in its session.
  */
 #include "tools/others.h"
 
@@ -17,19 +17,19 @@
 
 struct evaluated {
     uint64_t client; /* 0: the place is free */
-    uint64_t at;     /* it was the how manieth of all */
+    uint64_t at;     /* its position among all evaluations */
     char *session, *code;
 };
 
 struct heard {
     uint64_t client; /* 0: the place is free */
-    uint64_t at;     /* of the last evaluation then */
-    uint64_t used;   /* when this was needed last */
+    uint64_t at;     /* the position of the last evaluation at that time */
+    uint64_t used;   /* when this entry was last needed */
     char *session;
 };
 
 struct others {
-    uint64_t evaluations, tellings; /* that there have been */
+    uint64_t evaluations, tellings; /* how many there were */
     struct evaluated evaluated[OTHERS_EVALUATIONS];
     struct heard heard[OTHERS_CLIENTS];
 };
@@ -79,7 +79,7 @@ void others_evaluated(struct others *others, uint64_t client, const char *sessio
                             .code = beginning(code, len)};
 }
 
-/* What is known of the client in that session; new in the place that was not needed for longest. */
+/* The entry for the client in that session; a new one replaces the entry that was not needed for longest. */
 static struct heard *heard_of(struct others *others, uint64_t client, const char *session, bool *is_new)
 {
     struct heard *oldest = &others->heard[0];
@@ -112,7 +112,7 @@ void others_tell(struct others *others, uint64_t client, const char *session, st
     if (count > 0) {
         strbuf_adds(out,
                     "\n\n[Other clients]\nSince your last call another client evaluated in this session:");
-        /* From the oldest that is kept. */
+        /* Oldest first. */
         for (size_t i = 0; i < OTHERS_EVALUATIONS; i++) {
             const struct evaluated *e = &others->evaluated[(others->evaluations + i) % OTHERS_EVALUATIONS];
             if (!is_news(e, h) || told++ + MOST_TOLD < count)

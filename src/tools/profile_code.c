@@ -1,5 +1,5 @@
 /*
- * profile-code: where an evaluation spends its time, or allocates, by samples of its stack.
+ * profile-code: where an evaluation spends its time, or allocates, from samples of its stack.
  */
 #include <inttypes.h>
 #include <string.h>

@@ -17,10 +17,10 @@
 #include "tools/similar.h"
 #include "tools/table.h"
 
-/* Of what a client sent, this much is shown in a sentence. */
+/* The part of a client's text that a sentence quotes. */
 #define MOST_QUOTED 60
-#define LONG_TEXT_CHARACTERS 500000 /* the most that Claude Code allows for */
-#define FAR_MAXIMUM 86400           /* of an argument: from here on they are not listed */
+#define LONG_TEXT_CHARACTERS 500000 /* the maximum that Claude Code allows */
+#define FAR_MAXIMUM 86400           /* an argument's maximum from here on is not listed */
 
 size_t registry_count(void)
 {
@@ -85,7 +85,7 @@ static const struct tool *find_spelling(const char *name)
     return former == NULL ? NULL : former->tool;
 }
 
-/* What is behind the namespace that some clients put in front; ${name} itself if there is none. */
+/* The name without the namespace that some clients prepend. */
 static const char *without_namespace(const char *name)
 {
     const char *at = name + strlen(name);
@@ -228,7 +228,7 @@ static json_t *reject(const struct tool_argument *a, const json_t *given, struct
     return NULL;
 }
 
-/* A number, or a string that is nothing but one. */
+/* A number, or a string that is a number. */
 static bool read_number(const json_t *given, double *value)
 {
     const char *string;
@@ -239,7 +239,7 @@ static bool read_number(const json_t *given, double *value)
         return true;
     }
     string = json_string_value(given);
-    /* strtod takes words and hexadecimal as well. */
+    /* strtod accepts words and hexadecimal numbers too. */
     if (!string || !*string || strspn(string, "0123456789+-.eE") != json_string_length(given))
         return false;
     *value = strtod(string, &end);
@@ -262,7 +262,7 @@ static json_t *check_number(const struct tool_argument *a, const json_t *given, 
     return json_real(value);
 }
 
-/* Text for the Lisp goes there whole; a name, a path and the like are C strings further on. */
+/* Text for the Lisp may contain NULs; names and paths become C strings. */
 static bool may_hold_nul(const struct tool_argument *a)
 {
     return strcmp(a->name, "code") == 0 || strcmp(a->name, "value") == 0 || strcmp(a->name, "pattern") == 0;
@@ -272,7 +272,8 @@ static json_t *check_string(const struct tool_argument *a, const json_t *given, 
 {
     size_t i;
 
-    /* The number -1 for the text "-1": models write a restart or a checkpoint so. Code is never a number. */
+    /* Accept the number -1 for the text "-1": models send restarts and checkpoints that way. Code is never
+     * a number. */
     if (json_is_integer(given) && !a->choices && strcmp(a->name, "code") != 0)
         return json_sprintf("%" JSON_INTEGER_FORMAT, json_integer_value(given));
     if (!json_is_string(given))
@@ -384,7 +385,7 @@ json_t *registry_check_arguments(const struct tool *tool, const json_t *given, s
     const char *name;
     void *at;
 
-    /* jansson's walk wants what it could change, and changes nothing. */
+    /* jansson's iterator takes a pointer to non-const, and changes nothing. */
     for (at = json_object_iter((json_t *)(uintptr_t)given); at;
          at = json_object_iter_next((json_t *)(uintptr_t)given, at)) {
         name = json_object_iter_key(at);
@@ -427,13 +428,13 @@ void registry_add_former(const char *asked, json_t *checked)
     json_decref(value);
 }
 
-/* A bound as people write it. */
+/* A bound, as an integer if it is one. */
 static json_t *bound(double value)
 {
     return floor(value) >= value ? json_integer((json_int_t)value) : json_real(value);
 }
 
-/* The short listing says nothing that the name of the argument or a refusal says as well. */
+/* The short listing omits what the argument's name or an error message also says. */
 static json_t *argument_schema(const struct tool_argument *a, bool is_whole)
 {
     static const char *const types[] = {
@@ -447,7 +448,7 @@ static json_t *argument_schema(const struct tool_argument *a, bool is_whole)
     if (a->type == ARGUMENT_STRING_LIST)
         json_object_set_new(schema, "items", json_pack("{s:s}", "type", "string"));
     if ((a->type == ARGUMENT_INTEGER || a->type == ARGUMENT_NUMBER) && is_bounded(a) && is_whole) {
-        /* Bounds that nobody comes near only make the list longer; they are checked all the same. */
+        /* Bounds that nobody reaches only lengthen the list; they are checked all the same. */
         bool is_far = a->maximum >= FAR_MAXIMUM;
         if (!is_far || a->minimum > 0)
             json_object_set_new(schema, "minimum", bound(a->minimum));
@@ -462,14 +463,14 @@ static json_t *argument_schema(const struct tool_argument *a, bool is_whole)
     }
     if (is_whole || !a->names_session)
         json_object_set_new(schema, "description", json_string(a->description));
-    /* Over HTTP clients repeat it in the header Mcp-Param-Session, where a load balancer sees it (MCP
+    /* Over HTTP, clients repeat it in the header Mcp-Param-Session, where a load balancer can read it (MCP
      * 2026-07-28). */
     if (a->names_session)
         json_object_set_new(schema, "x-mcp-header", json_string("Session"));
     return schema;
 }
 
-/* A schema that strict clients accept: nothing but an object at the root, `properties` even when there are
+/* A schema that strict clients accept: an object at the root, and always `properties`, even if there are
  * none. */
 static json_t *input_schema(const struct tool *tool, bool is_whole)
 {
@@ -488,14 +489,14 @@ static json_t *input_schema(const struct tool *tool, bool is_whole)
     if (json_array_size(required) > 0)
         json_object_set(schema, "required", required);
     json_decref(required);
-    /* Other spellings of a name are understood: a client that goes by the schema must not refuse them. */
+    /* Other spellings of argument names are accepted, so the schema must not forbid them. */
     if (!tool->arguments[0].name)
         json_object_set_new(schema, "additionalProperties", json_false());
     return schema;
 }
 
-/* destructiveHint and idempotentHint mean something only for a tool that is not read-only. What clients
- * assume anyhow, not idempotent and of an open world, is not said. */
+/* destructiveHint and idempotentHint apply only to tools that are not read-only. The defaults that clients
+ * assume, not idempotent and open-world, are not listed. */
 static json_t *annotations_of(const struct tool *tool)
 {
     json_t *annotations = json_pack("{s:b}", "readOnlyHint", tool->is_read_only);
@@ -508,8 +509,7 @@ static json_t *annotations_of(const struct tool *tool)
     return annotations;
 }
 
-/* What clients that cut replies or search for tools want to know: Claude Code reads these, others ignore
- * them. */
+/* Hints for clients that cut replies or search for tools: Claude Code reads these, others ignore them. */
 static json_t *meta_of(const struct tool *tool)
 {
     json_t *meta = json_object();
@@ -542,10 +542,10 @@ json_t *registry_show(const struct tool *tool)
     return show(tool, true);
 }
 
-/* How a tool is listed. */
+/* How much of a tool is listed. */
 enum shown { SHOWN_NOT, SHOWN_SHORT, SHOWN_WHOLE };
 
-/* Does one element of the list, ${len} bytes, name a set or tools? Marks in ${shown} what it names: the
+/* Does one element of the list, ${len} bytes, name a set or tools? Marks what it names in ${shown}: the
  * smaller sets show tools without their rare arguments. */
 static bool choose(const char *name, size_t len, enum shown *shown)
 {

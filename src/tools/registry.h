@@ -1,5 +1,5 @@
 /*
- * The one list of tools: look-up, listing, and the argument check before a tool runs.
+ * The list of tools: look-up, listing, and the check of arguments before a tool runs.
  */
 #ifndef TOOLS_REGISTRY_H
 #define TOOLS_REGISTRY_H
@@ -20,9 +20,8 @@ const char *registry_family(size_t n);
 
 /*
  * registry_find(name):
- * The tool of that name: case does not matter, `_` stands for `-`, and a leading `ns/` or `ns.` is dropped.
- *
- * Former names are known too.
+ * The tool of that name: case does not matter, `_` stands for `-`, a leading `ns/` or `ns.` is dropped, and
+ * former names are accepted.
  *
  * Returns     NULL if there is none. registry_nearest(name) then gives the most similar name, NULL if none is
  *             near.
@@ -42,8 +41,8 @@ const char *registry_nearest(const char *name);
  */
 json_t *registry_check_arguments(const struct tool *tool, const json_t *given, struct err *err);
 
-/* registry_add_former(asked, checked): if ${asked} is a tool's former name, add the argument that it stands
- * for to the checked ones, unless it is there. */
+/* registry_add_former(asked, checked): if ${asked} is a tool's former name, add the argument that it
+ * stands for to ${checked}, unless it was given. */
 void registry_add_former(const char *asked, json_t *checked);
 
 /*

@@ -13,13 +13,13 @@
 #include "tools/detach.h"
 #include "tools/run_tests.h"
 
-/* Loading compiles, and suites are long: more time than an evaluation has, unless the caller says otherwise.
- */
+/* Loading compiles, and test suites run long: more time than an evaluation has, unless the caller sets a
+ * limit. */
 #define TEST_TIMEOUT_MS 300000
-/* Of the five errors of a session that can be entered, so many may be of one run. */
+/* Of a session's five enterable errors, the number that one run may use. */
 #define ERRORS_ENTERABLE 3
 
-/* What a framework prints tells each failure once more, so it is only kept for get-output. */
+/* The framework's own output repeats each failure, so it is only kept for get-output. */
 static void put_aside(struct strbuf *out, const struct outcome *o, int which, const char *name)
 {
     struct capture *c = o->output[which];

@@ -28,12 +28,12 @@ void running_add_line(struct strbuf *out, const struct session_evaluation *e)
                 strchr(e->what, '\n') != NULL ? " ..." : "");
 }
 
-/* What is too long is shown from near its end: the whole comes with the result. */
+/* Output that is too long is shown from near its end; the result will contain all of it. */
 static void add_output(struct strbuf *out, const char *heading, const struct capture *c, uint64_t *seen,
                        size_t most)
 {
     if (c->total < *seen)
-        *seen = 0; /* it is another evaluation's */
+        *seen = 0; /* it counts another evaluation's output */
     uint64_t start = c->total - *seen > most ? c->total - most : *seen;
     if (start == c->total)
         return;

@@ -1,5 +1,5 @@
 /*
- * The text of an evaluation that runs or waits for its turn: how long, where, and what it has printed.
+ * The text about an evaluation that runs or waits for its turn: how long, where, and its output.
  */
 #ifndef TOOLS_RUNNING_H
 #define TOOLS_RUNNING_H
@@ -13,7 +13,7 @@ void running_add_line(struct strbuf *out, const struct session_evaluation *e);
 
 /*
  * running_add(out, session, e, seen):
- * All of it: the line, what it does or behind what it waits, and what it has printed since ${seen}.
+ * Append the line, the progress or what it waits behind, and its output after ${seen}.
  *
  * seen        in and out: how many bytes of its output were shown, by enum worker_stream
  */

@@ -9,7 +9,7 @@
 
 #define COMPLETIONS_SHOWN 50
 
-/* A name that a reader would not take as it stands is in bars. */
+/* A name that the reader would change is printed between bars. */
 static bool is_plain(const char *name, size_t len)
 {
     for (size_t i = 0; i < len; i++)
@@ -93,7 +93,7 @@ static void apropos_search(struct tool_call *call)
     look_up(call, s, on_found);
 }
 
-/* Completions are written as the prefix is: in lower case unless it is in upper case. */
+/* Completions use the case of the prefix: lower case unless the prefix is in upper case. */
 static bool is_lower(const char *prefix)
 {
     for (const char *p = prefix; *p != '\0'; p++)

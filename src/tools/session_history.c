@@ -10,7 +10,7 @@
 #include "session/journal.h"
 #include "tools/call.h"
 
-/* Of one evaluation's code this many bytes are shown as text. */
+/* The number of bytes of an evaluation's code that are shown as text. */
 #define MOST_CODE 4000
 
 static const char *ending(const struct journal_entry *entry)
@@ -22,7 +22,7 @@ static const char *ending(const struct journal_entry *entry)
     return texts[entry->outcome];
 }
 
-/* Has an evaluation whose effects are in the state of now done parts of this one's code again? */
+/* Has an evaluation whose effects are in the current state repeated parts of this one's code? */
 static bool is_partly_in_state(const struct journal *j, const struct journal_entry *entry)
 {
     const struct journal_entry *e;
@@ -33,7 +33,7 @@ static bool is_partly_in_state(const struct journal *j, const struct journal_ent
     return false;
 }
 
-/* What the state of now holds of it, where its ending does not say that. */
+/* The part of it that the current state contains, if its ending does not tell. */
 static const char *share(const struct journal *j, const struct journal_entry *entry)
 {
     bool is_whole = entry->outcome == JOURNAL_OK && !entry->is_in_pieces;
@@ -71,7 +71,7 @@ static void add_as_text(struct strbuf *out, const struct journal *j, const struc
     }
 }
 
-/* Text of which any part may change the current package: what follows says its own. */
+/* Text any part of which may change the current package, so what follows must name its own. */
 static bool names_packages(const char *text, size_t len)
 {
     for (size_t i = 0; i + 7 <= len; i++)
@@ -82,7 +82,7 @@ static bool names_packages(const char *text, size_t len)
 
 struct file {
     struct strbuf *out;
-    const char *package; /* that is current behind what was written; NULL: not known */
+    const char *package; /* the current package after the text written so far; NULL: not known */
 };
 
 static void enter_package(struct file *file, const char *package)
@@ -103,7 +103,7 @@ static void add_code(struct file *file, const char *package, int depth, const ch
         file->package = NULL;
 }
 
-/* The form has gone on by restarts, and does so again. */
+/* The form was continued by restarts, and the file repeats them. */
 static void add_restarted(struct file *file, const struct journal_piece *piece, const char *code, size_t len)
 {
     enter_package(file, piece->package);
@@ -135,7 +135,7 @@ static void add_piece(struct file *file, const struct journal *j, const struct j
         add_code(file, piece->package, piece->depth, code, len);
 }
 
-/* What is not in the state of now is a comment. */
+/* Code whose effects are not in the current state is written as a comment. */
 static void add_as_lisp(struct file *file, const struct journal *j, const struct journal_entry *entry)
 {
     bool is_whole = entry->is_in_state && !entry->is_in_pieces;

@@ -18,7 +18,7 @@
 
 #define MOST_LISTED 200
 #define MOST_PROGRAMS 20
-#define MEMORY_MS 20 /* for reading what processes hold: nobody else is served meanwhile */
+#define MEMORY_MS 20 /* for reading the memory of processes: nobody else is served meanwhile */
 
 static void on_reset(struct tool_call *call, const struct outcome *o)
 {
@@ -35,7 +35,7 @@ static void reset_session(struct tool_call *call)
     call->operation = session_reset(s, call_done, call);
 }
 
-/* Without a Lisp there is no session: what was made is taken back. */
+/* Without a Lisp the new session is useless: remove it. */
 static bool is_without_lisp(struct tool_call *call, const struct outcome *o)
 {
     if (o->kind != OUTCOME_UNAVAILABLE)
@@ -64,7 +64,7 @@ static void on_step(struct tool_call *call, const struct outcome *o)
     next_step(call, o->session);
 }
 
-/* What is to be done in the new session now; ${code} says it as the journal does. False when all is done. */
+/* The next step in a new session; ${code} describes it as the journal does. False when all steps are done. */
 static bool write_step(struct tool_call *call, struct strbuf *code)
 {
     json_t *system = json_array_get(json_object_get(call->arguments, "systems"), call->step);
@@ -81,7 +81,7 @@ static bool write_step(struct tool_call *call, struct strbuf *code)
         call_begin_request(call, "evaluate");
         call_write_text(call, "code", strbuf_string(code));
     } else if (call->step == systems) {
-        call_begin_request(call, "session-info"); /* a session whose Lisp cannot be started is none */
+        call_begin_request(call, "session-info"); /* a session whose Lisp cannot be started is removed */
     } else {
         return false;
     }
@@ -95,13 +95,13 @@ static void add_sandbox(struct strbuf *out, const char *label, const struct sess
         strbuf_addf(out, "%s%s, network %s", label, confinement_mode(c), confinement_network(c));
 }
 
-/* Load its systems, one after the other, then go to its package, then say what it is. */
+/* Load the systems one after the other, then enter the package, then describe the session. */
 static void next_step(struct tool_call *call, struct session *s)
 {
     struct strbuf code;
     strbuf_init(&code, 0);
     if (write_step(call, &code)) {
-        /* What is said in front of it when this step fails or is refused. */
+        /* The text before the reply if this step fails or is refused. */
         strbuf_addf(&call->text, "Session %s was created, but a step failed:\n", session_name(s));
         struct operation_options options = {.what = "create-session",
                                             .timeout_ms = 300000,
@@ -136,14 +136,14 @@ static void create_session(struct tool_call *call)
     next_step(call, s);
 }
 
-/* A copy that is made for later is nothing that anybody waits for. */
+/* Nobody waits for a checkpoint copy, so it does not count as activity. */
 static const char *activity(const struct session *s)
 {
     const char *state = session_state_name(s);
     return strcmp(state, "checkpointing") == 0 ? "idle" : state;
 }
 
-/* Of all its processes; what could not be read in time is said to be more. */
+/* The memory of all its processes, marked as incomplete if some could not be read in time. */
 static void add_memory(struct strbuf *out, const struct session *s, int most_ms)
 {
     struct session_memory m = session_memory(s, most_ms);
@@ -217,7 +217,7 @@ static void add_checkpoints(struct strbuf *out, struct session *s)
         strbuf_addf(out, "; the last one failed: %s", session_why_no_checkpoint(s));
 }
 
-/* "running for 12 s: (loop)", and how many wait behind it. False when nothing runs. */
+/* "running for 12 s: (loop)", and how many wait behind it. False if nothing runs. */
 static bool add_running(struct strbuf *out, const struct session *s)
 {
     struct strbuf what;
@@ -261,7 +261,7 @@ static void add_programs(struct strbuf *out, const struct session *s)
         strbuf_adds(out, ", ...");
 }
 
-/* What the Lisp says of itself; NULL: it was not asked. */
+/* What the Lisp reports about itself; NULL: it was not asked. */
 static void add_info(struct tool_call *call, struct session *s, const struct sexp *reply)
 {
     struct strbuf *out = &call->text;
@@ -315,7 +315,7 @@ static void session_info(struct tool_call *call)
     strbuf_init(&what, 0);
     bool is_running = session_running(s, &what, &waiting) >= 0;
     strbuf_fini(&what);
-    /* Whoever asks while something runs wants to know what; and one that sleeps is not woken for this. */
+    /* If something runs, the client wants to know what; and a suspended session is not resumed for this. */
     if (is_running || session_asleep_since(s) != NULL)
         add_info(call, s, NULL);
     else

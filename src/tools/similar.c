@@ -8,10 +8,10 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Shorter than this and everything contains it. */
+/* Almost every name contains shorter ones. */
 #define SHORTEST_PART 3
 
-/* What contains the other is farther than any number of slips. */
+/* A name that contains the other is farther than any number of typing errors. */
 #define PART_SCORE 1000
 
 static char folded(char c)
@@ -35,7 +35,7 @@ static size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* Insertions, deletions, replacements and swaps of neighbours that make ${a} into ${b}. */
+/* The number of insertions, deletions, replacements and swaps of neighbours that turn ${a} into ${b}. */
 static size_t slips(const char *a, const char *b)
 {
     size_t rows[3][SIMILAR_MAX + 1];
@@ -77,7 +77,7 @@ void similar_offer(struct similar *s, const char *candidate)
     score = slips(s->wanted, other);
     is_part = (wanted_len >= SHORTEST_PART && strstr(other, s->wanted)) ||
               (other_len >= SHORTEST_PART && strstr(s->wanted, other));
-    /* A third of the letters wrong is another word. */
+    /* With more than a third of the letters wrong it is another word. */
     if (3 * score > (wanted_len > other_len ? wanted_len : other_len)) {
         if (!is_part)
             return;

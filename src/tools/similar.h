@@ -1,5 +1,5 @@
 /*
- * "Did you mean": the name most similar to a requested one.
+ * "Did you mean": finds the name that is most similar to a requested one.
  */
 #ifndef TOOLS_SIMILAR_H
 #define TOOLS_SIMILAR_H
@@ -10,12 +10,12 @@
 
 struct similar {
     char wanted[SIMILAR_MAX + 1]; /* lower case, `-` for `_`, cut to fit */
-    const char *best;             /* borrowed from similar_offer(); NULL while nothing was near */
-    size_t score;                 /* of ${best}; less is nearer */
+    const char *best;             /* borrowed from similar_offer(); NULL while none was near */
+    size_t score;                 /* of ${best}; lower is nearer */
 };
 
-/* similar_init(s, name): begin a search for a name similar to ${name}. similar_offer(s, candidate): consider
- * a candidate; of equals the earlier wins. */
+/* similar_init(s, name): begin a search for a name similar to ${name}. similar_offer(s, candidate):
+ * consider a candidate; of equally near ones the first wins. */
 void similar_init(struct similar *s, const char *name);
 void similar_offer(struct similar *s, const char *candidate);
 

@@ -8,7 +8,7 @@
 #include "tools/detach.h"
 #include "tools/places.h"
 
-/* Loading compiles: it gets more time than an evaluation unless the caller says otherwise. */
+/* Loading compiles: it gets more time than an evaluation unless the caller sets a limit. */
 #define LOAD_TIMEOUT_MS 300000
 
 static int timeout_of(const struct tool_call *call, const struct session *s)
@@ -19,7 +19,7 @@ static int timeout_of(const struct tool_call *call, const struct session *s)
     return session_ms > LOAD_TIMEOUT_MS ? session_ms : LOAD_TIMEOUT_MS;
 }
 
-/* ${code}, which is emptied here, is what the journal shows and evaluates again. */
+/* The journal shows and replays ${code}, which is emptied here. */
 static void run_journaled(struct tool_call *call, struct session *s, const char *what, struct strbuf *code,
                           call_outcome *on_outcome)
 {
@@ -34,7 +34,7 @@ static void run_journaled(struct tool_call *call, struct session *s, const char 
     strbuf_fini(code);
 }
 
-/* Where it was found says which of several of one name it is. */
+/* The file shows which of several systems of one name was loaded. */
 static void add_loaded(struct strbuf *out, const struct sexp *reply)
 {
     const struct sexp *loaded = reply_get(reply, "loaded");

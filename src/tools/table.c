@@ -1,6 +1,6 @@
 /*
- * Responsible for the one list of tools, made from tools.def. A file of its own so that tests can bring
- * another list.
+ * Responsible for the list of tools, made from tools.def. It is a separate file so that tests can use another
+ * list.
  */
 #include "tools/table.h"
 

@@ -11,7 +11,7 @@
 extern const struct tool *const tool_table[];
 extern const size_t tool_table_count;
 
-/* The rows of tools.def: the title of a family, or a tool of the last one. */
+/* The rows of tools.def: the title of a family, or a tool of the family above it. */
 struct tool_row {
     const char *family;
     const struct tool *tool;
@@ -20,7 +20,7 @@ struct tool_row {
 extern const struct tool_row tool_rows[];
 extern const size_t tool_row_count;
 
-/* A name of before, and the argument that calling it gives. */
+/* A former name, and the argument that it stands for. */
 struct tool_former {
     const char *name;
     const struct tool *tool;

@@ -11,7 +11,7 @@
 #include "tools/look_up.h"
 
 #define THREAD_MS 15000    /* the agent waits for the thread a few seconds at most */
-#define LONGEST_CYCLE 1000 /* threads looked at to find a deadlock */
+#define LONGEST_CYCLE 1000 /* threads that are followed to find a deadlock */
 
 static bool is_activity(const struct sexp *thread, const char *name)
 {
@@ -95,8 +95,8 @@ static const struct sexp *find_thread(const struct sexp *threads, int64_t number
     return NULL;
 }
 
-/* The mutexes that a thread waits for and their holders lead back to it. True only for the one of the lowest
- * number in the cycle, so that each is reported once. */
+/* True if the mutexes that a thread waits for and their holders form a cycle, and the thread has the
+ * lowest number in it, so that each cycle is reported once. */
 static bool begins_cycle(const struct sexp *threads, const struct sexp *first)
 {
     const struct sexp *thread = first;

@@ -14,7 +14,7 @@
 
 #define MOST_RUNS 1000
 
-/* What a run is measured by, in the order in which the agent sends it. */
+/* The measurements of a run, in the order in which the agent sends them. */
 static const struct {
     const char *name;
     bool is_time; /* microseconds; else bytes */
@@ -28,7 +28,7 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* "1,234.567 ms" or "32,768 bytes", to the right in a column. */
+/* "1,234.567 ms" or "32,768 bytes", right-aligned in a column. */
 static void add_reading(struct strbuf *out, int64_t n, bool is_time, int width)
 {
     const char *unit = is_time ? " ms" : " bytes";
@@ -40,7 +40,7 @@ static void add_reading(struct strbuf *out, int64_t n, bool is_time, int width)
     strbuf_adds(out, unit);
 }
 
-/* The value below which this share of the sorted values lies, in quarters. */
+/* The quartile with this number, 0 to 4, of the sorted values. */
 static int64_t quartile(const int64_t *sorted, size_t count, size_t quarter)
 {
     size_t at = (count - 1) * quarter;

@@ -1,7 +1,7 @@
 /*
  * A tool: the struct that every file in this folder fills in, and a call of one. The struct is the
- * documentation, the schema that clients get, the argument check and the dispatcher's entry. Tools never
- * parse: their arguments were checked against the struct before they run.
+ * documentation, the schema for clients, the argument check and the dispatcher's entry. Tools never parse:
+ * their arguments were checked against the struct before they run.
  */
 #ifndef TOOLS_TOOL_H
 #define TOOLS_TOOL_H
@@ -27,9 +27,8 @@ struct tool_argument {
     const char *name; /* kebab-case; NULL ends the list */
     enum argument_type type;
     bool is_required;
-    bool is_rare; /* left out of the listings of the sets core and standard, and taken all the same */
-    bool
-        names_session; /* it says which session is meant: clients repeat it in the header Mcp-Param-Session */
+    bool is_rare;               /* left out of the listings of the sets core and standard, but accepted */
+    bool names_session;         /* it names the session: clients repeat it in the header Mcp-Param-Session */
     double minimum, maximum;    /* for numbers; both 0: unbounded */
     const char *const *choices; /* NULL-terminated; NULL: any string */
     const char *description;    /* at most one sentence */
@@ -53,14 +52,14 @@ struct tool {
     bool is_open_world;
     struct tool_argument arguments[TOOL_MAX_ARGUMENTS + 1];
 
-    /* run(call): do it; calls tool_call_finish() once, now or later. */
+    /* run(call): do the work; calls tool_call_finish() once, now or later. */
     void (*run)(struct tool_call *call);
 };
 
 /* The result of a finished call. Both pointers may be read while ${done} runs and are invalid after it. */
 struct tool_result {
     const struct strbuf *text; /* the one text block, valid UTF-8 */
-    json_t *structured;        /* borrowed; NULL unless the call asked for it and the tool has it */
+    json_t *structured;        /* borrowed; NULL unless the call requested it and the tool has it */
     bool is_error;
     bool is_absent; /* nothing has the requested name; the text lists similar names */
 };
@@ -71,8 +70,8 @@ typedef void tool_call_done(void *arg, const struct tool_result *result);
 typedef void tool_call_progress(void *arg, double elapsed_s, const char *message);
 
 struct tool_call_options {
-    uint64_t client;             /* its number; 0: it is not told apart from others */
-    const char *default_session; /* borrowed; the session meant when the argument is absent */
+    uint64_t client;             /* the client's number; 0: not told apart from others */
+    const char *default_session; /* borrowed; the session to use when the argument is absent */
     bool wants_structured;
     bool wants_progress;
     tool_call_done *done;
@@ -93,7 +92,7 @@ struct tool_call_options {
 struct tool_call *tool_call_start(struct toolbox *toolbox, const struct tool *tool, json_t *arguments,
                                   const struct tool_call_options *options);
 
-/* tool_call_cancel(call): stop what it does; done and on_progress will not run after this. */
+/* tool_call_cancel(call): stop its work; done and on_progress will not run after this. */
 void tool_call_cancel(struct tool_call *call);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * A call of a tool: its data, its checked arguments, and what must be left out of its text.
+ * A call of a tool: its data, its checked arguments, and the redaction of its text.
  */
 #ifndef TOOLS_TOOL_CALL_H
 #define TOOLS_TOOL_CALL_H
@@ -22,39 +22,39 @@ struct tool_call {
     struct toolbox *toolbox;
     json_t *arguments; /* owned */
     char *default_session;
-    uint64_t client;    /* its number; 0: not told apart from others */
-    bool is_evaluation; /* it has evaluated something that other clients of the session should know */
+    uint64_t client;    /* the client's number; 0: not told apart from others */
+    bool is_evaluation; /* it has evaluated something that is reported to other clients of the session */
     bool wants_structured, wants_progress;
-    bool takes_unavailable; /* its on_outcome deals with OUTCOME_UNAVAILABLE itself */
+    bool takes_unavailable; /* its on_outcome handles OUTCOME_UNAVAILABLE itself */
     tool_call_done *done;   /* NULL once cancelled */
     tool_call_progress *on_progress;
     void *arg;
     struct strbuf request;       /* for the agent, between call_begin() and call_run() */
-    struct operation *operation; /* what it waits for; NULL when nothing */
+    struct operation *operation; /* what it waits for; NULL: nothing */
     void *pending;               /* call_await() */
     void (*cancel_pending)(void *pending);
     void (*on_outcome)(struct tool_call *call, const struct outcome *outcome); /* a call_outcome */
     struct detachment *detachment; /* detach.c: it may be answered early; NULL: it may not */
-    char *moment;                  /* owned; it shows the session in the middle of an operation; NULL: not */
+    char *moment;                  /* owned; set if it shows the session in the middle of an operation */
     size_t step, since;            /* for tools that must remember something while they wait */
     struct strbuf text;            /* the answer */
     json_t *structured;            /* owned */
     bool is_error, is_absent;      /* as in struct tool_result */
-    bool is_of_asked_length;       /* the client said how much it wants: call_finish() cuts nothing */
+    bool is_of_asked_length;       /* the client chose the length: call_finish() cuts nothing */
     uint64_t started_ns;
 };
 
-/* The checked arguments; the fallback when absent. Strings are borrowed from the call and may hold NULs. */
+/* The checked arguments; the fallback if absent. Strings are borrowed from the call and may contain NULs. */
 bool call_has(const struct tool_call *call, const char *name);
 const char *call_string(const struct tool_call *call, const char *name, size_t *len);
 double call_number(const struct tool_call *call, const char *name, double fallback);
 int64_t call_integer(const struct tool_call *call, const char *name, int64_t fallback);
 bool call_boolean(const struct tool_call *call, const char *name);
 
-/* call_timeout_ms(call): the argument timeout in milliseconds; 0 when absent, -1 for none. */
+/* call_timeout_ms(call): the argument timeout in milliseconds; 0 if absent, -1 for none. */
 int call_timeout_ms(const struct tool_call *call);
 
-/* call_redact(call, text): with --redact, leave out what looks like a credential. Whatever leaves a call goes
+/* call_redact(call, text): with --redact, leave out what looks like a credential. All text of a call goes
  * through it. */
 void call_redact(const struct tool_call *call, struct strbuf *text);
 

@@ -8,7 +8,7 @@
 #include "tools/call.h"
 #include "tools/user_tools.h"
 
-/* The value of an argument as the agent takes it. */
+/* The value of an argument in the form that the agent takes. */
 static void write_value(struct strbuf *request, const json_t *value)
 {
     char number[64];
@@ -29,7 +29,7 @@ static void write_value(struct strbuf *request, const json_t *value)
     }
 }
 
-/* The value as Lisp reads it, for the journal. */
+/* The value as a Lisp form, for the journal. */
 static void write_code(struct strbuf *code, const json_t *value)
 {
     if (json_is_array(value)) {

@@ -22,7 +22,7 @@
 
 #define PREFIX "user."
 
-/* One tool, as a session told it; its texts are the document's. */
+/* One tool, as a session reported it; the document owns its texts. */
 struct user_tool {
     struct tool tool;
     char name[sizeof PREFIX + USER_TOOLS_LONGEST_NAME];
@@ -31,14 +31,14 @@ struct user_tool {
 
 /* A walk over the tools of a session. */
 struct walk {
-    struct sexp_document *document; /* NULL: it has none */
+    struct sexp_document *document; /* NULL: the session has none */
     size_t next;
     struct user_tool current;
 };
 
 static const char name_letters[] = "abcdefghijklmnopqrstuvwxyz0123456789-";
 
-/* A name that is one; NULL for anything else. */
+/* The value if it is a valid name; otherwise NULL. */
 static const char *read_name(const struct sexp *value)
 {
     size_t len;
@@ -48,7 +48,7 @@ static const char *read_name(const struct sexp *value)
     return is_name ? name : NULL;
 }
 
-/* A text that clients can be shown; NULL for anything else. */
+/* The value if it is a text that clients can be shown; otherwise NULL. */
 static const char *read_text(const struct sexp *value)
 {
     size_t len;
@@ -73,7 +73,7 @@ static bool read_type(const struct sexp *value, enum argument_type *type)
     return false;
 }
 
-/* As far as doubles are exact a bound that is not given is none that anybody meets. */
+/* A missing bound becomes the largest integer up to which doubles are exact. */
 static bool read_bounds(const struct sexp *entry, struct tool_argument *a)
 {
     const char *minimum = sexp_string(sexp_get(entry, 2, "minimum"), NULL),
@@ -167,7 +167,7 @@ static void walk_end(struct walk *w)
     sexp_document_free(w->document);
 }
 
-/* To the next one that can be offered; false when there is none. */
+/* Move to the next tool that can be offered; false if there is none. */
 static bool walk_on(struct walk *w)
 {
     const struct sexp *list = w->document == NULL ? NULL : sexp_root(w->document);
@@ -185,7 +185,7 @@ static struct session *first_session(const struct toolbox *toolbox, const char *
     return s != NULL ? s : sessions_first(toolbox->sessions);
 }
 
-/* The default session comes first, then the others, the oldest first. */
+/* The default session comes first, then the others, oldest first. */
 static struct session *next_session(const struct toolbox *toolbox, const char *default_session,
                                     struct session *s)
 {
@@ -204,7 +204,7 @@ static bool is_listed(const json_t *listing, size_t from, const char *name)
 
 bool user_tools_are_to_come(const struct toolbox *toolbox, const char *default_session)
 {
-    if (toolbox == NULL) /* as unit tests have it */
+    if (toolbox == NULL) /* as in unit tests */
         return false;
     bool is_saved = toolbox->is_persistent && strchr(default_session, '/') == NULL &&
                     saved_exists(toolbox->store, default_session);
@@ -225,8 +225,8 @@ void user_tools_list(const struct toolbox *toolbox, const char *default_session,
     }
 }
 
-/* Some clients put their name for us in front, and some allow no point in a name. NULL: it is none of theirs.
- */
+/* Some clients prepend their name for this server, and some do not allow a point in a name. NULL if it is
+ * no name of a user's tool. */
 static const char *bare_name(const char *name)
 {
     const char *slash = strrchr(name, '/');
@@ -248,7 +248,7 @@ static bool is_same_name(const char *asked, const char *name)
     return true;
 }
 
-/* Does the session have it? Then the walk stands at it. */
+/* Does the session define it? If so, the walk stops there. */
 static bool walk_to(struct walk *w, const struct session *s, const char *bare)
 {
     walk_begin(w, s);

@@ -25,12 +25,12 @@ struct toolbox;
 #define USER_TOOLS_LONGEST_NAME 40
 #define USER_TOOLS_LONGEST_TEXT 4000 /* bytes of a description */
 
-/* user_tools_list(toolbox, default_session, listing): append them to ${listing}, as registry_listing() has
- * the others. */
+/* user_tools_list(toolbox, default_session, listing): append them to ${listing} in the form of
+ * registry_listing(). */
 void user_tools_list(const struct toolbox *toolbox, const char *default_session, json_t *listing);
 
-/* user_tools_are_to_come(toolbox, default_session): true if the default session is not there yet and may have
- * tools as soon as it is: from what is loaded into every session, or from its save. */
+/* user_tools_are_to_come(toolbox, default_session): true if the default session does not exist yet and may
+ * define tools once it does: from code that is loaded into every session, or from its save. */
 bool user_tools_are_to_come(const struct toolbox *toolbox, const char *default_session);
 
 /*
@@ -48,7 +48,7 @@ json_t *user_tools_prepare(const struct toolbox *toolbox, const char *default_se
 /* user_tools_nearest(toolbox, name, out): append the most similar of their names; false if none is near. */
 bool user_tools_nearest(const struct toolbox *toolbox, const char *name, struct strbuf *out);
 
-/* tool_user: what runs them; it is in no list. */
+/* tool_user: the struct that runs them; it is in no list. */
 extern const struct tool tool_user;
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * validate-syntax: are the parentheses right, and which one matches the one at a position? The text is
- * scanned; nothing is read or run.
+ * validate-syntax: checks that the parentheses match, and finds the one that matches the one at a position.
+ * The text is scanned; nothing is read or run.
  */
 #include "scan/scan.h"
 #include "tools/call.h"

@@ -14,7 +14,7 @@
 #define MOST_RECORDS 2000
 #define DEEPEST_INDENT 40
 
-/* "FOO, BAR" behind a heading on a line of its own; nothing when there are none. */
+/* "FOO, BAR" after a heading, on a line of its own; nothing if there are none. */
 static void add_names(struct strbuf *out, const char *heading, const struct sexp *names)
 {
     for (size_t i = 0; i < sexp_count(names); i++) {
@@ -185,7 +185,7 @@ static void on_watched(struct tool_call *call, const struct outcome *o)
     call_finish(call);
 }
 
-/* The journal is a Lisp file, in which this is a comment. */
+/* The journal is a Lisp file, so this is written as a comment. */
 static void write_journal(const struct tool_call *call, struct strbuf *journal)
 {
     strbuf_addf(journal, ";; %s %s", call->tool->name, call_string(call, "action", NULL));
