@@ -1,6 +1,7 @@
 /*
- * A worker is gone when its process has been reaped *and* what it left in its pipes has been read; when the
- * channel closes first, the process is killed, since without it there is no talking to it.
+ * Responsible for one Lisp process. A worker is gone when its process has been reaped *and* the data in its
+ * pipes has been read. If the channel closes first, the process is killed, because it can no longer be
+ * reached.
  */
 #include "lisp/worker.h"
 
@@ -22,12 +23,12 @@
 #include "wire/frame.h"
 
 #define OUTPUT_CHUNK ((size_t)64 << 10) /* what a pipe holds by default */
-#define DRAIN_CHUNKS 64                 /* read at one go, so that a flood of output cannot hold the loop */
-#define MOST_AWAITED 3                  /* a call, and before and behind it a request for a copy */
-/* When memory runs out the kernel ends copies that wait before sessions, and sessions before the server. */
+#define DRAIN_CHUNKS 64                 /* read at a time, so that a flood of output cannot block the loop */
+#define MOST_AWAITED 3                  /* a call, and a request for a copy before and after it */
+/* When memory runs out, the kernel kills waiting copies before sessions, and sessions before the server. */
 #define COPY_EXPENDABLE 600
 #define SESSION_EXPENDABLE 300
-#define MOST_STRAYS 100 /* messages that answer nothing; a late answer for a copy is one */
+#define MOST_STRAYS 100 /* messages that answer nothing, such as a late answer to a request for a copy */
 
 struct output_pipe {
     uv_poll_t *poll; /* NULL once closed */
@@ -47,24 +48,24 @@ struct outputs {
 struct worker {
     uv_loop_t *loop;
     struct children *children;
-    struct quota *quota; /* it is counted there; NULL: nowhere */
+    struct quota *quota; /* counts the process; NULL: not counted */
     struct worker_events events;
     enum worker_state state;
     struct channel *channel; /* NULL once closed */
     struct child *child;     /* NULL while the pid is unknown */
     struct outputs *outputs;
-    int awaited[MOST_AWAITED]; /* the ids of what was sent and is not answered, in that order */
+    int awaited[MOST_AWAITED]; /* the ids of unanswered requests, in the order of sending */
     size_t awaited_count;
-    bool has_missed;  /* it ended and had not read all that was sent */
-    bool has_copied;  /* the reply that is being delivered is to a request for a copy */
-    int call_id;      /* of the last call; an interrupt is for no request for a copy */
-    int looked_id;    /* of the call behind which a look-up was sent; 0: none was */
+    bool has_missed;  /* it ended before it had read all that was sent */
+    bool has_copied;  /* the reply that is being delivered answers a request for a copy */
+    int call_id;      /* of the last call; requests for copies are not interrupted */
+    int looked_id;    /* of the call after which a look-up was sent; 0: none was */
     uint64_t random;  /* never 0 */
     int strays;       /* messages that answered nothing */
-    bool is_dead;     /* reaped; what it left is being read */
+    bool is_dead;     /* reaped; its remaining output is being read */
     bool is_pristine; /* a copy that has run nothing: it cannot have children */
     bool is_ending;   /* in gone() */
-    bool is_doomed;   /* freed by its owner meanwhile: it goes when that is done, and says nothing more */
+    bool is_doomed;   /* its owner freed it in gone(): it is freed after that, and reports no more events */
 };
 
 static void free_handle(uv_handle_t *handle)
@@ -82,7 +83,7 @@ static void close_pipe(struct output_pipe *p)
     p->fd = -1;
 }
 
-/* Read at most ${chunks} times; stops early when the pipe is empty. */
+/* Read at most ${chunks} times; stop early if the pipe is empty. */
 static void drain_pipe(struct output_pipe *p, int chunks)
 {
     while (p->poll != NULL && chunks-- > 0) {
@@ -93,7 +94,7 @@ static void drain_pipe(struct output_pipe *p, int chunks)
         if (n < 0 && errno == EAGAIN)
             return;
         if (n <= 0) {
-            /* Every writer has closed it: the user's code may do that. */
+            /* All writers have closed it, which the user's code may do. */
             close_pipe(p);
             return;
         }
@@ -108,8 +109,8 @@ static void on_output_ready(uv_poll_t *handle, int status, int events)
     drain_pipe(handle->data, 4);
 }
 
-/* Deliver what the process has written so far; reads a bounded amount, so that a flood cannot hold the loop.
- */
+/* Deliver what the process has written so far, but only a bounded amount, so that a flood cannot block the
+ * loop. */
 static void drain_output(struct worker *w)
 {
     drain_pipe(&w->outputs->pipes[0], DRAIN_CHUNKS);
@@ -138,9 +139,10 @@ static void close_channel(struct worker *w)
 static void gone(struct worker *w, const struct child_end *end)
 {
     if (w->state == WORKER_GONE || w->is_ending)
-        return; /* what is drained below may close the channel */
+        return; /* draining may close the channel */
     w->is_dead = w->is_ending = true;
-    /* A last reply that the process sent before it died; the owner may free us while it is delivered. */
+    /* The process may have sent a last reply before it died; the owner may free the worker while that is
+     * delivered. */
     if (w->channel != NULL)
         channel_drain(w->channel);
     w->is_ending = false;
@@ -159,7 +161,7 @@ static void on_child_exit(void *arg, const struct child_end *end)
     gone(arg, end);
 }
 
-/* The process behind it could not be made: it is gone, in a state of not knowing how. */
+/* The process could not be made: the worker is gone, without an exit status. */
 static void abandon(struct worker *w)
 {
     static const struct child_end unknown = {0};
@@ -173,14 +175,14 @@ static void on_closed(void *arg, const struct err *why)
         log_warning("process %d: %s", (int)worker_pid(w), why->message);
     close_channel(w);
     if (w->child == NULL)
-        abandon(w); /* it ended before anybody told us its pid */
+        abandon(w); /* it ended before its pid was reported */
     else
         child_kill_tree(w->child);
 }
 
 /*
- * The agent sends one now and then, when we have given up waiting for a copy. Code of the user's can write to
- * the channel without end: then its process ends, with one line in the log.
+ * The agent sends one if the server has given up waiting for a copy. The user's code can write to the channel
+ * without end: then the process is ended, with one line in the log.
  */
 static void on_stray_message(struct worker *w)
 {
@@ -241,7 +243,7 @@ static void close_all(const int *descriptors, size_t count)
             close(descriptors[i]);
 }
 
-/* ${fd} and ${outputs} are taken; what is counted in ${quota} was taken already. */
+/* ${fd} and ${outputs} are taken; the process was already counted in ${quota}. */
 static struct worker *make(uv_loop_t *loop, struct children *children, struct quota *quota,
                            const struct worker_events *events, int fd, struct outputs *outputs)
 {
@@ -335,13 +337,12 @@ void worker_begin(struct worker *w, int64_t pid)
 
 static void destroy(struct worker *w)
 {
-    /* A frozen copy is dropped after almost every evaluation; looking for its children would cost more than
-     * all the rest. */
+    /* A frozen copy is dropped after almost every evaluation; looking for its children would cost more
+     * than everything else. */
     if (w->child != NULL && w->is_pristine)
         child_signal(w->child, SIGKILL);
     child_free(w->child);
-    /* Only now: an agent ends by itself when its channel does, and what it had started could no longer be
-     * found as its children. */
+    /* Only now: an agent ends when its channel closes, and then its children could no longer be found. */
     channel_free(w->channel);
     outputs_release(w->outputs);
     quota_give_back(w->quota);
@@ -358,9 +359,9 @@ void worker_free(struct worker *w)
 }
 
 /*
- * Ids are not to be guessed: the user's code can write to the channel too, and an answer that it forged must
- * not fit the next request. Xorshift (Marsaglia 2003), seeded by the kernel; code that reads the agent's
- * memory can still lie about itself.
+ * Ids must not be guessable: the user's code can write to the channel too, and a forged answer must not fit
+ * the next request. Xorshift (Marsaglia 2003), seeded by the kernel. Code that reads the agent's memory can
+ * still forge answers for its own process.
  */
 static int next_id(struct worker *w)
 {
@@ -478,7 +479,7 @@ void worker_kill(struct worker *w)
     if (w->child != NULL)
         child_kill_tree(w->child);
     else
-        abandon(w); /* nobody has told us its pid; with its channel closed an agent ends by itself */
+        abandon(w); /* its pid was never reported; an agent whose channel closes ends by itself */
 }
 
 bool worker_has_begun(const struct worker *w)

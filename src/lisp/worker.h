@@ -1,7 +1,7 @@
 /*
- * One Lisp process seen from C: its channel, its two output pipes, its end. It carries one call at a time,
- * and before and behind it a request for a copy; the process takes up one after the other. It knows nothing
- * of what the calls mean; deadlines and what follows from them are the session's.
+ * One Lisp process seen from C: its channel, its two output pipes, its end. It can hold one call and, before
+ * and after it, a request for a copy; the process takes one after the other. It does not know the meaning of
+ * calls; deadlines and their consequences are the session's.
  */
 #ifndef LISP_WORKER_H
 #define LISP_WORKER_H
@@ -19,44 +19,44 @@ struct worker;
 struct strbuf;
 
 enum worker_state {
-    WORKER_STARTING, /* made, its hello has not come */
+    WORKER_STARTING, /* made; its hello has not arrived */
     WORKER_IDLE,
-    WORKER_BUSY, /* something was sent that was not answered: a call, a request for a copy, or one behind the
-                    other */
+    WORKER_BUSY, /* something was sent and not answered: a call, a request for a copy, or one after the other
+                  */
     WORKER_GONE  /* its process has ended; on_gone was called */
 };
 
 enum worker_stream { WORKER_STDOUT, WORKER_STDERR };
 
 struct worker_events {
-    /* The hello has come; NULL for a silent copy, of which a hello is a message that nobody waits for. The
-     * worker may be freed in any of these, but in on_output. */
+    /* The hello has arrived; NULL for a silent copy, for which a hello is a stray message. The worker may
+     * be freed in any callback except on_output. */
     void (*on_ready)(void *arg, const struct sexp *hello);
-    /* A reply, (ID :ok ...), (ID :error ...) or (ID :refused ...): given; that to a call before that to the
-     * fork behind it. What the process had written before it has been given to on_output. */
+    /* A reply, (ID :ok ...), (ID :error ...) or (ID :refused ...): given. The reply to a call comes before
+     * that to a fork sent after it. Everything that the process had written before it has been passed to
+     * on_output. */
     void (*on_reply)(void *arg, struct sexp_document *reply);
     /* (0 :progress ...) */
     void (*on_progress)(void *arg, const struct sexp *event);
-    /* Bytes from descriptor 1 or 2, as they are; of the worker made by worker_new() and of all its copies.
+    /* Bytes from descriptor 1 or 2, unchanged, from the worker made by worker_new() and all its copies.
      * Never called for a copy. */
     void (*on_output)(void *arg, enum worker_stream stream, const char *bytes, size_t len);
-    /* The process has ended, and all that it had sent and written has been delivered. Called once. */
+    /* The process has ended, and everything that it sent and wrote has been delivered. Called once. */
     void (*on_gone)(void *arg, const struct child_end *end);
     void *arg;
 };
 
-/* The other ends of a worker's descriptors, for the process that is to be behind it; -1: it has those of its
- * original. */
+/* The process's ends of a worker's descriptors; -1: it has those of its original. */
 struct worker_ends {
     int channel, output, error;
 };
 
 /*
  * worker_new(loop, children, quota, events, ends, err):
- * The C side of a process that somebody is about to make.
+ * The C side of a process that the caller is about to make.
  *
- * quota       borrowed, outlives it and its copies: where they are counted; NULL: nowhere
- * ends        given: three descriptors (close-on-exec) to be handed to the process and closed here
+ * quota       borrowed, outlives it and its copies, which it counts; NULL: none
+ * ends        given: three descriptors (close-on-exec) to be passed to the process and closed here
  * Returns     given: worker_free() it; NULL with ${err} set
  * States      WORKER_STARTING
  */
@@ -66,28 +66,28 @@ struct worker *worker_new(uv_loop_t *loop, struct children *children, struct quo
 /*
  * worker_new_copy(original, events, channel):
  * The C side of a copy that ${original} is about to make of itself. The two share their output pipes: only
- * one of them runs at a time, and what either writes is given to the on_output of the one that was made by
- * worker_new().
+ * one
+ * of them runs at a time, and the output of both goes to on_output of the one made by worker_new().
  *
- * channel     given: the descriptor to be handed to the copy
+ * channel     given: the descriptor to be passed to the copy
  * Returns     given; NULL with ${err} set
  * States      WORKER_STARTING
  */
 struct worker *worker_new_copy(struct worker *original, const struct worker_events *events, int *channel,
                                struct err *err);
 
-/* worker_set_events(w, events): tell somebody else from now on. */
+/* worker_set_events(w, events): call these from now on. */
 void worker_set_events(struct worker *w, const struct worker_events *events);
 
-/* worker_spawn(w, spec, err): start a program behind it; descriptors of ${spec} are filled in from ${ends},
- * which are taken. */
+/* worker_spawn(w, spec, err): start a program as its process; the descriptors in ${spec} are set from
+ * ${ends}, which are taken. */
 bool worker_spawn(struct worker *w, struct child_spec *spec, struct worker_ends *ends, struct err *err);
 
-/* worker_adopt(w, pid): the process behind it is this one, a copy that another worker has made. Harmless when
- * known already. */
+/* worker_adopt(w, pid): its process is this one, a copy that another worker has made. Harmless if known
+ * already. */
 void worker_adopt(struct worker *w, pid_t pid);
-/* worker_begin(w, pid): the same for a silent copy; from now on it can be called. pid as the reply has it:
- * anything may be in there. States: STARTING to IDLE. */
+/* worker_begin(w, pid): the same for a silent copy; from now on it can be called. ${pid} comes from the
+ * reply, unchecked. States: STARTING to IDLE. */
 void worker_begin(struct worker *w, int64_t pid);
 
 /* worker_free(w): kills the process and its descendants if they still run; no event comes after this. */
@@ -107,34 +107,34 @@ void worker_free(struct worker *w);
 int worker_call(struct worker *w, const struct strbuf *request, const int *descriptors, size_t count);
 
 /*
- * worker_fork(w, descriptors, count, hello): the same for the operation that copies the process. It may be
- * sent while a call is under way, one such: the process then need not be waked for it. It lies in the socket,
- * its descriptors too, and the process has neither before it has answered the call. With WORKER_SILENT the
- * copy does not say hello, which would cost it more than all else that it does: the reply tells its pid
- * (worker_begin).
+ * worker_fork(w, descriptors, count, hello): the same for the operation that copies the process. One may be
+ * sent while a call is under way, which saves waking the process for it: request and descriptors stay in the
+ * socket until the process has answered the call. With WORKER_SILENT the copy sends no hello, which would
+ * cost it more than the rest of its work: the reply contains its pid (worker_begin).
  */
 enum worker_hello { WORKER_SAYS_HELLO, WORKER_SILENT };
 void worker_fork(struct worker *w, const int *descriptors, size_t count, enum worker_hello hello);
 
-/* worker_has_begun(w): the process is at the call under way, as far as is known: it has answered for the copy
- * that was asked for before. */
+/* worker_has_begun(w): as far as is known, the process is at the call under way: it has answered any
+ * request for a copy sent before it. */
 bool worker_has_begun(const struct worker *w);
 
-/* worker_has_missed(w): it has ended and never read the call under way, behind which nothing was sent. */
+/* worker_has_missed(w): it has ended without reading the call under way, after which nothing was sent. */
 bool worker_has_missed(const struct worker *w);
 
-/* worker_has_copied(w): inside on_reply: that is the answer to worker_fork(), not to worker_call(). */
+/* worker_has_copied(w): inside on_reply: the reply answers worker_fork(), not worker_call(). */
 bool worker_has_copied(const struct worker *w);
 
 /*
  * worker_look(original, request, events, err):
- * Have a look-up answered while ${original} performs a call, by a copy that it makes of itself for this, or
- * in a session with threads by one of its threads.
+ * Have a look-up answered while ${original} performs a call: by a copy that it makes of itself for this or,
+ * in a
+ * session with threads, by one of its threads.
  *
  * request      borrowed; the items of the request, as for worker_call()
- * needs_copy   it may have effects: it is refused where threads run
- * events       on_ready: there is a copy, which is at work; on_reply: the answer; on_gone: there is none, or
- *              the copy has ended
+ * needs_copy   it may have effects: it is refused if threads run
+ * events       on_ready: the copy exists and works; on_reply: the answer; on_gone: there is none, or the copy
+ *              has ended
  * Returns      given: worker_free() it. Nothing can be sent to it. NULL with ${err} set
  * States       of the returned worker: STARTING, BUSY, IDLE once it has answered; of ${original}: none
  * Source       docs/agent-protocol.md
@@ -142,15 +142,16 @@ bool worker_has_copied(const struct worker *w);
 struct worker *worker_look(struct worker *original, const struct strbuf *request, bool needs_copy,
                            const struct worker_events *events, struct err *err);
 
-/* worker_end_look(original, look): nobody waits for the answer: a thread of ${original} that works on it is
- * to end. A copy ends when its worker is freed. */
+/* worker_end_look(original, look): the answer is no longer wanted: a thread of ${original} that works on
+ * it is to end. A copy ends when its worker is freed. */
 void worker_end_look(struct worker *original, const struct worker *look);
 
-/* worker_forget_fork(w): nobody waits for the answer to the fork any more, which is all that was sent and not
- * answered. States: BUSY to IDLE. */
+/* worker_forget_fork(w): the answer to the fork, the only unanswered request, is no longer wanted. States:
+ * BUSY to IDLE. */
 void worker_forget_fork(struct worker *w);
 
-/* worker_note(w): have the process note where the call under way is, for the report of an interrupt soon. */
+/* worker_note(w): have the process note the position of the call under way, for the report of an interrupt
+ * that follows soon. */
 void worker_note(struct worker *w);
 
 /* worker_interrupt(w): interrupt the call under way, if there is one. worker_kill(w): SIGKILL; on_gone
@@ -162,6 +163,6 @@ enum worker_state worker_state(const struct worker *w);
 /* worker_is_alive(w): false from the moment its end is known, a little before on_gone. A call made then is
  * answered by on_gone. */
 bool worker_is_alive(const struct worker *w);
-pid_t worker_pid(const struct worker *w); /* 0 while unknown */
+pid_t worker_pid(const struct worker *w); /* 0 if unknown */
 
 #endif

@@ -2,9 +2,10 @@
  * Starting, signalling and reaping child processes. One SIGCHLD handler reaps all children first and then
  * calls their owners, since a callback may change the lists.
  *
- * waitpid(-1) costs the kernel a walk over all our children, a millisecond when they are ten thousand, and
- * after almost every evaluation a copy is killed. So children that we have killed are waited for by pid. The
- * walk, for those that exit by themselves, is done at once only while it is cheap, and otherwise seldom
+ * For waitpid(-1) the kernel walks the list of all our children, which takes a millisecond for ten thousand,
+ * and
+ * a copy is killed after almost every evaluation. So children that we have killed are waited for by pid. The
+ * walk, which finds those that exit by themselves, is done at once while it is cheap, and otherwise rarely
  * enough to take a twentieth of the time.
  */
 #include "proc/child.h"
@@ -33,12 +34,12 @@
 /* A copy can exit before its parent has reported its pid; this many such exits are remembered. */
 #define EARLY_ENDS 256
 
-#define MOST_PROBED 64          /* dying children that are probed in one go */
-#define CHEAP_WALK_NS 50000     /* a walk no longer than this is done at once */
-#define LONGEST_WALK_NS 5000000 /* then the loop goes on */
-#define WALK_SHARE 20           /* for each part of the time spent walking, this many are spent elsewhere */
+#define MOST_PROBED 64          /* dying children that are probed at a time */
+#define CHEAP_WALK_NS 50000     /* a shorter walk is done at once */
+#define LONGEST_WALK_NS 5000000 /* a longer series of walks is interrupted for the loop */
+#define WALK_SHARE 20           /* time spent elsewhere, in multiples of the time spent walking */
 
-#define MOST_EXPENDABLE 1000 /* the kernel's own bound */
+#define MOST_EXPENDABLE 1000 /* the kernel's maximum */
 
 struct early_end {
     pid_t pid;
@@ -48,20 +49,19 @@ struct early_end {
 struct children {
     uv_loop_t *loop;
     uv_signal_t *sigchld; /* own allocation: libuv frees handles later than we may free ourselves */
-    uv_async_t *wake;     /* for ends that were known before the child was adopted */
+    uv_async_t *wake;     /* for children that had ended before they were adopted */
     struct list running;  /* of struct child */
-    struct list dying; /* of struct child: sent SIGKILL, not reaped; some have been freed by their owners */
-    struct list ended; /* of struct child: reaped, and their owners are to be told */
-    struct list told;  /* of struct child: their owners know */
+    struct list dying;    /* of struct child: sent SIGKILL, not reaped; the owners of some have freed them */
+    struct list ended;    /* of struct child: reaped, and their owners are still to be told */
+    struct list told;     /* of struct child: their owners have been told */
     struct hash_table by_pid; /* those that run or are dying */
-    uv_timer_t *walk;         /* the walk over all children that was put off */
-    uint64_t walk_ns;         /* what the last one took */
+    uv_timer_t *walk;         /* the deferred walk over all children */
+    uint64_t walk_ns;         /* the duration of the last one */
     int64_t own_score;        /* the server's oom_score_adj */
-    int64_t memory_kills;     /* of the kernel's, that have been accounted for */
+    int64_t memory_kills;     /* processes killed by the kernel that have been accounted for */
     struct early_end early[EARLY_ENDS];
     size_t early_next;
-    struct rlimit
-        files; /* as we were started; ours is raised, since every session takes several descriptors */
+    struct rlimit files; /* as at our start; ours is raised, since every session takes several descriptors */
 };
 
 struct child {
@@ -72,7 +72,7 @@ struct child {
     bool has_exited;
     bool is_killed; /* SIGKILL was sent */
     int status;
-    child_on_exit *on_exit; /* NULL: its owner has freed it; it goes when it has been reaped */
+    child_on_exit *on_exit; /* NULL: its owner has freed it; it is freed when it has been reaped */
     void *arg;
 };
 
@@ -93,9 +93,9 @@ static int64_t kills_for_memory(void)
     return kills;
 }
 
-/* Each of the kernel's kills is accounted for by one process that somebody still waits for. That it was sent
- * SIGKILL here says nothing: a process whose channel closes, as it does when the kernel kills it, is killed
- * as well. */
+/* Each kill by the kernel is attributed to one process that still has an owner. That we sent it SIGKILL
+ * proves nothing: a process whose channel closes, as it does when the kernel kills it, is killed by us as
+ * well. */
 static bool was_killed_for_memory(struct child *child, const struct child_end *end)
 {
     struct children *c = child->owner;
@@ -131,7 +131,7 @@ static void has_ended(struct child *child, int status)
     move(child, &child->owner->ended);
 }
 
-/* One owner at a time, the first of the list each time: on_exit may free any child, its own included. */
+/* One at a time, always the first of the list: on_exit may free any child, its own included. */
 static void tell_owners(struct children *c)
 {
     while (!list_is_empty(&c->ended)) {
@@ -160,7 +160,7 @@ static void was_reaped(struct children *c, pid_t pid, int status)
     has_ended(child, status);
 }
 
-/* Those that we killed, by their numbers, as far as they are few. */
+/* Waits for the children that we killed, by pid, as long as they are few. */
 static void probe_dying(struct children *c)
 {
     struct list *node, *next;
@@ -250,7 +250,7 @@ struct children *children_new(uv_loop_t *loop, struct err *err)
     CHECK(uv_timer_init(loop, c->walk) == 0);
     c->sigchld->data = c->wake->data = c->walk->data = c;
     CHECK(uv_signal_start(c->sigchld, on_sigchld, SIGCHLD) == 0);
-    /* None may keep the loop alive. */
+    /* These handles must not keep the loop alive. */
     uv_unref((uv_handle_t *)c->walk);
     uv_unref((uv_handle_t *)c->sigchld);
     uv_unref((uv_handle_t *)c->wake);
@@ -268,7 +268,7 @@ size_t children_orphans(struct children *c, const char *variable, pid_t *out, si
     return found;
 }
 
-/* What remains are processes in uninterruptible sleep, which we do not wait for. */
+/* Processes in uninterruptible sleep may remain; we do not wait for them. */
 static void kill_everyone(void)
 {
     for (int round = 0; round < 64; round++) {
@@ -336,12 +336,12 @@ static void become(const struct child_spec *spec, char *const *environment, pid_
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != server)
         _exit(127); /* the server died before the line above */
-    setsid();       /* a terminal's ^C is for the server, not for what it runs */
+    setsid();       /* a terminal's ^C is for the server, not for its children */
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     int high[4];
     for (int i = 0; i < 4; i++) {
         int from = spec->descriptors[i] >= 0 ? spec->descriptors[i] : i < 3 ? null : -1;
-        /* Out of the way of 0 to 3 first: the sources may themselves be among them. */
+        /* Move them above 0 to 3 first: the sources may themselves be among these. */
         high[i] = from < 0 ? -1 : fcntl(from, F_DUPFD_CLOEXEC, 10);
         if (from >= 0 && high[i] < 0)
             return;
@@ -362,7 +362,7 @@ static void become(const struct child_spec *spec, char *const *environment, pid_
         if (!sandbox_enter(spec->sandbox))
             return;
         if (getppid() != server)
-            _exit(127); /* entering a namespace has cleared the signal for a while */
+            _exit(127); /* entering a namespace has reset the signal for a moment */
     }
     environ = (char **)(uintptr_t)environment;
     execvp(spec->argv[0], (char *const *)(uintptr_t)spec->argv);
@@ -408,7 +408,7 @@ struct child *child_spawn(struct children *c, const struct child_spec *spec, chi
     pid_t server = getpid();
     pid_t pid = fork();
     if (pid == 0) {
-        /* Out of the way of the descriptors that become() puts in place. */
+        /* Move it above the descriptors that become() replaces. */
         int out = fcntl(report[1], F_DUPFD_CLOEXEC, 10);
         become(spec, environment, server, &c->files);
         int failure = errno;
@@ -440,13 +440,13 @@ struct child *child_spawn(struct children *c, const struct child_spec *spec, chi
     return child;
 }
 
-/* The last end that was remembered under this number, forgotten now; valid until the next one is remembered.
+/* Takes the last remembered end of this pid out of the memory; valid until the next one is remembered.
  * NULL: there is none. */
 static const struct early_end *take_early_end(struct children *c, pid_t pid)
 {
     const struct early_end *last = NULL;
     for (size_t k = 0; k < EARLY_ENDS; k++) {
-        struct early_end *end = &c->early[(c->early_next + k) % EARLY_ENDS]; /* the oldest first */
+        struct early_end *end = &c->early[(c->early_next + k) % EARLY_ENDS]; /* oldest first */
         if (end->pid != pid)
             continue;
         end->pid = 0;
@@ -482,7 +482,7 @@ void child_free(struct child *child)
     if (!child->has_exited) {
         if (!child->is_killed)
             child_kill_tree(child);
-        child->on_exit = NULL; /* the rest when it has been reaped */
+        child->on_exit = NULL; /* freed when it has been reaped */
         return;
     }
     list_remove(&child->node);
@@ -501,7 +501,7 @@ static void was_killed(struct child *child)
     child->is_killed = true;
 }
 
-/* After each copy of a session: plain system calls, without a buffer of stdio's. */
+/* Called after each copy of a session, so it uses plain system calls without stdio's buffers. */
 void child_expendable(struct child *child, int more)
 {
     char path[64], text[16];
@@ -513,8 +513,7 @@ void child_expendable(struct child *child, int more)
     int file = open(path, O_WRONLY | O_CLOEXEC);
     if (file < 0)
         return;
-    ssize_t ignored =
-        write(file, text, (size_t)len); /* refused: the kernel ends processes in its own order */
+    ssize_t ignored = write(file, text, (size_t)len); /* if it is refused, the kernel uses its own order */
     (void)ignored;
     close(file);
 }

@@ -1,10 +1,10 @@
 /*
- * Child processes of this one: start, signal, reap. The only place that waits.
+ * Child processes: start, signal, reap. The only place that waits.
  *
  * Every Lisp process is a direct child of the server: the first is started here, and copies of it are made
- * with clone(CLONE_PARENT), so their ends are reported to us and to nobody else. The server is also a
- * subreaper: what a dead Lisp leaves running (programs it started) becomes our child too, is reaped silently,
- * and is ended with children_free().
+ * with clone(CLONE_PARENT), so the kernel reports their ends to the server. The server is also a subreaper:
+ * programs that a dead Lisp leaves running become its children too, are reaped silently, and are killed by
+ * children_free().
  */
 #ifndef PROC_CHILD_H
 #define PROC_CHILD_H
@@ -25,7 +25,7 @@ struct child_end {
     bool is_known; /* false: the process has ended, but its status is unknown */
     int exit_code; /* meaningful when signal is 0 */
     int signal;    /* 0 if it exited by itself */
-    /* Killed, and the kernel has counted one more process that it has killed for lack of memory. */
+    /* It was killed, and the kernel reports that it has killed one more process for lack of memory. */
     bool is_short_of_memory;
 };
 
@@ -33,12 +33,12 @@ struct child_end {
 typedef void child_on_exit(void *arg, const struct child_end *end);
 
 struct child_spec {
-    const char *const *argv;        /* argv[0] is looked up in PATH when it has no slash */
+    const char *const *argv;        /* argv[0] is looked up in PATH unless it has a slash */
     const char *const *environment; /* NAME=VALUE to add or replace; NULL-terminated, may be NULL */
-    const char *directory;          /* NULL: ours */
+    const char *directory;          /* NULL: the server's */
     const struct sandbox *sandbox;  /* NULL: none. In one it gets no variables that look like secrets */
-    int descriptors[4]; /* borrowed: what becomes 0, 1, 2, 3 of the child; -1: /dev/null (0 to 2) or closed
-                           (3) */
+    int descriptors[4]; /* borrowed: they become 0, 1, 2, 3 of the child; -1: /dev/null (0 to 2) or closed (3)
+                         */
 };
 
 /*
@@ -51,26 +51,27 @@ void children_free(struct children *c);
 
 /*
  * child_spawn(c, spec, on_exit, arg, err):
- * Start a program. It gets SIGKILL when we die, default signal handling, and no descriptor above 3.
+ * Start a program. It gets SIGKILL when the server dies, default signal handling, and no descriptor above 3.
  *
- * Returns     given: child_free() it; NULL with ${err} set when it could not be executed (the child reports
- *             exec's errno through a close-on-exec pipe, so a missing program is an error here and not an
- *             exit code to guess at)
+ * Returns     given: child_free() it; NULL with ${err} set if it could not be executed (the child reports
+ *             exec's errno through a close-on-exec pipe, so a missing program is an error here, not an
+ *             unclear exit code)
  */
 struct child *child_spawn(struct children *c, const struct child_spec *spec, child_on_exit *on_exit,
                           void *arg, struct err *err);
 
 /*
  * child_adopt(c, pid, on_exit, arg):
- * Take charge of a process that another of our children made for us by clone(CLONE_PARENT).
- * It may have ended already: its end was remembered and on_exit comes from the loop all the same.
+ * Take charge of a process that another child made with clone(CLONE_PARENT). It may have ended already: its
+ * end
+ * was remembered, and on_exit is called from the loop all the same.
  *
- * Returns     given; NULL if no child of ours has or had that number, so that a Lisp cannot make us signal a
+ * Returns     given; NULL if no child has or had that pid, so that a Lisp cannot make the server signal a
  *             foreign process
  */
 struct child *child_adopt(struct children *c, pid_t pid, child_on_exit *on_exit, void *arg);
 
-/* child_free(child): forget it; on_exit will not run. One that still runs is killed together with its
+/* child_free(child): forget it; on_exit will not run. If it still runs, it is killed together with its
  * descendants, unless it was sent SIGKILL already. */
 void child_free(struct child *child);
 
@@ -78,20 +79,20 @@ pid_t child_pid(const struct child *child);
 
 /* child_signal(child, signal): harmless once it has exited. child_interrupt(child, token): SIGURG that
  * carries ${token} (sigqueue). child_show(child, token): the same with SIGWINCH, which a process without a
- * handler ignores: there is something to look at in its channel; negative: where it is, is to be noted. */
+ * handler ignores: a look-up is in its channel; negative: it is to note its position. */
 void child_signal(struct child *child, int signal);
 void child_interrupt(struct child *child, int token);
 void child_show(struct child *child, int token);
 
-/* child_expendable(child, more): when memory runs out the kernel ends this process before those with less: 0
- * for as much as the server itself, 1000 for the first of all. Source: proc(5), oom_score_adj. */
+/* child_expendable(child, more): how early the kernel kills this process when memory runs out: 0 is as for
+ * the server itself, 1000 is before all others. Source: proc(5), oom_score_adj. */
 void child_expendable(struct child *child, int more);
 
 /* child_kill_tree(child): SIGKILL to the process and all its descendants. */
 void child_kill_tree(struct child *child);
 
-/* children_orphans(c, variable, out, capacity): the processes that a Lisp has left behind, with ${variable},
- * "NAME=VALUE", in the environment that they were started with. Returns how many were written. */
+/* children_orphans(c, variable, out, capacity): the processes that a dead Lisp has left behind, with
+ * ${variable}, "NAME=VALUE", in the environment that they were started with. Returns the number written. */
 size_t children_orphans(struct children *c, const char *variable, pid_t *out, size_t capacity);
 
 #endif

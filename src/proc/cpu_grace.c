@@ -1,5 +1,5 @@
 /*
- * Whether a deadline counts.
+ * Responsible for deciding whether a deadline counts.
  */
 #include "proc/cpu_grace.h"
 
@@ -20,7 +20,7 @@ int cpu_grace_more_ms(struct cpu_grace *g, pid_t pid)
     if (g->limit_ms == 0)
         return 0;
     if (pid != g->pid) {
-        /* Its time begins at 0. */
+        /* Its CPU time is counted from its start. */
         g->pid = pid;
         g->used_ms = 0;
     }
