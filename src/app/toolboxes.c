@@ -226,7 +226,7 @@ static void save_more(struct toolboxes *t)
     t->on_saved(t->arg);
 }
 
-/* The client that is there hears it no more; the next one does, from the session. */
+/* The client that was connected cannot be told any more; the session tells the next one. */
 static void note_loss(const struct planned_save *p, const char *why)
 {
     struct session *s = sessions_find(p->owner->toolbox.sessions, p->name);

@@ -1,6 +1,6 @@
 /*
- * Responsible for the server's table in a file of TOML, [mcp_servers.NAME]: put at the end of the file, found
- * by its header, taken out with the tables below it.
+ * Responsible for the server's table in a TOML file, [mcp_servers.NAME]: it is appended to the file, found by
+ * its header, and removed together with its subtables.
  */
 #include <jansson.h>
 #include <stdlib.h>
@@ -14,17 +14,17 @@ enum { MOST_COMMAND_TEXT = 2 * PATH_MAX };
 struct table {
     bool is_there;
     size_t from, to;         /* its header and its keys */
-    size_t all_from, all_to; /* with the tables below it, wherever they stand */
+    size_t all_from, all_to; /* including its subtables, wherever they are */
     char command[PATH_MAX];
 };
 
-/* Is ${name} the name of the wanted table, or of one below it? */
+/* Is the statement in the wanted table, or in one of its subtables? */
 static bool is_within(const struct toml_statement *s, const char *container, const char *name)
 {
     return s->part_count >= 2 && strcmp(s->parts[0], container) == 0 && strcmp(s->parts[1], name) == 0;
 }
 
-/* The text of a string, if the value is one of a single line. */
+/* The text of the string, if the value is a string on a single line. */
 static void read_string(const char *value, size_t len, char *out, size_t size)
 {
     out[0] = '\0';
@@ -34,7 +34,7 @@ static void read_string(const char *value, size_t len, char *out, size_t size)
         memcpy(out, value + 1, len - 2);
         out[len - 2] = '\0';
     }
-    /* What TOML and JSON have in common; a path has no more. */
+    /* The escapes that TOML and JSON have in common; a path contains no others. */
     json_t *string = value[0] == '"' ? json_loadb(value, len, JSON_DECODE_ANY, NULL) : NULL;
     if (json_is_string(string) && json_string_length(string) < size)
         memcpy(out, json_string_value(string), json_string_length(string) + 1);
@@ -48,8 +48,8 @@ static bool is_elsewhere(const char *container, const char *name, struct err *er
                    container, name);
 }
 
-/* Does the statement say something of the server that is not in a table of its own? ${current} is the header
- * above it; its kind is TOML_EMPTY before the first. */
+/* Does the statement define the server other than by a table of its own? ${current} is the header above
+ * it; its kind is TOML_EMPTY before the first. */
 static bool is_written_otherwise(const struct toml_statement *s, const struct toml_statement *current,
                                  const char *container, const char *name)
 {
@@ -113,7 +113,7 @@ static bool toml_find(const struct config_text *text, const struct config_place 
     return true;
 }
 
-/* Basic strings of TOML are those of JSON, but that DEL must be escaped; a path or an option has none. */
+/* TOML's basic strings are JSON's, except that DEL must be escaped; a path or an option contains none. */
 static void add_string(struct strbuf *out, const char *text)
 {
     json_t *string = json_string(text);
@@ -156,7 +156,7 @@ static void make_table(const struct config_text *text, const char *container,
     strbuf_fini(&block);
 }
 
-/* Replace the values of command and args in the table; everything else is kept. */
+/* Replace the values of command and args in the table; keep everything else. */
 static void update_table(const struct config_text *text, const struct table *table,
                          const struct server_entry *entry, struct splice *out)
 {
@@ -214,7 +214,7 @@ static bool toml_install(const struct config_text *text, const struct config_pla
     return true;
 }
 
-/* What stands between the tables of the server and is not theirs is put back. */
+/* Keep other tables that are between those of the server. */
 static void keep_others(const struct config_text *text, const struct table *table, const char *container,
                         const char *name, struct splice *out)
 {

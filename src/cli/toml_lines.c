@@ -1,6 +1,6 @@
 /*
- * Responsible for cutting TOML into statements. The input is a file of somebody else's: each byte is looked
- * at a bounded number of times, and brackets are counted, not followed.
+ * Responsible for cutting TOML into statements. The input is a user's file: each byte is visited a bounded
+ * number of times, and brackets are counted without recursion.
  */
 #include "cli/toml_lines.h"
 
@@ -16,7 +16,7 @@ static bool fail(const struct toml_lines *l, size_t at, struct err *err, const c
     return err_set(err, ERR_SYNTAX, "line %zu: %s", line, what);
 }
 
-/* A NUL stands for the end; one in the text is a mistake wherever it is. */
+/* A NUL marks the end of the text; a NUL in the text is an error anywhere. */
 static char peek(const struct toml_lines *l)
 {
     return l->at < l->len ? l->text[l->at] : '\0';
@@ -50,7 +50,7 @@ static bool end_line(struct toml_lines *l, struct err *err)
     return true;
 }
 
-/* A string of any of the four kinds; ${l} is at its first quote. */
+/* A string of any of the four kinds; ${l} is at its opening quote. */
 static bool skip_string(struct toml_lines *l, struct err *err)
 {
     size_t start = l->at;
@@ -70,7 +70,7 @@ static bool skip_string(struct toml_lines *l, struct err *err)
             return true;
         } else if (l->len - l->at >= 3 && l->text[l->at + 1] == quote && l->text[l->at + 2] == quote) {
             l->at += 3;
-            /* Up to two quotes more belong to the string. */
+            /* Up to two more quotes belong to the string. */
             for (int i = 0; i < 2 && peek(l) == quote; i++)
                 l->at++;
             return true;
@@ -124,7 +124,7 @@ static bool read_key(struct toml_lines *l, struct toml_statement *out, struct er
     }
 }
 
-/* Up to the end of the line that the value ends in; arrays may go over several. */
+/* Skip to the end of the line in which the value ends; arrays may span several. */
 static bool skip_value(struct toml_lines *l, struct toml_statement *out, struct err *err)
 {
     size_t depth = 0;

@@ -1,6 +1,6 @@
 /*
- * A text of TOML as a row of statements: table headers and keys with their values. It knows enough of the
- * format to tell where a statement ends and what its key is, and leaves the values alone.
+ * TOML text as a sequence of statements: table headers, and keys with their values. Parses only enough to
+ * find where a statement ends and what its key is; values are not interpreted.
  */
 #ifndef CLI_TOML_LINES_H
 #define CLI_TOML_LINES_H
@@ -24,9 +24,9 @@ struct toml_statement {
     enum toml_kind kind;
     size_t from, to;         /* offsets; whole lines */
     size_t value, value_end; /* of a TOML_KEY */
-    size_t part_count;       /* how many parts its name has; may be more than are kept */
-    char parts[TOML_MOST_PARTS][TOML_MOST_PART + 1]; /* without quotes; "" for one that is too long or has
-                                                        escape sequences */
+    size_t part_count;       /* number of parts of its name; may be more than are kept */
+    char parts[TOML_MOST_PARTS][TOML_MOST_PART + 1]; /* without quotes; "" for a part that is too long or
+                                                        contains escape sequences */
 };
 
 struct toml_lines {
@@ -34,15 +34,15 @@ struct toml_lines {
     size_t len, at;
 };
 
-/* toml_lines_init(lines, text, len): begin at the start of a text; any bytes. */
+/* toml_lines_init(lines, text, len): start at the beginning of ${text}, which may contain any bytes. */
 void toml_lines_init(struct toml_lines *lines, const char *text, size_t len);
 
 /*
  * toml_lines_next(lines, out, err):
  * Read the next statement.
  *
- * Returns     false at the end of the text, with ERR_NONE in ${err}, and at a mistake
- * Errors      ERR_SYNTAX: the message says in which line
+ * Returns     false at the end of the text, with ERR_NONE in ${err}, and at an error
+ * Errors      ERR_SYNTAX: the message names the line
  */
 bool toml_lines_next(struct toml_lines *lines, struct toml_statement *out, struct err *err);
 

@@ -38,7 +38,7 @@ struct scanner {
     size_t depth; /* containers that are open */
     size_t base;  /* depth inside a message's object */
     struct json_text_message
-        *message; /* the one being scanned; NULL: none, or after the last that is recorded */
+        *message; /* the one being scanned; NULL: none, or beyond the last recorded one */
     enum slot slot;
     bool is_in_params, is_in_meta; /* whether those are the containers open at base + 1 and base + 2 */
     struct err *err;
