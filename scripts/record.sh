@@ -46,12 +46,15 @@ run_again() { # run_again LOG COMMAND...: COMMAND with the names of the tests th
     "$@" $again </dev/null
 }
 
+# Tests wait for a good part of their time: one more of them than there are processors keeps these busy.
+test_processes=$(($(nproc) + 1))
+
 suites() { # suites LABEL FOLDER LOG MESON-TEST-ARGUMENT...: run tests of a build folder; LOG is the name of their log
     suites_label=$1 folder=$2 log=$3
     shift 3
     rm -f "$folder/meson-logs/$log.json" "$folder/meson-logs/$log-again.json"
     meson test -C "$folder" --no-rebuild --print-errorlogs --logbase "$log" \
-        --timeout-multiplier "${CL_MCP_TEST_STRETCH:-1}" "$@" </dev/null
+        --num-processes "$test_processes" --timeout-multiplier "${CL_MCP_TEST_STRETCH:-1}" "$@" </dev/null
     run_again "$folder/meson-logs/$log.json" meson test -C "$folder" --no-rebuild --print-errorlogs \
         --logbase "$log-again" --num-processes 1 --timeout-multiplier "${CL_MCP_TEST_STRETCH:-1}"
     note tests "$suites_label" "$(meson test -C "$folder" --no-rebuild --list "$@" 2>/dev/null </dev/null | wc -l)"

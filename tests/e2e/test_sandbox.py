@@ -288,6 +288,7 @@ class Work(Sandbox):
         self.assertEqual([], os.listdir(os.path.join(self.home, ".cache/common-lisp")))
         self.assertTrue(os.listdir(os.path.join(self.home, ".cache/cl-mcp-server-sandbox")))
 
+    @unittest.skipIf(mcp.SANITIZED, "OfASession takes the same way through the server")
     def test_sessions_are_saved_and_restored(self):
         client = self.start("workspace")
         client.evaluate("(defvar *x* (list 1 2))")
@@ -299,6 +300,7 @@ class Work(Sandbox):
         self.assertEvaluatesIn(client, "*x*", "(1 2)")
         self.assertConfined(client)
 
+    @unittest.skipIf(mcp.SANITIZED, "OfASession takes the same way through the server")
     def test_sessions_persist(self):
         client = self.start("read-only", "--persist")
         client.evaluate("(defvar *x* (list 1 2))")
@@ -306,7 +308,9 @@ class Work(Sandbox):
         client = self.start("read-only", "--persist")
         self.assertEvaluatesIn(client, "*x*", "(1 2)")
         self.assertConfined(client)
+        client.destroy()  # what it would save at its end is of no use
 
+    @unittest.skipIf(mcp.SANITIZED, "OfASession takes the same way through the server")
     def test_sessions_sleep(self):
         client = self.start("workspace", "--idle-timeout", "1")
         client.evaluate("(defvar *x* (list 1 2))")
@@ -466,6 +470,14 @@ class OfASession(Sandbox):
         restored = client.call("restore-session", name="strict")
         self.assertFalse(restored.is_error, restored.text)
         self.assertReadOnly(client, "strict")
+        # It is not started in a sandbox that this server does not know.
+        description = os.path.join(self.home, ".local/state/cl-mcp-server/strict.json")
+        with open(description) as f:
+            text = f.read()
+        self.write(description, text.replace('"sandbox": "read-only"', '"sandbox": "stricter"'))
+        refused = client.call("restore-session", name="strict")
+        self.assertTrue(refused.is_error)
+        self.assertIn("cannot be started in its sandbox: there is no sandbox stricter", refused.text)
 
     def test_it_persists(self):
         client = self.start("off", "--persist")
@@ -475,18 +487,7 @@ class OfASession(Sandbox):
         client = self.start("off", "--persist")
         self.assertEqual("=> 1", client.evaluate("*x*", session="strict").text)
         self.assertReadOnly(client, "strict")
-
-    def test_a_save_in_an_unknown_sandbox_is_not_started(self):
-        client = self.start("off")
-        client.evaluate("(defvar *x* 1)")
-        client.call("save-session")
-        description = os.path.join(self.home, ".local/state/cl-mcp-server/default.json")
-        with open(description) as f:
-            text = f.read()
-        self.write(description, text.replace('"sandbox": "off"', '"sandbox": "stricter"'))
-        refused = client.call("restore-session", name="default")
-        self.assertTrue(refused.is_error)
-        self.assertIn("cannot be started in its sandbox: there is no sandbox stricter", refused.text)
+        client.destroy()  # what it would save at its end is of no use
 
     def test_files_are_edited_for_a_session_that_may_write_them(self):
         client = self.start("off", "--tools", "full")
