@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -97,13 +98,20 @@ static bool read_all(int descriptor, struct strbuf *out)
 }
 
 /* systemd passes a file to the user of a unit (LoadCredential=) by an access control list, whose mask is in
- * the bits for the group. Nobody else may enter that directory, and it has no others in it. */
-static bool is_credential(const char *path)
+ * the bits for the group. Nobody else may enter that directory, and it has no others in it. The kernel says
+ * where the open file is: a link in there may lead to a file elsewhere, which others may read. */
+static bool is_credential(int descriptor)
 {
-    const char *directory = getenv("CREDENTIALS_DIRECTORY");
+    char link[64];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
+    const char *given = getenv("CREDENTIALS_DIRECTORY");
+    char *directory = given == NULL ? NULL : realpath(given, NULL), *path = realpath(link, NULL);
     size_t len = directory == NULL ? 0 : strlen(directory);
-    return len > 0 && strncmp(path, directory, len) == 0 && path[len] == '/' &&
-           strchr(path + len + 1, '/') == NULL;
+    bool is_inside = len > 0 && path != NULL && strncmp(path, directory, len) == 0 && path[len] == '/' &&
+                     strchr(path + len + 1, '/') == NULL;
+    free(directory);
+    free(path);
+    return is_inside;
 }
 
 bool tokens_read(struct tokens *t, const char *path, struct err *err)
@@ -121,7 +129,7 @@ bool tokens_read(struct tokens *t, const char *path, struct err *err)
     strbuf_init(&text, LARGEST_FILE);
     struct err why = {0};
     bool is_read = false;
-    mode_t others = is_credential(path) ? S_IRWXO : S_IRWXG | S_IRWXO;
+    mode_t others = is_credential(descriptor) ? S_IRWXO : S_IRWXG | S_IRWXO;
     if (!S_ISREG(status.st_mode))
         err_set(&why, ERR_INVALID, "it is not a regular file");
     else if ((status.st_mode & others) != 0)

@@ -135,6 +135,37 @@ static const int denied_calls[] = {
     SCMP_SYS(fanotify_init),
     SCMP_SYS(mknod),
     SCMP_SYS(mknodat),
+    /* Landlock knows nothing of memory and queues that all processes of the user share by number or name. */
+    SCMP_SYS(shmget),
+    SCMP_SYS(shmat),
+    SCMP_SYS(shmctl),
+    SCMP_SYS(semget),
+    SCMP_SYS(semop),
+    SCMP_SYS(semtimedop),
+    SCMP_SYS(semctl),
+    SCMP_SYS(msgget),
+    SCMP_SYS(msgsnd),
+    SCMP_SYS(msgrcv),
+    SCMP_SYS(msgctl),
+    SCMP_SYS(mq_open),
+    SCMP_SYS(mq_unlink),
+};
+
+/*
+ * System calls that change another process of the same user, which Landlock does not restrict: a limit on
+ * processor time would end the server. They fail with EPERM unless this argument has this value, which means
+ * the calling process or thread.
+ */
+static const struct {
+    int call;
+    unsigned argument;
+    uint32_t own;
+} own_only_calls[] = {
+    {SCMP_SYS(prlimit64), 0, 0},         {SCMP_SYS(setpriority), 0, PRIO_PROCESS},
+    {SCMP_SYS(setpriority), 1, 0},       {SCMP_SYS(ioprio_set), 0, 1 /* IOPRIO_WHO_PROCESS */},
+    {SCMP_SYS(ioprio_set), 1, 0},        {SCMP_SYS(sched_setscheduler), 0, 0},
+    {SCMP_SYS(sched_setparam), 0, 0},    {SCMP_SYS(sched_setattr), 0, 0},
+    {SCMP_SYS(sched_setaffinity), 0, 0},
 };
 
 /* Flags of clone() that create a namespace. */
@@ -207,14 +238,20 @@ static bool make_ruleset(struct sandbox *s, const struct sandbox_policy *policy,
            allow_all(s->ruleset, policy->writable, all & ~ACCESS_FS_IOCTL_DEV, err);
 }
 
+#define SOCKET_TYPE_MASK 0xf /* the other bits of the type are flags. Source: <linux/net.h> */
+
 /* A socket of a forbidden family fails with EACCES. */
 static int limit_sockets(scmp_filter_ctx filter, enum sandbox_network network)
 {
     /*
      * Unix sockets with a path would reach services that act for the user (D-Bus, Docker, an SSH agent);
-     * Landlock does not restrict connecting to them. A pair of sockets has no such reach, so socketpair()
-     * is allowed.
+     * Landlock does not restrict connecting to them. A pair of connected sockets has no such reach, so
+     * socketpair() is allowed; but a datagram may be sent from a pair to any path.
      */
+    int pair = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EACCES), SCMP_SYS(socketpair), 1,
+                                SCMP_A1(SCMP_CMP_MASKED_EQ, SOCKET_TYPE_MASK, SOCK_DGRAM));
+    if (pair != 0)
+        return pair;
     if (network == SANDBOX_NETWORK_OFF)
         return seccomp_rule_add(filter, SCMP_ACT_ERRNO(EACCES), SCMP_SYS(socket), 0);
     int wrong = 0;
@@ -241,6 +278,9 @@ static int fill_filter(scmp_filter_ctx filter, enum sandbox_network network)
         if (wrong == -EDOM)
             wrong = 0; /* not a system call of this architecture */
     }
+    for (size_t i = 0; i < sizeof own_only_calls / sizeof own_only_calls[0] && wrong == 0; i++)
+        wrong = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), own_only_calls[i].call, 1,
+                                 SCMP_CMP32(own_only_calls[i].argument, SCMP_CMP_NE, own_only_calls[i].own));
     /* clone3() has its flags in memory, where a filter cannot see them. The C library then falls back to
      * clone(). */
     if (wrong == 0)

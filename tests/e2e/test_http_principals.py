@@ -206,7 +206,9 @@ class Tokens(WithTokens):
         folder = os.path.join(os.path.dirname(path), "none")
         os.mkdir(folder)
         outside = "%s/../%s" % (folder, os.path.basename(path))
-        for refused, directory, mode in ((outside, folder, 0o440), (path, os.path.dirname(path), 0o444)):
+        link = os.path.join(folder, "link")
+        os.symlink(path, link)
+        for refused, directory, mode in ((outside, folder, 0o440), (link, folder, 0o440), (path, os.path.dirname(path), 0o444)):
             os.chmod(path, mode)
             done = subprocess.run([mcp.SERVER, "--http", "127.0.0.1:0", "--token-file", refused],
                                   env=dict(environment, CREDENTIALS_DIRECTORY=directory),

@@ -32,6 +32,12 @@ PRELUDE = """
                   number (first words) (second words) (third words) (fourth words) (fifth words) (sixth words))))
     (if (minusp result) (- (sb-alien:get-errno)) result)))
 (defun zeros (n) (make-array n :element-type '(unsigned-byte 8) :initial-element 0))
+(defun beside (name)
+  (sb-ext:native-namestring (merge-pathnames name (make-pathname :type nil :defaults sb-ext:*core-pathname*))))
+(defun pair-of-sockets ()
+  (let ((pair (sb-alien:make-alien (sb-alien:signed 32) 2)))
+    (call 53 1 1 0 (sb-sys:sap-int (sb-alien:alien-sap pair)))
+    (sb-alien:deref pair 0)))
 (defun shell (format &rest arguments)
   (nth-value 2 (uiop:run-program (apply #'format nil format arguments) :ignore-error-status t)))
 (defun reads (path)
@@ -74,6 +80,10 @@ WAYS_OUT = [
     ("the saved sessions", '(call 2 "HOME/.local/state" 65536)', EACCES),
     ("the cache of other Lisps", '(call 2 "HOME/.cache/common-lisp/planted.fasl" %d 420)' % CREATE, EACCES),
     ("the server's own image", "(call 2 (native-namestring sb-ext:*core-pathname*) 1)".replace("native-namestring", "sb-ext:native-namestring"), EACCES),
+    ("a new file beside the server's image", '(call 2 (beside "planted") %d 420)' % CREATE, EACCES),
+    ("the server's image under another name", '(call 82 (sb-ext:native-namestring sb-ext:*core-pathname*) (beside "moved"))', EACCES),
+    ("a file in the place of the server's image", '(progn (call 2 "mine" %d 420) (call 82 "mine" (sb-ext:native-namestring sb-ext:*core-pathname*)))' % CREATE, EACCES),
+    ("the end of the server's image", '(call 76 (sb-ext:native-namestring sb-ext:*core-pathname*) 0)', EACCES),
     ("a program of the system", '(call 2 "/usr/bin/env" 1)', EACCES),
     ("/etc", '(call 2 "/etc/passwd" 1)', EACCES),
     ("chroot", '(call 161 "/tmp")', EPERM),
@@ -104,9 +114,28 @@ WAYS_OUT = [
     ("the other session's channel", '(call 2 "/proc/OTHER/fd/3" 2)', EACCES),
     ("a signal from a child program", '(shell "kill -TERM SERVER")', "1"),
     ("a signal to the guardian", '(shell "kill -KILL GUARDIAN")', "1"),
+    ("a limit on the server's processor time", "(call 302 SERVER 0 (zeros 16) 0)", EPERM),
+    ("a limit on the other session's files", "(call 302 OTHER 7 (zeros 16) 0)", EPERM),
+    ("the same with upper bits set", "(call 302 (+ OTHER (ash 1 32)) 7 (zeros 16) 0)", EPERM),
+    ("a lower priority for the other session", "(call 141 0 OTHER 5)", EPERM),
+    ("a lower priority for all of the user", "(call 141 2 0 5)", EPERM),
+    ("another scheduler for the other session", "(call 144 OTHER 5 (zeros 4))", EPERM),
+    ("one processor for the other session", "(call 203 OTHER 8 (let ((mask (zeros 8))) (setf (aref mask 0) 1) mask))", EPERM),
+    ("idle disk access for the other session", "(call 251 1 OTHER #x6000)", EPERM),
+    ("shared memory of other programs", "(call 29 4711 4096 #o1600)", EPERM),
+    ("shared memory by its number", "(call 30 0 0 0)", EPERM),
+    ("semaphores of other programs", "(call 64 4711 1 #o1600)", EPERM),
+    ("message queues of other programs", "(call 68 4711 #o1600)", EPERM),
+    ("a message queue with a name", '(call 240 "x" %d #o600 0)' % CREATE, EPERM),
+    ("removing a message queue with a name", '(call 241 "x")', EPERM),
     # Sockets
     ("a Unix socket", "(call 41 1 1 0)", EACCES),
     ("a Unix datagram socket", "(call 41 1 2 0)", EACCES),
+    ("a pair of sockets that sends to any path", "(call 53 1 2 0 (zeros 8))", EACCES),
+    ("the same with flags", "(call 53 1 #o2004002 0 (zeros 8))", EACCES),
+    ("a raw socket", "(call 41 2 3 1)", EPERM),
+    ("a raw socket for any protocol", "(call 41 2 3 255)", EPERM),
+    ("a raw socket of IPv6", "(call 41 10 3 58)", EPERM),
     ("netlink", "(call 41 16 3 0)", EACCES),
     ("packets", "(call 41 17 3 0)", EACCES),
     ("vsock", "(call 41 40 1 0)", EACCES),
@@ -133,6 +162,8 @@ WAYS_OUT = [
     ("perf", "(call 298 (zeros 128) 0 -1 -1 0)", EPERM),
     ("userfaultfd", "(call 323 0)", EPERM),
     ("io_uring", "(call 425 8 (zeros 120))", EPERM),
+    ("io_uring that is there already", "(call 426 3 1 0 0 0 0)", EPERM),
+    ("a change of an io_uring", "(call 427 3 0 0 0)", EPERM),
     ("a kernel module", '(call 313 0 "" 0)', EPERM),
     ("another kernel", "(call 246 0 0 0 0)", EPERM),
     ("a reboot", "(call 169 0 0 0 0)", EPERM),
@@ -147,8 +178,6 @@ WAYS_OUT = [
     ("the same with upper bits set", '(call 16 0 #x100005412 "x")', EPERM),
     ("characters pasted into a console", '(call 16 0 #x541c "x")', EPERM),
     # Through others
-    ("a program of a memory file writes outside", '(let ((fd (call 319 "x" 0))) (shell "cp /usr/bin/touch /proc/~d/fd/~d && /proc/~d/fd/~d OUT/new" (sb-posix:getpid) fd (sb-posix:getpid) fd))', "1"),
-    ("a library preloaded into a child", '(shell "LD_PRELOAD=/nothing.so touch OUT/new")', "1"),
     ("a shell writes outside", '(shell "echo x > OUT/new")', "2"),
     ("a shell reads a key", '(shell "cat HOME/.ssh/id")', "1"),
     ("a new session of the terminal", '(shell "setsid touch OUT/new")', "1"),
@@ -206,8 +235,36 @@ class WaysOut(Sandbox):
         client = self.start("workspace", "--network", "off")
         client.evaluate(PRELUDE)
         for family in (1, 2, 10, 16):
-            self.assertEqual("=> -13", client.evaluate("(call 41 %d 1 0)" % family).text)
+            for kind in (1, 2, 3):  # UDP too
+                self.assertEqual("=> -13", client.evaluate("(call 41 %d %d 0)" % (family, kind)).text)
         self.assertEqual("=> 0", client.evaluate("(call 53 1 1 0 (zeros 8))").text)
+
+    def test_a_pair_of_sockets_connects_to_nothing_else(self):
+        import socket
+
+        client = self.start("workspace")
+        client.evaluate(PRELUDE)
+        for name in (os.path.join(self.out, "listener"), "\0" + self.out):
+            with socket.socket(socket.AF_UNIX) as listener:
+                listener.bind(name)
+                listener.listen()
+                address = b"\x01\x00" + name.encode()
+                connect = "(call 42 (pair-of-sockets) #(%s) %d)" % (" ".join(map(str, address)), len(address))
+                self.assertEqual("=> -106", client.evaluate(connect).text)  # EISCONN
+
+    def test_programs_and_libraries_from_memory_run_in_it(self):
+        for name, *options in (("escape", ), ("escape.so", "-shared", "-fPIC")):
+            source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "hostile", "escape.c")
+            subprocess.run(["cc", *options, "-o", os.path.join(self.project, name), source], check=True)
+        client = self.start("workspace")
+        client.evaluate(PRELUDE)
+        ways = ["./escape %s in-%s %s/new" % (way, way, self.out) for way in ("execveat", "fexecve", "proc")]
+        ways.append("ESCAPE_INSIDE=in-preload ESCAPE_OUTSIDE=%s/new LD_PRELOAD=./escape.so /bin/true" % self.out)
+        for way in ways:
+            self.assertEqual("=> 0", client.evaluate('(shell "%s")' % way).text)
+        # They did run, and wrote where they may.
+        self.assertEqual({"in-execveat", "in-fexecve", "in-proc", "in-preload"}, {n for n in os.listdir(self.project) if n.startswith("in-")})
+        self.assertNotIn("new", os.listdir(self.out))
 
     def test_the_loopback_is_the_lisps_own(self):
         import socket
