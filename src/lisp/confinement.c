@@ -43,7 +43,8 @@ struct confinement {
 
 struct confinements {
     struct confinements_options options;
-    struct confinement *all[CONFINEMENT_MODES][NETWORKS]; /* NULL: not made; in the first row none is */
+    struct confinement
+        *all[CONFINEMENT_MODES][NETWORKS]; /* NULL: not made yet; always NULL for the mode off */
 };
 
 static const char *const mode_names[CONFINEMENT_MODES] = {
@@ -294,7 +295,7 @@ static void confinement_free(struct confinement *c)
     free(c);
 }
 
-/* ${c} is NULL for a mode of off. */
+/* Set ${c} to the confinement of this mode and network, made on its first use; to NULL for the mode off. */
 static bool get(struct confinements *cs, enum confinement_mode mode, enum sandbox_network network,
                 const struct confinement **c, struct err *err)
 {
@@ -340,7 +341,7 @@ const struct confinement *confinements_own(const struct confinements *cs)
     return cs == NULL ? NULL : cs->all[cs->options.mode][cs->options.network];
 }
 
-/* The place of ${name}; ${otherwise} for NULL, -1 for what is none of them. */
+/* The index of ${name} in ${names}: ${otherwise} if it is NULL, -1 if it is not among them. */
 static int place_of(const char *const *names, size_t count, const char *name, int otherwise)
 {
     if (name == NULL)

@@ -66,8 +66,7 @@ struct worker *worker_new(uv_loop_t *loop, struct children *children, struct quo
 /*
  * worker_new_copy(original, events, channel):
  * The C side of a copy that ${original} is about to make of itself. The two share their output pipes: only
- * one
- * of them runs at a time, and the output of both goes to on_output of the one made by worker_new().
+ * one of them runs at a time, and the output of both goes to on_output of the one made by worker_new().
  *
  * channel     given: the descriptor to be passed to the copy
  * Returns     given; NULL with ${err} set
@@ -128,8 +127,7 @@ bool worker_has_copied(const struct worker *w);
 /*
  * worker_look(original, request, events, err):
  * Have a look-up answered while ${original} performs a call: by a copy that it makes of itself for this or,
- * in a
- * session with threads, by one of its threads.
+ * in a session with threads, by one of its threads.
  *
  * request      borrowed; the items of the request, as for worker_call()
  * needs_copy   it may have effects: it is refused if threads run

@@ -3,10 +3,9 @@
  * calls their owners, since a callback may change the lists.
  *
  * For waitpid(-1) the kernel walks the list of all our children, which takes a millisecond for ten thousand,
- * and
- * a copy is killed after almost every evaluation. So children that we have killed are waited for by pid. The
- * walk, which finds those that exit by themselves, is done at once while it is cheap, and otherwise rarely
- * enough to take a twentieth of the time.
+ * and a copy is killed after almost every evaluation. So children that we have killed are waited for by pid.
+ * The walk, which finds those that exit by themselves, is done at once while it is cheap, and otherwise
+ * rarely enough to take a twentieth of the time.
  */
 #include "proc/child.h"
 

@@ -63,8 +63,7 @@ struct child *child_spawn(struct children *c, const struct child_spec *spec, chi
 /*
  * child_adopt(c, pid, on_exit, arg):
  * Take charge of a process that another child made with clone(CLONE_PARENT). It may have ended already: its
- * end
- * was remembered, and on_exit is called from the loop all the same.
+ * end was remembered, and on_exit is called from the loop all the same.
  *
  * Returns     given; NULL if no child has or had that pid, so that a Lisp cannot make the server signal a
  *             foreign process

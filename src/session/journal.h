@@ -70,7 +70,7 @@ struct journal_entry *journal_find(const struct journal *j, uint64_t evaluation)
 
 /* journal_add_piece(e, evaluation, start, end, package, calls): package and calls are copied; from now on
  * ${e} consists of its pieces. Returns the piece, borrowed until the next is added.
- * journal_forget_pieces(e): it consists of pieces, and there are none. */
+ * journal_forget_pieces(e): it consists of pieces, and has none yet. */
 struct journal_piece *journal_add_piece(struct journal_entry *e, uint64_t evaluation, size_t start,
                                         size_t end, const char *package, const char *calls);
 void journal_forget_pieces(struct journal_entry *e);

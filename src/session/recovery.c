@@ -166,9 +166,8 @@ void recovery_go_to(struct session *s, struct checkpoint *cp)
     s->package = xstrdup(cp->package);
     if (worker_state(cp->worker) == WORKER_IDLE)
         ask_source(s);
-    else
-        session_enter_state(s, SESSION_SOURCING,
-                            CHECK_MS); /* it is still answering an earlier request for a copy */
+    else /* it is still answering an earlier request for a copy */
+        session_enter_state(s, SESSION_SOURCING, CHECK_MS);
 }
 
 void recovery_go_back(struct session *s)

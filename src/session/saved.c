@@ -495,7 +495,8 @@ static void read_journal(const json_t *array, struct journal *journal)
     }
 }
 
-/* A value that is no string is none that is known, rather than none. */
+/* NULL if the member is absent. A value that is not a string becomes "", which names nothing, so that it is
+ * refused rather than taken for an absent one. */
 static char *copy_of(const json_t *value)
 {
     const char *text = json_string_value(value);

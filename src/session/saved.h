@@ -3,9 +3,8 @@
  *
  * A save is valid through its description, NAME.json, which contains the name of the image file, its size, a
  * hash of both its ends, and the SBCL that wrote it. The image is synced first; then the description is
- * written
- * under a temporary name, synced and renamed. So the disk always has a complete save, the new one or the one
- * before it. A mismatch is reported and never yields a wrong session.
+ * written under a temporary name, synced and renamed. So the disk always has a complete save, the new one or
+ * the one before it. A mismatch is reported and never yields a wrong session.
  */
 #ifndef SESSION_SAVED_H
 #define SESSION_SAVED_H

@@ -123,9 +123,8 @@ struct session_evaluation {
  * session_evaluation(s, number, e), session_evaluation_at(s, n, e):
  * The evaluation with this number; the n-th, 0 for the one that runs or is next. False if there is none.
  * session_evaluation_where(s, number, out): append its progress, or what it waits behind; nothing if it
- * reports
- * none. session_stop_evaluation(s, number, what): as session_stop(); one that waits is cancelled before it
- * begins.
+ * reports none. session_stop_evaluation(s, number, what): as session_stop(); one that waits is cancelled
+ * before it begins.
  */
 bool session_evaluation(const struct session *s, uint64_t number, struct session_evaluation *e);
 bool session_evaluation_at(const struct session *s, size_t n, struct session_evaluation *e);

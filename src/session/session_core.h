@@ -36,7 +36,7 @@ struct session {
     struct operation *current; /* the one that was sent; NULL once it is answered */
     bool is_delivering;        /* inside answer_deliver() */
 
-    uint64_t at; /* the number of evaluations before the process's state */
+    uint64_t at; /* the process is in the state after this evaluation; 0: before the first */
     uint64_t evaluations;
     uint64_t last_number; /* queue.c: the number of the last evaluation that waits */
     char *package;

@@ -14,8 +14,7 @@
 /*
  * look_up(call, session, on_outcome), look_up_in_copy(call, session, on_outcome):
  * Run the operation in the call's request, which only looks, with the time limit LOOK_UP_MS. The second runs
- * it
- * in a copy of the session that is then discarded, because it loads or evaluates something on the way.
+ * it in a copy of the session that is then discarded, because it loads or evaluates something on the way.
  *
  * session     from call_begin(); not NULL
  */
