@@ -39,21 +39,19 @@ struct confinement {
     char *drafts;    /* NULL: does not exist */
 };
 
-#define NETWORKS (SANDBOX_NETWORK_OFF + 1)
-
 struct confinements {
     struct confinements_options options;
     struct confinement
-        *all[CONFINEMENT_MODES][NETWORKS]; /* NULL: not made yet; always NULL for the mode off */
+        *all[CONFINEMENT_MODES][SANDBOX_NETWORKS]; /* NULL: not made yet; always NULL for the mode off */
 };
 
-static const char *const mode_names[CONFINEMENT_MODES] = {
+const char *const confinement_mode_names[CONFINEMENT_MODES + 1] = {
     [CONFINEMENT_OFF] = "off",
     [CONFINEMENT_WORKSPACE] = "workspace",
     [CONFINEMENT_READ_ONLY] = "read-only",
 };
 
-static const char *const network_names[NETWORKS] = {
+const char *const confinement_network_names[SANDBOX_NETWORKS + 1] = {
     [SANDBOX_NETWORK_ON] = "on",
     [SANDBOX_NETWORK_LOOPBACK] = "loopback",
     [SANDBOX_NETWORK_OFF] = "off",
@@ -251,7 +249,7 @@ static bool prepare(struct confinement *c, const struct confinements_options *o,
         add_given(&c->readable, o->user_init);
     add_lisp_places(&c->readable);
     add_lisp(&c->readable, o);
-    add_variable(c, "CL_MCP_SANDBOX", mode_names[c->mode]);
+    add_variable(c, "CL_MCP_SANDBOX", confinement_mode_names[c->mode]);
     c->sandbox = sandbox_new(&(struct sandbox_policy){.writable = (const char *const *)c->writable.all,
                                                       .readable = (const char *const *)c->readable.all,
                                                       .network = c->network,
@@ -306,7 +304,8 @@ static bool get(struct confinements *cs, enum confinement_mode mode, enum sandbo
         struct confinement *made = xcalloc(1, sizeof *made);
         made->mode = mode;
         made->network = network;
-        snprintf(made->name, sizeof made->name, "%s-network-%s", mode_names[mode], network_names[network]);
+        snprintf(made->name, sizeof made->name, "%s-network-%s", confinement_mode_names[mode],
+                 confinement_network_names[network]);
         if (!prepare(made, &cs->options, err)) {
             confinement_free(made);
             return false;
@@ -331,7 +330,7 @@ struct confinements *confinements_new(const struct confinements_options *options
 void confinements_free(struct confinements *cs)
 {
     for (size_t mode = 0; cs != NULL && mode < CONFINEMENT_MODES; mode++)
-        for (size_t network = 0; network < NETWORKS; network++)
+        for (size_t network = 0; network < SANDBOX_NETWORKS; network++)
             confinement_free(cs->all[mode][network]);
     free(cs);
 }
@@ -342,13 +341,13 @@ const struct confinement *confinements_own(const struct confinements *cs)
 }
 
 /* The index of ${name} in ${names}: ${otherwise} if it is NULL, -1 if it is not among them. */
-static int place_of(const char *const *names, size_t count, const char *name, int otherwise)
+static int index_of(const char *const *names, const char *name, int otherwise)
 {
     if (name == NULL)
         return otherwise;
-    for (size_t i = 0; i < count; i++)
+    for (int i = 0; names[i] != NULL; i++)
         if (strcmp(names[i], name) == 0)
-            return (int)i;
+            return i;
     return -1;
 }
 
@@ -364,12 +363,12 @@ bool confinements_choose(struct confinements *cs, const char *mode, const char *
                          const struct confinement **c, struct err *err)
 {
     int own_mode = (int)cs->options.mode, own_network = (int)cs->options.network;
-    int chosen_mode = place_of(mode_names, CONFINEMENT_MODES, mode, own_mode);
-    int chosen_network = place_of(network_names, NETWORKS, network, own_network);
+    int chosen_mode = index_of(confinement_mode_names, mode, own_mode);
+    int chosen_network = index_of(confinement_network_names, network, own_network);
     if (chosen_mode < own_mode)
-        return refuse_looser(err, "sandbox", mode_names[own_mode], mode);
+        return refuse_looser(err, "sandbox", confinement_mode_names[own_mode], mode);
     if (chosen_network < own_network)
-        return refuse_looser(err, "network", network_names[own_network], network);
+        return refuse_looser(err, "network", confinement_network_names[own_network], network);
     if (chosen_mode == CONFINEMENT_OFF && network != NULL)
         return err_set(err, ERR_INVALID,
                        "The network is limited only in a sandbox: pass sandbox too, workspace or read-only.");
@@ -384,8 +383,8 @@ static int greatest(int a, int b)
 bool confinements_tighten(struct confinements *cs, const struct confinement **c, const char *mode,
                           const char *network, struct err *err)
 {
-    int least_mode = place_of(mode_names, CONFINEMENT_MODES, mode, CONFINEMENT_OFF);
-    int least_network = place_of(network_names, NETWORKS, network, SANDBOX_NETWORK_ON);
+    int least_mode = index_of(confinement_mode_names, mode, CONFINEMENT_OFF);
+    int least_network = index_of(confinement_network_names, network, SANDBOX_NETWORK_ON);
     if (least_mode < 0 || least_network < 0)
         return err_set(err, ERR_INVALID, "there is no sandbox %s with network %s", mode, network);
     if (*c != NULL) {
@@ -399,12 +398,12 @@ bool confinements_tighten(struct confinements *cs, const struct confinement **c,
 
 const char *confinement_mode(const struct confinement *c)
 {
-    return mode_names[c == NULL ? CONFINEMENT_OFF : c->mode];
+    return confinement_mode_names[c == NULL ? CONFINEMENT_OFF : c->mode];
 }
 
 const char *confinement_network(const struct confinement *c)
 {
-    return network_names[c == NULL ? SANDBOX_NETWORK_ON : c->network];
+    return confinement_network_names[c == NULL ? SANDBOX_NETWORK_ON : c->network];
 }
 
 bool confinement_is_read_only(const struct confinement *c)

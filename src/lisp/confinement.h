@@ -29,6 +29,11 @@ struct confinements_options {
     const char *const *loads, *const *writable, *const *readable; /* paths */
 };
 
+/* The names of the modes and of the networks, as --sandbox and --network take them, by their values; NULL
+ * after the last. */
+extern const char *const confinement_mode_names[CONFINEMENT_MODES + 1];
+extern const char *const confinement_network_names[SANDBOX_NETWORKS + 1];
+
 /*
  * confinements_new(options, err):
  * Make the server's own confinement: create the directories that its Lisps write to, and prepare the sandbox.

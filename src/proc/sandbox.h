@@ -21,6 +21,7 @@ enum sandbox_network {
     SANDBOX_NETWORK_ON,       /* internet sockets of any kind */
     SANDBOX_NETWORK_LOOPBACK, /* a private loopback interface, shared by all Lisps of one start */
     SANDBOX_NETWORK_OFF,      /* no sockets except pairs */
+    SANDBOX_NETWORKS,         /* how many there are */
 };
 
 struct sandbox_policy {

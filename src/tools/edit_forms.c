@@ -12,8 +12,8 @@
 #include "scan/scan.h"
 #include "scan/scan_repair.h"
 #include "scan/scan_toplevel.h"
-#include "session/sessions.h"
 #include "session/session.h"
+#include "session/sessions.h"
 #include "tools/call.h"
 #include "tools/line_diff.h"
 

@@ -345,8 +345,6 @@ const struct tool tool_reset_session = {
     .run = reset_session,
 };
 
-static const char *const sandboxes[] = {"workspace", "read-only", NULL};
-static const char *const networks[] = {"on", "loopback", "off", NULL};
 static const char *const implementations[] = {"sbcl", NULL};
 
 const struct tool tool_create_session = {
@@ -373,13 +371,13 @@ const struct tool tool_create_session = {
             {.name = "sandbox",
              .is_rare = true,
              .type = ARGUMENT_STRING,
-             .choices = sandboxes,
+             .choices = &confinement_mode_names[CONFINEMENT_WORKSPACE],
              .description = "What its code may write: workspace: the working directory; read-only: temporary "
                             "files. Default: the server's."},
             {.name = "network",
              .is_rare = true,
              .type = ARGUMENT_STRING,
-             .choices = networks,
+             .choices = confinement_network_names,
              .description = "Network of the sandbox. Default: the server's."},
         },
     .run = create_session,
