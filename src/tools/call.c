@@ -66,14 +66,19 @@ struct tool_call *tool_call_start(struct toolbox *toolbox, const struct tool *to
     return NULL;
 }
 
+const char *call_session_name(const struct tool_call *call)
+{
+    const char *name = call_string(call, "session", NULL);
+    return name != NULL ? name : call->default_session;
+}
+
 static void record(const struct tool_call *call, const char *outcome)
 {
     if (call->toolbox->audit == NULL)
         return;
-    const char *session = call_string(call, "session", NULL);
     audit_record(call->toolbox->audit, &(struct audit_call){
                                            .principal = call->toolbox->owner,
-                                           .session = session != NULL ? session : call->default_session,
+                                           .session = call_session_name(call),
                                            .tool = call->tool->name,
                                            .arguments = call->arguments,
                                            .outcome = outcome,
@@ -149,9 +154,7 @@ static bool takes_session(const struct tool *tool)
 static void tell_others(struct tool_call *call)
 {
     struct others *others = call->toolbox->others;
-    const char *session = call_string(call, "session", NULL);
-    if (session == NULL)
-        session = call->default_session;
+    const char *session = call_session_name(call);
     if (others == NULL || call->client == 0 || sessions_find(call->toolbox->sessions, session) == NULL)
         return;
     if (call->done != evaluations_on_done && !call->is_of_asked_length && takes_session(call->tool))
@@ -257,9 +260,7 @@ void call_add_system_form(struct strbuf *out, const char *function, const char *
 
 struct session *call_session(struct tool_call *call)
 {
-    const char *name = call_string(call, "session", NULL);
-    if (name == NULL)
-        name = call->default_session;
+    const char *name = call_session_name(call);
     struct session *s = sessions_find(call->toolbox->sessions, name);
     if (s != NULL)
         return s;

@@ -47,11 +47,10 @@ static bool refuse_fault(struct tool_call *call, const char *what, const char *t
     return false;
 }
 
-/* The session may not write files, and who works in it does not expect that the server does. */
+/* A session that may not write files does not have them written by the server either. */
 static bool is_read_only(const struct tool_call *call)
 {
-    const char *name = call_has(call, "session") ? call_string(call, "session", NULL) : call->default_session;
-    const struct session *s = sessions_find(call->toolbox->sessions, name);
+    const struct session *s = sessions_find(call->toolbox->sessions, call_session_name(call));
     return confinement_is_read_only(s != NULL ? session_confinement(s)
                                               : confinements_own(call->toolbox->confinements));
 }
