@@ -170,22 +170,25 @@ static bool is_own_directory(const char *path)
     return lstat(path, &s) == 0 && S_ISDIR(s.st_mode) && s.st_uid == geteuid();
 }
 
+/* It may be there already. False if it cannot be made, or what is there is no directory of the user's. */
+static bool make_own_directory(const char *path)
+{
+    mkdir(path, 0700);
+    return is_own_directory(path);
+}
+
 /* A cache that no Lisp outside the sandbox reads: files compiled here must not be loaded there. */
 static bool make_cache(struct confinement *c)
 {
-    char path[PATH_MAX];
-    if (!user_directory("XDG_CACHE_HOME", ".cache", "cl-mcp-server-sandbox", path, sizeof path))
+    char all[PATH_MAX - sizeof c->name], path[PATH_MAX];
+    if (!user_directory("XDG_CACHE_HOME", ".cache", "cl-mcp-server-sandbox", all, sizeof all))
         return false;
-    *strrchr(path, '/') = '\0';
-    mkdir(path, 0700); /* a home in which no program has cached anything yet */
-    path[strlen(path)] = '/';
-    mkdir(path, 0700);
-    size_t len = strlen(path);
-    if (!is_own_directory(path) ||
-        (size_t)snprintf(path + len, sizeof path - len, "/%s", c->name) >= sizeof path - len)
-        return false;
-    mkdir(path, 0700);
-    if (!is_own_directory(path) || access(path, W_OK) != 0)
+    char *name = strrchr(all, '/');
+    *name = '\0';
+    mkdir(all, 0700); /* a home in which no program has cached anything yet */
+    *name = '/';
+    snprintf(path, sizeof path, "%s/%s", all, c->name);
+    if (!make_own_directory(all) || !make_own_directory(path) || access(path, W_OK) != 0)
         return false;
     add(&c->writable, path, "");
     add_variable(c, "XDG_CACHE_HOME", path);
