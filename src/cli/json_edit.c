@@ -16,13 +16,13 @@
 enum { ROOT, CONTAINER }; /* levels */
 #define MOST_INDENT 64
 
-/* Where the servers are in this file. */
+/* Where the servers are in this file. ROOT is the object that has the member with all servers. */
 struct json_place {
-    struct json_members members; /* levels from ROOT, the object that has the container */
-    bool is_newer;               /* the container is in the one of before, by config_place.newer */
+    struct json_members members;
+    bool is_newer; /* that member is config_place.newer, so ROOT is not the root of the file */
 };
 
-/* In the older form, a server may have the name that the newer form gives to the container. */
+/* In the older form, a server may be called what config_place.newer says. */
 static bool is_server(const struct config_text *text, const struct json_member *member)
 {
     json_t *value = json_members_value(text->bytes, member->value, member->value_end);
@@ -40,7 +40,7 @@ static bool find_newer(const struct config_text *text, const struct config_place
     if (!json_members_find(text->bytes, text->len, path, members, err))
         return false;
     out->is_newer = members->members[CONTAINER].is_object && !is_server(text, &members->members[CONTAINER]);
-    if (out->is_newer) {
+    if (out->is_newer) { /* from here on the two forms differ only in where ROOT is */
         memmove(members->members, members->members + 1, 2 * sizeof members->members[0]);
         memmove(members->objects, members->objects + 1, 2 * sizeof members->objects[0]);
     }
