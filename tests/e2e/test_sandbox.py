@@ -35,6 +35,8 @@ PRELUDE = """
 (defun zeros (n) (make-array n :element-type '(unsigned-byte 8) :initial-element 0))
 (defun beside (name)
   (sb-ext:native-namestring (merge-pathnames name (make-pathname :type nil :defaults sb-ext:*core-pathname*))))
+(defun on-that-file-system (name) ; the cache of the sandbox lies beside the server's own
+  (concatenate 'string (uiop:getenv "XDG_CACHE_HOME") "/" name))
 (defun pair-of-sockets ()
   (let ((pair (sb-alien:make-alien (sb-alien:signed 32) 2)))
     (call 53 1 1 0 (sb-sys:sap-int (sb-alien:alien-sap pair)))
@@ -83,7 +85,7 @@ WAYS_OUT = [
     ("the server's own image", "(call 2 (native-namestring sb-ext:*core-pathname*) 1)".replace("native-namestring", "sb-ext:native-namestring"), EACCES),
     ("a new file beside the server's image", '(call 2 (beside "planted") %d 420)' % CREATE, EACCES),
     ("the server's image under another name", '(call 82 (sb-ext:native-namestring sb-ext:*core-pathname*) (beside "moved"))', EACCES),
-    ("a file in the place of the server's image", '(progn (call 2 "mine" %d 420) (call 82 "mine" (sb-ext:native-namestring sb-ext:*core-pathname*)))' % CREATE, EACCES),
+    ("a file in the place of the server's image", '(let ((mine (on-that-file-system "mine"))) (call 2 mine %d 420) (prog1 (call 82 mine (sb-ext:native-namestring sb-ext:*core-pathname*)) (delete-file mine)))' % CREATE, EACCES),
     ("the end of the server's image", '(call 76 (sb-ext:native-namestring sb-ext:*core-pathname*) 0)', EACCES),
     ("a program of the system", '(call 2 "/usr/bin/env" 1)', EACCES),
     ("/etc", '(call 2 "/etc/passwd" 1)', EACCES),
