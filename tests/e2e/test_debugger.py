@@ -174,6 +174,11 @@ class LookAtFrames(Frames):
         self.fail_with("(list (half 4))")
         self.assertIn("in (BLOCK HALF (LET ((N 0)) (IF (EVENP X) (LIST (1+ >>>(/ X N)<<<)) :ODD)))\n", self.backtrace())
 
+    def test_of_a_method_it_is_the_code_that_the_user_wrote(self):
+        self.evaluate("(defmethod half ((x integer) n) (list (1+ (/ x n))))")
+        self.fail_with("(list (half 4 0))")
+        self.assertIn("in (LAMBDA (X N) (LIST (1+ >>>(/ X N)<<<)))\n", self.backtrace())
+
     def test_in_a_file_its_text_and_its_own_line(self):
         place = self.folder() + "/half.lisp"
         with open(place, "w", encoding="utf-8") as f:

@@ -58,13 +58,20 @@
                         (form-with-mark element (rest steps))
                         element))))
 
+(defun written-by-expansion-p (form)
+  "True if FORM is what DEFUN, DEFMETHOD and the like expand to rather than what the user wrote."
+  (and (consp form)
+       (symbolp (first form))
+       (or (member (first form) '(declare sb-int:named-lambda))
+           ;; DEFMETHOD keeps the method's lambda in a declaration SB-C::SOURCE-FORM.
+           (eq (symbol-package (first form)) (find-package "SB-C")))))
+
 (defun evaluated-form-text (form steps)
   "Show what STEPS lead to in FORM, and as much around it as there is room for."
   (loop with shown = nil
         for outer in (forms-on-the-way form steps)
         for depth from (length steps) downto 0
-        ;; What DEFUN and the like expand to is of no interest.
-        until (and (consp outer) (eq (first outer) 'sb-int:named-lambda))
+        until (written-by-expansion-p outer)
         for marked = (form-with-mark outer (nthcdr depth steps))
         for text = (call-with-agent-syntax (lambda () (item-text marked (1+ +code-shown+)))
                                            (session-package) 20 nil)
