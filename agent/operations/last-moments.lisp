@@ -67,7 +67,8 @@
       (let ((texts (mapcar #'functions-text moments)))
         (format nil "~a~%~a"
                 (if (every (lambda (text) (string= text (functions-text now))) texts)
-                    (format nil "It was in the same functions ~{~a~^ and ~} before: ~a"
+                    (format nil "~:[As ~{~a~^ and ~} before, it was in ~a~;It was in the same functions ~{~a~^ and ~} before: ~a~]"
+                            (moment-functions (first moments))
                             (mapcar (lambda (moment) (ago-text moment now)) moments)
                             (first texts))
                     (format nil "~{~a before it was in ~a~^~%~}"

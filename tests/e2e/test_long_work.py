@@ -158,6 +158,7 @@ class LastMoments(mcp.TestCase):
         self.s.evaluate("(defun spin (n) (loop (when (null n) (return)))) (defun out () (spin 2) 1)")
         self.assertRegex(self.hint("(out)"), r"same functions 0\.\d\d s and 0\.\d\d s before: SPIN < OUT\nIt used .*: it computed\.")
         self.assertRegex(self.hint("(sleep 9)"), r"same functions .* before: SLEEP\nIt used 0\.0\d s .*: it waited\.")
+        self.assertRegex(self.hint("(loop)"), r"As 0\.\d\d s and 0\.\d\d s before, it was in no function of the program\nIt used")
 
     def test_in_a_session_with_threads_too(self):
         self.s.evaluate("(defvar *other* (sb-thread:make-thread (lambda () (sleep 1000))))")
