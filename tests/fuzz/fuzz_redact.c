@@ -8,6 +8,8 @@
 #include "base/redact.h"
 #include "base/utf8.h"
 
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct strbuf valid, out;
