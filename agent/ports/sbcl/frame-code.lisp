@@ -58,13 +58,16 @@
                         (form-with-mark element (rest steps))
                         element))))
 
+(defun internal-operator-p (symbol)
+  "True if SYMBOL is one that only expansions name: SB-C::SOURCE-FORM, in which DEFMETHOD keeps the method, SB-PCL::%PARAMETER."
+  (member (package-name (or (symbol-package symbol) (find-package "KEYWORD"))) '("SB-C" "SB-PCL") :test #'string=))
+
 (defun written-by-expansion-p (form)
-  "True if FORM is what DEFUN, DEFMETHOD and the like expand to rather than what the user wrote."
+  "True if FORM is part of what DEFUN, DEFMETHOD and the like expand to rather than what the user wrote."
   (and (consp form)
        (symbolp (first form))
        (or (member (first form) '(declare sb-int:named-lambda))
-           ;; DEFMETHOD keeps the method's lambda in a declaration SB-C::SOURCE-FORM.
-           (eq (symbol-package (first form)) (find-package "SB-C")))))
+           (internal-operator-p (first form)))))
 
 (defun evaluated-form-text (form steps)
   "Show what STEPS lead to in FORM, and as much around it as there is room for."
