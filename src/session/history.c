@@ -90,13 +90,15 @@ void history_note(struct session *s, const struct operation *op, struct journal_
     }
     if (e->has_origin)
         journal_settle(&s->journal, e->outcome == JOURNAL_OK ? e->evaluation : s->at);
+    journal_weigh(&s->journal, e);
 }
 
-void history_note_replayed(struct journal_entry *e, const struct sexp *reply)
+void history_note_replayed(struct journal *j, struct journal_entry *e, const struct sexp *reply)
 {
     journal_forget_pieces(e);
     if (done_of(reply) == e->evaluation)
         add_pieces(e, e->evaluation, sexp_get(reply, 2, "done"), 0);
+    journal_weigh(j, e);
 }
 
 /* Code that uses the frame's variables has no meaning outside the error. */
@@ -117,4 +119,5 @@ void history_note_entry(struct session *s, const struct operation *op, const str
     text_add_indented(&text, op->code.bytes, op->code.len, package == NULL ? ";; " : "");
     free(e->additions);
     e->additions = strbuf_steal(&text, NULL);
+    journal_weigh(&s->journal, e);
 }

@@ -5,6 +5,7 @@
 #ifndef SESSION_HISTORY_H
 #define SESSION_HISTORY_H
 
+struct journal;
 struct journal_entry;
 struct operation;
 struct session;
@@ -15,8 +16,8 @@ struct sexp;
 void history_note(struct session *s, const struct operation *op, struct journal_entry *e,
                   const struct sexp *reply);
 
-/* history_note_replayed(e, reply): only the parts of ${e} that ${reply} lists were evaluated again. */
-void history_note_replayed(struct journal_entry *e, const struct sexp *reply);
+/* history_note_replayed(j, e, reply): only the parts of ${e} that ${reply} lists were evaluated again. */
+void history_note_replayed(struct journal *j, struct journal_entry *e, const struct sexp *reply);
 
 /* history_note_entry(s, op, reply): ${op} was evaluated in the error that stands, and had effects. */
 void history_note_entry(struct session *s, const struct operation *op, const struct sexp *reply);

@@ -58,7 +58,7 @@ void journal_fini(struct journal *j)
 
 static void drop_oldest(struct journal *j)
 {
-    j->bytes -= j->entries[j->first].code_len;
+    j->bytes -= j->entries[j->first].bytes;
     entry_fini(&j->entries[j->first]);
     j->first++;
     j->count--;
@@ -84,8 +84,22 @@ struct journal_entry *journal_add(struct journal *j, uint64_t evaluation, uint64
     e->code = xmemdup0(code, len);
     e->package = xstrdup(package);
     clock_gettime(CLOCK_REALTIME, &e->when);
+    e->bytes = len;
     j->bytes += len;
     return e;
+}
+
+void journal_weigh(struct journal *j, struct journal_entry *e)
+{
+    size_t bytes = e->code_len + (e->package == NULL ? 0 : strlen(e->package)) +
+                   (e->additions == NULL ? 0 : strlen(e->additions));
+    for (size_t i = 0; i < e->piece_count; i++)
+        bytes += sizeof e->pieces[i] + strlen(e->pieces[i].package) +
+                 (e->pieces[i].calls == NULL ? 0 : strlen(e->pieces[i].calls));
+    j->bytes += bytes - e->bytes;
+    e->bytes = bytes;
+    while (j->bytes > JOURNAL_BYTES && journal_at(j, 0) != e)
+        drop_oldest(j);
 }
 
 struct journal_entry *journal_at(const struct journal *j, size_t n)
@@ -98,8 +112,8 @@ void journal_copy(struct journal *to, const struct journal *from)
     journal_init(to);
     for (size_t i = 0; i < from->count; i++) {
         const struct journal_entry *e = journal_at(from, i);
-        journal_add(to, e->evaluation, e->parent, e->code, e->code_len, e->package, e->outcome);
-        struct journal_entry *copy = journal_at(to, i);
+        struct journal_entry *copy =
+            journal_add(to, e->evaluation, e->parent, e->code, e->code_len, e->package, e->outcome);
         copy->is_undone = e->is_undone;
         copy->is_in_state = e->is_in_state;
         copy->is_in_pieces = e->is_in_pieces;
@@ -111,8 +125,9 @@ void journal_copy(struct journal *to, const struct journal *from)
             const struct journal_piece *p = &e->pieces[k];
             journal_add_piece(copy, p->evaluation, p->start, p->end, p->package, p->calls)->depth = p->depth;
         }
+        journal_weigh(to, copy);
     }
-    to->dropped = from->dropped;
+    to->dropped += from->dropped;
 }
 
 const char *journal_code_between(const struct journal_entry *e, size_t from, size_t to, size_t *len)

@@ -39,13 +39,15 @@ struct journal_entry {
     bool is_in_state; /* the current state contains its effects */
     char *additions;  /* NULL, or code that was evaluated later inside its error: Lisp text that loads */
     struct timespec when;
+    size_t bytes; /* its share of the journal's */
 };
 
 #define JOURNAL_ENTRIES 5000
 #define JOURNAL_BYTES ((size_t)8 << 20)
 
-/* Invariants: at most JOURNAL_ENTRIES entries, with at most JOURNAL_BYTES of code together; the oldest are
- * dropped first, and ${dropped} counts them. */
+/* Invariants: at most JOURNAL_ENTRIES entries, with at most JOURNAL_BYTES of code, pieces and additions
+ * together, unless the one that was weighed last has more; the oldest are dropped first, and ${dropped}
+ * counts them. */
 struct journal {
     struct journal_entry *entries; /* ${count} of them from ${first} on */
     size_t first, count, capacity, bytes;
@@ -74,6 +76,10 @@ struct journal_entry *journal_find(const struct journal *j, uint64_t evaluation)
 struct journal_piece *journal_add_piece(struct journal_entry *e, uint64_t evaluation, size_t start,
                                         size_t end, const char *package, const char *calls);
 void journal_forget_pieces(struct journal_entry *e);
+
+/* journal_weigh(j, e): pieces, additions or another package were given to ${e}: count them, and drop the
+ * oldest entries if there is too much now, up to ${e}. */
+void journal_weigh(struct journal *j, struct journal_entry *e);
 
 /* journal_code_between(e, from, to, len): its code from character ${from} up to, not including, ${to},
  * without leading blanks; borrowed. */

@@ -395,8 +395,10 @@ void session_action_replayed(struct session *s, struct event *e)
     count_replayed(r, reply, session_is_reply(e->document, "ok"));
     answer_note_package(s, reply);
     struct journal_entry *entry = r->next == 0 ? NULL : journal_at(&s->journal, r->next - 1);
+    uint64_t dropped = s->journal.dropped;
     if (entry != NULL)
-        history_note_replayed(entry, reply);
+        history_note_replayed(&s->journal, entry, reply);
+    r->next -= s->journal.dropped - dropped; /* only entries before ${entry} can have been dropped */
     sexp_document_free(e->document);
     go_on(s);
 }

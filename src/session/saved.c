@@ -492,6 +492,7 @@ static void read_journal(const json_t *array, struct journal *journal)
         json_int_t when = json_integer_value(json_object_get(e, "when"));
         if (when > 0 && when <= LATEST_S)
             entry->when = (struct timespec){.tv_sec = (time_t)when};
+        journal_weigh(journal, entry);
     }
 }
 

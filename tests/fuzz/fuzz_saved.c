@@ -58,10 +58,10 @@ static void make_directory(void)
 static void check_journal(struct journal *journal)
 {
     struct journal copy;
-    CHECK(journal->count <= JOURNAL_ENTRIES);
+    CHECK(journal->count <= JOURNAL_ENTRIES && (journal->bytes <= JOURNAL_BYTES || journal->count == 1));
     journal_copy(&copy, journal);
     journal_settle(&copy, copy.count);
-    CHECK(copy.count == journal->count);
+    CHECK(copy.count == journal->count && copy.bytes == journal->bytes);
     for (size_t i = 0; i < copy.count; i++) {
         const struct journal_entry *e = journal_at(&copy, i);
         CHECK(e->package != NULL && e->code[e->code_len] == '\0');

@@ -1,0 +1,95 @@
+/*
+ * The journal stays within its bounds, whatever a Lisp reports about an evaluation.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "session/journal.h"
+
+#define MIB ((size_t)1 << 20)
+
+static struct journal_entry *add(struct journal *j, uint64_t evaluation)
+{
+    return journal_add(j, evaluation, evaluation - 1, "(f)", 3, "CL-USER", JOURNAL_OK);
+}
+
+static char *text_of(size_t len)
+{
+    char *text = malloc(len + 1);
+    memset(text, 'x', len);
+    text[len] = '\0';
+    return text;
+}
+
+static void journal_counts_the_pieces_of_an_entry(void **state)
+{
+    struct journal j;
+    char *package = text_of(MIB);
+    (void)state;
+    journal_init(&j);
+    for (uint64_t i = 1; i <= 100; i++) {
+        struct journal_entry *e = add(&j, i);
+        for (int k = 0; k < 3; k++)
+            journal_add_piece(e, i, 0, 3, package, k == 0 ? package : NULL);
+        journal_weigh(&j, e);
+        assert_true(j.bytes <= JOURNAL_BYTES);
+    }
+    assert_int_equal(j.count, 1);
+    assert_int_equal(j.dropped, 99);
+    assert_int_equal(journal_at(&j, 0)->evaluation, 100);
+    journal_fini(&j);
+    free(package);
+}
+
+static void journal_counts_additions_that_come_later(void **state)
+{
+    struct journal j;
+    (void)state;
+    journal_init(&j);
+    for (uint64_t i = 1; i <= 20; i++)
+        add(&j, i);
+    for (uint64_t i = 5; i <= 14; i++) {
+        struct journal_entry *e = journal_find(&j, i);
+        e->additions = text_of(MIB);
+        journal_weigh(&j, e);
+        journal_weigh(&j, e); /* counted once */
+    }
+    assert_true(j.bytes <= JOURNAL_BYTES);
+    assert_int_equal(journal_at(&j, 0)->evaluation, 8);
+    assert_int_equal(j.count, 13);
+    journal_fini(&j);
+}
+
+static void an_entry_beyond_the_bound_stays_by_itself_and_can_be_copied(void **state)
+{
+    struct journal j, copy;
+    (void)state;
+    journal_init(&j);
+    add(&j, 1);
+    struct journal_entry *e = add(&j, 2);
+    add(&j, 3);
+    e->additions = text_of(JOURNAL_BYTES);
+    journal_weigh(&j, e);
+    assert_int_equal(journal_at(&j, 0)->evaluation, 2);
+    journal_copy(&copy, &j);
+    assert_int_equal(copy.dropped, 2);
+    assert_int_equal(journal_at(&copy, 0)->evaluation, 3);
+    journal_fini(&copy);
+    journal_fini(&j);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(journal_counts_the_pieces_of_an_entry),
+        cmocka_unit_test(journal_counts_additions_that_come_later),
+        cmocka_unit_test(an_entry_beyond_the_bound_stays_by_itself_and_can_be_copied),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
