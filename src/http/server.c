@@ -231,12 +231,17 @@ static bool read_pem(const char *path, bool is_secret, char **text, struct err *
     size_t n;
     while ((n = fread(block, 1, sizeof block, file)) > 0 && strbuf_add(&contents, block, n))
         ;
-    bool is_read = !ferror(file) && !contents.is_overflown && contents.len > 0;
-    fclose(file);
-    if (!is_read)
-        err_set(err, ERR_INVALID, "%s cannot be read, or is empty, or has more than %u bytes", path,
-                LARGEST_PEM);
+    bool is_read = false;
+    if (ferror(file))
+        err_set_errno(err, ERR_INVALID, errno, "%s cannot be read", path);
+    else if (contents.is_overflown)
+        err_set(err, ERR_TOO_LARGE, "%s has more than %u bytes", path, LARGEST_PEM);
+    else if (contents.len == 0)
+        err_set(err, ERR_INVALID, "%s is empty", path);
     else
+        is_read = true;
+    fclose(file);
+    if (is_read)
         *text = strbuf_steal(&contents, &n);
     strbuf_fini(&contents);
     return is_read;

@@ -137,7 +137,8 @@ bool tokens_read(struct tokens *t, const char *path, struct err *err)
     else if (status.st_uid != geteuid() && status.st_uid != 0)
         err_set(&why, ERR_INVALID, "it belongs to another user");
     else if (!read_all(descriptor, &text))
-        err_set(&why, ERR_INVALID, "it cannot be read, or has more than %u bytes", LARGEST_FILE);
+        text.is_overflown ? err_set(&why, ERR_TOO_LARGE, "it has more than %u bytes", LARGEST_FILE)
+                          : err_set_errno(&why, ERR_INVALID, errno, "it cannot be read");
     else
         is_read = tokens_parse(t, strbuf_string(&text), text.len, &why);
     close(descriptor);

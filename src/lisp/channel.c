@@ -138,14 +138,16 @@ static size_t deliver(struct channel *c, const char *bytes, size_t len)
         struct frame_result r = frame_scan(bytes + used, len - used);
         if (r.status == FRAME_PARTIAL)
             break;
-        struct err err = {0};
+        struct err err = {0}, why;
         struct sexp_document *document = NULL;
         if (r.status == FRAME_COMPLETE)
             document = sexp_parse(r.payload, r.payload_len, &err);
-        else
-            err_set(&err, ERR_SYNTAX, "the Lisp process sent something that is not a frame");
         if (document == NULL) {
-            closed(c, &err);
+            if (r.status == FRAME_COMPLETE)
+                err_set(&why, ERR_SYNTAX, "it sent a message that cannot be read: %s", err.message);
+            else
+                err_set(&why, ERR_SYNTAX, "it sent what is no message of at most %u bytes", SEXP_MAX_PAYLOAD);
+            closed(c, &why);
             break;
         }
         used += r.consumed;

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -19,6 +20,7 @@
 #include "base/memory.h"
 #include "base/quota.h"
 #include "base/strbuf.h"
+#include "base/utf8.h"
 #include "lisp/channel.h"
 #include "wire/frame.h"
 
@@ -56,16 +58,17 @@ struct worker {
     struct outputs *outputs;
     int awaited[MOST_AWAITED]; /* the ids of unanswered requests, in the order of sending */
     size_t awaited_count;
-    bool has_missed;  /* it ended before it had read all that was sent */
-    bool has_copied;  /* the reply that is being delivered answers a request for a copy */
-    int call_id;      /* of the last call; requests for copies are not interrupted */
-    int looked_id;    /* of the call after which a look-up was sent; 0: none was */
-    uint64_t random;  /* never 0 */
-    int strays;       /* messages that answered nothing */
-    bool is_dead;     /* reaped; its remaining output is being read */
-    bool is_pristine; /* a copy that has run nothing: it cannot have children */
-    bool is_ending;   /* in gone() */
-    bool is_doomed;   /* its owner freed it in gone(): it is freed after that, and reports no more events */
+    bool has_missed;      /* it ended before it had read all that was sent */
+    bool has_copied;      /* the reply that is being delivered answers a request for a copy */
+    int call_id;          /* of the last call; requests for copies are not interrupted */
+    int looked_id;        /* of the call after which a look-up was sent; 0: none was */
+    uint64_t random;      /* never 0 */
+    int strays;           /* messages that answered nothing */
+    struct err why_ended; /* why its channel was closed by us; ERR_NONE: it was not */
+    bool is_dead;         /* reaped; its remaining output is being read */
+    bool is_pristine;     /* a copy that has run nothing: it cannot have children */
+    bool is_ending;       /* in gone() */
+    bool is_doomed; /* its owner freed it in gone(): it is freed after that, and reports no more events */
 };
 
 static void free_handle(uv_handle_t *handle)
@@ -153,7 +156,12 @@ static void gone(struct worker *w, const struct child_end *end)
     w->state = WORKER_GONE;
     drain_output(w);
     close_channel(w);
-    w->events.on_gone(w->events.arg, end);
+    struct child_end known = *end;
+    if (w->why_ended.code != ERR_NONE && (!end->is_known || end->signal == SIGKILL))
+        snprintf(known.why, sizeof known.why, "%.*s",
+                 (int)utf8_floor(w->why_ended.message, strlen(w->why_ended.message), sizeof known.why - 1),
+                 w->why_ended.message);
+    w->events.on_gone(w->events.arg, &known);
 }
 
 static void on_child_exit(void *arg, const struct child_end *end)
@@ -171,8 +179,10 @@ static void abandon(struct worker *w)
 static void on_closed(void *arg, const struct err *why)
 {
     struct worker *w = arg;
-    if (why != NULL)
-        log_warning("process %d: %s", (int)worker_pid(w), why->message);
+    if (why != NULL) {
+        log_warning("process %d is ended, because %s", (int)worker_pid(w), why->message);
+        w->why_ended = *why;
+    }
     close_channel(w);
     if (w->child == NULL)
         abandon(w); /* it ended before its pid was reported */
@@ -191,8 +201,7 @@ static void on_stray_message(struct worker *w)
     if (w->strays <= MOST_STRAYS || w->channel == NULL)
         return;
     struct err flood;
-    err_set(&flood, ERR_SYNTAX, "ended, because it sent more than %d messages that answer no request",
-            MOST_STRAYS);
+    err_set(&flood, ERR_SYNTAX, "it sent more than %d messages that answer no request", MOST_STRAYS);
     on_closed(w, &flood);
 }
 

@@ -27,6 +27,7 @@ struct child_end {
     int signal;    /* 0 if it exited by itself */
     /* It was killed, and the kernel reports that it has killed one more process for lack of memory. */
     bool is_short_of_memory;
+    char why[200]; /* empty, or why the server ended it: "it sent ..." */
 };
 
 /* on_exit: called once, from the loop, when the process has been reaped; the child may be freed in it. */

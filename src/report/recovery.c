@@ -40,7 +40,9 @@ static void word_exit(const struct exit_facts *f, struct strbuf *out)
     if (f->exhaustion != EXHAUSTION_NONE)
         strbuf_adds(out,
                     f->exhaustion == EXHAUSTION_STACK ? "Control stack exhausted. " : "Heap exhausted. ");
-    if (!f->end->is_known)
+    if (f->end->why[0] != '\0')
+        strbuf_addf(out, "The server ended the Lisp process, because %s.", f->end->why);
+    else if (!f->end->is_known)
         strbuf_adds(out, "The Lisp process ended; how is not known.");
     else if (f->end->signal != 0)
         strbuf_addf(out, "The Lisp process was killed by signal %d (%s).", f->end->signal,

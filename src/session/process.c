@@ -40,7 +40,7 @@ void process_free(struct process *p)
 
 void process_note_tools(struct session *s, const struct sexp *tools)
 {
-    if (told_tools_set(&s->tools, tools))
+    if (told_tools_set(&s->tools, tools, s->name))
         session_tell(s, SESSIONS_TOOLS);
 }
 
@@ -50,7 +50,7 @@ static void on_ready(void *arg, const struct sexp *hello)
     struct session *s = arg;
     const struct sexp *tools = sexp_get(hello, 2, "tools");
     if (s->scratch != NULL)
-        told_tools_set(&s->scratch_tools, tools);
+        told_tools_set(&s->scratch_tools, tools, s->name);
     else
         process_note_tools(s, tools);
     session_dispatch(s, &(struct event){.kind = EVENT_READY});

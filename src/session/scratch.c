@@ -22,7 +22,7 @@ static void on_scratch_reply(void *arg, struct sexp_document *reply)
     struct session *s = arg;
     const struct sexp *tools = sexp_get(sexp_root(reply), 2, "tools");
     if (tools != NULL)
-        told_tools_set(&s->scratch_tools, tools);
+        told_tools_set(&s->scratch_tools, tools, s->name);
     session_dispatch(
         s, &(struct event){.kind = session_is_reply(reply, "error") ? EVENT_SCRATCH_FAILED : EVENT_SCRATCH_OK,
                            .document = reply});

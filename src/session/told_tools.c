@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "base/log.h"
 #include "wire/sexp.h"
 
 #define LONGEST ((size_t)1 << 20) /* longer text is not a list of tools */
@@ -30,13 +31,16 @@ bool told_tools_take(struct told_tools *t, struct told_tools *from)
     return is_news;
 }
 
-bool told_tools_set(struct told_tools *t, const struct sexp *tools)
+bool told_tools_set(struct told_tools *t, const struct sexp *tools, const char *session)
 {
     struct told_tools told;
     told_tools_init(&told);
     if (sexp_count(tools) > 0)
         sexp_write_value(&told.text, tools);
-    if (told.text.is_overflown)
+    if (told.text.is_overflown) {
+        log_warning("the code of session %s defines tools of more than %zu bytes; they are left out", session,
+                    LONGEST);
         strbuf_clear(&told.text);
+    }
     return told_tools_take(t, &told);
 }

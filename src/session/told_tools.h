@@ -19,8 +19,9 @@ struct told_tools {
 void told_tools_init(struct told_tools *t);
 void told_tools_fini(struct told_tools *t);
 
-/* told_tools_set(t, tools): ${tools} is borrowed; NULL: none. Returns whether they have changed. */
-bool told_tools_set(struct told_tools *t, const struct sexp *tools);
+/* told_tools_set(t, tools, session): ${tools} is borrowed; NULL: none. Too long a list is left out, which the
+ * log says, with the name ${session}. Returns whether they have changed. */
+bool told_tools_set(struct told_tools *t, const struct sexp *tools, const char *session);
 
 /* told_tools_take(t, from): ${from} is moved out. Returns whether they have changed. */
 bool told_tools_take(struct told_tools *t, struct told_tools *from);

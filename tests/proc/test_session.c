@@ -651,7 +651,7 @@ static void a_death_while_running_is_reported_with_how_and_what_was_printed(void
         {"print x;exit 0", "PROCESS-EXITED", "The Lisp process exited with code 0."},
         {"print x;die 15", "PROCESS-KILLED", "The Lisp process was killed by signal 15 ("},
         {"print x;close", "PROCESS-KILLED", "The Lisp process was killed by signal 9 ("},
-        {"print x;garbage", "PROCESS-KILLED", "The Lisp process was killed by signal 9 ("},
+        {"print x;garbage", "PROCESS-KILLED", "The server ended the Lisp process, because it sent what is no message of"},
         {"print x;complain Heap exhausted, game over.;exit 1", "STORAGE-CONDITION",
          "Heap exhausted. The Lisp process exited with code 1."},
         {"print x;complain INFO: Control stack guard page unprotected. Control stack exhausted.;die 6",
