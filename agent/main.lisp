@@ -90,7 +90,7 @@ number and stays while other requests are performed; else until the server says 
            (setf message (append message (list :standing number))))
           (*post*
            ;; Nobody could ask for it.
-           (leave (append message '(:settled t)))))
+           (leave (append message '(:left t)))))
     (reply message)
     (repair-descriptors)
     (let ((*error-condition* condition)

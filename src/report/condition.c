@@ -320,8 +320,8 @@ void report_error_list(struct strbuf *out, const struct session *session, size_t
                     r->thread != NULL ? r->thread : "", r->thread != NULL ? ": " : "", r->type,
                     (int)utf8_floor(r->message, first_line, first_line > 300 ? 300 : first_line), r->message,
                     error_record_is_enterable(r) ? " (can be entered)" : "");
-        if (r->why_not_frozen != NULL && !error_record_is_enterable(r))
-            strbuf_addf(out, " (cannot be entered: %s)", r->why_not_frozen);
+        if (error_record_why_not(r) != NULL)
+            strbuf_addf(out, " (cannot be entered: %s)", error_record_why_not(r));
     }
     if (n > limit)
         strbuf_addf(out, "\n... %zu more", n - limit);

@@ -130,7 +130,7 @@ static void on_frozen_gone(void *arg, const struct child_end *end)
         session_dispatch(r->session, &(struct event){.kind = EVENT_COPY_ENDED, .end = end});
         return;
     }
-    error_record_drop_copy(r);
+    error_record_drop_copy(r, "The copy of the process that stood in it has ended.");
     if (is_waited_for(r))
         session_dispatch(r->session, &(struct event){.kind = EVENT_SOURCE_GONE, .end = end});
 }
@@ -152,7 +152,7 @@ bool copies_freeze(struct session *s, struct error_record *r)
     struct err err = {0};
     struct worker_events events = copies_frozen_events(r);
     bool may_copy = limits_int(&s->limits, LIMIT_CHECKPOINTS) > 0;
-    error_record_drop_copy(r);
+    error_record_drop_copy(r, NULL);
     set_why(r, NULL);
     if (may_copy && worker_is_alive(s->worker))
         r->frozen = copies_of_process(s, &events, &err);
@@ -202,7 +202,7 @@ void copies_note_frozen(struct error_record *r, const struct sexp_document *answ
     if (!ok)
         set_why(r, copies_reason(answer));
     if (!ok || (r->frozen != NULL && worker_state(r->frozen) == WORKER_GONE))
-        error_record_drop_copy(r);
+        error_record_drop_copy(r, NULL);
     r->is_copy_current = r->frozen != NULL;
 }
 

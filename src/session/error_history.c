@@ -6,6 +6,8 @@
 #include "base/memory.h"
 #include "session/error_record.h"
 
+#define TOO_OLD "Only the last five can be; describe-last-error and get-backtrace show its text."
+
 void error_history_add(struct error_history *h, struct error_record *r)
 {
     struct error_record **slot = &h->records[h->made % ERROR_HISTORY_KEPT];
@@ -15,7 +17,7 @@ void error_history_add(struct error_history *h, struct error_record *r)
     h->has_last = h->has_last || r->thread == NULL;
     struct error_record *oldest = error_history_at(h, ERROR_HISTORY_ENTERABLE);
     if (oldest != NULL)
-        error_record_drop_copy(oldest);
+        error_record_drop_copy(oldest, TOO_OLD);
 }
 
 struct error_record *error_history_at(const struct error_history *h, size_t n)
@@ -73,9 +75,7 @@ static size_t drop_copies(struct error_history *h, size_t first, const char *why
         if (r->frozen == NULL)
             continue;
         dropped++;
-        error_record_drop_copy(r);
-        if (r->why_not_frozen == NULL)
-            r->why_not_frozen = xstrdup(why);
+        error_record_drop_copy(r, why);
     }
     return dropped;
 }

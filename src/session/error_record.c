@@ -43,8 +43,24 @@ struct error_record *error_record_new(struct sexp_document *document)
     return r;
 }
 
-void error_record_drop_copy(struct error_record *r)
+void error_record_cannot_be_entered(struct error_record *r, const char *why)
 {
+    if (r->why_not_frozen == NULL)
+        r->why_not_frozen = xstrdup(why);
+}
+
+const char *error_record_why_not(const struct error_record *r)
+{
+    return error_record_is_enterable(r) ? NULL
+           : r->why_not_frozen != NULL  ? r->why_not_frozen
+           : r->standing > 0            ? "It does not stand in its thread any more."
+                                        : "The Lisp has left it, and no copy was made there.";
+}
+
+void error_record_drop_copy(struct error_record *r, const char *why)
+{
+    if (r->frozen != NULL && why != NULL)
+        error_record_cannot_be_entered(r, why);
     worker_free(r->frozen);
     r->frozen = NULL;
 }
@@ -65,7 +81,7 @@ void error_record_free(struct error_record *r)
 {
     if (r == NULL)
         return;
-    error_record_drop_copy(r);
+    error_record_drop_copy(r, NULL);
     sexp_document_free(r->document);
     sexp_document_free(r->details);
     free(r->why_not_frozen);

@@ -60,8 +60,17 @@ bool error_record_is_enterable(const struct error_record *r);
 /* error_record_stands(r): it stands in a thread of the session's process, which has not ended it since. */
 bool error_record_stands(const struct error_record *r);
 
-/* error_record_drop_copy(r): end its frozen process, if any; the record itself stays. */
-void error_record_drop_copy(struct error_record *r);
+/* error_record_drop_copy(r, why): end its frozen process, if any; the record itself stays. ${why}: a
+ * sentence, copied, that says from now on why the error cannot be entered; ignored if there was no process or
+ * a reason is known already. NULL: none is given. */
+void error_record_drop_copy(struct error_record *r, const char *why);
+
+/* error_record_cannot_be_entered(r, why): from now on ${why} is the reason, unless one is known already. */
+void error_record_cannot_be_entered(struct error_record *r, const char *why);
+
+/* error_record_why_not(r): why it cannot be entered, a sentence that ${r} owns or a constant; NULL if it can
+ * be. */
+const char *error_record_why_not(const struct error_record *r);
 
 /* error_record_frames(r): the list of frames, with locals where they are known.
  * error_record_total_frames(r): how many there were; negative -n: more than n. */

@@ -62,11 +62,25 @@ static void stay_in_thread(struct session *s, struct error_record *r)
     struct operation *op = s->current;
     bool is_evaluation = op->keeps_record;
     copies_drop_ahead(s);
+    if (r->standing == 0)
+        error_record_cannot_be_entered(r, NOT_STANDING);
     answer_error(s, op, r);
     if (is_evaluation)
         checkpointing_keep_state(s);
     else
         checkpointing_settle_down(s);
+}
+
+/* The error is of a value or of code that was given with an entry into a thread's error. It is reported, but
+ * replaces nothing: the error that was entered still stands. */
+static void fail_in_entry(struct session *s, struct error_record *r)
+{
+    copies_drop_ahead(s);
+    if (run_is_stopped(s))
+        run_word_stop(s, r, false);
+    s->current->keeps_record = false;
+    answer_error(s, s->current, r);
+    checkpointing_settle_down(s);
 }
 
 static bool goes_on(const struct session *s, const struct error_record *r)
@@ -104,7 +118,6 @@ static void stand_or_leave(struct session *s, struct error_record *r)
     if (r != NULL && r->stands_here) {
         standing_begin(s, r);
     } else if (r != NULL && sexp_count(sexp_get(r->condition, 2, "restarts")) > 0) {
-        r->why_not_frozen = xstrdup(NOT_STANDING);
         unwinding_examine(s, r);
     } else {
         unwinding_begin(s, r);
@@ -115,6 +128,8 @@ static void stand_or_leave(struct session *s, struct error_record *r)
 static void end_in_error(struct session *s, struct error_record *r)
 {
     bool is_kept = s->current->keeps_record; /* otherwise the answer owns ${r} */
+    if (!r->stands_here)
+        error_record_cannot_be_entered(r, NOT_STANDING);
     answer_error(s, s->current, r);
     if (worker_state(s->worker) == WORKER_BUSY)
         use_copy_ahead(s, is_kept ? r : NULL);
@@ -131,8 +146,12 @@ void session_action_fail(struct session *s, struct event *e)
         put_aside(s, r);
         return;
     }
+    if (!sexp_is_nil(sexp_get(r->condition, 2, "settled"))) {
+        fail_in_entry(s, r);
+        return;
+    }
     count_evaluation(s, r);
-    if (r->standing > 0 || !sexp_is_nil(sexp_get(r->condition, 2, "settled")))
+    if (r->standing > 0 || !sexp_is_nil(sexp_get(r->condition, 2, "left")))
         stay_in_thread(s, r);
     else
         end_in_error(s, r);

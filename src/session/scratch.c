@@ -70,8 +70,8 @@ static void ask(struct session *s)
         return; /* its answer about the previous copy is on its way */
     }
     struct err err;
-    if (r != NULL && r->why_not_frozen != NULL)
-        err_set(&err, ERR_GONE, "This error cannot be entered: %s", r->why_not_frozen);
+    if (r != NULL && error_record_why_not(r) != NULL)
+        err_set(&err, ERR_GONE, "This error cannot be entered: %s", error_record_why_not(r));
     else
         err_set(&err, ERR_GONE, "This error can no longer be entered; list-errors shows which can.");
     if (!copy(s, original, &err))
@@ -97,7 +97,7 @@ void session_action_drop_error(struct session *s, struct event *e)
     (void)e;
     struct error_record *r = error_history_find(&s->errors, s->current->sequence);
     if (r != NULL)
-        error_record_drop_copy(r);
+        error_record_drop_copy(r, "The copy of the process that stood in it did not answer.");
     ask(s);
 }
 

@@ -22,14 +22,6 @@ static void add_enterable(struct strbuf *out, const struct session *s)
         strbuf_addc(out, '.');
 }
 
-static const char *why_not(const struct error_record *r)
-{
-    return r->why_not_frozen != NULL ? r->why_not_frozen
-           : r->standing > 0         ? "it does not stand in its thread any more."
-                                     : "only the last five are kept in that form. Its text is still there: "
-                                       "describe-last-error, get-backtrace.";
-}
-
 /* The error with the given index, or the newest one of an evaluation. Errors of the program's threads are
  * entered only by their index. NULL if there is none. */
 static const struct error_record *error_meant(struct tool_call *call, const struct session *s)
@@ -56,7 +48,7 @@ const struct error_record *error_to_enter(struct tool_call *call, const struct s
                         : "No error available.\n(No error has occurred in this session.)");
         return NULL;
     }
-    strbuf_addf(&call->text, "This error cannot be entered: %s", why_not(r));
+    strbuf_addf(&call->text, "This error cannot be entered: %s", error_record_why_not(r));
     add_enterable(&call->text, s);
     call_answer(call, true, "%s", "");
     return NULL;

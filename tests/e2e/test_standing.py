@@ -170,7 +170,7 @@ class Standing(InFolder):
         self.assertErrorReport(self.s.evaluate("(sb-ext:exit :abort t)"), "PROCESS-EXITED")
         for reply in (self.restart("RETRY"), self.enter("*runs*")):
             self.assertTrue(reply.is_error, reply.text)
-            self.assertIn("This error cannot be entered: the process has ended.", reply.text)
+            self.assertIn("This error cannot be entered: The process has ended.", reply.text)
             self.assertIn("by index: 2.", reply.text)
         self.assertEvaluates("*runs*", "1")
 

@@ -168,6 +168,23 @@ class Standing(StandingTest):
         self.assertEqual(["can be entered" in line for line in self.errors()], [True] * 5 + [False])
         self.assertIn("does not stand", self.enter("x", index=6).text)
 
+    def test_a_mistyped_value_leaves_the_error_as_it_was(self):
+        self.assertFails("(list unbound-thing)", "UNBOUND-VARIABLE")
+        for value, condition in (("(list 1", "END-OF-FILE"), ("(car 5)", "TYPE-ERROR")):
+            reply = self.restart("USE-VALUE", value=value)
+            self.assertErrorReport(reply, condition)
+            self.assertIn("Error 1, which was entered, is as it was: UNBOUND-VARIABLE.", reply.text)
+        self.assertIn("Error: UNBOUND-VARIABLE", self.s.call("describe-last-error").text)
+        self.assertEqual(1, len(self.errors()))
+        self.assertNotIn("invoke-restart", self.s.call("session-history").text)
+        self.assertValue(self.restart("USE-VALUE", value="42"), "(42)")
+
+    def test_what_a_thread_had_to_leave_says_so(self):
+        reply = self.s.evaluate("(defun deep (n) (1+ (deep n))) (deep 1)")
+        self.assertErrorReport(reply, "SB-KERNEL::CONTROL-STACK-EXHAUSTED")
+        self.assertIn("(cannot be entered: The Lisp had to leave it at once", self.errors()[0])
+        self.assertIn("This error cannot be entered: The Lisp had to leave it at once", self.enter("n").text)
+
     def test_a_failing_look_into_a_frame_leaves_the_error_as_it_was(self):
         self.assertFails("(fail 1)")
         for _ in range(3):
