@@ -169,9 +169,6 @@ made it is the place of the first list from the text; second, true if it is that
    (loop for (warning . entry) in (reverse *warnings*)
          unless (and warning (eq warning condition))
            collect entry)
-   (when (plusp *warnings-lost*)
-     (list (list "WARNING" (format nil "~:d more were signalled; only the first ~d are kept."
-                                   *warnings-lost* +warnings-kept+))))
    (loop for (class name kind form known-place) in (undefined-names)
          unless (and (typep condition 'cell-error)
                      (equal name (cell-error-name condition)))
@@ -419,6 +416,7 @@ evaluation."
          :values (reverse *printed-values*)
          :cut (reverse *cuts*)
          :warnings (warning-entries nil)
+         :warnings-lost *warnings-lost*
          :package (session-package-name)
          (append (timing-part) (done-part ending) (forms-part) (inbox-part))))
 

@@ -283,6 +283,7 @@ user's to change."
                  :slots (if (eq kind :reader) '() (slot-texts condition))
                  :hint (hint-of kind condition frame readtable-hint)
                  ;; What goes on after a restart has told these already.
+                 :warnings-lost *warnings-lost*
                  :warnings (prog1 (warning-entries condition)
                              (forget-warnings))
                  (report-parts)))))))

@@ -215,7 +215,7 @@ void report_evaluation_with(struct strbuf *out, const struct outcome *o, size_t 
     capture_fini(session_between(o->session));
     add_capture(out, "[stdout]", o->session, o->output[WORKER_STDOUT], max_output);
     add_capture(out, "[stderr]", o->session, o->output[WORKER_STDERR], max_output);
-    warnings_add(out, o->session, reply_get(reply, "warnings"), max_output);
+    warnings_add(out, o->session, reply, max_output);
     note_forms_done(o->session, reply, o->kind == OUTCOME_ERROR);
     if (o->kind == OUTCOME_ERROR)
         report_condition(out, o->error);

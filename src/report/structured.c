@@ -39,13 +39,17 @@ static json_t *strings_of(const struct sexp *list)
     return array;
 }
 
-/* Pairs ("A" "B") as objects with these keys. */
-static json_t *pairs_of(const struct sexp *list, const char *first, const char *second)
+/* ${place} is "file:line:column", as the agent sends it. */
+static json_t *warnings_of(const struct sexp *list)
 {
     json_t *array = json_array();
-    for (size_t i = 0; i < sexp_count(list); i++)
-        json_array_append_new(array, json_pack("{s:o, s:o}", first, string_of(sexp_nth(sexp_nth(list, i), 0)),
-                                               second, string_of(sexp_nth(sexp_nth(list, i), 1))));
+    for (size_t i = 0; i < sexp_count(list); i++) {
+        const struct sexp *warning = sexp_nth(list, i);
+        json_array_append_new(
+            array, json_pack("{s:o, s:o, s:o, s:o}", "type", string_of(sexp_nth(warning, 0)), "message",
+                             string_of(sexp_nth(warning, 1)), "place", string_of(sexp_nth(warning, 2)),
+                             "form", string_of(sexp_nth(warning, 3))));
+    }
     return array;
 }
 
@@ -100,8 +104,8 @@ json_t *report_structured(const struct outcome *o)
     json_t *out = json_pack(
         "{s:o, s:o, s:o, s:o, s:s, s:{s:s, s:i}}", "values", strings_of(reply_get(reply, "values")), "stdout",
         text_of(o->output[WORKER_STDOUT]), "stderr", text_of(o->output[WORKER_STDERR]), "warnings",
-        pairs_of(reply_get(reply, "warnings"), "type", "message"), "package", session_package(o->session),
-        "session", "name", session_name(o->session), "pid", (int)session_pid(o->session));
+        warnings_of(reply_get(reply, "warnings")), "package", session_package(o->session), "session", "name",
+        session_name(o->session), "pid", (int)session_pid(o->session));
     if (out == NULL)
         return NULL;
     if (o->kind == OUTCOME_ERROR)

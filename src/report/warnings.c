@@ -16,6 +16,7 @@
 #include "session/session.h"
 
 #define SHOWN_OF_A_KIND 3
+#define OTHER_LINES 5
 
 /* The kinds, worst first. */
 enum kind { KIND_ERROR, KIND_WARNING, KIND_STYLE, KIND_NOTE, KIND_COUNT };
@@ -92,8 +93,11 @@ static void add_form(struct strbuf *out, const struct sexp *form)
     reply_add_string(out, form);
 }
 
+/* Are both in the same file, or neither in one? */
 static bool is_same_file(const struct place *a, const struct place *b)
 {
+    if (!is_in_file(a) || !is_in_file(b))
+        return !is_in_file(a) && !is_in_file(b);
     return a->file_len == b->file_len && memcmp(a->file, b->file, a->file_len) == 0;
 }
 
@@ -117,6 +121,50 @@ static bool is_same_text(const struct sexp *a, const struct sexp *b)
             return false;
     }
     return true;
+}
+
+/* Do both say the same of the same file? */
+static bool is_alike(const struct sexp *a, const struct sexp *b)
+{
+    struct place its_place = place_of(a), other_place = place_of(b);
+    return is_same_file(&its_place, &other_place) && is_same_text(a, b);
+}
+
+static bool is_repetition(const struct sexp *warnings, size_t i)
+{
+    for (size_t k = 0; k < i; k++)
+        if (is_alike(sexp_nth(warnings, k), sexp_nth(warnings, i)))
+            return true;
+    return false;
+}
+
+/* How often the warning occurs, and in which other lines. */
+static void add_times(struct strbuf *out, const struct sexp *warnings, size_t i)
+{
+    struct place place = place_of(sexp_nth(warnings, i));
+    size_t times = 1, lines = 0;
+    int last = place.line == NULL ? 0 : atoi(place.line);
+    struct strbuf others;
+    strbuf_init(&others, 0);
+    for (size_t k = i + 1; k < sexp_count(warnings); k++) {
+        if (!is_alike(sexp_nth(warnings, i), sexp_nth(warnings, k)))
+            continue;
+        times++;
+        struct place other = place_of(sexp_nth(warnings, k));
+        int line = other.line == NULL ? 0 : atoi(other.line);
+        if (line == 0 || line == last)
+            continue;
+        last = line;
+        if (lines++ < OTHER_LINES)
+            strbuf_addf(&others, "%s%d", lines == 1 ? "" : ", ", line);
+    }
+    if (times > 1)
+        strbuf_addf(out, " (%zu times", times);
+    if (lines > 0)
+        strbuf_addf(out, "; also line%s %s%s", lines == 1 ? "" : "s", strbuf_string(&others),
+                    lines > OTHER_LINES ? ", ..." : "");
+    strbuf_adds(out, times > 1 ? ")" : "");
+    strbuf_fini(&others);
 }
 
 /* The further lines of a message. */
@@ -145,16 +193,7 @@ static size_t add_kind(struct strbuf *out, const struct sexp *warnings, const st
         struct place place = place_of(warning);
         if (place.file == NULL || !is_same_file(&place, file) || kind_of(warning) != kind)
             continue;
-        bool is_repeated = false;
-        size_t times = 1;
-        for (size_t k = 0; k < sexp_count(warnings) && !is_repeated; k++) {
-            struct place other = place_of(sexp_nth(warnings, k));
-            bool is_like_it = k != i && other.file != NULL && is_same_file(&other, file) &&
-                              is_same_text(sexp_nth(warnings, k), warning);
-            is_repeated = is_like_it && k < i;
-            times += is_like_it;
-        }
-        if (is_repeated)
+        if (is_repetition(warnings, i))
             continue;
         if (shown == most) {
             left_out++;
@@ -166,8 +205,7 @@ static size_t add_kind(struct strbuf *out, const struct sexp *warnings, const st
         reply_add_string(out, sexp_nth(warning, 0));
         strbuf_adds(out, ": ");
         add_message(out, sexp_nth(warning, 1));
-        if (times > 1)
-            strbuf_addf(out, " (%zu times)", times);
+        add_times(out, warnings, i);
         add_form(out, sexp_nth(warning, 3));
     }
     return left_out;
@@ -219,25 +257,13 @@ static void add_typed(struct strbuf *out, const struct sexp *warnings)
     for (size_t i = 0; i < sexp_count(warnings); i++) {
         const struct sexp *warning = sexp_nth(warnings, i);
         struct place place = place_of(warning);
-        if (is_in_file(&place))
-            continue;
-        bool is_repeated = false;
-        size_t times = 1;
-        for (size_t k = 0; k < sexp_count(warnings) && !is_repeated; k++) {
-            const struct sexp *other = sexp_nth(warnings, k);
-            struct place its_place = place_of(other);
-            bool is_like_it = k != i && is_same_text(other, warning) && !is_in_file(&its_place);
-            is_repeated = is_like_it && k < i;
-            times += is_like_it;
-        }
-        if (is_repeated)
+        if (is_in_file(&place) || is_repetition(warnings, i))
             continue;
         add_line(out, &place);
         reply_add_string(out, sexp_nth(warning, 0));
         strbuf_adds(out, ": ");
         reply_add_string(out, sexp_nth(warning, 1));
-        if (times > 1)
-            strbuf_addf(out, " (%zu times)", times);
+        add_times(out, warnings, i);
         add_form(out, sexp_nth(warning, 3));
         strbuf_addc(out, '\n');
     }
@@ -254,8 +280,10 @@ static size_t whole_lines(const struct strbuf *text, size_t most)
     return shown > 0 ? shown : utf8_floor(text->bytes, text->len, most);
 }
 
-void warnings_add(struct strbuf *out, struct session *session, const struct sexp *warnings, size_t most)
+void warnings_add(struct strbuf *out, struct session *session, const struct sexp *reply, size_t most)
 {
+    const struct sexp *warnings = reply_get(reply, "warnings");
+    int64_t lost = sexp_integer(reply_get(reply, "warnings-lost"), 0);
     if (sexp_count(warnings) == 0)
         return;
     section_begin(out, "[warnings]");
@@ -274,11 +302,17 @@ void warnings_add(struct strbuf *out, struct session *session, const struct sexp
         strbuf_add(out, some.bytes, shown);
         if (shown > 0 && some.bytes[shown - 1] != '\n')
             strbuf_addc(out, '\n');
-        strbuf_addf(out, "[… get-output ref %d returns all warnings …]\n", session_next_ref(session));
+        strbuf_addf(out, "[… get-output ref %d returns all warnings%s …]\n", session_next_ref(session),
+                    lost > 0 ? " that were kept" : "");
         session_keep_output(session, &c);
         capture_fini(&c);
     } else {
         strbuf_add(out, strbuf_string(&some), some.len);
+    }
+    if (lost > 0) {
+        strbuf_addc(out, '[');
+        text_add_grouped(out, (uint64_t)lost);
+        strbuf_adds(out, " more warnings were not kept.]\n");
     }
     strbuf_fini(&some);
     strbuf_fini(&all);

@@ -11,15 +11,15 @@ struct sexp;
 struct strbuf;
 
 /*
- * warnings_add(out, session, warnings, most):
+ * warnings_add(out, session, reply, most):
  * Append the warnings: those without a position first. Those in files are grouped by file and kind; of
  * each kind the first few are shown, and if any are omitted, all are kept for get-output.
  *
- * warnings    as the agent sends them: (("TYPE" "message" "file:line:column" "form") ...), the last two may
- * be missing most        bytes, of the session's max-output limit; about four times as much is shown of each
- * half
+ * reply    its :warnings are (("TYPE" "message" "file:line:column" "form") ...), the last two may be missing;
+ *          :warnings-lost is how many more the agent did not keep
+ * most     bytes shown at most
  */
-void warnings_add(struct strbuf *out, struct session *session, const struct sexp *warnings, size_t most);
+void warnings_add(struct strbuf *out, struct session *session, const struct sexp *reply, size_t most);
 
 /* warnings_add_place(out, place): append "line 2, column 3: " for ":2:3"; nothing if ${place} is no string.
  */

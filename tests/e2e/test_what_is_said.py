@@ -50,11 +50,17 @@ class Tests(mcp.TestCase):
 class Warnings(mcp.TestCase):
     def test_all_are_counted_and_can_be_fetched(self):
         same = self.s.evaluate('(dotimes (i 2000) (warn "same"))').parts["warnings"]
-        self.assertEqual("WARNING: same (500 times)\nWARNING: 1,500 more were signalled; only the first 500 are kept.", same)
+        self.assertEqual("WARNING: same (500 times)\n[1,500 more warnings were not kept.]", same)
+        different = self.s.evaluate('(dotimes (i 2000) (warn "number ~d" i))').text
+        self.assertRegex(different, r"get-output ref \d+ returns all warnings that were kept …\]\n\[1,500 more warnings were not kept\.\]\n")
         report = self.s.evaluate('(dotimes (i 300) (warn "number ~d" i))', max_output=500)
         self.assertLess(len(report.text), 700)
         ref = int(report.text.partition("get-output ref ")[2].partition(" ")[0])
         self.assertIn("WARNING: number 299\n", self.s.call("get-output", ref=ref).text)
+
+    def test_an_undefined_function_is_told_where_it_is_called_first(self):
+        report = self.s.evaluate("(defun a () (nowhere))\n(defun b () (nowhere))\n(defun c () (nowhere))")
+        self.assertIn("line 1, column 13: STYLE-WARNING: undefined function: NOWHERE\n", report.text)
 
     def test_a_restart_does_not_tell_old_warnings_again(self):
         self.s.evaluate('(progn (warn "old") (restart-case (error "stop") (go-on () (warn "new") 1)))')

@@ -677,10 +677,11 @@ static void warnings_of_files_are_grouped_by_file_and_kind(void **state)
              " (\"PROGRAM-ERROR\" \"bad\nlet\" \"/p/a:b.lisp:9\" nil) (\"STYLE-WARNING\" \"unused X\" "
              "\"/p/a:b.lisp:5\" nil)"
              " (\"WARNING\" \"no line\" \"/p/c.lisp\" nil)))");
-    assert_report(f, "[warnings]\nWARNING: typed\n"
-                     "/p/a:b.lisp: 1 error, 2 style warnings\n  line 9: PROGRAM-ERROR: bad\n    let\n"
-                     "  line 3, column 14: STYLE-WARNING: unused X (2 times)\n    in (DEFUN F (X))\n"
-                     "/p/c.lisp: 1 warning\n  WARNING: no line\n\n; No values");
+    assert_report(
+        f, "[warnings]\nWARNING: typed\n"
+           "/p/a:b.lisp: 1 error, 2 style warnings\n  line 9: PROGRAM-ERROR: bad\n    let\n"
+           "  line 3, column 14: STYLE-WARNING: unused X (2 times; also line 5)\n    in (DEFUN F (X))\n"
+           "/p/c.lisp: 1 warning\n  WARNING: no line\n\n; No values");
 }
 
 static void warnings_of_evaluated_code_have_line_column_and_form(void **state)
@@ -705,6 +706,36 @@ static void of_many_warnings_the_first_are_shown_and_all_are_kept(void **state)
     kept[len] = '\0';
     assert_string_equal(kept, "x: 4 warnings\n  line 1: WARNING: a\n  line 2: WARNING: b\n  line 3: WARNING: "
                               "c\n  line 4: WARNING: d\n");
+}
+
+static void warnings_that_were_not_kept_are_counted(void **state)
+{
+    struct fixture *f = *state;
+    reply(f,
+          "(1 :ok :values () :warnings ((\"WARNING\" \"a\") (\"WARNING\" \"b\" \"x:1\" nil) "
+          "(\"WARNING\" \"c\" \"x:2\" nil) (\"WARNING\" \"d\" \"x:3\" nil) (\"WARNING\" \"e\" \"x:4\" nil)) "
+          ":warnings-lost 1500)");
+    assert_report(f, "[warnings]\nWARNING: a\nx: 4 warnings\n  line 1: WARNING: b\n  line 2: WARNING: c\n"
+                     "  line 3: WARNING: d\n[… get-output ref 1 returns all warnings that were kept …]\n"
+                     "[1,500 more warnings were not kept.]\n\n; No values");
+}
+
+static void a_warning_at_several_places_is_shown_once_with_its_lines(void **state)
+{
+    struct fixture *f = *state;
+    reply(
+        f,
+        "(1 :ok :values () :warnings ((\"WARNING\" \"a\" \"x:7:1\" nil) (\"WARNING\" \"a\" \"x:9:1\" nil) "
+        "(\"WARNING\" \"a\" \"x:9:5\" nil) (\"WARNING\" \"a\" \"y:9\" nil) (\"WARNING\" \"b\" \":2:1\" nil) "
+        "(\"WARNING\" \"b\" \":3:1\" nil) (\"WARNING\" \"c\") (\"WARNING\" \"c\")))");
+    assert_report(f, "[warnings]\nline 2, column 1: WARNING: b (2 times; also line 3)\nWARNING: c (2 times)\n"
+                     "x: 3 warnings\n  line 7, column 1: WARNING: a (3 times; also line 9)\n"
+                     "y: 1 warning\n  line 9: WARNING: a\n\n; No values");
+    reply(f,
+          "(1 :ok :values () :warnings ((\"W\" \"a\" \":1:1\") (\"W\" \"a\" \":2:1\") (\"W\" \"a\" \":3:1\") "
+          "(\"W\" \"a\" \":4:1\") (\"W\" \"a\" \":5:1\") (\"W\" \"a\" \":6:1\") (\"W\" \"a\" \":7:1\")))");
+    assert_report(
+        f, "[warnings]\nline 1, column 1: W: a (7 times; also lines 2, 3, 4, 5, 6, ...)\n\n; No values");
 }
 
 static void assert_tests(struct fixture *f, const char *text, bool is_failed, const char *expected)
@@ -799,11 +830,13 @@ static void structured_values_output_warnings_and_timing(void **state)
     struct fixture *f = *state;
     print(f, WORKER_STDOUT, "o\n");
     print(f, WORKER_STDERR, "e\xFF");
-    reply(f, "(1 :ok :values (\"1\" \"2\") :warnings ((\"WARNING\" \"w\")) :timing (1 2 3 4))");
+    reply(
+        f,
+        "(1 :ok :values (\"1\" \"2\") :warnings ((\"WARNING\" \"w\" \"x:1:2\" \"(F)\")) :timing (1 2 3 4))");
     assert_structured(
         f,
         "{\"values\":[\"1\",\"2\"],\"stdout\":\"o\\n\",\"stderr\":\"e\\ufffd\",\"warnings\":[{\"type\":"
-        "\"WARNING\",\"message\":\"w\"}],"
+        "\"WARNING\",\"message\":\"w\",\"place\":\"x:1:2\",\"form\":\"(F)\"}],"
         "\"package\":\"MY-APP\",\"session\":{\"name\":\"default\",\"pid\":4711},"
         "\"timing\":{\"realMicroseconds\":1,\"runMicroseconds\":2,\"gcMicroseconds\":3,\"bytesConsed\":4}}");
 }
@@ -866,6 +899,8 @@ int main(void)
         TEST(warnings_of_files_are_grouped_by_file_and_kind),
         TEST(warnings_of_evaluated_code_have_line_column_and_form),
         TEST(of_many_warnings_the_first_are_shown_and_all_are_kept),
+        TEST(warnings_that_were_not_kept_are_counted),
+        TEST(a_warning_at_several_places_is_shown_once_with_its_lines),
         TEST(tests_that_passed_are_counted),
         TEST(tests_that_failed_have_all_that_is_known_of_them),
         TEST(results_of_other_shapes_do_no_harm),

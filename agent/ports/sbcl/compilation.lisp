@@ -30,14 +30,15 @@
                            '())
         for name = (sb-c::undefined-warning-name warning)
         for kind = (sb-c::undefined-warning-kind warning)
+        ;; The first reference: SBCL keeps a few, the latest first.
+        for context = (first (last (sb-c::undefined-warning-warnings warning)))
         when (still-undefined-p name kind)
           collect (list (if (eq kind :variable) 'warning 'style-warning)
                         name
                         (string-downcase kind)
-                        (let ((context (first (sb-c::undefined-warning-warnings warning))))
-                          (and (typep context 'sb-c::compiler-error-context)
-                               (sb-c::compiler-error-context-original-form context)))
-                        (place-of-context (first (sb-c::undefined-warning-warnings warning))))))
+                        (and (typep context 'sb-c::compiler-error-context)
+                             (sb-c::compiler-error-context-original-form context))
+                        (place-of-context context))))
 
 (defun place-of-context (context)
   "Return as file:line:column the part of a file that CONTEXT, where the compiler was, is in, or NIL. Where the part cannot
