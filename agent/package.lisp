@@ -9,7 +9,7 @@
 (cl:defpackage #:cl-mcp
   (:documentation "What a session's own code can use: tools that MCP clients see, and what runs after a return.")
   (:use)
-  (:export #:define-tool #:remove-tool #:list-tools #:call-tool #:on-return #:on-start))
+  (:export #:define-tool #:remove-tool #:list-tools #:call-tool #:on-return #:on-start #:breakpoint))
 
 (cl:in-package #:cl-mcp-agent)
 

@@ -337,6 +337,10 @@ blanks and comments; or NIL."
   (declare (ignore handlers))
   (funcall function))
 
+(define-port-operation stop-in-debugger (condition)
+  "Give CONDITION to the debugger as INVOKE-DEBUGGER does. SIGNALLING-FRAME is then one that the user knows of."
+  (invoke-debugger condition))
+
 (define-port-operation original-condition (condition)
   "Return what CONDITION wraps, or itself; second, its frames if they were kept, or NIL."
   (values condition nil))
@@ -427,7 +431,8 @@ own) or :QUALITY (compiled without what that needs)."
   (progn argument nil))
 
 (define-port-operation named-lambda-form (name lambda-list body)
-  "Return a form that makes a function whose frames are called NAME, a string that begins with user."
+  "Return a form that makes a function whose frames are called NAME: what names a function or method, or a string that
+begins with user."
   `(function (lambda ,lambda-list ,@body)))
 
 (define-port-operation special-variable-p (symbol)
@@ -515,6 +520,13 @@ symbol, says whose wrapper it is. It stays when the function is defined anew.")
 
 (define-port-operation function-wrapped-p (name tag)
   "True if the function NAME, which must exist, has a wrapper with TAG.")
+
+(define-port-operation wrap-methods (name wrapper)
+  "Have each method of the generic function NAME that runs be called by WRAPPER, which gets the method, a function and its
+arguments. Methods that are added later, too. What the Lisp does without calling the method is not seen.")
+
+(define-port-operation unwrap-methods (name)
+  "Remove the wrapper from the methods of the generic function NAME, if there is one.")
 
 (define-port-operation system-package-p (package)
   "True if PACKAGE belongs to the Lisp itself."

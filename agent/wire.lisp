@@ -31,7 +31,7 @@
     :max-chars :print-length :print-level :capture-time :stdin :token :from :count :locals :type :name
     :system :force :path :compile :frame :restart :value :definitions :compressed
     :time :runs :inspect :handle :handle-number :local :set
-    :trace :tally :action :functions
+    :trace :tally :action :functions :condition :break :methods :within
     :describe-system :system-dependencies :list-systems :transitive :pattern
     :run-tests :framework :test :quickload :quicklisp-search :verbose
     :evaluation :until :find-symbols :external :limit :complete-symbol :find-definition

@@ -352,7 +352,7 @@ given up."
 REPORTED is called when that is in the inbox."
   (let ((frame (signalling-frame))
         (number (next-error-number))
-        (post (if (and (or (eq kind :interrupt) (plusp *thread-errors*))
+        (post (if (and (or (eq kind :interrupt) (typep condition 'cl-mcp:breakpoint) (plusp *thread-errors*))
                        (not (eq :stack (storage-kind condition))))
                   (make-post :thread (current-thread) :served t)
                   nil)))

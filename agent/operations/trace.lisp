@@ -5,8 +5,8 @@
 
 (defconstant +records-kept+ 2000)
 
-(defvar *traced* '()
-  "The names of the functions that are traced.")
+(defvar *tracings* '()
+  "How functions are traced: a TRACING each.")
 (defvar *trace-depth* 0)
 
 (defvar *records* (make-array +records-kept+ :initial-element nil)
@@ -34,22 +34,24 @@ nothing of it, nor does it trace what the texts call."
         repeat 10
         collect (one-line (item-text value 200))))
 
-(defun call-traced (name function arguments)
-  "Call FUNCTION, which NAME names, with ARGUMENTS and record the call and how it ends."
+(defun call-recorded (name function arguments recorded)
+  "Call FUNCTION, which is given none, for NAME with ARGUMENTS; record the call and how it ends if RECORDED."
   (let ((signalled nil)
         (values '())
         (returned nil))
-    (call-recording (lambda () (note-record :call (call-text name arguments))))
+    (when recorded
+      (call-recording (lambda () (note-record :call (call-text name arguments)))))
     (unwind-protect
          (progn
            (setf values (handler-bind ((serious-condition
                                          (lambda (condition) (setf signalled condition))))
                           (let ((*trace-depth* (1+ *trace-depth*)))
-                            (multiple-value-list (apply (the function function) arguments))))
+                            (multiple-value-list (funcall (the function function)))))
                  returned t)
-           (call-recording (lambda ()
-                             (note-record :return (name-text name) (result-texts values)))))
-      (unless returned
+           (when recorded
+             (call-recording (lambda ()
+                               (note-record :return (name-text name) (result-texts values))))))
+      (unless (or returned (not recorded))
         (call-recording (lambda ()
                           (note-record :exit (name-text name)
                                        (if signalled
@@ -57,10 +59,190 @@ nothing of it, nor does it trace what the texts call."
                                            '()))))))
     (values-list values)))
 
-(defun tracer (name)
-  (lambda (function &rest arguments)
-    (if-watched (call-traced name function arguments)
+(defun text-of-call (name arguments &optional (values nil returned))
+  "Return what a stop says of the call of NAME with ARGUMENTS, which has RETURNED."
+  (let ((*watching* t)
+        (*capture* (make-capture)))
+    (call-without-handlers
+     (lambda ()
+       (with-agent-syntax (:length 10 :level 4)
+         (format nil "~a ~:[is called.~;returned ~:[no values~;~:*~{~a~^, ~}~].~]"
+                 (call-text name arguments) returned (result-texts values)))))))
+
+(defun stop-before (tracing name stand-in function arguments failed)
+  "Call FUNCTION for NAME with ARGUMENTS after a stop, if TRACING asks for one at the call."
+  (if (eq :call (tracing-stop tracing))
+      (call-stopping tracing stand-in function arguments
+                     (lambda ()
+                       (stop-at tracing (text-of-call name arguments) failed)))
+      (apply (the function function) arguments)))
+
+(defun stop-after (tracing name stand-in function arguments)
+  "Call FUNCTION for NAME with ARGUMENTS, and stop when it returns if the condition is true then."
+  (call-stopping tracing stand-in function arguments
+                 (lambda (values)
+                   (multiple-value-bind (true failed) (condition-true-p stand-in arguments values)
+                     (when true
+                       (let ((text (text-of-call name arguments values)))
+                         (when (tracing-condition tracing)
+                           (let ((*trace-depth* (1- *trace-depth*)))
+                             (call-recording (lambda ()
+                                               (note-record :return (call-text name arguments)
+                                                            (result-texts values))))))
+                         (when (stops-p)
+                           (stop-at tracing text failed))))))))
+
+(defun stops-p ()
+  "True unless what runs is itself asked of an error, which is where the program stopped."
+  (null *error-condition*))
+
+(defun call-traced (tracing name lambda-list function arguments)
+  "Call FUNCTION, which NAME names and which has LAMBDA-LIST, with ARGUMENTS as TRACING says."
+  (if (not (or (tracing-condition tracing) (tracing-stop tracing)))
+      (call-recorded name (lambda () (apply (the function function) arguments)) arguments t)
+      (let ((stand-in (stand-in-for tracing name lambda-list)))
+        (cond ((not (fits-p stand-in arguments))
+               (call-recorded name (lambda () (apply (the function function) arguments)) arguments t))
+              ((eq :return (tracing-stop tracing))
+               (call-recorded name (lambda () (stop-after tracing name stand-in function arguments))
+                              arguments (null (tracing-condition tracing))))
+              (t
+               (multiple-value-bind (true failed) (condition-true-p stand-in arguments '())
+                 (cond ((not true)
+                        (apply (the function function) arguments))
+                       ((stops-p)
+                        (call-recorded name
+                                       (lambda ()
+                                         (stop-before tracing name stand-in function arguments failed))
+                                       arguments t))
+                       (t
+                        (call-recorded name (lambda () (apply (the function function) arguments))
+                                       arguments t)))))))))
+
+(defun tracer (tracing)
+  "Return the wrapper of the function that TRACING is about."
+  (let ((name (tracing-name tracing)))
+    (if (traces-methods-p tracing)
+        (lambda (function &rest arguments)
+          (apply (the function function) arguments))
+        (lambda (function &rest arguments)
+          (if-watched (if (within-p tracing)
+                          (call-traced tracing name (function-lambda-list function) function arguments)
+                          (apply (the function function) arguments))
+                      (apply (the function function) arguments))))))
+
+(defun method-tracer (tracing)
+  "Return the wrapper of the methods of the generic function that TRACING is about."
+  (lambda (method function arguments)
+    (if-watched (if (within-p tracing)
+                    (multiple-value-bind (name qualifiers specializers lambda-list) (method-signature method)
+                      (call-traced tracing `(method ,name ,@qualifiers ,specializers) (plain-lambda-list lambda-list)
+                                   function arguments))
+                    (apply (the function function) arguments))
                 (apply (the function function) arguments))))
+
+(defun plain-lambda-list (lambda-list)
+  "Return LAMBDA-LIST, of a method, without specializers."
+  (loop with required = t
+        for part in lambda-list
+        do (when (member part lambda-list-keywords)
+             (setf required nil))
+        collect (if (and required (consp part)) (first part) part)))
+
+(defun traces-methods-p (tracing)
+  (and (tracing-methods tracing)
+       (typep (fdefinition (tracing-name tracing)) 'generic-function)))
+
+(defun tracing-of (name)
+  (find name *tracings* :key #'tracing-name :test #'equal))
+
+(defun start-tracing (texts make)
+  "Trace the functions that TEXTS mean, each as MAKE, a function of its name, says. One that was traced otherwise is
+traced so now. Returns what the reply says of it."
+  (declare (type function make))
+  (let ((old (runners-needed))
+        (new '())
+        (problems '()))
+    (dolist (text texts)
+      (dolist (name (functions-named text))
+        (let ((known (tracing-of name)))
+          (unless (and known (equalp (tracing-request known) (tracing-request (funcall make name))))
+            (stop-tracing-names (list name))))))
+    (multiple-value-bind (reply names)
+        (start-watching texts 'trace
+                        (lambda (name)
+                          (let ((tracing (funcall make name)))
+                            (push tracing new)
+                            (tracer tracing))))
+      (dolist (name names)
+        (let* ((tracing (find name new :key #'tracing-name :test #'equal))
+               (problem (problem-of tracing)))
+          (cond (problem
+                 (push (list (name-text name) problem) problems)
+                 (unwrap-function name 'trace))
+                (t
+                 (push tracing *tracings*)
+                 (when (traces-methods-p tracing)
+                   (wrap-methods name (method-tracer tracing)))))))
+      (adapt-runners *tracings* old)
+      (setf (getf reply :started)
+            (loop for name in names
+                  for tracing = (tracing-of name)
+                  when tracing
+                    collect (tracing-text tracing))
+            (getf reply :problems) (append (getf reply :problems) (reverse problems)))
+      reply)))
+
+(defun tracing-request (tracing)
+  "List what TRACING was asked for."
+  (list (tracing-condition tracing) (tracing-stop tracing) (tracing-within tracing) (tracing-methods tracing)))
+
+(defun problem-of (tracing)
+  "Return why TRACING's condition cannot be used for its function or any of its methods, as a sentence, or NIL."
+  (if (tracing-condition tracing)
+      (let ((name (tracing-name tracing)))
+        (flet ((problem (name lambda-list)
+                 (stand-in-problem (stand-in-for tracing name lambda-list))))
+          (if (traces-methods-p tracing)
+              (let ((problems (loop for method in (methods-of-function (fdefinition name))
+                                    collect (multiple-value-bind (name qualifiers specializers lambda-list)
+                                                (method-signature method)
+                                              (problem `(method ,name ,@qualifiers ,specializers)
+                                                       (plain-lambda-list lambda-list))))))
+                (and problems (every #'identity problems) (first problems)))
+              (problem name (function-lambda-list (fdefinition name))))))
+      nil))
+
+(defun runners-needed ()
+  (mapcan (lambda (tracing) (copy-list (tracing-within tracing))) *tracings*))
+
+(defun stop-tracing-names (names)
+  "Trace the functions NAMES no more."
+  (dolist (name names)
+    (let ((tracing (tracing-of name)))
+      (when tracing
+        (when (tracing-methods tracing)
+          (unwrap-methods name))
+        (when (and (fboundp name) (function-wrapped-p name 'trace))
+          (unwrap-function name 'trace))
+        (setf *tracings* (remove tracing *tracings*))))))
+
+(defun stop-tracing (texts)
+  (let ((old (runners-needed)))
+    (multiple-value-bind (reply names) (stop-watching texts 'trace (mapcar #'tracing-name *tracings*))
+      (stop-tracing-names names)
+      (adapt-runners *tracings* old)
+      reply)))
+
+(defun tracing-text (tracing)
+  "Return the name of what TRACING is about, and how it is traced."
+  (format nil "~a~:[~;, its methods~]~@[, if ~a~]~@[, ~a~]~@[, while ~{~a~^ or ~} runs~]"
+          (name-text (tracing-name tracing)) (tracing-methods tracing)
+          (and (tracing-condition tracing) (substitute #\space #\newline (tracing-condition tracing)))
+          (case (tracing-stop tracing)
+            (:call "stops at the call")
+            (:return "stops at the return"))
+          (mapcar #'name-text (tracing-within tracing))))
 
 (defun kept-records (limit)
   "List the last LIMIT records, oldest first."
@@ -72,6 +254,21 @@ nothing of it, nor does it trace what the texts call."
   (fill *records* nil)
   (shiftf *records-made* 0))
 
+(defun within-names (texts)
+  "List the names of the functions that TEXTS mean; second, the problems as (TEXT SENTENCE)."
+  (let ((problems '()))
+    (values (loop for text in texts
+                  append (multiple-value-bind (names problem) (functions-named text)
+                           (when problem
+                             (push (list text problem) problems))
+                           names))
+            (reverse problems))))
+
+(defun stop-designated (text)
+  (cond ((null text) nil)
+        ((string= text "return") :return)
+        (t :call)))
+
 (define-operation :trace (arguments)
   (with-agent-syntax ()
     (let ((action (getf arguments :action))
@@ -79,17 +276,24 @@ nothing of it, nor does it trace what the texts call."
       (list* *id* :ok
              :package (session-package-name)
              (cond ((string= action "start")
-                    (multiple-value-bind (reply names) (start-watching texts 'trace #'tracer)
-                      (setf *traced* (union names *traced* :test #'equal))
-                      reply))
+                    (multiple-value-bind (within problems) (within-names (getf arguments :within))
+                      (if problems
+                          (list :problems problems)
+                          (start-tracing texts
+                                         (lambda (name)
+                                           (make-tracing :name name
+                                                         :condition (getf arguments :condition)
+                                                         :stop (stop-designated (getf arguments :break))
+                                                         :methods (getf arguments :methods)
+                                                         :within within))))))
                    ((string= action "stop")
-                    (multiple-value-bind (reply names) (stop-watching texts 'trace *traced*)
-                      (setf *traced* (set-difference *traced* names :test #'equal))
-                      reply))
+                    (stop-tracing texts))
                    ((string= action "clear")
                     (list :cleared (clear-records)))
                    ((string= action "list")
-                    (list :watched (sort (mapcar #'name-text (still-watched *traced* 'trace))
+                    (list :watched (sort (loop for tracing in *tracings*
+                                               when (still-watched (list (tracing-name tracing)) 'trace)
+                                                 collect (tracing-text tracing))
                                          #'string<)
                           :made *records-made*))
                    (t

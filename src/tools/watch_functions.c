@@ -197,11 +197,11 @@ static void write_journal(const struct tool_call *call, struct strbuf *journal)
     }
 }
 
-static void write_functions(struct tool_call *call)
+static void write_names(struct tool_call *call, const char *argument, const char *key)
 {
     struct strbuf *request = &call->request;
-    const json_t *names = json_object_get(call->arguments, "functions");
-    sexp_write_symbol(request, "functions");
+    const json_t *names = json_object_get(call->arguments, argument);
+    sexp_write_symbol(request, key);
     sexp_write_open(request);
     for (size_t i = 0; i < json_array_size(names); i++) {
         const json_t *name = json_array_get(names, i);
@@ -221,7 +221,11 @@ static void watch(struct tool_call *call, const char *operation, const char *con
     if (s == NULL)
         return;
     call_write_string(call, "action");
-    write_functions(call);
+    write_names(call, "functions", "functions");
+    write_names(call, "where-in", "within");
+    call_write_string(call, "condition");
+    call_write_string(call, "break");
+    call_write_flag(call, "methods", call_boolean(call, "methods"));
     call_write_integer(call, "count", call_integer(call, "limit", RECORDS_SHOWN));
     bool is_changing = false;
     for (size_t i = 0; changing[i] != NULL; i++)
@@ -249,16 +253,18 @@ static void profile(struct tool_call *call)
     watch(call, "tally", changing);
 }
 
+static const char *const breaks[] = {"call", "return", NULL};
 static const char *const trace_actions[] = {"start", "stop", "report", "list", "clear", NULL};
 static const char *const profile_actions[] = {"start", "stop", "report", "reset", "status", NULL};
 
 const struct tool tool_trace_functions = {
     .name = "trace-functions",
     .title = "Trace functions",
-    .description = "Record calls of functions with arguments and results, separately from the program's "
-                   "output; a trace survives redefinition. Start or stop tracing, report the records, list "
-                   "traced functions, or clear the records.",
-    .search_hint = "log calls",
+    .description =
+        "Record calls of functions with arguments and results, separately from the program's "
+        "output, or stop at them: a breakpoint is entered like an error; both survive redefinition. "
+        "Start or stop tracing, report the records, list traced functions, or clear the records.",
+    .search_hint = "breakpoint, log calls",
     .toolset = TOOLSET_FULL,
     .arguments =
         {
@@ -271,6 +277,22 @@ const struct tool tool_trace_functions = {
              .type = ARGUMENT_STRING_LIST,
              .description =
                  "Functions, or packages to include all of their functions; stop without this stops all."},
+            {.name = "break",
+             .type = ARGUMENT_STRING,
+             .choices = breaks,
+             .description = "Stop the program at each call, or at its return, as at an error: look, set "
+                            "and evaluate in frame 0, then invoke-restart CONTINUE."},
+            {.name = "condition",
+             .type = ARGUMENT_STRING,
+             .description = "Lisp form that uses the function's parameters: only calls for which it is true "
+                            "are recorded and stopped at. With break: return it is evaluated at the return, "
+                            "and VALUES is the list of the values."},
+            {.name = "where-in",
+             .type = ARGUMENT_STRING_LIST,
+             .description = "Only calls made while one of these functions runs."},
+            {.name = "methods",
+             .type = ARGUMENT_BOOLEAN,
+             .description = "For a generic function, each of its methods that runs instead."},
             {.name = "limit",
              .type = ARGUMENT_INTEGER,
              .minimum = 1,

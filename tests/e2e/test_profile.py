@@ -299,6 +299,122 @@ class Tracing(Measuring):
         self.assertEqual(before, [self.s.call(tool).text for tool in ("describe-last-error", "session-history")])
 
 
+class Breakpoints(Measuring):
+    def setUp(self):
+        super().setUp()
+        self.s.evaluate("""(defun fact (n) (if (zerop n) 1 (* n (fact (1- n)))))
+            (defun half (x &key (by 2) log) (list log) (float (/ x by))) (defun outer (x) (half x))
+            (defgeneric area (x)) (defmethod area ((x integer)) (* x x)) (defmethod area ((x string)) (length x))
+            (defmethod area :around ((x integer)) (list (call-next-method)))""")
+
+    def trace(self, *functions, **named):
+        reply = self.s.call("trace-functions", dict(named, action="start", functions=list(functions)))
+        self.assertFalse(reply.is_error, reply.text)
+        return reply.text
+
+    def stops(self, code, message, frame=None):
+        report = self.assertFails(code, "CL-MCP:BREAKPOINT")
+        self.assertEqual("Breakpoint: " + message, report.message)
+        if frame is not None:
+            self.assertEqual(frame, report.frames[0])
+        return report
+
+    def go_on(self, **named):
+        return self.s.call("invoke-restart", dict(dict(restart="CONTINUE"), **named))
+
+    def frame(self, code, **named):
+        return self.s.call("evaluate-in-frame", dict(named, frame=0, code=code))
+
+    def records(self):
+        return self.s.call("trace-functions", action="report").text.split("\n")[1:]
+
+    def test_it_stops_where_the_condition_is_true_and_the_frame_is_that_of_the_call(self):
+        self.trace("fact", condition="(= n 3)", **{"break": "call"})
+        report = self.stops("(fact 5)", "(FACT 3) is called.", "(FACT 3)")
+        self.assertEqual(["(FACT 3)", "(FACT 4)", "(FACT 5)", "(EVAL (FACT 5))"], report.frames)
+        self.assertValue(self.frame("(list n (fact n))"), "(3 6)")  # what is asked there does not stop
+        self.assertValue(self.go_on(), "120")
+
+    def test_a_parameter_that_is_set_is_what_the_function_gets(self):
+        self.trace("fact", condition="(= n 1)", **{"break": "call"})
+        self.stops("(fact 3)", "(FACT 1) is called.")
+        self.frame("(setf n 0)")
+        self.assertValue(self.go_on(), "6")
+        self.stops("(fact 3)", "(FACT 1) is called.")
+        self.assertValue(self.s.call("return-from-frame", frame=0, value="(* 100 n)"), "600")
+        self.stops("(fact 3)", "(FACT 1) is called.")
+        self.assertValue(self.s.call("restart-frame", {"frame": 0, "arguments": "0"}), "6")
+
+    def test_at_the_return_there_are_the_values_and_they_can_be_set(self):
+        self.trace("half", condition="(< (first values) 1)", **{"break": "return"})
+        self.stops("(list (half 4) (half 1 :log 9))", "(HALF 1 :LOG 9) returned 0.5.", "(HALF 1 :LOG 9)")
+        text = self.s.call("get-backtrace", locals=True).text
+        for line in ("VALUES = (0.5)", "X = 1", "LOG = 9", "BY = unavailable"):
+            self.assertIn(line, text.replace("#<unavailable>", "unavailable"))
+        self.assertNotIn("CL-MCP-AGENT", text)
+        self.frame("(setf values '(42))")
+        self.assertValue(self.go_on(), "(2.0 42)")
+        self.assertEqual(["0: (HALF 1 :LOG 9) => 0.5"], self.records())
+
+    def test_it_stops_there_no_more_after_a_restart(self):
+        self.trace("fact", **{"break": "call"})
+        self.stops("(fact 3)", "(FACT 3) is called.")
+        self.assertValue(self.go_on(restart="GO-ON-FOR-GOOD"), "6")
+        self.assertEvaluates("(fact 3)", "6")
+
+    def test_only_while_another_function_runs(self):
+        self.trace("half", **{"break": "call", "where-in": ["outer"]})
+        self.assertEvaluates("(half 4)", "2.0")
+        self.stops("(outer 4)", "(HALF 4) is called.")
+        self.assertValue(self.go_on(), "2.0")
+        self.s.call("trace-functions", action="stop")
+        self.assertEvaluates("(outer 4)", "2.0")
+        self.assertEvaluates("(sb-int:encapsulated-p 'outer 'cl-mcp-agent::running)", "NIL")
+
+    def test_methods_of_a_generic_function(self):
+        self.trace("area", methods=True, condition="(eql x 3)")
+        self.assertEvaluates('(list (area 2) (area 3) (area "abc"))', "((4) (9) 3)")
+        self.assertEqual(["0: ((METHOD AREA :AROUND (INTEGER)) 3)", "  1: ((METHOD AREA (INTEGER)) 3)",
+                          "  1: (METHOD AREA (INTEGER)) => 9", "0: (METHOD AREA :AROUND (INTEGER)) => (9)"], self.records())
+        self.trace("area", methods=True, **{"break": "call"})
+        self.s.evaluate("(defmethod area ((x symbol)) x)")
+        self.stops("(area 'a)", "((METHOD AREA (SYMBOL)) A) is called.", "((METHOD AREA (SYMBOL)) A)")
+        self.assertValue(self.go_on(), "A")
+        self.s.call("trace-functions", action="stop")
+        self.assertEvaluates("(area 2)", "(4)")
+
+    def test_the_condition_is_read_where_the_function_is(self):
+        self.s.evaluate("(defpackage app (:use cl)) (in-package app) (defun f (total) (list total)) (in-package cl-user)")
+        self.trace("app::f", condition="(> total 3)", **{"break": "call"})
+        self.assertEvaluates("(app::f 3)", "(3)")
+        self.stops("(app::f 4)", "(APP::F 4) is called.")
+
+    def test_a_condition_that_fails_stops_and_says_so(self):
+        self.trace("fact", condition="(car n)", **{"break": "call"})
+        report = self.assertFails("(handler-case (fact 3) (error () :handled))", "CL-MCP:BREAKPOINT")
+        self.assertIn("Its condition failed: The value", report.message)
+        self.assertIn("is not complete", self.trace("half", condition="(car x"))
+        self.assertEvaluates("(handler-case (half 3) (error () :handled))", "1.5")
+
+    def test_a_call_with_too_few_arguments_fails_as_without(self):
+        self.trace("half", condition="(= x 1)", **{"break": "call"})
+        self.assertFails("(funcall 'half)", "PROGRAM-ERROR")
+
+    def test_a_function_that_is_defined_anew_with_other_parameters(self):
+        self.trace("fact", condition="(eql n 3)", **{"break": "call"})
+        self.s.evaluate("(defun fact (m n) (list m n))")
+        self.stops("(fact 1 3)", "(FACT 1 3) is called.")
+        self.assertValue(self.frame("(list m n)"), "(1 3)")
+
+    def test_a_thread_of_the_program_stands_where_it_stops(self):
+        self.trace("fact", **{"break": "call"})
+        self.s.evaluate("(defvar *result* nil) (defvar *thread* (sb-thread:make-thread (lambda () (setf *result* (fact 0))) :name \"worker\"))")
+        mcp.wait_until(lambda: "stands in an error" in self.s.call("list-threads").text, 10, "the stop in the thread")
+        self.assertIn("In thread worker: CL-MCP:BREAKPOINT: Breakpoint: (FACT 0) is called.", self.s.evaluate("1").text)
+        self.assertFalse(self.s.call("invoke-restart", index=1, restart="CONTINUE").is_error)
+        self.assertEvaluates("(sb-thread:join-thread *thread*)", "1")
+
+
 class Counting(Measuring):
     def counts(self):
         """{function: (self ms, total ms, calls, bytes)}"""

@@ -33,6 +33,10 @@
         (sb-kernel:*maximum-error-depth* 1000000))
     (funcall function)))
 
+(implement stop-in-debugger (condition)
+  (let ((sb-debug:*stack-top-hint* 'invoke-debugger))
+    (invoke-debugger condition)))
+
 (implement handlers-now ()
   sb-kernel:*handler-clusters*)
 

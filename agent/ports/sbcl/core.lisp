@@ -87,6 +87,7 @@
   (setf sb-ext:*exit-timeout* 1)
   (setf sb-ext:*evaluator-mode* :compile)
   (keep-frames-of-failing-functions)
+  (let-methods-be-wrapped)
   ;; Variables can be looked at. Only (debug 3), which users can request, keeps the frames of all callers.
   (proclaim '(optimize (debug 2) (safety 1) (speed 1) (space 1) (compilation-speed 1)))
   ;; LOAD, which is loading this, has bound the policy; what is saved is the global value.

@@ -50,3 +50,46 @@
            (funcall function))
       (dolist (name done)
         (sb-int:unencapsulate name 'call-encapsulated)))))
+
+;;; SBCL has its TRACE see each method's function when it combines methods; that is where the wrapper comes in. A function
+;;; that is called with a permutation vector and the next method first is a fast one.
+
+(sb-ext:defglobal *method-wrappers* '()
+  "An association list from names of generic functions to wrappers.")
+
+(defun wrapped-method-function (wrapper method function is-fast)
+  (declare (type function wrapper function))
+  (if is-fast
+      (lambda (vector next &rest arguments)
+        (funcall wrapper method
+                 (lambda (&rest arguments) (apply function vector next arguments))
+                 arguments))
+      (lambda (arguments next)
+        (funcall wrapper method
+                 (lambda (&rest arguments) (funcall function arguments next))
+                 arguments))))
+
+(defun let-methods-be-wrapped ()
+  "Have PCL ask for a wrapper of each method; once, before the image is saved."
+  (sb-int:encapsulate 'sb-pcl::maybe-trace-method 'cl-mcp-agent
+                      (lambda (next generic-function method function is-fast)
+                        (declare (type function next))
+                        (let* ((traced (funcall next generic-function method function is-fast))
+                               (wrapper (and *method-wrappers* generic-function method (functionp traced)
+                                             (cdr (assoc (sb-mop:generic-function-name generic-function)
+                                                         *method-wrappers* :test #'equal)))))
+                          (if wrapper
+                              (wrapped-method-function wrapper method traced is-fast)
+                              traced)))))
+
+(defun combine-methods-again (name)
+  (when (and (fboundp name) (typep (fdefinition name) 'generic-function))
+    (reinitialize-instance (fdefinition name))))
+
+(implement wrap-methods (name wrapper)
+  (setf *method-wrappers* (acons name wrapper (remove name *method-wrappers* :key #'car :test #'equal)))
+  (combine-methods-again name))
+
+(implement unwrap-methods (name)
+  (setf *method-wrappers* (remove name *method-wrappers* :key #'car :test #'equal))
+  (combine-methods-again name))

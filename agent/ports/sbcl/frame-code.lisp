@@ -59,8 +59,10 @@
                         element))))
 
 (defun internal-operator-p (symbol)
-  "True if SYMBOL is one that only expansions name: SB-C::SOURCE-FORM, in which DEFMETHOD keeps the method, SB-PCL::%PARAMETER."
-  (member (package-name (or (symbol-package symbol) (find-package "KEYWORD"))) '("SB-C" "SB-PCL") :test #'string=))
+  "True if SYMBOL is one that only expansions name: SB-C::SOURCE-FORM, in which DEFMETHOD keeps the method, SB-PCL::%PARAMETER;
+or the agent, in the place where a breakpoint stops."
+  (member (package-name (or (symbol-package symbol) (find-package "KEYWORD"))) '("SB-C" "SB-PCL" "CL-MCP-AGENT")
+          :test #'string=))
 
 (defun written-by-expansion-p (form)
   "True if FORM is part of what DEFUN, DEFMETHOD and the like expand to rather than what the user wrote."

@@ -64,10 +64,13 @@
         (variables '()))
     (handler-case
         (sb-di:do-debug-fun-vars (variable (sb-di:frame-debug-fun frame))
-          (when (eq :valid (sb-di:debug-var-validity variable location))
-            (push (cons (sb-di:debug-var-symbol variable)
-                        (sb-di:debug-var-value variable frame))
-                  variables)))
+          (let ((symbol (sb-di:debug-var-symbol variable)))
+            (when (and symbol
+                       ;; Where a breakpoint stops, the agent has variables of its own.
+                       (not (agent-symbol-p symbol))
+                       (eq :valid (sb-di:debug-var-validity variable location)))
+              (push (cons symbol (sb-di:debug-var-value variable frame))
+                    variables))))
       (sb-di:debug-condition ()))
     (nreverse variables)))
 

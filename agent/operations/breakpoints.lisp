@@ -1,0 +1,222 @@
+;;;; Breakpoints: which calls of a traced function count, and stopping the program at one. A stop is a condition that
+;;;; goes to the debugger, so it is reported, kept and entered like an error.
+;;;;
+;;;; The program stops in a stand-in: a function with the name, the arguments and the variables of the traced one, which
+;;;; calls it. So the first frame is that of the call, and can be looked at, set, left and called again.
+
+(in-package #:cl-mcp-agent)
+
+(defstruct tracing
+  "How the function NAME is traced. CONDITION is a form as text, or NIL; STOP is :CALL, :RETURN or NIL; WITHIN are the
+names of functions one of which has to be running. With METHODS the methods of a generic function are traced in place of
+it. STAND-INS is an association list from the names of what is called to their STAND-INs."
+  name condition stop within methods (stand-ins '()))
+
+(defconstant +stand-ins-kept+ 500)
+
+(defstruct stand-in
+  "What stands for a function with LAMBDA-LIST. TEST and FUNCTION get its arguments; TEST is NIL if there is no
+condition. PROBLEM is a sentence if the condition cannot be compiled for it."
+  lambda-list (required 0) test function problem)
+
+(define-condition cl-mcp:breakpoint (simple-condition)
+  ())
+
+;;; The variables of a function
+
+(defun argument-parts (lambda-list &optional absent)
+  "Return the required parameters of LAMBDA-LIST, and the others as (VARIABLE FORM), where FORM takes the value from the
+list that the variable that is returned third has, or is ABSENT if it is not given."
+  (let ((required '())
+        (others '())
+        (state :required)
+        (place 0)
+        (rest 'other-arguments))
+    (dolist (part lambda-list)
+      (let ((name (if (consp part) (first part) part)))
+        (cond ((member part lambda-list-keywords)
+               (setf state part))
+              ((eq state :required)
+               (push name required))
+              ((eq state '&optional)
+               (push `(,name (if (nthcdr ,place ,rest) (nth ,place ,rest) ',absent)) others)
+               (incf place))
+              ((member state '(&rest &body))
+               (push `(,name (nthcdr ,place ,rest)) others))
+              ((eq state '&key)
+               (destructuring-bind (keyword variable)
+                   (if (consp name) name (list (intern (symbol-name name) "KEYWORD") name))
+                 (push `(,variable (key-argument ',keyword (nthcdr ,place ,rest) ',absent)) others))))))
+    (values (reverse required) (reverse others) rest)))
+
+(defun key-argument (keyword arguments absent)
+  "Return what ARGUMENTS, which may be no property list, have for KEYWORD, or ABSENT."
+  (loop for (key value) on arguments by #'cddr
+        when (eq key keyword)
+          return value
+        finally (return absent)))
+
+(defvar *callee* nil
+  "What the stand-in that was called last calls.")
+(defvar *stop* nil
+  "The function by which that stand-in stops.")
+(defvar *variables* '()
+  "The values of variables that a stand-in keeps so that they can be looked at when it stops.")
+
+(declaim (notinline call-callee stop-here keep-variables))
+(defun call-callee (&rest arguments)
+  (apply (the function *callee*) arguments))
+
+(defun stop-here (&rest values)
+  (apply (the function *stop*) values))
+
+(defun keep-variables (&rest values)
+  (setf *variables* values))
+
+(defun stand-in-form (name lambda-list stop)
+  (multiple-value-bind (required others rest) (argument-parts lambda-list (unbound-marker))
+    (let ((variables (append required (mapcar #'first others)))
+          (call `(apply #'call-callee ,@required ,rest)))
+      (named-lambda-form
+       name `(,@required &rest ,rest)
+       ;; So that the variables can be looked at and set.
+       (list '(declare (optimize (debug 3)))
+             (if (eq stop :return)
+                 `(let* (,@others (values (multiple-value-list ,call)))
+                    (stop-here values)
+                    (keep-variables ,@variables)
+                    (values-list values))
+                 `(let* ,others
+                    (stop-here)
+                    (keep-variables ,@(mapcar #'first others))
+                    ,call)))))))
+
+(defun test-form (lambda-list stop condition)
+  (multiple-value-bind (required others rest) (argument-parts lambda-list)
+    `(lambda (values ,@required &rest ,rest)
+       (declare (ignorable values ,@required ,rest))
+       (let* ,(if (eq stop :return) others (append others '((values '()))))
+         (declare (ignorable values ,@(mapcar #'first others)))
+         ,condition))))
+
+(defun read-condition (tracing name)
+  "Return the form that TRACING has as its condition. It is read where the function called NAME was most likely written."
+  (let* ((symbol (home-symbol name))
+         (package (and symbol (symbol-package symbol)))
+         (*package* (if (or (null package) (system-package-p package)) (session-package) package)))
+    (list* 'progn (read-forms (tracing-condition tracing)))))
+
+(defun compile-quietly (form)
+  "Return the function that FORM makes; second, what is wrong with FORM as a text, or NIL."
+  (let* ((problem nil)
+         (function (call-in-compilation-unit
+                    (lambda ()
+                      (prog1 (call-recording-warnings (lambda () (call-with-default-policy (lambda () (eval form))))
+                                                      (lambda (warning)
+                                                        (when (typep warning '(and warning (not style-warning)))
+                                                          (setf problem (message-text warning 300)))))
+                        (let ((undefined (first (undefined-names))))
+                          (when undefined
+                            (destructuring-bind (class name kind &rest place) undefined
+                              (declare (ignore class place))
+                              (setf problem (format nil "undefined ~a: ~a" kind (name-text name)))))))))))
+    (values function problem)))
+
+(defun make-stand-in-for (tracing name lambda-list)
+  (let ((stand-in (make-stand-in :lambda-list lambda-list
+                                 :required (length (the list (argument-parts lambda-list)))))
+        (stop (tracing-stop tracing)))
+    (flet ((note-problem (text)
+             (setf (stand-in-problem stand-in)
+                   (format nil "The condition ~a cannot be used for ~a: ~a"
+                           (tracing-condition tracing) (name-text name) text))))
+      (when (tracing-condition tracing)
+        (handler-case
+            (multiple-value-bind (test problem)
+                (compile-quietly (test-form lambda-list stop (read-condition tracing name)))
+              (setf (stand-in-test stand-in) test)
+              (when problem
+                (note-problem problem)))
+          (end-of-file () (note-problem "it is not complete."))
+          (error (condition) (note-problem (message-text condition 300)))))
+      (when stop
+        (setf (stand-in-function stand-in)
+              (compile-quietly (stand-in-form name lambda-list stop)))))
+    stand-in))
+
+(defun stand-in-for (tracing name lambda-list)
+  "Return the STAND-IN for NAME, which has LAMBDA-LIST now."
+  (let* ((lambda-list (if (listp lambda-list) lambda-list '(&rest arguments)))
+         (known (cdr (assoc name (tracing-stand-ins tracing) :test #'equal))))
+    (if (and known (equal lambda-list (stand-in-lambda-list known)))
+        known
+        (let ((stand-in (make-stand-in-for tracing name lambda-list)))
+          (setf (tracing-stand-ins tracing)
+                (some-of (acons name stand-in (tracing-stand-ins tracing)) 0 +stand-ins-kept+))
+          stand-in))))
+
+;;; Stopping
+
+(defun condition-true-p (stand-in arguments values)
+  "True if the condition of STAND-IN is true of ARGUMENTS, or there is none; second, a sentence if that is not known."
+  (cond ((stand-in-problem stand-in)
+         (values nil nil))
+        ((null (stand-in-test stand-in))
+         (values t nil))
+        (t
+         (let ((*watching* t))
+           (call-without-handlers
+            (lambda ()
+              (handler-case (values (apply (the function (stand-in-test stand-in)) values arguments) nil)
+                (error (condition)
+                  (values t (format nil "Its condition failed: ~a"
+                                    (let ((*capture* (make-capture)))
+                                      (message-text condition 300))))))))))))
+
+(defun stop-at (tracing text failed)
+  (restart-case
+      (stop-in-debugger (make-condition 'cl-mcp:breakpoint :format-control "Breakpoint: ~a~@[~%~a~]"
+                                                           :format-arguments (list text failed)))
+    (continue ()
+      :report "Go on.")
+    (go-on-for-good ()
+      :report (lambda (stream)
+                (format stream "Go on, and stop at ~a no more." (name-text (tracing-name tracing))))
+      (setf (tracing-stop tracing) nil))))
+
+(defun fits-p (stand-in arguments)
+  "True if ARGUMENTS are enough for STAND-IN; else the function itself says what is wrong."
+  (nthcdr (stand-in-required stand-in) (cons nil arguments)))
+
+(defun call-stopping (tracing stand-in function arguments stop)
+  "Call FUNCTION with ARGUMENTS in the place where the program can stop. STOP is called before or after, as TRACING says."
+  (let ((*callee* function)
+        (*stop* stop))
+    (if (and (tracing-stop tracing) (fits-p stand-in arguments))
+        (apply (the function (stand-in-function stand-in)) arguments)
+        (apply (the function function) arguments))))
+
+;;; Which functions are running
+
+(defvar *running* '()
+  "Those functions that run whose names a tracing has in WITHIN.")
+
+(defun within-p (tracing)
+  (or (null (tracing-within tracing))
+      (intersection (tracing-within tracing) *running* :test #'equal)))
+
+(defun runner (name)
+  (lambda (function &rest arguments)
+    (let ((*running* (adjoin name *running* :test #'equal)))
+      (apply (the function function) arguments))))
+
+(defun adapt-runners (tracings old)
+  "Wrap the functions that TRACINGS need to know the running of, and those of OLD, names, that none needs no more not."
+  (let ((needed (remove-duplicates (mapcan (lambda (tracing) (copy-list (tracing-within tracing))) tracings)
+                                   :test #'equal)))
+    (dolist (name (set-difference old needed :test #'equal))
+      (when (and (fboundp name) (function-wrapped-p name 'running))
+        (unwrap-function name 'running)))
+    (dolist (name needed needed)
+      (unless (or (not (fboundp name)) (function-wrapped-p name 'running))
+        (wrap-function name 'running (runner name))))))
