@@ -30,6 +30,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -62,7 +63,7 @@ struct sandbox {
     struct sock_fprog filter;
     bool has_own_network;
     char user_map[64], group_map[64]; /* for the user namespace that owns the network */
-    char gaps[256];
+    char gaps[400];
 };
 
 /* The system's own files, readable by everybody. Homes, /run (sockets of services) and /tmp are not among
@@ -320,12 +321,78 @@ static bool take_program(struct sandbox *s, scmp_filter_ctx filter)
     return ok;
 }
 
-static bool make_filter(struct sandbox *s, enum sandbox_network network, struct err *err)
+static bool make_filter(struct sandbox *s, struct err *err)
 {
+    bool has_none = s->policy.network == SANDBOX_NETWORK_LOOPBACK && !s->has_own_network;
+    enum sandbox_network network = has_none ? SANDBOX_NETWORK_OFF : s->policy.network;
     scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
     bool ok = filter != NULL && fill_filter(filter, network) == 0 && take_program(s, filter);
     seccomp_release(filter);
     return ok || err_set(err, ERR_SYSTEM, "the sandbox cannot create its system call filter");
+}
+
+static bool write_text(const char *path, const char *text)
+{
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    bool ok = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+    if (fd >= 0)
+        close(fd);
+    return ok;
+}
+
+/* A network with nothing but a loopback interface. It belongs to a user namespace with unchanged user and
+ * group. */
+static bool enter_own_network(const struct sandbox *s)
+{
+    if (unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0 || !write_text("/proc/self/setgroups", "deny") ||
+        !write_text("/proc/self/uid_map", s->user_map) || !write_text("/proc/self/gid_map", s->group_map))
+        return false;
+    struct ifreq loopback = {.ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING};
+    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    bool ok = fd >= 0 && ioctl(fd, SIOCSIFFLAGS, &loopback) == 0;
+    if (fd >= 0)
+        close(fd);
+    /* Changing the user namespace has cleared it. */
+    return ok && prctl(PR_SET_PDEATHSIG, SIGKILL) == 0;
+}
+
+/*
+ * Whether a process of this user can have a network of its own; false with errno set. Some systems forbid or
+ * limit user namespaces. A child tries, since only a process with a single thread can.
+ */
+static bool has_namespaces(const struct sandbox *s)
+{
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit(enter_own_network(s) ? 0 : errno != 0 && errno < 256 ? errno : EPERM);
+    int status = 0;
+    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    if (pid > 0)
+        errno = WIFEXITED(status) ? WEXITSTATUS(status) : EPERM;
+    return pid > 0 && errno == 0;
+}
+
+static bool refuse(const struct sandbox *s, struct err *err)
+{
+    return err_set(err, ERR_SYSTEM,
+                   "The sandbox is not available: %s. --sandbox-best-effort starts without it.", s->gaps);
+}
+
+/* Best effort is no network rather than that of the machine. */
+static bool make_network(struct sandbox *s, struct err *err)
+{
+    if (s->policy.network != SANDBOX_NETWORK_LOOPBACK)
+        return true;
+    s->has_own_network = has_namespaces(s);
+    if (s->has_own_network)
+        return true;
+    size_t len = strlen(s->gaps);
+    snprintf(s->gaps + len, sizeof s->gaps - len,
+             "%s--network loopback needs user namespaces, and this system allows none (%s)%s",
+             len > 0 ? "; " : "", strerror(errno),
+             s->policy.is_best_effort ? ", so the Lisps have no network" : "");
+    return s->policy.is_best_effort || refuse(s, err);
 }
 
 struct sandbox *sandbox_new(const struct sandbox_policy *policy, struct err *err)
@@ -333,7 +400,6 @@ struct sandbox *sandbox_new(const struct sandbox_policy *policy, struct err *err
     struct sandbox *s = xcalloc(1, sizeof *s);
     s->policy = *policy;
     s->ruleset = -1;
-    s->has_own_network = policy->network == SANDBOX_NETWORK_LOOPBACK;
     snprintf(s->user_map, sizeof s->user_map, "%u %u 1", (unsigned)geteuid(), (unsigned)geteuid());
     snprintf(s->group_map, sizeof s->group_map, "%u %u 1", (unsigned)getegid(), (unsigned)getegid());
     int version = sandbox_landlock_version();
@@ -343,14 +409,10 @@ struct sandbox *sandbox_new(const struct sandbox_policy *policy, struct err *err
                              : "this kernel has version %d of Landlock, and signals to other processes are "
                                "restricted since version %d (Linux 6.12)",
                  version, SANDBOX_LANDLOCK_VERSION);
-        if (!policy->is_best_effort) {
-            err_set(err, ERR_SYSTEM,
-                    "The sandbox is not available: %s. --sandbox-best-effort starts without it.", s->gaps);
-            sandbox_free(s);
-            return NULL;
-        }
     }
-    if ((version >= 1 && !make_ruleset(s, policy, version, err)) || !make_filter(s, policy->network, err)) {
+    bool is_refused = s->gaps[0] != '\0' && !policy->is_best_effort && !refuse(s, err);
+    if (is_refused || !make_network(s, err) || (version >= 1 && !make_ruleset(s, policy, version, err)) ||
+        !make_filter(s, err)) {
         sandbox_free(s);
         return NULL;
     }
@@ -379,31 +441,6 @@ void sandbox_free(struct sandbox *s)
 const char *sandbox_gaps(const struct sandbox *s)
 {
     return s->gaps;
-}
-
-static bool write_text(const char *path, const char *text)
-{
-    int fd = open(path, O_WRONLY | O_CLOEXEC);
-    bool ok = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
-    if (fd >= 0)
-        close(fd);
-    return ok;
-}
-
-/* A network with nothing but a loopback interface. It belongs to a user namespace with unchanged user and
- * group. */
-static bool enter_own_network(const struct sandbox *s)
-{
-    if (unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0 || !write_text("/proc/self/setgroups", "deny") ||
-        !write_text("/proc/self/uid_map", s->user_map) || !write_text("/proc/self/gid_map", s->group_map))
-        return false;
-    struct ifreq loopback = {.ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING};
-    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    bool ok = fd >= 0 && ioctl(fd, SIOCSIFFLAGS, &loopback) == 0;
-    if (fd >= 0)
-        close(fd);
-    /* Changing the user namespace has cleared it. */
-    return ok && prctl(PR_SET_PDEATHSIG, SIGKILL) == 0;
 }
 
 /* Root keeps its rights to files, and loses every right over the system. */

@@ -211,15 +211,33 @@ class Sandbox(mcp.TestCase):
         with open(path, "w") as f:
             f.write(text)
 
-    def start(self, *options, **variables):
+    def start(self, *options, program=None, **variables):
         environment = mcp.clean_environment(HOME=self.home, **variables)
-        return self.start_server("--sandbox", *options, environment=environment, cwd=self.project)
+        return self.start_server("--sandbox", *options, environment=environment, cwd=self.project, program=program)
 
 
 @unittest.skipUnless(platform.machine() == "x86_64", "the numbers of the system calls are those of x86-64")
 class WaysOut(Sandbox):
     def test_each_is_closed(self):
-        client = self.start("workspace")
+        self.assertEachIsClosed(self.start("workspace"))
+
+    @unittest.skipUnless(os.geteuid() == 0, "the other test has run as an ordinary user")
+    def test_each_is_closed_for_an_ordinary_user_too(self):
+        """Root has capabilities that the sandbox takes away; who has none to begin with takes other ways through the kernel."""
+        nobody = 65534
+        program = os.path.join(self.project, "server")
+        self.write(program, '#!/bin/sh\nexec setpriv --reuid=%d --regid=%d --clear-groups "%s" "$@"\n' % (nobody, nobody, mcp.SERVER))
+        os.chmod(program, 0o755)
+        for top, folders, files in os.walk(os.path.dirname(self.home)):
+            for name in (".", *folders, *files):
+                os.chown(os.path.join(top, name), nobody, nobody)
+        if subprocess.run([program, "--version"], capture_output=True).returncode != 0:
+            self.skipTest("an ordinary user cannot reach %s" % mcp.SERVER)
+        client = self.start("workspace", program=program)
+        self.assertEqual("=> %d" % nobody, client.evaluate("(progn (require :sb-posix) (sb-posix:getuid))").text)
+        self.assertEachIsClosed(client)
+
+    def assertEachIsClosed(self, client):
         self.assertFalse(client.evaluate(PRELUDE).is_error)
         client.call("create-session", name="other")
         other = client.evaluate("(sb-posix:getpid)", session="other").values[0]
@@ -407,6 +425,26 @@ class Work(Sandbox):
         self.assertTrue(os.path.exists(os.path.join(temporary, "t")))
         client.close()
         self.assertFalse(os.path.exists(temporary))
+
+    def test_without_user_namespaces_there_is_no_loopback_and_the_server_says_so(self):
+        # In a namespace of our own, in which the kernel makes no further ones.
+        namespace = ["unshare", "--user", "--map-root-user", "sh", "-c", 'echo 0 >/proc/sys/user/max_user_namespaces && exec "$@"', "sh"]
+        if subprocess.run([*namespace, "true"], capture_output=True).returncode != 0:
+            self.skipTest("this machine makes no user namespaces")
+        options = ["--sandbox", "workspace", "--network", "loopback"]
+        ended = subprocess.run(
+            [*namespace, mcp.SERVER, *options], env=mcp.clean_environment(HOME=self.home), cwd=self.project,
+            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30 * mcp.STRETCH,
+        )
+        self.assertEqual(1, ended.returncode)
+        self.assertIn("--network loopback needs user namespaces, and this system allows none", ended.stderr)
+        program = os.path.join(self.project, "server")
+        self.write(program, "#!/bin/sh\nexec %s '%s' \"$@\"\n" % (" ".join(namespace[:5]) + " '%s' sh" % namespace[5], mcp.SERVER))
+        os.chmod(program, 0o755)
+        client = self.start("workspace", "--network", "loopback", "--sandbox-best-effort", program=program)
+        client.evaluate(PRELUDE)
+        self.assertEqual("=> -13", client.evaluate("(call 41 2 1 0)").text)
+        self.assertIn("so the Lisps have no network", client.stderr())
 
     def test_a_project_that_holds_the_home_directory_is_refused(self):
         for directory in (self.home, os.path.dirname(self.home), "/"):
