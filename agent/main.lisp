@@ -208,6 +208,7 @@ number and stays while other requests are performed; else until the server says 
               (arguments (cddr message)))
           (cond ((eq name :look)
                  (answer-look message nil))
+                ((eq name :input))      ; What asked for it was interrupted.
                 ((not (eq name :abort))
                  (perform id name arguments))
                 ((and *standing* (null *post*))

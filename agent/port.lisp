@@ -120,6 +120,11 @@ which are many more."
 (define-port-operation octets-waiting-p ()
   "True if RECEIVE-OCTETS would return at once.")
 
+(define-port-operation await-octets (seconds)
+  "Wait until RECEIVE-OCTETS would return at once, an interrupt was taken or SECONDS are over. Returns whether it would."
+  (declare (ignore seconds))
+  (octets-waiting-p))
+
 (define-port-operation receive-octets (buffer start end)
   "Wait for octets on the channel and read what is available into BUFFER between START and END.
 Returns how many, 0 at the end of the stream. User code may run while it waits, unless
@@ -260,6 +265,12 @@ while the operation with that token runs.")
 (define-port-operation ensure-streams ()
   "Make the standard streams write to descriptors 1 and 2 and read end of file.
 Replaces streams that were closed, and variables that were set to other streams.")
+
+(define-port-operation make-line-input (next-line)
+  "Return an input stream that reads what the function NEXT-LINE returns, a string at a time with a newline after each;
+its end when that is NIL."
+  (declare (ignore next-line))
+  (make-concatenated-stream))
 
 (define-port-operation flush-streams ()
   "Flush the standard streams. Never signals.")

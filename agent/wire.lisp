@@ -34,7 +34,7 @@
     :trace :tally :action :functions :condition :break :methods :within
     :describe-system :system-dependencies :list-systems :transitive :pattern
     :run-tests :framework :test :quickload :quicklisp-search :verbose
-    :evaluation :until :find-symbols :external :limit :complete-symbol :find-definition
+    :asks :input :question :text :evaluation :until :find-symbols :external :limit :complete-symbol :find-definition
     :find-references :kind :list-callees :class-info :class :find-methods :function :inherited
     :disassemble :macroexpand :depth :explain-dispatch
     :profile :mode :graph :max-samples :interval-us :memory :collect :types :image

@@ -461,20 +461,25 @@ added to the reply."
               *warnings*)
         (call-in-compilation-unit (lambda () (evaluation-reply :left)))))))
 
-(defun call-with-input (text function)
-  "Call FUNCTION so that what asks the person at the terminal reads TEXT; NIL: there is nothing to read."
+(defun call-with-input (text asks function)
+  "Call FUNCTION so that what asks the person at the terminal reads TEXT, or asks if ASKS is true; else there is
+nothing to read."
   (declare (type function function))
-  (if text
-      (let* ((*given-input* (make-string-input-stream text))
-             (*standard-input* *given-input*)
-             (*query-io* (make-two-way-stream *given-input* *standard-output*)))
-        (funcall function))
-      (funcall function)))
+  (cond (text
+         (let* ((*given-input* (make-string-input-stream text))
+                (*standard-input* *given-input*)
+                (*query-io* (make-two-way-stream *given-input* *standard-output*)))
+           (funcall function)))
+        (asks
+         (call-asking function))
+        (t
+         (funcall function))))
 
 (define-operation :evaluate (arguments)
   (let ((text (getf arguments :code))
         (input (getf arguments :stdin)))
     (flet ((evaluate ()
-             (call-with-input input (lambda () (evaluate-text text :is-whole t)))))
+             (call-with-input input (getf arguments :asks)
+                              (lambda () (evaluate-text text :is-whole t)))))
       (declare (dynamic-extent #'evaluate))
       (call-as-evaluation #'evaluate arguments))))

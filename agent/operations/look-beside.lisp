@@ -109,7 +109,7 @@
            (look-in-thread id request channel running)))))
 
 (defun take-looks ()
-  "Read what the channel holds and answer the look-ups; the rest is kept for later."
+  "Read what the channel holds, answer the look-ups and take the answer to a question; the rest is kept for later."
   (call-atomically
    (lambda ()
      (loop repeat +looks-taken+
@@ -117,10 +117,11 @@
            do (let* ((*descriptors* '())
                      (message (let ((*waits-openly* nil))
                                 (receive-message))))
-                (if (eq :look (second message))
-                    (answer-look message t)
-                    (setf *read-ahead*
-                          (append *read-ahead* (list (cons message *descriptors*))))))))))
+                (case (second message)
+                  (:look (answer-look message t))
+                  (:input (take-answer message))
+                  (t (setf *read-ahead*
+                           (append *read-ahead* (list (cons message *descriptors*)))))))))))
 
 (defun route-look (token)
   "Act on the signal that comes with a look-up for the operation with TOKEN. A negative one asks to note where it is."

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -229,6 +230,9 @@ static void on_message(void *arg, struct sexp_document *document)
         w->events.on_ready(w->events.arg, message);
     } else if (id == 0 && sexp_is_symbol(what, "progress")) {
         w->events.on_progress(w->events.arg, message);
+    } else if (id == 0 && w->events.on_input != NULL && sexp_is_symbol(what, "input")) {
+        drain_output(w);
+        w->events.on_input(w->events.arg, sexp_integer(sexp_get(message, 2, "question"), 0));
     } else {
         on_stray_message(w);
     }
@@ -463,6 +467,25 @@ struct worker *worker_look(struct worker *original, const struct strbuf *request
     if (original->child != NULL && original->state == WORKER_BUSY)
         child_show(original->child, original->call_id);
     return look;
+}
+
+void worker_give_input(struct worker *w, int64_t question, const char *text, size_t len)
+{
+    struct strbuf frame;
+    strbuf_init(&frame, 0);
+    size_t at = frame_begin(&frame);
+    strbuf_addf(&frame, "(0 :input :question %" PRId64, question);
+    if (text != NULL) {
+        sexp_write_symbol(&frame, "text");
+        sexp_write_string(&frame, text, len);
+    }
+    strbuf_addc(&frame, ')');
+    frame_end(&frame, at);
+    send_frame(w, &frame, NULL, 0);
+    w->looked_id = w->call_id;
+    strbuf_fini(&frame);
+    if (w->child != NULL && w->state == WORKER_BUSY)
+        child_show(w->child, w->call_id);
 }
 
 void worker_end_look(struct worker *original, const struct worker *look)

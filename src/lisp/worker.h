@@ -38,6 +38,9 @@ struct worker_events {
     void (*on_reply)(void *arg, struct sexp_document *reply);
     /* (0 :progress ...) */
     void (*on_progress)(void *arg, const struct sexp *event);
+    /* (0 :input :question N): the call waits for a line of input; everything that the process had written
+     * has been passed to on_output. NULL: a stray message. */
+    void (*on_input)(void *arg, int64_t question);
     /* Bytes from descriptor 1 or 2, unchanged, from the worker made by worker_new() and all its copies.
      * Never called for a copy. */
     void (*on_output)(void *arg, enum worker_stream stream, const char *bytes, size_t len);
@@ -139,6 +142,10 @@ bool worker_has_copied(const struct worker *w);
  */
 struct worker *worker_look(struct worker *original, const struct strbuf *request, bool needs_copy,
                            const struct worker_events *events, struct err *err);
+
+/* worker_give_input(w, question, text, len): answer the question of the call that runs; NULL: there is no
+ * more input. A question that no longer waits is not answered. */
+void worker_give_input(struct worker *w, int64_t question, const char *text, size_t len);
 
 /* worker_end_look(original, look): the answer is no longer wanted: a thread of ${original} that works on
  * it is to end. A copy ends when its worker is freed. */

@@ -49,6 +49,8 @@ struct operation {
     struct look *look;    /* the look-up under way; the operation is out of the queue then */
     operation_done *done; /* NULL once cancelled */
     operation_progress *on_progress;
+    operation_question *on_question; /* NULL: its input is not asked for */
+    int questions;                   /* how many there were */
     void *arg;
 };
 

@@ -39,6 +39,7 @@ struct outcome {
 
 typedef void operation_done(void *arg, const struct outcome *outcome);
 typedef void operation_progress(void *arg, double elapsed_s, uint64_t output_bytes, const char *message);
+typedef void operation_question(void *arg, int64_t question, const char *prompt);
 
 struct operation_options {
     const struct strbuf
@@ -58,6 +59,9 @@ struct operation_options {
     operation_done *done;
     operation_progress *on_progress; /* called at least once a second with the agent's progress message or
                                         else the last line of the output; may be NULL */
+    operation_question *on_question; /* the operation waits for a line of input until session_answer(), which
+                                        this may call; ${prompt} is the last line of its output, borrowed.
+                                        NULL: it is not to ask */
     void *arg;
 };
 

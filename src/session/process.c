@@ -111,6 +111,11 @@ static void on_progress(void *arg, const struct sexp *event)
                           utf8_floor(message, len, len < LONGEST_PROGRESS ? len : LONGEST_PROGRESS));
 }
 
+static void on_input(void *arg, int64_t question)
+{
+    session_dispatch(arg, &(struct event){.kind = EVENT_ASKED, .question = question});
+}
+
 static void on_output(void *arg, enum worker_stream stream, const char *bytes, size_t len)
 {
     struct session *s = arg;
@@ -132,6 +137,7 @@ struct worker_events process_events(struct session *s)
     return (struct worker_events){.on_ready = on_ready,
                                   .on_reply = on_reply,
                                   .on_progress = on_progress,
+                                  .on_input = on_input,
                                   .on_output = on_output,
                                   .on_gone = on_gone,
                                   .arg = s};

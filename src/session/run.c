@@ -22,7 +22,8 @@ enum stop_reason { STOP_NONE, STOP_TIMEOUT, STOP_CANCEL };
 
 struct run {
     struct session *session;
-    uint64_t started_at; /* loop time in ms when it was sent */
+    uint64_t started_at; /* loop time in ms when it was sent; later by what does not count */
+    uint64_t paused_at;  /* ASKING */
     int timeout_ms;
     uint64_t answered_at_ns; /* loop time when the last one was answered */
     bool is_asked_at_once;
@@ -70,9 +71,15 @@ static uint64_t now_ms(const struct session *s)
     return uv_now(s->host->loop);
 }
 
+/* How long it has run: the time that it has waited for its caller does not count. */
+static uint64_t elapsed_ms(const struct session *s)
+{
+    return (s->state == SESSION_ASKING ? s->run->paused_at : now_ms(s)) - s->run->started_at;
+}
+
 double run_elapsed_s(const struct session *s)
 {
-    return (double)(now_ms(s) - s->run->started_at) / 1000.0;
+    return (double)elapsed_ms(s) / 1000.0;
 }
 
 /* Returns 0 for no limit. */
@@ -265,12 +272,37 @@ void run_send(struct session *s)
         session_not_before(s, RUN_ALONE_MS); /* look-ups may wait behind it */
 }
 
-void run_go_on(struct session *s)
+/* 0: no limit. */
+static int time_left_ms(const struct session *s)
 {
-    uint64_t spent_ms = now_ms(s) - s->run->started_at;
+    uint64_t spent_ms = elapsed_ms(s);
     int limit_ms = deadline_ms(s->run);
     if (limit_ms > 0)
         limit_ms = spent_ms < (uint64_t)limit_ms ? limit_ms - (int)spent_ms : 1;
+    return limit_ms;
+}
+
+void run_go_on(struct session *s)
+{
+    enter_running(s, time_left_ms(s));
+}
+
+void run_pause(struct session *s)
+{
+    s->run->paused_at = now_ms(s);
+    uv_timer_stop(s->run->noter);
+}
+
+static void end_pause(struct session *s)
+{
+    if (s->state == SESSION_ASKING)
+        s->run->started_at += now_ms(s) - s->run->paused_at;
+}
+
+void run_resume(struct session *s)
+{
+    int limit_ms = time_left_ms(s);
+    end_pause(s);
     enter_running(s, limit_ms);
 }
 
@@ -304,7 +336,7 @@ void run_word_stop(struct session *s, struct error_record *r, bool was_killed)
     struct stop_facts facts = {
         .is_limit = s->run->stop == STOP_TIMEOUT,
         .limit_ms = s->run->timeout_ms,
-        .ran_ms = (int)(now_ms(s) - s->run->started_at),
+        .ran_ms = (int)elapsed_ms(s),
         .interrupts = s->run->interrupts,
         .was_killed = was_killed,
         .is_look_up = s->current != NULL && !s->current->keeps_record,
@@ -324,6 +356,7 @@ void session_action_interrupt(struct session *s, struct event *e)
         session_action_kill(s, e); /* the process does not answer the earlier request for a copy */
         return;
     }
+    end_pause(s);
     s->run->stop = e->kind == EVENT_CANCEL ? STOP_CANCEL : STOP_TIMEOUT;
     s->run->interrupts = 1;
     session_enter_state(s, SESSION_INTERRUPTING, has_begun ? s->host->waits.step_ms : FREEZE_MS);

@@ -34,6 +34,10 @@ void run_end(struct session *s);
 void run_send(struct session *s);
 void run_go_on(struct session *s);
 
+/* run_pause(s), run_resume(s): the time between them does not count; the second: RUNNING. */
+void run_pause(struct session *s);
+void run_resume(struct session *s);
+
 /* run_add_behind(s, op, out): append what the waiting ${op} waits behind and how to stop that; nothing if
  * ${op} is next. */
 void run_add_behind(const struct session *s, const struct operation *op, struct strbuf *out);

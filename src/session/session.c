@@ -84,6 +84,7 @@ void session_cancel(struct operation *op)
     struct session *s = op->session;
     op->done = NULL;
     op->on_progress = NULL;
+    op->on_question = NULL;
     if (op->saving != NULL) {
         saving_cancel(op->saving);
         operation_free(op);

@@ -89,6 +89,17 @@ bool session_checkpoints_when_idle(const struct session *s);
 void session_cancel(struct operation *op);
 
 /*
+ * session_answer(op, question, text, len):
+ * Answer the question of ${op}. Nothing happens if it does not wait for the answer any more.
+ *
+ * text        borrowed: a line, or several; NULL: there is no more input
+ */
+void session_answer(struct operation *op, int64_t question, const char *text, size_t len);
+
+/* session_is_asking(op): it waits for the answer to a question. */
+bool session_is_asking(const struct operation *op);
+
+/*
  * session_stop(s, what): stop the operation that runs; it ends with an error of type CANCELLED, and its done
  * is called.
  *

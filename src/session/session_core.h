@@ -35,6 +35,7 @@ struct session {
     struct list queue;         /* of struct operation */
     struct operation *current; /* the one that was sent; NULL once it is answered */
     bool is_delivering;        /* inside answer_deliver() */
+    int64_t question;          /* ASKING: the number of the agent's question */
 
     uint64_t at; /* the process is in the state after this evaluation; 0: before the first */
     uint64_t evaluations;

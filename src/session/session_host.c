@@ -24,6 +24,7 @@ static const struct session_waits default_waits = {
     .examine_ms = 500,
     .abort_ms = 2000,
     .standing_ms = 600000,
+    .asking_ms = 600000,
     .patience_ms = 2000,
 };
 

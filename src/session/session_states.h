@@ -17,6 +17,7 @@
     X(WAITING, "waiting")             /* the frozen process to be copied is answering an earlier request */   \
     X(COPYING, "copying")             /* a scratch copy is being made */                                      \
     X(RUNNING, "running")             /* an operation was sent */                                             \
+    X(ASKING, "asking")               /* it waits for a line of input, which its caller is asked for */       \
     X(INTERRUPTING, "interrupting")   /* it was interrupted once */                                           \
     X(INSISTING, "insisting")         /* it was interrupted twice */                                          \
     X(RECORDING, "recording")         /* it met an error and will continue; the process is being copied at the error */ \
@@ -54,7 +55,9 @@
     X(SOURCE_FREE, "source free")       /* the process to be copied has answered for the copy before */       \
     X(SOURCE_GONE, "source gone")       /* that process has ended */                                          \
     X(UNUSED, "unused")                 /* it has been idle for the idle timeout */                           \
-    X(STORED, "stored")                 /* the image to suspend the session in is complete, or could not be made */
+    X(STORED, "stored")                 /* the image to suspend the session in is complete, or could not be made */ \
+    X(ASKED, "asked")                   /* the operation waits for a line of input */                         \
+    X(ANSWERED, "answered")             /* the caller has answered, or will not */
 
 /* clang-format on */
 enum session_state {
@@ -134,7 +137,10 @@ enum session_event {
     X(fall_asleep)    /* the session was not used since: end the process */                                   \
     X(stay_awake)     /* it was used: discard the image */                                                    \
     X(wake)           /* start the image */                                                                   \
-    X(stay_asleep)    /* it cannot be started: tell the waiting operations why */
+    X(stay_asleep)    /* it cannot be started: tell the waiting operations why */                             \
+    X(ask)            /* ask the operation's caller for a line of input */                                    \
+    X(decline)        /* the caller does not answer: the input ends */                                        \
+    X(resume)         /* give the operation the answer */
 
 /* clang-format on */
 enum session_action {

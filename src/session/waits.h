@@ -13,6 +13,7 @@ struct session_waits {
     int examine_ms;  /* for reading the frames of an error */
     int abort_ms;    /* for unwinding a failed operation */
     int standing_ms; /* until an error that nobody enters is unwound */
+    int asking_ms;   /* for the answer to a question; 0: no limit */
     int patience_ms; /* until a waiting operation reports what it waits behind */
 };
 

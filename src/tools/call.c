@@ -55,6 +55,7 @@ struct tool_call *tool_call_start(struct toolbox *toolbox, const struct tool *to
     call->wants_progress = options->wants_progress;
     call->done = options->done;
     call->on_progress = options->on_progress;
+    call->on_question = options->on_question;
     call->arg = options->arg;
     strbuf_init(&call->text, 0);
     strbuf_init(&call->request, 0);
@@ -357,6 +358,28 @@ static void on_operation_progress(void *arg, double elapsed_s, uint64_t output_b
     strbuf_fini(&line);
 }
 
+/* After an early answer nobody is asked. */
+static void on_operation_question(void *arg, int64_t question, const char *prompt)
+{
+    struct tool_call *call = arg;
+    struct strbuf text;
+    if (call->on_question == NULL) {
+        session_answer(call->operation, question, NULL, 0);
+        return;
+    }
+    strbuf_init(&text, 0);
+    strbuf_adds(&text, prompt);
+    call_redact(call, &text);
+    call->on_question(call->arg, call, question, strbuf_string(&text));
+    strbuf_fini(&text);
+}
+
+void tool_call_answer(struct tool_call *call, int64_t question, const char *text, size_t len)
+{
+    if (call->operation != NULL)
+        session_answer(call->operation, question, text, len);
+}
+
 void call_await(struct tool_call *call, void *pending, void (*cancel)(void *pending))
 {
     call->pending = pending;
@@ -382,6 +405,7 @@ static struct operation_options complete(struct tool_call *call, const struct op
     all.request = &call->request;
     all.done = call_done;
     all.on_progress = call->wants_progress && call->on_progress != NULL ? on_operation_progress : NULL;
+    all.on_question = call->asks ? on_operation_question : NULL;
     all.arg = call;
     return all;
 }

@@ -35,15 +35,27 @@ static void detach(struct tool_call *call, struct session *s, const struct sessi
     void *arg = call->arg;
     call->done = evaluations_on_done;
     call->on_progress = NULL;
+    call->on_question = NULL;
     call->arg = kept;
     done(arg, &(struct tool_result){.text = &text});
     strbuf_fini(&text);
+}
+
+static void on_due(uv_timer_t *timer);
+
+static void start(struct detachment *d)
+{
+    uv_timer_start(&d->timer, on_due, (uint64_t)(call_number(d->call, "wait", 0) * 1000), 0);
 }
 
 static void on_due(uv_timer_t *timer)
 {
     struct detachment *d = timer->data;
     struct session_evaluation e;
+    if (session_is_asking(d->call->operation)) {
+        start(d); /* a question belongs to a call */
+        return;
+    }
     if (session_evaluation(d->session, session_number(d->call->operation), &e))
         detach(d->call, d->session, &e);
 }
@@ -58,7 +70,7 @@ void detach_when_due(struct tool_call *call, struct session *session)
     d->session = session;
     CHECK(uv_timer_init(evaluations_loop(call->toolbox->evaluations), &d->timer) == 0);
     d->timer.data = d;
-    uv_timer_start(&d->timer, on_due, (uint64_t)(call_number(call, "wait", 0) * 1000), 0);
+    start(d);
     call->detachment = d;
 }
 

@@ -31,6 +31,9 @@ static void run(struct tool_call *call)
     if (call_boolean(call, "capture-time")) {
         call_write_flag(call, "capture-time", true);
     }
+    call->asks = call->on_question != NULL && !call_has(call, "stdin");
+    if (call->asks)
+        call_write_flag(call, "asks", true);
     call_evaluate(call, s, code, len, call_report);
 }
 

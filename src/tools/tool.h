@@ -69,6 +69,13 @@ typedef void tool_call_done(void *arg, const struct tool_result *result);
 /* Progress of a running call: one line, e.g. "12 s, 4,096 bytes of output: compiling foo.lisp". */
 typedef void tool_call_progress(void *arg, double elapsed_s, const char *message);
 
+/*
+ * The code that a call evaluates waits for a line of input, until tool_call_answer(). ${prompt}, borrowed, is
+ * what was printed last.
+ */
+struct tool_call;
+typedef void tool_call_question(void *arg, struct tool_call *call, int64_t question, const char *prompt);
+
 struct tool_call_options {
     uint64_t client;             /* the client's number; 0: not told apart from others */
     const char *default_session; /* borrowed; the session to use when the argument is absent */
@@ -76,6 +83,7 @@ struct tool_call_options {
     bool wants_progress;
     tool_call_done *done;
     tool_call_progress *on_progress; /* may be NULL */
+    tool_call_question *on_question; /* NULL: nobody can be asked */
     void *arg;
 };
 
@@ -91,6 +99,10 @@ struct tool_call_options {
  */
 struct tool_call *tool_call_start(struct toolbox *toolbox, const struct tool *tool, json_t *arguments,
                                   const struct tool_call_options *options);
+
+/* tool_call_answer(call, question, text, len): answer a question; NULL: there is no more input. A question
+ * that no longer waits is not answered. */
+void tool_call_answer(struct tool_call *call, int64_t question, const char *text, size_t len);
 
 /* tool_call_cancel(call): stop its work; done and on_progress will not run after this. */
 void tool_call_cancel(struct tool_call *call);

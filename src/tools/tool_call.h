@@ -28,6 +28,8 @@ struct tool_call {
     bool takes_unavailable; /* its on_outcome handles OUTCOME_UNAVAILABLE itself */
     tool_call_done *done;   /* NULL once cancelled */
     tool_call_progress *on_progress;
+    tool_call_question *on_question; /* NULL: nobody can be asked */
+    bool asks;                       /* the operation may ask */
     void *arg;
     struct strbuf request;       /* for the agent, between call_begin() and call_run() */
     struct operation *operation; /* what it waits for; NULL: nothing */

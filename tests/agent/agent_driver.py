@@ -274,6 +274,30 @@ class Process:
         libc.sigqueue(self.pid, signal.SIGWINCH, ctypes.c_void_p(token))
         return Look(channel, identifier)
 
+    def question(self, token, limit=LIMIT):
+        """Wait for the next question of the operation with that token; its number."""
+        end = time.monotonic() + limit
+        while not any(event[1] == "input" for event in self.events):
+            assert time.monotonic() < end, "no question"
+            ready = select.select([self.channel, self.output, self.error], [], [], 0.1)[0]
+            self.drain()
+            if self.channel in ready:
+                self.pending += self.channel.recv(1 << 20)
+                length = int(self.pending[:8], 16)
+                message = parse(self.pending[8:8 + length].decode("utf-8"))
+                assert message[:2] == [0, "input"], message
+                self.pending = self.pending[8 + length:]
+                self.events.append(message)
+        event = next(event for event in self.events if event[1] == "input")
+        self.events.remove(event)
+        return event[3]
+
+    def give(self, token, question, text=None):
+        """Answer a question; None: there is no more input."""
+        more = {} if text is None else {"text": text}
+        self.send("input", identifier=0, question=question, **more)
+        libc.sigqueue(self.pid, signal.SIGWINCH, ctypes.c_void_p(token))
+
     def close(self, limit=5.0):
         """Close the channel; return the wait status of the process."""
         if self.channel is None:

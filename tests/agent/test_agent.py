@@ -205,6 +205,74 @@ class Processes(AgentTest):
         self.assertIn("CAR", self.session.look(99, "describe-symbol", name="car").reply().text)
         self.assertEqual("idle", self.session.look(99, "running-frames").reply().outcome)
 
+    def ask(self, code, *answers):
+        """The reply to what reads these answers."""
+        identifier, token = self.session.start_evaluation(code, asks=True)
+        for answer in answers:
+            self.session.give(token, self.session.question(token), answer)
+        return self.session.answer(identifier)
+
+    def test_input_that_nobody_gave_is_asked_for(self):
+        self.assertEqual(['("one" "two" FOO)'], self.ask("(list (read-line) (read-line *query-io*) (read))", "one", "two", "foo").values)
+        self.assertEqual(['("a" "b" "")'], self.ask("(list (read-line) (read-line) (read-line))", "a\nb\n").values)
+        reply = self.ask('(yes-or-no-p "Really?")', "perhaps", "yes")
+        self.assertEqual(["T"], reply.values)
+        self.assertIn("Really? (yes or no)", reply.stdout)
+        self.assertEqual(["(#\\x #\\x NIL #\\y)"], self.ask(
+            "(list (peek-char) (read-char) (progn (clear-input) (listen)) (read-char))", "xz", "y").values)
+        self.assertEqual(["1000000"], self.ask("(length (read-line))", "\u00fc" * 1000000).values)
+        self.assertEqual(["NIL"], self.ask("(read-char-no-hang)").values)
+
+    def test_a_refused_question_ends_the_input(self):
+        self.assertEqual(['("a" :END :END)'], self.ask("(list (read-line) (read-line nil nil :end) (read-line nil nil :end))", "a", None).values)
+        reply = self.ask("(read-line)", None)
+        self.assertIn("END-OF-FILE", reply.type)
+        self.assertIn("There is no terminal.", reply.hint)
+        self.assertEqual(self.session.ask("abort").status, "ok")
+        self.assertEqual(["100"], self.ask("(loop while (read-line nil nil) count t)", *["x"] * 100).values)
+
+    def test_nothing_is_asked_for_unless_it_is_said(self):
+        self.assertIn("END-OF-FILE", self.session.run("(read-line)").type)
+        self.assertEqual(['"given"'], self.session.run("(values (read-line))", asks=True, stdin="given").values)
+        self.assertEqual(["1"], self.ask("(progn (defvar *kept* *standard-input*) 1)").values)
+        self.assertEqual(["NIL"], self.session.run("(values (read-line *kept* nil))").values)
+
+    def test_an_evaluation_that_waits_for_an_answer_can_be_stopped(self):
+        identifier, token = self.session.start_evaluation("(list (read-line nil nil) 2)", asks=True)
+        question = self.session.question(token)
+        self.session.interrupt(token)
+        self.assertEqual("interrupt", self.session.answer(identifier).kind)
+        self.session.give(token, question, "late")
+        reply = self.session.ask("invoke-restart", restart="CONTINUE")
+        self.assertEqual(["(NIL 2)"], reply.values)
+        self.values("(+ 1 2)", "3")
+
+    def test_a_copy_and_a_look_up_are_possible_while_a_question_waits(self):
+        identifier, token = self.session.start_evaluation("(defvar *seen* (read-line))", asks=True)
+        channel, theirs = driver.socket.socketpair()
+        fork = self.session.send("fork", descriptors=[theirs.fileno()], silent=True)
+        theirs.close()
+        question = self.session.question(token)
+        self.assertIn("CAR", self.session.look(token, "describe-symbol", name="car").reply().text)
+        self.session.give(token, question + 1, "to no question")
+        self.session.give(token, question, "yes")
+        self.assertEqual(["*SEEN*"], self.session.answer(identifier).values)
+        copy = self.session.answer(fork)
+        self.assertEqual("ok", copy.status)
+        channel.close()
+        self.values("*seen*", '"yes"')
+
+    def test_a_session_with_threads_asks_too(self):
+        self.ok("(defvar *other* (sb-thread:make-thread (lambda () (sleep 1000))))")
+        self.assertEqual(['"mine"'], self.ask("(values (read-line))", "mine").values)
+        identifier, token = self.session.start_evaluation("(list (read-line nil nil) 2)", asks=True)
+        self.session.question(token)
+        self.session.interrupt(token)
+        reply = self.session.answer(identifier)
+        self.assertEqual("interrupt", reply.kind)
+        reply = self.session.ask("invoke-restart", restart="CONTINUE", standing=reply.standing)
+        self.assertEqual(["(NIL 2)"], reply.values)
+
     def test_where_it_was_noted_to_be_is_in_the_report_of_an_interrupt(self):
         folder = tempfile.mkdtemp(prefix="cl-mcp-test-")
         self.ok(f'(defun place-1 () (loop until (probe-file "{folder}/go"))) (defun place-2 () (format t "two") (loop))')

@@ -182,13 +182,11 @@ static void every_state_that_waits_for_the_users_code_ends_in_a_kill(void **stat
         enum session_action action;
         enum session_state next;
     } steps[] = {
-        {ACTION_interrupt, SESSION_INTERRUPTING},
-        {ACTION_insist, SESSION_INSISTING},
-        {ACTION_hurry, SESSION_HURRYING},
-        {ACTION_force, SESSION_FORCING},
-        {ACTION_kill, SESSION_KILLING},
-        {ACTION_forgo,
-         SESSION_KILLING}, /* where the process is stuck; else on to what would have followed the answer */
+        {ACTION_decline, SESSION_RUNNING},  {ACTION_interrupt, SESSION_INTERRUPTING},
+        {ACTION_insist, SESSION_INSISTING}, {ACTION_hurry, SESSION_HURRYING},
+        {ACTION_force, SESSION_FORCING},    {ACTION_kill, SESSION_KILLING},
+        {ACTION_forgo, SESSION_KILLING}, /* where the process is stuck; else on to what would have followed
+                                            the answer */
     };
     (void)state;
     for (enum session_state from = SESSION_RUNNING; from < SESSION_KILLING; from++) {

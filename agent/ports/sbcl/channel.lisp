@@ -57,6 +57,9 @@
 (implement octets-waiting-p ()
   (wait-for-channel +to-read+ 0))
 
+(implement await-octets (seconds)
+  (wait-for-channel +to-read+ (* 1000 seconds)))
+
 (implement receive-octets (buffer start end)
   (declare (type octets buffer) (type index start end))
   (let ((message *message*))

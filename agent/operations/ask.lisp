@@ -1,0 +1,68 @@
+;;;; Input from a person: what an evaluation reads where nothing was given to it. The agent tells the server that it
+;;;; waits for a line; the server asks the person through the client and puts the answer into the channel.
+
+(in-package #:cl-mcp-agent)
+
+(defconstant +most-questions+ 100
+  "So many lines may be asked for in one evaluation; after them the input ends.")
+
+(defstruct question
+  number
+  (answer :none)                        ; a line, or NIL: there is none
+  (wake (make-signal)))
+
+(defvar *question* nil
+  "The question that waits for its answer, in any thread; or NIL.")
+(defvar *questions-numbered* 0)
+
+(defun take-answer (message)
+  "Note the answer in MESSAGE if the question still waits for it."
+  (let ((question *question*)
+        (text (getf (cddr message) :text)))
+    (when (and question (eql (question-number question) (getf (cddr message) :question)))
+      (setf *question* nil
+            (question-answer question) text)
+      (raise-signal (question-wake question)))))
+
+(defun send-question (question)
+  (flush-streams)
+  (call-atomically
+   (lambda ()
+     (call-locked (lambda ()
+                    (setf (question-number question) (incf *questions-numbered*)
+                          *question* question)))
+     (let ((*output-octets* (make-buffer +buffer-length+))
+           (*output-end* 0))
+       (send-message (list 0 :input :question (question-number question)))))))
+
+(defun answer-from-server (id)
+  "Ask for a line and wait for it; return it or NIL. An interrupt may end the request ID: nobody answers the one by
+which the code goes on."
+  (let ((question (make-question)))
+    (send-question question)
+    ;; The interrupt may have been served just before the wait begins, hence the seconds.
+    (loop while (and (eq :none (question-answer question)) (eql id *id*))
+          do (if *post*
+                 (await-signal (question-wake question) 1) ; the serving thread reads the channel
+                 (when (await-octets 1)
+                   (take-looks))))
+    (if (stringp (question-answer question))
+        (question-answer question)
+        nil)))
+
+(defun call-asking (function)
+  "Call FUNCTION so that what it reads from a terminal is asked for, a line at a time, while this request runs."
+  (declare (type function function))
+  (let ((id *id*)
+        (left +most-questions+))
+    (declare (type fixnum left))
+    (flet ((next-line ()
+             (and (eql id *id*)
+                  (= *own-process* (process-id)) ; else the user's code has forked
+                  (plusp left)
+                  (decf left)
+                  (answer-from-server id))))
+      ;; At its end the concatenated stream is empty, by which INPUT-HINT knows it.
+      (let* ((*standard-input* (make-concatenated-stream (make-line-input #'next-line)))
+             (*query-io* (make-two-way-stream *standard-input* *standard-output*)))
+        (funcall function)))))
