@@ -97,8 +97,7 @@ static void add_place(const struct recovery_facts *f, struct strbuf *out)
     if (f->cause == RECOVERY_RESTORE)
         strbuf_addf(
             out,
-            "Restored session %s, the state after evaluation %llu. A save holds no limits, checkpoints and "
-            "errors.",
+            "Restored session %s, the state after evaluation %llu. A save holds no checkpoints and errors.",
             f->name, at);
     else if (f->cause == RECOVERY_ROLLBACK)
         strbuf_addf(out, "Returned to the state after evaluation %llu.", at);

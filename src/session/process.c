@@ -233,12 +233,20 @@ void process_came(struct session *s)
         strbuf_adds(&s->notice, notices);
 }
 
-bool process_start_image(struct session *s, const char *image, const char *directory, bool is_new,
+int process_heap_mib(const struct session *s)
+{
+    return s->process->kind.heap_mib;
+}
+
+bool process_start_image(struct session *s, const char *image, const char *directory, int least_heap_mib,
                          struct err *err)
 {
     struct worker_events events = process_events(s);
-    if (is_new)
+    if (least_heap_mib > 0) {
         s->process->kind = kind_of(s);
+        if (s->process->kind.heap_mib < least_heap_mib)
+            s->process->kind.heap_mib = least_heap_mib;
+    }
     s->worker = zygotes_start_image(s->host->zygotes, &s->process->kind, &s->all->processes, image, directory,
                                     &events, err);
     return s->worker != NULL;

@@ -28,10 +28,13 @@ void process_came(struct session *s);
 void process_is_first(struct session *s);
 pid_t process_first(const struct session *s);
 
-/* process_start_image(s, image, directory, is_new, err): start the process from that file. With ${is_new} it
- * gets the heap size of the limits and the sandbox of the session, otherwise those of the process before it.
- */
-bool process_start_image(struct session *s, const char *image, const char *directory, bool is_new,
+/* process_heap_mib(s): the heap size of the process, or of the last one. */
+int process_heap_mib(const struct session *s);
+
+/* process_start_image(s, image, directory, least_heap_mib, err): start the process from that file. It gets
+ * the sandbox of the session and the heap size of its limits, or ${least_heap_mib} if that is more; with 0
+ * the heap size and the sandbox of the process before it. */
+bool process_start_image(struct session *s, const char *image, const char *directory, int least_heap_mib,
                          struct err *err);
 
 /* process_forget(s): there is no process any more: ABSENT. Checkpoints stay. */

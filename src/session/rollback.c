@@ -5,8 +5,10 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/memory.h"
+#include "base/utf8.h"
 #include "lisp/confinement.h"
 #include "lisp/zygotes.h"
 #include "session/answer.h"
@@ -19,7 +21,8 @@
 #include "session/saved.h"
 #include "session/session_core.h"
 
-#define START_MS 20000 /* for a saved image to start */
+#define START_MS 20000     /* for a saved image to start */
+#define LONGEST_NAMED 2000 /* bytes of the list of named checkpoints that a save does not hold */
 
 void rollback_clear(struct session *s)
 {
@@ -118,6 +121,23 @@ static void refuse(struct session *s, struct operation *op, const char *why)
     answer_unavailable(s, op, why);
 }
 
+static void take_limits(struct session *s, const struct saved *saved)
+{
+    for (size_t i = 0; i < LIMIT_COUNT; i++)
+        if (saved->has_limit[i])
+            s->limits.value[i] = saved->limits.value[i];
+}
+
+void rollback_restore_limits(struct session *s, const char *name)
+{
+    struct err err;
+    struct saved saved;
+    if (s->all->store == NULL || !saved_find(s->all->store, name, "", &saved, NULL, &err))
+        return;
+    take_limits(s, &saved);
+    saved_fini(&saved);
+}
+
 /* The save is valid: the session's old state is given up for it. Only starting the image shows whether it
  * works. */
 static void begin_restore(struct session *s, struct operation *op, const struct saved *saved,
@@ -127,10 +147,16 @@ static void begin_restore(struct session *s, struct operation *op, const struct 
     rollback_clear(s);
     if (saved_take_loss(s->all->store, op->name, &s->notice))
         strbuf_adds(&s->notice, " This is its save from before.\n");
+    if (saved->checkpoints != NULL)
+        strbuf_addf(&s->notice, "Named checkpoints, which its save does not hold: %.*s.\n",
+                    (int)utf8_floor(saved->checkpoints, strlen(saved->checkpoints), LONGEST_NAMED),
+                    saved->checkpoints);
+    if (op->done != NULL)
+        take_limits(s, saved);
     s->journal = *journal;
     s->at = s->evaluations = saved->evaluations;
     s->package = xstrdup(saved->package);
-    if (!process_start_image(s, saved->image, NULL, true, &err)) {
+    if (!process_start_image(s, saved->image, NULL, saved->heap_mib, &err)) {
         refuse(s, op, err.message);
         return;
     }

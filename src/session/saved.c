@@ -345,6 +345,15 @@ static json_t *journal_content(const struct journal *journal)
     return array;
 }
 
+static json_t *limits_content(const struct saved *s)
+{
+    json_t *limits = json_object();
+    for (size_t i = 0; i < LIMIT_COUNT; i++)
+        if (s->has_limit[i])
+            json_object_set_new(limits, limit_definition((enum limit)i)->name, json_real(s->limits.value[i]));
+    return limits;
+}
+
 void saved_commit(struct saved_store *store, const struct saved *s, const struct journal *journal,
                   saved_done *done, void *arg)
 {
@@ -362,9 +371,10 @@ void saved_commit(struct saved_store *store, const struct saved *s, const struct
     char when[32];
     gmtime_r(&now, &utc);
     strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &utc);
-    c->content = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:s, s:o}", "format", FORMAT, "name",
-                           s->name, "image", strrchr(s->image, '/') + 1, "lisp", s->lisp, "package",
-                           s->package, "sandbox", s->sandbox, "network", s->network, "evaluations",
+    c->content = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s*, s:i, s:o, s:I, s:s, s:o}", "format",
+                           FORMAT, "name", s->name, "image", strrchr(s->image, '/') + 1, "lisp", s->lisp,
+                           "package", s->package, "sandbox", s->sandbox, "network", s->network, "checkpoints",
+                           s->checkpoints, "heap", s->heap_mib, "limits", limits_content(s), "evaluations",
                            (json_int_t)s->evaluations, "when", when, "journal", journal_content(journal));
     list_init(&c->node);
     list_append(&store->commits, &c->node);
@@ -504,6 +514,23 @@ static char *copy_of(const json_t *value)
     return value == NULL ? NULL : xstrdup(text == NULL ? "" : text);
 }
 
+/* What is no limit, or no value that it can have, is left out. */
+static void read_limits(const json_t *d, struct saved *s)
+{
+    struct err err;
+    limits_init(&s->limits);
+    bool has_heap =
+        limits_set(&s->limits, LIMIT_MAX_HEAP, json_number_value(json_object_get(d, "heap")), &err);
+    s->heap_mib =
+        has_heap ? limits_int(&s->limits, LIMIT_MAX_HEAP) : (int)limit_definition(LIMIT_MAX_HEAP)->minimum;
+    for (size_t i = 0; i < LIMIT_COUNT; i++) {
+        const json_t *value =
+            json_object_get(json_object_get(d, "limits"), limit_definition((enum limit)i)->name);
+        s->has_limit[i] =
+            json_is_number(value) && limits_set(&s->limits, (enum limit)i, json_number_value(value), &err);
+    }
+}
+
 static bool check(const struct saved_store *store, const char *name, const json_t *d, const char *lisp,
                   struct saved *s, struct err *err)
 {
@@ -544,9 +571,11 @@ static bool check(const struct saved_store *store, const char *name, const json_
                         .package = xstrdup(package),
                         .sandbox = copy_of(json_object_get(d, "sandbox")),
                         .network = copy_of(json_object_get(d, "network")),
+                        .checkpoints = xstrdup(json_string_value(json_object_get(d, "checkpoints"))),
                         .size = actual_size,
                         .evaluations = (uint64_t)json_integer_value(json_object_get(d, "evaluations"))};
     snprintf(s->when, sizeof s->when, "%.31s", when);
+    read_limits(d, s);
     return true;
 }
 
@@ -581,4 +610,5 @@ void saved_fini(struct saved *s)
     free(s->package);
     free(s->sandbox);
     free(s->network);
+    free(s->checkpoints);
 }

@@ -14,6 +14,7 @@
 #include <uv.h>
 
 #include "base/errors.h"
+#include "session/limits.h"
 
 struct journal;
 struct saved_store;
@@ -26,6 +27,10 @@ struct saved {
     char *lisp;  /* "SBCL 2.2.9.debian" */
     char *package;
     char *sandbox, *network; /* names of its confinement, which it is to have again; NULL in older saves */
+    char *checkpoints; /* "good (evaluation 3), ...": the named ones, which it does not hold; NULL: none */
+    struct limits limits;
+    bool has_limit[LIMIT_COUNT]; /* the session had that one changed; the others are not saved */
+    int heap_mib;                /* the heap size with which its process ran */
     uint64_t evaluations;
     uint64_t size; /* bytes of the image */
     char when[32]; /* ISO 8601, UTC */

@@ -18,6 +18,7 @@
 #include "lisp/zygotes.h"
 #include "session/answer.h"
 #include "session/copies.h"
+#include "session/process.h"
 #include "session/saved.h"
 #include "session/session_core.h"
 
@@ -243,6 +244,24 @@ static char *new_draft(const struct session *s)
     return strbuf_steal(&b, NULL);
 }
 
+/* "good (evaluation 3), base (evaluation 1)", NULL if no checkpoint has a name; given. */
+static char *named_checkpoints(const struct session *s)
+{
+    struct strbuf b;
+    strbuf_init(&b, 0);
+    struct list *node, *next;
+    list_for_each(node, next, &s->checkpoints.all)
+    {
+        const struct checkpoint *cp = list_entry(node, struct checkpoint, node);
+        if (cp->name != NULL)
+            strbuf_addf(&b, "%s%s (evaluation %llu)", b.len == 0 ? "" : ", ", cp->name,
+                        (unsigned long long)cp->evaluation);
+    }
+    char *names = b.len == 0 ? NULL : xstrdup(strbuf_string(&b));
+    strbuf_fini(&b);
+    return names;
+}
+
 /* ${image} is taken. The current state is saved. */
 static struct saving *new_saving(struct session *s, char *image)
 {
@@ -255,7 +274,12 @@ static struct saving *new_saving(struct session *s, char *image)
                               .package = xstrdup(session_core_package(s)),
                               .sandbox = xstrdup(confinement_mode(s->confinement)),
                               .network = xstrdup(confinement_network(s->confinement)),
+                              .checkpoints = named_checkpoints(s),
+                              .limits = s->limits,
+                              .heap_mib = process_heap_mib(s),
                               .evaluations = s->at};
+    for (size_t i = 0; i < LIMIT_COUNT; i++)
+        v->saved.has_limit[i] = s->limits.value[i] != s->host->limits.value[i];
     journal_copy(&v->journal, &s->journal);
     v->draft = new_draft(s);
     v->timer = xcalloc(1, sizeof *v->timer);

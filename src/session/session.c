@@ -13,6 +13,7 @@
 #include "session/error_record.h"
 #include "session/looks.h"
 #include "session/queue.h"
+#include "session/rollback.h"
 #include "session/run.h"
 #include "session/saving.h"
 #include "session/session_core.h"
@@ -76,6 +77,8 @@ struct operation *session_restore(struct session *s, const char *name, operation
 {
     struct operation *op = operation_new(s, OPERATION_RESTORE, done, arg);
     op->name = xstrdup(name);
+    if (done == NULL)
+        rollback_restore_limits(s, name);
     return later(s, op);
 }
 

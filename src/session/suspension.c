@@ -109,11 +109,10 @@ static bool start_image(struct session *s, struct err *err)
 {
     bool is_started;
     do
-        is_started = process_start_image(s, s->image.path, s->image.directory, false, err);
+        is_started = process_start_image(s, s->image.path, s->image.directory, 0, err);
     while (!is_started && err->code == ERR_LIMIT && eviction_for_process(s));
     if (!is_started && s->image.directory != NULL && err->code != ERR_LIMIT)
-        is_started =
-            process_start_image(s, s->image.path, NULL, false, err); /* its directory no longer exists */
+        is_started = process_start_image(s, s->image.path, NULL, 0, err); /* its directory no longer exists */
     return is_started;
 }
 

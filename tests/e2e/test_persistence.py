@@ -1,5 +1,6 @@
 """With --persist, sessions are saved at the end and brought back by themselves."""
 
+import json
 import os
 import signal
 
@@ -65,6 +66,40 @@ class Persistence(saves.Saves):
         client.evaluate("(setf *n* 2)")
         client.close(wait=60)
         self.assertOneSave("default")
+
+    def test_limits_come_back_and_checkpoints_that_do_not_are_named(self):
+        self.s.call("configure-limits", **{"timeout": 77, "max-heap": 1024})
+        self.s.evaluate("(defvar *n* 1)")
+        for name in ("good", "new"):
+            self.s.call("checkpoint-session", name=name)
+        self.s.evaluate("(setf *n* 2)")
+        # For the next reset; the image needs no less than it had.
+        self.s.call("configure-limits", **{"max-heap": 128})
+        self.s.close(wait=60)
+        client = self.server("--persist", "--timeout", "5", "--print-level", "6")
+        # Before the image has started, too.
+        limits = client.call("configure-limits", **{"print-length": 3}).text
+        for line in ("timeout: 77 s", "max-heap: 128 MiB", "print-length: 3", "print-level: 6"):
+            self.assertIn("  %s\n" % line, limits)
+        report = client.evaluate("(list *n* (floor (sb-ext:dynamic-space-size) 1048576))")
+        self.assertValue(report, "(2 1024)")
+        self.assertEqual("Named checkpoints, which its save does not hold: good (evaluation 1), new (evaluation 1).", report.session)
+        self.assertEqual(limits, client.call("configure-limits").text)
+        self.assertEqual("", client.evaluate("1").session)
+        # What is no limit in the file is left out.
+        client.close(wait=60)
+        path = os.path.join(self.state, "default.json")
+        description = self.description()
+        self.assertNotIn("checkpoints", description)
+        description.update(heap="x", checkpoints=[7], limits={"timeout": -1, "print-length": "3", "max-output": 1e300, "print-level": 2, "nothing": 1})
+        with open(path, "w", encoding="utf-8") as f:
+            json.dump(description, f)
+        client = self.server("--persist")
+        self.assertValue(client.evaluate("*n*"), "2")
+        limits = client.call("configure-limits").text
+        for line in ("timeout: 30 s", "max-output: 4096 bytes", "print-length: 0 (unlimited)", "print-level: 2"):
+            self.assertIn("  %s\n" % line, limits)
+        self.kill(client)
 
     def test_a_second_sigterm_ends_it_at_once_and_the_save_before_is_whole(self):
         self.copy_saved("default")
