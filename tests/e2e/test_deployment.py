@@ -117,6 +117,27 @@ class Units(mcp.TestCase):
         done = subprocess.run([analyze, "--man=no", "verify", *paths], capture_output=True, text=True, timeout=60 * mcp.STRETCH)
         self.assertEqual((0, ""), (done.returncode, done.stderr), done)
 
+    def test_sandboxes_work_under_the_units_system_call_filter(self):
+        if shutil.which("systemd-analyze") is None:
+            self.skipTest("systemd-analyze is not on this machine")
+        project = self.folder()
+        program = os.path.join(project, "server")
+        with open(program, "w") as file:
+            file.write('#!/bin/sh\nexec python3 "%s" "%s" "%s" "$@"\n' % (
+                os.path.join(os.path.dirname(os.path.abspath(__file__)), "unit_filter.py"),
+                os.path.join(mcp.ROOT, "deploy", "systemd", "cl-mcp-server.service"), mcp.SERVER))
+        os.chmod(program, 0o755)
+        client = self.start_server(program=program, cwd=project)
+        created = client.call("create-session", name="strict", sandbox="read-only")
+        self.assertFalse(created.is_error, created.text)
+        self.assertIn("FILE-ERROR", client.evaluate('(open "x" :direction :output)', session="strict").text)
+        self.assertErrorReport(client.evaluate("(car 42)"), "TYPE-ERROR")
+        self.assertFalse(client.call("save-session").is_error)
+        # What the filter does not know is an error in the Lisp, not its end and not the server's.
+        ptrace = '(sb-alien:alien-funcall (sb-alien:extern-alien "ptrace" (function sb-alien:long sb-alien:int)) 0)'
+        self.assertEqual("=> -1", client.evaluate(ptrace).text)
+        self.assertOperational(client)
+
     def test_the_server_knows_the_options_of_the_unit(self):
         with open(os.path.join(mcp.ROOT, "deploy", "systemd", "cl-mcp-server.service")) as file:
             options = re.search(r"^ExecStart=\S+ (.*)$", file.read(), re.MULTILINE).group(1)

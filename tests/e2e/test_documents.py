@@ -113,7 +113,7 @@ class Claims(mcp.TestCase):
         commands = re.search(r"(?ms)^Commands:\n(.*?)\n\n", known).group(1)
         known += "".join(helped(command, "--help") for command in re.findall(r"(?m)^  (\S+)", commands))
         for path in set(DOCUMENTS) - set(OF_DEVELOPMENT):
-            others = r"(?m)^ *(?:systemctl|claude|codex|gemini|make|meson) [^\n]*? (?=-- |\S*cl-mcp-server)"
+            others = r"(?m)^ *(?:systemctl|systemd-run|claude|codex|gemini|make|meson) [^\n]*? (?=-- |\S*cl-mcp-server)"
             for option in re.findall(r"(?<=[`\" ])--[a-z][a-z-]+", re.sub(others, "", text_of(path))):
                 if option not in OTHERS_OPTIONS:
                     self.assertIn(option, known, path)
