@@ -92,6 +92,7 @@ static void on_end(void *arg)
     struct server *server = arg;
     server->is_input_over = true;
     session_host_limit_everything(server->host);
+    connection_no_more_input(server->connection);
     stop_if_done(server);
 }
 

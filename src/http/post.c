@@ -176,6 +176,7 @@ void post_deliver(struct exchange *e, struct connection *connection, struct http
                         exchange_header_count(e, "Mcp-Method") > 1 ||
                         exchange_header_count(e, "Mcp-Name") > 1 ||
                         exchange_header_count(e, "Mcp-Param-Session") > 1,
+        .wants_answer_only = !e->takes_events,
     };
     p->connection = connection;
     p->session = session;

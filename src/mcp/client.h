@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/list.h"
+
 struct extension;
 struct outbox;
 struct requests;
@@ -31,10 +33,13 @@ struct client {
     struct requests *requests;
     struct server_log *log;
     struct subscriptions *subscriptions;
+    struct list questions; /* elicitation.c: to the person, not answered yet */
+    uint64_t questions_asked;
+    bool sends_no_more; /* its input has ended */
 
     const struct revision *negotiated; /* by the last initialize; NULL before it */
-    json_t *capabilities; /* declared in the last initialize; NULL: none, or there is no extension */
-    char *tools_text;     /* the array of the listed tools; NULL until it is first requested */
+    json_t *capabilities;              /* declared in the last initialize; NULL: none */
+    char *tools_text;                  /* the array of the listed tools; NULL until it is first requested */
 
     bool has_shaken_hands;
     void (*on_handshake)(void *arg); /* NULL: nobody needs it */

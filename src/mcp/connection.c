@@ -20,6 +20,7 @@
 #include "mcp/admission.h"
 #include "mcp/batch.h"
 #include "mcp/client.h"
+#include "mcp/elicitation.h"
 #include "mcp/extension.h"
 #include "mcp/json_text.h"
 #include "mcp/jsonrpc.h"
@@ -69,6 +70,7 @@ struct connection *connection_new(const struct connection_options *options)
         .on_handshake = options->on_handshake,
         .arg = options->arg,
     };
+    list_init(&c->client.questions);
     if (options->toolbox != NULL && !options->is_stateless)
         c->client.number = ++options->toolbox->clients;
     c->client.requests = requests_new(&(struct requests_options){
@@ -110,6 +112,11 @@ const struct revision *connection_revision(const struct connection *c)
 void connection_abandon(struct connection *c, struct transport_origin *origin)
 {
     requests_abandon(c->client.requests, origin);
+}
+
+void connection_no_more_input(struct connection *c)
+{
+    elicitation_end(&c->client);
 }
 
 void connection_end(struct connection *c)
@@ -211,7 +218,7 @@ static void handle_arrival(const struct arrival *a)
         notification_take(client, m.method, &a->connection->text, a->tokens);
         break;
     case JSONRPC_RESPONSE:
-        if (client->extension != NULL)
+        if (!elicitation_take(client, object) && client->extension != NULL)
             client->extension->on_response(client->extension, object);
         break;
     case JSONRPC_REFUSED:

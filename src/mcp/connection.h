@@ -64,6 +64,9 @@ const struct revision *connection_revision(const struct connection *c);
  * with an error, id null. */
 void connection_oversized(struct connection *c);
 
+/* connection_no_more_input(c): the client sends nothing any more: it answers no question. */
+void connection_no_more_input(struct connection *c);
+
 /* connection_end(c): the server is shutting down: answer the requests that would stay open. Later requests
  * are still served. */
 void connection_end(struct connection *c);

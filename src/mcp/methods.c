@@ -68,10 +68,8 @@ static void initialize(struct request *r, const json_t *params)
     const struct revision *revision =
         revisions_negotiate(json_string_value(version), json_string_length(version));
     client->negotiated = revision;
-    if (client->extension != NULL) {
-        json_decref(client->capabilities);
-        client->capabilities = json_incref(json_object_get(params, "capabilities"));
-    }
+    json_decref(client->capabilities);
+    client->capabilities = json_incref(json_object_get(params, "capabilities"));
     struct strbuf *out = request_result(r);
     strbuf_addf(out, "\"protocolVersion\":\"%s\",\"capabilities\":", revision->name);
     add_capabilities(request_client(r), false, out);

@@ -246,9 +246,20 @@ bool request_wants_progress(const struct request *r)
     return r->options.progress_token.bytes != NULL;
 }
 
+const json_t *request_capability(const struct request *r, const char *name)
+{
+    return json_object_get(r->options.capabilities, name);
+}
+
 bool request_can(const struct request *r, const char *capability)
 {
-    return json_is_object(json_object_get(r->options.capabilities, capability));
+    return json_is_object(request_capability(r, capability));
+}
+
+bool request_may_send(const struct request *r)
+{
+    const struct transport_origin *origin = r->options.origin;
+    return origin == NULL || origin->headers == NULL || !origin->headers->wants_answer_only;
 }
 
 bool request_can_extension(const struct request *r, const char *name)
@@ -276,7 +287,8 @@ void request_stays_open(struct request *r)
 
 void request_send(struct request *r, const struct strbuf *text)
 {
-    outbox_notify(r->all->options.outbox, r->options.origin, text);
+    if (r->options.origin == NULL || !r->options.origin->is_abandoned)
+        outbox_notify(r->all->options.outbox, r->options.origin, text);
 }
 
 void request_progress(struct request *r, double elapsed_s, const char *message)

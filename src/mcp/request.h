@@ -30,9 +30,14 @@ struct jsonrpc_slice request_id(const struct request *r);
 bool request_is_in_batch(const struct request *r);
 bool request_wants_progress(const struct request *r);
 
-/* request_can(r, capability): its client has declared "sampling", "elicitation", "roots", ... Known only
- * since 2026-07-28, or where the connection has an extension. */
+/* request_can(r, capability): its client has declared "sampling", "elicitation", "roots", ...
+ * request_capability(r, name): what it has declared; borrowed, NULL if nothing. */
 bool request_can(const struct request *r, const char *capability);
+const json_t *request_capability(const struct request *r, const char *name);
+
+/* request_may_send(r): what request_send() sends before the answer reaches its client. Only while the message
+ * is being handled with which ${r} came. */
+bool request_may_send(const struct request *r);
 
 /* request_can_extension(r, name): its client has declared this extension of MCP; 2026-07-28 only. */
 bool request_can_extension(const struct request *r, const char *name);

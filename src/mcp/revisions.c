@@ -20,6 +20,7 @@ static const struct revision revisions[] = {
     {
         .name = "2025-11-25",
         .has_priming_event = true,
+        .has_elicitation = true,
         .has_progress_message = true,
         .has_structured = true,
         .has_object_structured_only = true,
@@ -28,6 +29,7 @@ static const struct revision revisions[] = {
     },
     {
         .name = "2025-06-18",
+        .has_elicitation = true,
         .has_progress_message = true,
         .has_structured = true,
         .has_object_structured_only = true,

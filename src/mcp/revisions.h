@@ -15,6 +15,7 @@ struct revision {
     bool is_modern;            /* no handshake; each request has an envelope, each result a resultType */
     bool has_batches;          /* a message may be an array of messages */
     bool has_progress_message; /* notifications/progress may carry a message */
+    bool has_elicitation;      /* the server may send the request elicitation/create */
     bool has_structured;       /* results may carry structuredContent */
     bool has_object_structured_only;  /* and it must be an object */
     bool has_priming_event;           /* over HTTP: a stream may begin with an event without data */

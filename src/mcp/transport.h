@@ -18,11 +18,12 @@ _Static_assert(TRANSPORT_MAX_MESSAGE == 16777216, "TRANSPORT_TOO_LONG gives the 
 /* What arrives with a message: since 2026-07-28, HTTP clients repeat some members of a request in headers,
  * which must agree with it. NULL: the header was not sent. */
 struct transport_headers {
-    const char *version; /* MCP-Protocol-Version */
-    const char *method;  /* Mcp-Method */
-    const char *name;    /* Mcp-Name, still encoded */
-    const char *session; /* Mcp-Param-Session, likewise: a tool's argument "session", for load balancers */
-    bool is_ambiguous;   /* one of them was sent more than once */
+    const char *version;    /* MCP-Protocol-Version */
+    const char *method;     /* Mcp-Method */
+    const char *name;       /* Mcp-Name, still encoded */
+    const char *session;    /* Mcp-Param-Session, likewise: a tool's argument "session", for load balancers */
+    bool is_ambiguous;      /* one of them was sent more than once */
+    bool wants_answer_only; /* Accept admits no stream: nothing can be sent before the answer */
 };
 
 /*

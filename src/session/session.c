@@ -110,6 +110,12 @@ bool session_stop(struct session *s, struct strbuf *what)
     return true;
 }
 
+void session_interrupt(struct operation *op)
+{
+    if (op == op->session->current)
+        session_dispatch(op->session, &(struct event){.kind = EVENT_CANCEL});
+}
+
 double session_running(const struct session *s, struct strbuf *what, size_t *waiting)
 {
     const struct operation *op = s->current;

@@ -96,6 +96,9 @@ void session_cancel(struct operation *op);
  */
 void session_answer(struct operation *op, int64_t question, const char *text, size_t len);
 
+/* session_interrupt(op): stop ${op} if it runs; it ends with an error of type CANCELLED. */
+void session_interrupt(struct operation *op);
+
 /* session_is_asking(op): it waits for the answer to a question. */
 bool session_is_asking(const struct operation *op);
 

@@ -380,6 +380,12 @@ void tool_call_answer(struct tool_call *call, int64_t question, const char *text
         session_answer(call->operation, question, text, len);
 }
 
+void tool_call_stop(struct tool_call *call)
+{
+    if (call->operation != NULL)
+        session_interrupt(call->operation);
+}
+
 void call_await(struct tool_call *call, void *pending, void (*cancel)(void *pending))
 {
     call->pending = pending;

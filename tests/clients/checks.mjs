@@ -13,7 +13,10 @@ async function rejection(promise) {
   }
 }
 
-export async function runChecks({ client, call, listTools }) {
+// The handler of elicitation/create: it types the question's last word.
+export const answered = ({ message }) => ({ action: 'accept', content: { line: message.split(' ').at(-1) } });
+
+export async function runChecks({ client, call, listTools, asks }) {
   let failed = 0;
   const check = async (name, body) => {
     try {
@@ -65,6 +68,12 @@ export async function runChecks({ client, call, listTools }) {
     assert.equal(result.isError, true);
     assert.match(textOf(result), /coed/);
   });
+
+  if (asks)
+    await check('a line that the code reads is asked for', async () => {
+      const result = await call('evaluate-lisp', { code: '(progn (format t "Say: please") (list (read-line) (read-line *query-io*)))' });
+      assert.match(textOf(result), /=> \("please" "please"\)/);
+    });
 
   await check('progress arrives while a call runs', async () => {
     const seen = [];

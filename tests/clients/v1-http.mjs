@@ -1,13 +1,13 @@
 // The official TypeScript client over HTTP, first generation: node v1-http.mjs URL [TOKEN]
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import { ResourceUpdatedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
-import { runChecks } from './checks.mjs';
+import { ResourceUpdatedNotificationSchema, ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
+import { answered, runChecks } from './checks.mjs';
 import { listChangedTo, News, runSurfaceChecks, subscribing } from './surface.mjs';
 
 const [url, token] = process.argv.slice(2);
 const [tools, resources] = [new News(), new News()];
-const client = new Client({ name: 'v1', version: '0' }, { capabilities: {}, listChanged: listChangedTo(tools, resources) });
+const client = new Client({ name: 'v1', version: '0' }, { capabilities: { elicitation: {} }, listChanged: listChangedTo(tools, resources) });
 const transport = new StreamableHTTPClientTransport(new URL(url), {
   requestInit: token ? { headers: { Authorization: `Bearer ${token}` } } : undefined,
 });
@@ -16,6 +16,7 @@ client.onerror = (error) => {
   strays += 1;
   console.log(`client error: ${error.message}`);
 };
+client.setRequestHandler(ElicitRequestSchema, ({ params }) => answered(params));
 await client.connect(transport);
 console.log(transport.sessionId ? 'ok - there is a session' : 'not ok - there is a session');
 const call = (name, given, options) => client.callTool({ name, arguments: given }, undefined, options);
@@ -28,7 +29,7 @@ let failed = await runSurfaceChecks({
 });
 // Last, because a call is aborted there: the second generation takes the end of its stream for a lost connection and opens one more GET
 // stream a little later, for which the server gives up the one before; the client then reports an error.
-failed += await runChecks({ client, call, listTools: async () => (await client.listTools()).tools });
+failed += await runChecks({ client, call, asks: true, listTools: async () => (await client.listTools()).tools });
 await client.ping();
 const seen = strays;
 await transport.terminateSession();

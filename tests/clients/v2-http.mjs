@@ -1,6 +1,6 @@
 // The official TypeScript client over HTTP, second generation: node v2-http.mjs legacy|auto|pin URL [TOKEN]
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import { runChecks } from './checks.mjs';
+import { answered, runChecks } from './checks.mjs';
 import { listChangedTo, News, runSurfaceChecks, subscribing } from './surface.mjs';
 
 const [mode, url, token] = process.argv.slice(2);
@@ -9,7 +9,7 @@ const client = new Client(
   { name: 'v2', version: '0' },
   {
     versionNegotiation: { mode: mode === 'pin' ? { pin: '2026-07-28' } : mode, probe: { timeoutMs: 20000 } },
-    capabilities: {},
+    capabilities: { elicitation: {} },
     listChanged: listChangedTo(tools, resources),
   },
 );
@@ -21,6 +21,7 @@ client.onerror = (error) => {
   strays += 1;
   console.log(`client error: ${error.message}`);
 };
+client.setRequestHandler('elicitation/create', ({ params }) => answered(params));
 await client.connect(transport);
 const era = client.getProtocolEra();
 const expected = mode === 'legacy' ? 'legacy' : 'modern';
@@ -35,7 +36,7 @@ let failed = await runSurfaceChecks({
 });
 // Last, because a call is aborted there: the second generation takes the end of its stream for a lost connection and opens one more GET
 // stream a little later, for which the server gives up the one before; the client then reports an error.
-failed += await runChecks({ client, call, listTools: async () => (await client.listTools()).tools });
+failed += await runChecks({ client, call, asks: era === 'legacy', listTools: async () => (await client.listTools()).tools });
 const seen = strays;
 if (era === 'legacy') await transport.terminateSession();
 await client.close();

@@ -218,6 +218,19 @@ static void fake_forget(size_t n)
     memmove(fake_calls + n, fake_calls + n + 1, (fake_call_count - n) * sizeof *fake_calls);
 }
 
+void tool_call_answer(struct tool_call *call, int64_t question, const char *text, size_t len)
+{
+    (void)call;
+    (void)question;
+    (void)text;
+    (void)len;
+}
+
+void tool_call_stop(struct tool_call *call)
+{
+    (void)call;
+}
+
 void tool_call_cancel(struct tool_call *call)
 {
     size_t n = 0;

@@ -1,0 +1,238 @@
+"""What evaluated code reads from *standard-input* and *query-io* is asked of the person at the client, by elicitation."""
+
+import mcp
+import mcp_http
+
+ASKING = {"elicitation": {}}
+
+
+class Asked(mcp.Client):
+    """A client that can be asked; it answers nothing by itself."""
+
+    def __init__(self, *options, capabilities=None, version=mcp.LEGACY, **named):
+        self.capabilities = ASKING if capabilities is None else capabilities
+        self.version = version
+        super().__init__(*options, **named)
+
+    def handshake(self, version=None):
+        result = self.request("initialize", {
+            "protocolVersion": self.version, "capabilities": self.capabilities, "clientInfo": {"name": "e2e", "version": "0"}})
+        self.notify("notifications/initialized")
+        return result
+
+    def question(self):
+        message = self.receive()
+        assert message["method"] == "elicitation/create", message
+        return message
+
+    def answer(self, question, line=None, **result):
+        if line is not None:
+            result = {"action": "accept", "content": {"line": line}}
+        self.send_json({"jsonrpc": "2.0", "id": question["id"], "result": result})
+
+
+class Input(mcp.TestCase):
+    server = None
+
+    def client(self, *options, **named):
+        client = Asked(*options, **named)
+        self.addCleanup(client.close)
+        return client
+
+    def started(self, client, code, **named):
+        return client.start_call("evaluate-lisp", dict({"code": code}, **named))
+
+    def test_a_line_is_asked_for_and_read(self):
+        c = self.client()
+        call = self.started(c, '(progn (format t "one~%Your name? ") (list (read-line) (y-or-n-p "Sure?")))')
+        question = c.question()
+        self.assertEqual("The Lisp code that runs waits for a line of input: Your name?", question["params"]["message"])
+        self.assertEqual({"line": {"type": "string", "title": "Input"}}, question["params"]["requestedSchema"]["properties"])
+        self.assertEqual(["line"], question["params"]["requestedSchema"]["required"])
+        c.answer(question, "Ada \u03bb")
+        question = c.question()
+        self.assertIn("Sure? (y or n)", question["params"]["message"])
+        c.answer(question, "y")
+        self.assertIn('=> ("Ada \u03bb" T)', call.reply().text)
+        self.assertIn("=> 3", c.evaluate("(+ 1 2)").text)
+        c.assert_silent()
+
+    def test_who_refuses_ends_the_input_and_who_dismisses_stops_the_code(self):
+        c = self.client()
+        call = self.started(c, "(list (read-line nil nil :end) (read-line nil nil :end))")
+        c.answer(c.question(), action="decline")
+        self.assertIn("=> (:END :END)", call.reply().text)
+        call = self.started(c, "(read-line)")
+        c.answer(c.question(), action="decline")
+        self.assertIn("END-OF-FILE", call.reply().text)
+        call = self.started(c, "(list (read-line nil nil) 2)")
+        c.answer(c.question(), action="cancel")
+        reply = call.reply()
+        self.assertIn("CANCELLED", reply.text)
+        self.assertIn("=> (NIL 2)", c.call("invoke-restart", restart="CONTINUE").text)
+
+    def test_answers_of_wrong_shape_end_the_input(self):
+        c = self.client()
+        for message in ({"result": {"action": "accept", "content": {"line": 5}}}, {"result": {"action": "accept", "content": {"line": ["x"]}}},
+                        {"result": {"action": 7}}, {"result": {}}, {"result": None}, {"result": []}, {"result": {"action": "accept", "content": {"line": None}}},
+                        {"error": {"code": -32601, "message": "Method not found"}}):
+            with self.subTest(message=message):
+                call = self.started(c, "(read-line nil nil :end)")
+                c.send_json({"jsonrpc": "2.0", "id": c.question()["id"], **message})
+                self.assertIn("=> :END", call.reply().text)
+        call = self.started(c, "(values (read-line))")
+        c.answer(c.question(), action="accept")
+        self.assertIn('=> ""', call.reply().text, "an empty field may be left out")
+
+    def test_long_answers_and_answers_to_nothing(self):
+        c = self.client()
+        call = self.started(c, "(length (read-line))")
+        question = c.question()
+        for other in ("cl-mcp-999", 1, None, "cl-mcp-", question["id"] + " "):
+            c.send_json({"jsonrpc": "2.0", "id": other, "result": {"action": "accept", "content": {"line": "x"}}})
+        c.answer(question, "\u00fc\"" * 500000)
+        self.assertIn("=> 1000000", call.reply().text)
+        c.answer(question, "again")
+        call = self.started(c, "(read-line nil nil :end)")
+        c.answer(c.question(), "x" * 5000000)
+        self.assertIn("=> :END", call.reply().text, "more than the server takes")
+        call = self.started(c, "(list (values (read-line)) (values (read-line)) (values (read-line)))")
+        c.answer(c.question(), "a\u0000\nb\n")
+        self.assertIn('"b" "")', call.reply().text)
+        self.assertIn("=> 3", c.evaluate("(+ 1 2)").text)
+
+    def test_the_time_of_the_person_does_not_count(self):
+        c = self.client()
+        call = self.started(c, '(progn (values (read-line)) (sleep 0.1) :in-time)', timeout=2)
+        question = c.question()
+        # The limit would be over, were it counted: a session of another name takes longer than that.
+        self.assertIn("=> 1", c.evaluate("(progn (sleep 2.5) 1)", session=self.other(c)).text)
+        c.answer(question, "now")
+        self.assertIn("=> :IN-TIME", call.reply().text)
+        call = self.started(c, "(progn (values (read-line)) (loop))", timeout=0.5)
+        c.answer(c.question(), "go")
+        self.assertIn("TIMEOUT", call.reply().text)
+
+    def other(self, client):
+        client.call("create-session", name="other")
+        return "other"
+
+    def test_a_call_that_is_cancelled_takes_its_question_back(self):
+        c = self.client()
+        call = self.started(c, "(read-line)")
+        question = c.question()
+        c.notify("notifications/cancelled", {"requestId": call.id})
+        c.wait_for_notification(lambda m: m["method"] == "notifications/cancelled" and m["params"]["requestId"] == question["id"])
+        c.answer(question, "late")
+        self.assertIn("=> 3", c.evaluate("(+ 1 2)").text)
+        call = self.started(c, "(read-line)")
+        c.question()
+        c.call("cancel-evaluation")
+        self.assertIn("CANCELLED", call.reply().text)
+        self.assertIn("=> 3", c.evaluate("(+ 1 2)").text)
+
+    def test_the_death_of_the_session_while_it_asks_is_a_result(self):
+        c = self.client()
+        call = self.started(c, "(progn (require :sb-posix) (sb-ext:schedule-timer (sb-ext:make-timer (lambda () (sb-ext:exit :code 3 :abort t))) 0.3) (read-line))")
+        question = c.question()
+        self.assertIn("PROCESS-EXITED", call.reply().text)
+        c.answer(question, "late")
+        self.assertIn("=> 3", c.evaluate("(+ 1 2)").text)
+
+    def test_end_of_stdin_answers_open_questions(self):
+        c = self.client()
+        call = self.started(c, "(list (read-line nil nil :end) (read-line *query-io* nil :end))")
+        c.question()
+        c.process.stdin.close()
+        self.assertIn("=> (:END :END)", call.reply().text)
+        self.assertEqual(0, c.wait())
+        c.process.stdin = None
+
+    def test_who_cannot_be_asked_is_not_asked(self):
+        for named in (dict(capabilities={}), dict(capabilities={"elicitation": {"url": {}}}), dict(capabilities={"elicitation": True}),
+                      dict(version="2025-03-26"), dict(version="2024-11-05")):
+            with self.subTest(**named):
+                c = self.client(**named)
+                self.assertIn("There is no terminal.", c.evaluate("(read-line)").text)
+                c.assert_silent()
+        c = self.client(capabilities={"elicitation": {"url": {}, "form": {}}})
+        call = self.started(c, "(values (read-line))")
+        c.answer(c.question(), "yes")
+        self.assertIn('=> "yes"', call.reply().text)
+        self.assertIn('=> "given"', c.evaluate("(values (read-line))", stdin="given\n").text)
+        self.assertIn("stdin is used up", c.evaluate("(list (read-line) (read-line))", stdin="given\n").text)
+        c.evaluate("(error \"stand\")")
+        self.assertIn("=> :END", c.call("evaluate-in-frame", frame=0, code="(read-line nil nil :end)").text)
+        c.assert_silent()
+
+    def test_a_call_with_a_wait_is_answered_once_the_question_is(self):
+        c = self.client()
+        call = self.started(c, '(list (read-line) (progn (sleep 1) (read-line nil nil :end)))', wait=0.3)
+        question = c.question()
+        c.answer(question, "x")
+        self.assertIn("goes on without this call", call.reply().text)
+        status = c.start_call("evaluation-status", {"wait": 20}).reply().text
+        self.assertIn(':END', status)
+        c.assert_silent()
+
+    def test_a_session_with_threads_asks_too(self):
+        c = self.client()
+        c.evaluate("(defvar *t* (sb-thread:make-thread (lambda () (sleep 1000))))")
+        call = self.started(c, "(values (read-line))")
+        c.answer(c.question(), "mine")
+        self.assertIn('=> "mine"', call.reply().text)
+        call = self.started(c, "(read-line nil nil)")
+        question = c.question()
+        c.call("cancel-evaluation")
+        self.assertIn("CANCELLED", call.reply().text)
+        c.answer(question, "late")
+        self.assertIn("=> 3", c.evaluate("(+ 1 2)").text)
+
+
+class InputOverHttp(mcp_http.TestCase):
+    def asking(self):
+        """A session whose client can be asked."""
+        body = mcp_http.legacy("initialize", {"protocolVersion": mcp.LEGACY, "capabilities": ASKING, "clientInfo": {"name": "e2e", "version": "0"}})
+        initialize, mcp_http.initialize = mcp_http.initialize, lambda version: body
+        self.addCleanup(setattr, mcp_http, "initialize", initialize)
+        return mcp_http.Session(self.h)
+
+    def next_message(self, wire):
+        """The first event has none."""
+        return wire.event().message or wire.event().message
+
+    def evaluation(self, code, **named):
+        return mcp_http.legacy("tools/call", {"name": "evaluate-lisp", "arguments": dict({"code": code}, **named)})
+
+    def test_a_line_is_asked_for_on_the_stream_of_the_call(self):
+        session = self.asking()
+        with self.h.wire() as wire:
+            response = wire.request(headers=session.headers(), body=self.evaluation('(list (read-line) (read-line nil nil :end))'))
+            self.assertTrue(response.is_stream)
+            question = self.next_message(wire)
+            self.assertEqual("elicitation/create", question["method"])
+            for line, status in (("over HTTP", 202), ("again", 202)):
+                self.assertEqual(status, session.post({
+                    "jsonrpc": "2.0", "id": question["id"], "result": {"action": "accept", "content": {"line": line}}}).status)
+            question = wire.event().message
+            self.assertEqual(202, session.post({"jsonrpc": "2.0", "id": question["id"], "result": {"action": "decline"}}).status)
+            self.assertIn('=> ("over HTTP" :END)', mcp_http.text_of(wire.event().message["result"]))
+
+    def test_a_client_that_takes_no_stream_is_not_asked(self):
+        session = self.asking()
+        response = session.post(self.evaluation("(read-line)"), Accept="application/json")
+        self.assertFalse(response.is_stream)
+        self.assertIn("There is no terminal.", mcp_http.text_of(response.json["result"]))
+
+    def test_another_session_cannot_answer(self):
+        session, other = self.asking(), self.asking()
+        with self.h.wire() as wire:
+            wire.request(headers=session.headers(), body=self.evaluation("(read-line nil nil :end)"))
+            question = self.next_message(wire)
+            other.post({"jsonrpc": "2.0", "id": question["id"], "result": {"action": "accept", "content": {"line": "stolen"}}})
+            session.post({"jsonrpc": "2.0", "id": question["id"], "result": {"action": "accept", "content": {"line": "own"}}})
+            self.assertIn('=> "own"', mcp_http.text_of(wire.event().message["result"]))
+
+
+if __name__ == "__main__":
+    mcp.main()
