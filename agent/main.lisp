@@ -295,7 +295,8 @@ pages, each of which would be copied after each copy of the process."
                                   (*standing*
                                    "An error stands in the main thread, so the session cannot be copied.")
                                   (t
-                                   "Other threads run in this session, so it cannot be copied."))))
+                                   (format nil "Other threads run in this session, so it cannot be ~
+                                                copied~@[: ~a~]." (threads-in-the-way))))))
         (let* ((severed (if silent
                             (passing-descriptors descriptors)
                             '()))

@@ -104,7 +104,9 @@
           ((only-thread-p)
            (look-in-copy id request channel running))
           ((getf (cddr message) :in-copy)
-           (refuse-look id channel "This needs a copy of the process, and other threads run in it."))
+           (refuse-look id channel
+                        (format nil "This needs a copy of the process, and other threads run in it~@[: ~a~]."
+                                (threads-in-the-way))))
           (t
            (look-in-thread id request channel running)))))
 

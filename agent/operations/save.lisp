@@ -27,13 +27,10 @@
 
 (defun why-not-saved ()
   "Return a sentence if this process is in no state to be saved."
-  (let ((threads (thread-names)))
-    (cond (threads
-           (format nil "Other threads run in this session: ~{~a~^, ~}." threads))
-          ((not (only-thread-p))
-           "Other threads run in this session.")
-          (*error-condition*
-           "The session is inside an error."))))
+  (cond ((not (only-thread-p))
+         (format nil "Other threads run in this session~@[: ~a~]." (threads-in-the-way)))
+        (*error-condition*
+         "The session is inside an error.")))
 
 (defun why-not-writable (path)
   "Make PATH, an empty file. Returns a sentence if that fails."

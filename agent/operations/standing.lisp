@@ -188,6 +188,33 @@
   (and (not (alone-p))
        (not (null (find-if-not #'own-thread-p (all-threads))))))
 
+(defconstant +threads-named+ 5)
+(defconstant +thread-name-characters+ 40)
+
+(defun threads-in-the-way ()
+  "Return the names of the program's threads for a sentence, a few and how many have each; NIL: there are none."
+  (let ((named '())
+        (others 0))
+    (dolist (thread (all-threads))
+      (unless (own-thread-p thread)
+        (let* ((name (thread-name-of thread))
+               (start (substitute #\Space #\Newline
+                                  (subseq name 0 (min (length name) +thread-name-characters+))))
+               (entry (assoc start named :test #'string=)))
+          (cond (entry
+                 (incf (cdr entry)))
+                ((< (length named) +threads-named+)
+                 (push (cons start 1) named))
+                (t
+                 (incf others))))))
+    (when named
+      (format nil "~{~a~^, ~}~@[ and ~d more~]"
+              (loop for (name . count) in (reverse named)
+                    collect (if (= count 1)
+                                name
+                                (format nil "~a (~d times)" name count)))
+              (if (plusp others) others nil)))))
+
 (defun end-of-request (evaluation text)
   "Return the reply to the request that runs here for EVALUATION and cannot be finished, because of TEXT."
   (list *id* :ok :values '() :cut '() :warnings (list (list "WARNING" text))

@@ -287,7 +287,7 @@ class Session(mcp.TestCase):
         for tool, form in (("macroexpand-form", "(when a b)"), ("explain-dispatch", "(print-object 1 nil)")):
             reply = self.s.call(tool, form=form)
             self.assertTrue(reply.is_error)
-            self.assertIn("Other threads run in this session", reply.text)
+            self.assertIn("Other threads run in this session, so it cannot be copied: unnamed thread.", reply.text)
 
     def test_a_long_text_is_cut_and_the_rest_can_be_fetched(self):
         self.s.evaluate("(defun long-one () '(%s))" % " ".join("item-%d" % n for n in range(5000)))

@@ -50,7 +50,7 @@ class Persistence(saves.Saves):
         self.s.close(wait=60)
         self.assertEqual(["default.lost"], self.files())
         client = self.server("--persist")
-        lost = r"When the server ended at \S+Z, session default, the state after evaluation %d, was lost\. The session was not saved: Other threads .*\. %s"
+        lost = r"When the server ended at \S+Z, session default, the state after evaluation %d, was lost\. The session was not saved: Other threads .*: unnamed thread\. %s"
         self.assertRegex(client.evaluate("(defvar *n* 1)").session, lost % (1, "It begins empty"))
         self.assertEqual("", client.evaluate("*n*").session)
         client.close(wait=60)

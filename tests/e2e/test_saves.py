@@ -106,8 +106,16 @@ class SavingAndRestoring(saves.Saves):
         self.save()
         first, files = self.images(), self.files()
         # With threads it is refused, with the reason.
-        self.s.evaluate("(defvar *thread* (sb-thread:make-thread (lambda () (sleep 1000))))")
-        self.assertRefuses(self.s.call("save-session"), r"not saved: .*threads run")
+        self.s.evaluate('(defvar *thread* (sb-thread:make-thread (lambda () (sleep 1000)) :name "the watch"))')
+        self.assertRefuses(self.s.call("save-session"), r"not saved: .*threads run.*: the watch\.")
+        more = """(defvar *more* (loop for i below 12 collect (sb-thread:make-thread (lambda () (sleep 1000))
+                                                       :name (if (< i 4) "worker" (format nil "~d~%~a" i (make-string 99 :initial-element #\\x))))))"""
+        self.s.evaluate(more)
+        for tool, named in (("save-session", {}), ("checkpoint-session", {"name": "here"})):
+            reply = self.s.call(tool, **named)
+            self.assertTrue(reply.is_error)
+            self.assertRegex(reply.text, r": the watch, worker \(4 times\), (\d+ x{37,38}, ){2}\d+ x{37,38} and 5 more\.")
+        self.s.evaluate("(dolist (th *more*) (sb-thread:terminate-thread th) (sb-thread:join-thread th :default nil))")
         self.assertEqual(files, self.files())
         self.assertEvaluates("(sb-thread:thread-alive-p *thread*)", "T")
         self.s.evaluate("(progn (sb-thread:terminate-thread *thread*) (sb-thread:join-thread *thread* :default nil) (setf *n* 2))")
