@@ -35,6 +35,7 @@ struct client {
     struct subscriptions *subscriptions;
     struct list questions; /* elicitation.c: to the person, not answered yet */
     uint64_t questions_asked;
+    struct list parked; /* asking_call.c: calls whose code waits for a line that a later request brings */
     bool sends_no_more; /* its input has ended */
 
     const struct revision *negotiated; /* by the last initialize; NULL before it */

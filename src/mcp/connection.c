@@ -18,6 +18,7 @@
 #include "base/check.h"
 #include "base/memory.h"
 #include "mcp/admission.h"
+#include "mcp/asking_call.h"
 #include "mcp/batch.h"
 #include "mcp/client.h"
 #include "mcp/elicitation.h"
@@ -71,6 +72,7 @@ struct connection *connection_new(const struct connection_options *options)
         .arg = options->arg,
     };
     list_init(&c->client.questions);
+    list_init(&c->client.parked);
     if (options->toolbox != NULL && !options->is_stateless)
         c->client.number = ++options->toolbox->clients;
     c->client.requests = requests_new(&(struct requests_options){
@@ -91,6 +93,7 @@ void connection_free(struct connection *c)
     CHECK(!c->is_handling);
     outbox_mute(&c->outbox);
     requests_free(c->client.requests);
+    asking_calls_cancel(&c->client);
     subscriptions_free(c->client.subscriptions);
     server_log_free(c->client.log);
     client_fini(&c->client);
@@ -117,6 +120,7 @@ void connection_abandon(struct connection *c, struct transport_origin *origin)
 void connection_no_more_input(struct connection *c)
 {
     elicitation_end(&c->client);
+    asking_calls_cancel(&c->client);
 }
 
 void connection_end(struct connection *c)

@@ -37,8 +37,24 @@ static bool shows_forms(const struct request *r)
 
 bool elicitation_is_possible(const struct request *r)
 {
+    if (request_revision(r)->is_modern)
+        return shows_forms(r); /* the answer itself asks */
     return request_revision(r)->has_elicitation && !request_is_in_batch(r) && request_may_send(r) &&
            shows_forms(r);
+}
+
+void elicitation_add_params(struct strbuf *out, const char *prompt)
+{
+    struct strbuf message;
+    strbuf_init(&message, 0);
+    strbuf_addf(&message, "The Lisp code that runs waits for a line of input%s%s",
+                prompt[0] == '\0' ? "." : ": ", prompt);
+    strbuf_adds(out, "\"message\":");
+    json_text_add_string(out, strbuf_string(&message), message.len);
+    strbuf_adds(out,
+                ",\"requestedSchema\":{\"type\":\"object\",\"properties\":{\"line\":{\"type\":\"string\","
+                "\"title\":\"Input\"}},\"required\":[\"line\"]}");
+    strbuf_fini(&message);
 }
 
 struct elicitation *elicitation_ask(struct request *r, const char *prompt, elicitation_answered *on_answer,
@@ -54,22 +70,15 @@ struct elicitation *elicitation_ask(struct request *r, const char *prompt, elici
     e->arg = arg;
     list_init(&e->node);
     list_append(&client->questions, &e->node);
-    struct strbuf message, text;
-    strbuf_init(&message, 0);
-    strbuf_addf(&message, "The Lisp code that runs waits for a line of input%s%s",
-                prompt[0] == '\0' ? "." : ": ", prompt);
+    struct strbuf text;
     strbuf_init(&text, 0);
     strbuf_addf(&text,
                 "{\"jsonrpc\":\"2.0\",\"id\":\"" ID "\",\"method\":\"elicitation/create\",\"params\":{",
                 e->number);
-    strbuf_adds(&text, "\"message\":");
-    json_text_add_string(&text, strbuf_string(&message), message.len);
-    strbuf_adds(&text,
-                ",\"requestedSchema\":{\"type\":\"object\",\"properties\":{\"line\":{\"type\":\"string\","
-                "\"title\":\"Input\"}},\"required\":[\"line\"]}}}");
+    elicitation_add_params(&text, prompt);
+    strbuf_adds(&text, "}}");
     request_send(r, &text);
     strbuf_fini(&text);
-    strbuf_fini(&message);
     return e;
 }
 
@@ -94,29 +103,29 @@ void elicitation_withdraw(struct elicitation *e)
     drop(e);
 }
 
-static void deliver(struct elicitation *e, enum elicitation_action action, const char *line, size_t len)
-{
-    elicitation_answered *on_answer = e->on_answer;
-    void *arg = e->arg;
-    drop(e);
-    on_answer(arg, action, line, len);
-}
-
 /* Whatever is no line of text counts as a refusal. An empty field may be left out. */
-static void deliver_result(struct elicitation *e, const json_t *result)
+void elicitation_read(const json_t *result, elicitation_answered *on_answer, void *arg)
 {
     const char *action = json_string_value(json_object_get(result, "action"));
     const json_t *line = json_object_get(json_object_get(result, "content"), "line");
     if (action != NULL && strcmp(action, "cancel") == 0)
-        deliver(e, ELICITATION_CANCELLED, NULL, 0);
+        on_answer(arg, ELICITATION_CANCELLED, NULL, 0);
     else if (action == NULL || strcmp(action, "accept") != 0)
-        deliver(e, ELICITATION_DECLINED, NULL, 0);
+        on_answer(arg, ELICITATION_DECLINED, NULL, 0);
     else if (line == NULL)
-        deliver(e, ELICITATION_ACCEPTED, "", 0);
+        on_answer(arg, ELICITATION_ACCEPTED, "", 0);
     else if (json_is_string(line) && json_string_length(line) <= LONGEST_LINE)
-        deliver(e, ELICITATION_ACCEPTED, json_string_value(line), json_string_length(line));
+        on_answer(arg, ELICITATION_ACCEPTED, json_string_value(line), json_string_length(line));
     else
-        deliver(e, ELICITATION_DECLINED, NULL, 0);
+        on_answer(arg, ELICITATION_DECLINED, NULL, 0);
+}
+
+static void deliver(struct elicitation *e, const json_t *result)
+{
+    elicitation_answered *on_answer = e->on_answer;
+    void *arg = e->arg;
+    drop(e);
+    elicitation_read(result, on_answer, arg);
 }
 
 bool elicitation_take(struct client *client, const json_t *response)
@@ -129,7 +138,7 @@ bool elicitation_take(struct client *client, const json_t *response)
         char expected[40];
         snprintf(expected, sizeof expected, ID, e->number);
         if (id != NULL && strcmp(id, expected) == 0) {
-            deliver_result(e, json_object_get(response, "result"));
+            deliver(e, json_object_get(response, "result"));
             return true;
         }
     }
@@ -140,5 +149,5 @@ void elicitation_end(struct client *client)
 {
     client->sends_no_more = true;
     while (!list_is_empty(&client->questions))
-        deliver(list_entry(client->questions.next, struct elicitation, node), ELICITATION_DECLINED, NULL, 0);
+        deliver(list_entry(client->questions.next, struct elicitation, node), NULL);
 }

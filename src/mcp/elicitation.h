@@ -32,6 +32,13 @@ typedef void elicitation_answered(void *arg, enum elicitation_action action, con
 struct elicitation *elicitation_ask(struct request *r, const char *prompt, elicitation_answered *on_answer,
                                     void *arg);
 
+/* elicitation_add_params(out, prompt): append the members of the params of elicitation/create.
+ * elicitation_read(result, on_answer, arg): call ${on_answer} for a result of it, borrowed; NULL: an error.
+ */
+struct strbuf;
+void elicitation_add_params(struct strbuf *out, const char *prompt);
+void elicitation_read(const json_t *result, elicitation_answered *on_answer, void *arg);
+
 /* elicitation_withdraw(e): tell the client that no answer is needed any more; NULL does nothing. */
 void elicitation_withdraw(struct elicitation *e);
 

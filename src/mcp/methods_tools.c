@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "base/memory.h"
+#include "mcp/asking_call.h"
 #include "mcp/client.h"
 #include "mcp/elicitation.h"
 #include "mcp/extension.h"
@@ -194,85 +195,20 @@ static void on_call_progress(void *arg, double elapsed_s, const char *message)
         request_progress(p->request, elapsed_s, message);
 }
 
-static void on_tool_done(void *arg, const struct tool_result *result)
+void methods_answer_call(struct request *r, const struct tool_result *result)
 {
-    struct request *r = arg;
     request_await(r, NULL, NULL);
     answer(r, strbuf_string(result->text), result->text->len, result->structured, result->is_error);
+}
+
+static void on_tool_done(void *arg, const struct tool_result *result)
+{
+    methods_answer_call(arg, result);
 }
 
 static void on_tool_progress(void *arg, double elapsed_s, const char *message)
 {
     request_progress(arg, elapsed_s, message);
-}
-
-/* A call whose code may ask the person at the client. */
-struct asking_call {
-    struct request *request;
-    struct tool_call *call;          /* NULL: it is only starting */
-    struct elicitation *elicitation; /* NULL: no question is open */
-    int64_t question;
-};
-
-static void end_asking_call(void *arg)
-{
-    struct asking_call *a = arg;
-    elicitation_withdraw(a->elicitation);
-    tool_call_cancel(a->call);
-    free(a);
-}
-
-static void on_asking_call_done(void *arg, const struct tool_result *result)
-{
-    struct asking_call *a = arg;
-    struct request *r = a->request;
-    elicitation_withdraw(a->elicitation);
-    free(a);
-    on_tool_done(r, result);
-}
-
-static void on_asking_call_progress(void *arg, double elapsed_s, const char *message)
-{
-    request_progress(((struct asking_call *)arg)->request, elapsed_s, message);
-}
-
-/* Who refuses a line leaves it to the code what to do without; who dismisses the question stops it. */
-static void on_line(void *arg, enum elicitation_action action, const char *line, size_t len)
-{
-    struct asking_call *a = arg;
-    a->elicitation = NULL;
-    if (action == ELICITATION_CANCELLED)
-        tool_call_stop(a->call);
-    else
-        tool_call_answer(a->call, a->question, line, len);
-}
-
-static void on_question(void *arg, struct tool_call *call, int64_t question, const char *prompt)
-{
-    struct asking_call *a = arg;
-    elicitation_withdraw(a->elicitation);
-    a->question = question;
-    a->elicitation = elicitation_ask(a->request, prompt, on_line, a);
-    if (a->elicitation == NULL)
-        tool_call_answer(call, question, NULL, 0);
-}
-
-static void call_asking(struct request *r, const struct tool *tool, json_t *arguments,
-                        const struct tool_call_options *options)
-{
-    struct asking_call *a = xcalloc(1, sizeof *a);
-    struct tool_call_options mine = *options;
-    a->request = r;
-    mine.done = on_asking_call_done;
-    mine.on_progress = on_asking_call_progress;
-    mine.on_question = on_question;
-    mine.arg = a;
-    /* NULL: the call has already finished, and ${a} was freed with its answer. */
-    struct tool_call *call = tool_call_start(request_client(r)->toolbox, tool, arguments, &mine);
-    if (call == NULL)
-        return;
-    a->call = call;
-    request_await(r, a, end_asking_call);
 }
 
 static void refuse_tool(struct request *r, const json_t *name)
@@ -359,6 +295,8 @@ void methods_tools_call(struct request *r, const json_t *params)
         request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: arguments must be an object");
         return;
     }
+    if (asking_call_resume(r, params))
+        return;
     const struct tool *tool;
     json_t *arguments;
     if (!find_tool(r, name, json_is_object(given) ? given : NULL, &tool, &arguments))
@@ -378,7 +316,7 @@ void methods_tools_call(struct request *r, const json_t *params)
         return;
     }
     if (elicitation_is_possible(r)) {
-        call_asking(r, tool, arguments, &options);
+        asking_call_start(r, tool, arguments, params, &options);
         return;
     }
     /* NULL: the call has already finished, and the request was freed with its answer. */

@@ -36,7 +36,7 @@ let failed = await runSurfaceChecks({
 });
 // Last, because a call is aborted there: the second generation takes the end of its stream for a lost connection and opens one more GET
 // stream a little later, for which the server gives up the one before; the client then reports an error.
-failed += await runChecks({ client, call, asks: era === 'legacy', listTools: async () => (await client.listTools()).tools });
+failed += await runChecks({ client, call, asks: true, listTools: async () => (await client.listTools()).tools });
 const seen = strays;
 if (era === 'legacy') await transport.terminateSession();
 await client.close();

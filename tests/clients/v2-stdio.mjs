@@ -25,7 +25,7 @@ const era = client.getProtocolEra();
 const expected = mode === 'legacy' ? 'legacy' : 'modern';
 console.log(era === expected ? `ok - the era is ${era}` : `not ok - the era is ${era}, not ${expected}`);
 const call = (name, given, options) => client.callTool({ name, arguments: given }, options);
-let failed = await runChecks({ client, call, asks: era === 'legacy', listTools: async () => (await client.listTools()).tools });
+let failed = await runChecks({ client, call, asks: true, listTools: async () => (await client.listTools()).tools });
 client.setNotificationHandler('notifications/message', ({ params }) => logs.add(params));
 failed += await runSurfaceChecks({
   client,

@@ -189,6 +189,86 @@ class Input(mcp.TestCase):
         self.assertIn("=> 3", c.evaluate("(+ 1 2)").text)
 
 
+class InputRequired(mcp.TestCase):
+    """2026-07-28: the answer of the call is the question."""
+
+    def setUp(self):
+        super().setUp()
+        self.c = mcp.Client(era=mcp.MODERN)
+        self.addCleanup(self.c.close)
+
+    def start(self, code, capabilities=ASKING, more=None, **named):
+        params = {"name": "evaluate-lisp", "arguments": dict({"code": code}, **named), "_meta": {mcp.CAPABILITIES_KEY: capabilities}}
+        return self.c.start("tools/call", dict(params, **(more or {})))
+
+    def asked(self, code, more=None, **named):
+        """The state and the question."""
+        result = self.start(code, more=more, **named).result()
+        self.assertEqual("input_required", result["resultType"], result)
+        self.assertEqual("elicitation/create", result["inputRequests"]["input"]["method"])
+        return result["requestState"], result["inputRequests"]["input"]["params"]
+
+    def answer(self, state, line=None, **result):
+        if line is not None:
+            result = {"action": "accept", "content": {"line": line}}
+        return {"requestState": state, "inputResponses": {"input": result}}
+
+    def text(self, code, more, **named):
+        result = self.start(code, more=more, **named).result()
+        self.assertEqual("complete", result["resultType"], result)
+        return mcp.Report(result).text
+
+    def test_a_call_is_repeated_with_each_line(self):
+        code = '(progn (defvar *times* 0) (incf *times*) (format t "Name? ") (list (read-line) (read-line)))'
+        state, params = self.asked(code)
+        self.assertIn("Name?", params["message"])
+        self.assertEqual(["line"], params["requestedSchema"]["required"])
+        second, _ = self.asked(code, more=self.answer(state, "Ada"))
+        self.assertNotEqual(state, second)
+        self.assertEqual(-32602, self.start(code, more=self.answer(state, "again")).response()["error"]["code"])
+        third, _ = self.asked(code, more={"requestState": second})
+        self.assertIn('=> ("Ada" "Bob")', self.text(code, self.answer(third, "Bob")))
+        self.assertIn("=> 1", self.text("*times*", None))
+
+    def test_refusals(self):
+        code = "(list (read-line nil nil :end) (read-line nil nil :end))"
+        self.assertIn("=> (:END :END)", self.text(code, self.answer(self.asked(code)[0], action="decline")))
+        self.assertIn("=> (:END :END)", self.text(code, {"requestState": self.asked(code)[0], "inputResponses": {"input": 5}}))
+        self.assertIn("CANCELLED", self.text(code, self.answer(self.asked(code)[0], action="cancel")))
+        for capabilities in ({}, {"elicitation": {"url": {}}}):
+            self.assertIn("=> (:END :END)", mcp.Report(self.start(code, capabilities).result()).text)
+
+    def test_a_state_belongs_to_its_call(self):
+        code = "(values (read-line))"
+        state, _ = self.asked(code)
+        for other in ("(values (read-line) 2)", code):
+            more = self.answer(state, "x")
+            if other == code:
+                more["requestState"] = state[:-1] + ("0" if state[-1] != "0" else "1")
+            self.assertEqual(-32602, self.start(other, more=more).response()["error"]["code"])
+        for odd in (5, None, "", ["x"], "x" * 100000):
+            self.assertEqual(-32602, self.start(code, more={"requestState": odd}).response()["error"]["code"])
+        self.assertIn('=> "x"', self.text(code, self.answer(state, "x")))
+
+    def test_what_is_never_answered_can_be_cancelled_and_does_not_keep_the_server(self):
+        state, _ = self.asked("(read-line)")
+        self.c.call("cancel-evaluation")
+        self.assertIn("=> 3", self.text("(+ 1 2)", None))
+        self.assertEqual(-32602, self.start("(read-line)", more=self.answer(state, "late")).response()["error"]["code"])
+        self.asked("(read-line)")
+        self.c.process.stdin.close()
+        self.assertEqual(0, self.c.wait())
+        self.c.process.stdin = None
+
+    def test_calls_that_wait_are_bounded(self):
+        for n in range(64):
+            self.c.call("create-session", name="s%d" % n)
+        pending = [self.start("(read-line nil nil :end)", session="s%d" % n) for n in range(64)]
+        for call in pending:
+            self.assertEqual("input_required", call.result(60)["resultType"])
+        self.assertIn("=> :END", self.text("(read-line nil nil :end)", None))
+
+
 class InputOverHttp(mcp_http.TestCase):
     def asking(self):
         """A session whose client can be asked."""
@@ -223,6 +303,15 @@ class InputOverHttp(mcp_http.TestCase):
         response = session.post(self.evaluation("(read-line)"), Accept="application/json")
         self.assertFalse(response.is_stream)
         self.assertIn("There is no terminal.", mcp_http.text_of(response.json["result"]))
+
+    def test_since_2026_07_28_the_answer_is_the_question(self):
+        call = {"name": "evaluate-lisp", "arguments": {"code": "(values (read-line))"}}
+        meta = {mcp.CAPABILITIES_KEY: ASKING}
+        result = self.h.ask("tools/call", call, meta=meta).json["result"]
+        self.assertEqual("input_required", result["resultType"])
+        answer = {"requestState": result["requestState"], "inputResponses": {"input": {"action": "accept", "content": {"line": "later"}}}}
+        result = self.h.ask("tools/call", dict(call, **answer), meta=meta).json["result"]
+        self.assertIn('=> "later"', mcp_http.text_of(result))
 
     def test_another_session_cannot_answer(self):
         session, other = self.asking(), self.asking()

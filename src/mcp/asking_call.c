@@ -1,0 +1,199 @@
+/*
+ * Responsible for calls whose code may ask: which request each belongs to at the moment, and its question.
+ * elicitation.c knows what a question and its answer look like.
+ */
+#include "mcp/asking_call.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "base/list.h"
+#include "base/memory.h"
+#include "mcp/client.h"
+#include "mcp/elicitation.h"
+#include "mcp/method.h"
+#include "mcp/request.h"
+#include "mcp/revisions.h"
+#include "tools/tool.h"
+
+#define MOST_PARKED 64 /* of a client; the code of others reads end of file */
+#define KEY "input"    /* of the only question of an answer */
+
+struct asking_call {
+    struct list node;        /* parked: in client.parked */
+    struct request *request; /* NULL: parked */
+    struct client *client;
+    struct tool_call *call;          /* NULL: it is only starting */
+    struct elicitation *elicitation; /* NULL: no question is open */
+    int64_t question;
+    char *prompt;   /* parked */
+    json_t *name;   /* since 2026-07-28: what the repeated call must have, too */
+    json_t *given;  /* its arguments; may be NULL */
+    char state[33]; /* parked: the requestState, valid once */
+};
+
+static void asking_call_free(struct asking_call *a)
+{
+    list_remove(&a->node);
+    elicitation_withdraw(a->elicitation);
+    json_decref(a->name);
+    json_decref(a->given);
+    free(a->prompt);
+    free(a);
+}
+
+static void give_up(void *arg)
+{
+    struct asking_call *a = arg;
+    tool_call_cancel(a->call);
+    asking_call_free(a);
+}
+
+/* A parked call that nobody has repeated in time ends without an answer: its client has one already. */
+static void on_done(void *arg, const struct tool_result *result)
+{
+    struct asking_call *a = arg;
+    struct request *r = a->request;
+    asking_call_free(a);
+    if (r != NULL)
+        methods_answer_call(r, result);
+}
+
+static void on_progress(void *arg, double elapsed_s, const char *message)
+{
+    struct asking_call *a = arg;
+    if (a->request != NULL)
+        request_progress(a->request, elapsed_s, message);
+}
+
+/* Who refuses a line leaves it to the code what to do without; who dismisses the question stops it. */
+static void on_line(void *arg, enum elicitation_action action, const char *line, size_t len)
+{
+    struct asking_call *a = arg;
+    a->elicitation = NULL;
+    if (action == ELICITATION_CANCELLED)
+        tool_call_stop(a->call);
+    else
+        tool_call_answer(a->call, a->question, line, len);
+}
+
+static bool has_room(const struct client *client)
+{
+    size_t n = 0;
+    for (const struct list *node = client->parked.next; node != &client->parked; node = node->next)
+        n++;
+    return n < MOST_PARKED;
+}
+
+/* Answer the request with the question. Whoever knows the state may answer it, so it cannot be guessed. */
+static bool park(struct asking_call *a, const char *prompt)
+{
+    struct request *r = a->request;
+    uint64_t random[2];
+    if (!elicitation_is_possible(r) || a->client->sends_no_more || !has_room(a->client) ||
+        getrandom(random, sizeof random, GRND_NONBLOCK) != (ssize_t)sizeof random)
+        return false;
+    snprintf(a->state, sizeof a->state, "%016" PRIx64 "%016" PRIx64, random[0], random[1]);
+    char *kept = xstrdup(prompt);
+    free(a->prompt);
+    a->prompt = kept;
+    a->request = NULL;
+    list_append(&a->client->parked, &a->node);
+    request_await(r, NULL, NULL);
+    struct strbuf *out = request_result_of(r, "input_required");
+    strbuf_adds(out, "\"inputRequests\":{\"" KEY "\":{\"method\":\"elicitation/create\",\"params\":{");
+    elicitation_add_params(out, a->prompt);
+    strbuf_addf(out, "}}},\"requestState\":\"%s\"", a->state);
+    request_finish(r);
+    return true;
+}
+
+static void on_question(void *arg, struct tool_call *call, int64_t question, const char *prompt)
+{
+    struct asking_call *a = arg;
+    bool is_asked = false;
+    elicitation_withdraw(a->elicitation);
+    a->elicitation = NULL;
+    a->question = question;
+    if (a->request != NULL && request_revision(a->request)->is_modern) {
+        is_asked = park(a, prompt);
+    } else if (a->request != NULL) {
+        a->elicitation = elicitation_ask(a->request, prompt, on_line, a);
+        is_asked = a->elicitation != NULL;
+    }
+    if (!is_asked)
+        tool_call_answer(call, question, NULL, 0);
+}
+
+void asking_call_start(struct request *r, const struct tool *tool, json_t *arguments, const json_t *params,
+                       const struct tool_call_options *options)
+{
+    struct asking_call *a = xcalloc(1, sizeof *a);
+    struct tool_call_options mine = *options;
+    list_init(&a->node);
+    a->request = r;
+    a->client = request_client(r);
+    a->name = json_incref(json_object_get(params, "name"));
+    a->given = json_incref(json_object_get(params, "arguments"));
+    mine.done = on_done;
+    mine.on_progress = on_progress;
+    mine.on_question = on_question;
+    mine.arg = a;
+    /* NULL: the call has already finished, and ${a} was freed with its answer. */
+    struct tool_call *call = tool_call_start(a->client->toolbox, tool, arguments, &mine);
+    if (call == NULL)
+        return;
+    a->call = call;
+    request_await(r, a, give_up);
+}
+
+static struct asking_call *find(const struct client *client, const char *state)
+{
+    struct list *node, *next;
+    list_for_each(node, next, &client->parked)
+    {
+        struct asking_call *a = list_entry(node, struct asking_call, node);
+        if (state != NULL && strcmp(a->state, state) == 0)
+            return a;
+    }
+    return NULL;
+}
+
+static bool is_same(const json_t *a, const json_t *b)
+{
+    return a == b || (a != NULL && b != NULL && json_equal(a, b));
+}
+
+bool asking_call_resume(struct request *r, const json_t *params)
+{
+    const json_t *state = json_object_get(params, "requestState");
+    if (!request_revision(r)->is_modern || state == NULL)
+        return false;
+    struct asking_call *a = find(request_client(r), json_string_value(state));
+    if (a == NULL || !is_same(a->name, json_object_get(params, "name")) ||
+        !is_same(a->given, json_object_get(params, "arguments"))) {
+        request_fail(
+            r, JSONRPC_INVALID_PARAMS,
+            "Invalid params: requestState is of no call of this kind that waits for input. It is valid "
+            "once, for ten minutes, and while the evaluation waits");
+        return true;
+    }
+    list_remove(&a->node);
+    a->request = r;
+    request_await(r, a, give_up);
+    const json_t *answer = json_object_get(json_object_get(params, "inputResponses"), KEY);
+    if (answer == NULL)
+        on_question(a, a->call, a->question, a->prompt);
+    else
+        elicitation_read(answer, on_line, a);
+    return true;
+}
+
+void asking_calls_cancel(struct client *client)
+{
+    while (!list_is_empty(&client->parked))
+        give_up(list_entry(client->parked.next, struct asking_call, node));
+}
