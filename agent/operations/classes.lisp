@@ -1,4 +1,4 @@
-;;;; Classes and methods: what a class is made of, and which methods there are.
+;;;; Classes and methods: the slots and relatives of a class, and the methods of classes and functions.
 
 (in-package #:cl-mcp-agent)
 
@@ -12,7 +12,7 @@
   (mapcar #'class-name-text classes))
 
 (defun slot-entry (slot origin)
-  "Return SLOT, as DIRECT-SLOTS lists them, of the class ORIGIN, for the wire."
+  "Return the wire form of SLOT, a list from DIRECT-SLOTS, which the class ORIGIN defines."
   (flet ((names (key)
            (mapcar #'name-text (getf slot key))))
     (list* (name-text (getf slot :name))
@@ -32,8 +32,8 @@
                '()))))
 
 (defun inherited-slots (class)
-  "List for the wire the slots of CLASS and of the classes it inherits from: a name, and an entry for each
-class that has a slot of that name, the most specific first. They are one slot of the class."
+  "List the wire forms of the slots of CLASS, inherited ones included: (NAME . ENTRIES). Several classes may define
+the same slot; each has an entry, the most specific first."
   (let ((slots '()))
     (dolist (ancestor (or (class-precedence class) (list class)))
       (dolist (slot (direct-slots ancestor))
@@ -100,7 +100,7 @@ class that has a slot of that name, the most specific first. They are one slot o
 ;;; Methods
 
 (defun method-entry-with-place (method)
-  "Return METHOD for the wire: its title, its lambda list, what it does to a slot, where it is."
+  "Return the wire form of METHOD: title, lambda list, whether it reads or writes a slot, and place."
   (multiple-value-bind (name qualifiers specializers lambda-list slot) (method-signature method)
     (declare (ignore name qualifiers specializers))
     (list* (method-text method)
@@ -125,7 +125,7 @@ class that has a slot of that name, the most specific first. They are one slot o
          more))
 
 (defun inherited-methods (class)
-  "List the methods on the ancestors of CLASS, but for those on every object."
+  "List the methods on the ancestors of CLASS, without those on T and on the Lisp's own classes."
   (let ((found '()))
     (dolist (ancestor (rest (class-precedence class)))
       (unless (or (eq ancestor (find-class t))

@@ -1,5 +1,5 @@
-;;;; Compiling without running: what the compiler has to say. Asked of a copy of a session, for
-;;;; macros and the like that later forms need are defined for good.
+;;;; Compiling without running, to get the compiler's messages. The server requests this from a copy of the
+;;;; session, because compiling defines the macros that later forms need.
 
 (in-package #:cl-mcp-agent)
 
@@ -14,7 +14,7 @@
     (t "NOTE")))
 
 (defun note-text (condition)
-  "Return the message of CONDITION; the compiler indents what it says."
+  "Return the message of CONDITION without the compiler's indentation."
   (let ((text (message-text condition +warning-limit+)))
     (with-output-to-string (stream)
       (loop for start = 0 then (1+ end)
@@ -29,7 +29,7 @@
   (item-text form 200))
 
 (defun reading-note-text (condition text)
-  "Return what the reader found wrong in TEXT and where, or NIL if CONDITION is not about that."
+  "Return the reader's message about TEXT, with the place, or NIL if CONDITION is not from the reader."
   (multiple-value-bind (position start)
       (and (typep condition 'stream-error) (reading-position (stream-error-stream condition)))
     (when position
@@ -39,7 +39,7 @@
         (format nil "~a~@[ ~a~]" (reader-message condition) (unfinished-form-text condition))))))
 
 (defun compiler-note (condition text)
-  "Return CONDITION, which was signalled when TEXT was compiled, as an entry of the reply."
+  "Return the reply's entry for CONDITION, which the compiler signalled for TEXT."
   (with-agent-syntax (:length 10 :level 5)
     (list (kind-of-note condition)
           (let ((*print-length* nil) (*print-level* nil))
@@ -50,7 +50,7 @@
           (compiled-place (place-being-compiled condition)))))
 
 (defun compiled-place (place)
-  "Return line and column of PLACE, file:line:column, for the text has no file; or NIL."
+  "Return :line:column of PLACE, which is file:line:column, or NIL. The text has no file of its own."
   (let* ((second (and place (position #\: place :from-end t)))
          (first (and second (position #\: place :from-end t :end second))))
     (and first
@@ -66,14 +66,14 @@
                         (compiled-place place)))))
 
 (defun defined-name (form)
-  "Return the name of the function that FORM defines in a list, or NIL."
+  "Return in a list the name of the function that FORM defines, or NIL."
   (and (consp form)
        (consp (rest form))
        (member (first form) '(defun defmacro defgeneric defmethod define-compiler-macro))
        (list (second form))))
 
 (defun call-noting-names (function note)
-  "Call FUNCTION, which compiles; NOTE gets the name of each function that the code defines."
+  "Call FUNCTION, which compiles code. Call NOTE with the name of each function that the code defines."
   (declare (type function function note))
   (let* ((hook *macroexpand-hook*)
          (*macroexpand-hook* (lambda (expander form environment)
@@ -84,7 +84,7 @@
     (funcall function)))
 
 (defun compile-and-note (text)
-  "Compile TEXT. Returns whether that failed, the notes and the names of the functions."
+  "Compile TEXT. Return whether that failed, the notes, and the names of the functions it defines."
   (let ((notes '())
         (undefined '())
         (names '()))

@@ -1,15 +1,15 @@
-;;;; Names that begin like what someone has typed, for completion of arguments.
+;;;; Completion of arguments: the names that begin with a given prefix.
 
 (in-package #:cl-mcp-agent)
 
 (defconstant +names-completed+ 100)
 
 (defun shown-name (name)
-  "Return the name of a package or system in lower case, if it has no other."
+  "Return NAME, of a package or system, in lower case; unchanged if it contains lower-case letters."
   (if (some #'lower-case-p name) name (string-downcase name)))
 
 (defun shown-symbol-name (name)
-  "Return the name of a symbol as DESCRIBE-SYMBOL takes it: in lower case, or between bars."
+  "Return NAME, of a symbol, as describe-symbol accepts it: in lower case, or between bars."
   (if (some (lambda (character)
               (or (lower-case-p character) (find character " :|'()")))
             name)
@@ -17,8 +17,8 @@
       (string-downcase name)))
 
 (defun symbol-names-like (prefix package-name)
-  "List the names of the symbols of the package that begin with PREFIX: the exported ones, or all it
-has if none of these does; without a package, those the session can see."
+  "List the names of the package's symbols that begin with PREFIX: the exported ones, or if there are none,
+its internal ones. Without PACKAGE-NAME, list symbols accessible in the session's package."
   (let* ((prefix (string-left-trim "|" prefix))
          (package (if package-name
                       (or (find-package package-name) (find-package (string-upcase package-name)))

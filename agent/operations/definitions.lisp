@@ -1,15 +1,15 @@
-;;;; What the session has defined: everything its packages have that was not there when the zygote
-;;;; was warm, and that no system brought.
+;;;; What the session has defined: the definitions in its packages that the zygote did not have and that no
+;;;; system has loaded.
 
 (in-package #:cl-mcp-agent)
 
 (defvar *snapshot* (make-hash-table :test #'eq)
-  "What the symbols of the user's packages meant when the zygote was warm: lists of objects.")
+  "What the symbols of the user's packages meant in the zygote: lists of objects.")
 (defvar *known-packages* '())
 (defvar *known-systems* '())
 
 (defun meaning (symbol)
-  "List the objects that SYMBOL means, to be compared with EQ."
+  "List the objects that SYMBOL names, for comparison with EQ."
   (list (if (fboundp symbol) (fdefinition symbol) nil)
         (or (macro-function symbol) nil)
         (if (fboundp `(setf ,symbol)) (fdefinition `(setf ,symbol)) nil)
@@ -18,14 +18,14 @@
         (find-class symbol nil)))
 
 (defun note-library-packages ()
-  "Take every package there is for a library's, but not the user's own."
+  "Record every existing package, except the user's, as a library's."
   (setf *library-packages* (remove (find-package "COMMON-LISP-USER") (list-all-packages))))
 
 (defun user-packages ()
   (remove-if #'library-package-p (list-all-packages)))
 
 (defun take-snapshot ()
-  "Remember what there is, so that only what a session adds is listed."
+  "Record the existing definitions, so that only what a session adds is listed."
   (clrhash *snapshot*)
   (setf *snapshot-taken* t
         *known-packages* (list-all-packages)
@@ -40,7 +40,7 @@
        (every #'eq one two)))
 
 (defun new-symbols ()
-  "List the symbols of the user's packages that mean something new, with their old meaning."
+  "List the symbols of the user's packages whose meaning has changed, with their old meaning."
   (let ((found '()))
     (dolist (package (user-packages))
       (do-symbols (symbol package)
@@ -51,7 +51,7 @@
     (sort found #'string< :key (lambda (entry) (symbol-name (car entry))))))
 
 (defun without-packages (tree)
-  "Copy TREE, a lambda list, so that it prints no packages: whose X it is does not matter."
+  "Copy TREE, a lambda list, with uninterned symbols, so that it prints without package prefixes."
   (cond ((consp tree)
          (cons (without-packages (car tree)) (without-packages (cdr tree))))
         ((or (null tree) (not (symbolp tree)) (keywordp tree)

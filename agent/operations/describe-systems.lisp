@@ -1,5 +1,5 @@
-;;;; What is known of systems: their definitions, what they depend on, where they are. Finding a system
-;;;; loads its definition, so these are asked of a copy of the session.
+;;;; Information about systems: definitions, dependencies and places. Finding a system loads its definition,
+;;;; so the server requests this from a copy of the session.
 
 (in-package #:cl-mcp-agent)
 
@@ -7,18 +7,18 @@
 (defconstant +dependencies-listed+ 2000)
 
 (defun text-or-nil (object limit)
-  "Return OBJECT, something that a definition says, as text of at most LIMIT characters."
+  "Return OBJECT, from a system definition, as text of at most LIMIT characters, or NIL."
   (cond ((null object) nil)
         ((stringp object) (subseq object 0 (min limit (length object))))
         ((pathnamep object) (namestring object))
         (t (item-text object limit))))
 
 (defun designated-system (name)
-  "Return the system NAME, or NIL. A definition that cannot be loaded signals what is wrong with it."
+  "Return the system NAME, or NIL. Signals an error if its definition cannot be loaded."
   (asdf:find-system name nil))
 
 (defmacro with-system ((system name) &body body)
-  "Run BODY with SYSTEM bound to the system NAME; where there is none, refuse."
+  "Run BODY with SYSTEM bound to the system NAME. If there is no such system, return a refusal instead."
   (let ((designator (gensym "NAME")))
     `(let* ((,designator (meant-system-name ,name))
             (,system (designated-system ,designator)))
@@ -29,8 +29,8 @@
 ;;; Dependencies
 
 (defun dependency-name (dependency)
-  "Return the name of the system that DEPENDENCY, from a definition, asks for; NIL if a feature that is
-not here wants it. The second value is the version asked for."
+  "Return the name of the system that DEPENDENCY, from a definition, requires, or NIL if it applies only to a
+feature that is absent. The second value is the required version."
   (cond ((or (stringp dependency) (and dependency (symbolp dependency)))
          (asdf:coerce-name dependency))
         ((atom dependency) nil)
@@ -51,7 +51,7 @@ not here wants it. The second value is the version asked for."
           collect (list name (text-or-nil version 60))))
 
 (defun state-of-system (name)
-  "Return the system NAME or NIL, and what it is: :LOADED, :KNOWN, :ABSENT or :BROKEN."
+  "Return the system NAME or NIL, and its state: :LOADED, :KNOWN, :ABSENT or :BROKEN."
   (handler-case
       (let ((system (designated-system name)))
         (values system
@@ -61,7 +61,7 @@ not here wants it. The second value is the version asked for."
     (error () (values nil :broken))))
 
 (defun dependency-tree (system transitive)
-  "List (DEPTH NAME STATE REPEAT VERSION) for what SYSTEM depends on, each system before what it depends on.
+  "List (DEPTH NAME STATE REPEAT VERSION) for the dependencies of SYSTEM, each before its own dependencies.
 REPEAT is :CYCLE where the system is above itself, :AGAIN where it was listed before. The second value is
 true if there are more than are listed."
   (let ((entries '())
@@ -92,7 +92,7 @@ true if there are more than are listed."
 ;;; A definition
 
 (defun test-system-names (system)
-  "List the systems that testing SYSTEM tests or loads, as its definition says."
+  "List the systems that the TEST-OP of SYSTEM tests or loads, according to its definition."
   (let ((names '()))
     (loop for (operation . components)
             in (ignore-errors (asdf:component-depends-on 'asdf:test-op system))

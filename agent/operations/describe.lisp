@@ -1,9 +1,9 @@
-;;;; Describing a name, and the session. Both only look: nothing is interned, no variable is set.
+;;;; Describing a name and the session. Neither changes the session: no symbol is interned, no variable is set.
 
 (in-package #:cl-mcp-agent)
 
 (defun colon-outside-bars (name)
-  "Return where the first colon of NAME is that is not between bars, or NIL."
+  "Return the position of the first colon in NAME that is not between bars, or NIL."
   (let ((inside nil))
     (loop for character across name
           for position from 0
@@ -13,7 +13,7 @@
                       (return position)))))))
 
 (defun split-name (name)
-  "Return the package's name or NIL, and the symbol's, of NAME as a reader would take it apart."
+  "Split NAME as the reader would. Return the package's name or NIL, and the symbol's name."
   (let* ((name (string-trim '(#\space #\newline #\tab #\') name))
          ;; Whoever asks for (SETF NAME) is told everything about NAME.
          (name (if (and (> (length name) 7) (string-equal "(setf " name :end2 6))
@@ -33,7 +33,7 @@
                        (cased (string-left-trim ":" (subseq name colon)))))))))
 
 (defun find-named-symbol (name package)
-  "Find the symbol NAME stands for in PACKAGE. Second value: whether there is one."
+  "Return the symbol that NAME denotes in PACKAGE, and whether it exists."
   (multiple-value-bind (package-name symbol-name) (split-name name)
     (let ((package (if package-name (find-package package-name) package)))
       (if package
@@ -70,13 +70,13 @@
             do (format stream "    ~a~%" line)))))
 
 (defun put-place (place name kind stream)
-  "Say where NAME is defined as KIND, which is at PLACE."
+  "Write where NAME is defined as KIND: at PLACE."
   (let ((text (place-text (with-line place name kind))))
     (when text
       (format stream "  Source: ~a~%" text))))
 
 (defun put-place-as (symbol kinds stream)
-  "Say where SYMBOL is defined as the first of KINDS that it is."
+  "Write where SYMBOL is defined as the first of KINDS that applies."
   (let ((definition (find-if (lambda (definition) (member (first definition) kinds))
                              (definitions-named symbol))))
     (when definition
@@ -202,8 +202,8 @@
         (put-place (third combination) symbol :method-combination stream)))))
 
 (defun symbols-meant (name package)
-  "List the symbols someone may have meant who wrote NAME, and perhaps PACKAGE: those that PACKAGE exports with
-names near it, those called so elsewhere, those with names near it here, those that libraries export."
+  "List the symbols that the user may have meant by NAME and perhaps PACKAGE: similar names that PACKAGE exports, the
+same name in other packages and similar names here; if there are none, similar names that other packages export."
   (or (append (and package (near-exports name package))
               (near-symbols name #'symbol-meanings))
       (loop for package in (list-all-packages)
@@ -211,7 +211,7 @@ names near it, those called so elsewhere, those with names near it here, those t
               append (remove-if #'agent-symbol-p (near-exports name package)))))
 
 (defun elsewhere-text (name)
-  "Say where a symbol called like NAME, which is not there, can be found."
+  "Return a text: there is no symbol or package NAME, and which ones may be meant."
   (multiple-value-bind (package-name symbol-name) (split-name name)
     (let* ((package (and package-name (find-package package-name)))
            (package-missing (and package-name (null package))))

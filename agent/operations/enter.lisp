@@ -1,10 +1,10 @@
-;;;; Stepping into an error: evaluating in one of its frames, going on by one of its restarts. Both
-;;;; are asked of a copy of the process that stands at the error, or of the thread that it stands in.
+;;;; Entering an error: evaluating in one of its frames, or continuing with one of its restarts. The server
+;;;; requests both from a copy of the process that stands at the error, or from the thread that stands there.
 
 (in-package #:cl-mcp-agent)
 
 (defun frame-number (number)
-  "Return frame NUMBER as the report counts them; NIL for the last one, which stands for the form.
+  "Return frame NUMBER of the report, or NIL for the last one, which represents the form.
 The second value is true if there is no such frame."
   (let ((left number))
     (map-frames (lambda (frame name)
@@ -17,7 +17,7 @@ The second value is true if there is no such frame."
     (values nil (plusp left))))
 
 (defun frame-bindings (frame)
-  "List (SYMBOL VALUE) for the variables of FRAME that code can name; of two with one name the first."
+  "List (SYMBOL VALUE) for the variables of FRAME that code can name; the first of those with the same name."
   (let ((bindings '()))
     (loop for (symbol . value) in (frame-locals frame)
           unless (or (constantp symbol)
@@ -27,7 +27,7 @@ The second value is true if there is no such frame."
     (nreverse bindings)))
 
 (defun evaluate-in-frame (frame form)
-  "Evaluate FORM with the variables of FRAME. Those that it sets are set in FRAME."
+  "Evaluate FORM with the variables of FRAME. An assignment to one changes it in FRAME."
   (let* ((bindings (frame-bindings frame))
          (names (mapcar #'first bindings)))
     (flet ((write-back (values)
@@ -62,8 +62,8 @@ The second value is true if there is no such frame."
            (evaluate-text-in-frame frame (getf arguments :code) arguments)))))
 
 (defun home-symbol (name)
-  "Return the symbol that the function called NAME, as a frame has it, is named after: that of (SETF F), of a method of
-F or of a local function in F is F. NIL if there is none."
+  "Return the symbol from which NAME, a function's name in a frame, is derived: F for (SETF F), for a method of F and for
+a local function in F. NIL if there is none."
   (let ((home (and (consp name) (member :in name))))
     (cond ((null name) nil)
           ((symbolp name) name)
@@ -72,15 +72,15 @@ F or of a local function in F is F. NIL if there is none."
           ((consp (rest name)) (home-symbol (second name))))))
 
 (defun frame-package (frame)
-  "Return the package in which the code of FRAME was most likely written: where the name of its function is. NIL if that
-tells nothing."
+  "Return the package in which the code of FRAME was most likely written: the one of its function's name. NIL if
+that is unknown."
   (let ((symbol (and frame (home-symbol (frame-call frame)))))
     (and symbol
          (not (eq (symbol-package symbol) (find-package "COMMON-LISP")))
          (symbol-package symbol))))
 
 (defun mentions-p (form names)
-  "True if a symbol of NAMES is in FORM."
+  "True if FORM contains a symbol of NAMES."
   (let ((left 10000))
     (labels ((walk (tree)
                (loop while (consp tree)
@@ -93,8 +93,8 @@ tells nothing."
       nil)))
 
 (defun evaluate-text-in-frame (frame text arguments)
-  "Evaluate TEXT with the variables of FRAME. It is read in the package that ARGUMENTS name, or where the function of FRAME
-is: COUNT has to be the variable that the function calls COUNT. The reply says whether TEXT uses none of them."
+  "Evaluate TEXT with the variables of FRAME. It is read in the package that ARGUMENTS name, or in the package of FRAME's
+function, so that COUNT is the variable that the function calls COUNT. The reply reports whether TEXT uses none of them."
   (let ((form nil)
         (package nil))
     (call-as-evaluation
@@ -117,7 +117,7 @@ is: COUNT has to be the variable that the function calls COUNT. The reply says w
            (list :free-in package))))))
 
 (defun find-shown-restart (designator)
-  "Return the restart with this name or number as the report shows them, or NIL."
+  "Return the restart with this name or number in the report, or NIL."
   (let* ((restarts (append (shown-restarts *error-condition*) (last *own-restarts*)))
          (number (ignore-errors (parse-integer designator))))
     (if number

@@ -1,5 +1,5 @@
-;;;; What code would do: macro expansion, and which methods a call would run. Both run code of the user's,
-;;;; so they are asked of a copy of the process that is thrown away.
+;;;; Macro expansion, and which methods a call would run. Both run user code, so the server requests them from a
+;;;; copy of the process that it then discards.
 
 (in-package #:cl-mcp-agent)
 
@@ -7,7 +7,7 @@
 (defconstant +expansion-steps+ 1000)
 
 (defun pretty-text (form limit)
-  "Return FORM as a person would write it, in lower case, and whether it was cut."
+  "Return FORM pretty-printed in lower case, and whether the text was cut."
   (let ((*print-pretty* t)
         (*print-case* :downcase)
         (*print-right-margin* 80)
@@ -23,8 +23,8 @@
              (values (item-text form 1000) nil))))))
 
 (defun expand-form (form depth)
-  "Expand FORM: :ONE step, until its TOP is no macro's (:TOP), or :EVERYWHERE. Second value: how many steps
-were made at the top, for :EVERYWHERE how it began."
+  "Expand FORM by :ONE step, until its operator is no macro (:TOP), or :EVERYWHERE. The second value is the number of
+steps at the top; for :EVERYWHERE it is 1 if FORM is a macro form, otherwise 0."
   (multiple-value-bind (once expanded) (macroexpand-1 form)
     (cond ((not expanded)
            (if (eq depth :everywhere)
@@ -40,7 +40,7 @@ were made at the top, for :EVERYWHERE how it began."
                       (setf once next)))))))
 
 (defun operator-kind (form)
-  "Return what FORM is instead of a form of a macro, as words."
+  "Return in words what FORM, which is not a macro form, is."
   (flet ((kind (name)
            (cond ((special-operator-p name) "a special operator")
                  ((fboundp name) "a function")
@@ -53,7 +53,7 @@ were made at the top, for :EVERYWHERE how it began."
           (t "It evaluates to itself"))))
 
 (defun expansion-entry (form depth)
-  "Expand FORM; return the text of the expansion, and for a form that is none of a macro what it is instead."
+  "Expand FORM. Return the text of the expansion and, for a form that is not a macro form, what it is."
   (let ((*current-form* nil))
     (multiple-value-bind (expansion steps) (expand-form form depth)
       (with-agent-syntax (:package *package*)
@@ -65,8 +65,8 @@ were made at the top, for :EVERYWHERE how it began."
                 :operator (if (zerop steps) (operator-kind form) nil)))))))
 
 (defun call-in-package-for-code (arguments function)
-  "Call FUNCTION with the package that ARGUMENTS name as the current one, as one compilation unit. FUNCTION
-returns the reply. A package that does not exist is answered with near names."
+  "Call FUNCTION, which returns the reply, as one compilation unit in the package that ARGUMENTS name. If there is no
+such package, reply with similar names."
   (let* ((name (getf arguments :package))
          (package (if name
                       (or (find-package name) (find-package (string-upcase name)))
@@ -89,7 +89,7 @@ returns the reply. A package that does not exist is answered with near names."
 ;;; Dispatch
 
 (defun called-function (form)
-  "Return the name FORM calls and its argument forms: (SETF (NAME . ARGUMENTS) VALUE) calls (SETF NAME)."
+  "Return the name that FORM calls and its argument forms. (SETF (NAME . ARGUMENTS) VALUE) calls (SETF NAME)."
   (cond ((not (and (consp form) (symbolp (first form)) (listp (cdr (last form)))))
          (values nil '()))
         ((and (eq (first form) 'setf)

@@ -1,4 +1,4 @@
-;;;; Frames as text: what was called with what, where it is defined, and its variables.
+;;;; Frames as text: the call with its arguments, the function's place, and the variables.
 
 (in-package #:cl-mcp-agent)
 
@@ -9,13 +9,13 @@
 (defconstant +frame-limit-characters+ 200)
 
 (defvar *current-form* nil
-  "The form of the request that is evaluated, in a list; NIL before one was read.")
+  "The form being evaluated, in a list; NIL before the first was read.")
 
 (defvar *with-locals* nil
-  "True if frames are shown with their variables unless something else is asked for.")
+  "True if frames are shown with their variables by default.")
 
 (defun plain-tree-p (tree)
-  "True if the leaves of TREE print without code of the user's, as names of functions do."
+  "True if printing the leaves of TREE runs no user code. Names of functions are such trees."
   (loop for depth below 100
         while (consp tree)
         always (plain-tree-p (pop tree))
@@ -58,10 +58,10 @@
       (write-char #\) stream))))
 
 (defun one-frame (frame name condition locals)
-  "Return FRAME as (CALL PLACE . LOCALS). LOCALS are there if asked for: (NAME VALUE) each; (NIL TEXT) is the part of the
-function's code that FRAME is at."
-  ;; What cannot be read is caught here and not around the printing: there a handler would take the
-  ;; errors of the user's PRINT-OBJECT from the guard.
+  "Return FRAME as (CALL PLACE . LOCALS). LOCALS are included on request: (NAME VALUE) each; (NIL TEXT) is the part of
+the function's code at which FRAME is."
+  ;; Errors of reading the frame are caught here. A handler around the printing would hide the errors of the
+  ;; user's PRINT-OBJECT from the guard.
   (multiple-value-bind (shown-name arguments)
       (handler-case (frame-call frame)
         (error () (values name :unavailable)))
@@ -84,7 +84,7 @@ function's code that FRAME is at."
                                 collect (list (item-text name 60) (item-text value 200)))))))))
 
 (defun last-frame ()
-  "Return the frame every report ends with, or NIL outside an evaluation."
+  "Return the frame with which every report ends, or NIL outside an evaluation."
   (if *current-form*
       (list (call-text 'eval (list (first *current-form*))) nil)
       nil))
@@ -98,8 +98,8 @@ function's code that FRAME is at."
 
 (defun frame-texts (frame condition &key (from 0) (count +frames-sent+)
                                      (locals *with-locals*))
-  "List COUNT frames from number FROM as text. The second value is how many there are, negative if
-there are more than were counted."
+  "List COUNT frames from number FROM as text. The second value is the number of frames, negative if counting
+stopped before the last."
   (let ((frames '())
         (number 0)
         (shown 0))

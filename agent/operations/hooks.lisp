@@ -1,13 +1,13 @@
-;;;; What the session's code registers to run after a return to an earlier state, and when a saved or
-;;;; sleeping session starts: threads, sockets and connections are not in a state, and are made anew there.
+;;;; Hooks: functions that the session's code registers to run after a return to an earlier state, and when the
+;;;; session starts from a save or wakes. A state contains no threads, sockets or connections; hooks make new ones.
 
 (in-package #:cl-mcp-agent)
 
 (defvar *hooks* '()
-  "Lists (KIND NAME FUNCTION), in the order in which they run; KIND is :RETURN or :START.")
+  "Lists (KIND NAME FUNCTION) in the order in which they run; KIND is :RETURN or :START.")
 
 (defun add-hook (kind name function)
-  "Register FUNCTION under NAME, in the place of one that has it; NIL takes that away. Returns NAME."
+  "Register FUNCTION under NAME, replacing any earlier one; NIL removes it. Returns NAME."
   (check-type name symbol)
   (let ((old (find-if (lambda (hook) (and (eq kind (first hook)) (eq name (second hook)))) *hooks*)))
     (setf *hooks*
@@ -29,11 +29,11 @@ process died. NAME, a symbol, is not evaluated; another BODY under it replaces t
   (hook-form :start name body))
 
 (defun hooks-part ()
-  "Return what the reply of a process that was returned to says of the hooks."
+  "Return (:HOOKS T), for the reply of a process returned to, if hooks are registered."
   (if *hooks* '(:hooks t) '()))
 
 (defun call-hook (function)
-  "Call FUNCTION; return NIL, or as text the condition that nobody handled."
+  "Call FUNCTION. Return NIL, or the text of an unhandled condition."
   (declare (type function function))
   (let* ((tag (list nil))
          (condition (catch tag

@@ -1,14 +1,14 @@
-;;;; What the heap holds: how much of it is used, by generation and by type.
+;;;; The heap: how much of it is used, by generation and by type.
 
 (in-package #:cl-mcp-agent)
 
 (defconstant +types-sent+ 100)
 (defconstant +heap-walk-us+ 3000000
-  "After this time what is left of the heap is not looked at.")
+  "The walk over the heap stops after this time.")
 
 (defun type-entries (image)
-  "Return what the reply says of the types of the objects in the heap; those that the Lisp was started
-with are counted only for an IMAGE."
+  "Return the reply's part about the types of the objects in the heap. Objects of the start image are counted only
+if IMAGE is true."
   (multiple-value-bind (types complete) (count-heap image +heap-walk-us+)
     (let ((sorted (sort types #'> :key #'second)))
       (list :types (loop for (name octets count) in (some-of sorted 0 +types-sent+)
