@@ -211,7 +211,7 @@ list that the variable that is returned third has, or is ABSENT if it is not giv
       (apply (the function function) arguments))))
 
 (defun adapt-runners (tracings old)
-  "Wrap the functions that TRACINGS need to know the running of, and those of OLD, names, that none needs no more not."
+  "Wrap the functions whose running TRACINGS ask for; unwrap those of OLD, names, for which none asks any more."
   (let ((needed (remove-duplicates (mapcan (lambda (tracing) (copy-list (tracing-within tracing))) tracings)
                                    :test #'equal)))
     (dolist (name (set-difference old needed :test #'equal))

@@ -89,7 +89,8 @@ nothing of it, nor does it trace what the texts call."
                              (call-recording (lambda ()
                                                (note-record :return (call-text name arguments)
                                                             (result-texts values))))))
-                         (when (stops-p)
+                         ;; An inner call may have stopped for the last time.
+                         (when (and (tracing-stop tracing) (stops-p))
                            (stop-at tracing text failed))))))))
 
 (defun stops-p ()
