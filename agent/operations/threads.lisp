@@ -29,11 +29,12 @@
 
 (define-operation :threads (arguments)
   (let ((threads (sort (all-threads) #'< :key #'number-of)))
-    (list *id* :ok
-          :total (length threads)
-          :threads (loop for thread in threads
-                         repeat +threads-sent+
-                         collect (thread-entry thread)))))
+    (list* *id* :ok
+           :total (length threads)
+           :threads (loop for thread in threads
+                          repeat +threads-sent+
+                          collect (thread-entry thread))
+           (inbox-part))))
 
 (defun threads-named (designator)
   "List the threads whose number or name DESIGNATOR is."

@@ -264,6 +264,11 @@ const struct confinement *session_confinement(const struct session *s)
     return s->confinement;
 }
 
+bool session_may_have_news(const struct session *s)
+{
+    return s->has_threads && s->state == SESSION_IDLE && list_is_empty(&s->queue);
+}
+
 bool session_is_unrestored(const struct session *s)
 {
     return s->is_unrestored;

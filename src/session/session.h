@@ -76,6 +76,10 @@ uint64_t session_at(const struct session *s);
 void session_confine(struct session *s, const struct confinement *confinement);
 const struct confinement *session_confinement(const struct session *s);
 
+/* session_may_have_news(s): the program runs threads, which may have failed since the last reply, and the
+ * process is free to tell. */
+bool session_may_have_news(const struct session *s);
+
 /* session_is_unrestored(s): its save could not be restored; a server that exits does not overwrite it. */
 bool session_is_unrestored(const struct session *s);
 

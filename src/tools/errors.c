@@ -120,11 +120,25 @@ static void get_backtrace(struct tool_call *call)
     call_finish(call);
 }
 
+static void on_inbox(struct tool_call *call, const struct outcome *o)
+{
+    report_error_list(&call->text, o->session, (size_t)call_integer(call, "limit", 10));
+    call_finish(call);
+}
+
+/* Threads may have failed since the last reply, so an idle process is asked first. One that is busy tells of
+ * them when it answers. */
 static void list_errors(struct tool_call *call)
 {
     struct session *s = call_session(call);
     if (s == NULL)
         return;
+    if (session_may_have_news(s)) {
+        call->takes_unavailable = true;
+        call_begin_request(call, "session-info"); /* its reply tells of them, as most do */
+        look_up(call, s, on_inbox);
+        return;
+    }
     report_error_list(&call->text, s, (size_t)call_integer(call, "limit", 10));
     call_finish(call);
 }
