@@ -33,9 +33,10 @@ void report_evaluation_with(struct strbuf *out, const struct outcome *outcome, s
                             report_body *body, void *arg);
 void report_values(struct strbuf *out, const struct outcome *outcome, size_t max_output);
 
-/* report_structured(outcome): the same as data; given. Call it before report_evaluation(), which clears some
- * of it. */
-json_t *report_structured(const struct outcome *outcome);
+/* report_structured(outcome, max_output): the same as data; given. Values, each output and the warnings have
+ * at most ${max_output} bytes of text, the parts of an error a fixed number. Call it before
+ * report_evaluation(), which clears some of it. */
+json_t *report_structured(const struct outcome *outcome, size_t max_output);
 
 /* report_condition(out, record): [ERROR] to [Hint]. A record outside the session's history has no
  * [Restarts], because they cannot be invoked. */

@@ -439,7 +439,7 @@ void call_report_with(struct tool_call *call, const struct outcome *outcome, rep
     double most =
         call_number(call, "max-output", limits_int(session_limits(outcome->session), LIMIT_MAX_OUTPUT));
     if (call->wants_structured)
-        call->structured = report_structured(outcome);
+        call->structured = report_structured(outcome, (size_t)most);
     if (body == NULL)
         report_evaluation(&call->text, outcome, (size_t)most);
     else

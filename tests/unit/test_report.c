@@ -289,7 +289,7 @@ static void report_survives_a_reply_of_other_shapes(void **state)
         strbuf_clear(&f->out);
         report_evaluation(&f->out, &f->outcome, 16384);
         text_of(f);
-        json_t *data = report_structured(&f->outcome);
+        json_t *data = report_structured(&f->outcome, 200);
         assert_non_null(data);
         json_decref(data);
     }
@@ -811,7 +811,7 @@ static void results_of_other_shapes_do_no_harm(void **state)
 
 static void assert_structured(struct fixture *f, const char *expected)
 {
-    json_t *data = report_structured(&f->outcome);
+    json_t *data = report_structured(&f->outcome, 200);
     assert_non_null(data);
     json_error_t err;
     json_t *wanted = json_loads(expected, 0, &err);
@@ -857,6 +857,35 @@ static void structured_error_has_all_its_parts(void **state)
            "{\"index\":2,\"name\":\"USE-VALUE\",\"description\":\"Use.\",\"takesValue\":true}],"
            "\"frames\":[{\"index\":0,\"call\":\"(F)\",\"source\":\"a:1\",\"locals\":{\"X\":\"1\"}},"
            "{\"index\":1,\"call\":\"(G)\",\"source\":null,\"locals\":{}}],\"totalFrames\":7}}");
+}
+
+static void structured_content_is_bounded_and_says_what_is_cut(void **state)
+{
+    struct fixture *f = *state;
+    for (size_t i = 0; i < 100000; i++)
+        print(f, WORKER_STDOUT, "\xC3\xA4");
+    struct strbuf values;
+    strbuf_init(&values, 0);
+    strbuf_adds(&values, "(1 :ok :values (");
+    for (size_t i = 0; i < 1000; i++)
+        strbuf_adds(&values, "\"\" ");
+    strbuf_adds(&values, ") :warnings ((\"WARNING\" \"");
+    for (size_t i = 0; i < 1000; i++)
+        strbuf_adds(&values, "\xC3\xA4");
+    strbuf_adds(&values, "\" \":2:3\") (\"WARNING\" \"w\")))");
+    reply(f, strbuf_string(&values));
+    json_t *data = report_structured(&f->outcome, 200);
+    char *text = json_dumps(data, 0);
+    assert_non_null(text);
+    assert_in_range(strlen(text), 400, 1500);
+    assert_int_equal(json_array_size(json_object_get(data, "values")), 200 / 16);
+    assert_int_equal(json_array_size(json_object_get(data, "warnings")), 1);
+    json_t *wanted = json_pack("[s, s, s]", "values", "stdout", "warnings");
+    assert_true(json_equal(json_object_get(data, "truncated"), wanted));
+    json_decref(wanted);
+    json_decref(data);
+    free(text);
+    strbuf_fini(&values);
 }
 
 int main(void)
@@ -906,6 +935,7 @@ int main(void)
         TEST(results_of_other_shapes_do_no_harm),
         TEST(structured_values_output_warnings_and_timing),
         TEST(structured_error_has_all_its_parts),
+        TEST(structured_content_is_bounded_and_says_what_is_cut),
     };
     return cmocka_run_group_tests_name("report", tests, NULL, NULL);
 }
