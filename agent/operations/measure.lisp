@@ -5,6 +5,15 @@
 
 (defconstant +most-runs+ 1000)
 
+;;; Where nobody says how many runs, there are as many as it takes. A run takes so long that the clock tells its time to a
+;;; thousandth: what is shorter is called many times in a run.
+(defconstant +run-us+ 1000)
+(defconstant +most-calls+ 10000000)
+(defconstant +samples+ 100)
+(defconstant +few-samples+ 5)
+(defconstant +long-enough-us+ 1000000)
+(defconstant +too-long-us+ 5000000)
+
 (defun measurable-function (form)
   "Return a function that evaluates FORM, compiled beforehand unless its parts depend on each other."
   (if (or (atom form) (defining-form-p form))
@@ -24,16 +33,56 @@
               totals before (multiple-value-list (clock-readings)))
     values))
 
+(defun evaluate-often (steps note)
+  "Call the functions in STEPS, (FORM . FUNCTION) each, in runs until they tell the time; NOTE as in EVALUATE-MEASURED.
+Returns the values of the last call."
+  (declare (type function note))
+  (let ((calls 1)
+        (values '())
+        (elapsed 0)
+        (samples 0))
+    (declare (type fixnum calls samples) (type unsigned-byte elapsed))
+    (setf *current-form* (list (if (rest steps)
+                                   (cons 'progn (mapcar #'car steps))
+                                   (car (first steps)))))
+    (flet ((run ()
+             (let ((totals (list 0 0 0 0)))
+               (setf values (call-measured (lambda ()
+                                             (loop repeat (1- calls) do (call-steps steps))
+                                             (call-steps steps))
+                                           totals))
+               (incf elapsed (first totals))
+               totals)))
+      (loop
+        (let* ((totals (run))
+               (us (first totals)))
+          (cond ((and (< us +run-us+) (< calls +most-calls+))
+                 ;; Too short to tell: this run only says how many calls make a run.
+                 (setf calls (min +most-calls+
+                                  (* calls (max 2 (min 100 (ceiling (* 5 +run-us+) (* 4 (max 1 us)))))))))
+                (t
+                 (funcall note totals calls)
+                 (incf samples))))
+        (when (or (>= samples +samples+)
+                  (>= elapsed (if (< samples +few-samples+) +too-long-us+ +long-enough-us+)))
+          (return values))))))
+
+(defun call-steps (steps)
+  (loop for ((nil . function) . more) on steps
+        do (if more
+               (funcall (the function function))
+               (return (funcall (the function function))))))
+
 (defun evaluate-measured (text runs note)
-  "Evaluate the forms in TEXT, RUNS times. NOTE gets what each run took, as CLOCK-READINGS counts.
-Returns the values of the last form in the last run."
+  "Evaluate the forms in TEXT, RUNS times, or NIL: as often as it takes to tell the time. NOTE gets what each run took, as
+CLOCK-READINGS counts, and how many calls of the forms it was. Returns the values of the last form in the last run."
   (declare (type function note))
   (let ((steps '())
         (values '()))
     (flet ((run (function)
              (let ((totals (list 0 0 0 0)))
                (funcall function totals)
-               (funcall note totals))))
+               (funcall note totals 1))))
       (run (lambda (totals)
              (setf values
                    (evaluate-text text
@@ -43,22 +92,32 @@ Returns the values of the last form in the last run."
                                                 (push (cons form function) steps)
                                                 (call-measured function totals)))))))
       (setf steps (nreverse steps))
-      (loop repeat (1- runs)
-            do (run (lambda (totals)
-                      (loop for (form . function) in steps
-                            do (setf *current-form* (list form)
-                                     values (call-measured function totals))))))
-      (when (> runs 1)
+      ;; All forms have been evaluated; where one fails now, none of this run need have been.
+      (let ((*forms-done* nil))
+        (when (null runs)
+          (setf values (evaluate-often steps note)))
+        (loop repeat (if runs (1- runs) 0)
+              do (run (lambda (totals)
+                        (loop for (form . function) in steps
+                              do (setf *current-form* (list form)
+                                       values (call-measured function totals)))))))
+      (unless (eql runs 1)
         (setf / values
               * (first values))))
     values))
 
 (define-operation :time (arguments)
-  (let ((measured '()))
+  (let ((measured '())
+        (runs (getf arguments :runs 1)))
     (call-as-evaluation
      (lambda ()
        (evaluate-measured (getf arguments :code)
-                          (max 1 (min +most-runs+ (getf arguments :runs 1)))
-                          (lambda (run) (push run measured))))
+                          (if (eql runs 0) nil (max 1 (min +most-runs+ runs)))
+                          (lambda (totals calls) (push (append totals (list calls)) measured))))
      arguments
-     (lambda () (list :runs (nreverse measured))))))
+     (lambda ()
+       ;; What was called many times is told by those runs only, and not by the first call.
+       (let ((all (reverse measured)))
+         (list :runs (if (and (eql runs 0) (rest all))
+                         (rest all)
+                         all)))))))

@@ -1,6 +1,7 @@
 /*
  * time-execution: the time and allocation of an evaluation, once or over many runs.
  */
+#include <inttypes.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 #include "tools/detach.h"
 
 #define MOST_RUNS 1000
+#define SHORT_US 1000 /* of one run of this length, chance is a large part */
 
 /* The measurements of a run, in the order in which the agent sends them. */
 static const struct {
@@ -28,10 +30,18 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* "1,234.567 ms" or "32,768 bytes", right-aligned in a column. */
-static void add_reading(struct strbuf *out, int64_t n, bool is_time, int width)
+/* How many calls of the code each run was. */
+static int64_t calls_of(const struct sexp *run)
 {
-    const char *unit = is_time ? " ms" : " bytes";
+    int64_t calls = sexp_integer(sexp_nth(run, READINGS), 1);
+    return calls < 1 ? 1 : calls;
+}
+
+/* "1,234.567 ms" or "32,768 bytes", right-aligned in a column; of code that is called many times in a run,
+ * where ${n} is in nanoseconds, "1,234.567 us". */
+static void add_reading(struct strbuf *out, int64_t n, bool is_time, bool is_ns, int width)
+{
+    const char *unit = !is_time ? " bytes" : is_ns ? " us" : " ms";
     int number_width = width > 0 ? width - (int)strlen(unit) : 0;
     if (is_time)
         text_add_ms(out, n, number_width);
@@ -53,10 +63,32 @@ static void add_one_run(struct strbuf *out, const struct sexp *run)
     section_begin(out, "Timing:");
     for (size_t i = 0; i < READINGS; i++) {
         strbuf_addf(out, "  %-9s  ", readings[i].name);
-        add_reading(out, sexp_integer(sexp_nth(run, i), 0), readings[i].is_time, 0);
+        add_reading(out, sexp_integer(sexp_nth(run, i), 0), readings[i].is_time, false, 0);
         strbuf_addc(out, '\n');
     }
+    if (sexp_integer(sexp_nth(run, 0), 0) < SHORT_US)
+        strbuf_adds(
+            out, "One run this short tells little. With runs: 0 it is repeated until its time is known.\n");
     section_end(out);
+}
+
+/* How much the runs differ. ${quartiles} are those of the real time. */
+static void add_noise(struct strbuf *out, const int64_t *quartiles)
+{
+    int64_t spread = quartiles[3] - quartiles[1], median = quartiles[2] > 0 ? quartiles[2] : 1;
+    strbuf_addf(out,
+                "Noise: the middle half of the runs differs by %" PRId64
+                " %% of the median. A smaller difference between two timings says nothing.\n",
+                spread > INT64_MAX / 100 ? (int64_t)0 : spread * 100 / median);
+}
+
+/* What one of ${calls} took of the ${total} of a run: microseconds are returned as nanoseconds if ${in_ns}.
+ */
+static int64_t per_call(int64_t total, int64_t calls, bool in_ns)
+{
+    if (!in_ns)
+        return total / calls;
+    return total > INT64_MAX / 1000 ? INT64_MAX : total * 1000 / calls;
 }
 
 static void add_many_runs(struct strbuf *out, const struct sexp *runs)
@@ -65,18 +97,31 @@ static void add_many_runs(struct strbuf *out, const struct sexp *runs)
     size_t count = sexp_count(runs);
     int64_t *values = xcalloc(count, sizeof *values);
     section_begin(out, NULL);
-    strbuf_addf(out, "Timing: %zu runs\n  %-9s%*s%*s%*s%*s%*s\n", count, "", WIDTH, "median", WIDTH,
-                "lower quartile", WIDTH, "upper quartile", WIDTH, "minimum", WIDTH, "maximum");
+    int64_t calls = calls_of(sexp_nth(runs, 0)), real_time[5] = {0};
+    strbuf_addf(out, "Timing: %zu runs", count);
+    if (calls > 1) {
+        strbuf_adds(out, " of ");
+        text_add_count(out, (uint64_t)calls, "call");
+        strbuf_adds(out, "; the figures are per call");
+    }
+    strbuf_addf(out, "\n  %-9s%*s%*s%*s%*s%*s\n", "", WIDTH, "median", WIDTH, "lower quartile", WIDTH,
+                "upper quartile", WIDTH, "minimum", WIDTH, "maximum");
     for (size_t i = 0; i < READINGS; i++) {
-        for (size_t k = 0; k < count; k++)
-            values[k] = sexp_integer(sexp_nth(sexp_nth(runs, k), i), 0);
+        for (size_t k = 0; k < count; k++) {
+            const struct sexp *run = sexp_nth(runs, k);
+            values[k] =
+                per_call(sexp_integer(sexp_nth(run, i), 0), calls_of(run), calls > 1 && readings[i].is_time);
+        }
         qsort(values, count, sizeof *values, compare);
+        for (size_t k = 0; i == 0 && k < 5; k++)
+            real_time[k] = quartile(values, count, k);
         strbuf_addf(out, "  %-9s", readings[i].name);
         static const size_t quarters[] = {2, 1, 3, 0, 4};
         for (size_t k = 0; k < sizeof quarters / sizeof quarters[0]; k++)
-            add_reading(out, quartile(values, count, quarters[k]), readings[i].is_time, WIDTH);
+            add_reading(out, quartile(values, count, quarters[k]), readings[i].is_time, calls > 1, WIDTH);
         strbuf_addc(out, '\n');
     }
+    add_noise(out, real_time);
     section_end(out);
     free(values);
 }
@@ -118,7 +163,7 @@ const struct tool tool_time_execution = {
     .name = "time-execution",
     .title = "Time an evaluation",
     .description = "Evaluate forms and report the time and memory they use, without compilation. With "
-                   "several runs, report median, quartiles, minimum and maximum.",
+                   "several runs, report median, quartiles, minimum and maximum, and how noisy they are.",
     .search_hint = "benchmark",
     .toolset = TOOLSET_FULL,
     .is_destructive = true,
@@ -132,9 +177,10 @@ const struct tool tool_time_execution = {
             {.name = "package", .type = ARGUMENT_STRING, .description = "Package for this call only."},
             {.name = "runs",
              .type = ARGUMENT_INTEGER,
-             .minimum = 1,
+             .minimum = 0,
              .maximum = MOST_RUNS,
-             .description = "Number of runs; default: 1."},
+             .description = "Number of runs; 0: as many as it takes to tell, short code many times in each; "
+                            "default: 1."},
             TIMEOUT_ARGUMENT,
             WAIT_ARGUMENT,
             SESSION_ARGUMENT,

@@ -35,6 +35,36 @@ class Timing(Measuring):
         median, lower, upper, least, most = (float(n) for n in re.findall(r"([\d.]+) ms", re.search("real time.*", text).group(0)))
         self.assertTrue(20 <= least <= lower <= median <= upper <= most, text)
 
+    def test_runs_0_calls_short_code_until_the_clock_can_tell(self):
+        self.s.evaluate("(defvar *n* 0) (defun tick () (incf *n*) (make-array 100))")
+        text = self.s.call("time-execution", {"code": "(length (tick))", "runs": 0}).text
+        runs, calls = (int(n.replace(",", "")) for n in re.match(r"Timing: (\d+) runs of ([\d,]+) calls; the figures are per call\n", text).groups())
+        self.assertGreaterEqual(int(self.s.evaluate("*n*").value), runs * calls)
+        minimum = float(re.findall(r"([\d.,]+) us", re.search("real time.*", text).group(0))[3].replace(",", ""))
+        self.assertLess(0, minimum)
+        self.assertLess(minimum, 1000, text)
+        self.assertIn("816 bytes", re.search("consed.*", text).group(0))  # an array of 100 elements and its header
+        self.assertTrue(text.endswith("Result:\n=> 100"), text)
+
+    def test_runs_0_calls_long_code_a_few_times(self):
+        text = self.s.call("time-execution", {"code": "(defvar *n* 0) (incf *n*) (sleep 0.3) *n*", "runs": 0}).text
+        self.assertRegex(text, r"^Timing: 5 runs\n")
+        self.assertTrue(text.endswith("=> 6"), text)
+
+    def test_it_says_what_one_short_run_and_noisy_runs_do_not_tell(self):
+        self.assertIn("One run this short tells little.", self.s.call("time-execution", code="(list 1)").text)
+        self.assertNotIn("tells little", self.s.call("time-execution", code="(sleep 0.01)").text)
+        self.s.evaluate("(defvar *k* 0)")
+        text = self.s.call("time-execution", {"code": "(sleep (if (evenp (incf *k*)) 0.01 0.1))", "runs": 20}).text
+        percent = int(re.search(r"Noise: the middle half of the runs differs by (\d+) % of the median\.", text).group(1))
+        self.assertGreater(percent, 50, text)
+
+    def test_an_error_in_a_later_run_says_nothing_of_forms_before_it(self):
+        self.s.evaluate("(defvar *n* 0)")
+        report = self.report(self.s.call("time-execution", {"code": "(incf *n*) (when (> *n* 50) (error \"late\"))", "runs": 0}))
+        self.assertErrorReport(report, "SIMPLE-ERROR")
+        self.assertNotIn("evaluated", report.text.partition("[Session]")[2])
+
     def test_an_error_can_be_entered_and_gone_on_from(self):
         self.s.evaluate("(defun weigh (x) (if (eql x 3) (error \"cannot weigh ~a\" x) x))")
         self.assertErrorReport(self.report(self.s.call("time-execution", code="(list (weigh 3) :done)", runs=3)), "SIMPLE-ERROR")
