@@ -1,10 +1,10 @@
-;;;; Where systems are: below the session's directory, pinned by qlot or ocicl, or where ASDF looks by
-;;;; itself; and names near one that is nowhere.
+;;;; Finding systems: below the session's directory, pinned by qlot or ocicl, or where ASDF searches by
+;;;; default; and similar names for one that does not exist.
 
 (in-package #:cl-mcp-agent)
 
 (defvar *directory* nil
-  "The directory the session works in.")
+  "The session's directory.")
 
 (defconstant +directories-searched+ 2000)
 
@@ -14,15 +14,14 @@
 ;;; Below the directory
 
 (defun searched-directory-p (directory)
-  "True unless DIRECTORY is hidden or holds what is no Lisp."
+  "True unless DIRECTORY is hidden or is node_modules."
   (let ((name (first (last (pathname-directory directory)))))
     (not (and (stringp name)
               (or (char= #\. (char name 0))
                   (string= name "node_modules"))))))
 
 (defun walk-directories (root function)
-  "Call FUNCTION with ROOT and the directories below it, nearest first, until it returns true.
-Returns what it returned."
+  "Call FUNCTION with ROOT and the directories below it, nearest first, until it returns true. Return this value."
   (declare (type function function))
   (let ((left +directories-searched+)
         (queue (list root)))
@@ -61,7 +60,7 @@ dependency, and walking a large directory each time would take seconds.")
   (cdr *definitions-below*))
 
 (defun search-directory (name)
-  "Find the definition of the system NAME below *DIRECTORY*, for ASDF. It counts more than what the machine has."
+  "Find the definition of the system NAME below *DIRECTORY*, for ASDF. It takes precedence over installed systems."
   (when *directory*
     (probe-file* (gethash (asdf:primary-system-name name) (definitions-below-directory)))))
 
@@ -73,10 +72,10 @@ dependency, and walking a large directory each time would take seconds.")
   (when *directory*
     (search-below *directory* (asdf:primary-system-name name))))
 
-;;; What a project has pinned comes before what the machine has
+;;; Systems that a project has pinned take precedence over installed ones
 
 (defun qlot-directory ()
-  "Return the directory in which qlot keeps what the project has pinned, or NIL."
+  "Return the directory in which qlot keeps the project's pinned systems, or NIL."
   (and *directory* (uiop:directory-exists-p (merge-pathnames ".qlot/" *directory*))))
 
 (defun lines-of-file (path)
@@ -133,8 +132,8 @@ image it came in and the definition's file, which is below one of two directorie
           (cdr (assoc name (ocicl-entries) :test #'string-equal))))))
 
 (defun search-also ()
-  "Have ASDF look where projects keep systems. What is pinned and what is below the session's directory come after
-ASDF:*CENTRAL-REGISTRY*, in which that directory is, and before what the machine has."
+  "Make ASDF search where projects keep systems. Pinned systems and those below the session's directory come after
+ASDF:*CENTRAL-REGISTRY*, which contains that directory, and before installed ones."
   (setf asdf:*system-definition-search-functions*
         (append (loop for function in asdf:*system-definition-search-functions*
                       collect function
@@ -237,7 +236,7 @@ has none. Of several of one name the first is the one ASDF takes."
 ;;; Names near one that is nowhere
 
 (defun systems-in-sight ()
-  "List the names of the systems that ASDF can find without searching."
+  "List the names of the systems that ASDF finds without searching."
   (append
    (ignore-errors
     (loop for name being the hash-keys of asdf/source-registry:*source-registry*
@@ -248,7 +247,7 @@ has none. Of several of one name the first is the one ASDF takes."
                          (directory (merge-pathnames "*.asd" (eval directory))))))))
 
 (defun offer-systems (name)
-  "Return a sentence with the systems whose names are near NAME, or NIL."
+  "Return a sentence with the systems whose names are similar to NAME, or NIL."
   (let ((near (near-strings name (append (asdf:registered-systems) (systems-in-sight)))))
     (when near
       (format nil "Did you mean the system ~{~a~^ or ~}?"
@@ -271,7 +270,7 @@ has none. Of several of one name the first is the one ASDF takes."
           (offer-systems name)))))
 
 (defun meant-system-name (name)
-  "Return NAME as the system is called: people write names in upper case, too."
+  "Return the system's actual name for NAME, which may be in upper case."
   (if (or (string= name (string-downcase name))
           (not (absent-system-p name))
           (absent-system-p (string-downcase name)))

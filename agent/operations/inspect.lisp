@@ -1,6 +1,6 @@
-;;;; Inspecting objects: what they are, their parts, and handles by which a part is asked for later.
-;;;; The server chooses the number of a handle, so that it stands for one object only, whatever the
-;;;; session returns to: the table of a copy knows what was inspected before it was made.
+;;;; Inspecting objects: their description, their parts, and handles with which a part can be requested later.
+;;;; The server chooses a handle's number, so that it denotes one object even after the session returns to an
+;;;; earlier state. A copy has the handles that existed when it was made.
 
 (in-package #:cl-mcp-agent)
 
@@ -8,7 +8,7 @@
 (defconstant +parts-shown+ 500)
 
 (defvar *inspections* '()
-  "What handles stand for, newest first: (NUMBER OBJECT (INDEX VALUE . KEY) ...), KEY in a list.")
+  "The objects behind the handles, newest first: (NUMBER OBJECT (INDEX VALUE . KEY) ...), KEY in a list.")
 
 (defun forget-inspections ()
   (setf *inspections* '()))
@@ -20,13 +20,13 @@
       (setf (rest end) '()))))
 
 (defun compound-p (value)
-  "True if VALUE has more to show than its text."
+  "True if VALUE has parts beyond its printed text."
   (not (or (typep value '(or number character symbol))
            (and (stringp value) (<= (length value) 100)))))
 
 (defun parse-handle (text)
-  "Return the number, the index or NIL, and whether the key is meant, of the handle TEXT.
-NIL if it is none."
+  "Return the number of the handle TEXT, its index or NIL, and whether it denotes the key.
+NIL if TEXT is not a handle."
   (let* ((text (string-trim " #" text))
          (start (if (and (plusp (length text)) (char-equal #\h (char text 0))) 1 0))
          (dot (position #\. text))
@@ -43,7 +43,7 @@ NIL if it is none."
             nil)))))
 
 (defun object-with-handle (text)
-  "Return in a list the object that the handle TEXT stands for. Signals a PATH-ERROR."
+  "Return in a list the object that the handle TEXT denotes. Signals a PATH-ERROR if there is none."
   (multiple-value-bind (number index key) (parse-handle text)
     (let ((inspection (assoc number *inspections*)))
       (flet ((missing ()
@@ -67,7 +67,7 @@ NIL if it is none."
   (substitute #\space #\newline text))
 
 (defun part-entry (part number index)
-  "Return what is sent of PART: its label, its text, its handle and that of its key, or NIL for none."
+  "Return the wire form of PART: its label, its text, and the handles of the part and of its key, or NIL."
   (let ((value (part-value part))
         (key (part-key part)))
     (list (one-line (part-label part))
@@ -137,12 +137,12 @@ error of user code that is no printing's ends it, and (:FAILED TYPE) is returned
            (list :absent (path-error-sentence condition))))))))
 
 (defun why-not-settable (part)
-  "Return a sentence if PART cannot be set."
+  "Return the reason, as a sentence, if PART cannot be set."
   (cond ((null part) "Setting a part requires its path.")
         ((null (part-setter part)) (format nil "~a cannot be set." (part-label part)))))
 
 (defun set-part (part text)
-  "Set PART to what TEXT evaluates to."
+  "Set PART to the value of TEXT."
   (let ((value (first (evaluate-text text))))
     (evaluate-form-by (lambda () (funcall (the function (part-setter part)) value)))))
 

@@ -1,5 +1,5 @@
-;;;; Leaving an error by one of its frames: the frame returns values that are given, or its function is called again
-;;;; with the frame's arguments or others. Everything above the frame is unwound, as by a restart.
+;;;; Leaving an error at one of its frames: the frame returns given values, or its function is called again with
+;;;; the same or other arguments. Everything above the frame is unwound, as by a restart.
 
 (in-package #:cl-mcp-agent)
 
@@ -22,7 +22,7 @@ returns true. Return that; NIL if it never does."
     nil))
 
 (defun frame-after (frame)
-  "Return the next frame below FRAME that can be left, as text; or NIL."
+  "Return as text the next frame below FRAME that can be left, or NIL."
   (flet ((text-if-left (other name number)
            (if (why-not-left other)
                nil
@@ -49,7 +49,7 @@ returns true. Return that; NIL if it never does."
                  (getf *reasons-not-to-leave* reason) (frame-after frame)))))
 
 (defun values-in-frame (frame text arguments)
-  "Evaluate the forms of TEXT with the variables of FRAME, or without for NIL. Return a list of the values of each."
+  "Evaluate the forms of TEXT with the variables of FRAME, or without for NIL. Return a list of the values of each form."
   (let ((form (let ((*package* (or (and (null (getf arguments :package)) frame (frame-package frame))
                                    *package*)))
                 (list* 'list (loop for form in (read-forms text)
@@ -61,7 +61,7 @@ returns true. Return that; NIL if it never does."
                                    (eval form)))))))
 
 (defun leave-evaluation (values)
-  "Have the evaluation's form return VALUES, a list."
+  "Make the evaluation's form return VALUES, a list."
   (lambda (progress)
     (note-lost progress)
     (throw 'form-values (values-list values))))
@@ -85,7 +85,7 @@ returns true. Return that; NIL if it never does."
                    (leave-evaluation values)))))))))
 
 (defun frame-to-leave (number)
-  "Return frame NUMBER, NIL for the last one; or, second, why it cannot be left."
+  "Return frame NUMBER, or NIL for the last one. The second value is why it cannot be left, if so."
   (if (null *error-frame*)
       (values nil "There is no error.")
       (multiple-value-bind (frame absent) (frame-number number)
@@ -97,7 +97,7 @@ returns true. Return that; NIL if it never does."
 ;;; Calling a function again
 
 (defun generic-function-of (name)
-  "Return what the method called NAME in a frame is a method of, as a name; or NIL."
+  "Return the name of the generic function of the method called NAME in a frame, or NIL."
   (and (consp name) (eq (first name) 'method) (second name)))
 
 (defun next-method-call-p (name)
@@ -133,7 +133,7 @@ returns true. Return that; NIL if it never does."
                (values (fdefinition callee) arguments)))))))
 
 (defun known-arguments-p (arguments)
-  "True if ARGUMENTS, as a frame has them, are all known still."
+  "True if all ARGUMENTS of a frame are still known."
   (and (listp arguments)
        (notany #'unknown-argument-p arguments)))
 
@@ -158,7 +158,7 @@ returns true. Return that; NIL if it never does."
                       (go-on-from-error
                        arguments
                        (lambda ()
-                         ;; What was evaluated first may have defined the function again.
+                         ;; The code evaluated first may have redefined the function.
                          (let ((function (call-again frame number))
                                (new-arguments (if text
                                                   (mapcar #'first (values-in-frame frame text arguments))

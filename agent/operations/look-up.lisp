@@ -1,18 +1,18 @@
-;;;; What look-ups share: the name that is asked for, the answer when there is none, places on the wire,
-;;;; a part of a long list.
+;;;; What look-ups share: finding the name, the reply if there is none, places on the wire, a part of a long
+;;;; list.
 
 (in-package #:cl-mcp-agent)
 
 (defun absent-reply (text)
-  "Return the reply that says that what was asked for is not there, which is no failure."
+  "Return the reply that something does not exist. This is not a failure."
   (list *id* :refused text :absent t))
 
 (defun no-package-text (name)
   (format nil "There is no package ~a.~@[~%~a~]" name (offer-packages name)))
 
 (defun call-in-named-package (arguments function)
-  "Call FUNCTION with the package that ARGUMENTS name, or the session's, under the agent's syntax in it.
-FUNCTION returns the reply. A package that does not exist is answered with near names."
+  "Call FUNCTION, which returns the reply, with the package that ARGUMENTS name, or the session's, and the agent's
+syntax in it. If there is no such package, reply with similar names."
   (declare (type function function))
   (let* ((name (getf arguments :package))
          (package (if name
@@ -25,13 +25,13 @@ FUNCTION returns the reply. A package that does not exist is answered with near 
           (absent-reply (no-package-text name))))))
 
 (defun setf-name-p (name)
-  "True if NAME is (SETF SOMETHING) and not a symbol."
+  "True if NAME has the form (SETF SOMETHING)."
   (let ((name (string-trim '(#\space #\newline #\tab #\' #\#) name)))
     (and (> (length name) 7) (string-equal "(setf " name :end2 6))))
 
 (defun call-with-named-symbol (arguments key function)
-  "Call FUNCTION with the symbol that the argument KEY names; FUNCTION returns the reply. A symbol that does
-not exist is not made: it is answered with near names."
+  "Call FUNCTION, which returns the reply, with the symbol that the argument KEY names. If there is no such symbol,
+reply with similar names; intern nothing."
   (declare (type function function))
   (call-in-named-package
    arguments
@@ -43,7 +43,7 @@ not exist is not made: it is answered with near names."
              (absent-reply (elsewhere-text name))))))))
 
 (defun nothing-reply (symbol what)
-  "Return the reply that SYMBOL is there, but is not WHAT, with names near it that may be meant."
+  "Return the reply that SYMBOL exists but is not WHAT, with similar names."
   (absent-reply
    (format nil "~a is not ~a.~@[ It is the name of ~{~a~^, ~}.~]~@[~%~a~]" (symbol-text symbol) what
            (loop for meaning in (symbol-meanings symbol)
@@ -51,7 +51,7 @@ not exist is not made: it is answered with near names."
            (offer-symbols (remove symbol (near-symbols (symbol-name symbol) #'symbol-meanings))))))
 
 (defun part-of-list (list arguments)
-  "Return the part of LIST that the arguments :FROM and :LIMIT mean."
+  "Return the part of LIST that the arguments :FROM and :LIMIT select."
   (let* ((from (max 0 (getf arguments :from 0)))
          (limit (max 1 (getf arguments :limit 100)))
          (rest (nthcdr from list)))

@@ -1,5 +1,4 @@
-;;;; Measuring an evaluation: how long the forms take and what they allocate. Compiling them is not
-;;;; counted.
+;;;; Measuring an evaluation: the time and allocation of its forms, without compiling them.
 
 (in-package #:cl-mcp-agent)
 

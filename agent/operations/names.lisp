@@ -1,4 +1,4 @@
-;;;; Near names: what someone who wrote an unknown name may have meant.
+;;;; Similar names: what the user may have meant by an unknown name.
 
 (in-package #:cl-mcp-agent)
 
@@ -6,8 +6,8 @@
 (defconstant +names-offered+ 4)
 
 (defun distance (one two limit)
-  "Return how many edits, a swap of neighbours being one, make ONE into TWO, at most LIMIT + 1.
-Case does not count."
+  "Return the edit distance between ONE and TWO, at most LIMIT + 1. Swapping two neighbours is one edit; case is
+ignored."
   (declare (type (simple-array character (*)) one two) (type (integer 0 8) limit)
            (optimize (speed 2) (safety 1)))
   (let* ((m (length one))
@@ -47,7 +47,7 @@ Case does not count."
       (aref row n))))
 
 (defun letters (string)
-  "Return a set of the letters in STRING, as bits. One edit changes at most two of them."
+  "Return the set of letters in STRING as bits. One edit changes at most two bits."
   (declare (type simple-string string) (optimize (speed 2) (safety 1)))
   (let ((set 0))
     (declare (type (unsigned-byte 32) set))
@@ -59,8 +59,8 @@ Case does not count."
 
 (declaim (inline worth-comparing-p))
 (defun worth-comparing-p (candidate length letters limit)
-  "True unless it is clear that CANDIDATE is farther than LIMIT from a name so long of LETTERS.
-Comparing to the end costs a hundred times as much, and nearly all names are far."
+  "False if CANDIDATE is certainly farther than LIMIT from a name of LENGTH and LETTERS. A full comparison costs a
+hundred times as much, and nearly all names are far."
   (declare (type simple-string candidate) (type index length) (type (unsigned-byte 32) letters)
            (type (integer 0 8) limit))
   (and (<= (abs (- (length candidate) length)) limit)
@@ -73,13 +73,13 @@ Comparing to the end costs a hundred times as much, and nearly all names are far
           (t 2))))
 
 (defun common-string (string)
-  "Return STRING as a string that DISTANCE takes."
+  "Return STRING as the type of string that DISTANCE accepts."
   (if (typep string '(simple-array character (*)))
       string
       (coerce string '(simple-array character (*)))))
 
 (defun near-strings (name candidates)
-  "List those of CANDIDATES that are near NAME, the nearest first."
+  "List the CANDIDATES that are similar to NAME, the most similar first."
   (let* ((name (common-string name))
          (letters (letters name))
          (limit (allowed-distance name))
@@ -94,7 +94,7 @@ Comparing to the end costs a hundred times as much, and nearly all names are far
                                #'< :key #'car))))
 
 (defun symbol-meanings (symbol)
-  "List what SYMBOL names, as words."
+  "List in words what SYMBOL names."
   (append (cond ((special-operator-p symbol) '("special operator"))
                 ((macro-function symbol) '("macro"))
                 ((fboundp symbol) '("function")))
@@ -106,8 +106,8 @@ Comparing to the end costs a hundred times as much, and nearly all names are far
   (eq (symbol-package symbol) #.(find-package "CL-MCP-AGENT")))
 
 (defun near-symbols (name test)
-  "List symbols with names near NAME that satisfy TEST, the most likely first.
-Those with the same name come first, from whatever package; then those accessible here."
+  "List symbols with names similar to NAME that satisfy TEST, the most likely first: those with the same name in any
+package, then those accessible in the session's package."
   (declare (type function test))
   (let* ((same '())
          (near '())
@@ -135,7 +135,7 @@ Those with the same name come first, from whatever package; then those accessibl
                                                    (publicity (cdr entry)))))))))
 
 (defun near-exports (name package)
-  "List the exported symbols of PACKAGE with names near NAME, the nearest first."
+  "List the exported symbols of PACKAGE with names similar to NAME, the most similar first."
   (let ((names '()))
     (do-external-symbols (symbol package)
       (push (symbol-name symbol) names))
@@ -143,7 +143,7 @@ Those with the same name come first, from whatever package; then those accessibl
           collect (find-symbol near package))))
 
 (defun publicity (symbol)
-  "Return a number that is lower the likelier a user means SYMBOL."
+  "Return a number: the lower, the more likely the user means SYMBOL."
   (let ((package (symbol-package symbol)))
     (cond ((null package) 9)
           ((eq package (session-package)) 0)
@@ -180,7 +180,7 @@ Those with the same name come first, from whatever package; then those accessibl
               (subseq near 0 (min (length near) +names-offered+))))))
 
 (defun name-hint (condition)
-  "Return a sentence with names near the one that CONDITION is about, or NIL."
+  "Return a sentence with names similar to the one that CONDITION is about, or NIL."
   (let ((*print-length* nil) (*print-level* nil))
     (handler-case
         (typecase condition

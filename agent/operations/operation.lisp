@@ -1,4 +1,4 @@
-;;;; What the server can ask for: the table of operations, and the state of the one that runs.
+;;;; The table of operations that the server can request, and the state of the one that runs.
 
 (in-package #:cl-mcp-agent)
 
@@ -6,8 +6,8 @@
   "An association list from keywords to functions of the request's arguments.")
 
 (defmacro define-operation (name (arguments) &body body)
-  "Define what the agent does when asked for NAME. BODY gets the request's property list and
-returns the whole reply. It runs so that interrupts and the debugger are looked after."
+  "Define the operation NAME. BODY gets the request's property list and returns the whole reply. The agent handles
+interrupts and errors while it runs."
   (let ((function (intern (format nil "~a-OPERATION" name))))
     `(progn
        (defun ,function (,arguments)
@@ -16,32 +16,32 @@ returns the whole reply. It runs so that interrupts and the debugger are looked 
        (setf *operations* (append (remove ',name *operations* :key #'car)
                                   (list (cons ',name #',function)))))))
 
-;;; These are bound once, around all that unwinds: that must not bring an answered request back.
+;;; These are bound once, outside everything that unwinds: unwinding must not restore an answered request.
 (defvar *id* nil
-  "The id of the request that waits for its reply, or NIL between requests.")
+  "The id of the request being performed, or NIL between requests.")
 (defvar *token* 0
-  "The number by which the server can interrupt the operation that runs, or 0.")
+  "The number with which the server can interrupt the current operation, or 0.")
 (defvar *interrupted* 0
-  "The token of the last interrupt that was acted on.")
+  "The token of the last interrupt that was handled.")
 (defvar *early-interrupt* 0
-  "The token of the last interrupt that came when no operation had it.")
+  "The token of the last interrupt that arrived when no operation had this token.")
 
 (defvar *early-look* 0
-  "The token of the last look-up whose operation did not run when it came.")
+  "The token of the last look-up that arrived when its operation was not running.")
 (defvar *moments* '()
   "Where operations were shortly before their time limit, the newest first (last-moments.lisp).")
 (defvar *read-ahead* '()
-  "What was read from the channel while an operation ran and is for later: (MESSAGE . DESCRIPTORS).")
+  "Messages read from the channel while an operation ran, to be handled later: (MESSAGE . DESCRIPTORS).")
 
 (defvar *error-condition* nil
-  "The condition in whose dynamic context the agent serves, or NIL.")
+  "The condition in whose dynamic context the agent serves requests, or NIL.")
 (defvar *error-frame* nil
   "The frame that signalled *ERROR-CONDITION*.")
 
 ;;; In a session with threads of its own an evaluation runs in a thread, and so may an error stand in one
 ;;; (standing.lisp).
 (defvar *post* nil
-  "Where this thread gets requests from and puts replies: a POST, or NIL for the channel.")
+  "Where this thread takes requests from and puts replies: a POST, or NIL for the channel.")
 (defvar *standing* nil
   "The number of the error that stands where this thread serves, or NIL: the next request unwinds it.")
 (defvar *stands-here* nil
@@ -53,20 +53,20 @@ returns the whole reply. It runs so that interrupts and the debugger are looked 
 (defvar *pending* nil
   "The message to perform when an error that stood in its way has been unwound, or NIL.")
 (defvar *hidden-restarts* '()
-  "Restarts that are there only because of the thread that the agent evaluates in.")
+  "Restarts that exist only because the agent evaluates in a thread.")
 (defvar *aborts-to-top* t
-  "True if there is a top level to return to; in a thread of the program there is not.")
+  "True if there is a top level to return to. A thread of the program has none.")
 
 (defvar *before-report* nil
-  "A function that is called before an error or an interrupt is reported, or NIL.")
+  "A function to call before an error or an interrupt is reported, or NIL.")
 
 (defvar *own-restarts* '()
-  "The restarts of the agent that abort; a report shows them as one.")
+  "The agent's own ABORT restarts; a report shows them as one.")
 (defvar *last-frames* '()
-  "The frames of the newest report, for the case that it is abandoned.")
+  "The frames of the newest report, in case it is abandoned.")
 
 (defvar *own-process* 0
-  "The id of the process that may speak on the channel, or 0 before it has said hello.")
+  "The id of the process that may use the channel, or 0 before it has sent its hello.")
 
 (defvar *memory-compacted* nil
   "True once this process, or the one that it is a copy of, was made cheap to copy as far as that works.")
@@ -75,10 +75,10 @@ returns the whole reply. It runs so that interrupts and the debugger are looked 
   "True once this process, or the one that it is a copy of, has noted what was there before the user's definitions.")
 
 (defvar *server-process* nil
-  "The process id of the server, once it has told it.")
+  "The process id of the server, once the server has sent it.")
 
 (defvar *given-input* nil
-  "The stream of what the evaluation that runs was given to read, or NIL.")
+  "The stream of the input given to the current evaluation, or NIL.")
 
 (defvar *component* nil
   "What is being compiled or loaded: a verb and a component of ASDF, or all of it as a string; or NIL.")

@@ -1,10 +1,10 @@
-;;;; What a session's past needs: does a process that was returned to live, and definitions evaluated
-;;;; again from the journal.
+;;;; Returning to an earlier state: the health check of the process, and evaluating definitions from the journal
+;;;; again.
 
 (in-package #:cl-mcp-agent)
 
 (define-operation :probe (arguments)
-  ;; Damage to the heap shows when it is walked.
+  ;; Walking the heap reveals damage to it.
   (walk-heap)
   (list* *id* :ok (hooks-part)))
 
@@ -74,7 +74,7 @@ fifth, a line about each of the first that failed."
                            (when (< (incf failed) 6)
                              (push (failure-line form condition) failures))
                            (push piece left))))))
-      ;; What cannot be read could not be read the first time either.
+      ;; Text that cannot be read now could not be read the first time either.
       (reader-error ())
       (end-of-file ()))
     (values (length again) failed (nreverse again) (nreverse left) (nreverse failures))))

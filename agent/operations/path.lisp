@@ -17,7 +17,7 @@
   (member character '(#\space #\tab #\newline #\return)))
 
 (defun after-quoted (text position)
-  "Return where what is quoted by the character at POSITION of TEXT ends."
+  "Return the end of the quoted text that begins with the character at POSITION of TEXT."
   (loop with quote = (char text position)
         for at from (1+ position) below (length text)
         do (cond ((char= (char text at) #\\) (incf at))
@@ -26,8 +26,8 @@
                            (1+ position))))
 
 (defun end-of-name (text start)
-  "Return where the name that begins at START of TEXT ends: at a comma or a bracket that is not
-within quotes or parentheses."
+  "Return the end of the name that begins at START of TEXT: the first comma or bracket outside quotes and
+parentheses."
   (loop with depth = 0
         with at = start
         while (< at (length text))

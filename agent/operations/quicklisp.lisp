@@ -1,18 +1,18 @@
-;;;; Quicklisp, where it is installed: loading what it has, and searching it. Its functions are called by
-;;;; their names, because there is none when the agent is compiled.
+;;;; Quicklisp, if it is installed: loading its systems and searching them. Its functions are called by name,
+;;;; because Quicklisp is absent when the agent is compiled.
 
 (in-package #:cl-mcp-agent)
 
 (defparameter *quicklisp-installer* #p"/usr/share/common-lisp/source/quicklisp/quicklisp.lisp"
-  "Where the installer is when the package cl-quicklisp of Debian or Ubuntu is installed.")
+  "The installer's path in the package cl-quicklisp of Debian and Ubuntu.")
 
 (defun quicklisp-setup-file ()
-  "Return the file that makes Quicklisp known to the session: what qlot has pinned comes first."
+  "Return the file that loads Quicklisp into the session; qlot's installation comes first."
   (let ((home (or (qlot-directory) (quicklisp-home))))
     (and home (probe-file (merge-pathnames "setup.lisp" home)))))
 
 (defun quicklisp-here-p ()
-  "True if Quicklisp is there, loading it first if it is installed and was not loaded."
+  "Load Quicklisp if it is installed but not loaded. Return true if it is available."
   (or (find-package "QUICKLISP-CLIENT")
       (let ((setup (quicklisp-setup-file)))
         (when setup
@@ -30,7 +30,7 @@
                   (and installer (native-name installer))))))
 
 (defun quicklisp-systems ()
-  "List the systems of all dists, as Quicklisp has them."
+  "List the systems of all dists, as Quicklisp's own objects."
   (ask "PROVIDED-SYSTEMS" "QL-DIST" t))
 
 (defun quicklisp-system-name (system)

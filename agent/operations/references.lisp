@@ -1,9 +1,9 @@
-;;;; Cross-references: who refers to a name, and what a function refers to.
+;;;; Cross-references: what refers to a name, and what a function refers to.
 
 (in-package #:cl-mcp-agent)
 
 (defun function-called (symbol arguments)
-  "Return SYMBOL, or (SETF SYMBOL) if the argument :NAME is that."
+  "Return SYMBOL, or (SETF SYMBOL) if the argument :NAME has that form."
   (if (setf-name-p (getf arguments :name))
       `(setf ,symbol)
       symbol))
@@ -34,7 +34,7 @@
           collect (list (referrer-text method nil) 1 (place-of method)))))
 
 (defun place-order (referrer)
-  "Return a number that is lower the nearer the place of REFERRER is: the session, other code, the Lisp."
+  "Return the rank of REFERRER by its place: the session first, then other code, then the Lisp."
   (let* ((place (third referrer))
          (file (getf place :file)))
     (cond ((getf place :evaluation) 0)
@@ -83,7 +83,7 @@
                                collect (list* text count (place-part place))))))))
 
 (defun callee-entry (name count)
-  "Return NAME, which is called COUNT times, for the wire, with what it is and where it is defined."
+  "Return the wire form of NAME, which is called COUNT times, with its kind and its place."
   (let* ((defined (and (or (symbolp name) (consp name)) (ignore-errors (fboundp name))))
          (object (and defined
                       (not (and (symbolp name) (special-operator-p name)))

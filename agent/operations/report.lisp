@@ -1,5 +1,5 @@
-;;;; How objects and conditions become text and data: printing that survives whatever the objects
-;;;; do, and the error reply. Frames are in frames.lisp.
+;;;; Objects and conditions as text and data: printing that survives errors and loops in the objects' own
+;;;; methods, and the error reply. Frames are in frames.lisp.
 
 (in-package #:cl-mcp-agent)
 
@@ -34,7 +34,7 @@
     (call-printing-plainly function)))
 
 (defun session-package ()
-  "Return the current package, after putting one there if the user has deleted it."
+  "Return the current package. If the user has deleted it, make another one current first."
   (if (package-name *package*)
       *package*
       (setf *package*
@@ -49,7 +49,7 @@
                   (make-package name :nicknames '("CL-USER") :use '("COMMON-LISP")))))))
 
 (defun session-package-name ()
-  "Return the name of the current package as people write it."
+  "Return the name of the current package as users write it."
   (let ((name (package-name (session-package))))
     (if (string= name "COMMON-LISP-USER") "CL-USER" name)))
 
@@ -57,9 +57,9 @@
 
 (defvar *capture* (make-capture))
 (defvar *reporting* nil
-  "True while a report is made; an interrupt then gives up one item and not the report.")
+  "True while a report is made. An interrupt then abandons one item, not the report.")
 (defvar *in-a-hurry* nil
-  "True when an interrupt cut the report short: nothing more is printed by user code.")
+  "True once an interrupt has cut the report short; user code prints nothing more.")
 
 (defun stop-capture ()
   (throw *guard* :stopped))
@@ -88,11 +88,11 @@ stopped when STOP were printed, or one more than are kept."
          (call-guarded #',function)))))
 
 (defun simple-object-p (object)
-  "True if printing OBJECT runs no code of the user's."
+  "True if printing OBJECT runs no user code."
   (typep object '(or number symbol character string)))
 
 (defun plain-name-p (name)
-  "True if a symbol called NAME prints as it is, without escapes."
+  "True if a symbol called NAME prints without escapes."
   (and (plusp (length name))
        (every (lambda (character)
                 (or (char<= #\A character #\Z)
@@ -127,10 +127,10 @@ user's to change."
     (if (symbolp name) (symbol-text name) "object")))
 
 (defconstant +integer-bits+ 100000
-  "A longer integer is not printed where only its beginning would be shown: that takes seconds.")
+  "Longer integers are not printed if only the beginning would be shown, because that takes seconds.")
 
 (defun item-text (object limit &key (escape t) (what "object"))
-  "Print OBJECT within LIMIT characters; what cannot be printed is #<...>."
+  "Print OBJECT within LIMIT characters; an object that cannot be printed becomes #<...>."
   (cond ((and *in-a-hurry* (not (simple-object-p object)))
          "#<...>")
         ((and (integerp object) (> (integer-length object) +integer-bits+))
@@ -176,7 +176,7 @@ user's to change."
                          (type-name-text (class-of outcome))))))))
 
 (defun class-texts (class)
-  "List the names of the standard classes that CLASS is or has among its ancestors."
+  "List the names of the standard classes among CLASS and its ancestors."
   (loop for ancestor in (class-ancestors class)
         for name = (class-name ancestor)
         when (and (eq (symbol-package name) #.(find-package "COMMON-LISP"))
@@ -184,7 +184,7 @@ user's to change."
           collect (symbol-name name)))
 
 (defun shown-restarts (condition)
-  "List the restarts that a report of CONDITION shows, but for the agent's own ABORT."
+  "List the restarts that a report of CONDITION shows, except the agent's own ABORT."
   (remove-if (lambda (restart)
                (or (member restart *own-restarts* :test #'eq)
                    (member restart *hidden-restarts* :test #'eq)))
@@ -291,16 +291,16 @@ user's to change."
 ;;; Errors of the reader
 
 (defvar *source* nil
-  "What is read: the text of the request, the stream, and where the form began.")
+  "The text of the request, the stream that reads it, and the start of the current form.")
 
 (defun source-condition-p (condition)
-  "True if CONDITION was signalled reading the text of the request."
+  "True if CONDITION was signalled while reading the text of the request."
   (and *source*
        (typep condition 'stream-error)
        (eq (stream-error-stream condition) (second *source*))))
 
 (defun line-and-column (text position)
-  "Return the line and the column, both from 1, of POSITION, and where its line begins."
+  "Return the line and the column of POSITION, both from 1, and the start of its line."
   (let* ((newline (position #\newline text :end position :from-end t))
          (start (if newline (1+ newline) 0)))
     (values (1+ (count #\newline text :end position))
@@ -308,7 +308,7 @@ user's to change."
             start)))
 
 (defun source-place ()
-  "Return the line, the column, both from 1, and the text of the line the reader has come to."
+  "Return the line and the column, both from 1, that the reader has reached, and the text of the line."
   (let* ((text (first *source*))
          (position (min (length text)
                         (max 0 (1- (or (ignore-errors (file-position (second *source*))) 1))))))
@@ -318,7 +318,7 @@ user's to change."
                                      (length text)))))))
 
 (defun unfinished-form-text (condition)
-  "Say where the form began that the text ends in, or return NIL."
+  "Return where the unfinished form at the end of the text began, in words, or NIL."
   (when (typep condition 'end-of-file)
     (let* ((text (first *source*))
            (start (position-if-not (lambda (character)
@@ -344,7 +344,7 @@ user's to change."
             line column)))
 
 (defun reader-complaint (condition)
-  "Return what is wrong, without where."
+  "Return the message without the place."
   (if (typep condition 'simple-condition)
       (multiple-value-bind (text count outcome)
           (guarded (stream 2000)

@@ -1,5 +1,5 @@
-;;;; A Lisp that the server has put into a sandbox: the other sessions are out of its reach, and an error that the
-;;;; sandbox may have caused names it.
+;;;; A Lisp in a sandbox: it cannot reach the server's other sessions, and an error that the sandbox may have
+;;;; caused names the sandbox.
 
 (in-package #:cl-mcp-agent)
 
@@ -8,12 +8,12 @@
   (uiop:getenvp "CL_MCP_SANDBOX"))
 
 (defun enter-own-domain ()
-  "Put the other sessions of this server out of reach, in a sandbox."
+  "In a sandbox, make the other sessions of this server unreachable."
   (when (sandbox-mode)
     (leave-other-sessions)))
 
 (defun sandbox-hint (message)
-  "Return a sentence about the sandbox if MESSAGE, of an error, is what the system says of something forbidden."
+  "Return a sentence about the sandbox if MESSAGE, of an error, is the system's text for a forbidden operation."
   (let ((mode (sandbox-mode)))
     (when (and mode (some (lambda (denial) (search denial message)) (denial-texts)))
       (format nil "The session has the sandbox ~a: files, sockets and system calls outside it are ~

@@ -1,5 +1,5 @@
-;;;; Saving the process as a core that goes on where this one stood, and starting from such a core.
-;;;; Asked of a copy of a session, for saving ends the process.
+;;;; Saving the process as a core that continues from the same state, and starting from such a core. The server
+;;;; requests a save from a copy of the session, because saving ends the process.
 
 (in-package #:cl-mcp-agent)
 
@@ -18,7 +18,7 @@
             *default-pathname-defaults* directory))))
 
 (defun note-no-request ()
-  "Forget the request that runs: the process is going to be saved."
+  "Forget the current request, because the process is about to be saved."
   (setf *id* nil
         *token* 0
         *interrupted* 0
@@ -26,14 +26,14 @@
         *own-process* 0))
 
 (defun why-not-saved ()
-  "Return a sentence if this process is in no state to be saved."
+  "Return a sentence if this process cannot be saved."
   (cond ((not (only-thread-p))
          (format nil "Other threads run in this session~@[: ~a~]." (threads-in-the-way)))
         (*error-condition*
          "The session is inside an error.")))
 
 (defun why-not-writable (path)
-  "Make PATH, an empty file. Returns a sentence if that fails."
+  "Create PATH, an empty file. Return a sentence if that fails."
   (handler-case (with-open-file (stream (uiop:parse-native-namestring path)
                                         :direction :output :if-exists :supersede
                                         :element-type '(unsigned-byte 8))

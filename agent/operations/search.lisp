@@ -1,4 +1,4 @@
-;;;; Searching for symbols: by a part of the name, and completing what someone has begun to write.
+;;;; Searching for symbols by a part of the name, and completing names.
 
 (in-package #:cl-mcp-agent)
 
@@ -33,7 +33,7 @@ a function, and structures and conditions are classes."
                   (t (list type)))))
 
 (defun contains-p (name part)
-  "True if the simple string PART is in the simple string NAME; PART has no upper case letters."
+  "True if the simple string NAME contains the simple string PART, which has no upper-case letters."
   (declare (type (simple-array character (*)) part) (type simple-string name)
            (optimize (speed 2) (safety 1)))
   (let ((m (length part))
@@ -52,7 +52,7 @@ a function, and structures and conditions are classes."
                 (look)))))))
 
 (defun words (text)
-  "List the words of TEXT, separated by blanks, in lower case."
+  "List the blank-separated words of TEXT in lower case."
   (let ((text (common-string (string-downcase text))))
     (loop with start = 0
           for end = (position #\space text :start start)
@@ -71,7 +71,7 @@ a function, and structures and conditions are classes."
   (concatenate 'string (package-name (symbol-package symbol)) "::" (symbol-name symbol)))
 
 (defun symbol-entry (symbol)
-  "Return SYMBOL for the wire: its package, its name, whether it is exported, what it names."
+  "Return the wire form of SYMBOL: package, name, whether it is exported, and what it names."
   (list (package-name (symbol-package symbol)) (symbol-name symbol)
         (and (external-p symbol) t)
         (meanings symbol)))
@@ -127,7 +127,7 @@ own were left out, which nobody asked for."
                :symbols (mapcar #'symbol-entry (part-of-list symbols arguments))))))))
 
 (defun intern-keyword (name)
-  "Return the keyword called NAME, if there is one; nothing is interned."
+  "Return the existing keyword called NAME, or NIL; intern nothing."
   (or (find-symbol (string-upcase name) "KEYWORD") :unknown))
 
 ;;; Completion
@@ -135,7 +135,7 @@ own were left out, which nobody asked for."
 (defconstant +completions+ 20000)
 
 (defun prefix-p (part name)
-  "True if NAME begins with PART, whatever their case."
+  "True if NAME begins with PART; case is ignored."
   (declare (type string part name))
   (and (<= (length part) (length name))
        (string-equal part name :end2 (length part))))
@@ -157,7 +157,7 @@ own were left out, which nobody asked for."
                                               (rest others)))))))
 
 (defun subsequence-p (letters name)
-  "True if LETTERS are in NAME in their order."
+  "True if NAME contains LETTERS in this order."
   (declare (type simple-string letters name))
   (let ((next 0))
     (declare (type fixnum next))
@@ -167,7 +167,7 @@ own were left out, which nobody asked for."
     (= next (length letters))))
 
 (defun completion-rank (text parts name)
-  "Return how well NAME completes TEXT, of which PARTS are the parts: less is better, NIL is not at all."
+  "Return the rank of NAME as a completion of TEXT, which has these PARTS: lower is better, NIL is no match."
   (cond ((prefix-p text name) 0)
         ((begins-parts-p parts name) 1)
         ((search text name :test #'char-equal) 2)
@@ -182,7 +182,7 @@ own were left out, which nobody asked for."
     (flet ((note (symbol)
              (let ((rank (and (not (agent-symbol-p symbol))
                               (completion-rank text parts (symbol-name symbol)))))
-               ;; What names nothing is a guess more.
+               ;; A symbol that names nothing is less likely.
                (when (and rank (or (< rank 3) (meanings symbol)) (< count +completions+))
                  (incf count)
                  (push (cons (+ (* 2 rank) (if (or (keywordp symbol) (meanings symbol)) 0 1)) symbol)
@@ -192,7 +192,7 @@ own were left out, which nobody asked for."
             (note symbol))
           (do-symbols (symbol package)
             (note symbol))))
-    ;; Letters in order are a last resort.
+    ;; Matching letters in order is the last resort.
     (let ((better (remove-if (lambda (entry) (>= (car entry) 6)) found)))
       (remove-duplicates (or better found) :key #'cdr))))
 

@@ -1,4 +1,4 @@
-;;;; Slips that those who write Lisp from memory make: a sentence in the error's report says what would be right.
+;;;; Common slips in Lisp written from memory: a sentence in the error's report gives the correct form.
 
 (in-package #:cl-mcp-agent)
 
@@ -18,7 +18,7 @@
           return (format nil sentence found)))
 
 (defun no-break-space-hint (name)
-  "Return a sentence if NAME has a space that is a no-break space in the text: the reader makes an ordinary one of it."
+  "Return a sentence if a space in NAME is a no-break space in the text; the reader makes it an ordinary one."
   (let ((space (and (find #\space name)
                     *forms-done*
                     (find (code-char #xa0) (forms-done-text *forms-done*)))))
@@ -34,7 +34,7 @@
       (format nil "~a is the prompt of a REPL. Send only what comes after it." name))))
 
 (defun fence-hint ()
-  "Return a sentence if the text that is read is in a code fence."
+  "Return a sentence if the text being read is in a code fence."
   (when (and *source* (search "```" (the string (first *source*))))
     "The code stands between ``` lines of Markdown. Send it without them."))
 
@@ -50,7 +50,7 @@
                        run yet. Send that as a form of its own before this one." name))))))
 
 (defun keyword-hint (condition)
-  "Return a sentence if CONDITION says that a keyword is no string."
+  "Return a sentence if CONDITION reports that a keyword is not a string."
   (when (typep condition 'type-error)
     (let ((datum (type-error-datum condition)))
       (when (and (keywordp datum)
@@ -78,7 +78,7 @@
 (defconstant +methods-told+ 8)
 
 (defun call-hint (condition frame)
-  "Return what the function at FRAME takes if CONDITION says that it was called with something else, or NIL."
+  "Return the parameters or methods of the function at FRAME if CONDITION reports a call that does not fit them, or NIL."
   (let ((misuse (call-misuse condition)))
     (when misuse
       (multiple-value-bind (function name) (frame-function frame)
@@ -114,7 +114,7 @@
     (error () nil)))
 
 (defun readtable-hint (kind condition)
-  "Return a sentence if the current readtable is hardly one to write Lisp for, and CONDITION may come of that; or NIL."
+  "Return a sentence if the current readtable is unsuitable for Lisp and may have caused CONDITION; or NIL."
   (when (or (eq kind :reader) (typep condition 'cell-error))
     (let ((changed (find-if (lambda (character)
                               (not (eq (get-macro-character character) (get-macro-character character nil))))
