@@ -62,6 +62,25 @@ static void on_progress(void *arg, double elapsed_s, uint64_t output_bytes, cons
     c->saw_progress = true;
 }
 
+/* What an operation that may ask has asked. */
+struct asked {
+    int64_t question;
+    int count;
+};
+
+static struct asked asked;
+static bool is_asked;
+
+static void on_question(void *arg, int64_t question, const char *prompt)
+{
+    (void)arg;
+    (void)prompt;
+    asked.question = question;
+    asked.count++;
+    is_asked = true;
+}
+
+static bool submits_what_asks;    /* as the next one */
 static bool submits_what_goes_on; /* the option of the next submitted operation */
 
 static void submit(struct fixture *f, struct call *c, const char *code, int timeout_ms, bool keeps_record)
@@ -79,6 +98,7 @@ static void submit(struct fixture *f, struct call *c, const char *code, int time
                                         .goes_on = submits_what_goes_on,
                                         .done = on_done,
                                         .on_progress = on_progress,
+                                        .on_question = submits_what_asks ? on_question : NULL,
                                         .arg = c};
     int before = c->answers;
     c->is_over = false;
@@ -224,6 +244,7 @@ static int set_up(void **state)
         .hello_ms = stretched(10000),
         .examine_ms = stretched(100),
         .abort_ms = stretched(100),
+        .asking_ms = stretched(400),
         .patience_ms = stretched(100),
     };
     open_all(f);
@@ -923,6 +944,68 @@ static void a_copy_asked_for_ahead_serves_whatever_becomes_of_the_evaluation(voi
     assert_value(f, "count", "61");
 }
 
+/* Submit it, and wait for its question. */
+static void ask(struct fixture *f, struct call *c, const char *code, int timeout_ms)
+{
+    asked = (struct asked){0};
+    is_asked = false;
+    submits_what_asks = true;
+    submit(f, c, code, timeout_ms, true);
+    submits_what_asks = false;
+    if (!run_until(&f->loop, is_set, &is_asked, LIMIT_MS))
+        fail_msg("no question; the session is %s", session_state_name(f->s));
+}
+
+static void a_question_is_answered_once_and_only_by_its_own_answer(void **state)
+{
+    struct fixture *f = *state;
+    struct call c = {0};
+    assert_value(f, "value ready", "ready");
+    ask(f, &c, "ask 7;ask 8", 0);
+    assert_string_equal(session_state_name(f->s), "asking");
+    assert_int_equal(asked.question, 7);
+    session_answer(c.op, 8, "other", 5);
+    assert_true(session_is_asking(c.op));
+    session_answer(c.op, 7, "a line", 6);
+    assert_false(session_is_asking(c.op));
+    session_answer(c.op, 7, "again", 5);
+    wait_for(f, &c);
+    assert_int_equal(c.kind, OUTCOME_OK);
+    assert_string_equal(c.value, "a line");
+}
+
+/* The time limit is shorter than the time for the answer. */
+static void a_question_that_nobody_answers_ends_the_input(void **state)
+{
+    struct fixture *f = *state;
+    struct call c = {0};
+    assert_value(f, "value ready", "ready");
+    ask(f, &c, "ask 7", stretched(100));
+    wait_for(f, &c);
+    assert_string_equal(c.type, "");
+    assert_string_equal(c.value, "end");
+}
+
+static void what_asks_can_die_and_be_stopped(void **state)
+{
+    struct fixture *f = *state;
+    struct call c = {0};
+    assert_value(f, "value ready", "ready");
+    ask(f, &c, "ask 7;wait 1", 0);
+    struct strbuf what;
+    strbuf_init(&what, 0);
+    assert_true(session_stop(f->s, &what));
+    strbuf_fini(&what);
+    session_answer(c.op, 7, "late", 4);
+    wait_for(f, &c);
+    assert_string_equal(c.type, "CANCELLED");
+    c = (struct call){0};
+    ask(f, &c, "ask 7;exit 3", 0);
+    wait_for(f, &c);
+    assert_string_equal(c.type, "PROCESS-EXITED");
+    assert_value(f, "ask 9;value on", "on"); /* one that may not ask is not answered */
+}
+
 static struct call gone_on(struct fixture *f, const char *code, int timeout_ms)
 {
     submits_what_goes_on = true;
@@ -1619,6 +1702,9 @@ int main(void)
         TEST(what_does_not_say_so_does_not_go_on),
         TEST(an_operation_goes_on_although_no_copy_can_be_made),
         TEST(what_goes_on_can_fail_die_and_run_out_of_time),
+        TEST(a_question_is_answered_once_and_only_by_its_own_answer),
+        TEST(a_question_that_nobody_answers_ends_the_input),
+        TEST(what_asks_can_die_and_be_stopped),
         TEST(a_failure_after_the_failure_does_not_change_the_reply),
         TEST(one_that_obeys_the_first_interrupt_is_stopped_and_the_session_intact),
         TEST(one_that_obeys_the_second_interrupt_is_stopped_and_the_session_intact),

@@ -49,6 +49,7 @@
 #define CHANNEL 3
 
 static int copies, evaluations, token;
+static int64_t asker; /* the request that waits for input */
 static bool is_zygote = true;
 static char frames_mode[16] = "ok", abort_mode[16] = "ok", resume_mode[16] = "ok";
 static int received[3], received_count;
@@ -224,6 +225,10 @@ static void perform(int64_t id, char *command)
         send_payload(text);
     } else if (strcmp(command, "error") == 0) {
         reply_error(id, argument, "error");
+    } else if (strcmp(command, "ask") == 0) {
+        asker = id;
+        snprintf(text, sizeof text, "(0 :input :question %d)", number);
+        send_payload(text);
     } else if (strcmp(command, "goes-on") == 0) {
         reply_error_with(id, argument, "error", " :goes-on t");
     } else if (strcmp(command, "resume") == 0) {
@@ -377,6 +382,10 @@ static void serve(const struct sexp *message)
         warm(id, message);
     } else if (sexp_is_symbol(what, "fork")) {
         copy(id, !sexp_is_nil(sexp_get(message, 2, "silent")));
+    } else if (sexp_is_symbol(what, "input")) {
+        size_t len;
+        const char *line = sexp_string(sexp_get(message, 2, "text"), &len);
+        reply_ok(asker, line == NULL ? "end" : line, line == NULL ? 3 : len);
     } else if (sexp_is_symbol(what, "evaluate")) {
         evaluate(id, message);
     } else if (sexp_is_symbol(what, "probe") || sexp_is_symbol(what, "replay")) {
