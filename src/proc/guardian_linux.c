@@ -97,7 +97,9 @@ static void on_end(uv_poll_t *poll, int status, int events)
     (void)events;
     stop_watching(g);
     close(g->alive);
-    waitpid(g->pid, NULL, WNOHANG);
+    /* A process closes its descriptors a moment before it can be waited for; nobody would reap it later. */
+    kill(g->pid, SIGKILL);
+    waitpid(g->pid, NULL, 0);
     g->alive = -1;
     if (++g->starts > MOST_STARTS)
         log_error("the guardian has ended %d times and will not be restarted: if this server is killed, "
