@@ -915,7 +915,7 @@ static void the_time_of_an_evaluation_behind_a_copy_begins_with_it(void **state)
     setenv("FAKE_FREEZE", "slow:3", 1);
     with_checkpoints(f, 8);
     for (int i = 0; i < 4; i++)
-        submit(f, &calls[i], i == 3 ? "wait 1" : "count", 150, true);
+        submit(f, &calls[i], i == 3 ? "wait 1" : "count", stretched(150), true);
     for (int i = 0; i < 4; i++)
         wait_for(f, &calls[i]);
     for (int i = 0; i < 3; i++)

@@ -11,7 +11,8 @@
  *   FAKE_FORK       refuse | die
  *   FAKE_FREEZE     refuse: a session's process makes no copies; the zygote does
  *                   die:N: a session's process that has seen N evaluations ends instead of making one
- *                   slow:N: a copy of a process that has seen N evaluations takes 400 ms
+ *                   slow:N: a copy of a process that has seen N evaluations takes 400 ms,
+ *                   times CL_MCP_TEST_STRETCH
  *   FAKE_TOOK       microseconds that a copy says to have taken
  *   FAKE_COPY       die | close | no-hello | garbage; with ":N" only the first N copies do
  *
@@ -332,9 +333,10 @@ static void copy(int64_t id, bool is_silent)
     if (!is_zygote && strncmp(setting("FAKE_FREEZE"), "die:", 4) == 0 &&
         evaluations == atoi(setting("FAKE_FREEZE") + 4))
         _exit(9);
+    const char *stretch = setting("CL_MCP_TEST_STRETCH");
     if (!is_zygote && strncmp(setting("FAKE_FREEZE"), "slow:", 5) == 0 &&
         evaluations == atoi(setting("FAKE_FREEZE") + 5))
-        usleep(400000);
+        usleep((useconds_t)(400000 * (*stretch == '\0' ? 1 : atof(stretch))));
     if (strcmp(setting(is_zygote ? "FAKE_FORK" : "FAKE_FREEZE"), "refuse") == 0) {
         snprintf(text, sizeof text, "(%lld :refused \"The fake makes no copies.\")", (long long)id);
     } else {
