@@ -211,13 +211,10 @@ void report_condition(struct strbuf *out, const struct error_record *r)
     if (sexp_count(error_record_frames(r)) == 0)
         strbuf_adds(out, "(no frames)");
     size_t shown = add_frames(out, r, INLINE_FRAMES, MOST_FRAMES_BYTES);
-    /* The error of an inspection of the image, or of a copy that is gone, is not kept: no restart of it
-     * could be invoked. */
-    bool is_kept = r->sequence > 0;
-    add_left_out(out, r, shown, is_kept ? "; see get-backtrace" : "");
-    const struct sexp *restarts = reply_get(r->condition, "restarts");
+    add_left_out(out, r, shown, r->sequence > 0 ? "; see get-backtrace" : "");
+    const struct sexp *restarts = error_record_restarts(r);
     const struct sexp *slots = reply_get(r->condition, "slots");
-    if (is_kept && sexp_count(restarts) > 0)
+    if (sexp_count(restarts) > 0)
         add_restarts(out, restarts);
     /* The hint describes what failed in a file; the slots of ASDF's own conditions say less. */
     bool is_of_asdf = strncmp(r->type, "UIOP/", 5) == 0 || strncmp(r->type, "ASDF/", 5) == 0;
@@ -238,7 +235,7 @@ void report_last_error(struct strbuf *out, const struct error_record *r)
     strbuf_addf(out, "Error: %s\n", r->type);
     text_add_indented(out, r->message, strlen(r->message), "  ");
     section_end(out);
-    const struct sexp *restarts = reply_get(r->condition, "restarts");
+    const struct sexp *restarts = error_record_restarts(r);
     strbuf_adds(out, "\n\nAvailable Restarts:\n");
     for (size_t i = 0; i < sexp_count(restarts); i++) {
         strbuf_addf(out, "  %zu. ", i + 1);

@@ -49,6 +49,11 @@ void error_record_cannot_be_entered(struct error_record *r, const char *why)
         r->why_not_frozen = xstrdup(why);
 }
 
+const struct sexp *error_record_restarts(const struct error_record *r)
+{
+    return r->sequence > 0 && !r->was_left ? sexp_get(r->condition, 2, "restarts") : NULL;
+}
+
 const char *error_record_why_not(const struct error_record *r)
 {
     return error_record_is_enterable(r) ? NULL

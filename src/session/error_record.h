@@ -30,6 +30,7 @@ struct error_record {
     struct session *session;       /* borrowed: whose error it is */
     struct worker *frozen;         /* owned: a copy of the process, frozen at the error; NULL: none */
     bool stands_here;              /* the session's process stands in it */
+    bool was_left;                 /* the Lisp had to leave it at once: it never could be entered */
     bool is_copy_current;          /* nothing was evaluated in the error since ${frozen} was made */
     bool is_being_frozen;          /* requested, not yet confirmed by the process */
     char *why_not_frozen;          /* NULL, or a sentence */
@@ -67,6 +68,11 @@ void error_record_drop_copy(struct error_record *r, const char *why);
 
 /* error_record_cannot_be_entered(r, why): from now on ${why} is the reason, unless one is known already. */
 void error_record_cannot_be_entered(struct error_record *r, const char *why);
+
+/* error_record_restarts(r): a list of ("NAME" "description" takes-value), in the condition; NULL if none of
+ * them could ever be invoked: the error is not kept, or the Lisp had to leave it at once. It never changes.
+ */
+const struct sexp *error_record_restarts(const struct error_record *r);
 
 /* error_record_why_not(r): why it cannot be entered, a sentence that ${r} owns or a constant; NULL if it can
  * be. */

@@ -56,6 +56,12 @@ void session_action_put_off(struct session *s, struct event *e)
         s->current->is_to_stop = true;
 }
 
+static void note_left(struct error_record *r)
+{
+    r->was_left = true;
+    error_record_cannot_be_entered(r, NOT_STANDING);
+}
+
 /* The error stands in its thread, or the thread has left it: nothing is copied or unwound. */
 static void stay_in_thread(struct session *s, struct error_record *r)
 {
@@ -63,7 +69,7 @@ static void stay_in_thread(struct session *s, struct error_record *r)
     bool is_evaluation = op->keeps_record;
     copies_drop_ahead(s);
     if (r->standing == 0)
-        error_record_cannot_be_entered(r, NOT_STANDING);
+        note_left(r);
     answer_error(s, op, r);
     if (is_evaluation)
         checkpointing_keep_state(s);
@@ -129,7 +135,7 @@ static void end_in_error(struct session *s, struct error_record *r)
 {
     bool is_kept = s->current->keeps_record; /* otherwise the answer owns ${r} */
     if (!r->stands_here)
-        error_record_cannot_be_entered(r, NOT_STANDING);
+        note_left(r);
     answer_error(s, s->current, r);
     if (worker_state(s->worker) == WORKER_BUSY)
         use_copy_ahead(s, is_kept ? r : NULL);

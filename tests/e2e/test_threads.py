@@ -182,6 +182,8 @@ class Standing(StandingTest):
     def test_what_a_thread_had_to_leave_says_so(self):
         reply = self.s.evaluate("(defun deep (n) (1+ (deep n))) (deep 1)")
         self.assertErrorReport(reply, "SB-KERNEL::CONTROL-STACK-EXHAUSTED")
+        self.assertNotIn("[Restarts]", reply.text)
+        self.assertNotIn("enter it", self.s.call("describe-last-error").text)
         self.assertIn("(cannot be entered: The Lisp had to leave it at once", self.errors()[0])
         self.assertIn("This error cannot be entered: The Lisp had to leave it at once", self.enter("n").text)
 
