@@ -63,6 +63,10 @@ static void on_http_closed(void *arg)
 {
     struct server *server = arg;
     server->http = NULL;
+    /* What runs keeps its session from being saved, for ever if it has no time limit. At the end of the input
+     * everything has got one. */
+    if (!server->is_input_over)
+        session_host_stop_everything(server->host);
     toolboxes_save(server->toolboxes, on_saved, server);
 }
 

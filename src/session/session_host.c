@@ -11,6 +11,7 @@
 #include "session/collections.h"
 #include "session/memory_watch.h"
 #include "session/run.h"
+#include "session/session.h"
 #include "session/sessions.h"
 #include "session/sleep_store.h"
 
@@ -68,6 +69,28 @@ void session_host_limit_everything(struct session_host *host)
     for (struct sessions *all = session_host_first(host); all != NULL; all = session_host_next(all))
         for (struct session *s = sessions_first(all); s != NULL; s = sessions_next(s))
             run_limit(s);
+}
+
+static void stop_everything(struct session *s)
+{
+    struct session_evaluation e;
+    struct strbuf what;
+    size_t n = 0;
+    strbuf_init(&what, 0);
+    while (session_evaluation_at(s, n, &e))
+        n++;
+    /* The last first, so that none of those that wait begins. */
+    while (n-- > 0)
+        if (session_evaluation_at(s, n, &e))
+            session_stop_evaluation(s, e.number, &what);
+    strbuf_fini(&what);
+}
+
+void session_host_stop_everything(struct session_host *host)
+{
+    for (struct sessions *all = session_host_first(host); all != NULL; all = session_host_next(all))
+        for (struct session *s = sessions_first(all); s != NULL; s = sessions_next(s))
+            stop_everything(s);
 }
 
 static void free_handle(uv_handle_t *handle)

@@ -54,6 +54,9 @@ size_t session_host_processes(const struct session_host *host);
  * limit get that of their session, present and future ones. */
 void session_host_limit_everything(struct session_host *host);
 
+/* session_host_stop_everything(host): stop what runs, as session_stop() does; what waits never begins. */
+void session_host_stop_everything(struct session_host *host);
+
 /* session_host_print_metrics(host, out): append all metrics in the format of metrics_print().
  * session_host_log_status(host): log them, and a line for each session. */
 void session_host_print_metrics(const struct session_host *host, struct strbuf *out);

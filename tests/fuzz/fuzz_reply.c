@@ -54,7 +54,7 @@ static void check_outcome(struct session *s, enum outcome_kind kind, const struc
         .kind = kind, .session = s, .reply = reply, .output = {&printed[0], &printed[1]}};
     if (kind == OUTCOME_ERROR)
         outcome.error = error_history_at(&s->errors, 0);
-    json_t *data = report_structured(&outcome);
+    json_t *data = report_structured(&outcome, SHOWN);
     char *text = json_dumps(data, 0);
     CHECK(text != NULL);
     free(text);
