@@ -85,7 +85,7 @@ WAYS_OUT = [
     ("the server's own image", "(call 2 (native-namestring sb-ext:*core-pathname*) 1)".replace("native-namestring", "sb-ext:native-namestring"), EACCES),
     ("a new file beside the server's image", '(call 2 (beside "planted") %d 420)' % CREATE, EACCES),
     ("the server's image under another name", '(call 82 (sb-ext:native-namestring sb-ext:*core-pathname*) (beside "moved"))', EACCES),
-    ("a file in the place of the server's image", '(let ((mine (on-that-file-system "mine"))) (call 2 mine %d 420) (prog1 (call 82 mine (sb-ext:native-namestring sb-ext:*core-pathname*)) (delete-file mine)))' % CREATE, EACCES),
+    ("a file in the place of the server's image", '(let ((mine (on-that-file-system "mine"))) (call 2 mine %d 420) (prog1 (call 82 mine (sb-ext:native-namestring sb-ext:*core-pathname*)) (delete-file mine)))' % CREATE, (EACCES, EXDEV)),  # the second where an ordinary user's cache is on another file system
     ("the end of the server's image", '(call 76 (sb-ext:native-namestring sb-ext:*core-pathname*) 0)', EACCES),
     ("a program of the system", '(call 2 "/usr/bin/env" 1)', EACCES),
     ("/etc", '(call 2 "/etc/passwd" 1)', EACCES),
@@ -248,7 +248,8 @@ class WaysOut(Sandbox):
             with self.subTest(name):
                 for placeholder, value in (("OUT", self.out), ("HOME", self.home), ("SERVER", server), ("OTHER", other), ("GUARDIAN", guardian)):
                     code = code.replace(placeholder, str(value))
-                self.assertEqual("=> " + printed(expected), client.evaluate(code).text)
+                allowed = expected if isinstance(expected, tuple) else (expected,)
+                self.assertIn(client.evaluate(code).text, ["=> " + printed(one) for one in allowed])
         self.assertEqual(before, snapshot(self.out))
         self.assertOperational(client)
 

@@ -877,7 +877,7 @@ static void structured_content_is_bounded_and_says_what_is_cut(void **state)
     json_t *data = report_structured(&f->outcome, 200);
     char *text = json_dumps(data, 0);
     assert_non_null(text);
-    assert_in_range(strlen(text), 400, 1500);
+    assert_true(strlen(text) >= 400 && strlen(text) <= 1500);
     assert_int_equal(json_array_size(json_object_get(data, "values")), 200 / 16);
     assert_int_equal(json_array_size(json_object_get(data, "warnings")), 1);
     json_t *wanted = json_pack("[s, s, s]", "values", "stdout", "warnings");
