@@ -4,11 +4,11 @@
 (in-package #:cl-mcp-agent)
 
 (defconstant +most-questions+ 100
-  "So many lines may be asked for in one evaluation; after them the input ends.")
+  "At most this many lines are asked for in one evaluation; then the input ends.")
 
 (defstruct question
   number
-  (answer :none)                        ; a line, or NIL: there is none
+  (answer :none)                        ; a line, or NIL at the end of the input
   (wake (make-signal)))
 
 (defvar *question* nil
@@ -36,8 +36,8 @@
        (send-message (list 0 :input :question (question-number question)))))))
 
 (defun answer-from-server (id)
-  "Ask for a line and wait for it; return it or NIL. An interrupt may end the request ID: nobody answers the one by
-which the code goes on."
+  "Ask for a line, wait for it and return it, or NIL at the end of the input. An interrupt may end the request ID; the
+code then goes on in another request, in which nobody is asked."
   (let ((question (make-question)))
     (send-question question)
     ;; The interrupt may have been served just before the wait begins, hence the seconds.

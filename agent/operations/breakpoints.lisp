@@ -158,7 +158,7 @@ list that the variable that is returned third has, or is ABSENT if it is not giv
 ;;; Stopping
 
 (defun condition-true-p (stand-in arguments values)
-  "True if the condition of STAND-IN is true of ARGUMENTS, or there is none; second, a sentence if that is not known."
+  "True if ARGUMENTS meet the condition of STAND-IN or it has none; second, a sentence if the condition itself failed."
   (cond ((stand-in-problem stand-in)
          (values nil nil))
         ((null (stand-in-test stand-in))

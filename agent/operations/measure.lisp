@@ -4,8 +4,8 @@
 
 (defconstant +most-runs+ 1000)
 
-;;; Where nobody says how many runs, there are as many as it takes. A run takes so long that the clock tells its time to a
-;;; thousandth: what is shorter is called many times in a run.
+;;; If the number of runs is not given, the code runs until its time is known. A run is long enough for the clock to
+;;; measure it to a thousandth: shorter code is called many times in one run.
 (defconstant +run-us+ 1000)
 (defconstant +most-calls+ 10000000)
 (defconstant +samples+ 100)

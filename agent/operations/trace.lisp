@@ -99,26 +99,24 @@ nothing of it, nor does it trace what the texts call."
 
 (defun call-traced (tracing name lambda-list function arguments)
   "Call FUNCTION, which NAME names and which has LAMBDA-LIST, with ARGUMENTS as TRACING says."
-  (if (not (or (tracing-condition tracing) (tracing-stop tracing)))
-      (call-recorded name (lambda () (apply (the function function) arguments)) arguments t)
-      (let ((stand-in (stand-in-for tracing name lambda-list)))
-        (cond ((not (fits-p stand-in arguments))
-               (call-recorded name (lambda () (apply (the function function) arguments)) arguments t))
-              ((eq :return (tracing-stop tracing))
-               (call-recorded name (lambda () (stop-after tracing name stand-in function arguments))
-                              arguments (null (tracing-condition tracing))))
-              (t
-               (multiple-value-bind (true failed) (condition-true-p stand-in arguments '())
-                 (cond ((not true)
-                        (apply (the function function) arguments))
-                       ((stops-p)
-                        (call-recorded name
-                                       (lambda ()
-                                         (stop-before tracing name stand-in function arguments failed))
-                                       arguments t))
-                       (t
-                        (call-recorded name (lambda () (apply (the function function) arguments))
-                                       arguments t)))))))))
+  (flet ((call ()
+           (apply (the function function) arguments)))
+    (let ((stand-in (and (or (tracing-condition tracing) (tracing-stop tracing))
+                         (stand-in-for tracing name lambda-list))))
+      (cond ((not (and stand-in (fits-p stand-in arguments)))
+             (call-recorded name #'call arguments t))
+            ((eq :return (tracing-stop tracing))
+             (call-recorded name (lambda () (stop-after tracing name stand-in function arguments))
+                            arguments (null (tracing-condition tracing))))
+            (t
+             (multiple-value-bind (true failed) (condition-true-p stand-in arguments '())
+               (cond ((not true)
+                      (call))
+                     ((stops-p)
+                      (call-recorded name (lambda () (stop-before tracing name stand-in function arguments failed))
+                                     arguments t))
+                     (t
+                      (call-recorded name #'call arguments t)))))))))
 
 (defun tracer (tracing)
   "Return the wrapper of the function that TRACING is about."

@@ -313,12 +313,14 @@ void report_error_list(struct strbuf *out, const struct session *session, size_t
         gmtime_r(&r->when.tv_sec, &utc);
         strftime(when, sizeof when, "%H:%M:%SZ", &utc);
         size_t first_line = strcspn(r->message, "\n");
-        strbuf_addf(out, "\n%zu. %s %s%s%s%s: %.*s%s", i + 1, when, r->thread != NULL ? "in thread " : "",
+        strbuf_addf(out, "\n%zu. %s %s%s%s%s: %.*s", i + 1, when, r->thread != NULL ? "in thread " : "",
                     r->thread != NULL ? r->thread : "", r->thread != NULL ? ": " : "", r->type,
-                    (int)utf8_floor(r->message, first_line, first_line > 300 ? 300 : first_line), r->message,
-                    error_record_is_enterable(r) ? " (can be entered)" : "");
-        if (error_record_why_not(r) != NULL)
-            strbuf_addf(out, " (cannot be entered: %s)", error_record_why_not(r));
+                    (int)utf8_floor(r->message, first_line, first_line > 300 ? 300 : first_line), r->message);
+        const char *why_not = error_record_why_not(r);
+        if (why_not == NULL)
+            strbuf_adds(out, " (can be entered)");
+        else
+            strbuf_addf(out, " (cannot be entered: %s)", why_not);
     }
     if (n > limit)
         strbuf_addf(out, "\n... %zu more", n - limit);

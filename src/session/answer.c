@@ -67,6 +67,14 @@ void answer_error(struct session *s, struct operation *op, struct error_record *
         error_record_free(r);
 }
 
+void answer_error_of_entry(struct session *s, struct error_record *r)
+{
+    if (run_is_stopped(s))
+        run_word_stop(s, r, false);
+    s->current->keeps_record = false;
+    answer_error(s, s->current, r);
+}
+
 void answer_note_package(struct session *s, const struct sexp *reply)
 {
     size_t len;

@@ -24,6 +24,10 @@ void answer_text(struct session *s, struct operation *op, const char *text);
 void answer_error(struct session *s, struct operation *op, struct error_record *r);
 void answer_add_error(struct session *s, struct error_record *r);
 
+/* answer_error_of_entry(s, r): answer the current operation with ${r}, taken, which it met in the error that
+ * it entered. That one still stands, so ${r} is not kept. */
+void answer_error_of_entry(struct session *s, struct error_record *r);
+
 /* answer_clear_error(s): clear the last error; the history stays. */
 void answer_clear_error(struct session *s);
 

@@ -82,10 +82,7 @@ static void stay_in_thread(struct session *s, struct error_record *r)
 static void fail_in_entry(struct session *s, struct error_record *r)
 {
     copies_drop_ahead(s);
-    if (run_is_stopped(s))
-        run_word_stop(s, r, false);
-    s->current->keeps_record = false;
-    answer_error(s, s->current, r);
+    answer_error_of_entry(s, r);
     checkpointing_settle_down(s);
 }
 

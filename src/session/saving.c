@@ -257,9 +257,7 @@ static char *named_checkpoints(const struct session *s)
             strbuf_addf(&b, "%s%s (evaluation %llu)", b.len == 0 ? "" : ", ", cp->name,
                         (unsigned long long)cp->evaluation);
     }
-    char *names = b.len == 0 ? NULL : xstrdup(strbuf_string(&b));
-    strbuf_fini(&b);
-    return names;
+    return b.len == 0 ? NULL : strbuf_steal(&b, NULL);
 }
 
 /* ${image} is taken. The current state is saved. */

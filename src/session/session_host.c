@@ -63,12 +63,17 @@ struct session_host *session_host_new(const struct session_host_options *options
     return host;
 }
 
+static void for_each_session(const struct session_host *host, void (*function)(struct session *s))
+{
+    for (struct sessions *all = session_host_first(host); all != NULL; all = session_host_next(all))
+        for (struct session *s = sessions_first(all); s != NULL; s = sessions_next(s))
+            function(s);
+}
+
 void session_host_limit_everything(struct session_host *host)
 {
     host->is_everything_limited = true;
-    for (struct sessions *all = session_host_first(host); all != NULL; all = session_host_next(all))
-        for (struct session *s = sessions_first(all); s != NULL; s = sessions_next(s))
-            run_limit(s);
+    for_each_session(host, run_limit);
 }
 
 static void stop_everything(struct session *s)
@@ -88,9 +93,7 @@ static void stop_everything(struct session *s)
 
 void session_host_stop_everything(struct session_host *host)
 {
-    for (struct sessions *all = session_host_first(host); all != NULL; all = session_host_next(all))
-        for (struct session *s = sessions_first(all); s != NULL; s = sessions_next(s))
-            stop_everything(s);
+    for_each_session(host, stop_everything);
 }
 
 static void free_handle(uv_handle_t *handle)

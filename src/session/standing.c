@@ -83,14 +83,10 @@ void session_action_finish_entry(struct session *s, struct event *e)
 void session_action_fail_entry(struct session *s, struct event *e)
 {
     struct error_record *r = error_record_new(e->document);
-    struct operation *op = s->current;
     r->session = s;
     note_effects(s);
-    if (run_is_stopped(s))
-        run_word_stop(s, r, false);
-    op->keeps_record = false;
     uv_timer_stop(s->timer);
-    answer_error(s, op, r);
+    answer_error_of_entry(s, r);
     standing_resume(s);
 }
 
