@@ -14,9 +14,9 @@
 #include "base/memory.h"
 #include "mcp/client.h"
 #include "mcp/elicitation.h"
-#include "mcp/method.h"
 #include "mcp/request.h"
 #include "mcp/revisions.h"
+#include "mcp/tool_answer.h"
 #include "tools/tool.h"
 
 #define MOST_PARKED 64 /* of a client; the code of others reads end of file */
@@ -59,7 +59,7 @@ static void on_done(void *arg, const struct tool_result *result)
     struct request *r = a->request;
     asking_call_free(a);
     if (r != NULL)
-        methods_answer_call(r, result);
+        tool_answer(r, result);
 }
 
 static void on_progress(void *arg, double elapsed_s, const char *message)

@@ -15,9 +15,7 @@ struct tool;
 struct tool_call_options;
 
 /* asking_call_start(r, tool, arguments, params, options): run ${tool} and answer ${r}. ${arguments} are
- * taken;
- * ${params}, borrowed, are those of ${r}; of the
- * borrowed ${options} the callbacks do not count. */
+ * taken; ${params}, borrowed, are those of ${r}; of the borrowed ${options} the callbacks do not count. */
 void asking_call_start(struct request *r, const struct tool *tool, json_t *arguments, const json_t *params,
                        const struct tool_call_options *options);
 

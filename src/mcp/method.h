@@ -24,9 +24,6 @@ struct method {
 };
 
 void methods_tools_list(struct request *r, const json_t *params);
-struct tool_result;
-/* methods_answer_call(r, result): answer a tools/call with the result of its tool. */
-void methods_answer_call(struct request *r, const struct tool_result *result);
 void methods_tools_call(struct request *r, const json_t *params);
 void methods_tasks_get(struct request *r, const json_t *params);
 void methods_tasks_update(struct request *r, const json_t *params);

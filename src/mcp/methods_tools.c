@@ -5,10 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <uv.h>
-
 #include "base/check.h"
-#include "base/memory.h"
 #include "mcp/asking_call.h"
 #include "mcp/client.h"
 #include "mcp/elicitation.h"
@@ -17,14 +14,14 @@
 #include "mcp/method.h"
 #include "mcp/request.h"
 #include "mcp/revisions.h"
+#include "mcp/task_call.h"
 #include "mcp/tasks.h"
+#include "mcp/tool_answer.h"
 #include "tools/complete_names.h"
 #include "tools/registry.h"
 #include "tools/tool.h"
 #include "tools/toolbox.h"
 #include "tools/user_tools.h"
-
-#define PATIENCE_MS 3000 /* a call that takes longer is answered with a task, if the client accepts tasks */
 
 /* Only clients of 2026-07-28 over HTTP repeat arguments in headers; other listings leave x-mcp-header out. */
 static char *listing_text(const struct client *client, json_t *tools)
@@ -111,99 +108,9 @@ void methods_tools_list(struct request *r, const json_t *params)
         request_await(r, call, cancel_tool);
 }
 
-static void add_result(struct strbuf *out, const struct revision *revision, const char *text, size_t len,
-                       const json_t *structured, bool is_error)
-{
-    strbuf_adds(out, "\"content\":[{\"type\":\"text\",\"text\":");
-    json_text_add_string(out, text, len);
-    strbuf_adds(out, "}]");
-    if (structured != NULL && (json_is_object(structured) || !revision->has_object_structured_only)) {
-        strbuf_adds(out, ",\"structuredContent\":");
-        json_text_add_value(out, structured);
-    }
-    strbuf_adds(out, is_error ? ",\"isError\":true" : ",\"isError\":false");
-}
-
-static void answer(struct request *r, const char *text, size_t len, const json_t *structured, bool is_error)
-{
-    add_result(request_result(r), request_revision(r), text, len, structured, is_error);
-    request_finish(r);
-}
-
-/* A call whose client accepts a task as an answer. */
-struct patience {
-    struct request *request; /* NULL: it was answered with ${task} */
-    const struct revision *revision;
-    struct task *task;
-    struct tool_call *call; /* NULL: it has ended */
-    uv_timer_t timer;
-};
-
-static void free_patience(uv_handle_t *handle)
-{
-    free(handle->data);
-}
-
-static void end_patience(struct patience *p)
-{
-    uv_close((uv_handle_t *)&p->timer, free_patience);
-}
-
-static void give_up(void *arg)
-{
-    struct patience *p = arg;
-    tool_call_cancel(p->call);
-    end_patience(p);
-}
-
-static void on_patience_over(uv_timer_t *timer)
-{
-    struct patience *p = timer->data;
-    struct request *r = p->request;
-    p->task = task_new(request_client(r)->toolbox->tasks, give_up, p);
-    if (p->task == NULL)
-        return; /* there are too many: its client waits */
-    p->request = NULL;
-    request_await(r, NULL, NULL);
-    task_answer(p->task, r);
-}
-
-static void on_call_done(void *arg, const struct tool_result *result)
-{
-    struct patience *p = arg;
-    if (p->task == NULL) {
-        request_await(p->request, NULL, NULL);
-        answer(p->request, strbuf_string(result->text), result->text->len, result->structured,
-               result->is_error);
-    } else {
-        struct strbuf out;
-        strbuf_init(&out, 0);
-        add_result(&out, p->revision, strbuf_string(result->text), result->text->len, result->structured,
-                   result->is_error);
-        task_end(p->task, &out);
-        strbuf_fini(&out);
-    }
-    end_patience(p);
-}
-
-static void on_call_progress(void *arg, double elapsed_s, const char *message)
-{
-    struct patience *p = arg;
-    if (p->task != NULL)
-        task_say(p->task, message);
-    else
-        request_progress(p->request, elapsed_s, message);
-}
-
-void methods_answer_call(struct request *r, const struct tool_result *result)
-{
-    request_await(r, NULL, NULL);
-    answer(r, strbuf_string(result->text), result->text->len, result->structured, result->is_error);
-}
-
 static void on_tool_done(void *arg, const struct tool_result *result)
 {
-    methods_answer_call(arg, result);
+    tool_answer(arg, result);
 }
 
 static void on_tool_progress(void *arg, double elapsed_s, const char *message)
@@ -254,32 +161,10 @@ static bool find_tool(struct request *r, const json_t *name, const json_t *given
         return true;
     }
     if (request_revision(r)->argument_errors_are_results)
-        answer(r, err.message, strlen(err.message), NULL, true);
+        tool_answer_error(r, err.message);
     else
         request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: %s", err.message);
     return false;
-}
-
-/* The call is answered as usual if it is over soon, otherwise with a task. */
-static void call_with_patience(struct request *r, struct tasks *tasks, const struct tool *tool,
-                               json_t *arguments, const struct tool_call_options *options)
-{
-    struct patience *p = xcalloc(1, sizeof *p);
-    struct tool_call_options mine = *options;
-    p->request = r;
-    p->revision = request_revision(r);
-    p->timer.data = p;
-    CHECK(uv_timer_init(tasks_loop(tasks), &p->timer) == 0);
-    mine.wants_progress = true; /* it becomes the message of the task */
-    mine.done = on_call_done;
-    mine.on_progress = on_call_progress;
-    mine.arg = p;
-    /* ${p} is freed later, from the loop, even if the call has already finished. */
-    p->call = tool_call_start(request_client(r)->toolbox, tool, arguments, &mine);
-    if (p->call == NULL)
-        return;
-    request_await(r, p, give_up);
-    uv_timer_start(&p->timer, on_patience_over, PATIENCE_MS, 0);
 }
 
 void methods_tools_call(struct request *r, const json_t *params)
@@ -312,7 +197,7 @@ void methods_tools_call(struct request *r, const json_t *params)
     };
     struct tasks *tasks = client->toolbox == NULL ? NULL : client->toolbox->tasks;
     if (tasks != NULL && request_can_extension(r, TASKS_EXTENSION)) {
-        call_with_patience(r, tasks, tool, arguments, &options);
+        task_call_start(r, tool, arguments, &options);
         return;
     }
     if (elicitation_is_possible(r)) {

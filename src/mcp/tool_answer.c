@@ -1,0 +1,45 @@
+/*
+ * Responsible for the JSON of a tool's result.
+ */
+#include "mcp/tool_answer.h"
+
+#include <string.h>
+
+#include <jansson.h>
+
+#include "base/strbuf.h"
+#include "mcp/json_text.h"
+#include "mcp/request.h"
+#include "mcp/revisions.h"
+#include "tools/tool.h"
+
+static void add(struct strbuf *out, const struct revision *revision, const char *text, size_t len,
+                const json_t *structured, bool is_error)
+{
+    strbuf_adds(out, "\"content\":[{\"type\":\"text\",\"text\":");
+    json_text_add_string(out, text, len);
+    strbuf_adds(out, "}]");
+    if (structured != NULL && (json_is_object(structured) || !revision->has_object_structured_only)) {
+        strbuf_adds(out, ",\"structuredContent\":");
+        json_text_add_value(out, structured);
+    }
+    strbuf_adds(out, is_error ? ",\"isError\":true" : ",\"isError\":false");
+}
+
+void tool_answer_add(struct strbuf *out, const struct revision *revision, const struct tool_result *result)
+{
+    add(out, revision, strbuf_string(result->text), result->text->len, result->structured, result->is_error);
+}
+
+void tool_answer(struct request *r, const struct tool_result *result)
+{
+    request_await(r, NULL, NULL);
+    tool_answer_add(request_result(r), request_revision(r), result);
+    request_finish(r);
+}
+
+void tool_answer_error(struct request *r, const char *text)
+{
+    add(request_result(r), request_revision(r), text, strlen(text), NULL, true);
+    request_finish(r);
+}
