@@ -629,6 +629,22 @@ gets the function and its arguments.")
   "Return :CONSTANT, :SPECIAL, :GLOBAL, :SYMBOL-MACRO, or NIL if SYMBOL was not defined as any."
   (if (constantp symbol) :constant nil))
 
+(define-port-operation expanders (symbol)
+  "Return what makes the types named SYMBOL, and what SETF of it expands to: objects that are other ones once these are
+defined anew; NIL for what is not defined."
+  (declare (ignore symbol))
+  (values nil nil))
+
+(define-port-operation no-input-p (stream)
+  "True if STREAM is the standard input of a process without a terminal."
+  (declare (ignore stream))
+  nil)
+
+(define-port-operation type-lambda-list (symbol)
+  "Return the lambda list of the type that SYMBOL names by DEFTYPE, or :UNKNOWN."
+  (declare (ignore symbol))
+  :unknown)
+
 (define-port-operation type-definition (symbol)
   "Return a text about the type SYMBOL names by DEFTYPE, or NIL."
   (declare (ignore symbol))

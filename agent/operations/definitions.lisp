@@ -10,12 +10,14 @@
 
 (defun meaning (symbol)
   "List the objects that SYMBOL names, for comparison with EQ."
-  (list (if (fboundp symbol) (fdefinition symbol) nil)
-        (or (macro-function symbol) nil)
-        (if (fboundp `(setf ,symbol)) (fdefinition `(setf ,symbol)) nil)
-        (if (boundp symbol) t nil)
-        (variable-kind symbol)
-        (find-class symbol nil)))
+  (list* (if (fboundp symbol) (fdefinition symbol) nil)
+         (or (macro-function symbol) nil)
+         (if (fboundp `(setf ,symbol)) (fdefinition `(setf ,symbol)) nil)
+         (if (boundp symbol) t nil)
+         (variable-kind symbol)
+         (find-class symbol nil)
+         (compiler-macro-function symbol)
+         (multiple-value-list (expanders symbol))))
 
 (defun note-library-packages ()
   "Record every existing package, except the user's, as a library's."
@@ -61,12 +63,15 @@
          (make-symbol (symbol-name tree)))))
 
 (defun lambda-list-text (function)
-  (let ((list (function-lambda-list function)))
-    (cond ((eq list :unknown) "(...)")
-          ((null list) "()")
-          (t
-           (let ((*print-gensym* nil) (*print-length* 30) (*print-level* 5))
-             (item-text (without-packages list) 300))))))
+  (lambda-list-words (function-lambda-list function)))
+
+(defun lambda-list-words (list)
+  "Return LIST, a lambda list or :UNKNOWN, as text without package prefixes."
+  (cond ((eq list :unknown) "(...)")
+        ((null list) "()")
+        (t
+         (let ((*print-gensym* nil) (*print-length* 30) (*print-level* 5))
+           (item-text (without-packages list) 300)))))
 
 (defun function-entries (symbols)
   (loop for (symbol . old) in symbols
@@ -86,13 +91,34 @@
         when (and (or kind (boundp symbol))
                   (not (and (fourth old) (eq kind (fifth old)))))
           collect (list (symbol-text symbol)
-                        (if (boundp symbol) (item-text (symbol-value symbol) 80) "unbound"))))
+                        (cond ((eq kind :symbol-macro)
+                               (format nil "~a (a symbol macro)" (item-text (macroexpand-1 symbol) 80)))
+                              ((boundp symbol) (item-text (symbol-value symbol) 80))
+                              (t "unbound")))))
 
 (defun macro-entries (symbols)
   (loop for (symbol . old) in symbols
         when (and (macro-function symbol)
                   (not (eq (second old) (macro-function symbol))))
           collect (list (symbol-text symbol) (lambda-list-text (macro-function symbol)))))
+
+(defun compiler-macro-entries (symbols)
+  (loop for (symbol . old) in symbols
+        for function = (compiler-macro-function symbol)
+        when (and function (not (eq (seventh old) function)))
+          collect (list (symbol-text symbol) (lambda-list-text function))))
+
+(defun deftype-entries (symbols)
+  (loop for (symbol . old) in symbols
+        for expander = (expanders symbol)
+        when (and expander (not (eq (eighth old) expander)))
+          collect (list (symbol-text symbol) (lambda-list-words (type-lambda-list symbol)))))
+
+(defun setf-entries (symbols)
+  (loop for (symbol . old) in symbols
+        for expander = (nth-value 1 (expanders symbol))
+        when (and expander (not (eq (ninth old) expander)))
+          collect (symbol-text symbol)))
 
 (defun new-classes (symbols)
   (loop for (symbol . old) in symbols
@@ -160,8 +186,12 @@
           (part "functions" :functions (lambda () (function-entries symbols)))
           (part "variables" :variables (lambda () (variable-entries symbols)))
           (part "macros" :macros (lambda () (macro-entries symbols)))
+          (part "compiler-macros" :compiler-macros (lambda () (compiler-macro-entries symbols)))
+          (part "setf-expanders" :setf-expanders (lambda () (setf-entries symbols)))
+          (part "types" :types (lambda () (deftype-entries symbols)))
           (part "classes" :classes (lambda () (class-entries symbols)))
           (part "methods" :methods (lambda () (method-entries symbols)))
+          (part "tools" :tools #'tool-names)
           (part "packages" :packages #'package-entries)
           (part "systems" :systems #'system-entries))
         (list* *id* :ok :left-out left-out parts)))))

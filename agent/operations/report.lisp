@@ -238,7 +238,9 @@ user's to change."
         (setf stream (two-way-stream-input-stream stream)))
       (cond ((and *given-input* (eq stream *given-input*))
              "The text of the argument stdin is used up.")
-            ((and (typep stream 'concatenated-stream) (null (concatenated-stream-streams stream)))
+            ((or (no-input-p stream)
+                 ;; Nobody answers any more.
+                 (and (typep stream 'concatenated-stream) (null (concatenated-stream-streams stream))))
              "There is no terminal. Pass the text to be read as the argument stdin of evaluate-lisp.")))))
 
 (defun hint-of (kind condition frame readtable-hint)

@@ -49,6 +49,11 @@ the function gets."
   "Return what clients call the tool NAME."
   (concatenate 'string "user." name))
 
+(defun tool-names ()
+  "List what clients call the tools."
+  (loop for tool in *tools*
+        collect (full-name (tool-name tool))))
+
 (defun outer-name (designator what)
   "Return the name, in lower case, by which clients know what a session calls DESIGNATOR."
   (let ((name (typecase designator

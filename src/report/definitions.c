@@ -13,8 +13,16 @@
 static const struct {
     const char *key, *heading, *separator;
 } kinds[] = {
-    {"functions", "[Functions]", " "},   {"variables", "[Variables]", " = "}, {"macros", "[Macros]", " "},
-    {"classes", "[Classes]", " "},       {"methods", "[Methods]", " "},       {"packages", "[Packages]", ""},
+    {"functions", "[Functions]", " "},
+    {"variables", "[Variables]", " = "},
+    {"macros", "[Macros]", " "},
+    {"compiler-macros", "[Compiler Macros]", " "},
+    {"setf-expanders", "[Setf Expanders]", ""},
+    {"types", "[Types]", " "},
+    {"classes", "[Classes]", " "},
+    {"methods", "[Methods]", " "},
+    {"tools", "[User Tools]", ""},
+    {"packages", "[Packages]", ""},
     {"systems", "[Loaded Systems]", ""},
 };
 

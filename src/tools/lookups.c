@@ -49,8 +49,10 @@ static void describe_symbol(struct tool_call *call)
     look_up(call, s, on_text);
 }
 
-static const char *const definition_types[] = {"all",     "functions", "variables", "macros", "classes",
-                                               "methods", "packages",  "systems",   NULL};
+static const char *const definition_types[] = {
+    "all",   "functions", "variables", "macros", "compiler-macros", "setf-expanders",
+    "types", "classes",   "methods",   "tools",  "packages",        "systems",
+    NULL};
 
 const struct tool tool_list_definitions = {
     .name = "list-definitions",

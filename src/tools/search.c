@@ -33,6 +33,17 @@ static void add_name(struct strbuf *out, const struct sexp *value, bool lower)
         strbuf_addc(out, '|');
 }
 
+/* The name of a symbol entry, with one colon if it is exported and two if not. */
+static void add_qualified_name(struct strbuf *out, const struct sexp *symbol)
+{
+    size_t len;
+    const char *package = sexp_string(sexp_nth(symbol, 0), &len);
+    if (package != NULL && strcmp(package, "KEYWORD") != 0)
+        add_name(out, sexp_nth(symbol, 0), false);
+    strbuf_adds(out, !sexp_is_nil(sexp_nth(symbol, 2)) ? ":" : "::");
+    add_name(out, sexp_nth(symbol, 1), false);
+}
+
 /* ` [MACRO]`, after a symbol entry (PACKAGE NAME EXPORTED MEANINGS). */
 static void add_meanings(struct strbuf *out, const struct sexp *symbol)
 {
@@ -61,12 +72,8 @@ static void on_found(struct tool_call *call, const struct outcome *o)
     for (size_t i = 0; i < sexp_count(symbols); i++) {
         const struct sexp *symbol = sexp_nth(symbols, i);
         strbuf_adds(&call->text, "\n  ");
-        reply_add_string(&call->text, sexp_nth(symbol, 0));
-        strbuf_adds(&call->text, "::");
-        add_name(&call->text, sexp_nth(symbol, 1), false);
+        add_qualified_name(&call->text, symbol);
         add_meanings(&call->text, symbol);
-        if (!sexp_is_nil(sexp_nth(symbol, 2)))
-            strbuf_adds(&call->text, " exported");
     }
     if (total > 0)
         look_up_add_rest(call, sexp_count(symbols), total);

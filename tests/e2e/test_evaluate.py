@@ -331,6 +331,8 @@ class Output(mcp.TestCase):
 
     def test_input_is_at_its_end(self):
         self.assertEvaluates("(values (read-line *standard-input* nil :eof))", ":EOF")
+        self.assertEvaluates("(stream-element-type *standard-input*)", "CHARACTER")
+        self.assertEvaluates("(stream-element-type *terminal-io*)", "CHARACTER")
         self.assertEvaluates("(read-char *query-io* nil :eof)", ":EOF")
         self.assertEvaluates("(values (read-line *terminal-io* nil :eof))", ":EOF")
         self.assertEvaluates("(read-char *debug-io* nil :eof)", ":EOF")

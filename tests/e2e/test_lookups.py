@@ -162,7 +162,7 @@ class Libraries(mcp.TestCase):
 
     def test_searching_finds_what_libraries_export(self):
         text = self.look("apropos-search", pattern="gensyms")
-        self.assertIn("\n  ALEXANDRIA::WITH-GENSYMS [MACRO] exported", text)
+        self.assertIn("\n  ALEXANDRIA:WITH-GENSYMS [MACRO]", text)
         text = self.look("complete-symbol", prefix="local-time:timestamp-to-u")
         self.assertIn("\n  local-time:timestamp-to-unix [FUNCTION]", text)
         text = self.look("complete-symbol", prefix="al:f")

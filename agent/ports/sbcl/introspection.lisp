@@ -26,6 +26,16 @@
     (let ((arguments (ignore-errors (sb-introspect:deftype-lambda-list symbol))))
       (format nil "Arguments: ~:[()~;~:*~a~]" arguments))))
 
+(implement type-lambda-list (symbol)
+  (handler-case (sb-introspect:deftype-lambda-list symbol)
+    (error () :unknown)))
+
+(implement expanders (symbol)
+  (values (and (eq :defined (sb-int:info :type :kind symbol))
+               (not (find-class symbol nil))
+               (sb-int:info :type :expander symbol))
+          (sb-int:info :setf :expander symbol)))
+
 (implement special-variable-p (symbol)
   (eq :special (sb-int:info :variable :kind symbol)))
 

@@ -15,7 +15,8 @@
 (defun renew-streams ()
   (setf *output* (make-output 1 "standard output")
         *error-output-stream* (make-output 2 "error output")
-        *no-input* (make-concatenated-stream)
+        ;; A concatenated stream of nothing would have no element type.
+        *no-input* (make-string-input-stream (make-array 0 :element-type 'character))
         *interactive* (make-two-way-stream *no-input* *output*)))
 
 (defmacro set-where-different (&rest places-and-values)
@@ -26,6 +27,9 @@ process: the symbols of variables lie scattered over many pages."
              collect `(unless (and ,@(when (symbolp place) `((boundp ',place)))
                                    (eq ,place ,value))
                         (setf ,place ,value)))))
+
+(implement no-input-p (stream)
+  (eq stream *no-input*))
 
 (implement ensure-streams ()
   (unless (and *output*
