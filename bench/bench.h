@@ -25,6 +25,7 @@ struct suite {
 };
 
 extern const struct suite suite_calls, suite_checkpoints, suite_starts, suite_memory, suite_storm,
-    suite_lookups, suite_heaps, suite_loading, suite_http, suite_sandbox, suite_sessions, suite_fairness;
+    suite_lookups, suite_running, suite_heaps, suite_loading, suite_http, suite_sandbox, suite_sessions,
+    suite_fairness;
 
 #endif
