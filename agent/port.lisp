@@ -377,9 +377,19 @@ blanks and comments; or NIL."
 
 (define-port-operation call-misuse (condition)
   "Return :ARGUMENTS if CONDITION says that a function does not take such arguments, :METHODS if it says that a generic
-function has no method for them, else NIL."
+function has no method for them, else NIL. The second value is the name of the function if it is not that of the frame."
   (declare (ignore condition))
   nil)
+
+(define-port-operation class-missing-p (condition)
+  "True if CONDITION, a CELL-ERROR, says that there is no class of its name."
+  (declare (ignore condition))
+  nil)
+
+(define-port-operation frame-lambda-list (frame)
+  "Return the lambda list of the function at FRAME, or :UNKNOWN."
+  (declare (ignore frame))
+  :unknown)
 
 (define-port-operation condition-slots (condition)
   "List the slots of CONDITION as (NAME . VALUE)."

@@ -25,8 +25,10 @@
 (defstruct forms-done
   "What was done of a text of several forms. TEXTS are the values of those before the last that was read, last first;
 those of definitions and NIL are left out. PACKAGE is what was current before, NIL if the request named one. FORMS are
-what was read last with where in TEXT each begins, for the positions of warnings."
+what was read last with where in TEXT each begins, for the positions of warnings. LAST is the form that was evaluated
+last, consed to its values, until another one was read after it."
   (count 0 :type fixnum)
+  (last '())
   (texts '())
   (package nil)
   (text "" :type string)
@@ -67,8 +69,17 @@ what was read last with where in TEXT each begins, for the positions of warnings
             (item-text (first values) +earlier-value-limit+))
           (forms-done-texts *forms-done*))))
 
+(defun note-last-value ()
+  "The form that was evaluated last is not the last one of the text."
+  (let ((last (shiftf (forms-done-last *forms-done*) '())))
+    (when last
+      (note-earlier-value (first last) (rest last)))))
+
 (defun forms-part ()
   "Return what a reply says of the forms before the last one, or the one that failed."
+  ;; What cannot be read is a form too.
+  (when (and *forms-done* *source*)
+    (note-last-value))
   (if (and *forms-done* (plusp (forms-done-count *forms-done*)))
       (append (list :forms-done (forms-done-count *forms-done*)
                     :earlier (mapcar (lambda (text) (substitute #\space #\newline text))
@@ -354,7 +365,6 @@ evaluation."
   (declare (type simple-string text) (type function evaluate))
   (let ((values '())
         (done (and is-whole *forms-done*))
-        (last-form nil)
         (*whole-text* (and is-whole (list text))))
     (let ((stream (make-string-input-stream text)))
       (loop
@@ -369,16 +379,15 @@ evaluation."
             (return))
           (when done
             (note-form-read form text start)
-            (when (plusp (forms-done-count done))
-              (note-earlier-value last-form values))
-            (setf last-form form))
+            (note-last-value))
           (setf *current-form* (list form)
                 - form)
           (setf values (call-with-origin origin (lambda () (funcall evaluate form))))
           (when is-whole
             (note-form-done (file-position stream)))
           (when done
-            (incf (forms-done-count done)))
+            (incf (forms-done-count done))
+            (setf (forms-done-last done) (cons form values)))
           (setf /// //
                 // /
                 / values

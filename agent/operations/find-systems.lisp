@@ -256,10 +256,9 @@ has none. Of several of one name the first is the one ASDF takes."
 (defun file-as-system-hint (name)
   "Return a sentence if NAME, of a system that there is not, is rather that of a file."
   (let ((type (pathname-type (uiop:parse-native-namestring name))))
-    (cond ((null type) nil)
-          ((string-equal type "lisp")
+    (cond ((equalp type "lisp")
            "A system is named, a file has a path: load a file with LOAD or the tool load-file.")
-          ((string-equal type "asd")
+          ((or (equalp type "asd") (eql 0 (position #\/ name)))
            "ASDF takes the name of a system. The tool load-system also takes the path of an .asd file."))))
 
 (defun system-hint (condition)
@@ -300,8 +299,10 @@ has none. Of several of one name the first is the one ASDF takes."
     (asdf:load-asd path)))
 
 (defun absent-system-p (name)
-  "True if ASDF has no system NAME. A definition that cannot be loaded is another matter: loading
+  "True if ASDF has no system NAME, which may be a path. A definition that cannot be loaded is another matter: loading
 the system reports it."
+  (when (eql 0 (position #\/ name))
+    (return-from absent-system-p t))
   (handler-case (handler-bind ((warning #'muffle-warning))
                   (null (asdf:find-system name nil)))
     (error () nil)))

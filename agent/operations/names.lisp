@@ -150,6 +150,7 @@ package, then those accessible in the session's package."
           ((eq package #.(find-package "COMMON-LISP")) 1)
           ((eq :external (nth-value 1 (find-symbol (symbol-name symbol) package)))
            (if (library-package-p package) 3 2))
+          ((own-package-p package) 8)
           (t 5))))
 
 (defun offer-symbols (symbols)
@@ -179,6 +180,17 @@ package, then those accessible in the session's package."
       (format nil "Did you mean the package ~{~a~^ or ~}?"
               (subseq near 0 (min (length near) +names-offered+))))))
 
+(defun package-system-hint (name)
+  "Return what to load so that there is a package NAME, or NIL."
+  (ignore-errors (asdf:ensure-source-registry))
+  (let ((system (find name (systems-in-sight) :test #'string-equal)))
+    (cond ((member name '("QL" "QUICKLISP" "QUICKLISP-CLIENT") :test #'string-equal)
+           (format nil "Quicklisp is not loaded. The tool load-system loads a system of this machine~:[~;, quickload one ~
+                        of Quicklisp~]." (quicklisp-setup-file)))
+          (system
+           (format nil "The system ~a is not loaded; the tool load-system loads it." system))
+          (t (offer-systems name)))))
+
 (defun name-hint (condition)
   "Return a sentence with names similar to the one that CONDITION is about, or NIL."
   (let ((*print-length* nil) (*print-level* nil))
@@ -204,7 +216,13 @@ package, then those accessible in the session's package."
                       (when (stringp string)
                         (offer-symbols (near-exports string name)))))
                    ((find-package name) nil)
-                   (t (offer-packages (string name))))))
+                   (t (or (offer-packages (string name))
+                          (package-system-hint (string name)))))))
+          (cell-error
+           (let ((name (cell-error-name condition)))
+             (when (and (symbolp name) (class-missing-p condition))
+               (offer-symbols (near-symbols (symbol-name name)
+                                            (lambda (symbol) (find-class symbol nil)))))))
           (t
            (system-hint condition)))
       (error () nil))))

@@ -129,16 +129,16 @@ user's to change."
 (defconstant +integer-bits+ 100000
   "Longer integers are not printed if only the beginning would be shown, because that takes seconds.")
 
-(defun item-text (object limit &key (escape t) (what "object"))
+(defun item-text (object limit &key (escape t))
   "Print OBJECT within LIMIT characters; an object that cannot be printed becomes #<...>."
   (cond ((and *in-a-hurry* (not (simple-object-p object)))
          "#<...>")
         ((and (integerp object) (> (integer-length object) +integer-bits+))
          (format nil "#<an integer of ~:d bits>" (integer-length object)))
         (t
-         (printed-text object limit escape what))))
+         (printed-text object limit escape))))
 
-(defun printed-text (object limit escape what)
+(defun printed-text (object limit escape)
   (multiple-value-bind (text count outcome)
       (guarded (stream limit)
         (write object :stream stream :escape escape))
@@ -149,7 +149,7 @@ user's to change."
                (concatenate 'string (subseq text 0 (- limit 3)) "...")
                text))
           ((eq outcome :interrupted) "#<...>")
-          (t (format nil "#<error printing the ~a: ~a>" what
+          (t (format nil "#<~a: error printing it: ~a>" (type-text object)
                      (type-name-text (class-of outcome)))))))
 
 (defun type-name-text (class)

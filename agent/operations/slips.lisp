@@ -58,34 +58,62 @@
         (format nil "~s is a keyword, not a string. Write ~s, or (string ~s)."
                 datum (string-downcase datum) datum)))))
 
+(defun named-function (name)
+  "Return the function called NAME, or NIL."
+  (if (and (or (symbolp name)
+               (and (consp name) (eq (first name) 'setf)))
+           (fboundp name))
+      (fdefinition name)
+      nil))
+
 (defun frame-function (frame)
-  "Return the function that FRAME, or the first below it that a user knows, was called for, and its name; or NIL."
-  (block walk
-    (map-frames (lambda (frame name)
-                  (declare (ignore name))
-                  (let ((name (frame-call frame)))
-                    (when (and (consp name) (eq (first name) 'method))
-                      (setf name (second name)))
-                    (return-from walk
-                      (if (and (or (symbolp name)
-                                   (and (consp name) (eq (first name) 'setf)))
-                               (fboundp name))
-                          (values (fdefinition name) name)
-                          nil))))
-                frame 20)
-    nil))
+  "Return the name of the function that FRAME, or the first below it that a user knows, was called for; its lambda list;
+and the function if it is a global one."
+  (map-frames (lambda (frame name)
+                (declare (ignore name))
+                (let* ((called (frame-call frame))
+                       (name (if (and (consp called) (eq (first called) 'method)) (second called) called))
+                       (function (named-function name)))
+                  (return-from frame-function
+                    (values name
+                            (if function (function-lambda-list function) (frame-lambda-list frame))
+                            function))))
+              frame 20)
+  nil)
+
+(defun local-lambda-list (name)
+  "Return the lambda list of NAME, (FLET F) or (LABELS F), in the form that is evaluated; or :UNKNOWN."
+  (let ((left +conses-searched+))
+    (labels ((look (part depth)
+               (loop while (and (consp part) (plusp (decf left)) (< depth 200))
+                     do (when (and (eq (first part) (first name)) (consp (rest part)))
+                          (let ((function (ignore-errors (assoc (second name) (second part)))))
+                            (when (and (consp (rest function)) (listp (second function)))
+                              (return-from local-lambda-list (second function)))))
+                        (look (pop part) (1+ depth)))))
+      (when (and (consp name) (consp (rest name)))
+        (look (first *current-form*) 0))
+      :unknown)))
+
+(defun function-that-was-called (frame name)
+  "As FRAME-FUNCTION, for the function NAME, which FRAME calls; that of FRAME if NAME is NIL."
+  (let ((function (named-function name)))
+    (cond ((null name) (frame-function frame))
+          (function (values name (function-lambda-list function) function))
+          (t (values name (local-lambda-list name))))))
 
 (defconstant +methods-told+ 8)
 
 (defun call-hint (condition frame)
   "Return the parameters or methods of the function at FRAME if CONDITION reports a call that does not fit them, or NIL."
-  (let ((misuse (call-misuse condition)))
+  (multiple-value-bind (misuse callee) (call-misuse condition)
     (when misuse
-      (multiple-value-bind (function name) (frame-function frame)
-        (cond ((null function) nil)
-              ((eq misuse :arguments)
-               (format nil "The arguments of ~a are ~a." (name-text name) (lambda-list-text function)))
-              ((typep function 'generic-function)
+      (multiple-value-bind (name lambda-list function) (function-that-was-called frame callee)
+        (cond ((and (eq misuse :arguments) name (not (eq lambda-list :unknown)))
+               (format nil "The arguments of ~a are ~a."
+                       (if (and (consp name) (eq (first name) 'lambda)) "the LAMBDA" (name-text name))
+                       (lambda-list-words lambda-list)))
+              ((and (eq misuse :methods) (typep function 'generic-function))
                (let ((texts (mapcar #'method-text (methods-in-order (methods-of-function function)))))
                  (format nil "~a has ~[no methods~:;~:*the method~p ~{~a~^, ~}~@[ and ~d more~]~]."
                          (name-text name) (length texts)

@@ -152,11 +152,29 @@ static void add_restarts(struct strbuf *out, const struct sexp *restarts)
     section_end(out);
 }
 
-static void add_slots(struct strbuf *out, const struct sexp *slots)
+/* What a CELL-ERROR or PACKAGE-ERROR is about is in its message. */
+static bool is_in_message(const struct error_record *r, const struct sexp *slot)
 {
-    section_begin(out, "[Slots]");
-    size_t start = out->len;
+    const struct sexp *classes = reply_get(r->condition, "classes");
+    const char *text = sexp_string(sexp_nth(slot, 1), NULL);
+    for (size_t i = 0; text != NULL && i < sexp_count(classes); i++) {
+        const char *class = sexp_string(sexp_nth(classes, i), NULL);
+        if (class != NULL && (strcmp(class, "CELL-ERROR") == 0 || strcmp(class, "PACKAGE-ERROR") == 0))
+            return strstr(r->message, text) != NULL;
+    }
+    return false;
+}
+
+static void add_slots(struct strbuf *out, const struct error_record *r, const struct sexp *slots)
+{
+    size_t start = 0;
     for (size_t i = 0; i < sexp_count(slots); i++) {
+        if (is_in_message(r, sexp_nth(slots, i)))
+            continue;
+        if (start == 0) {
+            section_begin(out, "[Slots]");
+            start = out->len;
+        }
         if (out->len - start > MOST_SLOTS_BYTES) {
             strbuf_addf(out, "... %zu more\n", sexp_count(slots) - i);
             break;
@@ -176,16 +194,19 @@ static const char *standard_class(const struct error_record *r)
     if (strncmp(r->type, "SB-", 3) != 0)
         return NULL;
     const char *name = sexp_string(sexp_nth(reply_get(r->condition, "classes"), 0), NULL);
-    bool says_little = name == NULL || strcmp(name, "ERROR") == 0 || strcmp(name, "SERIOUS-CONDITION") == 0;
+    bool says_little = name == NULL || strcmp(name, "ERROR") == 0 || strcmp(name, "SIMPLE-ERROR") == 0 ||
+                       strcmp(name, "SERIOUS-CONDITION") == 0;
     return says_little ? NULL : name;
 }
 
 static void add_hint(struct strbuf *out, const struct error_record *r)
 {
     const struct sexp *hint = reply_get(r->condition, "hint");
-    const char *class = standard_class(r);
-    if (sexp_string(hint, NULL) == NULL && class == NULL)
+    const char *class = standard_class(r), *text = sexp_string(hint, NULL);
+    if (text == NULL && class == NULL)
         return;
+    if (text != NULL && class != NULL && strstr(text, class) != NULL)
+        class = NULL;
     section_begin(out, "[Hint]");
     if (class != NULL)
         strbuf_addf(out, "%s is a %s.\n", r->type, class);
@@ -219,7 +240,7 @@ void report_condition(struct strbuf *out, const struct error_record *r)
     /* The hint describes what failed in a file; the slots of ASDF's own conditions say less. */
     bool is_of_asdf = strncmp(r->type, "UIOP/", 5) == 0 || strncmp(r->type, "ASDF/", 5) == 0;
     if (sexp_count(slots) > 0 && !is_of_asdf)
-        add_slots(out, slots);
+        add_slots(out, r, slots);
     add_hint(out, r);
 }
 

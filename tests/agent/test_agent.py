@@ -705,10 +705,22 @@ class Errors(AgentTest):
         self.assertIn("LIB::HIDDEN (function, not exported)", self.fails("(hidden)").hint)
         self.assertIsNone(self.fails("(qqqqqqqqqqqq)").hint)
 
+    def test_the_values_before_a_form_that_cannot_be_read_are_told(self):
+        for code in ("(list 1)\n(list 2))", "(list 1) (list 2) #.(error \"x\")"):
+            with self.subTest(code=code):
+                self.assertEqual(["(1)", "(2)"], self.fails(code).earlier)
+
     def test_slips_have_a_hint(self):
         self.ok("(defun two (a b &key c) (list a b c))"
                 "(defgeneric kind (x)) (defmethod kind ((x integer)) x)"
-                "(defgeneric nothing (x))")
+                "(defgeneric nothing (x))"
+                "(defclass point () ())"
+                "(defun maker () (flet ((made (a) a)) #'made))")
+        directory = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, directory)
+        with open(os.path.join(directory, "unloaded.asd"), "w") as file:
+            file.write("(defsystem :unloaded)")
+        self.ok('(push #p"%s/" asdf:*central-registry*)' % directory)
         for code, hint in (
                 ("```lisp\n(+ 1 2)\n```", "The code stands between ``` lines of Markdown. Send it without them."),
                 ("CL-USER> (+ 1 2)", "CL-USER> is the prompt of a REPL. Send only what comes after it."),
@@ -728,7 +740,16 @@ class Errors(AgentTest):
                 ("(two 1 2 :d 3)", "The arguments of TWO are (A B &KEY C)."),
                 ("(two 1 2 :c)", "The arguments of TWO are (A B &KEY C)."),
                 ("(car 1 2)", "The arguments of CAR are (LIST)."),
+                ("(funcall (lambda (x y) (+ x y)) 1)", "The arguments of the LAMBDA are (X Y)."),
+                ("(flet ((g (a &optional b) (list a b))) (g 1 2 3))", "The arguments of (FLET G) are (A &OPTIONAL B)."),
+                ("(labels ((g (a) a)) (apply #'g (list 1 2)))", "The arguments of (LABELS G) are (A)."),
+                ("(funcall (maker))", "The arguments of (FLET MADE :IN MAKER) are (A)."),
+                ("(kind)", "The arguments of KIND are (X)."),
                 ("(kind \"a\")", "KIND has the method KIND (INTEGER)."),
+                ("(make-instance 'ponit)", "Did you mean POINT (class)?"),
+                ("(unloaded:f)", "The system unloaded is not loaded; the tool load-system loads it."),
+                ("(unlaoded:f)", "Did you mean the system unloaded?"),
+                ("(ql:quickload \"x\")", "Quicklisp is not loaded. The tool load-system loads a system of this machine."),
                 ("(nothing 1)", "NOTHING has no methods."),
                 ("(read-line)", "There is no terminal. Pass the text to be read as the argument stdin of evaluate-lisp."),
                 ("(asdf:load-system \"none.lisp\")",
@@ -1719,7 +1740,7 @@ class Definitions(AgentTest):
         self.define("(defun |a:b| () 1) (defun |lower| () (|a:b|)) (defclass odd () ()) (defvar *odd* (make-instance 'odd)) (defmethod print-object ((o odd) stream) (error \"no\")) (defmethod on ((x (eql *odd*)) y) 1)")
         self.assertEqual(self.entry("|a:b|")["name"], "|a:b|")
         self.assertEqual([entry[0] for entry in self.session.ask("find-references", kind="calls", name="cl-user::|a:b|").references], ["|lower|"])
-        self.assertEqual([entry[0] for entry in self.session.ask("find-methods", function="on").methods], ["ON ((EQL #<error printing the object: SIMPLE-ERROR>) T)"])
+        self.assertEqual([entry[0] for entry in self.session.ask("find-methods", function="on").methods], ["ON ((EQL #<ODD: error printing it: SIMPLE-ERROR>) T)"])
 
     def test_a_user_who_replaces_standard_functions_does_not_blind_the_looks(self):
         self.define("(defun f () 1) (defun g () (f))")

@@ -235,7 +235,7 @@ class Objects(Inspecting):
             (defclass meaner (meta) ()) (defmethod sb-mop:slot-boundp-using-class ((c meaner) o s) (throw 'nowhere 1))
             (defclass odder () (x) (:metaclass meaner))""")
         text = self.shown("(make-instance 'bad)")
-        self.assertIn("#<error printing the object: SIMPLE-ERROR>\n", text)
+        self.assertIn("#<BAD: error printing it: SIMPLE-ERROR>\n", text)
         self.assertIn("\n  Y = 2\n  Z is unbound", text)
         text = self.shown("(make-instance 'odd)")
         self.assertIn("\n  X = #<error reading it: SIMPLE-ERROR>\n  Z = 3", text)

@@ -350,7 +350,7 @@ class LookUps(mcp.TestCase):
         self.assertIn("What runs goes on.", self.s.call("describe-symbol", name="*odd*").text)
         self.cancelled(call)
         call = self.begin("(progn (setf *how* :error) (handler-case (loop until (eq *how* :never)) (error () :caught)))")
-        self.assertIn("error printing the object: SIMPLE-ERROR", self.seen("describe-symbol", 3, name="*odd*"))
+        self.assertIn("#<ODD: error printing it: SIMPLE-ERROR>", self.seen("describe-symbol", 3, name="*odd*"))
         self.cancelled(call)
         call = self.begin("(progn (setf *how* :loop) (loop until (eq *how* :never)))")
         self.assertIn("longer than its time limit", self.s.call("describe-symbol", name="*odd*").text)

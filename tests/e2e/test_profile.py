@@ -218,7 +218,7 @@ class Tracing(Measuring):
         self.trace("start", "take")
         self.assertEvaluates("(handler-bind ((error (lambda (c) (push c *seen*)))) (handler-case (take (make-instance 'bad)) (error () :wrong)))", ":TAKEN")
         self.assertEvaluates("*seen*", "NIL")
-        self.assertEqual(["0: (TAKE #<error printing the object: SIMPLE-ERROR>)", "0: TAKE => :TAKEN"], self.lines())
+        self.assertEqual(["0: (TAKE #<BAD: error printing it: SIMPLE-ERROR>)", "0: TAKE => :TAKEN"], self.lines())
         self.assertLess(max(len(line) for line in (self.s.evaluate("(take (make-list 100000 :initial-element (make-string 1000)))"), self.lines())[1]), 400)
 
     def test_a_redefinition_keeps_the_trace(self):

@@ -375,6 +375,18 @@ static void report_of_an_error_has_all_its_sections(void **state)
                      "Look at X.");
 }
 
+static void report_of_an_error_does_not_repeat_its_message(void **state)
+{
+    struct fixture *f = *state;
+    reply(
+        f,
+        "(1 :error :type \"SB-KERNEL::HEAP\" :classes (\"STORAGE-CONDITION\" \"CELL-ERROR\") :message \"X is "
+        "unbound.\" :frames ((\"(F)\" nil)) :total-frames 1 :slots ((\"NAME\" \"X\")) "
+        ":hint \"A STORAGE-CONDITION.\")");
+    assert_report(f, "[ERROR] SB-KERNEL::HEAP\nX is unbound.\n\n[Backtrace]\n0: (F)\n\n"
+                     "[Hint]\nA STORAGE-CONDITION.");
+}
+
 /* Nothing could be invoked on it, and get-backtrace shows another one. */
 static void report_of_an_error_that_is_not_kept_offers_no_restarts(void **state)
 {
@@ -906,6 +918,7 @@ int main(void)
         TEST(report_cuts_values_and_keeps_them),
         TEST(report_says_where_printing_was_stopped),
         TEST(report_of_an_error_has_all_its_sections),
+        TEST(report_of_an_error_does_not_repeat_its_message),
         TEST(report_of_an_error_that_is_not_kept_offers_no_restarts),
         TEST(report_of_an_error_leaves_out_what_is_empty),
         TEST(report_of_an_error_without_a_message_keeps_its_type),

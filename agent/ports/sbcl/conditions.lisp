@@ -88,17 +88,29 @@
   (typecase condition
     (sb-pcl::no-applicable-method-error :methods)
     (sb-int:simple-program-error
-     (let ((control (simple-condition-format-control condition)))
-       (when (and (stringp control)
-                  (some (lambda (beginning) (eql 0 (search beginning control)))
-                        '("invalid number of arguments" "odd number of &KEY")))
-         :arguments)))
+     (let ((control (simple-condition-format-control condition))
+           (named (first (simple-condition-format-arguments condition))))
+       (cond ((not (stringp control)) nil)
+             ((some (lambda (beginning) (eql 0 (search beginning control)))
+                    '("invalid number of arguments" "odd number of &KEY"))
+              :arguments)
+             ;; The compiler has seen that the call is wrong: the function is not called.
+             ((search "called with invalid number of arguments" control)
+              (values :arguments (if (and (consp named) (eq (first named) 'sb-c::xep))
+                                     (second named)
+                                     named)))
+             ((and (search "requires at least" control) (typep named 'generic-function))
+              (values :arguments (sb-mop:generic-function-name named))))))
     (program-error
      (when (string= "UNKNOWN-KEYWORD-ARGUMENT" (type-of condition))
        :arguments))))
 
+(implement class-missing-p (condition)
+  (string= "CLASS-NOT-FOUND-ERROR" (type-of condition)))
+
 (defparameter *dull-slots*
-  '("FORMAT-CONTROL" "FORMAT-ARGUMENTS" "CONTEXT" "REFERENCES" "NOT-YET-LOADED" "PROBLEM")
+  '("FORMAT-CONTROL" "FORMAT-ARGUMENTS" "CONTEXT" "REFERENCES" "NOT-YET-LOADED" "PROBLEM"
+    "COMPLAINT" "ARGS" "OFFSET" "SECOND-RELATIVE" "PRINT-BANNER")
   "Slots of SBCL's conditions that repeat the message or mean something to SBCL only.")
 
 (implement condition-slots (condition)

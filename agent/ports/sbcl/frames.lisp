@@ -84,6 +84,10 @@
             (return t)))
       (sb-di:debug-condition () nil))))
 
+(implement frame-lambda-list (frame)
+  (handler-case (function-lambda-list (sb-di:debug-fun-fun (sb-di:frame-debug-fun frame)))
+    (error () :unknown)))
+
 (implement frame-disassembly (frame)
   (disassemble (sb-di:debug-fun-fun (sb-di:frame-debug-fun frame))))
 
