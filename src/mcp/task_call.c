@@ -1,5 +1,6 @@
 /*
- * Responsible for calls of tools whose client accepts a task: a timer turns one that lasts into a task.
+ * Responsible for calls of tools whose client accepts a task: a timer turns one that lasts into a task, and
+ * so does a question of its code, which the task then shows.
  */
 #include "mcp/task_call.h"
 
@@ -10,6 +11,7 @@
 #include "base/check.h"
 #include "base/memory.h"
 #include "mcp/client.h"
+#include "mcp/elicitation.h"
 #include "mcp/request.h"
 #include "mcp/tasks.h"
 #include "mcp/tool_answer.h"
@@ -17,12 +19,14 @@
 #include "tools/toolbox.h"
 
 #define TASK_AFTER_MS 3000 /* a call that takes longer is answered with a task */
+#define KEY "input"        /* of the only question */
 
 struct task_call {
     struct request *request; /* NULL: it was answered with ${task} */
     const struct revision *revision;
     struct task *task;
     struct tool_call *call; /* NULL: it has ended */
+    int64_t question;
     uv_timer_t timer;
 };
 
@@ -43,16 +47,63 @@ static void give_up(void *arg)
     end_call(t);
 }
 
-static void on_due(uv_timer_t *timer)
+/* False: there are too many tasks, so its client waits. */
+static bool become_task(struct task_call *t)
 {
-    struct task_call *t = timer->data;
     struct request *r = t->request;
+    if (t->task != NULL)
+        return true;
     t->task = task_new(request_client(r)->toolbox->tasks, give_up, t);
     if (t->task == NULL)
-        return; /* there are too many: its client waits */
+        return false;
     t->request = NULL;
+    uv_timer_stop(&t->timer);
     request_await(r, NULL, NULL);
     task_answer(t->task, r);
+    return true;
+}
+
+static void on_due(uv_timer_t *timer)
+{
+    become_task(timer->data);
+}
+
+/* Who refuses a line leaves it to the code what to do without; who dismisses the question stops it. */
+static void on_line(void *arg, enum elicitation_action action, const char *line, size_t len)
+{
+    struct task_call *t = arg;
+    if (action == ELICITATION_CANCELLED)
+        tool_call_stop(t->call);
+    else
+        tool_call_answer(t->call, t->question, line, len);
+}
+
+static void on_responses(void *arg, const json_t *responses)
+{
+    elicitation_read(json_object_get(responses, KEY), on_line, arg);
+}
+
+static json_t *question_inputs(const char *prompt)
+{
+    struct strbuf text;
+    strbuf_init(&text, 0);
+    strbuf_adds(&text, "{\"" KEY "\":{\"method\":\"elicitation/create\",\"params\":{");
+    elicitation_add_params(&text, prompt);
+    strbuf_adds(&text, "}}}");
+    json_t *inputs = json_loadb(text.bytes, text.len, 0, NULL);
+    CHECK(inputs != NULL);
+    strbuf_fini(&text);
+    return inputs;
+}
+
+static void on_question(void *arg, struct tool_call *call, int64_t question, const char *prompt)
+{
+    struct task_call *t = arg;
+    t->question = question;
+    if (become_task(t))
+        task_ask(t->task, question_inputs(prompt), on_responses);
+    else
+        tool_call_answer(call, question, NULL, 0);
 }
 
 static void on_call_done(void *arg, const struct tool_result *result)
@@ -92,6 +143,7 @@ void task_call_start(struct request *r, const struct tool *tool, json_t *argumen
     mine.wants_progress = true; /* it becomes the message of the task */
     mine.done = on_call_done;
     mine.on_progress = on_call_progress;
+    mine.on_question = elicitation_is_possible(r) ? on_question : NULL;
     mine.arg = t;
     /* ${t} is freed later, from the loop, even if the call has already finished. */
     t->call = tool_call_start(toolbox, tool, arguments, &mine);

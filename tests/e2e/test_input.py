@@ -269,6 +269,74 @@ class InputRequired(mcp.TestCase):
         self.assertIn("=> :END", self.text("(read-line nil nil :end)", None))
 
 
+
+class TaskInput(mcp.TestCase):
+    """A client that accepts tasks: the task asks, and tasks/update answers."""
+
+    CAPABILITIES = {"elicitation": {}, "extensions": {"io.modelcontextprotocol/tasks": {}}}
+
+    def setUp(self):
+        super().setUp()
+        self.c = mcp.Client(era=mcp.MODERN)
+        self.addCleanup(self.c.close)
+
+    def ask(self, method, capabilities=CAPABILITIES, **params):
+        return self.c.request(method, dict(params, _meta={mcp.VERSION_KEY: mcp.MODERN, mcp.CAPABILITIES_KEY: capabilities}))
+
+    def evaluate(self, code, **named):
+        return self.ask("tools/call", name="evaluate-lisp", arguments={"code": code}, **named)
+
+    def asked(self, task):
+        """The question, once the task has one."""
+        found = mcp.wait_until(lambda: (lambda now: now["status"] != "working" and now)(self.ask("tasks/get", taskId=task["taskId"])), 30, "the question")
+        self.assertEqual("input_required", found["status"], found)
+        self.assertEqual("elicitation/create", found["inputRequests"]["input"]["method"])
+        return found["inputRequests"]["input"]["params"]["message"]
+
+    def answer(self, task, **result):
+        self.ask("tasks/update", taskId=task["taskId"], inputResponses={"input": result})
+
+    def line(self, task, line):
+        self.answer(task, action="accept", content={"line": line})
+
+    def text_of(self, task):
+        end = mcp.wait_until(lambda: (lambda now: now["status"] == "completed" and now)(self.ask("tasks/get", taskId=task["taskId"])), 30, "the end")
+        return end["result"]["content"][0]["text"]
+
+    def test_each_line_is_asked_for(self):
+        task = self.evaluate('(progn (format t "Name? ") (list (read-line) (progn (format t "Age? ") (read-line))))')
+        self.assertEqual("task", task["resultType"], task)
+        self.assertIn("Name?", self.asked(task))
+        self.line(task, "Ada")
+        self.assertIn("Age?", self.asked(task))
+        self.line(task, "36")
+        self.assertIn('=> ("Ada" "36")', self.text_of(task))
+
+    def test_refusals(self):
+        code = "(list (read-line nil nil :end))"
+        task = self.evaluate(code)
+        self.asked(task)
+        self.answer(task, action="decline")
+        self.assertIn("=> (:END)", self.text_of(task))
+        task = self.evaluate(code)
+        self.asked(task)
+        self.answer(task, action="cancel")
+        self.assertIn("CANCELLED", self.text_of(task))
+        result = self.evaluate(code, capabilities={"extensions": self.CAPABILITIES["extensions"]})
+        self.assertIn("=> (:END)", result["content"][0]["text"])
+
+    def test_a_task_that_asks_can_be_cancelled_and_does_not_keep_the_server(self):
+        task = self.evaluate("(read-line)")
+        self.asked(task)
+        self.ask("tasks/cancel", taskId=task["taskId"])
+        self.assertEqual("cancelled", self.ask("tasks/get", taskId=task["taskId"])["status"])
+        self.assertIn("=> 3", self.evaluate("(+ 1 2)")["content"][0]["text"])
+        self.asked(self.evaluate("(read-line)"))
+        self.c.process.stdin.close()
+        self.assertEqual(0, self.c.wait())
+        self.c.process.stdin = None
+
+
 class InputOverHttp(mcp_http.TestCase):
     def asking(self):
         """A session whose client can be asked."""
