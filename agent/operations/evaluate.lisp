@@ -429,6 +429,20 @@ evaluation."
          :package (session-package-name)
          (append (timing-part) (done-part ending) (forms-part) (inbox-part))))
 
+(defun call-with-input (text asks function)
+  "Call FUNCTION so that what asks the person at the terminal reads TEXT, or asks if ASKS is true; else there is
+nothing to read."
+  (declare (type function function))
+  (cond (text
+         (let* ((*given-input* (make-string-input-stream text))
+                (*standard-input* *given-input*)
+                (*query-io* (make-two-way-stream *given-input* *standard-output*)))
+           (funcall function)))
+        (asks
+         (call-asking function))
+        (t
+         (funcall function))))
+
 (defun call-as-evaluation (function arguments &optional (more (constantly '())))
   "Call FUNCTION, which returns a list of values, and make the reply of it. What MORE returns is
 added to the reply."
@@ -454,11 +468,13 @@ added to the reply."
         (let ((*own-restarts* (cons (find-restart 'abort) *own-restarts*)))
           (call-in-unit
            (lambda ()
-             (let ((values (if package-name
-                               (let ((*package* (designated-package package-name)))
-                                 (note-package)
-                                 (funcall function))
-                               (funcall function))))
+             (let ((values (flet ((evaluate ()
+                                    (call-with-input (getf arguments :stdin) (getf arguments :asks) function)))
+                             (if package-name
+                                 (let ((*package* (designated-package package-name)))
+                                   (note-package)
+                                   (evaluate))
+                                 (evaluate)))))
                (when *readings*
                  (setf *timing* (time-taken)))
                (print-values values max-characters length level)
@@ -470,25 +486,9 @@ added to the reply."
               *warnings*)
         (call-in-compilation-unit (lambda () (evaluation-reply :left)))))))
 
-(defun call-with-input (text asks function)
-  "Call FUNCTION so that what asks the person at the terminal reads TEXT, or asks if ASKS is true; else there is
-nothing to read."
-  (declare (type function function))
-  (cond (text
-         (let* ((*given-input* (make-string-input-stream text))
-                (*standard-input* *given-input*)
-                (*query-io* (make-two-way-stream *given-input* *standard-output*)))
-           (funcall function)))
-        (asks
-         (call-asking function))
-        (t
-         (funcall function))))
-
 (define-operation :evaluate (arguments)
-  (let ((text (getf arguments :code))
-        (input (getf arguments :stdin)))
+  (let ((text (getf arguments :code)))
     (flet ((evaluate ()
-             (call-with-input input (getf arguments :asks)
-                              (lambda () (evaluate-text text :is-whole t)))))
+             (evaluate-text text :is-whole t)))
       (declare (dynamic-extent #'evaluate))
       (call-as-evaluation #'evaluate arguments))))

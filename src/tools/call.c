@@ -243,6 +243,13 @@ void call_write_flag(struct tool_call *call, const char *key, bool value)
     sexp_write_boolean(&call->request, value);
 }
 
+void call_write_asks(struct tool_call *call)
+{
+    call->asks = call->on_question != NULL;
+    if (call->asks)
+        call_write_flag(call, "asks", true);
+}
+
 void call_add_system_form(struct strbuf *out, const char *function, const char *system)
 {
     size_t len = strlen(system);

@@ -49,6 +49,8 @@ void call_write_string_as(struct tool_call *call, const char *key, const char *a
 void call_write_text(struct tool_call *call, const char *key, const char *text);
 void call_write_integer(struct tool_call *call, const char *key, int64_t n);
 void call_write_flag(struct tool_call *call, const char *key, bool value);
+/* call_write_asks(call): what its code reads from a terminal is asked for, if its client can be asked. */
+void call_write_asks(struct tool_call *call);
 
 /* call_unknown_session(call, name): answer that there is no such session; name the most similar one and
  * list the others. */

@@ -31,9 +31,8 @@ static void run(struct tool_call *call)
     if (call_boolean(call, "capture-time")) {
         call_write_flag(call, "capture-time", true);
     }
-    call->asks = call->on_question != NULL && !call_has(call, "stdin");
-    if (call->asks)
-        call_write_flag(call, "asks", true);
+    if (!call_has(call, "stdin"))
+        call_write_asks(call);
     call_evaluate(call, s, code, len, call_report);
 }
 

@@ -79,6 +79,7 @@ static void run_tests(struct tool_call *call)
         call_write_string(call, "framework");
     call_write_string(call, "test");
     call_write_integer(call, "count", ERRORS_ENTERABLE);
+    call_write_asks(call);
     strbuf_init(&code, 0);
     call_add_system_form(&code, "asdf:test-system", system);
     int session_ms = limits_timeout_ms(session_limits(s));

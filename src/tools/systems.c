@@ -70,6 +70,7 @@ static void load(struct tool_call *call, const char *operation, const char *flag
     const char *system = call_string(call, "system", NULL);
     call_write_string(call, "system");
     call_write_flag(call, flag, call_boolean(call, flag));
+    call_write_asks(call);
     struct strbuf code;
     strbuf_init(&code, 0);
     call_add_system_form(&code, function, system);
@@ -92,6 +93,7 @@ static void load_file(struct tool_call *call)
     if (s == NULL)
         return;
     const char *path = call_string(call, "path", NULL);
+    call_write_asks(call);
     call_write_string(call, "path");
     call_write_flag(call, "compile", call_boolean(call, "compile"));
     call_write_string(call, "package");

@@ -1,5 +1,7 @@
 """What evaluated code reads from *standard-input* and *query-io* is asked of the person at the client, by elicitation."""
 
+import os
+
 import mcp
 import mcp_http
 
@@ -311,6 +313,15 @@ class TaskInput(mcp.TestCase):
         self.assertIn("Age?", self.asked(task))
         self.line(task, "36")
         self.assertIn('=> ("Ada" "36")', self.text_of(task))
+
+    def test_a_file_that_is_loaded_asks_too(self):
+        with open(os.path.join(self.folder(), "asks.lisp"), "w") as f:
+            f.write('(defvar *reply* (y-or-n-p "Overwrite?"))')
+        task = self.ask("tools/call", name="load-file", arguments={"path": f.name})
+        self.assertIn("Overwrite?", self.asked(task))
+        self.line(task, "y")
+        self.assertIn("=> T", self.text_of(task))
+        self.assertIn("=> T", self.evaluate("*reply*")["content"][0]["text"])
 
     def test_refusals(self):
         code = "(list (read-line nil nil :end))"
