@@ -22,14 +22,14 @@ static void word_stop(const struct stop_facts *f, struct strbuf *out)
     else
         strbuf_addf(out, "The evaluation was cancelled after %.10g s.", f->ran_ms / 1000.0);
     if (f->was_killed)
-        strbuf_adds(out, " It did not give way to two interrupts, so its process was killed.");
+        strbuf_adds(out, " It did not respond to two interrupts, so its process was killed.");
     else if (f->interrupts > 1)
-        strbuf_adds(out, " It gave way to the second interrupt; the session is intact.");
+        strbuf_adds(out, " The second interrupt stopped it; the session is intact.");
     else
         strbuf_adds(out, " It was interrupted where it was; the session is intact.");
     if (!f->is_limit || f->is_look_up)
         return;
-    strbuf_adds(out, "\nFor more time give this call a longer timeout, or set one for the session with "
+    strbuf_adds(out, "\nFor more time, give this call a longer timeout, or set one for the session with "
                      "configure-limits.");
     if (f->can_continue)
         strbuf_adds(out, "\ninvoke-restart CONTINUE goes on from where it was stopped.");
@@ -43,7 +43,7 @@ static void word_exit(const struct exit_facts *f, struct strbuf *out)
     if (f->end->why[0] != '\0')
         strbuf_addf(out, "The server ended the Lisp process, because %s.", f->end->why);
     else if (!f->end->is_known)
-        strbuf_adds(out, "The Lisp process ended; how is not known.");
+        strbuf_adds(out, "The Lisp process ended; the cause is not known.");
     else if (f->end->signal != 0)
         strbuf_addf(out, "The Lisp process was killed by signal %d (%s).", f->end->signal,
                     strsignal(f->end->signal));
@@ -71,7 +71,7 @@ static void add_awake(const struct recovery_facts *f, struct strbuf *out)
     gmtime_r(&f->asleep_since->tv_sec, &utc);
     strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &utc);
     strbuf_addf(out,
-                "The session had been asleep since %s, because nobody had used it for %.10g s. Definitions, "
+                "The session had been asleep since %s, after %.10g s without use. Definitions, "
                 "variables and history are as they were; open files and sockets are closed, and earlier "
                 "states and errors can no longer be entered.",
                 when, (double)f->idle_timeout_ms / 1000);
@@ -81,7 +81,7 @@ static void add_awake(const struct recovery_facts *f, struct strbuf *out)
 static void add_accident(const struct recovery_facts *f, struct strbuf *out)
 {
     if (f->was_not_woken)
-        strbuf_adds(out, "The session could not be woken from its sleep. ");
+        strbuf_adds(out, "The session could not be woken. ");
     if (f->cause != RECOVERY_BETWEEN && f->cause != RECOVERY_OF_UNWINDING)
         return;
     strbuf_adds(out, f->cause == RECOVERY_BETWEEN ? "Between two calls: "
@@ -108,10 +108,10 @@ static void add_place(const struct recovery_facts *f, struct strbuf *out)
             out, "The session goes on from the state before %s: definitions and variables are as they were.",
             f->cause == RECOVERY_OF_CALL ? "this evaluation" : "that");
     else if (f->at < f->best)
-        strbuf_addf(out,
-                    "The states after that did not live, so the session goes on from the state after "
-                    "evaluation %llu.",
-                    at);
+        strbuf_addf(
+            out,
+            "The later states were damaged, so the session goes on from the state after evaluation %llu.",
+            at);
     else if (f->at > 0) {
         strbuf_addf(out, "The session goes on from its last checkpoint, the state after evaluation %llu", at);
         add_why_not_copied(f, " (later ones could not be made: ", out);
@@ -165,7 +165,7 @@ static void word_recovery(const struct recovery_facts *f, struct strbuf *out)
         strbuf_adds(out, all == 1 ? " was evaluated again" : " were evaluated again");
         if (f->replay_failed > 0)
             strbuf_addf(out, ", %llu of them failed", (unsigned long long)f->replay_failed);
-        strbuf_adds(out, "; what other forms had done is lost.");
+        strbuf_adds(out, "; the effects of other forms are lost.");
         strbuf_adds(out, f->failures);
     }
     if (f->severed != NULL)

@@ -48,7 +48,7 @@ const struct tool tool_cancel_evaluation = {
              .type = ARGUMENT_INTEGER,
              .minimum = 1,
              .maximum = 1000000000,
-             .description = "Number; default: the running one."},
+             .description = "Evaluation number; default: the running one."},
             SESSION_ARGUMENT,
         },
     .run = run,

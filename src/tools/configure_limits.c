@@ -42,7 +42,7 @@ const struct tool tool_configure_limits = {
     .is_idempotent = true,
     .arguments =
         {
-            {.name = "timeout", .type = ARGUMENT_NUMBER, .description = "Seconds a call may take."},
+            {.name = "timeout", .type = ARGUMENT_NUMBER, .description = "Time limit of a call in seconds."},
             {.name = "max-output",
              .type = ARGUMENT_INTEGER,
              .description = "Bytes to show of each output or value."},

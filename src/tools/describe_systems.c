@@ -144,9 +144,8 @@ static void run(struct tool_call *call)
 const struct tool tool_describe_system = {
     .name = "describe-system",
     .title = "Describe a system",
-    .description = "Describe an ASDF system without loading it: description, version, where it was found, "
-                   "dependencies, tests and "
-                   "files. Or list all that it depends on.",
+    .description = "Describe an ASDF system without loading it: description, version, location, "
+                   "dependencies, tests and files; or show its whole dependency tree.",
     .toolset = TOOLSET_FULL,
     .is_read_only = true,
     .arguments =
@@ -154,8 +153,8 @@ const struct tool tool_describe_system = {
             {.name = "system", .type = ARGUMENT_STRING, .is_required = true, .description = "System name."},
             {.name = "transitive",
              .type = ARGUMENT_BOOLEAN,
-             .description = "Show instead all systems that it depends on, as a tree, and which of them are "
-                            "loaded or missing."},
+             .description =
+                 "Show the tree of all its dependencies instead, and which are loaded or missing."},
             SESSION_ARGUMENT,
         },
     .run = run,

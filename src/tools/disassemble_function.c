@@ -49,9 +49,8 @@ static void run(struct tool_call *call)
 const struct tool tool_disassemble_function = {
     .name = "disassemble-function",
     .title = "Disassemble a function",
-    .description =
-        "Show the machine code of a function, of a macro, of the methods of a generic function, or of the "
-        "function of an error's frame.",
+    .description = "Show the machine code of a function, a macro, a generic function's methods, or the "
+                   "function of an error's frame.",
     .search_hint = "assembly, machine code",
     .toolset = TOOLSET_FULL,
     .returns_long_text = true,

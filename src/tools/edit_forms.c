@@ -69,7 +69,7 @@ static bool open_file(struct edit *edit)
         if (is_refused)
             call_answer(call, true, "The session has the sandbox read-only: no file is edited for it.");
         else if (err.code == ERR_NONE)
-            call_answer(call, true, "The path has a NUL character in it.");
+            call_answer(call, true, "The path contains a NUL character.");
         else
             call_answer(call, true, "%s. Only files in the working directory are edited.", err.message);
         return false;
@@ -80,7 +80,7 @@ static bool open_file(struct edit *edit)
     edit->line_end = newline != NULL && newline > edit->text && newline[-1] == '\r' ? "\r\n" : "\n";
     struct scan_result result = scan_text(edit->text, edit->len);
     if (result.fault != SCAN_VALID || scan_find_swallowed(edit->text, edit->len, &result))
-        return refuse_fault(call, "The parentheses of the file are wrong, so its forms are not known.",
+        return refuse_fault(call, "The parentheses of the file are unbalanced, so its forms are not known.",
                             edit->text, edit->len, &result);
     return true;
 }
@@ -125,8 +125,8 @@ static void answer_absent(struct edit *edit, const char *name, size_t name_len)
         while (count < MOST_CANDIDATES && scan_toplevels_next(&forms, &form))
             if (is_offered(edit, &form, offer, name, name_len)) {
                 if (count++ == 0)
-                    strbuf_adds(&call->text, offer == OFFER_SAME_NAME ? "\nOf that name there are:"
-                                                                      : "\nOf that kind there are:");
+                    strbuf_adds(&call->text,
+                                offer == OFFER_SAME_NAME ? "\nForms of that name:" : "\nForms of that kind:");
                 add_candidate(edit, &form);
             }
         if (count > 0)
@@ -207,13 +207,13 @@ static void finish(struct edit *edit, const char *what, size_t removed, size_t a
     bool wants_only_diff = call_boolean(call, "dry-run");
     struct err err;
     if (result.fault != SCAN_VALID || scan_find_swallowed(changed->bytes, changed->len, &result)) {
-        refuse_fault(call, "With this change the parentheses of the file would be wrong.",
+        refuse_fault(call, "With this change, the parentheses of the file would be unbalanced.",
                      strbuf_string(changed), changed->len, &result);
         return;
     }
     if (count_tokens(changed->bytes, changed->len) != count_tokens(edit->text, edit->len) - removed + added) {
         call_answer(call, true,
-                    "With this change a comment or a string would take in what stands beside it. Nothing was "
+                    "With this change, a comment or a string would swallow the text beside it. Nothing was "
                     "changed.");
         return;
     }
@@ -228,7 +228,7 @@ static void finish(struct edit *edit, const char *what, size_t removed, size_t a
     strbuf_addc(&call->text, '\n');
     line_diff_add(&call->text, edit->file.path, edit->text, edit->len, changed->bytes, changed->len,
                   MOST_DIFF_BYTES);
-    strbuf_adds(&call->text, "The running Lisp is not changed by this: load the file, or evaluate the form.");
+    strbuf_adds(&call->text, "The running Lisp is unchanged: load the file, or evaluate the form.");
     call_finish(call);
 }
 
@@ -290,7 +290,7 @@ static void run_edit(struct tool_call *call)
     }
     struct scan_result result = scan_text(content, len);
     if (result.fault != SCAN_VALID) {
-        refuse_fault(call, "The parentheses of the content are wrong.", content, len, &result);
+        refuse_fault(call, "The parentheses of the content are unbalanced.", content, len, &result);
         return;
     }
     if (result.forms == 0) {
@@ -331,8 +331,8 @@ static const char *find_once(struct edit *edit, const struct strbuf *old)
     call_answer(edit->call, true, "%s Nothing was changed.",
                 old->len == 0 ? "The old text is empty."
                 : found == NULL
-                    ? "The form does not have the old text in it, character by character."
-                    : "The form has the old text in it more than once. Give more of what is around it.");
+                    ? "The form does not contain exactly the old text."
+                    : "The form contains the old text more than once. Include more of the text around it.");
     return NULL;
 }
 
@@ -359,10 +359,10 @@ static void run_patch(struct tool_call *call)
         strbuf_add(&form, edit.text + rest, edit.form.end - rest);
         struct scan_result result = scan_text(strbuf_string(&form), form.len);
         if (result.fault != SCAN_VALID) {
-            refuse_fault(call, "With this change the parentheses of the form would be wrong.",
+            refuse_fault(call, "With this change, the parentheses of the form would be unbalanced.",
                          strbuf_string(&form), form.len, &result);
         } else if (result.forms != 1) {
-            call_answer(call, true, "With this change it would be %zu forms, not one. Nothing was changed.",
+            call_answer(call, true, "With this change, it would be %zu forms, not one. Nothing was changed.",
                         result.forms);
         } else {
             strbuf_add(&edit.changed, edit.text, edit.form.start);
@@ -389,10 +389,10 @@ static const char *const operations[] = {"replace", "insert-before", "insert-aft
         {.name = "kind",                                                                                     \
          .type = ARGUMENT_STRING,                                                                            \
          .is_required = true,                                                                                \
-         .description = "Operator of the form, for example defun, defmethod, in-package."},                  \
+         .description = "Operator of the form, such as defun, defmethod, in-package."},                      \
     {                                                                                                        \
         .name = "name", .type = ARGUMENT_STRING, .is_required = true,                                        \
-        .description = "Name of the form: a symbol or (setf symbol); for one of several methods also its "   \
+        .description = "Name of the form: a symbol or (setf symbol); for one of several methods, add "       \
                        "qualifiers and specializers: area :around ((s circle))."                             \
     }
 
@@ -404,9 +404,8 @@ static const char *const operations[] = {"replace", "insert-before", "insert-aft
 const struct tool tool_edit_form = {
     .name = "edit-form",
     .title = "Edit a form in a file",
-    .description =
-        "Replace a top-level form of a Lisp file, or insert forms before or after it. "
-        "Refuses content with wrong parentheses, keeps the rest of the file as it is, and returns the diff.",
+    .description = "Replace a top-level form of a Lisp file, or insert forms before or after it. "
+                   "Refuses unbalanced content, leaves the rest of the file unchanged, and returns the diff.",
     .search_hint = "edit Lisp source safely",
     .toolset = TOOLSET_FULL,
     .is_destructive = true,
@@ -417,7 +416,7 @@ const struct tool tool_edit_form = {
              .type = ARGUMENT_STRING,
              .is_required = true,
              .choices = operations,
-             .description = "What to do with the content."},
+             .description = "Where the content goes."},
             {.name = "content",
              .type = ARGUMENT_STRING,
              .is_required = true,
@@ -432,7 +431,7 @@ const struct tool tool_patch_form = {
     .name = "patch-form",
     .title = "Change a part of a form in a file",
     .description = "Replace text that occurs exactly once in a top-level form of a Lisp file. "
-                   "Refuses a change after which the form would not be complete, and returns the diff.",
+                   "Refuses a change that would leave the form incomplete, and returns the diff.",
     .search_hint = "edit Lisp source safely",
     .toolset = TOOLSET_FULL,
     .is_destructive = true,
@@ -442,11 +441,11 @@ const struct tool tool_patch_form = {
             {.name = "old-text",
              .type = ARGUMENT_STRING,
              .is_required = true,
-             .description = "Text to replace, as it stands in the form."},
+             .description = "Text to replace, exactly as in the form."},
             {.name = "new-text",
              .type = ARGUMENT_STRING,
              .is_required = true,
-             .description = "Its replacement."},
+             .description = "Replacement text."},
             DRY_RUN_ARGUMENT,
             SESSION_ARGUMENT,
         },

@@ -113,8 +113,8 @@ static void evaluate_in_frame(struct tool_call *call)
 const struct tool tool_evaluate_in_frame = {
     .name = "evaluate-in-frame",
     .title = "Evaluate in a frame",
-    .description = "Evaluate code at the point of an error; it can set the frame's variables. After the next "
-                   "evaluation: in a copy.",
+    .description = "Evaluate code in a frame of an error; it can set the frame's variables. After the next "
+                   "evaluation it runs in a copy.",
     .search_hint = "debugger, local variables",
     .toolset = TOOLSET_STANDARD,
     .is_read_only = false,
@@ -125,7 +125,7 @@ const struct tool tool_evaluate_in_frame = {
             {.name = "code",
              .type = ARGUMENT_STRING,
              .is_required = true,
-             .description = "Forms, which may use the frame's variables."},
+             .description = "Forms, which can use the frame's variables."},
             {.name = "package",
              .is_rare = true,
              .type = ARGUMENT_STRING,

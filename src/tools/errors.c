@@ -146,7 +146,7 @@ static void list_errors(struct tool_call *call)
 #define INDEX_ARGUMENT                                                                                       \
     {                                                                                                        \
         .name = "index", .type = ARGUMENT_INTEGER, .minimum = 1, .maximum = 32,                              \
-        .description = "Which error; 1 is the newest."                                                       \
+        .description = "Index of the error; 1: the newest."                                                  \
     }
 
 const struct tool tool_describe_last_error = {
@@ -162,9 +162,8 @@ const struct tool tool_describe_last_error = {
 const struct tool tool_get_backtrace = {
     .name = "get-backtrace",
     .title = "Get the backtrace",
-    .description =
-        "Show the stack frames of what is running, of the last error or of a thread, optionally with local "
-        "variables.",
+    .description = "Show the stack frames of the running evaluation, the last error or a thread, optionally "
+                   "with local variables.",
     .toolset = TOOLSET_CORE,
     .returns_long_text = true,
     .is_read_only = true,

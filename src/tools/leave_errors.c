@@ -85,17 +85,17 @@ static void add_what_stayed(const struct tool_call *call, const struct outcome *
     struct strbuf *out = session_notice(o->session);
     bool is_kept = checkpoints_find(session_checkpoints(o->session), call->step) != NULL;
     if (o->kind == OUTCOME_ERROR)
-        strbuf_adds(out,
-                    "The restart went on in a copy that was made at the error. Of what was evaluated since "
-                    "the error the copy has the definitions, and not the effects of:\n");
+        strbuf_adds(out, "The restart ran in a copy that was made at the error. The copy has the definitions "
+                         "evaluated since, but not the effects of:\n");
     else
-        strbuf_adds(out, "The session goes on from where the error stood. Of what was evaluated since, the "
-                         "definitions came along, and not the effects of:\n");
+        strbuf_adds(out, "The session goes on from the point of the error. It has the definitions evaluated "
+                         "since, but not the effects of:\n");
     add_left(out, o->session, left);
     if (o->kind != OUTCOME_ERROR && is_kept)
-        strbuf_addf(out, "These are in the state after evaluation %zu (rollback-session).\n", call->step);
+        strbuf_addf(out, "The state after evaluation %zu has these effects (rollback-session).\n",
+                    call->step);
     else if (o->kind == OUTCOME_ERROR)
-        strbuf_adds(out, "Pass such forms as code to invoke-restart, which evaluates them there first.\n");
+        strbuf_adds(out, "Pass such forms as code to invoke-restart, which evaluates them first.\n");
 }
 
 static void on_resumed(struct tool_call *call, const struct outcome *o)
@@ -109,10 +109,9 @@ static void on_resumed(struct tool_call *call, const struct outcome *o)
         add_what_stayed(call, o, left);
     if (sexp_count(sexp_get(reply, 2, "threads-began")) > 0 && sexp_count(sexp_get(reply, 2, "carried")) > 0)
         strbuf_adds(session_notice(o->session),
-                    "Definitions that came along were evaluated again, and what they "
-                    "start was started again.\n");
+                    "These definitions were evaluated again, so whatever they start was started again.\n");
     if (o->kind == OUTCOME_OK && reply_flag(o->reply, "goes-on"))
-        call_answer(call, false, "The thread goes on by %s%s.",
+        call_answer(call, false, "The thread continues by %s%s.",
                     call_has(call, "restart") ? "restart " : call->tool->name,
                     call_has(call, "restart") ? call_string(call, "restart", NULL) : "");
     else if (run_tests_is_result(o))
@@ -192,7 +191,9 @@ const struct tool tool_invoke_restart = {
              .type = ARGUMENT_STRING,
              .is_required = true,
              .description = "Restart name or number."},
-            {.name = "value", .type = ARGUMENT_STRING, .description = "Form whose value the restart takes."},
+            {.name = "value",
+             .type = ARGUMENT_STRING,
+             .description = "Form whose value is passed to the restart."},
             FIX_ARGUMENT,
             ENTERED_INDEX_ARGUMENT,
             TIMEOUT_ARGUMENT,
@@ -204,7 +205,7 @@ const struct tool tool_invoke_restart = {
 const struct tool tool_return_from_frame = {
     .name = "return-from-frame",
     .title = "Return from a frame",
-    .description = "Go on from an error as if the function of a frame had returned the values given.",
+    .description = "Continue from an error as if a frame's function had returned the given values.",
     .toolset = TOOLSET_FULL,
     .is_destructive = true,
     .is_open_world = true,
@@ -213,7 +214,7 @@ const struct tool tool_return_from_frame = {
             ENTERED_FRAME_ARGUMENT,
             {.name = "value",
              .type = ARGUMENT_STRING,
-             .description = "Form, which may use the frame's variables; default: NIL."},
+             .description = "Form, which can use the frame's variables; default: NIL."},
             FIX_ARGUMENT,
             ENTERED_INDEX_ARGUMENT,
             RARE_TIMEOUT_ARGUMENT,
@@ -225,7 +226,7 @@ const struct tool tool_return_from_frame = {
 const struct tool tool_restart_frame = {
     .name = "restart-frame",
     .title = "Call a frame's function again",
-    .description = "Go on from an error by calling the function of a frame again, as it is defined now.",
+    .description = "Continue from an error by calling a frame's function again, as it is defined now.",
     .toolset = TOOLSET_FULL,
     .is_destructive = true,
     .is_open_world = true,
@@ -235,7 +236,7 @@ const struct tool tool_restart_frame = {
             {.name = "arguments",
              .type = ARGUMENT_STRING,
              .description =
-                 "Forms for other arguments, which may use the frame's variables, such as (1+ n) nil."},
+                 "Forms for new arguments, which can use the frame's variables, such as (1+ n) nil."},
             FIX_ARGUMENT,
             ENTERED_INDEX_ARGUMENT,
             RARE_TIMEOUT_ARGUMENT,

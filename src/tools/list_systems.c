@@ -105,9 +105,8 @@ static void run(struct tool_call *call)
 const struct tool tool_list_systems = {
     .name = "list-systems",
     .title = "List systems",
-    .description =
-        "List the systems that load-system finds: in the project, in the machine's libraries, and those "
-        "installed by qlot, ocicl or Quicklisp. Or those that quickload can download.",
+    .description = "List the systems that load-system finds in the project, in the machine's libraries and "
+                   "among those installed by qlot, ocicl or Quicklisp; or those that quickload can download.",
     .search_hint = "libraries, packages",
     .toolset = TOOLSET_FULL,
     .is_read_only = true,
@@ -120,7 +119,7 @@ const struct tool tool_list_systems = {
             {.name = "quicklisp",
              .type = ARGUMENT_BOOLEAN,
              .description =
-                 "List Quicklisp's systems instead, each with release, dist, and whether it is installed."},
+                 "List Quicklisp's systems instead, with release, dist and whether each is installed."},
             {.name = "limit",
              .type = ARGUMENT_INTEGER,
              .minimum = 1,

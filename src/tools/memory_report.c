@@ -119,7 +119,7 @@ const struct tool tool_memory_report = {
                             "initial image."},
             {.name = "gc-first",
              .type = ARGUMENT_BOOLEAN,
-             .description = "Run a full garbage collection first; finalizers run."},
+             .description = "Run a full garbage collection first, including finalizers."},
             SESSION_ARGUMENT,
         },
     .run = run,

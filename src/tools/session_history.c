@@ -40,9 +40,9 @@ static const char *share(const struct journal *j, const struct journal_entry *en
     if (entry->outcome == JOURNAL_DIED)
         return NULL;
     if (!entry->is_in_state && is_partly_in_state(j, entry))
-        return "only its definitions are in the state of now";
+        return "only its definitions are in the current state";
     if (!entry->is_in_state)
-        return entry->is_undone ? "undone" : "not in the state of now";
+        return entry->is_undone ? "undone" : "not in the current state";
     if (is_whole || entry->pieces == NULL || entry->outcome == JOURNAL_OK)
         return NULL;
     return "the forms before the error took effect";
@@ -121,7 +121,7 @@ static void add_piece(struct file *file, const struct journal *j, const struct j
 {
     const struct journal_entry *e = journal_find(j, piece->evaluation);
     if (e == NULL) {
-        strbuf_addf(file->out, ";; a part of %llu, whose text is not kept any more\n",
+        strbuf_addf(file->out, ";; part of %llu, whose text is no longer kept\n",
                     (unsigned long long)piece->evaluation);
         return;
     }
@@ -198,7 +198,7 @@ const struct tool tool_session_history = {
     .name = "session-history",
     .title = "Show session history",
     .description =
-        "Show what was evaluated in the session and how it ended, or return it as a Lisp file that loads.",
+        "Show the evaluations of the session and how each ended, or return them as a Lisp file that loads.",
     .search_hint = "export as a file",
     .toolset = TOOLSET_FULL,
     .returns_long_text = true,
@@ -223,7 +223,7 @@ const struct tool tool_session_history = {
              .type = ARGUMENT_INTEGER,
              .minimum = 200,
              .maximum = 4000000,
-             .description = "As the session's limit; 4000000: a file that is cut nowhere."},
+             .description = "Bytes to return; default: the session's limit."},
             SESSION_ARGUMENT,
         },
     .run = session_history,

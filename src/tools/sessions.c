@@ -372,8 +372,9 @@ const struct tool tool_create_session = {
              .is_rare = true,
              .type = ARGUMENT_STRING,
              .choices = &confinement_mode_names[CONFINEMENT_WORKSPACE],
-             .description = "What its code may write: workspace: the working directory; read-only: temporary "
-                            "files. Default: the server's."},
+             .description =
+                 "Where its code can write: workspace: the working directory; read-only: temporary "
+                 "files. Default: the server's."},
             {.name = "network",
              .is_rare = true,
              .type = ARGUMENT_STRING,

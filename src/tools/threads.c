@@ -208,8 +208,8 @@ static void on_killed(struct tool_call *call, const struct outcome *o)
     strbuf_adds(&call->text,
                 has_ended
                     ? " has ended; its cleanup forms have run."
-                    : " was asked to end and still runs after two seconds. It ends as soon as it takes "
-                      "interrupts again and its cleanup forms are done; list-threads shows whether it has.");
+                    : " was asked to end and still runs after two seconds. It ends when it next accepts "
+                      "interrupts and its cleanup forms have run; list-threads shows whether it has.");
     call->is_error = !has_ended;
     call_finish(call);
 }
@@ -268,8 +268,8 @@ static void kill_thread(struct tool_call *call)
 const struct tool tool_list_threads = {
     .name = "list-threads",
     .title = "List threads",
-    .description = "List the session's threads: what each one does or waits for, since when, who holds it, "
-                   "and any deadlocks.",
+    .description = "List the session's threads: what each is doing or waiting for, since when, which thread "
+                   "holds it, and any deadlocks.",
     .search_hint = "deadlock",
     .toolset = TOOLSET_FULL,
     .is_read_only = true,
@@ -280,8 +280,8 @@ const struct tool tool_list_threads = {
 const struct tool tool_interrupt_thread = {
     .name = "interrupt-thread",
     .title = "Interrupt a thread",
-    .description = "Stop a thread where it is and report this as an error that can be entered. A restart "
-                   "lets the thread continue.",
+    .description =
+        "Stop a thread and report this as an error that can be entered. A restart continues the thread.",
     .toolset = TOOLSET_FULL,
     .is_destructive = true,
     .arguments = {REQUIRED_THREAD_ARGUMENT, SESSION_ARGUMENT},

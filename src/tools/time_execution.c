@@ -67,8 +67,8 @@ static void add_one_run(struct strbuf *out, const struct sexp *run)
         strbuf_addc(out, '\n');
     }
     if (sexp_integer(sexp_nth(run, 0), 0) < SHORT_US)
-        strbuf_adds(
-            out, "One run this short tells little. With runs: 0 it is repeated until its time is known.\n");
+        strbuf_adds(out, "A single run this short is not reliable. With runs: 0 it is repeated until its "
+                         "time is known.\n");
     section_end(out);
 }
 
@@ -78,7 +78,7 @@ static void add_noise(struct strbuf *out, const int64_t *quartiles)
     int64_t spread = quartiles[3] - quartiles[1], median = quartiles[2] > 0 ? quartiles[2] : 1;
     strbuf_addf(out,
                 "Noise: the middle half of the runs differs by %" PRId64
-                " %% of the median. A smaller difference between two timings says nothing.\n",
+                " %% of the median. A smaller difference between two timings is not significant.\n",
                 spread > INT64_MAX / 100 ? (int64_t)0 : spread * 100 / median);
 }
 
@@ -162,8 +162,8 @@ static void run(struct tool_call *call)
 const struct tool tool_time_execution = {
     .name = "time-execution",
     .title = "Time an evaluation",
-    .description = "Evaluate forms and report the time and memory they use, without compilation. With "
-                   "several runs, report median, quartiles, minimum and maximum, and how noisy they are.",
+    .description = "Evaluate forms and report the time and memory they use, excluding compilation. Several "
+                   "runs give median, quartiles, minimum, maximum and noise.",
     .search_hint = "benchmark",
     .toolset = TOOLSET_FULL,
     .is_destructive = true,
@@ -179,8 +179,8 @@ const struct tool tool_time_execution = {
              .type = ARGUMENT_INTEGER,
              .minimum = 0,
              .maximum = MOST_RUNS,
-             .description = "Number of runs; 0: as many as it takes to tell, short code many times in each; "
-                            "default: 1."},
+             .description = "Number of runs; default: 1. 0: as many as a reliable result needs, repeating "
+                            "short code in each."},
             TIMEOUT_ARGUMENT,
             WAIT_ARGUMENT,
             SESSION_ARGUMENT,

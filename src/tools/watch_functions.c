@@ -47,8 +47,9 @@ static void add_changes(struct strbuf *out, const struct sexp *reply, const char
     add_names(out, strbuf_string(&heading), reply_get(reply, "stopped"));
     strbuf_fini(&heading);
     if (reply_flag(reply, "standard"))
-        strbuf_adds(out,
-                    "For standard functions, inlined calls and calls from inside the Lisp are not seen.\n");
+        strbuf_adds(
+            out,
+            "Calls of standard functions are not seen if they are inlined or come from inside the Lisp.\n");
     add_names(out, "Inlined calls are not seen; there may be some of: ", reply_get(reply, "inlined"));
     add_problems(out, reply_get(reply, "problems"));
     if (out->len == 0)
@@ -260,10 +261,9 @@ static const char *const profile_actions[] = {"start", "stop", "report", "reset"
 const struct tool tool_trace_functions = {
     .name = "trace-functions",
     .title = "Trace functions",
-    .description =
-        "Record calls of functions with arguments and results, separately from the program's "
-        "output, or stop at them: a breakpoint is entered like an error; both survive redefinition. "
-        "Start or stop tracing, report the records, list traced functions, or clear the records.",
+    .description = "Record calls of functions with arguments and results, or set breakpoints, which are "
+                   "entered like errors; both survive redefinition. Start or stop tracing, report or clear "
+                   "the records, or list traced functions.",
     .search_hint = "breakpoint, log calls",
     .toolset = TOOLSET_FULL,
     .arguments =
@@ -276,28 +276,28 @@ const struct tool tool_trace_functions = {
             {.name = "functions",
              .type = ARGUMENT_STRING_LIST,
              .description =
-                 "Functions, or packages to include all of their functions; stop without this stops all."},
+                 "Functions, or packages for all of their functions; stop without this stops all."},
             {.name = "break",
              .type = ARGUMENT_STRING,
              .choices = breaks,
-             .description = "Stop the program at each call, or at its return, as at an error: look, set "
-                            "and evaluate in frame 0, then invoke-restart CONTINUE."},
+             .description = "Stop at each call, or at its return, as at an error: examine frame 0, set its "
+                            "variables, then invoke-restart CONTINUE."},
             {.name = "condition",
              .type = ARGUMENT_STRING,
-             .description = "Lisp form that uses the function's parameters: only calls for which it is true "
-                            "are recorded and stopped at. With break: return it is evaluated at the return, "
-                            "and VALUES is the list of the values."},
+             .description =
+                 "Form that can use the function's parameters; calls for which it is false are ignored. With "
+                 "break: return it is evaluated at the return, and VALUES is the list of values."},
             {.name = "where-in",
              .type = ARGUMENT_STRING_LIST,
-             .description = "Only calls made while one of these functions runs."},
+             .description = "Ignore calls unless one of these functions is running."},
             {.name = "methods",
              .type = ARGUMENT_BOOLEAN,
-             .description = "For a generic function, each of its methods that runs instead."},
+             .description = "For a generic function, trace its methods instead."},
             {.name = "limit",
              .type = ARGUMENT_INTEGER,
              .minimum = 1,
              .maximum = MOST_RECORDS,
-             .description = "Number of records to report, the most recent; default: 100."},
+             .description = "Number of recent records to report; default: 100."},
             SESSION_ARGUMENT,
         },
     .run = trace,
@@ -306,8 +306,8 @@ const struct tool tool_trace_functions = {
 const struct tool tool_profile_functions = {
     .name = "profile-functions",
     .title = "Profile functions",
-    .description = "Count the calls of functions and measure their allocation and real time, with and "
-                   "without each other. Start, stop or reset the counts, report them, or show the status.",
+    .description = "Count calls of functions and measure their real time and allocation, including and "
+                   "excluding each other. Start, stop, reset or report the counts, or show the status.",
     .toolset = TOOLSET_FULL,
     .arguments =
         {
@@ -319,7 +319,7 @@ const struct tool tool_profile_functions = {
             {.name = "functions",
              .type = ARGUMENT_STRING_LIST,
              .description =
-                 "Functions, or packages to include all of their functions; stop without this stops all."},
+                 "Functions, or packages for all of their functions; stop without this stops all."},
             SESSION_ARGUMENT,
         },
     .run = profile,

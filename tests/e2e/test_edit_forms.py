@@ -74,7 +74,7 @@ class EditForms(mcp.TestCase):
         self.assertEqual(0o640, os.stat(os.path.join(self.root, "a.lisp")).st_mode & 0o7777)
 
     def test_a_change_that_would_take_in_its_neighbours_is_refused(self):
-        self.assertRefused(self.edit("defvar", "*a*", "replace", "(defvar *a* 1) ; comment"), "wrong")
+        self.assertRefused(self.edit("defvar", "*a*", "replace", "(defvar *a* 1) ; comment"), "unbalanced")
         self.assertRefused(self.edit("defvar", "*b*", "replace", "(defvar *b* 1) #|"), "content")
         self.assertRefused(self.patch("defvar", "*a*", "1", "1) (defvar *c* 2"), "2 forms")
         self.assertRefused(self.patch("defvar", "*a*", "1)", "1 ;)"), "parentheses")
@@ -85,7 +85,7 @@ class EditForms(mcp.TestCase):
     def test_a_comment_that_takes_in_a_form_beside_it_is_refused(self):
         text = "(defvar *a* 1) (defvar *b* 2)\n"
         self.put(text)
-        self.assertRefused(self.edit("defvar", "*a*", "replace", "(defvar *a* 1) ; why"), "take in", text)
+        self.assertRefused(self.edit("defvar", "*a*", "replace", "(defvar *a* 1) ; why"), "swallow", text)
 
     def test_nothing_outside_of_the_working_directory_is_touched(self):
         outside = os.path.join(os.path.realpath(self.folder()), "b.lisp")

@@ -11,7 +11,7 @@ SLACK = 3.5
 LIMIT = 0.3
 
 INTERRUPTED = "It was interrupted where it was; the session is intact."
-KILLED = "It did not give way to two interrupts, so its process was killed."
+KILLED = "It did not respond to two interrupts, so its process was killed."
 
 # What the first interrupt stops.
 OBEYING = {

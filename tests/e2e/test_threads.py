@@ -318,7 +318,7 @@ class ThreadErrors(StandingTest):
         self.assertIn("can be entered", self.errors()[0])
         self.assertValue(self.enter("(list x (sb-thread:thread-name sb-thread:*current-thread*))", index=1), '(4 "worker")')
         self.assertRegex(self.threads()["worker"], "stands in an error")
-        self.assertEqual("The thread goes on by restart CONTINUE.", self.restart("CONTINUE", index=1).text)
+        self.assertEqual("The thread continues by restart CONTINUE.", self.restart("CONTINUE", index=1).text)
         self.assertEvaluates("(sb-thread:join-thread *worker*)", '((:WENT-ON 8) "worker")')
         self.assertNotIn("can be entered", self.s.call("list-errors").text)
 

@@ -499,7 +499,7 @@ static void one_that_obeys_the_second_interrupt_is_stopped_and_the_session_intac
     /* One step before the second interrupt, and no kill a step later. */
     assert_true((int)((uv_hrtime() - before) / 1000000) >= f->waits.step_ms);
     assert_string_equal(c.type, "TIMEOUT");
-    assert_non_null(strstr(c.message, "It gave way to the second interrupt; the session is intact."));
+    assert_non_null(strstr(c.message, "The second interrupt stopped it; the session is intact."));
     assert_int_equal(session_pid(f->s), pid);
     assert_value(f, "count", "3");
 }
@@ -516,7 +516,7 @@ static void one_that_never_obeys_is_killed_and_the_session_goes_on_afresh(void *
     wait_for(f, &c);
     assert_true((int)((uv_hrtime() - before) / 1000000) >= 2 * f->waits.step_ms);
     assert_string_equal(c.type, "TIMEOUT");
-    assert_non_null(strstr(c.message, "It did not give way to two interrupts, so its process was killed."));
+    assert_non_null(strstr(c.message, "It did not respond to two interrupts, so its process was killed."));
     assert_non_null(strstr(c.note, "fresh Lisp"));
     assert_string_equal(c.printed, "before");
     wait_for(f, &queued);
