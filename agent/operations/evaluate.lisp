@@ -97,12 +97,37 @@ last, consed to its values, until another one was read after it."
 (defun note-warning (condition)
   (cond
     ((typep condition 'uiop:compile-warned-warning)) ; ASDF repeats what the compiler said
+    ((repeats-last-warning-p condition)
+     (destructuring-bind (class message &optional place form (times 1)) (rest (first *warnings*))
+       (setf (rest (first *warnings*)) (list class message place form (1+ (the fixnum times))))))
     ((>= (length (the list *warnings*)) +warnings-kept+)
      (incf *warnings-lost*))
     (t
      (push (let ((*capture* (make-capture)))
             (list* condition (append (warning-entry condition) (place-entry condition))))
            *warnings*))))
+
+(defconstant +arguments-compared+ 20)
+
+(defun repeats-last-warning-p (condition)
+  "True if CONDITION certainly says the same as the warning before it, and neither has a place in a text."
+  (let ((last (first (first *warnings*))))
+    (and last
+         (typep condition 'simple-condition)
+         (eq (class-of last) (class-of condition))
+         (null (fourth (first *warnings*)))
+         (equal (simple-condition-format-control last) (simple-condition-format-control condition))
+         ;; The lists are the program's: they may be circular.
+         (loop for these = (simple-condition-format-arguments last) then (rest these)
+               for those = (simple-condition-format-arguments condition) then (rest those)
+               repeat +arguments-compared+
+               always (or (and (null these) (null those))
+                          (and (consp these) (consp those)
+                               (simple-object-p (first these))
+                               (eql (first these) (first those))))
+               until (null these)
+               finally (return (null these)))
+         (null (place-entry condition)))))
 
 (defconstant +conses-searched+ 100000)
 
@@ -382,6 +407,9 @@ evaluation."
             (note-last-value))
           (setf *current-form* (list form)
                 - form)
+          (when done
+            (with-agent-syntax ()
+              (note-redefinition form)))
           (setf values (call-with-origin origin (lambda () (funcall evaluate form))))
           (when is-whole
             (note-form-done (file-position stream)))
@@ -424,7 +452,9 @@ evaluation."
   (list* *id* :ok
          :values (reverse *printed-values*)
          :cut (reverse *cuts*)
-         :warnings (warning-entries nil)
+         :warnings (append (warning-entries nil)
+                           (with-agent-syntax ()
+                             (stale-entries)))
          :warnings-lost *warnings-lost*
          :package (session-package-name)
          (append (timing-part) (done-part ending) (forms-part) (inbox-part))))
@@ -450,6 +480,7 @@ added to the reply."
   (let* ((*current-form* nil)
          (*warnings* '())
          (*warnings-lost* 0)
+         (*redefined* '())
          (*printed-values* :none)
          (*cuts* '())
          (*evaluation* (getf arguments :evaluation))

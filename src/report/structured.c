@@ -91,6 +91,9 @@ static json_t *warnings_of(struct room *room, const struct sexp *list)
             json_pack("{s:o, s:o}", "type", type, "message", string_of(room, sexp_nth(warning, 1)));
         set_if_known(object, "place", room, sexp_nth(warning, 2));
         set_if_known(object, "form", room, sexp_nth(warning, 3));
+        int64_t times = sexp_integer(sexp_nth(warning, 4), 1);
+        if (times > 1)
+            json_object_set_new(object, "times", json_integer(times));
         json_array_append_new(array, object);
     }
     return array;

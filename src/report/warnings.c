@@ -15,9 +15,6 @@
 #include "report/section.h"
 #include "session/session.h"
 
-#define SHOWN_OF_A_KIND 3
-#define OTHER_LINES 5
-
 /* The kinds, worst first. */
 enum kind { KIND_ERROR, KIND_WARNING, KIND_STYLE, KIND_NOTE, KIND_COUNT };
 
@@ -138,33 +135,46 @@ static bool is_repetition(const struct sexp *warnings, size_t i)
     return false;
 }
 
-/* How often the warning occurs, and in which other lines. */
-static void add_times(struct strbuf *out, const struct sexp *warnings, size_t i)
+/* How often the program gave it, one after the other. */
+static uint64_t times_of(const struct sexp *warning)
+{
+    int64_t times = sexp_integer(sexp_nth(warning, 4), 1);
+    return times > 0 ? (uint64_t)times : 1;
+}
+
+/* How often the warning occurs, and in which other lines, at most ${most}. Returns how many more those are.
+ */
+static size_t add_times(struct strbuf *out, const struct sexp *warnings, size_t i, size_t most)
 {
     struct place place = place_of(sexp_nth(warnings, i));
-    size_t times = 1, lines = 0;
+    uint64_t times = times_of(sexp_nth(warnings, i));
+    size_t lines = 0;
     int last = place.line == NULL ? 0 : atoi(place.line);
     struct strbuf others;
     strbuf_init(&others, 0);
     for (size_t k = i + 1; k < sexp_count(warnings); k++) {
         if (!is_alike(sexp_nth(warnings, i), sexp_nth(warnings, k)))
             continue;
-        times++;
+        times += times_of(sexp_nth(warnings, k));
         struct place other = place_of(sexp_nth(warnings, k));
         int line = other.line == NULL ? 0 : atoi(other.line);
         if (line == 0 || line == last)
             continue;
         last = line;
-        if (lines++ < OTHER_LINES)
+        if (lines++ < most)
             strbuf_addf(&others, "%s%d", lines == 1 ? "" : ", ", line);
     }
-    if (times > 1)
-        strbuf_addf(out, " (%zu times", times);
+    if (times > 1) {
+        strbuf_adds(out, " (");
+        text_add_grouped(out, times);
+        strbuf_adds(out, " times");
+    }
     if (lines > 0)
         strbuf_addf(out, "; also line%s %s%s", lines == 1 ? "" : "s", strbuf_string(&others),
-                    lines > OTHER_LINES ? ", ..." : "");
+                    lines > most ? ", ..." : "");
     strbuf_adds(out, times > 1 ? ")" : "");
     strbuf_fini(&others);
+    return lines > most ? lines - most : 0;
 }
 
 /* The further lines of a message. */
@@ -183,9 +193,17 @@ static void add_message(struct strbuf *out, const struct sexp *message)
     }
 }
 
-/* The warnings of one file and kind. Returns how many were omitted, not counting repetitions. */
+/* How much is shown of what repeats. */
+struct extent {
+    size_t of_a_kind;   /* warnings of a kind in a file */
+    size_t other_lines; /* further lines of the same warning */
+};
+
+static const struct extent inline_extent = {3, 5}, whole_extent = {SIZE_MAX, SIZE_MAX};
+
+/* The warnings of one file and kind. Returns how many were omitted, and lines of those that occur again. */
 static size_t add_kind(struct strbuf *out, const struct sexp *warnings, const struct place *file,
-                       enum kind kind, size_t most)
+                       enum kind kind, const struct extent *extent)
 {
     size_t shown = 0, left_out = 0;
     for (size_t i = 0; i < sexp_count(warnings); i++) {
@@ -195,7 +213,7 @@ static size_t add_kind(struct strbuf *out, const struct sexp *warnings, const st
             continue;
         if (is_repetition(warnings, i))
             continue;
-        if (shown == most) {
+        if (shown == extent->of_a_kind) {
             left_out++;
             continue;
         }
@@ -205,14 +223,14 @@ static size_t add_kind(struct strbuf *out, const struct sexp *warnings, const st
         reply_add_string(out, sexp_nth(warning, 0));
         strbuf_adds(out, ": ");
         add_message(out, sexp_nth(warning, 1));
-        add_times(out, warnings, i);
+        left_out += add_times(out, warnings, i, extent->other_lines);
         add_form(out, sexp_nth(warning, 3));
     }
     return left_out;
 }
 
-static void add_file(struct strbuf *out, const struct sexp *warnings, const struct place *file, size_t most,
-                     size_t *left_out)
+static void add_file(struct strbuf *out, const struct sexp *warnings, const struct place *file,
+                     const struct extent *extent, size_t *left_out)
 {
     size_t counts[KIND_COUNT] = {0};
     for (size_t i = 0; i < sexp_count(warnings); i++) {
@@ -230,12 +248,12 @@ static void add_file(struct strbuf *out, const struct sexp *warnings, const stru
         separator = ", ";
     }
     for (size_t kind = 0; kind < KIND_COUNT; kind++)
-        *left_out += add_kind(out, warnings, file, (enum kind)kind, most);
+        *left_out += add_kind(out, warnings, file, (enum kind)kind, extent);
     strbuf_addc(out, '\n');
 }
 
 /* Returns how many are omitted. */
-static size_t add_files(struct strbuf *out, const struct sexp *warnings, size_t most_of_a_kind)
+static size_t add_files(struct strbuf *out, const struct sexp *warnings, const struct extent *extent)
 {
     size_t left_out = 0;
     for (size_t i = 0; i < sexp_count(warnings); i++) {
@@ -246,14 +264,15 @@ static size_t add_files(struct strbuf *out, const struct sexp *warnings, size_t 
             is_first = before.file == NULL || !is_same_file(&before, &file);
         }
         if (is_first)
-            add_file(out, warnings, &file, most_of_a_kind, &left_out);
+            add_file(out, warnings, &file, extent, &left_out);
     }
     return left_out;
 }
 
-/* Those of no file, each text once. */
-static void add_typed(struct strbuf *out, const struct sexp *warnings)
+/* Those of no file, each text once. Returns how many lines are omitted. */
+static size_t add_typed(struct strbuf *out, const struct sexp *warnings, const struct extent *extent)
 {
+    size_t left_out = 0;
     for (size_t i = 0; i < sexp_count(warnings); i++) {
         const struct sexp *warning = sexp_nth(warnings, i);
         struct place place = place_of(warning);
@@ -263,10 +282,11 @@ static void add_typed(struct strbuf *out, const struct sexp *warnings)
         reply_add_string(out, sexp_nth(warning, 0));
         strbuf_adds(out, ": ");
         reply_add_string(out, sexp_nth(warning, 1));
-        add_times(out, warnings, i);
+        left_out += add_times(out, warnings, i, extent->other_lines);
         add_form(out, sexp_nth(warning, 3));
         strbuf_addc(out, '\n');
     }
+    return left_out;
 }
 
 /* The length of the lines of ${text} that fit into ${most} bytes; at least the beginning of the first. */
@@ -290,13 +310,13 @@ void warnings_add(struct strbuf *out, struct session *session, const struct sexp
     struct strbuf some, all;
     strbuf_init(&some, 0);
     strbuf_init(&all, 0);
-    add_typed(&some, warnings);
-    strbuf_add(&all, some.bytes, some.len);
-    size_t left_out = add_files(&some, warnings, SHOWN_OF_A_KIND);
+    size_t left_out = add_typed(&some, warnings, &inline_extent);
+    left_out += add_files(&some, warnings, &inline_extent);
     if (left_out > 0 || some.len > most) {
         struct capture c;
         capture_init(&c);
-        add_files(&all, warnings, SIZE_MAX);
+        add_typed(&all, warnings, &whole_extent);
+        add_files(&all, warnings, &whole_extent);
         capture_add(&c, all.bytes, all.len);
         size_t shown = whole_lines(&some, most);
         strbuf_add(out, some.bytes, shown);

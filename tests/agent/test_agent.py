@@ -548,6 +548,26 @@ class Warnings(AgentTest):
     def test_redefinition_is_no_news(self):
         self.assertEqual(self.ok("(defun f () 1) (defun f () 2) (f)").lists("warnings"), [])
 
+    def test_what_was_compiled_with_an_earlier_macro_is_named(self):
+        self.ok("(defmacro mm (x) `(1+ ,x)) (defun um (y) (mm y)) (defun other (y) (mm y)) (defmethod om ((x integer)) (mm x))"
+                "(declaim (inline il)) (defun il (x) (1+ x)) (defun ui (y) (il y)) (defun nobody (x) x)")
+        said = "compiled with the earlier definition of %s, and not since: %s"
+        for code, expected in (
+                ("(defmacro mm (x) `(+ 2 ,x))", said % ("MM", "OTHER, UM, method OM (INTEGER)")),
+                ("(defmacro mm (x) `(+ 2 ,x)) (defun um (y) (mm y))", said % ("MM", "OTHER, method OM (INTEGER)")),
+                ("(defun il (x) (+ 2 x))", said % ("IL", "UI"))):
+            with self.subTest(code=code):
+                self.assertEqual([["STYLE-WARNING", expected]], self.ok(code).warnings)
+        for code in ("(defun il (x) (+ 2 x)) (defun ui (y) (il y))", "(defun nobody (x) (list x))", "(defmacro unused () 1) (defmacro unused () 2)"):
+            with self.subTest(code=code):
+                self.assertEqual([], self.ok(code).lists("warnings"))
+
+    def test_a_warning_that_repeats_is_counted(self):
+        reply = self.ok('(dotimes (i 2000) (warn "same ~a" 1)) (warn "same ~a" 2) (warn "same ~a" 2) (warn "same ~a" 3)')
+        self.assertEqual([["WARNING", "same 1", None, None, 2000], ["WARNING", "same 2", None, None, 2], ["WARNING", "same 3"]], reply.warnings)
+        self.assertEqual(0, reply.warnings_lost)
+        self.assertEqual(2, len(self.ok('(dotimes (i 2) (warn "c ~a" (let ((l (list i))) (setf (cdr l) l))))').warnings))
+
     def test_handlers_of_the_user_come_first(self):
         reply = self.ok('(handler-case (warn "x") (warning () :handled))')
         self.assertEqual((reply.values, reply.lists("warnings")), ([":HANDLED"], []))

@@ -159,6 +159,7 @@ class Loading(Systems):
         everything = client.call("get-output", ref=ref).text
         for i in range(20):
             self.assertIn("undefined function: G%d\n" % i, everything)
+        self.assertIn("(20 times; also lines %s)" % ", ".join(str(line) for line in range(2, 21)), everything)
         self.assertIn("already", client.call("load-system", system="warned", wait=60).text)
 
     def test_the_reply_says_what_was_loaded_and_where_it_was_found(self):

@@ -746,8 +746,10 @@ static void a_warning_at_several_places_is_shown_once_with_its_lines(void **stat
     reply(f,
           "(1 :ok :values () :warnings ((\"W\" \"a\" \":1:1\") (\"W\" \"a\" \":2:1\") (\"W\" \"a\" \":3:1\") "
           "(\"W\" \"a\" \":4:1\") (\"W\" \"a\" \":5:1\") (\"W\" \"a\" \":6:1\") (\"W\" \"a\" \":7:1\")))");
-    assert_report(
-        f, "[warnings]\nline 1, column 1: W: a (7 times; also lines 2, 3, 4, 5, 6, ...)\n\n; No values");
+    assert_report(f, "[warnings]\nline 1, column 1: W: a (7 times; also lines 2, 3, 4, 5, 6, ...)\n"
+                     "[… get-output ref 1 returns all warnings …]\n\n; No values");
+    reply(f, "(1 :ok :values () :warnings ((\"W\" \"a\" nil nil 1999) (\"W\" \"b\") (\"W\" \"a\")))");
+    assert_report(f, "[warnings]\nW: a (2,000 times)\nW: b\n\n; No values");
 }
 
 static void assert_tests(struct fixture *f, const char *text, bool is_failed, const char *expected)

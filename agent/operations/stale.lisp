@@ -1,0 +1,52 @@
+;;;; Functions and methods that were compiled with the earlier definition of a macro or inline function: they go on
+;;;; with it until they are compiled again, which nothing else says.
+
+(in-package #:cl-mcp-agent)
+
+(defvar *redefined* '()
+  "Lists (NAME KIND USER...) for the macros and inline functions that the evaluation has redefined; KIND is one of
+MAP-REFERENCES, the users are functions and methods.")
+
+(defconstant +redefined-kept+ 20)
+(defconstant +stale-told+ 8)
+
+(defun expanded-as (form)
+  "Return as what FORM, if it redefines something that its users hold a copy of, is found by MAP-REFERENCES, and its
+name; or NIL."
+  (let ((name (and (consp form) (consp (rest form)) (second form))))
+    (cond ((not (and name (symbolp name))) nil)
+          ((eq (first form) 'defmacro)
+           (values (and (macro-function name) :macroexpands) name))
+          ((eq (first form) 'defun)
+           (values (and (fboundp name) (inlined-name-p name) :calls) name)))))
+
+(defun note-redefinition (form)
+  "FORM is about to be evaluated."
+  (multiple-value-bind (kind name) (expanded-as form)
+    (when (and kind
+               (< (length *redefined*) +redefined-kept+)
+               (not (assoc name *redefined*)))
+      (let ((users '()))
+        (map-references (lambda (object user count)
+                          (declare (ignore user count))
+                          (push object users))
+                        kind name)
+        (when users
+          (push (list* name kind users) *redefined*))))))
+
+(defun stale-entries ()
+  "List warnings, as in a reply, about those users of what was redefined that are still as they were before."
+  (loop for (name kind . users) in (reverse *redefined*)
+        for texts = (let ((found '()))
+                      (map-references (lambda (object user count)
+                                        (declare (ignore count))
+                                        (when (member object users :test #'eq)
+                                          (push (referrer-text object user) found)))
+                                      kind name)
+                      (sort found #'string<))
+        when texts
+          collect (list "STYLE-WARNING"
+                        (format nil "compiled with the earlier definition of ~a, and not since: ~{~a~^, ~}~@[ and ~d more~]"
+                                (name-text name)
+                                (subseq texts 0 (min +stale-told+ (length texts)))
+                                (and (> (length texts) +stale-told+) (- (length texts) +stale-told+))))))
