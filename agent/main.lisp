@@ -4,7 +4,7 @@
 (in-package #:cl-mcp-agent)
 
 (defun minimal-report (id kind condition)
-  "Report CONDITION after its report has failed, too."
+  "Report CONDITION minimally, because its full report failed too."
   (list id :error
         :type (if (typep condition 'condition)
                   (symbol-name (class-name (class-of condition)))
@@ -16,10 +16,10 @@
         :package "CL-USER"))
 
 (defvar *leaving* nil
-  "The reply to send at the top level, while cleanup forms of the user's run on the way; or NIL.")
+  "The reply to send at the top level, while the user's cleanup forms run on the way there; or NIL.")
 
 (defun leave (message)
-  "Unwind to the top level and reply MESSAGE there. If several things fail on the way, the first is the reply.
+  "Unwind to the top level and reply MESSAGE there. If unwinding itself fails, the first message is the reply.
 The agent does not serve inside a cleanup form that fails or loops: the next request runs at the top level."
   (when (or (null *leaving*)
             (and (eq :ok (second *leaving*)) (eq :error (second message))))
@@ -49,7 +49,7 @@ The agent does not serve inside a cleanup form that fails or loops: the next req
 
 (defun serve-error (condition kind &optional more)
   "Report CONDITION, and MORE, as the reply to the current request and serve inside its context. Never returns.
-During an unwinding to the top level, do not serve: carry the report there and continue to unwind."
+While unwinding to the top level, do not serve: carry the report there and continue to unwind."
   (when *before-report*
     (funcall (the function *before-report*)))
   (when *pending*
@@ -76,8 +76,9 @@ During an unwinding to the top level, do not serve: carry the report there and c
          (serve-inside condition frame message (null more)))))))
 
 (defun serve-inside (condition frame message may-stand)
-  "Reply MESSAGE, the report of CONDITION at FRAME, and serve there. If threads of the program run, it has a
-number and stays while other requests are performed; else until the server says abort, or a restart goes on."
+  "Reply MESSAGE, the report of CONDITION at FRAME, and serve there. If threads of the program run, the error gets
+a number and stands while other requests are performed; otherwise it stands until the server requests an abort or a
+restart continues."
   (let* ((may-stand (and may-stand (not (eq :stack (storage-kind condition)))))
          (number (if (and may-stand *stands* (or *post* (among-threads-p)))
                      (next-error-number)
@@ -89,7 +90,7 @@ number and stays while other requests are performed; else until the server says 
            (note-standing number *post*)
            (setf message (append message (list :standing number))))
           (*post*
-           ;; Nobody could ask for it.
+           ;; Nobody could request it.
            (leave (append message '(:left t)))))
     (reply message)
     (repair-descriptors)
@@ -102,7 +103,7 @@ number and stays while other requests are performed; else until the server says 
           (note-ended number))))))
 
 (defun debugger (condition)
-  "Take a condition that nobody handled. Never returns."
+  "Handle a condition that nobody else handled. Never returns."
   (cond ((zerop *own-process*)
          ;; A user's hook that runs when an image is saved or started can be skipped.
          (note-stray-condition condition "starting")
@@ -147,7 +148,7 @@ number and stays while other requests are performed; else until the server says 
                   (throw *guard* :interrupted)))))))
 
 (defun serve-interrupt ()
-  ;; If printing did not end, printing the same again in the report would not end either.
+  ;; If printing did not end, printing the same object in the report would not end either.
   (let ((*in-a-hurry* (and *guard* t)))
     (call-as-interrupted
      (lambda ()
@@ -198,7 +199,7 @@ number and stays while other requests are performed; else until the server says 
        (not (member name '(:fork :frames :session-info)))))
 
 (defun serve ()
-  "Serve requests for ever."
+  "Serve requests until the process ends."
   (loop
     (let ((message (or (shiftf *pending* nil)
                        (catch 'idle (next-message)))))
@@ -212,7 +213,7 @@ number and stays while other requests are performed; else until the server says 
                 ((not (eq name :abort))
                  (perform id name arguments))
                 ((and *standing* (null *post*))
-                 ;; It is another error that is over.
+                 ;; Another error has ended.
                  (reply (list id :ok)))
                 (*error-condition*
                  (setf *id* id
@@ -242,8 +243,8 @@ number and stays while other requests are performed; else until the server says 
                        (if *tools* (tools-part) '()))))
 
 (defun serve-for-ever ()
-  "Serve, with bindings of our own for what each request sets: the symbols of these variables lie on many
-pages, each of which would be copied after each copy of the process."
+  "Serve, with local bindings for the variables that each request sets: their symbols lie on many pages, each
+of which would be copied after each copy of the process."
   (let ((* nil) (** nil) (*** nil) (/ nil) (// nil) (/// nil) (+ nil) (++ nil) (+++ nil) (- nil)
         (*id* nil) (*token* 0) (*interrupted* 0) (*early-interrupt* 0) (*early-look* 0) (*leaving* nil)
         (*input-end* 0) (*output-end* 0) (*descriptors* '()) (*read-ahead* '()) (*moments* '()))
@@ -326,9 +327,9 @@ leave it as it is, so the server finds the programs of a session whose process h
   (setf (uiop:getenv "CL_MCP_SESSION") (princ-to-string (process-id))))
 
 (defun become-copy (descriptors silent)
-  "Make this process, a fresh copy, one that serves a channel of its own: that of DESCRIPTORS, or the one that
-it has already. If SILENT is true, its original says that it is there: most copies are never asked anything, and each
-page that a hello writes is a page copied."
+  "Make this process, a fresh copy, serve its own channel: the first of DESCRIPTORS, or the one that it already
+has. If SILENT is true, send no hello, because the original reports the copy: most copies never receive a request, and
+each page that a hello writes must be copied."
   (die-with-parent)
   (when (and *server-process* (/= *server-process* (parent-process-id)))
     (end-process 0))

@@ -109,19 +109,20 @@ which are many more."
   nil)
 
 (defvar *descriptors* '()
-  "The descriptors that came with requests and have not been taken, in the order in which they were sent.")
+  "The descriptors that were received with requests and have not been used, in the order in which they were sent.")
 
 (defvar *channel* 3
   "The descriptor of the channel; another one in a thread that answers a look-up.")
 
 (defvar *waits-openly* t
-  "NIL while octets are awaited that are on their way: no interrupt may come between them.")
+  "NIL while reading the rest of a message: no interrupt may come in between.")
 
 (define-port-operation octets-waiting-p ()
   "True if RECEIVE-OCTETS would return at once.")
 
 (define-port-operation await-octets (seconds)
-  "Wait until RECEIVE-OCTETS would return at once, an interrupt was taken or SECONDS are over. Returns whether it would."
+  "Wait until RECEIVE-OCTETS would return at once, an interrupt was handled or SECONDS have passed. Return true in the
+first case."
   (declare (ignore seconds))
   (octets-waiting-p))
 
@@ -136,7 +137,7 @@ broken.")
   "Write BUFFER up to END to the channel, all of it. Ends the process if the channel is broken.")
 
 (define-port-operation passing-descriptors (except)
-  "List the descriptors of pipes, sockets and event queues, but those in EXCEPT and those of the agent's own."
+  "List the descriptors of pipes, sockets and event queues, except those in EXCEPT and the agent's own."
   (progn except '()))
 
 (define-port-operation descriptor-text (descriptor)
@@ -145,7 +146,7 @@ broken.")
 (define-port-operation clone-process (&optional channel severed)
   "Copy the process as a sibling. Returns the copy's process id, or 0 in the copy.
 NIL if the kernel refused. With CHANNEL, a descriptor, the copy has that as its channel, dies with its parent, and
-waits for octets before it does anything else: until then it writes to next to no page. The descriptors in SEVERED are
+waits for octets before it does anything else: until then it writes to almost no page. The descriptors in SEVERED are
 descriptor 0 in the copy before this returns, so that their other ends do not see it, and their numbers are not used
 again.")
 
@@ -153,7 +154,7 @@ again.")
   "In a copy: make DESCRIPTORS the channel or the channel and both outputs, and close them.")
 
 (define-port-operation leave-other-sessions ()
-  "In a sandbox: put this process and its later copies where they reach no other process of the sandbox."
+  "In a sandbox: put this process and its later copies where they cannot reach other processes of the sandbox."
   nil)
 
 (define-port-operation denial-texts ()
@@ -206,14 +207,14 @@ that it waits in, or :UNKNOWN; then the name of the lock and the thread that hol
 how many milliseconds it has not run, or NIL; then the descriptor that it waits for, or NIL.")
 
 (define-port-operation call-in-thread (thread function)
-  "Have THREAD call FUNCTION where it stands, as soon as it takes interrupts. SIGNALLING-FRAME is then
+  "Have THREAD call FUNCTION where it is, as soon as it accepts interrupts. SIGNALLING-FRAME is then
 the frame that was interrupted. Returns at once; NIL if THREAD has ended.")
 
 (define-port-operation make-thread (name function)
   "Start a thread that calls FUNCTION. Returns the thread.")
 
 (define-port-operation ask-thread-to-end (thread)
-  "Have THREAD unwind and end, as soon as it takes interrupts. Returns at once.")
+  "Have THREAD unwind and end, as soon as it accepts interrupts. Returns at once.")
 
 (define-port-operation await-thread (thread seconds)
   "Wait until THREAD has ended. NIL if it still runs after SECONDS.")
@@ -236,7 +237,7 @@ the frame that was interrupted. Returns at once; NIL if THREAD has ended.")
   t)
 
 (define-port-operation exiting-p ()
-  "True once the program has asked for the end of the process, which unwinds its threads first."
+  "True once the program has requested the end of the process, which unwinds its threads first."
   nil)
 
 (define-port-operation end-thread ()
@@ -294,15 +295,15 @@ its end when that is NIL."
   "Call FUNCTION as one compilation unit. Undefined names are noted, nothing is printed.")
 
 (define-port-operation undefined-names ()
-  "List what the running compilation unit met undefined as (CLASS NAME KIND FORM PLACE). FORM is where it
-was met first, or NIL; PLACE is as PLACE-BEING-COMPILED returns it.")
+  "List the undefined names in the running compilation unit as (CLASS NAME KIND FORM PLACE). FORM contains
+the first use, or is NIL; PLACE is as PLACE-BEING-COMPILED returns it.")
 
 (define-port-operation call-recording-warnings (function note)
   "Call FUNCTION; each warning that no handler of the user's took is passed to NOTE and muffled.
 Compiler notes are muffled, and errors of the compiler are kept for ORIGINAL-CONDITION.")
 
 (define-port-operation compile-text (text note finish)
-  "Compile TEXT as the contents of a file; run only what is for compile time, write nothing.
+  "Compile TEXT as the contents of a file; run only compile-time forms, write nothing.
 NOTE is called with each warning, error and note of the compiler, when FORM-BEING-COMPILED is known; FINISH at the end,
 while the places of UNDEFINED-NAMES still are.
 The current package and readtable are bound. Returns true if all of it was compiled.")
@@ -318,7 +319,7 @@ NIL if STREAM is not one of its streams."
   (eval (list 'lambda '() form)))
 
 (define-port-operation form-being-compiled ()
-  "Return the part of the source the compiler is at in a list, or NIL."
+  "Return a list of the part of the source that the compiler is processing, or NIL."
   '())
 
 (define-port-operation place-of-part (text start steps)
@@ -340,16 +341,16 @@ blanks and comments; or NIL."
     (funcall function)))
 
 (define-port-operation handlers-now ()
-  "Return the handlers that are in force, for CALL-WITH-HANDLERS."
+  "Return the current handlers, for CALL-WITH-HANDLERS."
   nil)
 
 (define-port-operation call-with-handlers (handlers function)
-  "Call FUNCTION while only HANDLERS are in force."
+  "Call FUNCTION with HANDLERS as the only handlers."
   (declare (ignore handlers))
   (funcall function))
 
 (define-port-operation stop-in-debugger (condition)
-  "Give CONDITION to the debugger as INVOKE-DEBUGGER does. SIGNALLING-FRAME is then one that the user knows of."
+  "Pass CONDITION to the debugger as INVOKE-DEBUGGER does. SIGNALLING-FRAME is then a frame of the user's code."
   (invoke-debugger condition))
 
 (define-port-operation original-condition (condition)
@@ -361,7 +362,7 @@ blanks and comments; or NIL."
   class)
 
 (define-port-operation ignorable-warning-p (condition)
-  "True for warnings that are noise in a live session, such as redefinitions."
+  "True for warnings that are not useful in a live session, such as redefinitions."
   (declare (ignore condition))
   nil)
 
@@ -376,13 +377,13 @@ blanks and comments; or NIL."
   nil)
 
 (define-port-operation call-misuse (condition)
-  "Return :ARGUMENTS if CONDITION says that a function does not take such arguments, :METHODS if it says that a generic
-function has no method for them, else NIL. The second value is the name of the function if it is not that of the frame."
+  "Return :ARGUMENTS if CONDITION reports that a function does not accept its arguments, :METHODS if it reports that a
+generic function has no method for them, else NIL. The second value is the name of the function if it is not that of the frame."
   (declare (ignore condition))
   nil)
 
 (define-port-operation class-missing-p (condition)
-  "True if CONDITION, a CELL-ERROR, says that there is no class of its name."
+  "True if CONDITION, a CELL-ERROR, reports that no class has its name."
   (declare (ignore condition))
   nil)
 
@@ -401,14 +402,14 @@ function has no method for them, else NIL. The second value is the name of the f
   (member (restart-name restart) '(use-value store-value)))
 
 (define-port-operation signalling-frame ()
-  "Return the frame that signalled the condition the debugger is called for.")
+  "Return the frame that signalled the condition for which the debugger was called.")
 
 (define-port-operation call-as-interrupted (function)
   "Call FUNCTION so that SIGNALLING-FRAME is the frame that an interrupt hit."
   (funcall function))
 
 (define-port-operation map-frames (function frame limit)
-  "Call FUNCTION with each frame from FRAME down to the evaluator that means something to a user.
+  "Call FUNCTION with each frame from FRAME down to the evaluator that is meaningful to a user.
 FUNCTION gets the frame and its name. At most LIMIT frames are walked.
 Returns how many were walked and whether the end was reached.")
 
@@ -419,8 +420,8 @@ Returns how many were walked and whether the end was reached.")
   "Return the file and the line of the definition FRAME runs, or NIL.")
 
 (define-port-operation frame-code (frame)
-  "Return the part of its function's code that FRAME is at, with code around it: a text of one line in which >>> and <<< stand
-around that part; second, its place as file:line, or NIL if it was not read from a file. NIL if it is not known."
+  "Return the part of its function's code that FRAME is executing, with its surroundings: a text of one line in which >>> and
+<<< mark that part; second, its place as file:line, or NIL if it was not read from a file. NIL if it is not known."
   (progn frame nil))
 
 (define-port-operation frame-locals (frame)
@@ -431,7 +432,7 @@ around that part; second, its place as file:line, or NIL if it was not read from
   (progn frame nil))
 
 (define-port-operation set-frame-local (frame name value)
-  "Set the variable NAME of FRAME to VALUE. Returns true if that could be done."
+  "Set the variable NAME of FRAME to VALUE. Return true on success."
   (progn frame name value nil))
 
 (define-port-operation same-frame-p (frame other)
@@ -448,7 +449,7 @@ own) or :QUALITY (compiled without what that needs)."
   "Unwind to FRAME and have it return what FUNCTION, called in its place, returns. Never returns.")
 
 (define-port-operation unknown-argument-p (argument)
-  "True if ARGUMENT stands for an argument of FRAME-CALL that is not known any more."
+  "True if ARGUMENT marks an argument of FRAME-CALL that is no longer known."
   (progn argument nil))
 
 (define-port-operation named-lambda-form (name lambda-list body)
@@ -473,7 +474,7 @@ Returns a sentence about what is unsupported here, or NIL."
   nil)
 
 (define-port-operation compact-again ()
-  "The same before a later copy, for what has been allocated since, if that is worth the time."
+  "Do the same before a later copy for memory allocated since, if that is worth the time."
   (values))
 
 (define-port-operation memory-layer ()
@@ -499,7 +500,7 @@ Returns a sentence about what is unsupported here, or NIL."
     (values (microseconds (get-internal-real-time)) (microseconds (get-internal-run-time)) 0 0)))
 
 (define-port-operation processor-time ()
-  "Return the processor time of this process in microseconds."
+  "Return the CPU time of this process in microseconds."
   (nth-value 1 (clock-readings)))
 
 (define-port-operation thread-name ()
@@ -507,7 +508,7 @@ Returns a sentence about what is unsupported here, or NIL."
   "main thread")
 
 (define-port-operation call-printing-plainly (function)
-  "Call FUNCTION so that messages are short and names have a package only where it is needed."
+  "Call FUNCTION so that messages are short and names have a package prefix only if needed."
   (funcall function))
 
 (define-port-operation class-ancestors (class)
@@ -523,13 +524,13 @@ Returns a sentence about what is unsupported here, or NIL."
 
 (define-port-operation save-image (path compressed)
   "Save the image at PATH so that it starts in MAIN, and end the process. COMPRESSED where this Lisp
-can. The values of variables are kept, but for those of streams. Signals an error if it cannot.")
+can. The values of variables are kept, except streams. Signals an error if it cannot.")
 
 ;;; Watching functions
 
 (define-port-operation wrap-function (name tag wrapper)
   "Have calls of the function NAME go to WRAPPER, which gets the function and the arguments. TAG, a
-symbol, says whose wrapper it is. It stays when the function is defined anew.")
+symbol, identifies the wrapper's owner. The wrapper stays when the function is redefined.")
 
 (define-port-operation unwrap-function (name tag)
   "Remove the wrapper with TAG from the function NAME, if there is one.")
@@ -544,7 +545,7 @@ symbol, says whose wrapper it is. It stays when the function is defined anew.")
 
 (define-port-operation wrap-methods (name wrapper)
   "Have each method of the generic function NAME that runs be called by WRAPPER, which gets the method, a function and its
-arguments. Methods that are added later, too. What the Lisp does without calling the method is not seen.")
+arguments. This includes methods added later. Inlined behaviour, without a call of the method, is not seen.")
 
 (define-port-operation unwrap-methods (name)
   "Remove the wrapper from the methods of the generic function NAME, if there is one.")
@@ -554,7 +555,7 @@ arguments. Methods that are added later, too. What the Lisp does without calling
   (eq package #.(find-package "COMMON-LISP")))
 
 (define-port-operation call-without-handlers (function)
-  "Call FUNCTION with no outer handlers in force."
+  "Call FUNCTION without any outer handlers."
   (funcall function))
 
 (define-port-operation quick-readings ()
@@ -570,25 +571,25 @@ arguments. Methods that are added later, too. What the Lisp does without calling
   (values))
 
 (define-port-operation generation-readings ()
-  "List (NAME OCTETS) for the generations of the heap that are not empty, the youngest first; the last is
-what the Lisp was started with."
+  "List (NAME OCTETS) for the non-empty generations of the heap, youngest first; the last is the image that
+the Lisp was started with."
   '())
 
 (define-port-operation count-heap (image time-us)
-  "List (NAME OCTETS COUNT) for the types of the objects in the heap, dead ones included that were not
-collected; NAME is a symbol, or NIL for what is no object of a type. What the Lisp was started with is
-left out unless IMAGE is true. Second, whether all was seen in TIME-US microseconds."
+  "List (NAME OCTETS COUNT) for the types of the objects in the heap, including garbage not yet
+collected; NAME is a symbol, or NIL for memory that is not an object of a type. The initial image is
+omitted unless IMAGE is true. Second, whether all was counted within TIME-US microseconds."
   (values '() t))
 
 ;;; Sampling
 
 (define-port-operation start-sampling (mode interval-us max-samples)
-  "Begin to sample stacks: each INTERVAL-US microseconds of processor time or, in MODE \"time\", of real
+  "Begin to sample stacks: each INTERVAL-US microseconds of CPU time or, in MODE \"time\", of real
 time; in MODE \"alloc\" whenever a region of the heap is used up. At most MAX-SAMPLES are taken.
-No thread is made, so that the process can be copied meanwhile. Signals an error if it cannot.")
+No thread is created, so the process can still be copied. Signals an error on failure.")
 
 (define-port-operation stop-sampling ()
-  "End sampling; does nothing if there is none. The samples stay.")
+  "End sampling, if it is on. The samples are kept.")
 
 (define-port-operation map-samples (function mode)
   "Call FUNCTION with each sample that was taken: a list of names from the innermost function, symbols or
@@ -602,7 +603,7 @@ thread that serves. In MODE \"alloc\" the frames of the allocator are left out."
   "True if stacks are being sampled, for any request."
   nil)
 
-;;; Looking
+;;; Looking things up
 
 (define-port-operation call-with-default-policy (function)
   "Call FUNCTION with this Lisp's own way of compiling files."
@@ -617,7 +618,7 @@ gets the function and its arguments.")
   nil)
 
 (define-port-operation heap-readings ()
-  "Return how many octets of the heap are used and how large it may grow."
+  "Return the number of octets used in the heap, and its maximum size."
   (values 0 0))
 
 (define-port-operation function-lambda-list (function)
@@ -640,8 +641,8 @@ gets the function and its arguments.")
   (if (constantp symbol) :constant nil))
 
 (define-port-operation expanders (symbol)
-  "Return what makes the types named SYMBOL, and what SETF of it expands to: objects that are other ones once these are
-defined anew; NIL for what is not defined."
+  "Return the objects that define the type SYMBOL and its SETF expansion, which are different objects after a
+redefinition; NIL for what is not defined."
   (declare (ignore symbol))
   (values nil nil))
 
@@ -671,17 +672,17 @@ defined anew; NIL for what is not defined."
   '())
 
 (define-port-operation closed-over-values (function)
-  "List what FUNCTION closes over; variables that are assigned have their current values."
+  "List the values that FUNCTION closes over; assigned variables have their current values."
   (declare (ignore function))
   '())
 
 (define-port-operation inner-objects (object)
-  "List (LABEL . VALUE) for what OBJECT, of a type that only this Lisp has, holds."
+  "List (LABEL . VALUE) for the contents of OBJECT, whose type is specific to this Lisp."
   (declare (ignore object))
   '())
 
 (define-port-operation hash-table-weak (table)
-  "Return how TABLE holds its keys and values weakly, or NIL."
+  "Return the weakness of TABLE, or NIL."
   (declare (ignore table))
   nil)
 
@@ -772,7 +773,7 @@ KIND is :CALLS, :REFERENCES, :BINDS, :SETS or :MACROEXPANDS. Functions of the Li
 those of ASDF unless NAME is ASDF's.")
 
 (define-port-operation references-from (function)
-  "List what FUNCTION, a function or a method, refers to: (KIND NAME COUNT)."
+  "List the references of FUNCTION, a function or a method, as (KIND NAME COUNT)."
   (declare (ignore function))
   '())
 
@@ -781,7 +782,7 @@ those of ASDF unless NAME is ASDF's.")
   (eq package (find-package "COMMON-LISP")))
 
 (define-port-operation public-symbol-p (symbol)
-  "True unless SYMBOL is an internal one of the Lisp that only its developers would look for."
+  "True unless SYMBOL is internal to the Lisp and only of interest to its developers."
   (eq :external (nth-value 1 (find-symbol (symbol-name symbol) (symbol-package symbol)))))
 
 (define-port-operation expand-everywhere (form)
@@ -826,6 +827,6 @@ order of precedence: a list of (METHOD ROLE), in the order in which they run, RO
   nil)
 
 (define-port-operation all-methods-on-class (class)
-  "List the methods that specialize on CLASS, or on one object of it."
+  "List the methods that specialize on CLASS, or on an instance of it."
   (declare (ignore class))
   '())

@@ -1,10 +1,10 @@
-;;;; Input from a person: what an evaluation reads where nothing was given to it. The agent tells the server that it
-;;;; waits for a line; the server asks the person through the client and puts the answer into the channel.
+;;;; Input from a person: what an evaluation reads if its request supplied no input. The agent tells the server that it
+;;;; is waiting for a line; the server asks the person through the client and sends the answer over the channel.
 
 (in-package #:cl-mcp-agent)
 
 (defconstant +most-questions+ 100
-  "At most this many lines are asked for in one evaluation; then the input ends.")
+  "The most lines that one evaluation may ask for; after them the input ends.")
 
 (defstruct question
   number
@@ -12,11 +12,11 @@
   (wake (make-signal)))
 
 (defvar *question* nil
-  "The question that waits for its answer, in any thread; or NIL.")
+  "The question that is waiting for its answer, in any thread, or NIL.")
 (defvar *questions-numbered* 0)
 
 (defun take-answer (message)
-  "Note the answer in MESSAGE if the question still waits for it."
+  "Note the answer in MESSAGE if the question is still waiting for it."
   (let ((question *question*)
         (text (getf (cddr message) :text)))
     (when (and question (eql (question-number question) (getf (cddr message) :question)))
@@ -36,11 +36,11 @@
        (send-message (list 0 :input :question (question-number question)))))))
 
 (defun answer-from-server (id)
-  "Ask for a line, wait for it and return it, or NIL at the end of the input. An interrupt may end the request ID; the
-code then goes on in another request, in which nobody is asked."
+  "Ask for a line, wait for it and return it, or NIL at the end of the input. If an interrupt ends the request ID, the
+code continues in another request, which asks nobody."
   (let ((question (make-question)))
     (send-question question)
-    ;; The interrupt may have been served just before the wait begins, hence the seconds.
+    ;; An interrupt may be handled just before the wait starts, so each wait has a time limit.
     (loop while (and (eq :none (question-answer question)) (eql id *id*))
           do (if *post*
                  (await-signal (question-wake question) 1) ; the serving thread reads the channel
@@ -51,7 +51,7 @@ code then goes on in another request, in which nobody is asked."
         nil)))
 
 (defun call-asking (function)
-  "Call FUNCTION so that what it reads from a terminal is asked for, a line at a time, while this request runs."
+  "Call FUNCTION so that its reads from a terminal ask the person, line by line, while this request runs."
   (declare (type function function))
   (let ((id *id*)
         (left +most-questions+))
@@ -62,7 +62,7 @@ code then goes on in another request, in which nobody is asked."
                   (plusp left)
                   (decf left)
                   (answer-from-server id))))
-      ;; At its end the concatenated stream is empty, by which INPUT-HINT knows it.
+      ;; At its end the concatenated stream is empty, which is how INPUT-HINT recognises it.
       (let* ((*standard-input* (make-concatenated-stream (make-line-input #'next-line)))
              (*query-io* (make-two-way-stream *standard-input* *standard-output*)))
         (funcall function)))))

@@ -1,22 +1,22 @@
-;;;; Breakpoints: which calls of a traced function count, and stopping the program at one. A stop is a condition that
+;;;; Breakpoints: which calls of a traced function match, and stopping the program at them. A stop is a condition that
 ;;;; goes to the debugger, so it is reported, kept and entered like an error.
 ;;;;
 ;;;; The program stops in a stand-in: a function with the name, the arguments and the variables of the traced one, which
-;;;; calls it. So the first frame is that of the call, and can be looked at, set, left and called again.
+;;;; calls it. So the first frame is that of the call, and can be examined, changed, left and called again.
 
 (in-package #:cl-mcp-agent)
 
 (defstruct tracing
-  "How the function NAME is traced. CONDITION is a form as text, or NIL; STOP is :CALL, :RETURN or NIL; WITHIN are the
-names of functions one of which has to be running. With METHODS the methods of a generic function are traced in place of
-it. STAND-INS is an association list from the names of what is called to their STAND-INs."
+  "How the function NAME is traced. CONDITION is a form as text, or NIL; STOP is :CALL, :RETURN or NIL; WITHIN lists
+functions, one of which must be running. With METHODS the methods of a generic function are traced instead of it.
+STAND-INS is an association list from the names of called functions to their STAND-INs."
   name condition stop within methods (stand-ins '()))
 
 (defconstant +stand-ins-kept+ 500)
 
 (defstruct stand-in
-  "What stands for a function with LAMBDA-LIST. TEST and FUNCTION get its arguments; TEST is NIL if there is no
-condition. PROBLEM is a sentence if the condition cannot be compiled for it."
+  "The replacement of a function with LAMBDA-LIST. TEST and FUNCTION get its arguments; TEST is NIL if there is no
+condition. PROBLEM is a sentence if the condition cannot be compiled for this function."
   lambda-list (required 0) test function problem)
 
 (define-condition cl-mcp:breakpoint (simple-condition)
@@ -25,8 +25,8 @@ condition. PROBLEM is a sentence if the condition cannot be compiled for it."
 ;;; The variables of a function
 
 (defun argument-parts (lambda-list &optional absent)
-  "Return the required parameters of LAMBDA-LIST, and the others as (VARIABLE FORM), where FORM takes the value from the
-list that the variable that is returned third has, or is ABSENT if it is not given."
+  "Return the required parameters of LAMBDA-LIST; the others as (VARIABLE FORM); and a variable for the list of other
+arguments, from which each FORM takes its value, or ABSENT if it was not given."
   (let ((required '())
         (others '())
         (state :required)
@@ -50,18 +50,18 @@ list that the variable that is returned third has, or is ABSENT if it is not giv
     (values (reverse required) (reverse others) rest)))
 
 (defun key-argument (keyword arguments absent)
-  "Return what ARGUMENTS, which may be no property list, have for KEYWORD, or ABSENT."
+  "Return the value of KEYWORD in ARGUMENTS, which need not be a property list, or ABSENT."
   (loop for (key value) on arguments by #'cddr
         when (eq key keyword)
           return value
         finally (return absent)))
 
 (defvar *callee* nil
-  "What the stand-in that was called last calls.")
+  "The function that the current stand-in calls.")
 (defvar *stop* nil
-  "The function by which that stand-in stops.")
+  "The function with which the current stand-in stops.")
 (defvar *variables* '()
-  "The values of variables that a stand-in keeps so that they can be looked at when it stops.")
+  "The values of variables that a stand-in keeps alive so that they can be examined when it stops.")
 
 (declaim (notinline call-callee stop-here keep-variables))
 (defun call-callee (&rest arguments)
@@ -79,7 +79,7 @@ list that the variable that is returned third has, or is ABSENT if it is not giv
           (call `(apply #'call-callee ,@required ,rest)))
       (named-lambda-form
        name `(,@required &rest ,rest)
-       ;; So that the variables can be looked at and set.
+       ;; Keeps the variables visible and settable.
        (list '(declare (optimize (debug 3)))
              (if (eq stop :return)
                  `(let* (,@others (values (multiple-value-list ,call)))
@@ -100,14 +100,14 @@ list that the variable that is returned third has, or is ABSENT if it is not giv
          ,condition))))
 
 (defun read-condition (tracing name)
-  "Return the form that TRACING has as its condition. It is read where the function called NAME was most likely written."
+  "Read and return the condition of TRACING, in the package in which the function NAME was most likely written."
   (let* ((symbol (home-symbol name))
          (package (and symbol (symbol-package symbol)))
          (*package* (if (or (null package) (system-package-p package)) (session-package) package)))
     (list* 'progn (read-forms (tracing-condition tracing)))))
 
 (defun compile-quietly (form)
-  "Return the function that FORM makes; second, what is wrong with FORM as a text, or NIL."
+  "Return the function that FORM evaluates to; second, a text that describes what is wrong with FORM, or NIL."
   (let* ((problem nil)
          (function (call-in-compilation-unit
                     (lambda ()
@@ -145,7 +145,7 @@ list that the variable that is returned third has, or is ABSENT if it is not giv
     stand-in))
 
 (defun stand-in-for (tracing name lambda-list)
-  "Return the STAND-IN for NAME, which has LAMBDA-LIST now."
+  "Return the STAND-IN for NAME, whose current lambda list is LAMBDA-LIST."
   (let* ((lambda-list (if (listp lambda-list) lambda-list '(&rest arguments)))
          (known (cdr (assoc name (tracing-stand-ins tracing) :test #'equal))))
     (if (and known (equal lambda-list (stand-in-lambda-list known)))
@@ -185,11 +185,11 @@ list that the variable that is returned third has, or is ABSENT if it is not giv
       (setf (tracing-stop tracing) nil))))
 
 (defun fits-p (stand-in arguments)
-  "True if ARGUMENTS are enough for STAND-IN; else the function itself says what is wrong."
+  "True if there are enough ARGUMENTS for STAND-IN; if not, the function itself reports the error."
   (nthcdr (stand-in-required stand-in) (cons nil arguments)))
 
 (defun call-stopping (tracing stand-in function arguments stop)
-  "Call FUNCTION with ARGUMENTS in the place where the program can stop. STOP is called before or after, as TRACING says."
+  "Call FUNCTION with ARGUMENTS where the program can stop. STOP is called before or after it, depending on TRACING."
   (let ((*callee* function)
         (*stop* stop))
     (if (and (tracing-stop tracing) (fits-p stand-in arguments))
@@ -199,7 +199,7 @@ list that the variable that is returned third has, or is ABSENT if it is not giv
 ;;; Which functions are running
 
 (defvar *running* '()
-  "Those functions that run whose names a tracing has in WITHIN.")
+  "The running functions that a tracing has in WITHIN.")
 
 (defun within-p (tracing)
   (or (null (tracing-within tracing))
@@ -211,7 +211,7 @@ list that the variable that is returned third has, or is ABSENT if it is not giv
       (apply (the function function) arguments))))
 
 (defun adapt-runners (tracings old)
-  "Wrap the functions whose running TRACINGS ask for; unwrap those of OLD, names, for which none asks any more."
+  "Wrap the functions in WITHIN of TRACINGS; unwrap those named in OLD that are no longer needed."
   (let ((needed (remove-duplicates (mapcan (lambda (tracing) (copy-list (tracing-within tracing))) tracings)
                                    :test #'equal)))
     (dolist (name (set-difference old needed :test #'equal))

@@ -15,7 +15,7 @@
 (defun split-name (name)
   "Split NAME as the reader would. Return the package's name or NIL, and the symbol's name."
   (let* ((name (string-trim '(#\space #\newline #\tab #\') name))
-         ;; Whoever asks for (SETF NAME) is told everything about NAME.
+         ;; For (SETF NAME), everything about NAME is described.
          (name (if (and (> (length name) 7) (string-equal "(setf " name :end2 6))
                    (string-trim " )" (subseq name 6))
                    name))
@@ -211,7 +211,7 @@ same name in other packages and similar names here; if there are none, similar n
               append (remove-if #'agent-symbol-p (near-exports name package)))))
 
 (defun elsewhere-text (name)
-  "Return a text: there is no symbol or package NAME, and which ones may be meant."
+  "Return a text that reports that there is no symbol or package NAME, with similar ones."
   (multiple-value-bind (package-name symbol-name) (split-name name)
     (let* ((package (and package-name (find-package package-name)))
            (package-missing (and package-name (null package))))

@@ -129,7 +129,7 @@ function, so that COUNT is the variable that the function calls COUNT. The reply
                            (string-equal name (restart-name restart))))))))
 
 (defun note-carried (progress evaluation again left)
-  "Of EVALUATION the pieces AGAIN were evaluated once more for PROGRESS, and not the pieces LEFT."
+  "Note in PROGRESS that the pieces AGAIN of EVALUATION were evaluated again, and the pieces LEFT were not."
   (when progress
     (when again
       (setf (progress-carried progress)
@@ -139,7 +139,7 @@ function, so that COUNT is the variable that the function calls COUNT. The reply
             (append (progress-left progress) (list (cons evaluation left)))))))
 
 (defun go-on-from-error (arguments prepare)
-  "Leave the error that stands here: first evaluate what ARGUMENTS ask for, then call what PREPARE returns, which never
+  "Leave the error that stands here: first evaluate what ARGUMENTS request, then call what PREPARE returns, which never
 returns. What that leads to replies to this request from where the evaluation began. Failing before is an error inside
 the error, reported like any other."
   (declare (type function prepare))

@@ -1,26 +1,26 @@
 ;;;; Evaluation: reading the request's forms one at a time, evaluating and printing; the state of
-;;;; the operation that runs; warnings; what arrives outside any request.
+;;;; the running operation; warnings; errors outside any request.
 
 (in-package #:cl-mcp-agent)
 
-;;; The operation that runs
+;;; The running operation
 
 (defvar *warnings* '()
-  "The warnings of the request that runs, last first.")
+  "The warnings of the running request, last first.")
 (defvar *printed-values* :none
-  "The values printed so far, last first, once the evaluation is over.")
+  "Once the evaluation is over: the values printed so far, last first.")
 (defvar *cuts* '())
 (defvar *readings* nil
-  "The clock readings when the evaluation began, if its time is asked for.")
+  "The clock readings at the start of the evaluation, if its time is requested.")
 (defconstant +warnings-kept+ 500)
 (defvar *warnings-lost* 0
-  "How many more warnings the request had than are kept.")
+  "The number of warnings that were not kept.")
 
 (defvar *evaluation* nil
-  "The number under which the server keeps the text that is evaluated, or NIL if it does not.")
+  "The number under which the server keeps the evaluated text, or NIL if it does not keep it.")
 
 (defvar *whole-text* '()
-  "The text that is evaluated, in a list, if the server keeps it as it is.")
+  "A list of the evaluated text, if the server keeps it unchanged.")
 
 (defstruct forms-done
   "What was done of a text of several forms. TEXTS are the values of those before the last that was read, last first;
@@ -35,12 +35,12 @@ last, consed to its values, until another one was read after it."
   (forms '()))
 
 (defvar *forms-done* nil
-  "That of the text that is evaluated, or NIL.")
+  "The readings of the text that is being evaluated, or NIL.")
 
 (defconstant +forms-kept+ 100)
 
 (defun note-form-read (form text start)
-  "FORM begins at START of TEXT, or after blanks and comments."
+  "Note that FORM begins at START of TEXT, or after blanks and comments."
   (when *forms-done*
     (let ((forms (cons (cons form start) (forms-done-forms *forms-done*))))
       (setf (forms-done-text *forms-done*) text
@@ -50,7 +50,7 @@ last, consed to its values, until another one was read after it."
 (defconstant +earlier-value-limit+ 60)
 
 (defun tells-little-p (form)
-  "True if the value of FORM is only what it defines, sets up or prints."
+  "True if FORM is evaluated for what it defines, sets up or prints, not for its value."
   (let ((name (and (consp form) (symbolp (first form)) (symbol-name (first form)))))
     (and name
          (or (eql 0 (search "DEF" name))
@@ -59,9 +59,9 @@ last, consed to its values, until another one was read after it."
                      :test #'string=)))))
 
 (defun note-earlier-value (form values)
-  "FORM, which is not the last one of the text, has returned VALUES."
+  "Note that FORM, which is not the last of the text, has returned VALUES."
   (when (and *forms-done*
-             ;; NIL is what most forms return that are there for their effect, WARN and FORMAT among them.
+             ;; Most forms evaluated for their effect, such as WARN and FORMAT, return NIL.
              (first values)
              (not (tells-little-p form))
              (<= (length (forms-done-texts *forms-done*)) +earlier-values+))
@@ -76,7 +76,7 @@ last, consed to its values, until another one was read after it."
       (note-earlier-value (first last) (rest last)))))
 
 (defun forms-part ()
-  "Return what a reply says of the forms before the last one, or the one that failed."
+  "Return the part of a reply about the forms before the last one, or before the one that failed."
   ;; What cannot be read is a form too.
   (when (and *forms-done* *source*)
     (note-last-value))
@@ -89,7 +89,7 @@ last, consed to its values, until another one was read after it."
       '()))
 
 (defun origin (&optional start end)
-  "Return what is noted with definitions made now: which evaluation this is, and which characters of it."
+  "Return the note for definitions made now: the number of the evaluation, and the range of characters in it."
   (cond ((null *evaluation*) '())
         (start (list :evaluation *evaluation* :start start :end end))
         (t (list :evaluation *evaluation*))))
@@ -132,8 +132,8 @@ last, consed to its values, until another one was read after it."
 (defconstant +conses-searched+ 100000)
 
 (defun steps-to (part form)
-  "Return in a list the steps, each the place in a list, that lead from FORM to the cons PART in it. NIL if it is not
-there; second, true if it is."
+  "Return the path from FORM to the cons PART in it, a list of positions in lists; NIL if it is not there. Second, true
+if it is there."
   (let ((left +conses-searched+))
     (declare (type fixnum left))
     (labels ((walk (form steps)
@@ -148,8 +148,8 @@ there; second, true if it is."
       (values '() nil))))
 
 (defun place-in-evaluated-text (part)
-  "Return as :line:column where the text that is evaluated has PART, a cons that was read from it; or NIL. Of what a macro
-made it is the place of the first list from the text; second, true if it is that of PART itself."
+  "Return as :line:column the place of PART, a cons, in the evaluated text, or NIL. For a cons made by a macro it is the
+place of the first list in it that is from the text. Second, true if it is the place of PART itself."
   (when (consp part)
     (flet ((place (part)
              (and (consp part) (evaluated-place part))))
@@ -175,7 +175,7 @@ made it is the place of the first list from the text; second, true if it is that
                                   (format nil ":~d:~d" line column))))))))))
 
 (defun place-fields (known-place form)
-  "Return what an entry says of the place of a warning about FORM: KNOWN-PLACE in a file, or where the text has FORM."
+  "Return the place of a warning about FORM for its entry: KNOWN-PLACE in a file, or the place of FORM in the text."
   (multiple-value-bind (place is-own)
       (if known-place (values known-place t) (place-in-evaluated-text form))
     (if place
@@ -187,7 +187,7 @@ made it is the place of the first list from the text; second, true if it is that
     (form-text part)))
 
 (defun place-entry (condition)
-  "Return where CONDITION, a warning or error of the compiler, is in a file or in the text, and the form there; or NIL."
+  "Return the place of CONDITION, a warning or error of the compiler, in a file or in the text, and the form there, or NIL."
   (handler-case
       (or (place-fields (place-being-compiled condition) (first (form-being-compiled)))
           (let ((file (or (file-of-component)
@@ -200,7 +200,7 @@ made it is the place of the first list from the text; second, true if it is that
         *warnings-lost* 0))
 
 (defun warning-entries (condition)
-  "List the warnings of this request for the reply, without CONDITION, which is reported itself."
+  "List the warnings of this request for the reply, except CONDITION, which is reported separately."
   (append
    (loop for (warning . entry) in (reverse *warnings*)
          unless (and warning (eq warning condition))
@@ -214,19 +214,19 @@ made it is the place of the first list from the text; second, true if it is that
                             (error () '()))))))
 
 (defvar *timing* nil
-  "What the evaluation took, as the clock readings, once it is over.")
+  "Once the evaluation is over: what it took, as clock readings.")
 
 (defun time-taken ()
   (mapcar (lambda (now before) (max 0 (- now before)))
           (multiple-value-list (clock-readings)) *readings*))
 
 (defun timing-part ()
-  "Return what the reply says of the time: until now, if the evaluation failed; it may go on."
+  "Return the part of the reply about the time: until now if the evaluation failed, since it may continue."
   (when *readings*
     (list :timing (or *timing* (time-taken)))))
 
 (defun report-parts ()
-  "Return what the report of an error says of the request itself."
+  "Return the part of an error report that is about the request itself."
   (append (list :package (session-package-name))
           (unless (eq *printed-values* :none)
             (list :values (reverse *printed-values*)))
@@ -235,11 +235,11 @@ made it is the place of the first list from the text; second, true if it is that
           (forms-part)
           (inbox-part)))
 
-;;; What failed outside any request
+;;; Errors outside any request
 
 (defvar *inbox* '())
 (defvar *tells-inbox* t
-  "NIL while a report is made that goes into the inbox itself.")
+  "NIL while a report for the inbox itself is being made.")
 
 (defun inbox-part ()
   (when (and *inbox* *tells-inbox*)
@@ -267,14 +267,14 @@ made it is the place of the first list from the text; second, true if it is that
 (defconstant +level-limit+ 1000)
 
 (defconstant +long-print+ 2000
-  "A value that prints longer than this is worth looking for cycles in it.")
+  "A value that prints longer than this is searched for cycles.")
 
 (defun cyclic-p (value)
   "True if VALUE has a cycle of conses and vectors; large values are not searched to the end."
   (let ((path (make-hash-table :test #'eq))
         (left 100000))
     (declare (type fixnum left))
-    ;; A cycle comes back to a node that is still open; one that is closed is only shared.
+    ;; A cycle leads back to a node that is still open; a closed node is only shared.
     (labels ((walk (node depth)
                (declare (type fixnum depth))
                (loop with opened = '()
@@ -311,7 +311,7 @@ made it is the place of the first list from the text; second, true if it is that
         (values text cut))))
 
 (defvar *plain-strings* nil
-  "True if a value that is a string is to be given as it is, without quotes.")
+  "True if a string value is to be returned unchanged, without quotes.")
 
 (defun print-value-once (value max-characters length level circle)
   (with-agent-syntax (:length length :level (or level +level-limit+))
@@ -337,7 +337,7 @@ made it is the place of the first list from the text; second, true if it is that
                      (storage-kind outcome)))))))
 
 (defconstant +reply-characters+ 3000000
-  "So many characters all values of a reply may have; each may need four octets.")
+  "The most characters of all values in a reply; each may take four octets.")
 
 (defun print-values (values max-characters length level)
   (setf *printed-values* '()
@@ -354,7 +354,7 @@ made it is the place of the first list from the text; second, true if it is that
 
 (declaim (notinline evaluate-form evaluate-form-by))
 (defun evaluate-form (form)
-  "Evaluate FORM and return the list of its values. Frames are shown down to this function."
+  "Evaluate FORM and return the list of its values. Backtraces end at this function."
   (let ((*evaluating* t))
     (multiple-value-list (catch 'form-values (evaluate-step form)))))
 
@@ -433,7 +433,7 @@ evaluation."
       (find-package (string-upcase (string-left-trim "#:" name)))))
 
 (defun designated-package (name)
-  "Return the package called NAME, or signal what the reader would."
+  "Return the package called NAME, or signal the error that the reader would."
   (or (find-meant-package name)
       (error 'unknown-package :package name)))
 
@@ -448,7 +448,7 @@ evaluation."
    (lambda () (call-recording-warnings function #'note-warning))))
 
 (defun evaluation-reply (ending)
-  "Make the reply of an evaluation that is over. ENDING is as in DONE-PART."
+  "Make the reply of a finished evaluation. ENDING is as in DONE-PART."
   (list* *id* :ok
          :values (reverse *printed-values*)
          :cut (reverse *cuts*)
@@ -460,8 +460,8 @@ evaluation."
          (append (timing-part) (done-part ending) (forms-part) (inbox-part))))
 
 (defun call-with-input (text asks function)
-  "Call FUNCTION so that what asks the person at the terminal reads TEXT, or asks if ASKS is true; else there is
-nothing to read."
+  "Call FUNCTION so that reads from the terminal get TEXT, or ask the person if ASKS is true; otherwise the input
+is empty."
   (declare (type function function))
   (cond (text
          (let* ((*given-input* (make-string-input-stream text))
@@ -474,7 +474,7 @@ nothing to read."
          (funcall function))))
 
 (defun call-as-evaluation (function arguments &optional (more (constantly '())))
-  "Call FUNCTION, which returns a list of values, and make the reply of it. What MORE returns is
+  "Call FUNCTION, which returns a list of values, and make the reply. The list that MORE returns is
 added to the reply."
   (declare (type function function))
   (let* ((*current-form* nil)

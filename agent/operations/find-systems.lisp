@@ -68,7 +68,7 @@ dependency, and walking a large directory each time would take seconds.")
   (and path (probe-file path)))
 
 (defun search-directory-anew (name)
-  "Find, for ASDF, the definition of the system NAME below *DIRECTORY* that the request itself has made."
+  "Find, for ASDF, the definition of the system NAME below *DIRECTORY* that the current request has created."
   (when *directory*
     (search-below *directory* (asdf:primary-system-name name))))
 
@@ -90,7 +90,7 @@ dependency, and walking a large directory each time would take seconds.")
   (string-trim '(#\space #\tab #\return #\newline) text))
 
 (defun installed-file (home name)
-  "Return the file that an installation of Quicklisp's kind at HOME has for the system NAME, or NIL."
+  "Return the file of the system NAME in an installation like Quicklisp's at HOME, or NIL."
   (or (loop for index in (ignore-errors
                           (directory (merge-pathnames
                                       (format nil "dists/*/installed/systems/~a.txt" name) home)))
@@ -142,7 +142,7 @@ ASDF:*CENTRAL-REGISTRY*, which contains that directory, and before installed one
                         and collect 'search-directory)
                 (list 'search-directory-anew))))
 
-;;; What kind of place it is
+;;; Kinds of places
 
 (defun home-directory (name)
   (merge-pathnames name (user-homedir-pathname)))
@@ -158,7 +158,7 @@ ASDF:*CENTRAL-REGISTRY*, which contains that directory, and before installed one
                 return directory))))
 
 (defun places ()
-  "List (KEYWORD . TEST) for the kinds of places at which definitions are, the most particular first."
+  "List (KEYWORD . TEST) for the kinds of places at which definitions are, most specific first."
   (flet ((below (directory)
            (and directory (lambda (path) (uiop:subpathp path directory)))))
     (let ((pinned (mapcar #'cdr (ocicl-entries))))
@@ -181,7 +181,7 @@ ASDF:*CENTRAL-REGISTRY*, which contains that directory, and before installed one
           :registry)
       :image))
 
-;;; All there are
+;;; All systems
 
 (defconstant +systems-listed+ 5000)
 
@@ -202,8 +202,8 @@ ASDF:*CENTRAL-REGISTRY*, which contains that directory, and before installed one
              (uiop:directory-exists-p (merge-pathnames "local-projects/" home))))))
 
 (defun known-definition-files ()
-  "List (NAME . FILE) for each system that has a file of its name, or NIL for FILE where it is loaded and
-has none. Of several of one name the first is the one ASDF takes."
+  "List (NAME . FILE) for each system that has a file of its name, with NIL for FILE if it is loaded and
+has no file. If several have the same name, the first is the one that ASDF uses."
   (let ((found (make-hash-table :test #'equal))
         (names '()))
     (flet ((note (name file)
@@ -233,7 +233,7 @@ has none. Of several of one name the first is the one ASDF takes."
     (loop for name in (sort names #'string<)
           collect (cons name (gethash name found)))))
 
-;;; Names near one that is nowhere
+;;; Similar names for an unknown one
 
 (defun systems-in-sight ()
   "List the names of the systems that ASDF finds without searching."
@@ -254,7 +254,7 @@ has none. Of several of one name the first is the one ASDF takes."
               (subseq near 0 (min (length near) +names-offered+))))))
 
 (defun file-as-system-hint (name)
-  "Return a sentence if NAME, of a system that there is not, is rather that of a file."
+  "Return a sentence if NAME, which names no system, looks like the name of a file."
   (let ((type (pathname-type (uiop:parse-native-namestring name))))
     (cond ((equalp type "lisp")
            "A system is named, a file has a path: load a file with LOAD or the tool load-file.")
@@ -262,7 +262,7 @@ has none. Of several of one name the first is the one ASDF takes."
            "ASDF takes the name of a system. The tool load-system also takes the path of an .asd file."))))
 
 (defun system-hint (condition)
-  "Return what would be right, or near names, if CONDITION says that there is no such system."
+  "Return a correction or similar names if CONDITION reports an unknown system."
   (when (typep condition 'asdf:missing-component)
     (let ((name (princ-to-string (asdf/find-component:missing-requires condition))))
       (or (file-as-system-hint name)
@@ -284,7 +284,7 @@ has none. Of several of one name the first is the one ASDF takes."
          (merge-pathnames (uiop:parse-native-namestring name)))))
 
 (defun designated-system-name (text path)
-  "Return the name of the system that TEXT means. PATH is DEFINITION-PATH of it."
+  "Return the name of the system that TEXT denotes. PATH is its DEFINITION-PATH."
   (if path (pathname-name path) (meant-system-name text)))
 
 (defun absent-designation-p (name path)
@@ -294,13 +294,13 @@ has none. Of several of one name the first is the one ASDF takes."
       (absent-system-p name)))
 
 (defun load-definition (path)
-  "Load the definition PATH, if there is one, so that the system of its name is the one in it."
+  "Load the definition PATH, if it is not NIL, so that the system of this name is the one that it defines."
   (when path
     (asdf:load-asd path)))
 
 (defun absent-system-p (name)
-  "True if ASDF has no system NAME, which may be a path. A definition that cannot be loaded is another matter: loading
-the system reports it."
+  "True if ASDF has no system NAME, which may be a path. This does not cover a definition that cannot be loaded:
+loading the system reports that."
   (when (eql 0 (position #\/ name))
     (return-from absent-system-p t))
   (handler-case (handler-bind ((warning #'muffle-warning))

@@ -59,7 +59,7 @@
 
 (defun one-frame (frame name condition locals)
   "Return FRAME as (CALL PLACE . LOCALS). LOCALS are included on request: (NAME VALUE) each; (NIL TEXT) is the part of
-the function's code at which FRAME is."
+the function's code that FRAME is executing."
   ;; Errors of reading the frame are caught here. A handler around the printing would hide the errors of the
   ;; user's PRINT-OBJECT from the guard.
   (multiple-value-bind (shown-name arguments)

@@ -102,7 +102,7 @@ NIL if TEXT is not a handle."
                          for index from from
                          collect (part-entry part number index))
             :from from
-            ;; NIL would be 0 on the other side.
+            ;; The server would read NIL as 0.
             :total (or count -1)))))
 
 (defun call-giving-up-items (function)
@@ -125,7 +125,7 @@ error of user code that is no printing's ends it, and (:FAILED TYPE) is returned
         (values nil (path-error-sentence condition))))))
 
 (defun inspection-asked-for (object steps arguments)
-  "Describe what STEPS, for which there is a part, lead to from OBJECT."
+  "Describe the part of OBJECT that STEPS, which must exist, lead to."
   (let ((part (find-part object steps)))
     (call-giving-up-items
      (lambda ()
@@ -147,7 +147,7 @@ error of user code that is no printing's ends it, and (:FAILED TYPE) is returned
     (evaluate-form-by (lambda () (funcall (the function (part-setter part)) value)))))
 
 (defun inspect-code (arguments steps)
-  "Inspect what the :CODE of ARGUMENTS evaluates to, after its part was set if that is asked for."
+  "Inspect the value of the :CODE of ARGUMENTS, after setting one of its parts if requested."
   (let ((object nil)
         (sentence nil)
         (text (getf arguments :set)))
@@ -166,7 +166,7 @@ error of user code that is no printing's ends it, and (:FAILED TYPE) is returned
              (t (list :absent sentence)))))))
 
 (defun inspect-object (object arguments steps)
-  "Inspect OBJECT, which has a handle, after its part was set if that is asked for."
+  "Inspect OBJECT, which has a handle, after setting one of its parts if requested."
   (let ((text (getf arguments :set)))
     (multiple-value-bind (part absent) (find-part object steps)
       (let ((sentence (or absent (and text (why-not-settable part)))))
@@ -199,7 +199,7 @@ PATH-ERROR."
                                                     collect (item-text symbol 60)))))))))
 
 (defun inspection-function (arguments)
-  "Return a function that does what ARGUMENTS ask for. Signals a PATH-ERROR if that makes no sense."
+  "Return a function that does what ARGUMENTS request. Signals a PATH-ERROR if they make no sense."
   (let ((steps (parse-path (or (getf arguments :path) ""))))
     (if (getf arguments :code)
         (lambda () (inspect-code arguments steps))

@@ -1,12 +1,12 @@
-;;;; Where an evaluation was shortly before its time limit: the server sends a signal two tenths and one tenth of a second
-;;;; before it, and the report of the interrupt tells what was seen, so that a loop can be told from a wait.
+;;;; Where an evaluation was shortly before its time limit. The server sends a signal 0.2 s and 0.1 s before the limit, and
+;;;; the report of the interrupt shows where the evaluation was then, which distinguishes a loop from a wait.
 
 (in-package #:cl-mcp-agent)
 
 (defconstant +moments-kept+ 2)
 (defconstant +functions-of-moment+ 4)
 (defconstant +frames-of-moment+ 60
-  "The most frames walked for the names of these functions, the agent's and hidden ones included.")
+  "The most frames walked to find these functions, including the agent's and hidden ones.")
 
 (defstruct (moment (:copier nil) (:predicate nil))
   token
@@ -49,7 +49,7 @@
       "no function of the program"))
 
 (defun work-text (moment now)
-  "Say how much processor time was used from MOMENT until NOW."
+  "Return a sentence on the CPU time used from MOMENT until NOW."
   (let* ((real-us (max 1 (- (moment-real-us now) (moment-real-us moment))))
          (used-us (- (moment-processor-us now) (moment-processor-us moment)))
          (share (/ used-us real-us)))
@@ -60,7 +60,7 @@
                   (t ".")))))
 
 (defun moments-hint (frame)
-  "Return the hint of an interrupt at FRAME: where the operation was before, or NIL if that was not noted."
+  "Return the hint of an interrupt at FRAME, which reports where the operation was before; NIL if nothing was noted."
   (let ((moments (reverse (remove *token* *moments* :key #'moment-token :test-not #'eql)))
         (now (moment-now *token* frame)))
     (when moments

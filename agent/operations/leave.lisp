@@ -42,7 +42,7 @@ returns true. Return that; NIL if it never does."
     :quality "its function was compiled with a policy below (debug 2), the default here."))
 
 (defun refusal-to-leave (frame number)
-  "Return a sentence if FRAME, which is no NIL and has this NUMBER, cannot be left."
+  "Return a sentence if FRAME, which is not NIL and has this NUMBER, cannot be left."
   (let ((reason (why-not-left frame)))
     (and reason
          (format nil "Frame ~d cannot be left: ~a~@[ What can be left is ~a.~]" number
@@ -101,7 +101,7 @@ returns true. Return that; NIL if it never does."
   (and (consp name) (eq (first name) 'method) (second name)))
 
 (defun next-method-call-p (name)
-  "True if NAME, of a frame, is that of CALL-NEXT-METHOD or of what SBCL puts around it."
+  "True if NAME, of a frame, belongs to CALL-NEXT-METHOD or to SBCL's code around it."
   (and (consp name) (mentions-p name '(call-next-method))))
 
 (defun called-by-method-p (frame generic-function)
@@ -113,7 +113,7 @@ returns true. Return that; NIL if it never does."
          (equal generic-function (generic-function-of (frame-call caller))))))
 
 (defun call-again (frame number)
-  "Return the function and the arguments by which frame NUMBER is called again; or NIL, NIL and why it cannot be."
+  "Return the function and the arguments for calling frame NUMBER again; or NIL, NIL and the reason why it cannot be."
   (multiple-value-bind (name arguments) (frame-call frame)
     (let* ((generic-function (generic-function-of name))
            (callee (or generic-function name)))

@@ -1,5 +1,5 @@
-;;;; Look-ups while an operation runs. The server puts one into the channel and sends a signal. Its handler reads it, copies
-;;;; the process and returns; the copy answers and ends. Where threads run there is no copy: a thread answers.
+;;;; Look-ups while an operation runs. The server sends one over the channel and then a signal. The handler reads it, copies
+;;;; the process and returns; the copy answers and ends. If other threads run, a thread answers instead of a copy.
 
 (in-package #:cl-mcp-agent)
 
@@ -9,10 +9,10 @@
 (defvar *running-frame* nil
   "In a copy: the frame in which the operation was interrupted, or NIL if none ran.")
 (defvar *running-thread* nil
-  "In a thread that answers: the one in which the operation runs, or NIL if none does.")
+  "In a thread that answers a look-up: the thread in which the operation runs, or NIL if none does.")
 
 (defun perform-look (id request)
-  "Perform REQUEST apart from what runs in this thread; return the reply."
+  "Perform REQUEST isolated from the operation that runs in this thread; return the reply."
   (let* ((post (make-post :thread (current-thread) :served t))
          (*post* post)
          (*serves* t)
@@ -30,7 +30,7 @@
                 (call-atomically (lambda () (perform id (first request) (rest request)))))
               #'debugger)))
       (let ((message (catch 'top-level
-                       ;; Handlers of the running code must not take what fails here.
+                       ;; Handlers of the running code must not catch errors from here.
                        (call-in-fresh-context (lambda () (call-without-handlers #'operate)))
                        nil)))
         (if (consp message) message (post-reply post))))))
@@ -40,7 +40,7 @@
     (send-message (list id :refused "The answer is too long to be sent."))))
 
 (defun answer-as-copy (id request channel running)
-  "In a copy made for REQUEST: perform it and send the reply. Nothing that it prints or opens is the session's."
+  "In a copy made for REQUEST: perform it and send the reply. Its output and streams are not those of the session."
   (die-with-parent)
   (when (and *server-process* (/= *server-process* (parent-process-id)))
     (end-process 0))
@@ -68,7 +68,7 @@
     (cond ((null process)
            (refuse-look id channel "The kernel made no copy of the process."))
           ((zerop process)
-           ;; Code of the user's that leaves must not go on with the evaluation here.
+           ;; User code that exits non-locally must not continue the evaluation in the copy.
            (unwind-protect (answer-as-copy id request channel running)
              (end-process 0)))
           (t
@@ -91,7 +91,7 @@
                  (call-locked (lambda ()
                                 (setf *lookers* (remove (current-thread) *lookers* :key #'cdr))))
                  (close-descriptors (list channel))))))
-      ;; A thread begins with the signals blocked that are blocked where it is made.
+      ;; A new thread inherits the set of blocked signals from its creator.
       (call-openly (lambda () (make-thread "look-up" #'answer)))
       (await-signal ready))))
 
@@ -100,7 +100,7 @@
   (let ((id (first message))
         (request (getf (cddr message) :request))
         (channel (first (shiftf *descriptors* '()))))
-    (cond ((null channel))              ; The session may have no more descriptors: nobody can be told.
+    (cond ((null channel))              ; The process may be out of descriptors: there is no way to answer.
           ((only-thread-p)
            (look-in-copy id request channel running))
           ((getf (cddr message) :in-copy)
@@ -111,7 +111,7 @@
            (look-in-thread id request channel running)))))
 
 (defun take-looks ()
-  "Read what the channel holds, answer the look-ups and take the answer to a question; the rest is kept for later."
+  "Read the waiting messages, answer the look-ups and take the answer to a question; keep the rest for later."
   (call-atomically
    (lambda ()
      (loop repeat +looks-taken+
@@ -126,9 +126,9 @@
                            (append *read-ahead* (list (cons message *descriptors*)))))))))))
 
 (defun route-look (token)
-  "Act on the signal that comes with a look-up for the operation with TOKEN. A negative one asks to note where it is."
+  "Act on the signal for the operation with TOKEN: take look-ups, or note where the operation is if TOKEN is negative."
   (cond ((not (eq (current-thread) (serving-thread)))
-         ;; The kernel may give the signal to any thread.
+         ;; The kernel may deliver the signal to any thread.
          (call-in-thread (serving-thread) (lambda () (route-look token))))
         ((minusp token)
          (if *awaited*

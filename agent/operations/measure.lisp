@@ -25,7 +25,7 @@
   (let* ((before '())
          (values (call-with-retry
                   (lambda ()
-                    ;; A call that is tried again is measured from there.
+                    ;; A call that is retried is measured from that point.
                     (setf before (multiple-value-list (clock-readings)))
                     (funcall function)))))
     (map-into totals (lambda (total before after) (+ total (max 0 (- after before))))
@@ -33,7 +33,7 @@
     values))
 
 (defun evaluate-often (steps note)
-  "Call the functions in STEPS, (FORM . FUNCTION) each, in runs until they tell the time; NOTE as in EVALUATE-MEASURED.
+  "Call the functions in STEPS, each (FORM . FUNCTION), in runs until the time is known; NOTE as in EVALUATE-MEASURED.
 Returns the values of the last call."
   (declare (type function note))
   (let ((calls 1)
@@ -56,7 +56,7 @@ Returns the values of the last call."
         (let* ((totals (run))
                (us (first totals)))
           (cond ((and (< us +run-us+) (< calls +most-calls+))
-                 ;; Too short to tell: this run only says how many calls make a run.
+                 ;; Too short: this run only determines how many calls make a run.
                  (setf calls (min +most-calls+
                                   (* calls (max 2 (min 100 (ceiling (* 5 +run-us+) (* 4 (max 1 us)))))))))
                 (t
@@ -73,8 +73,8 @@ Returns the values of the last call."
                (return (funcall (the function function))))))
 
 (defun evaluate-measured (text runs note)
-  "Evaluate the forms in TEXT, RUNS times, or NIL: as often as it takes to tell the time. NOTE gets what each run took, as
-CLOCK-READINGS counts, and how many calls of the forms it was. Returns the values of the last form in the last run."
+  "Evaluate the forms in TEXT, RUNS times, or if RUNS is NIL, until the time is known. NOTE gets what each run took, in
+CLOCK-READINGS' units, and the number of calls in the run. Returns the values of the last form in the last run."
   (declare (type function note))
   (let ((steps '())
         (values '()))
@@ -91,7 +91,7 @@ CLOCK-READINGS counts, and how many calls of the forms it was. Returns the value
                                                 (push (cons form function) steps)
                                                 (call-measured function totals)))))))
       (setf steps (nreverse steps))
-      ;; All forms have been evaluated; where one fails now, none of this run need have been.
+      ;; All forms have been evaluated once; if one fails now, the others need not have been in this run.
       (let ((*forms-done* nil))
         (when (null runs)
           (setf values (evaluate-often steps note)))
@@ -115,7 +115,7 @@ CLOCK-READINGS counts, and how many calls of the forms it was. Returns the value
                           (lambda (totals calls) (push (append totals (list calls)) measured))))
      arguments
      (lambda ()
-       ;; What was called many times is told by those runs only, and not by the first call.
+       ;; For code that is called many times, only those runs are reported, not the first call.
        (let ((all (reverse measured)))
          (list :runs (if (and (eql runs 0) (rest all))
                          (rest all)

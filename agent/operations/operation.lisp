@@ -1,4 +1,4 @@
-;;;; The table of operations that the server can request, and the state of the one that runs.
+;;;; The table of operations that the server can request, and the state of the running one.
 
 (in-package #:cl-mcp-agent)
 
@@ -72,7 +72,7 @@ interrupts and errors while it runs."
   "True once this process, or the one that it is a copy of, was made cheap to copy as far as that works.")
 
 (defvar *snapshot-taken* nil
-  "True once this process, or the one that it is a copy of, has noted what was there before the user's definitions.")
+  "True once this process, or the one that it is a copy of, has recorded what existed before the user's definitions.")
 
 (defvar *server-process* nil
   "The process id of the server, once the server has sent it.")

@@ -1,15 +1,15 @@
-;;;; What an object is made of: for each kind of object what is worth saying of it, how many parts it
-;;;; has, and any of them by number or by name. Only what is asked for is looked at.
+;;;; The parts of an object: for each kind of object, facts about it, the number of its parts, and access
+;;;; to them by number or by name. Only the requested parts are read.
 
 (in-package #:cl-mcp-agent)
 
 (defconstant +conses-walked+ 10000000)
 (defconstant +parts-searched+ 20000
-  "So many parts are compared with a name that cannot be looked up.")
+  "The most parts compared with a name that cannot be looked up.")
 
 (defstruct (part (:copier nil) (:predicate nil))
-  "STATE is :BOUND, :UNBOUND, or a text that says why there is no VALUE. SETTER is a function of a new
-value, or NIL if the part cannot be set. KEY is the key of an entry of a hash table, in a list."
+  "STATE is :BOUND, :UNBOUND, or a text that explains why there is no VALUE. SETTER is a function of the new
+value, or NIL if the part cannot be set. KEY is a list of the key of a hash table entry."
   (label "" :type string)
   (value nil)
   (state :bound)
@@ -30,8 +30,8 @@ value, or NIL if the part cannot be set. KEY is the key of an entry of a hash ta
   `(call-for-part ,label (lambda () ,value) ,set))
 
 (defmacro facts (&rest entries)
-  "Return a list of (LABEL TEXT) for ENTRIES of a label and a form; those whose form is false or fails
-are left out."
+  "Return a list of (LABEL TEXT) for ENTRIES of a label and a form, omitting those whose form is false or
+signals an error."
   `(remove nil (list ,@(loop for (label form) in entries
                              collect `(let ((text (ignore-errors ,form)))
                                         (if text (list ,label (fact-text text)) nil))))))
@@ -44,14 +44,14 @@ are left out."
          (concatenate 'string (subseq value 0 +fact-characters+) "..."))
         (t value)))
 
-;;; Kinds. The first whose test is true of an object is its kind.
+;;; Kinds. An object has the first kind whose test is true for it.
 
 (defvar *kinds* '())
 
 (defstruct (kind (:copier nil) (:predicate nil))
-  "FACTS, COUNT, PARTS, ELEMENT and FIND are functions of the object. COUNT returns how many parts are
-listed. PARTS gets two numbers, from where and how many. ELEMENT gets a list of subscripts, FIND a
-name; both return a part or NIL. ELEMENT and FIND may be NIL: they are then made of the others."
+  "FACTS, COUNT, PARTS, ELEMENT and FIND are functions of the object. COUNT returns the number of listed
+parts. PARTS gets the first part's number and how many to return. ELEMENT gets a list of subscripts, FIND a
+name; both return a part or NIL. If ELEMENT or FIND is NIL, PARTS is used instead."
   (name "" :type string)
   (test #'identity :type function)
   (facts (constantly '()) :type function)
@@ -61,8 +61,8 @@ name; both return a part or NIL. ELEMENT and FIND may be NIL: they are then made
   (find nil))
 
 (defmacro define-kind (name (object test) &key (facts ''()) (count 0) parts fixed element find)
-  "Define the objects called NAME, for which the form TEST is true. FACTS and COUNT are forms; PARTS,
-ELEMENT and FIND a lambda list and a body. FIXED is a form that returns all parts, for objects that
+  "Define the kind NAME: objects for which the form TEST is true. FACTS and COUNT are forms; PARTS,
+ELEMENT and FIND are a lambda list and a body. FIXED is a form that returns all parts, for objects that
 never have many."
   (flet ((function-of (more)
            (if more `(lambda (,object ,@(first more)) (declare (ignorable ,object)) ,@(rest more))
@@ -91,7 +91,7 @@ never have many."
   (find-if (lambda (kind) (funcall (kind-test kind) object)) *kinds*))
 
 (defun element-of (object subscripts)
-  "Return the part of OBJECT that SUBSCRIPTS, a list of integers, name, or NIL."
+  "Return the part of OBJECT at SUBSCRIPTS, a list of integers, or NIL."
   (let* ((kind (kind-of object))
          (element (kind-element kind)))
     (cond (element
@@ -101,8 +101,7 @@ never have many."
           (t nil))))
 
 (defun part-called (object name)
-  "Return the part of OBJECT called NAME, or NIL; second, names of parts that NAME may be meant for;
-third, names of some parts."
+  "Return the part of OBJECT called NAME, or NIL; second, similar names of parts; third, names of some parts."
   (let* ((kind (kind-of object))
          (part (and (kind-find kind) (funcall (the function (kind-find kind)) object name))))
     (if part
@@ -110,7 +109,7 @@ third, names of some parts."
         (let ((parts (funcall (kind-parts kind) object 0 +parts-searched+)))
           (or (find name parts :key #'part-label :test #'string=)
               (find name parts :key #'part-label :test #'string-equal)
-              ;; A slot is the same with the package that its name is written with.
+              ;; A package prefix in a slot's name does not matter.
               (let ((bare (string-left-trim ":" (subseq name (or (position #\: name) 0)))))
                 (and (string/= bare name)
                      (find bare parts :key #'part-label :test #'string-equal)))
@@ -122,14 +121,14 @@ third, names of some parts."
 
 (defun list-shape (list)
   "Return how many conses LIST has, what follows the last one, and whether it is circular.
-The count is NIL if there are too many to be counted."
+The count is NIL if there are too many to count."
   (let ((tortoise list)
         (power 1)
         (steps 0)
         (walked 1)
         (hare (cdr list)))
     (declare (type fixnum power steps walked))
-    ;; Brent's way to find a cycle: its length is STEPS when the hare meets the tortoise.
+    ;; Brent's algorithm for finding a cycle: its length is STEPS when the hare meets the tortoise.
     (loop
       (cond ((atom hare)
              (return (values walked hare nil)))
@@ -218,7 +217,7 @@ The count is NIL if there are too many to be counted."
 (defun array-element (array subscripts)
   (cond ((/= (length subscripts) (array-rank array)) nil)
         ((vectorp array)
-         ;; What is behind the fill pointer is not part of it.
+         ;; Elements beyond the fill pointer are not parts.
          (and (< -1 (first subscripts) (length array))
               (array-part array (first subscripts))))
         ((apply #'array-in-bounds-p array subscripts)
@@ -279,7 +278,7 @@ The count is NIL if there are too many to be counted."
     (nreverse parts)))
 
 (defun unescaped (text)
-  "Return TEXT, which stood between quotes, without the backslashes that escape."
+  "Return TEXT, taken from between quotes, without its escaping backslashes."
   (with-output-to-string (stream)
     (loop with position = 0
           while (< position (length text))
@@ -289,7 +288,7 @@ The count is NIL if there are too many to be counted."
              (incf position))))
 
 (defun key-named (name)
-  "Return the object that NAME is written for in a list, or NIL if that takes a reader.
+  "Return a list of the object that NAME denotes, or NIL if only the reader could tell.
 No symbol is made."
   (let ((length (length name)))
     (cond ((zerop length) '())

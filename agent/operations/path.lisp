@@ -43,7 +43,7 @@ parentheses."
         finally (return (length text))))
 
 (defun subscripts-in (text)
-  "Return the integers in TEXT, which stood between brackets, as a list."
+  "Return the integers in TEXT, taken from between brackets, as a list."
   (let ((words '())
         (word '()))
     (flet ((end-word ()

@@ -1,6 +1,6 @@
-;;;; How far an evaluation has come in its text. The server keeps the text. With the report of an error, and
-;;;; with the reply of an evaluation that went on after one, it is told what has taken effect since it was
-;;;; told last, so that the history of a session is that of the state it is in.
+;;;; How far an evaluation has advanced in its text. The server keeps the text. The report of an error, and the
+;;;; reply of an evaluation that continued after one, list the parts that have taken effect since the last
+;;;; report, so that the history of a session matches its state.
 
 (in-package #:cl-mcp-agent)
 
@@ -8,26 +8,26 @@
   "The most restarts of one form that a reply reports.")
 
 (defstruct progress
-  evaluation                            ; the number under which the server keeps the text
-  (form-start 0)                        ; where in the text the form begins that is evaluated
-  (start 0)                             ; of it what is before this character was told
-  (depth 0)                             ; how many PROGNs that place is inside
+  evaluation                            ; the evaluation's number, under which the server keeps the text
+  (form-start 0)                        ; where the current form begins in the text
+  (start 0)                             ; the part of the form before this character has been reported
+  (depth 0)                             ; how many PROGNs enclose that place
   package                               ; the name of the package in which that form was read
   readtable
   (pieces '())                          ; (START END PACKAGE DEPTH . CALLS), last first
-  (steps '())                           ; of the PROGNs that run: how many of their forms are done, innermost first
-  (calls '())                           ; by which restarts the form went on, last first
+  (steps '())                           ; how many forms of each running PROGN are done, innermost first
+  (calls '())                           ; the restarts that continued the form, last first
   (carried '())                         ; definitions of other evaluations: (EVALUATION PIECE...)
   read-in                               ; the name of the package that the request asked for, or NIL
-  (left '())                            ; what else these did: (EVALUATION PIECE...)
-  is-text                               ; forms of the text are evaluated one by one
+  (left '())                            ; their other forms, not repeated: (EVALUATION PIECE...)
+  is-text                               ; true if forms of the text are evaluated one by one
   is-told)
 
 (defvar *text-progress* nil
-  "That of the evaluation that runs, or NIL if the server does not keep what is evaluated.")
+  "The progress of the running evaluation, or NIL if the server does not keep its text.")
 
 (defun note-package ()
-  "The request has asked for the package that is current now."
+  "Note that the request asked for the current package."
   (when *text-progress*
     (setf (progress-read-in *text-progress*) (session-package-name))))
 
@@ -47,7 +47,7 @@
         (progress-calls progress) '()))
 
 (defun note-piece (progress start end depth)
-  "What is between START and END, inside DEPTH PROGNs that begin before it, has taken effect, by the restarts noted."
+  "Note that the text from START to END, inside DEPTH PROGNs, has taken effect, with the restarts noted."
   (let ((calls (reverse (shiftf (progress-calls progress) '())))
         (last (first (progress-pieces progress))))
     (cond ((member :lost calls))
@@ -65,7 +65,7 @@
 
 (declaim (notinline evaluate-step))
 (defun evaluate-step (form)
-  "Evaluate FORM. Of a PROGN at top level the forms are evaluated one after the other, as EVAL does, and counted."
+  "Evaluate FORM. The forms of a top-level PROGN are evaluated one after the other, as EVAL does, and counted."
   (let ((progress *text-progress*))
     (if (and progress
              (consp form)
@@ -112,7 +112,7 @@
              (t (return nil)))))
 
 (defun note-steps-done (text progress)
-  "Note which forms inside the PROGN of TEXT that is evaluated have been evaluated since that was noted last."
+  "Note which forms inside the current PROGN of TEXT have been evaluated since the last call."
   (let ((*readtable* (progress-readtable progress))
         (*package* (or (find-package (progress-package progress)) *package*))
         (*read-suppress* t)
@@ -140,7 +140,7 @@
         (error () nil)))))
 
 (defun done-part (ending &optional text)
-  "Return what a reply says of what was done since the last one. ENDING is :DONE if the evaluation is over,
+  "Return the part of a reply that lists what was done since the last one. ENDING is :DONE if the evaluation is over,
 :LEFT if it was given up, and NIL if it stands in an error in TEXT."
   (let ((progress *text-progress*))
     (cond ((null progress)
@@ -165,12 +165,12 @@
                      (list :left (shiftf (progress-left progress) '()))))))))
 
 (defun note-lost (progress)
-  "The form that PROGRESS is in goes on in a way that no text can repeat."
+  "Note that the form of PROGRESS continues in a way that no text can repeat."
   (when progress
     (push :lost (progress-calls progress))))
 
 (defun note-restart (progress restart value)
-  "The form that PROGRESS is in goes on by RESTART, with what the text VALUE evaluates to."
+  "Note that the form of PROGRESS continues by RESTART, with the values of the text VALUE."
   (when progress
     (let ((condition *error-condition*)
           (name (restart-name restart)))

@@ -20,7 +20,7 @@
         (t (name-text name))))
 
 (defun referrers (kind name)
-  "List (TEXT COUNT PLACE) for what refers to NAME."
+  "List (TEXT COUNT PLACE) for the referrers of NAME."
   (let ((found '()))
     (map-references (lambda (object name count)
                       (push (list (referrer-text object name) count (place-of object)) found))
@@ -42,7 +42,7 @@
           (t 1))))
 
 (defun fold-referrers (referrers)
-  "Put REFERRERS in order, and make one of those that look the same at the same place."
+  "Sort REFERRERS, merging those with the same text and place."
   (let ((folded '()))
     (dolist (referrer (sort (copy-list referrers)
                             (lambda (one two)

@@ -78,7 +78,7 @@ ended it."
       (values text count outcome))))
 
 (defmacro guarded ((stream keep &optional stop) &body body)
-  "Run BODY, which prints to STREAM, as CALL-GUARDED says. KEEP characters are kept; printing is
+  "Run BODY, which prints to STREAM, as CALL-GUARDED does. KEEP characters are kept; printing is
 stopped when STOP were printed, or one more than are kept."
   (let ((function (gensym "PRINT")) (kept (gensym "KEEP")))
     `(flet ((,function (,stream) ,@body))
@@ -231,7 +231,7 @@ user's to change."
                          that never ends. The session is intact."))))
 
 (defun input-hint (condition)
-  "Return what to do when CONDITION is the end of what there is to read where a person would type, or NIL."
+  "Return advice if CONDITION is the end of input where a person would type, or NIL."
   (when (typep condition 'end-of-file)
     (let ((stream (ignore-errors (stream-error-stream condition))))
       (when (typep stream 'two-way-stream)
@@ -239,7 +239,7 @@ user's to change."
       (cond ((and *given-input* (eq stream *given-input*))
              "The text of the argument stdin is used up.")
             ((or (no-input-p stream)
-                 ;; Nobody answers any more.
+                 ;; Nobody answers any longer.
                  (and (typep stream 'concatenated-stream) (null (concatenated-stream-streams stream))))
              "There is no terminal. Pass the text to be read as the argument stdin of evaluate-lisp.")))))
 
@@ -284,7 +284,7 @@ user's to change."
                  :frames frames :total-frames total
                  :slots (if (eq kind :reader) '() (slot-texts condition))
                  :hint (hint-of kind condition frame readtable-hint)
-                 ;; What goes on after a restart has told these already.
+                 ;; A computation that a restart continued has already reported these.
                  :warnings-lost *warnings-lost*
                  :warnings (prog1 (warning-entries condition)
                              (forget-warnings))

@@ -1,5 +1,5 @@
-;;;; Sampling an evaluation: where it spends its time, or where it allocates. What is counted are the
-;;;; stacks of the samples, without the agent's frames.
+;;;; Sampling an evaluation: where it spends its time, or where it allocates. The stacks of the samples
+;;;; are counted, without the agent's frames.
 
 (in-package #:cl-mcp-agent)
 
@@ -8,9 +8,9 @@
 (defconstant +samples-of-our-own+ 1000)
 
 (defstruct (sampled (:copier nil) (:predicate nil))
-  "In how many samples a function was the innermost one and in how many it was there at all; LAST is the
-number of the last sample that counted. CALLERS and CALLEES are lists of another one, in how many samples
-it was there, and the last of these."
+  "The number of samples in which a function was innermost (SELF), or on the stack at all (TOTAL); LAST is the
+number of the last sample counted. Each element of CALLERS and CALLEES is a list of the other function, the
+number of samples with it, and the last of these."
   name
   (self 0 :type fixnum)
   (total 0 :type fixnum)
@@ -19,14 +19,14 @@ it was there, and the last of these."
   (callees '() :type list))
 
 (defun agents-name-p (name)
-  "True if NAME is that of a function of the agent, or of one inside such, as (LAMBDA () :IN SERVE) is."
+  "True if NAME names a function of the agent, or one inside it, such as (LAMBDA () :IN SERVE)."
   (if (consp name)
       (or (agents-name-p (car name)) (agents-name-p (cdr name)))
       (and (symbolp name) (agent-symbol-p name))))
 
 (defun program-frames (stack ours)
-  "Return what of STACK, names of functions from the innermost, belongs to the program. OURS is true for
-stacks of the thread that serves: what the agent does there by itself, compiling for one, is nothing."
+  "Return the part of STACK, names of functions from the innermost, that belongs to the program. OURS is true for
+stacks of the serving thread: the agent's own work there, such as compiling, is not counted."
   (let ((frames '())
         (cut nil))
     (dolist (name stack (if (and ours (not cut)) '() (nreverse frames)))
@@ -39,7 +39,7 @@ stacks of the thread that serves: what the agent does there by itself, compiling
            (push name frames)))))))
 
 (defun count-neighbour (other number list)
-  "Count OTHER once for the sample NUMBER in LIST, which is returned."
+  "Count OTHER once for the sample NUMBER in LIST; return the list."
   (let ((entry (assoc other list :test #'eq)))
     (cond ((null entry) (cons (list other 1 number) list))
           ((= number (the fixnum (third entry))) list)
@@ -80,7 +80,7 @@ missing."
         collect (list (sampled-name-text entry) count)))
 
 (defun sampled-data (table graph)
-  "Return what was counted in TABLE for the reply, with the neighbours of each function for a GRAPH."
+  "Return the counts in TABLE for the reply, with the callers and callees of each function if GRAPH is true."
   (let ((entries (loop for entry being the hash-values of table
                        collect entry)))
     (setf entries (sort entries (lambda (one two)
@@ -98,7 +98,7 @@ missing."
           :found (length entries))))
 
 (defun profile-data (mode max-samples graph)
-  "Count the samples that were taken, MAX-SAMPLES of the program at most, and return what the reply says of them."
+  "Count the samples, at most MAX-SAMPLES of the program, and return the part of the reply that describes them."
   (let ((table (make-hash-table :test #'equal))
         (count 0))
     (declare (type fixnum count))
@@ -112,13 +112,13 @@ missing."
       (list* :samples count (sampled-data table graph)))))
 
 (defun evaluate-sampled (text mode interval-us max-samples graph)
-  "Evaluate the forms in TEXT and sample them. Returns the values of the last, and what the reply says of
-the samples."
+  "Evaluate the forms in TEXT and sample them. Return the values of the last form, and the part of the reply
+that describes the samples."
   (let ((totals (list 0 0 0 0)))
     (unwind-protect
-         ;; A report is not sampled. What goes on from there does so in a copy, which has no timers.
+         ;; A report is not sampled. A computation that continues from it runs in a copy, which has no timers.
          (let ((values (let ((*before-report* #'stop-sampling))
-                         ;; Some are of what the agent does, and not counted.
+                         ;; Some samples are of the agent's own work and are not counted.
                          (start-sampling mode interval-us (+ max-samples +samples-of-our-own+))
                          (evaluate-text text
                                         :is-whole t

@@ -77,8 +77,8 @@ a function, and structures and conditions are classes."
         (meanings symbol)))
 
 (defun matching-symbols (words packages external type)
-  "List the symbols of PACKAGES with all of WORDS in their names, and how many internal ones of the Lisp's
-own were left out, which nobody asked for."
+  "List the symbols of PACKAGES with all of WORDS in their names, and the number of the Lisp's own
+internal symbols that were omitted because nobody asked for them."
   (let ((found '())
         (left-out 0)
         (all (rest packages)))
@@ -212,7 +212,7 @@ own were left out, which nobody asked for."
         #'string<))
 
 (defun split-prefix (text)
-  "Return the package's name or NIL, the rest, and whether internal symbols are meant, of a name begun."
+  "Split the beginning of a name: return the package's name or NIL, the rest, and whether internal symbols are meant."
   (let* ((text (string-left-trim "#'`,(" text))
          (colon (colon-outside-bars text)))
     (cond ((null colon) (values nil text t))

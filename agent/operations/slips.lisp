@@ -9,7 +9,7 @@
      "~a is a typographic quote. Quote a form with ', the straight one.")
     (,(map 'string #'code-char '(#xfeff))
      "There is a byte order mark (U+FEFF), which Lisp takes for part of a name. Leave it out.~*"))
-  "Characters that are letters to the reader and were hardly meant so, with a sentence for those of each string.")
+  "Characters that the reader takes for letters, probably unintended, with a sentence for those of each string.")
 
 (defun odd-character-hint (name)
   (loop for (characters sentence) in *odd-characters*
@@ -39,7 +39,7 @@
     "The code stands between ``` lines of Markdown. Send it without them."))
 
 (defun early-package-hint (condition)
-  "Return a sentence if CONDITION is about a package that the form being read would make itself."
+  "Return a sentence if CONDITION is about a package that the form being read would create."
   (let ((name (and *source* (typep condition 'package-error) (package-error-package condition))))
     (when (stringp name)
       (let* ((text (the string (first *source*)))
@@ -67,8 +67,8 @@
       nil))
 
 (defun frame-function (frame)
-  "Return the name of the function that FRAME, or the first below it that a user knows, was called for; its lambda list;
-and the function if it is a global one."
+  "Return the name of the function of FRAME, or of the first frame below it that a user knows; its lambda list;
+and the function if it is global."
   (map-frames (lambda (frame name)
                 (declare (ignore name))
                 (let* ((called (frame-call frame))
@@ -82,7 +82,7 @@ and the function if it is a global one."
   nil)
 
 (defun local-lambda-list (name)
-  "Return the lambda list of NAME, (FLET F) or (LABELS F), in the form that is evaluated; or :UNKNOWN."
+  "Return the lambda list of NAME, (FLET F) or (LABELS F), in the form being evaluated, or :UNKNOWN."
   (let ((left +conses-searched+))
     (labels ((look (part depth)
                (loop while (and (consp part) (plusp (decf left)) (< depth 200))
@@ -96,7 +96,7 @@ and the function if it is a global one."
       :unknown)))
 
 (defun function-that-was-called (frame name)
-  "As FRAME-FUNCTION, for the function NAME, which FRAME calls; that of FRAME if NAME is NIL."
+  "Do as FRAME-FUNCTION for the function NAME, which FRAME calls, or for that of FRAME if NAME is NIL."
   (let ((function (named-function name)))
     (cond ((null name) (frame-function frame))
           (function (values name (function-lambda-list function) function))

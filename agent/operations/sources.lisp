@@ -1,16 +1,16 @@
-;;;; Definitions with their text: where each definition of a name is, and, when it is in a file, what
-;;;; stands there. The text of what the session evaluated itself is the server's to add.
+;;;; Definitions with their text: where each definition of a name is and, if it is in a file, its text.
+;;;; The server adds the text of definitions that the session evaluated.
 
 (in-package #:cl-mcp-agent)
 
 (defconstant +definition-characters+ 32768
-  "So much of the text of one definition is sent.")
+  "The most text of one definition that is sent.")
 (defconstant +file-characters+ (* 4 1024 1024)
-  "So much of a file is searched for a definition whose place in it is not known.")
+  "The part of a file that is searched for a definition whose place in it is not known.")
 (defconstant +reply-text-characters+ 400000)
 
-;;; Cutting a form out of text. It is read to find its end, in the standard syntax and without making
-;;; anything; where that fails, it ends before the next line that begins with a parenthesis.
+;;; Cutting a form out of text. It is read with standard syntax and *READ-SUPPRESS* to find its end; if
+;;; that fails, it ends before the next line that begins with a parenthesis.
 
 (defun code-start (text &optional (start 0))
   "Return where the first form of TEXT from START on begins, after blanks and comments, or NIL."
@@ -33,26 +33,26 @@
           (return nil))))))
 
 (defun form-end (text start)
-  "Return where the form that begins at START ends; second, whether that was found."
+  "Return the end of the form that begins at START; second, whether it was found."
   (let ((end (handler-case
                  (let ((*read-suppress* t)
                        (*readtable* *standard-readtable*))
                    (nth-value 1 (read-from-string text t nil :start start :preserve-whitespace t)))
-               ;; So many parentheses can be open that the stack ends.
+               ;; Enough open parentheses exhaust the stack.
                (serious-condition () nil))))
     (if end
         (values end t)
         (let ((next (search (format nil "~%(") text :start2 start)))
           (values (or next (length text)) (and next t))))))
 
-;;; SBCL takes a toplevel form to begin where the one before ended. What #+ and #- have left out stands
-;;; between them. Reading it would intern the names of the features.
+;;; SBCL records that a toplevel form begins where the previous one ended, so text omitted by #+ and #- can
+;;; come first. Reading it would intern the names of the features.
 
 (defconstant +feature-depth+ 20)
 
 (defun feature-holds-p (text start &optional (depth 0))
-  "Evaluate the feature expression of TEXT at START. Returns whether it holds and where it ends; NIL
-and NIL if it is none."
+  "Evaluate the feature expression of TEXT at START. Returns whether it is true and where it ends; NIL
+and NIL if it is not one."
   (let ((start (position-if-not (lambda (character) (member character '(#\space #\newline #\tab)))
                                 text :start start)))
     (cond ((or (null start) (> depth +feature-depth+)) (values nil nil))
@@ -86,7 +86,7 @@ and NIL if it is none."
                      end))))))
 
 (defun live-form-start (text start)
-  "Return where the first form from START on begins that #+ and #- do not leave out, with them; or START."
+  "Return the start, including #+ and #-, of the first form from START on that these do not omit; or START."
   (loop
     (unless (and (< (+ 2 start) (length text))
                  (char= #\# (char text start))
@@ -118,7 +118,7 @@ and NIL if it is none."
     (:variable "DEFVAR" "DEFPARAMETER") (:constant "DEFCONSTANT" "DEFINE-CONSTANT")
     (:symbol-macro "DEFINE-SYMBOL-MACRO") (:setf-expander "DEFINE-SETF-EXPANDER" "DEFSETF")
     (:method-combination "DEFINE-METHOD-COMBINATION") (:package "DEFPACKAGE" "DEFINE-PACKAGE"))
-  "What a definition of each kind begins with; a macro of the user's may begin otherwise.")
+  "The operators that define each kind; a user's macro may define it too.")
 
 (defun token-at (text start)
   "Return the token of TEXT that begins at START or after blanks, and where it ends."
@@ -132,7 +132,7 @@ and NIL if it is none."
     (values (subseq text start end) end)))
 
 (defun plain-token (token)
-  "Return TOKEN without a package and what may stand before a name."
+  "Return TOKEN without a package prefix and what may precede a name."
   (let ((name (string-left-trim "#'" (string-trim "\"" token))))
     (subseq name (let ((colon (position #\: name :from-end t)))
                    (if colon (1+ colon) 0)))))
@@ -168,7 +168,7 @@ define NAME, or NIL."
           (t nil))))
 
 (defun next-line-with-parenthesis (text start)
-  "Return where the next line begins, after START, that begins with a parenthesis, or NIL."
+  "Return the start of the next line after START that begins with a parenthesis, or NIL."
   (let ((newline (search '(#\newline #\() text :start2 start)))
     (and newline (1+ newline))))
 
@@ -187,11 +187,11 @@ define NAME, or NIL."
     (nreverse (or sure likely))))
 
 (defun find-inner-by-name (text name kind start end)
-  "Return the positions between START and END of TEXT, within other forms, of those that define NAME as KIND."
+  "Return the positions between START and END of TEXT of nested forms that define NAME as KIND."
   (let* ((name-text (name-in-files name))
          (wanted (string-downcase (if (consp name-text) (second name-text) name-text)))
          (longest 200))
-    ;; From each place where the name stands, back to the parenthesis before what stands before it.
+    ;; From each occurrence of the name, go back to the parenthesis before the preceding token.
     (loop for at = (search wanted text :start2 start :end2 end :test #'char-equal)
           while at
           do (setf start (1+ at))
@@ -208,8 +208,8 @@ define NAME, or NIL."
       (find-inner-by-name text name kind 0 (length text))))
 
 (defun inner-start (text start name kind)
-  "If the form at START of TEXT only holds others together, return where in it NAME is defined as KIND; else
-START."
+  "If the form at START of TEXT only contains other forms, return the position in it where NAME is defined as
+KIND; otherwise START."
   (let* ((open (position #\( text
                          :start (if (char= #\# (char text start))
                                     (or (nth-value 1 (feature-holds-p text (+ 2 start))) start)
@@ -238,8 +238,8 @@ START."
                              collect (line-number text other))))))))
 
 (defun elsewhere-p (text place name kind)
-  "True if TEXT, which stands at PLACE, has not the definition of NAME as KIND in its first form: the form defines
-something else by a word of Lisp's own, or does not name it, and one elsewhere in the file surely defines it."
+  "True if the first form of TEXT, which is at PLACE, does not define NAME as KIND: it defines something else by a
+standard operator, or does not name it, and another form in the file surely defines it."
   (let* ((first (code-start text))
          (start (and first (live-form-start text first)))
          (wanted (name-in-files name))
@@ -287,8 +287,8 @@ newer than what was loaded; :MISSING when it cannot be read."
                        (if (or changed (null text)) (list :changed t) '()))))))))
 
 (defun with-line (place name kind)
-  "Return PLACE, where NAME is defined as KIND, for the wire; in a file the line is looked for by the name if
-it is not known."
+  "Return PLACE, where NAME is defined as KIND, for the wire; in a file, an unknown line is searched for by the
+name."
   (let ((part (place-part place)))
     (if (and (getf part :file) (null (getf part :line)) (null (getf place :position)))
         (let ((found (text-by-name place name kind)))
@@ -323,7 +323,7 @@ it is not known."
                        collect (list kind name object place))))
 
 (defun defining-form (kind name object)
-  "Return the name and the kind of what the form defines that defines OBJECT, which is NAME as KIND:
+  "Return the name and the kind of what the form that defines OBJECT, which is NAME as KIND, defines:
 the methods of a slot are defined by that of the class."
   (multiple-value-bind (function qualifiers specializers lambda-list slot)
       (if (eq kind :method) (method-signature object) nil)
@@ -332,7 +332,7 @@ the methods of a slot are defined by that of the class."
       (:reads (values (first specializers) :class))
       (:writes (values (second specializers) :class))
       (t
-       ;; A package may be asked for by a nickname.
+       ;; A package may be requested by a nickname.
        (values (if (eq kind :package) (make-symbol (package-name object)) name) kind)))))
 
 (defun definition-entries (definitions)
@@ -349,7 +349,7 @@ the methods of a slot are defined by that of the class."
                     entry))))
 
 (defun package-definition (name)
-  "List the definition of the package called NAME, which no symbol is called, or NIL."
+  "List the definition of the package NAME, for which there is no symbol, or NIL."
   (let ((package (find-package (nth-value 1 (split-name name)))))
     (and package
          (list (list :package (make-symbol (package-name package)) package (place-of package))))))

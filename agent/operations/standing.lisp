@@ -1,16 +1,16 @@
-;;;; Errors that stand in threads. While threads of the program run, each evaluation runs in a thread of its
-;;;; own and the main thread only serves the channel: it hands requests to the thread that they are for and
-;;;; waits for the replies. So an evaluation that fails stays where it stands while others run, and so does a
-;;;; thread of the program that fails, if that is asked for. When the program's threads have ended, evaluations
+;;;; Errors that stand in threads. While threads of the program run, each evaluation runs in its own thread and
+;;;; the main thread only serves the channel: it passes each request to the right thread and waits for the
+;;;; reply. So a failed evaluation keeps its stack while others run, and so does a failed thread of the program
+;;;; if thread-errors allows it. When the program's threads have ended, evaluations
 ;;;; run in the main thread again.
 
 (in-package #:cl-mcp-agent)
 
 (defconstant +most-standing+ 5)
 (defconstant +unwinding-seconds+ 2
-  "How long the threads of errors that are given up may take to end.")
+  "How long the threads of abandoned errors may take to end.")
 (defconstant +locals-of-report+ 65536
-  "Characters of local variables that the report of a thread's error has.")
+  "The most characters of local variables in the report of a thread's error.")
 (defconstant +inbox-room+ 20)
 
 (defstruct post
@@ -21,7 +21,7 @@
   (reply nil)
   (done (make-signal))
   (served nil)
-  (evaluates nil)                       ; the number of an evaluation; * and the like are taken over from it
+  (evaluates nil)                       ; an evaluation's number; * and the like are copied from its thread
   (values '()))
 
 (defstruct standing
@@ -29,16 +29,16 @@
   number thread post of-program)
 
 (defvar *standing-errors* '()
-  "The errors that stand, the newest first.")
+  "The standing errors, newest first.")
 (defvar *ended-errors* '()
-  "The numbers of those that stood when the server was last told and do not any more.")
+  "The numbers of errors that the server believes to stand but that have ended.")
 (defvar *errors-numbered* 0)
 (defvar *posts* '()
   "The posts of the threads that evaluate.")
 (defvar *thread-errors* 0
-  "How many threads of the program that failed stand where they are; another one ends the oldest.")
+  "How many failed threads of the program are kept in their error; another one ends the oldest.")
 (defvar *awaited* nil
-  "The post whose reply the serving thread waits for, or NIL.")
+  "The post whose reply the serving thread is waiting for, or NIL.")
 (defvar *lookers* '()
   "The threads that answer look-ups while others run: (ID . THREAD), so that the server can end one.")
 
@@ -48,7 +48,7 @@
   (call-locked (lambda () (incf *errors-numbered*))))
 
 (defun note-standing (number post &optional of-program)
-  "Note that the error NUMBER stands in this thread, at POST. Of too many the oldest are unwound."
+  "Note that the error NUMBER stands in this thread, at POST. If there are too many, unwind the oldest."
   (let ((standing (make-standing :number number :thread (current-thread) :post post
                                  :of-program of-program)))
     (call-locked
@@ -66,19 +66,19 @@
            (unread (find number *inbox* :key (lambda (entry) (getf entry :number)))))
        (when standing
          (setf *standing-errors* (remove standing *standing-errors*))
-         ;; What the server has not read yet would tell it after this that the error stands.
+         ;; An entry that the server has not read yet would still report the error as standing.
          (if unread
              (setf (getf unread :standing) nil)
              (push number *ended-errors*)))))))
 
 (defun give-up (standing)
-  "Have the thread that STANDING stands in unwind; not the serving one, which unwinds its own when it is free."
+  "Have the thread of STANDING unwind, unless it is the serving thread, which unwinds its own error when it is free."
   (note-ended (standing-number standing))
   (when (standing-post standing)
     (post-message (standing-post standing) (list 0 :abort))))
 
 (defun ended-part ()
-  "Return what a reply says of errors that no longer stand."
+  "Return the part of a reply that lists errors that no longer stand."
   (if *ended-errors*
       (list :ended-errors (call-locked (lambda () (shiftf *ended-errors* '()))))
       '()))
@@ -98,7 +98,7 @@
   "True if the server knows that threads of the program run.")
 
 (defun threads-part ()
-  "Return what a reply says of threads of the program that run since the last one: there will be no copies."
+  "Return the part of a reply that reports that threads of the program have started, which prevents copies, or ended."
   (let* ((among-threads (among-threads-p))
          (began (and among-threads (not *told-of-threads*)))
          (ended (and *told-of-threads* (not among-threads))))
@@ -112,7 +112,7 @@
         (if ended '(:threads-ended t) '()))))
 
 (defun next-message ()
-  "Return the next request for this thread. A thread that evaluates serves inside errors only, and once."
+  "Return the next request for this thread. An evaluating thread serves one request, and more only inside an error."
   (let ((post *post*))
     (cond ((and (null post) *read-ahead*)
            (destructuring-bind (message . descriptors) (pop *read-ahead*)
@@ -128,7 +128,7 @@
            (shiftf (post-request post) nil)))))
 
 (defun answer (message)
-  "Put MESSAGE where the request of this thread came from. Returns whether it was short enough."
+  "Send MESSAGE to where this thread's request came from. Return whether it was short enough."
   (let ((post *post*))
     (cond ((null post)
            (send-message (with-news (if (member (second message) '(:ok :error))
@@ -144,7 +144,7 @@
            t))))
 
 (defun ask-post (post message)
-  "Have the thread of POST perform MESSAGE; return its reply. Interrupts of the server's go to that thread."
+  "Have the thread of POST perform MESSAGE; return its reply. The server's interrupts are passed to that thread."
   (call-atomically
    (lambda ()
      (let ((*awaited* post))
@@ -160,9 +160,9 @@
      (shiftf (post-reply post) nil))))
 
 (defun route-interrupt (token)
-  "Act on an interrupt of the server's, in the thread that performs the request that is meant."
+  "Act on an interrupt from the server, in the thread that performs the request."
   (cond ((not (eq (current-thread) (serving-thread)))
-         ;; The kernel may give the signal to any thread.
+         ;; The kernel may deliver the signal to any thread.
          (call-in-thread (serving-thread) (lambda () (route-interrupt token))))
         ((assoc token *lookers*)
          (ask-thread-to-end (cdr (assoc token *lookers*))))
@@ -175,10 +175,10 @@
 
 (defparameter *evaluating-operations*
   '(:evaluate :time :load-system :load-file :quickload :call-tool)
-  "What runs in a thread of its own when the program has threads.")
+  "The operations that run in a separate thread when the program has threads.")
 
 (defun own-thread-p (thread)
-  "True if THREAD is none of the program's."
+  "True if THREAD does not belong to the program."
   (or (eq thread (serving-thread))
       (find thread *posts* :key #'post-thread)
       (rassoc thread *lookers*)))
@@ -192,7 +192,7 @@
 (defconstant +thread-name-characters+ 40)
 
 (defun threads-in-the-way ()
-  "Return the names of the program's threads for a sentence, a few and how many have each; NIL: there are none."
+  "Return a few names of the program's threads, with their counts, as text for a sentence; NIL if there are none."
   (let ((named '())
         (others 0))
     (dolist (thread (all-threads))
@@ -216,12 +216,12 @@
               (if (plusp others) others nil)))))
 
 (defun end-of-request (evaluation text)
-  "Return the reply to the request that runs here for EVALUATION and cannot be finished, because of TEXT."
+  "Return the reply to the running request for EVALUATION, which cannot be finished for the reason TEXT."
   (list *id* :ok :values '() :cut '() :warnings (list (list "WARNING" text))
               :package (session-package-name) :done-of evaluation :done '()))
 
 (defun serve-post (post values ready)
-  "Serve POST in this thread, from the first request to its end. VALUES are those of * and the like."
+  "Serve POST in this thread until its request is done. VALUES are the values of * and the like."
   (destructuring-bind (v1 v2 v3 l1 l2 l3 f1 f2 f3 form) values
     (let ((* v1) (** v2) (*** v3) (/ l1) (// l2) (/// l3) (+ f1) (++ f2) (+++ f3) (- form)
           (*id* nil) (*token* 0) (*interrupted* 0) (*early-interrupt* 0) (*leaving* nil) (*moments* '())
@@ -235,12 +235,12 @@
              (let ((message (catch 'top-level (serve-from-top))))
                (call-atomically (lambda () (reply message)))))
         (call-locked (lambda () (setf *posts* (remove post *posts*))))
-        ;; A process that ends is its own answer.
+        ;; If the process is ending, the server learns it from the kernel.
         (when (and *id* (not (exiting-p)))
           (answer (end-of-request (post-evaluates post) "The thread of the evaluation was ended.")))))))
 
 (defun evaluate-in-thread (message)
-  "Perform MESSAGE in a thread of its own; return its reply."
+  "Perform MESSAGE in a new thread; return its reply."
   (let ((post (make-post :evaluates (getf (cddr message) :evaluation 0)))
         (ready (make-signal))
         (values (list * ** *** / // /// + ++ +++ -)))
@@ -254,12 +254,12 @@
           (push post *posts*)))
        (await-signal ready)))
     (prog1 (ask-post post message)
-      ;; A copy that is asked for next would be refused while the thread still ends.
+      ;; A request for a copy would be refused until the thread has ended.
       (unless (find post *standing-errors* :key #'standing-post)
         (await-thread (post-thread post) +unwinding-seconds+)))))
 
 (defun end-standing-errors ()
-  "Unwind the errors that stand in threads that evaluate, and wait for these a moment."
+  "Unwind the errors that stand in evaluating threads, and wait briefly for the threads to end."
   (let ((errors (remove nil *standing-errors* :key #'standing-post)))
     (mapc #'give-up errors)
     (dolist (standing errors)
@@ -272,7 +272,7 @@
     (setf *thread-errors* most)))
 
 (defun perform-where-due (message operation)
-  "Call OPERATION for MESSAGE in this thread, or have another one perform it; return the reply."
+  "Call OPERATION for MESSAGE in this thread or in the one that must perform it; return the reply."
   (declare (type function operation))
   (destructuring-bind (id name . arguments) message
     (let ((number (getf arguments :standing)))
@@ -311,7 +311,7 @@
 ;;; Errors of the program's threads
 
 (defun sparing-locals (frames)
-  "Return FRAMES with the local variables of the first of them, as many as a report has room for."
+  "Return FRAMES with the local variables of as many frames as fit into a report."
   (let ((room +locals-of-report+))
     (loop for (call place . locals) in frames
           do (loop for (name value) in locals
@@ -321,7 +321,7 @@
                       (list call place)))))
 
 (defun thread-error-entry (condition kind frame number)
-  "Return the report of CONDITION, signalled at FRAME in this thread, as the inbox has it."
+  "Return the inbox entry for CONDITION, signalled at FRAME in this thread."
   (let* ((*capture* (make-capture))
          (*current-form* nil)
          (*warnings* '())
@@ -344,15 +344,15 @@
       (list* :where (thread-name) :number number :standing nil report))))
 
 (defun put-in-inbox (entry)
-  "Put ENTRY, the report of an error in this thread, into the inbox, with whether it stands now."
+  "Put ENTRY, the report of an error in this thread, into the inbox, and note in it whether the error stands."
   (call-locked (lambda ()
                  (setf (getf entry :standing) (eql (getf entry :number) (error-of-thread (current-thread))))
                  (when (< (length *inbox*) +inbox-room+)
                    (push entry *inbox*)))))
 
 (defun stand (number post condition frame)
-  "Serve the requests of POST where this thread of the program has failed, until a restart leaves or it is
-given up."
+  "Serve the requests of POST where this thread of the program has failed, until a restart leaves the error or
+the error is abandoned."
   (let* ((has-answered nil)
          (*post* post)
          (*id* nil) (*token* 0) (*interrupted* 0) (*early-interrupt* 0) (*leaving* nil)
@@ -370,13 +370,13 @@ given up."
            (call-atomically (lambda () (reply message))))
       (note-ended number)
       (when (and *id* (not has-answered) (not (exiting-p)))
-        ;; The restart is on its way to where the thread goes on.
+        ;; A restart is unwinding to the place where the thread continues.
         (answer (list *id* :ok :values '() :cut '() :warnings '()
                            :package (session-package-name) :goes-on t))))))
 
 (defun thread-failed (condition kind &optional (reported (constantly nil)))
-  "Report CONDITION, which a thread of the program has met and nobody handles; end the thread or stand there.
-REPORTED is called when that is in the inbox."
+  "Report CONDITION, which a thread of the program did not handle; then end the thread or keep it there.
+REPORTED is called when the report is in the inbox."
   (let ((frame (signalling-frame))
         (number (next-error-number))
         (post (if (and (or (eq kind :interrupt) (typep condition 'cl-mcp:breakpoint) (plusp *thread-errors*))

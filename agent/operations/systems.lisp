@@ -3,14 +3,14 @@
 (in-package #:cl-mcp-agent)
 
 (defvar *progress* nil
-  "True while an operation runs that tells how far it has come.")
+  "True while an operation that reports progress runs.")
 (defvar *steps-planned* 0
-  "How many files ASDF has planned to compile and to load since the running operation began.")
+  "How many files ASDF has planned to compile and load since the running operation began.")
 (defvar *steps-begun* 0)
 (defvar *loaded* '()
   "The names of the systems the running operation has loaded, last first.")
 (defvar *library-packages* '()
-  "Packages that were there before any user code, or that a system brought.")
+  "Packages that existed before any user code, or that a system defined.")
 
 (defun library-package-p (package)
   (member package *library-packages* :test #'eq))
@@ -20,13 +20,13 @@
                      (send-message (list 0 :progress :message message)))))
 
 (defconstant +progress-pause-us+ 50000
-  "So long after a message the next one about a quick step may come: a system has hundreds of files to load.")
+  "The least time between messages about quick steps: a system may have hundreds of files.")
 
 (defvar *last-progress* nil
-  "When the last message went out, in microseconds; NIL before the first of an operation.")
+  "When the last message was sent, in microseconds; NIL before the first of an operation.")
 
 (defun progress-due-p (slow)
-  "True if what begins now is to be told: always if it may be SLOW, else not too often."
+  "True if the step that begins now should be reported: always if it may be SLOW, otherwise not too often."
   (and *progress*
        (let ((now (clock-readings)))
          (when (or slow
@@ -44,7 +44,7 @@
   (ignore-errors (asdf:component-name (asdf:component-system component))))
 
 (defun component-text ()
-  "Say what is being done to what, as the end of a sentence."
+  "Return what is being done to which component, as the end of a sentence."
   (if (consp *component*)
       (destructuring-bind (verb . component) *component*
         (let ((file (component-file component)))
@@ -54,12 +54,12 @@
       *component*))
 
 (defun file-of-component ()
-  "Return the source file of what is being compiled or loaded as a string, or NIL."
+  "Return the source file that is being compiled or loaded as a string, or NIL."
   (and (consp *component*)
        (native-name (component-file (cdr *component*)))))
 
 (defun share-text (done all)
-  "Return how much of ALL is DONE, as the end of a message; the empty string if that says nothing."
+  "Return how much of ALL is DONE, as the end of a message; the empty string if that is not useful."
   (if (and (> all 1) (<= 0 done all))
       (format nil " (~d % done)" (floor (* 100 done) all))
       ""))
@@ -74,7 +74,7 @@
                              (share-text (1- *steps-begun*) *steps-planned*))))))
 
 (defun call-noting-packages (function)
-  "Call FUNCTION; packages it makes are a library's."
+  "Call FUNCTION; packages that it makes count as a library's."
   (declare (type function function))
   (let ((before (list-all-packages)))
     (unwind-protect (funcall function)
@@ -96,16 +96,16 @@
   (let ((*component* nil))
     (note-component "compiling" component)
     (note-source component)
-    ;; What is compiled into a file is loaded by other sessions too.
+    ;; Other sessions load compiled files too.
     (call-with-origin '() (lambda () (call-noting-packages #'call-next-method)))))
 
 (defun step-p (action)
-  "True if ACTION of a plan, (OPERATION . COMPONENT), is one that NOTE-COMPONENT is called for."
+  "True if NOTE-COMPONENT is called for ACTION of a plan, (OPERATION . COMPONENT)."
   (and (consp action)
        (typep (cdr action) 'asdf:source-file)
        (typep (car action) '(or asdf/lisp-action:basic-compile-op asdf/lisp-action:basic-load-op))))
 
-;;; A plan made while another one is performed, for a system that a definition needs, adds to it.
+;;; A plan made during another one, for a system that a definition needs, adds to it.
 (defmethod asdf/plan:perform-plan :before (plan &key &allow-other-keys)
   (when (and *progress* (not (listp plan)))
     (incf *steps-planned* (count-if #'step-p (ignore-errors (asdf/plan:plan-actions plan))))))
@@ -116,7 +116,7 @@
     (note-source component)
     (call-noting-packages #'call-next-method)))
 
-;;; ASDF compares dates in seconds, so what was edited in the second in which it was compiled would not be compiled.
+;;; ASDF compares dates in seconds, so a file edited in the same second as its compilation would not be compiled again.
 
 (defmethod asdf:operation-done-p :around ((operation asdf/lisp-action:basic-compile-op)
                                           (component asdf:source-file))
@@ -151,7 +151,7 @@
          (lambda () (loaded-part name before))))))
 
 (defun loaded-part (name before)
-  "Return what the reply says of the system NAME, now loaded, when the systems BEFORE were there before."
+  "Return the part of the reply about the system NAME, now loaded; the systems BEFORE were loaded earlier."
   (let ((file (definition-file name)))
     (list :name name
           :loaded (reverse *loaded*)
@@ -166,7 +166,7 @@
     (and system (ignore-errors (asdf:system-source-file system)))))
 
 (defun call-quietly (function)
-  "Call FUNCTION so that files are compiled and loaded without chatter, with Lisp's own policy."
+  "Call FUNCTION so that files are compiled and loaded without messages, with the default policy."
   (declare (type function function))
   (let ((*compile-print* nil)
         (*compile-verbose* nil)
@@ -175,7 +175,7 @@
     (call-with-default-policy function)))
 
 (defun file-to-compile-into (path)
-  "Return where the compiled file of PATH goes: the cache of ASDF, beside no source."
+  "Return the path for the compiled file of PATH, in ASDF's cache and never beside the source."
   (let ((file (asdf:apply-output-translations (compile-file-pathname path))))
     (ensure-directories-exist file)
     file))
@@ -192,8 +192,8 @@
         finally (return (subseq place 0 end))))
 
 (defun component-hint (condition)
-  "Return a sentence about the file at which CONDITION happened; if it only says that the file does not
-compile, what the compiler found there."
+  "Return a sentence about the file in which CONDITION was signalled; if it only reports that compilation
+failed, what the compiler found there."
   (format nil "This happened ~a.~{~%~a~}" (component-text)
           (when (typep condition 'uiop:compile-file-error)
             (loop for (nil type message place form) in (reverse *warnings*)
@@ -239,14 +239,14 @@ compile, what the compiler found there."
 ;;; The zygote
 
 (defun compact-memory-once ()
-  "Make copies of this process cheap unless that was done; return a sentence about what does not work here, or NIL."
+  "Make copies of this process cheap, unless already done; return a sentence about what does not work here, or NIL."
   (unless *memory-compacted*
     (prog1 (compact-memory '(*input* *output-octets* *capture*))
       (setf *memory-compacted* t))))
 
 (defun forget-build-environment ()
-  "Have ASDF take its directories from the environment of this process and not of the one that saved the
-image. Whoever runs it may not write there."
+  "Have ASDF take its directories from the environment of this process, not of the one that saved the image,
+whose directories the current user may not be able to write."
   (setf uiop:*user-cache* (uiop:xdg-cache-home "common-lisp" :implementation))
   (uiop:setup-temporary-directory)
   (asdf:clear-configuration))
@@ -255,7 +255,7 @@ image. Whoever runs it may not write there."
   (setf *server-process* (getf arguments :server-pid))
   (mark-programs)
   (enter-own-domain)
-  ;; In a session that was saved they are the user's.
+  ;; In a saved session they are the user's.
   (unless *snapshot-taken*
     (forget-build-environment))
   (let ((directory (getf arguments :directory)))
@@ -263,7 +263,7 @@ image. Whoever runs it may not write there."
       (let ((path (uiop:ensure-directory-pathname
                    (uiop:parse-native-namestring directory :ensure-directory t))))
         (change-directory directory)
-        ;; In a session that was saved the user may have changed it.
+        ;; In a saved session the user may have changed it.
         (when (or (null *directory*) (equal *directory* *default-pathname-defaults*))
           (setf *default-pathname-defaults* path))
         (setf *directory* path)
@@ -271,7 +271,7 @@ image. Whoever runs it may not write there."
   (list* *id* :ok (hooks-part)))
 
 (defun call-as-step (what function)
-  "Call FUNCTION; return sentences about how it failed and what it printed."
+  "Call FUNCTION; return sentences that report how it failed and what it printed."
   (declare (type function function))
   (let ((warnings '()))
     (multiple-value-bind (text count outcome)

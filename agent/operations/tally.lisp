@@ -1,5 +1,5 @@
-;;;; Counting calls: how often functions are called, how long they take with and without the others
-;;;; that are counted, and what they allocate.
+;;;; Counting calls: how often functions are called, how long they take, including and excluding the
+;;;; other counted functions, and what they allocate.
 
 (in-package #:cl-mcp-agent)
 
@@ -15,9 +15,9 @@
   (depth 0 :type fixnum))
 
 (defvar *tallies* '()
-  "The tallies there are, of functions that are counted and of those that were.")
+  "The tallies of functions that are or were counted.")
 (defvar *inner* nil
-  "A cons of the time and the octets that the counted calls inside the one that runs have taken.")
+  "A cons of the time and the octets taken by counted calls inside the running one.")
 
 (defun readings-unwatched ()
   (let ((*watching* t))
@@ -60,7 +60,7 @@
   (still-watched (mapcar #'tally-name *tallies*) 'tally))
 
 (defun reset-tallies ()
-  "Set what is counted to nothing, and forget functions that are counted no more."
+  "Reset all counts to zero, and forget functions that are no longer counted."
   (let ((names (tallied-names)))
     (setf *tallies* (remove-if-not (lambda (tally) (member (tally-name tally) names :test #'equal))
                                    *tallies*))

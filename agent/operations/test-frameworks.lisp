@@ -1,18 +1,18 @@
-;;;; Test frameworks: one entry each. A framework is not asked for its report: what it calls with each
-;;;; test and each result is wrapped while the tests run, so that a suite runs as its author runs it.
+;;;; Test frameworks: one entry each. The agent does not parse a framework's report. While tests run, it wraps
+;;;; the functions that the framework calls with each test and result, so a suite runs as its author runs it.
 
 (in-package #:cl-mcp-agent)
 
 (defstruct (framework (:copier nil))
   (title "" :type string)
-  (packages '() :type list)       ; names of packages one of which is there if the framework is
-  (names #'list :type function)   ; the names of all tests, as the framework knows them
-  (one #'list :type function)     ; runs the test of a name
+  (packages '() :type list)       ; names of packages, one of which exists if the framework is loaded
+  (names #'list :type function)   ; returns the names of all tests, as the framework has them
+  (one #'list :type function)     ; runs the test with a name
   (all nil)                       ; runs all tests; NIL: one after the other
   (wrappers #'list :type function)) ; (FUNCTION-NAME . WRAPPER) for CALL-ENCAPSULATED
 
 (defvar *frameworks* '()
-  "All frameworks that are known, in the order in which they are looked for.")
+  "All supported frameworks, in the order in which they are searched.")
 
 (defmacro define-framework (title packages &rest functions &key names one all wrappers)
   (declare (ignore names one all wrappers))
@@ -21,7 +21,7 @@
                  (list (make-framework :title ,title :packages ,packages ,@functions)))))
 
 (defun frameworks-here (title)
-  "List the frameworks that are loaded; of these only TITLE, unless it is NIL."
+  "List the loaded frameworks, or only TITLE if it is loaded and not NIL."
   (remove-if-not (lambda (framework)
                    (and (some #'find-package (framework-packages framework))
                         (or (null title)
@@ -44,7 +44,7 @@
           (run-one-test framework name)))))
 
 (defun call-with-frameworks (frameworks function)
-  "Call FUNCTION, which runs tests of FRAMEWORKS; what they tell reaches *TEST-RUN*."
+  "Call FUNCTION, which runs tests of FRAMEWORKS, and record their results in *TEST-RUN*."
   (declare (type function function))
   (let ((wrappers (remove nil (loop for framework in frameworks
                                     append (funcall (framework-wrappers framework)))
@@ -52,12 +52,12 @@
     (call-encapsulated wrappers function)))
 
 (defun its (name package)
-  "Return the symbol NAME of PACKAGE, or NIL in a version of the framework that has none."
+  "Return the symbol NAME of PACKAGE, or NIL if this version of the framework has none."
   (let ((package (find-package package)))
     (and package (values (find-symbol name package)))))
 
 (defun ask (name package &rest arguments)
-  "Call the function NAME of PACKAGE; NIL if there is none or it fails, as readers of unbound slots do."
+  "Call the function NAME of PACKAGE. Return NIL if it does not exist or fails, as readers of unbound slots do."
   (let ((function (its name package)))
     (and function
          (fboundp function)
@@ -65,7 +65,7 @@
            (error () nil)))))
 
 (defun tell (name package &rest arguments)
-  "Call the function NAME of PACKAGE, which runs tests. By its name, so that it is called wrapped."
+  "Call the function NAME of PACKAGE, which runs tests, by its name, so that its wrapper runs."
   (apply (the symbol (its name package)) arguments))
 
 (defun value-of (name package)
@@ -73,7 +73,7 @@
     (and variable (boundp variable) (symbol-value variable))))
 
 (defun values-text (values)
-  "Return VALUES, of a test's, as text."
+  "Return VALUES, which belong to a test, as text."
   (if (listp values)
       (format nil "~{~a~^, ~}" (mapcar #'shown-in-result values))
       (shown-in-result values)))
@@ -90,8 +90,7 @@
   "(FORM EXPECTED ACTUAL) for the checks that failed, last first: FiveAM keeps them as a sentence only.")
 
 (defun note-fiveam-values (form control arguments)
-  "The default sentences of IS have as arguments the form, its value, the predicate and what it was
-compared with."
+  "The default messages of IS have the form, its value, the predicate and the expected value as arguments."
   (when (and (stringp control) (eql 0 (search "~2&~S~2% evaluated to" control)))
     (destructuring-bind (shown actual predicate &rest expected) arguments
       (declare (ignore shown))
@@ -122,7 +121,7 @@ compared with."
                                           (trimmed (or (ask "REASON" "FIVEAM" result) "")))))))))
 
 (defun in-order-of-checks (results)
-  "Return RESULTS of FiveAM in the order in which they came: within each test the last is first."
+  "Return the FiveAM results RESULTS in the order in which they occurred; within each test FiveAM lists the last first."
   (let ((ordered '())
         (group '())
         (test nil))
@@ -136,14 +135,14 @@ compared with."
     (reverse (append (reverse group) ordered))))
 
 (defun fiveam-test-count (test)
-  "Return how many tests TEST is, an object or a name, of a suite or a test; or a list of such."
+  "Return the number of tests in TEST: a suite or a test, as an object or a name, or a list of these."
   (cond ((null test) 0)
         ((listp test) (reduce #'+ test :key #'fiveam-test-count))
         ((symbolp test)
          (let ((object (ask "GET-TEST" "FIVEAM" test)))
            (if (symbolp object) 0 (fiveam-test-count object))))
         ((kind-p test "TEST-SUITE" "FIVEAM")
-         ;; A table by name; in later versions there is an object around it.
+         ;; A table by name; in later versions, inside an object.
          (let* ((tests (ask "TESTS" "FIVEAM" test))
                 (table (if (hash-table-p tests) tests (ask "%TESTS" "FIVEAM" tests))))
            (if (hash-table-p table)
@@ -186,11 +185,11 @@ compared with."
                              (lambda (condition) (kind-p condition "CHECK-FAILURE" "FIVEAM"))))
                           body))))))))
 
-;;; RT: a test is a form and the values it must have. Errors are caught here and not by RT, which has
-;;; unwound when it tells of one. SBCL brings an RT of its own, in which a test is a list.
+;;; RT: a test is a form and the values it must have. Errors are caught here rather than by RT, which
+;;; unwinds before it reports one. SBCL includes its own RT, in which a test is a list.
 
 (defvar *rt-values* :none
-  "The values of the test that runs in a list, once it has returned them; RT does not keep them.")
+  "A list of the values of the running test, once it has returned them; RT does not keep them.")
 
 (defun rt-packages ()
   (remove-if-not #'find-package '("REGRESSION-TEST" "SB-RT")))
@@ -263,7 +262,7 @@ compared with."
            (tell "DO-TESTS" package)))
   :wrappers (lambda () (loop for package in (rt-packages) append (rt-wrappers package))))
 
-;;; Rove: each assertion is recorded when it is made, one that failed by an error where that was
+;;; Rove: each assertion is recorded when it is made; one that fails by an error, where the error is
 ;;; signalled.
 
 (defun take-rove-assertion (result)
@@ -361,7 +360,7 @@ compared with."
      report nil
      (lambda (result)
        (if (kind-p result "PARENT-RESULT" "PARACHUTE")
-           ;; It failed by itself if none of its parts did: an error outside every check.
+           ;; If none of its parts failed, it failed itself: an error outside every check.
            (when (and (eq :failed (ask "STATUS" "PARACHUTE" result))
                       (notany (lambda (part) (eq :failed (ask "STATUS" "PARACHUTE" part)))
                               (ask "RESULTS" "PARACHUTE" result)))
@@ -372,7 +371,7 @@ compared with."
            (take-parachute-result result))))))
 
 (defun parachute-condition (result conditions)
-  "Return the one of CONDITIONS that the description of RESULT tells of, or NIL."
+  "Return the element of CONDITIONS that the description of RESULT is about, or NIL."
   (let ((description (ask "DESCRIPTION" "PARACHUTE" result)))
     (and (stringp description)
          (car (find-if (lambda (entry)
@@ -421,7 +420,7 @@ compared with."
                                     body))
                               bodies))))))))
 
-;;; lisp-unit2: it signals what happens.
+;;; lisp-unit2: it signals a condition for each event.
 
 (defun note-lisp-unit-failure (name failure package)
   (note-failure name
@@ -456,7 +455,7 @@ compared with."
                     (lambda ()
                       (call-lisp-unit2-test (ask "NAME" "LISP-UNIT2" test) body))))))))
 
-;;; lisp-unit: a test's result comes when it is over.
+;;; lisp-unit: it returns a test's result when the test is over.
 
 (defun take-lisp-unit-result (result)
   (let ((name (ask "NAME" "LISP-UNIT" result))

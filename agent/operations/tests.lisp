@@ -1,5 +1,5 @@
-;;;; Running the tests of a system: what ran and how it ended, as data. What each test framework has for
-;;;; that is in test-frameworks.lisp.
+;;;; Running the tests of a system: what ran and how it ended, as data. test-frameworks.lisp contains what
+;;;; is specific to each test framework.
 
 (in-package #:cl-mcp-agent)
 
@@ -8,34 +8,34 @@
 (defconstant +failure-text-limit+ 2000)
 
 (defstruct (test-run (:conc-name run-) (:copier nil))
-  "What is known of the tests so far."
-  (framework nil)                       ; the title of the one that has run tests
-  (current "")                          ; the name of the test that runs
+  "The results of the tests so far."
+  (framework nil)                       ; the title of the framework that has run tests
+  (current "")                          ; the name of the running test
   (tests 0)                             ; how many
-  (found 0)                             ; how many there are to run; 0: not known
-  (passed 0) (failed 0) (errors 0) (skipped 0) (known 0) ; checks, or tests where there is nothing smaller
+  (found 0)                             ; how many are to run; 0: not known
+  (passed 0) (failed 0) (errors 0) (skipped 0) (known 0) ; checks, or tests if the framework has no checks
   (failures '())                        ; property lists, last first
   (conditions '())                      ; (CONDITION . property list) of the unexpected ones
-  (stops 0)                             ; how many more of these may be reported for themselves
-  (stopped 0)                           ; how many were
-  (handlers (handlers-now))             ; those there were before any of the framework's
-  (package (session-package))           ; in which names are shown, whatever package a test runs in
+  (stops 0)                             ; how many more of these may be reported separately
+  (stopped 0)                           ; how many have been
+  (handlers (handlers-now))             ; those established before any of the framework's
+  (package (session-package))           ; names are shown relative to it, whatever package a test runs in
   (verdict nil))                        ; what the system's own TEST-OP signalled about failures
 
 (defvar *test-run* nil
-  "The run of tests that goes on, or NIL.")
+  "The current run of tests, or NIL.")
 
 (defun run-total (run)
   (+ (run-tests run) (run-passed run) (run-failed run) (run-errors run) (run-skipped run)
      (run-known run)))
 
-;;; What frameworks tell
+;;; Events from frameworks
 
 (defun shown-package ()
   (if *test-run* (run-package *test-run*) (session-package)))
 
 (defun shown-in-result (object)
-  "Return OBJECT, something of a test's, as text. Its printing may fail; no handler of a framework's hears."
+  "Return OBJECT, which belongs to a test, as text. If printing it fails, the framework's handlers do not see that."
   (handler-case (with-agent-syntax (:length 50 :level 10 :package (shown-package))
                   (item-text object +failure-text-limit+))
     (error () "#<error printing it>")))
@@ -47,12 +47,12 @@
         (t (shown-in-result object))))
 
 (defun note-found (count)
-  "COUNT tests are about to be run."
+  "Note that COUNT tests are about to run."
   (when *test-run*
     (incf (run-found *test-run*) count)))
 
 (defun note-test (title name)
-  "A test NAME of the framework TITLE begins."
+  "Note that the test NAME of the framework TITLE begins."
   (let ((run *test-run*))
     (setf (run-framework run) title)
     (setf (run-current run) name)
@@ -69,8 +69,8 @@
   (incf (run-skipped *test-run*) count))
 
 (defun note-failure (name &key (kind :failed) reason form expected actual condition)
-  "A check of the test NAME failed. KIND is :FAILED, :ERROR for an unexpected CONDITION, or :KNOWN for a
-failure the suite expects. FORM is in a list, if it is known; EXPECTED and ACTUAL are texts or NIL."
+  "Note that a check of the test NAME failed. KIND is :FAILED, :ERROR for an unexpected CONDITION, or :KNOWN for a
+failure the suite expects. FORM is a list of the form, if it is known; EXPECTED and ACTUAL are texts or NIL."
   (let ((run *test-run*))
     (ecase kind
       (:failed (incf (run-failed run)))
@@ -90,7 +90,7 @@ failure the suite expects. FORM is in a list, if it is known; EXPECTED and ACTUA
             (run-failures run)))))
 
 (defun condition-part (condition)
-  "Return what a failure says of CONDITION; its frames only if they were seen."
+  "Return the part of a failure about CONDITION; its frames only if they were recorded."
   (or (cdr (assoc condition (run-conditions *test-run*) :test #'eq))
       (handler-case
           (with-agent-syntax (:length 20 :level 5 :package (shown-package))
@@ -99,8 +99,8 @@ failure the suite expects. FORM is in a list, if it is known; EXPECTED and ACTUA
         (error () '()))))
 
 (defun note-condition (condition)
-  "A test did not handle CONDITION, an error. Called where it was signalled: so it can be entered there.
-The first few are reported to the server, which makes a copy of the process; then the tests go on."
+  "Note that a test did not handle CONDITION, an error. This is called where the error was signalled, so that it can be
+entered there. The first few are reported to the server, which copies the process; then the tests continue."
   (let ((run *test-run*))
     (unless (or (null run)
                 (typep condition 'storage-condition)
@@ -122,11 +122,11 @@ The first few are reported to the server, which makes a copy of the process; the
           (report-and-go-on condition (1- (run-stops run))))))))
 
 (defun report-and-go-on (condition stops)
-  "Report CONDITION; when the server says so, go on, with STOPS more to be reported. In a copy that goes on
-in any other way the rest of the tests just run."
+  "Report CONDITION; continue when the server requests it, with STOPS more to be reported. A copy that continues
+in any other way runs the rest of the tests without further reports."
   (let ((run *test-run*))
     (setf (run-stops run) 0)
-    ;; What is evaluated here is no part of the test: the framework's handlers have no say.
+    ;; Code evaluated here is not part of the test, so the framework's handlers must not see its conditions.
     (call-with-handlers (run-handlers run)
                         (lambda ()
                           (restart-case (serve-error condition :error '(:goes-on t))
@@ -136,24 +136,24 @@ in any other way the rest of the tests just run."
                                 (setf (run-stops run) stops))))))))
 
 (defun call-noting-conditions (function &optional (ordinary (constantly nil)))
-  "Call FUNCTION, the body of a test. An error it does not handle is noted, unless ORDINARY is true of it."
+  "Call FUNCTION, the body of a test. Note an error that it does not handle, unless ORDINARY is true of it."
   (declare (type function function ordinary))
   (handler-bind ((error (lambda (condition)
                           (unless (funcall ordinary condition)
                             (note-condition condition)))))
     (funcall function)))
 
-;;; Which tests
+;;; Choosing the tests
 
 (defun named-like-tests-p (name)
-  "True if there is a system NAME. What belongs to a definition that was loaded is not looked for: that
-would load the definition again, and with it the system."
+  "True if there is a system NAME. A system of a definition that is already loaded is not searched for, because
+that would load the definition, and with it the system, again."
   (if (string= name (asdf:primary-system-name name))
       (not (absent-system-p name))
       (asdf:registered-system name)))
 
 (defun test-systems-of (name)
-  "List the systems in which the tests of the system NAME are, itself left out."
+  "List the systems that contain the tests of the system NAME, except itself."
   (or (test-system-names (asdf:find-system name))
       (when (string= name (asdf:primary-system-name name))
         (loop for suffix in '("/tests" "/test" "-tests" "-test" ".tests" ".test")
@@ -162,7 +162,7 @@ would load the definition again, and with it the system."
                 return (list test-name)))))
 
 (defun load-for-testing (name)
-  "Load the system NAME and those that its tests are in; return the names of the latter."
+  "Load the system NAME and those that contain its tests; return the names of the latter."
   (asdf:load-system name)
   (let ((seen '()))
     (labels ((walk (name)
@@ -177,7 +177,7 @@ would load the definition again, and with it the system."
     (nreverse seen)))
 
 (defun names-test-p (text name)
-  "True if someone who writes TEXT means the test NAME: with or without its package."
+  "True if TEXT denotes the test NAME, with or without its package."
   (let ((colon (position #\: text :from-end t)))
     (cond ((symbolp name)
            (if (and colon (plusp colon))
@@ -191,7 +191,7 @@ would load the definition again, and with it the system."
           (t (string-equal text (shown-in-result name))))))
 
 (defun find-tests (text frameworks)
-  "List (FRAMEWORK . NAME) for the tests that TEXT means."
+  "List (FRAMEWORK . NAME) for the tests that TEXT denotes."
   (loop for framework in frameworks
         append (loop for name in (framework-test-names framework)
                      when (names-test-p text name)
@@ -207,7 +207,7 @@ would load the definition again, and with it the system."
 ;;; The run
 
 (defun perform-test-operation (name)
-  "Test the system NAME as it says itself. An error that only says that tests failed is its verdict."
+  "Test the system NAME by its own TEST-OP. An error that only reports that tests failed is its verdict."
   (let ((run *test-run*))
     (block testing
       (handler-bind ((error (lambda (condition)
@@ -226,8 +226,8 @@ would load the definition again, and with it the system."
                         thereis (member name names :test #'string-equal)))))
 
 (defun run-system-tests (name test-systems frameworks)
-  "Test the system NAME; if it does not say how, run what those of FRAMEWORKS know that TEST-SYSTEMS depend
-on. Returns true in that case."
+  "Test the system NAME. If it does not define how, run all tests of those FRAMEWORKS that TEST-SYSTEMS depend
+on, and return true."
   (call-with-frameworks frameworks (lambda () (perform-test-operation name)))
   (when (zerop (run-total *test-run*))
     (let ((framework (find-if (lambda (framework)
@@ -264,8 +264,8 @@ on. Returns true in that case."
             (subseq near 0 (min (length near) +names-offered+)))))
 
 (defun run-tests-of-system (name text title)
-  "Run the tests of the system NAME, or those that TEXT means, with the framework TITLE or whichever is
-there. Returns whether all that the framework knows was run because the system does not say."
+  "Run the tests of the system NAME, or those that TEXT denotes, with the framework TITLE or any loaded one.
+Return true if all of the framework's tests were run because the system does not define how it is tested."
   (setf *current-form* (list `(asdf:test-system ,name)))
   (let* ((test-systems (load-for-testing name))
          (frameworks (frameworks-here title)))

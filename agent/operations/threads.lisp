@@ -1,10 +1,10 @@
-;;;; Looking at the session's threads from the one that serves, and ending them.
+;;;; Examining the session's threads from the serving thread, and ending them.
 
 (in-package #:cl-mcp-agent)
 
 (defconstant +threads-sent+ 500)
 (defconstant +thread-answer-seconds+ 1
-  "How long a thread may take to notice that it is asked for its stack.")
+  "How long a thread may take to respond to a request for its stack.")
 (defconstant +thread-frames-seconds+ 3
   "How long printing that stack may take.")
 (defconstant +thread-end-seconds+ 2)
@@ -14,7 +14,7 @@
   (or (and thread (thread-number thread)) 0))
 
 (defun thread-entry (thread)
-  "Return what the reply says of THREAD."
+  "Return the part of the reply about THREAD."
   (multiple-value-bind (activity lock owner idle-ms descriptor) (thread-activity thread)
     (list* :number (number-of thread)
            :name (thread-name-of thread)
@@ -37,7 +37,7 @@
            (inbox-part))))
 
 (defun threads-named (designator)
-  "List the threads whose number or name DESIGNATOR is."
+  "List the threads with DESIGNATOR as their number or name."
   (let ((number (ignore-errors (parse-integer designator))))
     (remove-if-not (lambda (thread)
                      (or (eql number (thread-number thread))
@@ -45,7 +45,7 @@
                    (all-threads))))
 
 (defun call-with-thread (designator function)
-  "Call FUNCTION with the one thread that DESIGNATOR names, not the serving one, or refuse."
+  "Call FUNCTION with the only thread that DESIGNATOR names, except the serving one; otherwise refuse."
   (declare (type function function))
   (let ((threads (threads-named designator)))
     (cond ((null threads)
@@ -61,12 +61,12 @@
           (t
            (funcall function (first threads))))))
 
-;;; What runs in the other thread may run late or not at all, when it waits in foreign code or takes no
-;;; interrupts, and printing its variables may not end. Whoever asked does not wait longer than it said.
+;;; The function may run late or never if the other thread waits in foreign code or has disabled interrupts,
+;;; and printing its variables may not end. The caller waits no longer than the limits above.
 
 (defun call-printing-in-thread (thread function)
-  "Have THREAD call FUNCTION, which prints, with a function to call with the result. Returns :DONE and the
-result, :SILENT if THREAD did not begin in time and will not, :SLOW if it did not finish in time, or :GONE."
+  "Have THREAD call FUNCTION, which prints, with a function to be called with the result. Return :DONE and the
+result, :SILENT if THREAD did not start in time and will not, :SLOW if it did not finish in time, or :GONE."
   (declare (type function function))
   (let ((begun (make-signal))
         (done (make-signal))

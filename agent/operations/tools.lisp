@@ -1,6 +1,6 @@
-;;;; Tools of the user's own: CL-MCP:DEFINE-TOOL and its kin, which sessions use, and the operation
-;;;; that calls one. The set of tools is a variable of the image, so it goes back with a roll-back
-;;;; like everything else; the server is told of it in each hello, and in a reply when it has
+;;;; User-defined tools: CL-MCP:DEFINE-TOOL and the other functions that sessions use, and the operation
+;;;; that calls a tool. The set of tools is a variable of the image, so a roll-back restores it like
+;;;; everything else. Each hello reports the set to the server, and so does a reply after it has
 ;;;; changed.
 
 (in-package #:cl-mcp-agent)
@@ -20,8 +20,8 @@
   (function #'identity :type function))
 
 (defstruct (parameter (:copier nil))
-  "A bound is NIL or a number; CHOICES is a list of (TEXT . VALUE), what the client sends and what
-the function gets."
+  "A bound is NIL or a number; CHOICES is a list of (TEXT . VALUE): what the client sends and what
+the function receives."
   (name "" :type simple-string)
   (key :none :type symbol)
   (kind :string :type (member :string :integer :number :boolean :strings))
@@ -34,7 +34,7 @@ the function gets."
 (defvar *tools* '()
   "The tools of this image, in the order in which they were first defined. Never changed in place.")
 (defvar *tools-told* t
-  "False if the server has not been told of *TOOLS* as they are now.")
+  "False if the server does not know the current *TOOLS*.")
 
 (define-condition tool-definition-error (error)
   ((text :initarg :text :reader tool-definition-error-text))
@@ -46,16 +46,16 @@ the function gets."
                                         (apply #'format nil control arguments))))
 
 (defun full-name (name)
-  "Return what clients call the tool NAME."
+  "Return the name that clients use for the tool NAME."
   (concatenate 'string "user." name))
 
 (defun tool-names ()
-  "List what clients call the tools."
+  "List the names that clients use for the tools."
   (loop for tool in *tools*
         collect (full-name (tool-name tool))))
 
 (defun outer-name (designator what)
-  "Return the name, in lower case, by which clients know what a session calls DESIGNATOR."
+  "Return the lower-case name that clients use for DESIGNATOR."
   (let ((name (typecase designator
                 (string (coerce designator '(simple-array character (*))))
                 ((and symbol (not null)) (string-downcase (symbol-name designator)))
@@ -100,7 +100,7 @@ the function gets."
   (and (realp bound) bound))
 
 (defun type-parts (type)
-  "Return what TYPE, as a session writes it, says of a parameter: initial arguments for one."
+  "Return the initial arguments of a PARAMETER of TYPE, as a session writes it."
   (let* ((name (if (consp type) (first type) type))
          (name (if (symbolp name) (symbol-name name) ""))
          (kind (cdr (assoc name '(("STRING" . :string) ("INTEGER" . :integer) ("NUMBER" . :number)
@@ -156,7 +156,7 @@ the function gets."
          :description (text-of description +longest-description+ "A description")
          (type-parts type)))
 
-;;; What sessions use
+;;; The interface for sessions
 
 (defmacro cl-mcp:define-tool (name parameters &body body)
   "Make a tool that MCP clients can call as user.NAME:
@@ -192,7 +192,7 @@ reply; any other value is printed. Returns the name that clients see."
   (error "The argument ~(~a~) of the tool ~a is missing." variable (full-name tool)))
 
 (defun change-tools (function)
-  "Replace the set of tools by what FUNCTION makes of it."
+  "Replace the set of tools by the result of calling FUNCTION on it."
   (declare (type function function))
   (call-locked (lambda ()
                  (setf *tools* (funcall function *tools*)
@@ -212,7 +212,7 @@ reply; any other value is printed. Returns the name that clients see."
     (full-name name)))
 
 (defun find-tool (designator)
-  "Return the tool DESIGNATOR names, a symbol or a string, with or without user. before it; or NIL."
+  "Return the tool that DESIGNATOR, a symbol or a string, names with or without the prefix user., or NIL."
   (let* ((name (string-downcase (string designator)))
          (name (if (and (> (length name) 5) (string= "user." name :end2 5)) (subseq name 5) name)))
     (find name *tools* :key #'tool-name :test #'string=)))
@@ -236,7 +236,7 @@ reply; any other value is printed. Returns the name that clients see."
       (error "There is no tool ~a." name))
     (apply (tool-function tool) arguments)))
 
-;;; What the server is told
+;;; Reporting tools to the server
 
 (defun bound-text (bound)
   (let ((*read-default-float-format* 'double-float))
@@ -258,7 +258,7 @@ reply; any other value is printed. Returns the name that clients see."
                    (list :description (parameter-description parameter))))))
 
 (defun tools-part ()
-  "Return what a message says of the tools there are, and take it for said."
+  "Return the part of a message that lists the tools, and note that it was sent."
   (setf *tools-told* t)
   (list :tools (with-agent-syntax ()
                  (loop for tool in *tools*
@@ -267,7 +267,7 @@ reply; any other value is printed. Returns the name that clients see."
                                      (mapcar #'parameter-entry (tool-parameters tool)))))))
 
 (defun with-news (message)
-  "Return MESSAGE, a reply, with the tools there are if the server does not know them."
+  "Return MESSAGE, a reply, with the list of tools added if the server does not know it."
   (if (or *tools-told* (not (member (second message) '(:ok :error))))
       message
       (append message (tools-part))))
@@ -275,7 +275,7 @@ reply; any other value is printed. Returns the name that clients see."
 ;;; Calling one
 
 (defun argument-value (parameter value)
-  "Return what the function is to get for VALUE, which came over the wire."
+  "Return the function's argument for VALUE, which came over the wire."
   (cond ((parameter-choices parameter)
          (cdr (assoc value (parameter-choices parameter) :test #'equal)))
         ((member (parameter-kind parameter) '(:integer :number))
@@ -302,7 +302,7 @@ reply; any other value is printed. Returns the name that clients see."
     (if (null tool)
         (list *id* :refused (format nil "There is no tool ~a in this session any more."
                                     (full-name (getf arguments :name))))
-        ;; Not before the end: what is evaluated inside an error prints as always.
+        ;; Only at the end: code evaluated inside an error prints as usual.
         (let ((*plain-strings* nil))
           (call-as-evaluation
            (lambda ()

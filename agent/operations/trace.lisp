@@ -1,5 +1,5 @@
-;;;; Tracing: the last calls of some functions with arguments and results, kept apart from what the
-;;;; program prints. What is recorded is text: arguments may be changed later.
+;;;; Tracing: the last calls of some functions with arguments and results, recorded separately from the
+;;;; program's output. Records are text, because arguments may be modified later.
 
 (in-package #:cl-mcp-agent)
 
@@ -10,12 +10,12 @@
 (defvar *trace-depth* 0)
 
 (defvar *records* (make-array +records-kept+ :initial-element nil)
-  "The last records, number N in the place N modulo the length: (KIND DEPTH THREAD TEXT TEXTS).")
+  "The last records, number N at index N modulo the length: (KIND DEPTH THREAD TEXT TEXTS).")
 (defvar *records-made* 0)
 
 (defun call-recording (function)
-  "Call FUNCTION, which makes the text of a record, so that the program does not notice: its handlers see
-nothing of it, nor does it trace what the texts call."
+  "Call FUNCTION, which makes the text of a record, without the program noticing: its handlers do not see
+conditions from it, and calls made by it are not traced."
   (let* ((*watching* t)
          (*capture* (make-capture)))
     (call-without-handlers
@@ -35,7 +35,7 @@ nothing of it, nor does it trace what the texts call."
         collect (one-line (item-text value 200))))
 
 (defun call-recorded (name function arguments recorded)
-  "Call FUNCTION, which is given none, for NAME with ARGUMENTS; record the call and how it ends if RECORDED."
+  "Call FUNCTION, which takes no arguments, for NAME with ARGUMENTS; record the call and its outcome if RECORDED."
   (let ((signalled nil)
         (values '())
         (returned nil))
@@ -60,7 +60,7 @@ nothing of it, nor does it trace what the texts call."
     (values-list values)))
 
 (defun text-of-call (name arguments &optional (values nil returned))
-  "Return what a stop says of the call of NAME with ARGUMENTS, which has RETURNED."
+  "Return the message of a stop at the call of NAME with ARGUMENTS, or at its return with VALUES."
   (let ((*watching* t)
         (*capture* (make-capture)))
     (call-without-handlers
@@ -70,7 +70,7 @@ nothing of it, nor does it trace what the texts call."
                  (call-text name arguments) returned (result-texts values)))))))
 
 (defun stop-before (tracing name stand-in function arguments failed)
-  "Call FUNCTION for NAME with ARGUMENTS after a stop, if TRACING asks for one at the call."
+  "Call FUNCTION for NAME with ARGUMENTS, after stopping if TRACING requests a stop at the call."
   (if (eq :call (tracing-stop tracing))
       (call-stopping tracing stand-in function arguments
                      (lambda ()
@@ -78,7 +78,7 @@ nothing of it, nor does it trace what the texts call."
       (apply (the function function) arguments)))
 
 (defun stop-after (tracing name stand-in function arguments)
-  "Call FUNCTION for NAME with ARGUMENTS, and stop when it returns if the condition is true then."
+  "Call FUNCTION for NAME with ARGUMENTS, and stop at its return if the condition is true then."
   (call-stopping tracing stand-in function arguments
                  (lambda (values)
                    (multiple-value-bind (true failed) (condition-true-p stand-in arguments values)
@@ -94,11 +94,11 @@ nothing of it, nor does it trace what the texts call."
                            (stop-at tracing text failed))))))))
 
 (defun stops-p ()
-  "True unless what runs is itself asked of an error, which is where the program stopped."
+  "True unless the running code was itself requested inside an error, where the program already stands."
   (null *error-condition*))
 
 (defun call-traced (tracing name lambda-list function arguments)
-  "Call FUNCTION, which NAME names and which has LAMBDA-LIST, with ARGUMENTS as TRACING says."
+  "Call FUNCTION, named NAME, with LAMBDA-LIST, on ARGUMENTS and trace it as TRACING specifies."
   (flet ((call ()
            (apply (the function function) arguments)))
     (let ((stand-in (and (or (tracing-condition tracing) (tracing-stop tracing))
@@ -119,7 +119,7 @@ nothing of it, nor does it trace what the texts call."
                       (call-recorded name #'call arguments t)))))))))
 
 (defun tracer (tracing)
-  "Return the wrapper of the function that TRACING is about."
+  "Return the wrapper for the function of TRACING."
   (let ((name (tracing-name tracing)))
     (if (traces-methods-p tracing)
         (lambda (function &rest arguments)
@@ -131,7 +131,7 @@ nothing of it, nor does it trace what the texts call."
                       (apply (the function function) arguments))))))
 
 (defun method-tracer (tracing)
-  "Return the wrapper of the methods of the generic function that TRACING is about."
+  "Return the wrapper for the methods of the generic function of TRACING."
   (lambda (method function arguments)
     (if-watched (if (within-p tracing)
                     (multiple-value-bind (name qualifiers specializers lambda-list) (method-signature method)
@@ -156,8 +156,8 @@ nothing of it, nor does it trace what the texts call."
   (find name *tracings* :key #'tracing-name :test #'equal))
 
 (defun start-tracing (texts make)
-  "Trace the functions that TEXTS mean, each as MAKE, a function of its name, says. One that was traced otherwise is
-traced so now. Returns what the reply says of it."
+  "Trace the functions that TEXTS denote, each with the TRACING that MAKE returns for its name, which replaces an
+earlier one. Return the part of the reply about this."
   (declare (type function make))
   (let ((old (runners-needed))
         (new '())
@@ -193,7 +193,7 @@ traced so now. Returns what the reply says of it."
       reply)))
 
 (defun tracing-request (tracing)
-  "List what TRACING was asked for."
+  "List the options of TRACING."
   (list (tracing-condition tracing) (tracing-stop tracing) (tracing-within tracing) (tracing-methods tracing)))
 
 (defun problem-of (tracing)
@@ -216,7 +216,7 @@ traced so now. Returns what the reply says of it."
   (mapcan (lambda (tracing) (copy-list (tracing-within tracing))) *tracings*))
 
 (defun stop-tracing-names (names)
-  "Trace the functions NAMES no more."
+  "Stop tracing the functions NAMES."
   (dolist (name names)
     (let ((tracing (tracing-of name)))
       (when tracing
@@ -234,7 +234,7 @@ traced so now. Returns what the reply says of it."
       reply)))
 
 (defun tracing-text (tracing)
-  "Return the name of what TRACING is about, and how it is traced."
+  "Return the name of the function of TRACING, and how it is traced."
   (format nil "~a~:[~;, its methods~]~@[, if ~a~]~@[, ~a~]~@[, while ~{~a~^ or ~} runs~]"
           (name-text (tracing-name tracing)) (tracing-methods tracing)
           (and (tracing-condition tracing) (substitute #\space #\newline (tracing-condition tracing)))
@@ -254,7 +254,7 @@ traced so now. Returns what the reply says of it."
   (shiftf *records-made* 0))
 
 (defun within-names (texts)
-  "List the names of the functions that TEXTS mean; second, the problems as (TEXT SENTENCE)."
+  "List the names of the functions that TEXTS denote; second, the problems as (TEXT SENTENCE)."
   (let ((problems '()))
     (values (loop for text in texts
                   append (multiple-value-bind (names problem) (functions-named text)

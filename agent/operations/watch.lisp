@@ -1,21 +1,21 @@
-;;;; Watching functions: what they are called, and putting a wrapper around them. Who watches sees the
-;;;; calls that code of the user's makes, and none of the agent's.
+;;;; Watching functions: finding them by name and wrapping them. A watcher sees the calls made by user code,
+;;;; but not the agent's.
 
 (in-package #:cl-mcp-agent)
 
 (defconstant +watched-of-package+ 500
-  "So many functions of a package that is named as a whole are watched.")
+  "The most functions of a package that are watched if the whole package is named.")
 
 (defvar *watching* nil
-  "True while a watcher itself works; what it calls is not watched.")
+  "True while a watcher itself runs; its own calls are not watched.")
 
 (defun program-calls-p ()
-  "True if what is called now the program calls, and not the agent."
+  "True if the current call is made by the program, not by the agent."
   (and (null *guard*)
        (or *evaluating* (not (main-thread-p)))))
 
 (defmacro if-watched (watched unwatched)
-  "Do WATCHED if the call that is made now is the program's, else UNWATCHED. To find out may call functions
+  "Run WATCHED if the current call is made by the program, otherwise UNWATCHED. Finding out may call functions
 that are watched themselves; so may a watcher."
   `(if (and (not *watching*) (let ((*watching* t)) (program-calls-p)))
        ,watched
@@ -53,7 +53,7 @@ that are watched themselves; so may a watcher."
                                                       (not (function-name-problem symbol)))))))))))
 
 (defun functions-named (text)
-  "List the names of the functions that TEXT means: one, or those of a package. Second, a sentence if
+  "List the names of the functions that TEXT denotes: one, or those of a package. Second, a sentence if
 there are none."
   (let* ((text (string-left-trim "#' " text))
          (symbol (find-named-symbol text (session-package)))
@@ -79,8 +79,8 @@ there are none."
   (eq #.(find-package "COMMON-LISP") (symbol-package (if (consp name) (second name) name))))
 
 (defun start-watching (texts tag wrapper)
-  "Wrap the functions that TEXTS mean, under TAG, in what the function WRAPPER returns for their name.
-Returns what the reply says of it, and the names."
+  "Wrap the functions that TEXTS denote, under TAG, in what the function WRAPPER returns for their name.
+Return the part of the reply about this, and the names."
   (declare (type function wrapper))
   (let ((started '())
         (already '())
@@ -104,8 +104,8 @@ Returns what the reply says of it, and the names."
             (reverse started))))
 
 (defun stop-watching (texts tag names)
-  "Take the wrappers under TAG from the functions that TEXTS mean, or from all of NAMES if there are no
-TEXTS. Returns what the reply says of it, and the names."
+  "Remove the wrappers under TAG from the functions that TEXTS denote, or from all of NAMES if there are no
+TEXTS. Return the part of the reply about this, and the names."
   (let ((stopped '())
         (problems '()))
     (flet ((stop (name)
@@ -124,5 +124,5 @@ TEXTS. Returns what the reply says of it, and the names."
             stopped)))
 
 (defun still-watched (names tag)
-  "List those of NAMES that are wrapped; a function that was made unbound is not any more."
+  "List those of NAMES that are still wrapped; a function that was made unbound is not."
   (remove-if-not (lambda (name) (and (fboundp name) (function-wrapped-p name tag))) names))
