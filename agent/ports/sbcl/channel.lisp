@@ -42,7 +42,7 @@
 (defconstant +to-write+ 4)
 
 (defun wait-for-channel (events &optional (milliseconds -1))
-  "Wait until the channel can be read or written, as EVENTS say to poll(2), or that time is over. Returns whether it can."
+  "Wait until the channel is ready for EVENTS, as poll(2) has them, or the time is over. Return whether it is ready."
   (let ((message *message*))
     (declare (type octets message))
     (sb-sys:with-pinned-objects (message)

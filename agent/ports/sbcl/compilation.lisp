@@ -41,8 +41,8 @@
                         (place-of-context context))))
 
 (defun place-of-context (context)
-  "Return as file:line:column the part of a file that CONTEXT, where the compiler was, is in, or NIL. Where the part cannot
-be found it is file:line of the top-level form."
+  "Return as file:line:column the place in a file of CONTEXT, the compiler's position, or NIL. If it cannot be found
+exactly, return file:line of the top-level form."
   (let ((file (and (typep context 'sb-c::compiler-error-context)
                    (sb-c::compiler-error-context-file-name context))))
     (and (typep file '(or string pathname))
@@ -58,7 +58,7 @@ be found it is file:line of the top-level form."
                (source-text (namestring file) nil nil))))))
 
 (defun steps-of-context (context)
-  "Return the steps that lead to what CONTEXT is about, from the top-level form."
+  "Return the steps from the top-level form to the part that CONTEXT is about."
   ;; (STEP ... NUMBER-OF-THE-FORM), the last step first.
   (reverse (butlast (sb-c::compiler-error-context-original-source-path context))))
 
@@ -73,7 +73,7 @@ be found it is file:line of the top-level form."
                 (+ line (count #\newline text :start (form-start text) :end start))
                 (cond (newline (- start newline))
                       ((zerop position) (1+ start))
-                      ;; What else is on the line before TEXT is not known.
+                      ;; The rest of the line before TEXT is not known.
                       (t nil)))))))
 
 (implement place-being-compiled (condition)

@@ -1,4 +1,4 @@
-;;;; The agent's port to SBCL: conditions, handlers and restarts, and what stands in for SBCL's debugger.
+;;;; The agent's port to SBCL: conditions, handlers and restarts, and the replacement of SBCL's debugger.
 
 (in-package #:cl-mcp-agent)
 
@@ -111,7 +111,7 @@
 (defparameter *dull-slots*
   '("FORMAT-CONTROL" "FORMAT-ARGUMENTS" "CONTEXT" "REFERENCES" "NOT-YET-LOADED" "PROBLEM"
     "COMPLAINT" "ARGS" "OFFSET" "SECOND-RELATIVE" "PRINT-BANNER")
-  "Slots of SBCL's conditions that repeat the message or mean something to SBCL only.")
+  "Slots of SBCL's conditions that repeat the message or are only meaningful to SBCL.")
 
 (implement condition-slots (condition)
   (loop for slot in (sb-mop:class-slots (class-of condition))

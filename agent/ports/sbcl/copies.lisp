@@ -15,11 +15,11 @@ thread would fail."
 
 ;;; A copy that never gets a request should write as little as possible: the kernel copies each page that it writes. So
 ;;; nothing is bound around its system calls, all of them go through one function of the C library, and no other function of
-;;; ours is called, whose cell would lie on a page that is not mapped yet.
+;;; the agent is called, because its cell would be on a page that is not mapped yet.
 
 (declaim (inline wait-as-copy))
 (defun wait-as-copy (channel octet)
-  "In a copy: take CHANNEL for descriptor 3 and wait there. At the address OCTET there is room for one."
+  "In a copy: make CHANNEL descriptor 3 and wait there. There is room for one octet at the address OCTET."
   (declare (type (unsigned-byte 31) channel) (type sb-vm:word octet))
   (system-call (157 167) 1 9)                ; prctl: as DIE-WITH-PARENT
   (system-call (292 24) channel 3 #o2000000) ; dup3
@@ -31,7 +31,7 @@ thread would fail."
 
 (sb-ext:defglobal *kept-descriptors* '(-1 -1))
 
-;;; Only the session keeps what is not a file: a copy that held it would withhold ends of file and ports from others.
+;;; Only the session keeps descriptors that are not files: a copy that held one would delay an end of file or block a port.
 
 (sb-ext:defglobal *directory-entries* (make-array 4096 :element-type '(unsigned-byte 8)))
 (defconstant +first-own-descriptor+ 4)
@@ -168,7 +168,7 @@ thread would fail."
 
 (implement sever-descriptors (descriptors)
   (dolist (descriptor descriptors)
-    ;; O_CLOEXEC, but for the outputs.
+    ;; O_CLOEXEC, except for the outputs.
     (c-call "dup3" sb-alien:int sb-alien:int 0 sb-alien:int descriptor
             sb-alien:int (if (< descriptor 3) 0 #o2000000))))
 

@@ -26,7 +26,7 @@
   (mapc #'finalize-classes (sb-mop:class-direct-subclasses class)))
 
 (defun undefined-functions-called ()
-  "List the names of the agent's package that compiled code calls and that no function has."
+  "List the names of the agent's package that compiled code calls but that have no function."
   (let ((names '()))
     (do-present-symbols (symbol "CL-MCP-AGENT")
       (when (and (called-name-p symbol) (not (fboundp symbol)))
@@ -34,7 +34,7 @@
     names))
 
 (defun check-image ()
-  "Signal an error unless the image is what PREPARE-IMAGE is to make of it."
+  "Signal an error unless the image is as PREPARE-IMAGE should leave it."
   (let ((names (undefined-functions-called)))
     (assert (null names) () "the agent calls functions that are not defined: ~{~a~^, ~}" names))
   (assert (eq #'instead-of-the-debugger (fdefinition 'sb-debug::%invoke-debugger)) ()
@@ -76,7 +76,7 @@
   (replace-name-printer)
   (note-library-packages)
   (separate-standard-functions)
-  ;; What is in the image stays: a copy of ASDF among the sources would be compiled and loaded
+  ;; The image's ASDF stays: a copy of ASDF among the sources would be compiled and loaded
   ;; before anything else, which takes seconds and breaks every session's first load.
   (asdf:register-immutable-system "asdf")
   (asdf:register-immutable-system "uiop")
@@ -88,7 +88,7 @@
   (setf sb-ext:*evaluator-mode* :compile)
   (keep-frames-of-failing-functions)
   (let-methods-be-wrapped)
-  ;; Variables can be looked at. Only (debug 3), which users can request, keeps the frames of all callers.
+  ;; Keeps variables visible. Only (debug 3), which users can request, keeps the frames of all callers.
   (proclaim '(optimize (debug 2) (safety 1) (speed 1) (space 1) (compilation-speed 1)))
   ;; LOAD, which is loading this, has bound the policy; what is saved is the global value.
   (setf (sb-ext:symbol-global-value 'sb-c::*policy*) sb-c::*policy*)

@@ -19,7 +19,7 @@
   (equal *agent-source* namestring))
 
 (defun make-place (namestring form positions created plist)
-  "Return a place as PLACE-OF does. A file counts more than the request it was loaded by."
+  "Return a place as PLACE-OF does. A file takes precedence over the request that loaded it."
   (let ((evaluation (and (consp plist) (ignore-errors (getf plist :evaluation)))))
     (cond ((and (stringp namestring) (agent-source-p namestring))
            '())
@@ -37,7 +37,7 @@
           (t '()))))
 
 (defun location-place (location)
-  "Return the place of LOCATION, which SBCL keeps for what is not code; NIL for none."
+  "Return the place of LOCATION, which SBCL keeps for definitions without code, or NIL."
   (and location
        (make-place (sb-c:definition-source-location-namestring location) nil nil nil
                    (sb-c:definition-source-location-plist location))))
@@ -54,8 +54,8 @@
                      (sb-introspect:definition-source-plist source)))))
 
 (defun function-place (function)
-  "Return the place of FUNCTION, compiled, as the compiler knows it; NIL if it does not."
-  ;; As SB-INTROSPECT finds it, which makes a pathname each time.
+  "Return the place of FUNCTION, compiled, as recorded by the compiler, or NIL."
+  ;; Like SB-INTROSPECT, but without making a pathname each time.
   (handler-case
       (let* ((information (sb-introspect::function-debug-info function))
              (source (sb-c::debug-info-source information))
@@ -68,8 +68,8 @@
     (error () '())))
 
 (defun place-with-position (place functions)
-  "Return PLACE, and where it has no position that of the first of FUNCTIONS from the same file: SBCL keeps
-positions with code only, and what is not code has code in it."
+  "Return PLACE; if it has no position, add that of the first of FUNCTIONS from the same file. SBCL keeps
+positions with code only, but other definitions contain code."
   (if (and (getf place :file) (null (getf place :position)))
       (or (loop for function in functions
                 for other = (and (functionp function)
@@ -81,7 +81,7 @@ positions with code only, and what is not code has code in it."
       place))
 
 (defun functions-of-class (class)
-  "List functions that the definition of CLASS has in it."
+  "List the functions in the definition of CLASS."
   (typecase class
     (structure-class
      (let ((description (ignore-errors
@@ -148,7 +148,7 @@ positions with code only, and what is not code has code in it."
         (t :class)))
 
 (defun other-definitions (symbol)
-  "List what SYMBOL is defined as beside a function, as DEFINITIONS-NAMED does."
+  "List the definitions of SYMBOL other than functions, as DEFINITIONS-NAMED does."
   (let ((class (find-class symbol nil))
         (kind (variable-kind symbol))
         (package (find-package (symbol-name symbol))))
@@ -213,8 +213,8 @@ positions with code only, and what is not code has code in it."
            (renew-source-file file)
            (source-file-changed-p file created)))))
 
-;;; Who refers to what. SBCL keeps with each function what it refers to; there is no index. So the
-;;; functions are looked through, but for SBCL's own, which are ten times as many.
+;;; References. SBCL keeps with each function what it refers to; there is no index. So all functions
+;;; are searched, except SBCL's own, which are ten times as many.
 
 (implement own-package-p (package)
   (let ((name (package-name package)))
@@ -247,8 +247,8 @@ positions with code only, and what is not code has code in it."
   "The packages that come with every session: SBCL's own, and those of ASDF.")
 
 (defun searched-packages (name)
-  "List the packages whose functions may refer to NAME and that someone who asks for it means: ASDF's only if
-NAME is ASDF's."
+  "List the packages to search for references to NAME: those whose functions may refer to it, with ASDF's only
+if NAME is ASDF's."
   (let* ((symbol (if (consp name) (second name) name))
          (home (and (symbolp symbol) (symbol-package symbol)))
          (all (and home (not (own-package-p home)) (member home *image-packages* :test #'eq))))
@@ -284,7 +284,7 @@ compiled code of it."
               (if macro
                   (note-function macro)
                   (note-name symbol)))
-            ;; One list serves to look for all names: finding keeps none of it.
+            ;; One list serves for all names, because the search does not keep it.
             (setf (second setf-name) symbol)
             (note-name setf-name)
             (let ((expander (compiler-macro-function symbol)))
@@ -293,13 +293,13 @@ compiled code of it."
       (mapc #'note-methods *own-generic-functions*))))
 
 (defun references-of-code (code)
-  "Return what SBCL has kept of what CODE refers to, or NIL."
+  "Return the references of CODE that SBCL has kept, or NIL."
   (let ((function (sb-kernel::%fun-fun code)))
     (and (typep function 'sb-kernel:simple-fun)
          (sb-kernel::%simple-fun-xrefs function))))
 
 (defun perhaps-refers-p (references name common)
-  "False if REFERENCES certainly do not have NAME, which is COMMON if the names of SBCL's own table have it."
+  "False if REFERENCES certainly do not contain NAME, which is COMMON if SBCL's own table of names contains it."
   (declare (type simple-vector references) (optimize speed))
   (or common
       (if (symbolp name)
@@ -447,7 +447,7 @@ compiled code of it."
 (implement class-precedence (class)
   (if (sb-mop:class-finalized-p class)
       (values (sb-mop:class-precedence-list class) t)
-      ;; Computing it, unlike asking for it, leaves the class as it is.
+      ;; Computing it, unlike reading it, does not change the class.
       (values (ignore-errors (sb-mop:compute-class-precedence-list class)) nil)))
 
 (implement direct-slots (class)

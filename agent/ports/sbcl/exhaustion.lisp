@@ -2,9 +2,9 @@
 
 (in-package #:cl-mcp-agent)
 
-;;; A collection copies what is alive, and the process ends if there is no room for that. So it ends
-;;; where half of the heap is full of small objects, although there seems to be plenty left. Before
-;;; it comes to that the evaluation gets a condition.
+;;; A collection copies live objects, and the process ends if there is no room for that. So it would end
+;;; when half of the heap is full of small objects, although there seems to be plenty left. Before that
+;;; point, the agent signals a condition in the evaluation.
 
 (define-condition heap-nearly-full (sb-kernel::heap-exhausted-error)
   ((used :initarg :used :reader heap-used))
@@ -16,10 +16,10 @@
 (declaim (type sb-ext:word *heap-told*))
 (sb-ext:defglobal *heap-told* 0)
 (defconstant +single-object+ 16
-  "The flag of a page whose object is large; such are not copied.")
+  "The flag of a page of a large object; these are not copied.")
 
 (defun movable-octets ()
-  "Return how many octets of the heap a collection of everything would copy."
+  "Return how many octets of the heap a full collection would copy."
   (let ((pages 0)
         (end (sb-alien:extern-alien "next_free_page" sb-alien:long)))
     (declare (type fixnum pages end) (optimize speed))
@@ -34,7 +34,7 @@
     (* pages sb-vm:gencgc-page-bytes)))
 
 (defun check-heap ()
-  "Signal HEAP-NEARLY-FULL if the collections to come may find no room, once for each growth."
+  "Signal HEAP-NEARLY-FULL if the next collections may not have enough room; once for each growth."
   (let ((size (sb-ext:dynamic-space-size))
         (used (sb-kernel:dynamic-usage))
         (batch (sb-ext:bytes-consed-between-gcs)))

@@ -1,9 +1,9 @@
-;;;; The agent's port to SBCL: what functions' names stand for: the image's own standard functions, and wrappers.
+;;;; The agent's port to SBCL: the functions behind names: the image's own standard functions, and wrappers.
 
 (in-package #:cl-mcp-agent)
 
-;;; User code may put something else in the place of a standard function, and what calls that function
-;;; through its name is then broken: the agent, but also the reader, the compiler and the printer.
+;;; User code may replace a standard function, which breaks everything that calls it by name: the agent, but
+;;; also the reader, the compiler and the printer.
 ;;; Compiled code calls through a cell (an FDEFN, or an entry of the linkage space) that it holds on to. So
 ;;; when the image is complete each name gets a new cell: the image keeps calling what it was built with, and
 ;;; code that is compiled later, FDEFINITION, TRACE and FUNCALL of a name use the new cell. #'NAME reads the
@@ -16,7 +16,7 @@
   "Functions that people trace or wrap to see what ASDF, which is in the image, does.")
 
 (defun separate-standard-functions ()
-  "Leave the standard functions that the image calls to the image alone. Called once, before the image is saved."
+  "Reserve the standard functions that the image calls for the image. Called once, before the image is saved."
   (do-external-symbols (name "COMMON-LISP")
     (when (and (fboundp name)
                (not (macro-function name))

@@ -1,4 +1,4 @@
-;;;; The agent's port to SBCL: which part of its function's code a frame is at.
+;;;; The agent's port to SBCL: the part of its function's code that a frame is executing.
 ;;;;
 ;;;; SBCL numbers the conses of a top-level form and keeps with compiled code the number of the one that it came from. It keeps
 ;;;; a form that was evaluated. A form in a file is read again: its text is shown as it was written.
@@ -6,7 +6,7 @@
 (in-package #:cl-mcp-agent)
 
 (defconstant +longest-form+ 30000
-  "At most this many characters of a file are read again to find a form.")
+  "The most characters of a file that are read again to find a form.")
 (defconstant +code-shown+ 160)
 
 (defun form-steps (form form-number)
@@ -17,7 +17,7 @@
          (reverse (butlast (rest (svref translations form-number)))))))
 
 (defun forms-on-the-way (form steps)
-  "List FORM and what each of STEPS leads to, the innermost first. NIL if they lead nowhere."
+  "List FORM and the part that each of STEPS leads to, innermost first; NIL if there is no such part."
   (let ((forms (list form)))
     (dolist (step steps forms)
       (unless (and (consp form) (ignore-errors (< step (length form))))
@@ -49,7 +49,7 @@
   form)
 
 (defun form-with-mark (form steps)
-  "Return a copy of FORM in which what STEPS lead to is marked."
+  "Return a copy of FORM in which the part that STEPS lead to is marked."
   (if (null steps)
       (make-marked-form form)
       (loop for element in form
@@ -72,7 +72,7 @@ or the agent, in the place where a breakpoint stops."
            (internal-operator-p (first form)))))
 
 (defun evaluated-form-text (form steps)
-  "Show what STEPS lead to in FORM, and as much around it as there is room for."
+  "Show the part of FORM that STEPS lead to, with as much of its surroundings as fits."
   (loop with shown = nil
         for outer in (forms-on-the-way form steps)
         for depth from (length steps) downto 0
@@ -87,13 +87,13 @@ or the agent, in the place where a breakpoint stops."
 ;;; Code in files
 
 (defun symbols-package ()
-  "Return a package for the symbols of a form of which only the lists matter; it is deleted then."
+  "Return a temporary package for the symbols of a form of which only the lists matter."
   (let ((package (make-package (format nil "CL-MCP-READ-~d" (process-id)) :use '())))
     (import '(quote) package)
     package))
 
 (defun call-reading-apart (function)
-  "Call FUNCTION with a readtable of the agent's and a package of its own, so that reading has no effect."
+  "Call FUNCTION with the agent's readtable and a temporary package, so that reading has no side effects."
   (declare (type function function))
   (let* ((package (symbols-package))
          (*package* package)
@@ -126,7 +126,7 @@ or the agent, in the place where a breakpoint stops."
   (ignore-errors
    (let ((text (if (zerop start) text (subseq text start (min (length text) (+ start +longest-form+))))))
      (multiple-value-bind (form places) (read-with-places text)
-       ;; What a macro character has read as a list has no place of its own: then it is that of what is around it.
+       ;; A list read by a macro character has no place of its own and gets the place of what encloses it.
        (let ((place (loop for part in (forms-on-the-way form steps)
                           thereis (gethash part places))))
          (and place (+ start (the fixnum (car place)))))))))
@@ -175,7 +175,7 @@ or the agent, in the place where a breakpoint stops."
         (file (source-file namestring)))
     (when (and place (not (eql #\) (char place (1- (length place)))))
                (plusp (source-file-size file))
-               ;; Where the file says how it is to be read, the standard way may give another form.
+               ;; If the file sets how it is read, the standard syntax may give another form.
                (not (search "readtable" (text-of-file (source-file-native file) 0) :test #'char-equal)))
       (let ((text (text-of-file (source-file-native file) position)))
         (multiple-value-bind (shown start) (file-form-text text form-number)

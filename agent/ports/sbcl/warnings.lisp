@@ -3,7 +3,7 @@
 (in-package #:cl-mcp-agent)
 
 (defvar *compiler-errors* '()
-  "The newest errors the compiler found in code of the user's: (MESSAGE CONDITION FRAMES).
+  "The newest errors the compiler found in user code: (MESSAGE CONDITION FRAMES).
 Code compiled with an error signals another when it runs, which may be requests later.")
 (defconstant +compiler-errors-kept+ 50)
 
@@ -24,7 +24,7 @@ Code compiled with an error signals another when it runs, which may be requests 
           (return condition)))))
 
 (defun note-compiler-error (condition)
-  "Keep an error the compiler found, as the form that has it will signal something else."
+  "Keep an error the compiler found, because the form that contains it will signal another condition."
   (let* ((inner (sb-int:encapsulated-condition condition))
          (original (innermost-condition inner)))
     (when (boundp 'sb-c::*compiler-error-bailout*)
@@ -37,7 +37,7 @@ Code compiled with an error signals another when it runs, which may be requests 
           (when end
             (setf *compiler-errors* (ldiff *compiler-errors* end))))
         (funcall *note-warning* original))
-      ;; What the compiler does itself here, except for the text it prints.
+      ;; What the compiler itself does here, except for printing.
       (when (and (boundp 'sb-c::*failure-p*) (find-restart 'continue condition))
         (setf sb-c::*failure-p* t
               sb-c::*warnings-p* t)
@@ -69,7 +69,7 @@ prints there is the program's."
 (defvar *component*)
 
 (defun note-and-muffle-note (condition)
-  "Record what the compiler would have liked to do better; what is loaded from files has too many."
+  "Record the compiler's optimisation notes, except for files, which have too many."
   (let ((restart (find-restart 'muffle-warning condition)))
     (when restart
       (unless *component*

@@ -1,4 +1,4 @@
-;;;; The agent's port to SBCL: the session's memory is collected between two calls, and now and then compacted.
+;;;; The agent's port to SBCL: collecting garbage between calls, and occasionally compacting memory into huge pages.
 
 (in-package #:cl-mcp-agent)
 
@@ -23,7 +23,7 @@
   "The collector's epoch after the last collection here. Each collection makes a new one.")
 
 (sb-ext:defglobal *next-collection* 0
-  "The processor time before which no collection is worth its time.")
+  "The CPU time before which a collection is not worthwhile.")
 
 (defconstant +octets-until-promoted+ (ash 1 20))
 (defconstant +never-promoted+ (1- (ash 1 31)))
@@ -43,7 +43,7 @@
   "How many copies were made since a collection last found the image written, or NIL if none did since it was compacted.")
 
 (sb-ext:defglobal *written-by-collection* 0
-  "How many pages of the image a collection writes even if nothing moves that the image refers to: since SBCL 2.4.7 it marks
+  "How many pages of the image a collection writes even if no object moves that the image refers to: since SBCL 2.4.7 it marks
 the weak vectors of the linkage space, for instance. The self-check measures it.")
 (declaim (type fixnum *written-by-collection*))
 
@@ -126,7 +126,7 @@ or the number that the Lisp is set to."
   (let ((before (sb-ext:generation-number-of-gcs-before-promotion generation)))
     (when collections
       (setf (sb-ext:generation-number-of-gcs-before-promotion generation) collections))
-    ;; GC would go on to run finalizers and hooks of the user's, which have no business here.
+    ;; GC would also run the user's finalizers and hooks, which must not run here.
     (unwind-protect (sb-kernel::sub-gc generation)
       (setf (sb-ext:generation-number-of-gcs-before-promotion generation) before))))
 
@@ -157,7 +157,7 @@ The objects that every request writes stay where they are."
       (setf *old-when-collected* (sb-ext:generation-bytes-allocated 1)))))
 
 (defun tidy-up ()
-  "Undo what a collection does that makes copies of the process more expensive."
+  "Undo the effects of a collection that make copies of the process more expensive."
   (give-back-free-pages)
   (note-collected))
 
@@ -171,7 +171,7 @@ recently. Compacting takes as long as ten copies of a split image, and longer wh
              (> consed +octets-until-repaired+)))))
 
 (defun collect-again ()
-  "Collect what is young, if enough was allocated since; true if that was done, by us or by the session."
+  "Collect young objects, if enough was allocated; true if that was done, by the agent or by the session."
   (let ((start (processor-time)))
     (when (or (not (eq *epoch-when-collected* sb-kernel::*gc-epoch*))
               (and (> (- (sb-ext:get-bytes-consed) *consed-when-collected*) +octets-until-collected+)

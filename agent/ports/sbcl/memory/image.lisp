@@ -1,4 +1,4 @@
-;;;; The agent's port to SBCL: the image lies in huge pages, and nothing new is allocated in its part of the heap.
+;;;; The agent's port to SBCL: moving the image into huge pages, and keeping new objects out of its part of the heap.
 
 (in-package #:cl-mcp-agent)
 

@@ -3,15 +3,15 @@
 (in-package #:cl-mcp-agent)
 
 ;;; Everything works without this layer; copies then take one to three times as long. Its parts rely on how SBCL's collector
-;;; lays out the heap. Before the first copy a forked child does with its own memory what each part does, and proves that it
-;;; can go on, since a mistake there may end the process. A part whose check fails is off, and so are the parts after it.
+;;; lays out the heap. Before the first copy, a forked child does to its own memory what each part does, and checks that it
+;;; can continue, because a mistake there may end the process. A part whose check fails is off, and so are the parts after it.
 ;;;
 ;;; CL_MCP_MEMORY_LAYER=off in the environment turns all of it off.
 
 (sb-ext:defglobal *parts-on* '()
   "The names of the parts that are on, in order.")
 (sb-ext:defglobal *why-parts-off* nil
-  "Which part is the first that is off, and why, as a sentence; or NIL.")
+  "A sentence that names the first part that is off, and why; or NIL.")
 
 (defparameter *parts* '((:huge-pages "huge pages" start-huge-pages check-huge-pages)
                         (:collection "collection between calls" start-collection check-collection)
@@ -45,7 +45,7 @@ signals an error unless it works. Both functions get the variables that every re
   (c-call "alarm" sb-alien:unsigned-int sb-alien:unsigned-int +check-limit-s+))
 
 (defun call-beside-copy (function)
-  "Call FUNCTION while a copy of this process exists that does nothing, and so shares all memory that is not written."
+  "Call FUNCTION while an idle copy of this process exists, which shares all memory that is not written."
   (let ((copy (fork-child)))
     (cond ((zerop copy)
            (limit-lifetime)

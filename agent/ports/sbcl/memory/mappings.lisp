@@ -1,4 +1,4 @@
-;;;; The agent's port to SBCL: the memory of the process as the kernel has it, mappings and pages.
+;;;; The agent's port to SBCL: the process's memory as the kernel sees it, mappings and pages.
 
 (in-package #:cl-mcp-agent)
 
@@ -42,7 +42,7 @@ Lisp, and how many octets of it are RESIDENT."
 
 (declaim (inline advise))
 (defun advise (start end advice)
-  "Tell the kernel what is going to happen to the memory from START to END."
+  "Advise the kernel about the use of the memory from START to END."
   (declare (type (unsigned-byte 62) start end))
   (c-call "madvise" sb-alien:int sb-alien:unsigned-long start sb-alien:unsigned-long (- end start)
           sb-alien:int advice))
@@ -67,7 +67,7 @@ Lisp, and how many octets of it are RESIDENT."
           (unmap (+ scratch length) (- +huge-page+ head)))
         scratch))))
 
-;;; Memory is replaced by a copy of it at SCRATCH, this code and what it works on included, so nothing may write to it
+;;; Memory is replaced by a copy of it at SCRATCH, including this code and its data, so nothing may write to it in
 ;;; between. One system call takes the old mapping away and moves the new one there.
 
 (defmacro put-in-place (scratch length start)
@@ -135,6 +135,6 @@ in the way."
 
 (declaim (inline own-page-p))
 (defun own-page-p (flags)
-  "True if the page is in memory (bit 63), no file's (61), and no other process has it (56)."
+  "True if the page is in memory (bit 63), not from a file (61), and not shared with another process (56)."
   (declare (type (unsigned-byte 64) flags))
   (and (logbitp 63 flags) (not (logbitp 61 flags)) (logbitp 56 flags)))

@@ -1,9 +1,9 @@
-;;;; The agent's port to SBCL: the objects that every request writes lie together on one page.
+;;;; The agent's port to SBCL: placing the objects that every request writes together on one page.
 
 (in-package #:cl-mcp-agent)
 
-;;; After a copy of the process the kernel copies each page that is written. What every request writes is a handful of small
-;;; objects. So they are made anew side by side on one page, and pinned in the last collection before the first copy, which
+;;; After a copy of the process the kernel copies each page that is written. Every request writes a handful of small
+;;; objects. So they are reallocated side by side on one page, and pinned in the last collection before the first copy, which
 ;;; promotes them to a generation that is not collected soon.
 
 (defconstant +attempts-at-one-page+ 8)
@@ -29,7 +29,7 @@
                           (copy-seq value)))))
 
 (defun renew-token-buffer ()
-  "Make the reader's buffer for a token anew; return a list of its parts."
+  "Reallocate the reader's token buffer; return a list of its parts."
   ;; From an empty pool comes a new buffer.
   (setf sb-impl::*token-buf-pool* nil)
   (let ((buffer (setf sb-impl::*token-buf-pool* (sb-impl::acquire-token-buf))))
@@ -44,7 +44,7 @@
           collect (setf (captured-text-buffer object) (copy-seq (captured-text-buffer object)))))
 
 (defun renew-written-objects (variables)
-  "Make anew the values of VARIABLES and an object of SBCL's that every request writes; return a list of them. Requests write
+  "Reallocate the values of VARIABLES and an object of SBCL's that every request writes; return a list of them. Requests write
 only the beginning of the last one, which may be longer than a page."
   (let ((objects (copy-values (append '(*message* sb-thread::*make-thread-lock*) variables))))
     (append objects (renew-text-buffers objects))))
