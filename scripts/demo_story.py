@@ -1,4 +1,4 @@
-"""A short story of a client and the server: requests and replies as they are, over the server's stdin and stdout.
+"""A short session of a client with the server: real requests and replies, over the server's stdin and stdout.
 
 usage: demo_story.py PROGRAM
 

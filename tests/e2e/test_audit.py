@@ -1,4 +1,4 @@
-"""The audit log, and what --redact leaves out."""
+"""The audit log, and what --redact removes."""
 
 import json
 import os
@@ -21,7 +21,7 @@ class Audit(mcp.TestCase):
         with open(path or self.path) as f:
             return [json.loads(line) for line in f]
 
-    def test_each_call_is_a_line(self):
+    def test_each_call_is_one_line(self):
         s = self.start_server("--audit", self.path)
         s.evaluate("(+ 1 2)")
         s.evaluate("(error \"no\")")
@@ -39,7 +39,7 @@ class Audit(mcp.TestCase):
         self.assertRegex(lines[0]["time"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")
         self.assertEqual("", lines[0]["principal"])
 
-    def test_what_was_cancelled_and_what_is_long(self):
+    def test_cancelled_calls_are_recorded_and_long_arguments_are_cut(self):
         s = self.start_server("--audit", self.path)
         pending = s.start_call("evaluate-lisp", code="(progn (print :begun) (finish-output) (loop))")
         s.cancel(pending.id) if hasattr(s, "cancel") else s.notify("notifications/cancelled", {"requestId": pending.id})
@@ -49,7 +49,7 @@ class Audit(mcp.TestCase):
         self.assertLess(len(lines["ok"]["arguments"]["code"]), 70000)
         self.assertRegex(lines["ok"]["arguments"]["code"], r"\[\.\.\. \d+ bytes more\]$")
 
-    def test_sighup_opens_it_anew(self):
+    def test_sighup_reopens_the_file(self):
         s = self.start_server("--audit", self.path)
         s.evaluate("1")
         os.rename(self.path, self.path + ".1")
@@ -59,7 +59,7 @@ class Audit(mcp.TestCase):
         self.assertEqual(["1"], [line["arguments"]["code"] for line in self.lines(self.path + ".1")])
         self.assertEqual(["2"], [line["arguments"]["code"] for line in self.lines()])
 
-    def test_it_appends_and_takes_no_other_kind_of_file(self):
+    def test_it_appends_and_refuses_what_is_not_a_regular_file(self):
         for _ in range(2):
             self.start_server("--audit", self.path).evaluate("1")
         self.assertEqual(2, len(self.lines()))
@@ -71,7 +71,7 @@ class Audit(mcp.TestCase):
                 self.assertEqual(1, result.returncode)
                 self.assertIn(b"audit log", result.stderr)
 
-    def test_redact_leaves_out_credentials_in_the_log_and_in_replies(self):
+    def test_redact_removes_credentials_from_the_log_and_from_replies(self):
         s = self.start_server("--audit", self.path, "--redact")
         reply = s.evaluate('(progn (print "%s") (list :password "hunter2" :port 80))' % KEY)
         self.assertNotIn("hunter2", reply.text)
@@ -88,7 +88,7 @@ class Audit(mcp.TestCase):
         self.assertNotIn(KEY, text)
         self.assertIn(":password \\\"[redacted]\\\"", text)
 
-    def test_redact_holds_for_what_a_call_says_before_its_evaluation_has_ended(self):
+    def test_redact_applies_to_replies_sent_before_the_evaluation_has_ended(self):
         s = self.start_server("--redact")
         code = '(progn (print "%s") (finish-output) (loop))' % KEY
         reply = s.call("evaluate-lisp", {"code": code, "wait": 1})
@@ -97,7 +97,7 @@ class Audit(mcp.TestCase):
         self.assertNotIn(KEY, reply.text)
         s.call("cancel-evaluation")
 
-    def test_without_it_nothing_is_left_out(self):
+    def test_without_redact_nothing_is_removed(self):
         s = self.start_server("--audit", self.path)
         self.assertIn("hunter2", s.evaluate('(list :password "hunter2")').text)
         self.assertIn("hunter2", self.lines()[0]["arguments"]["code"])

@@ -1,4 +1,4 @@
-"""check-parens: what it reports of a file, and its exit status. No Lisp is started."""
+"""check-parens: what it reports about a file, and its exit status. No Lisp is started."""
 
 import os
 import subprocess
@@ -23,7 +23,7 @@ class CheckParens(mcp.TestCase):
             env={"PATH": "/nonexistent"},
         )
 
-    def test_a_good_file_is_passed_over_in_silence(self):
+    def test_a_good_file_is_not_mentioned(self):
         done = self.check(self.write("(defun a () #\\( \"(\" #| ( |# |(|) ; )\n"), self.write(""), self.write("(a)\r\n"))
         self.assertEqual((0, b"", b""), (done.returncode, done.stdout, done.stderr))
 
@@ -42,13 +42,13 @@ class CheckParens(mcp.TestCase):
         self.assertEqual(2, done.stdout.decode().count(bad + ":1:"))
         self.assertIn(b"/nonexistent.lisp", done.stderr)
 
-    def test_bytes_that_are_no_text_do_no_harm(self):
+    def test_bytes_that_are_not_text_do_no_harm(self):
         done = self.check(self.write(b"(a \xff\xfe\x00 \x1b[2J\n"))
         self.assertEqual(1, done.returncode)
         self.assertNotIn(b"\x1b", done.stdout)
         done.stdout.decode()
 
-    def test_what_is_no_regular_file_is_refused_at_once(self):
+    def test_anything_but_a_regular_file_is_refused_at_once(self):
         path = os.path.join(self.folder(), "pipe.lisp")
         os.mkfifo(path)
         done = self.check(path, "/dev/zero")
@@ -90,7 +90,7 @@ class CheckParens(mcp.TestCase):
         again = self.check("--fix", path)
         self.assertEqual((0, b""), (again.returncode, again.stdout))
 
-    def test_fix_leaves_what_is_not_certain(self):
+    def test_fix_makes_no_uncertain_repair(self):
         for text in (
             "(defun a ()\n  (foo (bar x y)\n\n(defun c ())\n",
             '(defun a ()\n  "b)\n\n(defun c ()\n  d)\n',
@@ -103,7 +103,7 @@ class CheckParens(mcp.TestCase):
                 self.assertIn(b"left as it is", done.stderr)
                 self.assertEqual(text, self.read(path))
 
-    def test_fix_replaces_no_link(self):
+    def test_fix_does_not_replace_a_link(self):
         text = "(defun a ()\n  (b)\n\n(defun c ())\n"
         path = self.write(text)
         link = os.path.join(self.folder(), "link.lisp")

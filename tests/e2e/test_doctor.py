@@ -1,4 +1,4 @@
-"""doctor: what it finds in good and bad surroundings. And completions: that the shells can read and use them."""
+"""doctor: what it finds in good and bad installations. Completions: that the shells can read and use them."""
 
 import json
 import os
@@ -38,7 +38,7 @@ class Doctor(mcp.TestCase):
             self.assertGreater(len(check["advice"]), 10)
         return found, done.returncode
 
-    def test_where_all_is_well_it_finds_no_problem(self):
+    def test_a_good_installation_has_no_problems(self):
         found, status = self.examine()
         self.assertEqual(0, status)
         for name in ("sbcl", "release", "core", "cache", "state", "evaluation", "threads", "asdf"):
@@ -46,20 +46,20 @@ class Doctor(mcp.TestCase):
         self.assertRegex(found["release"]["finding"], r"SBCL \d+\.\d+")
         self.assertLessEqual({"quicklisp", "ocicl", "qlot", "landlock", "seccomp", "sandbox", "cgroup", "huge-pages", "clients"}, set(found))
 
-    def test_without_sbcl_it_says_what_to_install(self):
+    def test_without_sbcl_it_reports_what_to_install(self):
         found, status = self.examine(PATH="/nonexistent")
         self.assertEqual(1, status)
         self.assertIn("apt install sbcl", found["sbcl"]["finding"])
         self.assertNotIn("evaluation", found)
         self.assertIn("landlock", found)
 
-    def test_what_is_no_sbcl_is_recognized(self):
+    def test_a_program_that_is_not_sbcl_is_recognized(self):
         found, status = self.examine("--", "--lisp", "/bin/true", XDG_CACHE_HOME=self.folder())
         self.assertEqual(1, status)
         self.assertEqual("problem", found["release"]["status"])
         self.assertEqual("problem", found["evaluation"]["status"])
 
-    def test_an_image_that_is_not_there_is_built_or_it_says_why_not(self):
+    def test_a_missing_image_is_built_or_the_reason_is_reported(self):
         program = os.path.join(self.folder(), "cl-mcp-server")
         shutil.copy(mcp.SERVER, program)  # away from the image beside it
         cache = self.folder()
@@ -82,7 +82,7 @@ class Doctor(mcp.TestCase):
             self.assertIn("0777", found[name]["finding"])
             self.assertIn("chmod", found[name]["advice"])
 
-    def test_what_the_init_file_does_wrong_is_shown(self):
+    def test_errors_of_the_init_file_are_shown(self):
         self.home = self.folder()
         with open(os.path.join(self.home, ".sbclrc"), "w") as f:
             f.write('(error "no such luck")')
@@ -90,7 +90,7 @@ class Doctor(mcp.TestCase):
         self.assertEqual("note", found["evaluation"]["status"])
         self.assertIn("no such luck", found["evaluation"]["finding"])
 
-    def test_each_client_that_is_found_is_checked(self):
+    def test_each_installed_client_is_checked(self):
         self.home = self.folder()
         for name, text in (
             (".codex/config.toml", "broken ["),
@@ -110,14 +110,14 @@ class Doctor(mcp.TestCase):
         self.assertEqual(("note", "cl-mcp-server install claude-code"), (found["claude-code"]["status"], found["claude-code"]["advice"]))
         self.assertNotIn("zed", found)
 
-    def test_a_person_reads_the_same(self):
+    def test_the_text_for_people_has_the_same_content(self):
         done = run_with("doctor", environment=mcp.clean_environment(PATH="/nonexistent"))
         self.assertEqual(1, done.returncode)
         self.assertRegex(done.stdout, r"(?m)^problem +sbcl +No Lisp found")
         self.assertRegex(done.stdout, r"(?m)^ +-> Install SBCL")
         self.assertRegex(done.stdout, r"\n1 problem was found\.\n$")
 
-    def test_wrong_usage_is_told(self):
+    def test_wrong_usage_is_reported(self):
         self.assertEqual(2, run_with("doctor", "--frob").returncode)
         self.assertEqual(2, run_with("doctor", "--", "--frob").returncode)
 
@@ -164,7 +164,7 @@ class Completions(mcp.TestCase):
                 continue
             subprocess.run([shell, "-n", path], check=True, timeout=20 * mcp.STRETCH)
 
-    def test_wrong_usage_is_told(self):
+    def test_wrong_usage_is_reported(self):
         for arguments in ((), ("tcsh",), ("bash", "zsh")):
             done = run_with("completions", *arguments)
             self.assertEqual((2, ""), (done.returncode, done.stdout))

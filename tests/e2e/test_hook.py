@@ -108,7 +108,7 @@ class Hook(mcp.TestCase):
 
     # Claude Code
 
-    def test_claude_writing_a_good_file_is_passed_over_in_silence(self):
+    def test_claude_writing_a_good_file_gets_no_answer(self):
         path = self.put(GOOD)
         for data in (
             self.claude("PreToolUse", "Write", file_path=self.path(), content=GOOD),
@@ -139,7 +139,7 @@ class Hook(mcp.TestCase):
         self.assertIsNone(self.answer(self.claude("PreToolUse", "Edit", file_path=path, old_string="(d)", new_string="(e)")))
         self.assertBlocked(self.answer(self.claude("PostToolUse", "Edit", file_path=path, old_string="(d)", new_string="(e)")))
 
-    def test_an_edit_that_the_tool_will_refuse_is_left_to_it(self):
+    def test_an_edit_that_the_tool_itself_will_refuse_gets_no_answer(self):
         path = self.put("(a) (b)\n(b)")
         for edit in (
             {"old_string": "(c)", "new_string": "("},
@@ -155,7 +155,7 @@ class Hook(mcp.TestCase):
             self.answer(self.claude("PreToolUse", "Edit", file_path=path, old_string="(b)", new_string="(", replace_all=True))
         )
 
-    def test_claude_having_broken_a_file_is_told_so(self):
+    def test_claude_is_told_that_it_broke_a_file(self):
         path = self.put(BAD)
         for tool in ("Write", "Edit", "MultiEdit"):
             reason = self.assertBlocked(self.answer(self.claude("PostToolUse", tool, file_path=path)))
@@ -168,7 +168,7 @@ class Hook(mcp.TestCase):
         self.assertIn(self.path(), self.assertDenied(self.answer(self.codex("PreToolUse", patch))))
         self.assertIsNone(self.answer(self.codex("PreToolUse", patch.replace("(b)", "(b))"))))
 
-    def test_codex_having_broken_files_is_told_of_each(self):
+    def test_codex_is_told_of_each_file_that_it_broke(self):
         self.put(BAD)
         self.put(BAD, "moved.lisp")
         self.put(GOOD, "good.lisp")
@@ -188,7 +188,7 @@ class Hook(mcp.TestCase):
 
     # Gemini CLI
 
-    def test_gemini_is_answered_in_its_own_form(self):
+    def test_gemini_is_answered_in_its_own_format(self):
         path = self.put(BAD)
         self.assertBlocked(self.answer(self.gemini("AfterTool", "write_file", file_path=path, content=BAD)), "deny")
         self.assertBlocked(self.answer(self.gemini("AfterTool", "replace", file_path="a.lisp", old_string="x", new_string="y")), "deny")
@@ -196,9 +196,9 @@ class Hook(mcp.TestCase):
         self.put(GOOD)
         self.assertIsNone(self.answer(self.gemini("AfterTool", "write_file", file_path=path, content=GOOD)))
 
-    # What is none of our business
+    # What the hook must ignore
 
-    def test_other_files_tools_and_events_are_passed_over_in_silence(self):
+    def test_other_files_tools_and_events_get_no_answer(self):
         path = self.put(BAD)
         for data in (
             self.claude("PreToolUse", "Write", file_path=self.path("a.clj"), content="("),
@@ -217,7 +217,7 @@ class Hook(mcp.TestCase):
         for name in ("a.lisp", "a.lsp", "a.cl", "a.asd", "a.ros", "A.LISP"):
             self.assertDenied(self.answer(self.claude("PreToolUse", "Write", file_path=self.path(name), content=BAD)))
 
-    def test_a_file_that_cannot_be_checked_is_passed_over_in_silence(self):
+    def test_a_file_that_cannot_be_checked_gets_no_answer(self):
         os.mkfifo(self.path("pipe.lisp"))
         os.mkdir(self.path("folder.lisp"))
         with open(self.path("huge.lisp"), "wb") as f:
@@ -228,7 +228,7 @@ class Hook(mcp.TestCase):
 
     # Hostile input
 
-    def test_bytes_that_are_no_utf8_and_other_line_ends_do_no_harm(self):
+    def test_invalid_utf8_and_other_line_endings_do_no_harm(self):
         path = self.put(GOOD.replace("\n", "\r\n").encode() + b'"\xff\xfe\x00"\r\n')
         self.assertIsNone(self.answer(self.claude("PostToolUse", "Edit", file_path=path)))
         self.put(BAD.replace("\n", "\r\n").replace("b", "b\x01 \\").encode("latin-1") + b'"\xff\xfe\x00"\r\n')
@@ -250,7 +250,7 @@ class Hook(mcp.TestCase):
         patch = "*** Begin Patch\n" + "".join("*** Update File: %s\n@@\n-a\n+b\n" % name for name in names)
         self.assertBlocked(self.answer(self.codex("PostToolUse", patch)))
 
-    def test_input_that_is_no_hook_is_an_error_that_stops_nothing(self):
+    def test_input_that_is_not_a_hooks_is_an_error_that_blocks_nothing(self):
         good = self.claude("PreToolUse", "Write", file_path=self.path(), content=BAD)
         for data in (
             b"",
@@ -270,7 +270,7 @@ class Hook(mcp.TestCase):
                 self.assertIn(b"JSON object", done.stderr)
         self.assertEqual(1, self.run_hook(b" " * (17 << 20)).returncode)
 
-    def test_members_of_the_wrong_type_are_passed_over(self):
+    def test_members_of_the_wrong_type_are_ignored(self):
         for tool_input in (None, 1, [], "x", {"file_path": 1}, {"file_path": []}, {"file_path": self.path(), "content": 1}, {"command": 1}):
             for tool in ("Write", "Edit", "apply_patch"):
                 data = self.claude("PreToolUse", tool)

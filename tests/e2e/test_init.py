@@ -38,11 +38,11 @@ class UserInit(mcp.TestCase):
         client.call("reset-session")
         self.assertValue(client.evaluate("*from-init*"), "42")
 
-    def test_one_that_is_not_there_is_not_mentioned(self):
+    def test_a_missing_one_is_not_mentioned(self):
         client = self.start_with(None)
         self.assertEqual("=> 3", client.evaluate("(+ 1 2)").text)
 
-    def test_one_that_fails_is_reported_and_what_came_before_stays(self):
+    def test_one_that_fails_is_reported_and_its_earlier_definitions_are_kept(self):
         client = self.start_with('(defvar cl-user::*before* 1)\n(error "the init file is broken")\n(defvar cl-user::*after* 1)')
         self.assertReportedOnce(client, ".sbclrc", "the init file is broken")
         self.assertValue(client.evaluate("(list (boundp '*before*) (boundp '*after*))"), "(T NIL)")
@@ -56,8 +56,8 @@ class UserInit(mcp.TestCase):
             with self.subTest(text):
                 self.assertReportedOnce(self.start_with(text), "init file")
 
-    def test_one_that_never_ends_holds_up_no_other_request(self):
-        # That it is given up and reported, test_session.c tries.
+    def test_one_that_never_ends_delays_no_other_request(self):
+        # test_session.c tests that it is given up and reported.
         client = self.start_with("(loop)")
         self.assertEqual({}, client.request("ping", wait=2))
         self.assertIn("tools", client.request("tools/list", wait=2))
@@ -78,7 +78,7 @@ class UserInit(mcp.TestCase):
         client.call("reset-session")
         self.assertOperational(client)
 
-    def test_one_that_asks_for_the_debugger_is_reported(self):
+    def test_one_that_invokes_the_debugger_is_reported(self):
         self.assertReportedOnce(self.start_with("(break \"in init\")"), ".sbclrc")
         self.assertReportedOnce(self.start_with("(invoke-debugger (make-condition 'simple-condition :format-control \"x\"))"), ".sbclrc")
 
@@ -87,11 +87,11 @@ class UserInit(mcp.TestCase):
         self.assertValue(client.evaluate("(list 9)"), "(9)")
         self.assertIn(client.evaluate("(package-name *package*)").value, ('"COMMON-LISP-USER"', '"ELSEWHERE"'))
 
-    def test_no_userinit_leaves_it_out(self):
+    def test_no_userinit_skips_it(self):
         client = self.start_with('(defvar cl-user::*from-init* 42) (error "must not run")', "--no-userinit")
         self.assertEqual("=> NIL", client.evaluate("(boundp '*from-init*)").text)
 
-    def test_userinit_names_another(self):
+    def test_userinit_selects_another(self):
         path = os.path.join(self.folder(), "init.lisp")
         with open(path, "w") as f:
             f.write("(defvar cl-user::*from-other* 1)")
@@ -117,7 +117,7 @@ class Load(mcp.TestCase):
             f.write(text)
         return path
 
-    def test_files_are_loaded_in_their_order_into_every_session(self):
+    def test_files_are_loaded_in_order_into_every_session(self):
         first, second = self.write("(defvar cl-user::*order* (list 1))"), self.write("(push 2 cl-user::*order*)")
         client = self.start_server("--load", first, "--load", second)
         self.assertEqual("=> (2 1)", client.evaluate("*order*").text)
@@ -152,7 +152,7 @@ class Load(mcp.TestCase):
 
 
 class Preload(mcp.TestCase):
-    def test_systems_are_there_in_every_session(self):
+    def test_systems_are_loaded_in_every_session(self):
         client = self.start_server("--preload", "alexandria", "--preload", "cl-ppcre")
         self.assertEqual("=> (0 1 2)", client.evaluate("(alexandria:iota 3)", wait=120).text)
         self.assertValue(client.evaluate('(cl-ppcre:split "," "a,b")'), '("a" "b")')
@@ -165,7 +165,7 @@ class Preload(mcp.TestCase):
         self.assertValue(first, "3")
         self.assertIn("no-such-system-anywhere", first.text)
 
-    def test_systems_of_the_init_file_are_there(self):
+    def test_systems_that_the_init_file_loads_are_loaded(self):
         home = self.folder()
         with open(os.path.join(home, ".sbclrc"), "w") as f:
             f.write('(require :asdf) (asdf:load-system "alexandria")')
@@ -198,7 +198,7 @@ class Cache(mcp.TestCase):
         self.assertValue(client.evaluate("(+ 1 2)", wait=90), "3")
         self.assertGreater(os.stat(core).st_size, before.st_size / 2)
 
-    def test_a_cache_that_cannot_be_written_is_no_obstacle(self):
+    def test_a_cache_that_cannot_be_written_does_no_harm(self):
         home = self.folder()
         environment = mcp.clean_environment(XDG_CACHE_HOME="/proc/nowhere", HOME=home)
         client = self.start_server(program=self.copy_of_the_server(), environment=environment)

@@ -1,4 +1,4 @@
-"""install and uninstall: what they write into the clients' files, and that everything else stays. No Lisp is started."""
+"""install and uninstall: what they write to the clients' files, and that everything else is unchanged. No Lisp is started."""
 
 import json
 import os
@@ -204,7 +204,7 @@ class Install(mcp.TestCase):
         before.setdefault(member, {})
         self.assertEqual(before, value)
 
-    def test_json_files_of_every_look_are_kept_and_restored(self):
+    def test_json_files_of_every_layout_are_kept_and_restored(self):
         for what, text in JSON_TEXTS.items():
             # One client has more than one way to say it; the others share the editor.
             client, name, member = JSON_CLIENTS[0]
@@ -217,7 +217,7 @@ class Install(mcp.TestCase):
                 self.round_trip(client, os.path.basename(name), text, lambda after: self.check_json(client, member, text, after))
                 self.home = home
 
-    def test_every_json_client_gets_what_it_reads(self):
+    def test_every_json_client_gets_the_entry_that_it_reads(self):
         text = '{\n  // mine\n  "theme": "dark",\n  "MEMBER": {\n    "other": {"command": "x"},\n  },\n}\n'
         for client, name, member in JSON_CLIENTS[1:]:
             with self.subTest(client):
@@ -244,7 +244,7 @@ class Install(mcp.TestCase):
             before = json.dumps({"mcp": {"servers": server}})
             self.round_trip("opencode", name, before, lambda after: self.check_json("opencode", "mcp", before, after))
 
-    def test_a_missing_file_is_made_and_removed(self):
+    def test_a_missing_file_is_created_and_removed(self):
         clients = [(client, name) for client, name, _ in JSON_CLIENTS] + [("codex", CODEX), ("emacs", EMACS)]
         for client, name in clients:
             with self.subTest(client):
@@ -259,7 +259,7 @@ class Install(mcp.TestCase):
                 self.assertFalse(os.path.exists(path))
                 self.assertEqual([], [f for f in os.listdir(os.path.dirname(path)) if f.startswith(".cl-mcp")])
 
-    def test_broken_files_stay_as_they_are_and_the_place_is_named(self):
+    def test_broken_files_are_unchanged_and_the_place_is_reported(self):
         for texts, client, name in ((BROKEN_JSON, "gemini", ".gemini/settings.json"), (BROKEN_TOML, "codex", CODEX)):
             for text, place in texts.items():
                 for command in ("install", "uninstall"):
@@ -272,7 +272,7 @@ class Install(mcp.TestCase):
         self.write(EMACS, "(a)\n;; cl-mcp-server, server lisp: begin\n(b)\n")
         self.assertIn(": end", self.run_with("install", "emacs", status=1).stderr)
 
-    def test_toml_files_of_every_look_are_kept_and_restored(self):
+    def test_toml_files_of_every_layout_are_kept_and_restored(self):
         for what, text in TOML_TEXTS.items():
             with self.subTest(what):
 
@@ -291,7 +291,7 @@ class Install(mcp.TestCase):
         if tomllib is None:
             print("# TOML is not parsed here: Python has no tomllib")
 
-    def test_a_table_that_codex_or_a_person_has_changed_is_updated_and_taken_out_whole(self):
+    def test_a_table_changed_by_codex_or_a_person_is_updated_and_removed_whole(self):
         before = 'model = "x"\n\n[mcp_servers.lisp.env]\nA = "b"\n\n[other]\nx = 1\n\n'
         table = "[mcp_servers.\"lisp\"]\n# mine\ncommand = '/old/bin/cl-mcp-server' # here\nargs = [\n  \"--persist\",\n]\ntool_timeout_sec = 600\n\n"
         after = '[mcp_servers.lisp.tools]\na = 1\n\n# the last table\n[z]\nz = 1\n'
@@ -325,13 +325,13 @@ class Install(mcp.TestCase):
 
                 self.round_trip("emacs", EMACS, text, check)
 
-    def test_an_entry_of_ours_is_updated_and_keeps_what_was_added(self):
+    def test_an_entry_of_the_server_is_updated_and_keeps_what_was_added(self):
         self.write(".gemini/settings.json", '{"mcpServers": {"lisp": {"command": "/old/cl-mcp-server", "timeout": 5000 /* ms */, "args": ["--persist"]}}}')
         self.run_with("install", "gemini", "--", "--tools", "full")
         entry = json.loads(self.read(".gemini/settings.json"))["mcpServers"]["lisp"]
         self.assertEqual({"command": mcp.SERVER, "timeout": 5000, "args": ["--tools", "full"]}, entry)
 
-    def test_options_given_before_stay_unless_others_are_given(self):
+    def test_earlier_options_are_kept_unless_others_are_given(self):
         clients = [(client, name) for client, name, _ in JSON_CLIENTS] + [("codex", CODEX), ("emacs", EMACS)]
         for client, name in clients:
             with self.subTest(client):
@@ -344,14 +344,14 @@ class Install(mcp.TestCase):
                 self.run_with("install", client, "--")
                 self.assertNotIn("--preload", self.read(name))
 
-    def test_a_file_with_a_lone_carriage_return_stays_as_it_is(self):
+    def test_a_file_with_a_lone_carriage_return_is_unchanged(self):
         for text in ("(a)\r(b)\n", "(a)\n(b)\r"):
             for command in ("install", "uninstall"):
                 self.write(EMACS, text)
                 self.assertIn("carriage return", self.run_with(command, "emacs", status=1).stderr)
                 self.assertEqual(text, self.read(EMACS))
 
-    def test_a_server_of_that_name_that_is_not_ours_is_not_touched(self):
+    def test_another_server_of_the_same_name_is_not_touched(self):
         json_text = '{"mcpServers": {"lisp": {"command": "other-lisp-server"}}}'
         toml_text = '[mcp_servers.lisp]\ncommand = "other-lisp-server"\n'
         self.write(".gemini/settings.json", json_text)
@@ -365,7 +365,7 @@ class Install(mcp.TestCase):
         self.run_with("uninstall", "--name=sbcl", "gemini")
         self.assertEqual(json_text, self.read(".gemini/settings.json"))
 
-    def test_what_a_client_has_written_again_can_be_taken_out(self):
+    def test_an_entry_rewritten_by_its_client_can_be_removed(self):
         text = {"a": 1, "mcpServers": {"other": {"command": "x"}}}
         for move in (lambda servers: servers, lambda servers: dict(reversed(list(servers.items())))):
             for form in ({"separators": (",", ":")}, {"indent": 2}):
@@ -377,7 +377,7 @@ class Install(mcp.TestCase):
                 self.run_with("uninstall", "gemini")
                 self.assertEqual(json.dumps(text, **form), self.read(".gemini/settings.json"))
 
-    def test_comments_beside_the_entry_outlive_it(self):
+    def test_comments_beside_the_entry_are_kept_when_it_is_removed(self):
         text = '{\n  "mcpServers": {\n    // ours\n    %s\n    /* end */\n  }\n}\n'
         self.write(".gemini/settings.json", text % '"lisp": {"command": "cl-mcp-server"}')
         self.run_with("uninstall", "gemini")
@@ -386,7 +386,7 @@ class Install(mcp.TestCase):
         self.assertIn("// ours", left)
         self.assertIn("/* end */", left)
 
-    def test_the_project_has_files_of_its_own(self):
+    def test_a_project_has_its_own_files(self):
         os.mkdir(os.path.join(self.home, "bin"))
         os.symlink(mcp.SERVER, os.path.join(self.home, "bin", "cl-mcp-server"))
         for client, name, member in (("claude-code", ".mcp.json", "mcpServers"), ("vscode", ".vscode/mcp.json", "servers"), ("opencode", "opencode.json", "mcp")):
@@ -399,7 +399,7 @@ class Install(mcp.TestCase):
         self.run_with("install", "claude-code", PATH=os.path.join(self.home, "bin"))
         self.assertEqual(os.path.join(self.home, "bin/cl-mcp-server"), json.loads(self.read(".claude.json"))["mcpServers"]["lisp"]["command"])
 
-    def test_all_means_those_that_are_found(self):
+    def test_all_means_the_clients_that_are_found(self):
         self.assertIn("no client", self.run_with("install", "all", status=1).stderr)
         os.mkdir(os.path.join(self.home, ".codex"))
         os.mkdir(os.path.join(self.home, ".gemini"))
@@ -414,7 +414,7 @@ class Install(mcp.TestCase):
         for name in ("c/config.toml", "x/zed/settings.json", "y/.claude.json"):
             self.assertIn(mcp.SERVER, self.read(name))
 
-    def test_a_link_stays_and_what_is_behind_it_is_changed(self):
+    def test_a_link_is_kept_and_its_target_is_changed(self):
         text = '{"a": 1}'
         path = self.write("dotfiles/gemini.json", text)
         os.chmod(path, 0o640)
@@ -431,7 +431,7 @@ class Install(mcp.TestCase):
         os.unlink(path)
         self.assertIn("leads nowhere", self.run_with("install", "gemini", status=1).stderr)
 
-    def test_what_is_no_file_is_refused(self):
+    def test_anything_but_a_file_is_refused(self):
         os.makedirs(os.path.join(self.home, ".gemini/settings.json"))
         self.assertIn("not a regular file", self.run_with("install", "gemini", status=1).stderr)
         self.run_with("install", "gemini", status=1, HOME="")
@@ -448,7 +448,7 @@ class Install(mcp.TestCase):
         self.assertIn('-     "lisp": {"command": "%s", "args": []}' % mcp.SERVER, shown)
         self.assertIn("would be changed", shown)
 
-    def test_wrong_usage_is_told(self):
+    def test_wrong_usage_is_reported(self):
         for arguments in ((), ("no-such-client",), ("--scope", "world", "codex"), ("--name", "a b", "codex"), ("--name",), ("codex", "--frob"), ("--dry-run",)):
             with self.subTest(arguments):
                 self.assertIn("usage:", self.run_with("install", *arguments, status=2).stderr)

@@ -67,12 +67,12 @@ class Manual(mcp.TestCase):
             read |= set(re.findall(r'(?:getenv|user_directory)\("(\w+)"[,)]', text_of(path)))
         for path in glob.glob(os.path.join(mcp.ROOT, "agent", "**", "*.lisp"), recursive=True):
             read |= set(re.findall(r'getenvp? "(\w+)"\)', text_of(path)))
-        read -= {"CL_MCP_SANDBOX", "CL_MCP_SESSION"}  # the server says these to its Lisps
+        read -= {"CL_MCP_SANDBOX", "CL_MCP_SESSION"}  # the server sets these for its Lisps
         named = set(re.findall(r"\b[A-Z_]{4,}\b", " ".join(re.findall(r"(?m)^\.It Ev (.*)$", self.section("ENVIRONMENT")))))
         self.assertEqual(read, named)
 
     @unittest.skipUnless(shutil.which("mandoc"), "there is no mandoc here")
-    def test_mandoc_has_nothing_to_object_to(self):
+    def test_mandoc_reports_no_problem(self):
         done = subprocess.run(["mandoc", "-T", "lint", PAGE], stdout=subprocess.PIPE, text=True, timeout=20 * mcp.STRETCH)
         # Whether the pages referred to are in an index is no matter of this page.
         said = [line for line in done.stdout.splitlines() if not re.search("outdated mandoc.db|referenced manual not found", line)]
