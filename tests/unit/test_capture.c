@@ -98,7 +98,7 @@ static void capture_of_nothing_is_empty(void **state)
     capture_fini(&c);
 }
 
-static void capture_shows_all_that_is_no_longer_than_allowed(void **state)
+static void capture_shows_everything_within_the_limit(void **state)
 {
     struct capture c;
     bool is_cut;
@@ -219,7 +219,7 @@ static void capture_shows_a_head_of_bytes_that_begin_no_character(void **state)
     capture_fini(&c);
 }
 
-static void capture_keeps_all_of_what_fits_head_and_tail(void **state)
+static void capture_keeps_everything_that_fits_into_head_and_tail(void **state)
 {
     struct capture c;
     uint64_t start, end;
@@ -250,7 +250,7 @@ static void capture_keeps_all_of_what_fits_head_and_tail(void **state)
 }
 
 /* The limit may be larger than either part: what is kept whole is shown whole, and nothing is shown twice. */
-static void capture_shows_what_it_keeps_whole_under_a_large_limit(void **state)
+static void capture_shows_everything_it_keeps_under_a_large_limit(void **state)
 {
     struct capture c;
     bool is_cut;
@@ -531,14 +531,14 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(capture_of_nothing_is_empty),
         cmocka_unit_test(capture_of_a_hundred_megabytes_stays_small),
-        cmocka_unit_test(capture_shows_all_that_is_no_longer_than_allowed),
+        cmocka_unit_test(capture_shows_everything_within_the_limit),
         cmocka_unit_test(capture_cuts_with_exact_counts_and_the_reference),
         cmocka_unit_test(capture_cuts_at_line_ends_where_one_is_near),
         cmocka_unit_test(capture_cuts_no_character_in_two),
         cmocka_unit_test(capture_shows_invalid_bytes_as_replacement_characters),
         cmocka_unit_test(capture_shows_a_head_of_bytes_that_begin_no_character),
-        cmocka_unit_test(capture_keeps_all_of_what_fits_head_and_tail),
-        cmocka_unit_test(capture_shows_what_it_keeps_whole_under_a_large_limit),
+        cmocka_unit_test(capture_keeps_everything_that_fits_into_head_and_tail),
+        cmocka_unit_test(capture_shows_everything_it_keeps_under_a_large_limit),
         cmocka_unit_test(capture_counts_exactly_when_it_shows_both_parts_and_a_gap),
         cmocka_unit_test(capture_moves_leave_an_empty_one_behind),
         cmocka_unit_test(capture_forgets_an_end_that_is_cut),

@@ -186,7 +186,7 @@ static void shake_hands(struct client *client, const char *revision)
     "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"result\":{\"content\":[{\"type\":\"text\",\"text\":" text          \
     "}],\"isError\":false}}"
 
-static void initialize_answers_with_what_we_are(void **state)
+static void initialize_answers_with_name_and_version(void **state)
 {
     struct client client;
     json_t *answer, *result;
@@ -310,7 +310,7 @@ static void tools_list_is_one_page(void **state)
     stop_client(&client);
 }
 
-static void tools_call_gives_the_text_of_the_tool(void **state)
+static void tools_call_returns_the_text_of_the_tool(void **state)
 {
     struct client client;
 
@@ -336,7 +336,7 @@ static void tools_call_gives_the_text_of_the_tool(void **state)
     stop_client(&client);
 }
 
-static void tools_call_repairs_text_that_is_no_utf8(void **state)
+static void tools_call_repairs_invalid_utf8(void **state)
 {
     struct client client;
 
@@ -554,7 +554,7 @@ static void cancelled_requests_are_not_answered(void **state)
     stop_client(&client);
 }
 
-static void idle_is_said_when_the_last_request_ends(void **state)
+static void idle_is_reported_when_the_last_request_ends(void **state)
 {
     struct client client;
 
@@ -578,7 +578,7 @@ static void idle_is_said_when_the_last_request_ends(void **state)
     assert_int_equal(fake_cancel_count, 2);
 }
 
-static void a_connection_may_be_freed_when_idle_is_said(void **state)
+static void a_connection_may_be_freed_when_idle_is_reported(void **state)
 {
     struct client client;
 
@@ -1396,14 +1396,14 @@ static void a_batch_goes_back_the_way_it_came(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(initialize_answers_with_what_we_are),
+        cmocka_unit_test(initialize_answers_with_name_and_version),
         cmocka_unit_test(initialize_negotiates),
         cmocka_unit_test(initialize_refuses_params_of_the_wrong_shape),
         cmocka_unit_test(before_initialize_only_ping_is_served),
         cmocka_unit_test(requests_are_served_before_initialized_arrives),
         cmocka_unit_test(tools_list_is_one_page),
-        cmocka_unit_test(tools_call_gives_the_text_of_the_tool),
-        cmocka_unit_test(tools_call_repairs_text_that_is_no_utf8),
+        cmocka_unit_test(tools_call_returns_the_text_of_the_tool),
+        cmocka_unit_test(tools_call_repairs_invalid_utf8),
         cmocka_unit_test(an_unknown_tool_is_a_protocol_error_in_every_revision),
         cmocka_unit_test(wrong_arguments_are_errors_first_and_results_later),
         cmocka_unit_test(structured_content_is_sent_where_it_exists),
@@ -1413,8 +1413,8 @@ int main(void)
         cmocka_unit_test(ids_of_other_types_are_refused),
         cmocka_unit_test(a_duplicate_of_an_id_under_way_is_refused),
         cmocka_unit_test(cancelled_requests_are_not_answered),
-        cmocka_unit_test(idle_is_said_when_the_last_request_ends),
-        cmocka_unit_test(a_connection_may_be_freed_when_idle_is_said),
+        cmocka_unit_test(idle_is_reported_when_the_last_request_ends),
+        cmocka_unit_test(a_connection_may_be_freed_when_idle_is_reported),
         cmocka_unit_test(progress_carries_the_token_and_grows),
         cmocka_unit_test(without_a_token_there_is_no_progress),
         cmocka_unit_test(a_token_of_any_length_is_not_echoed_again_and_again),

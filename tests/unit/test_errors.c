@@ -14,7 +14,7 @@
 #include "base/errors.h"
 #include "base/utf8.h"
 
-static void every_code_has_a_sentence_of_its_own(void **state)
+static void every_code_has_its_own_sentence(void **state)
 {
     (void)state;
     assert_int_equal(ERR_NONE, 0);
@@ -39,7 +39,7 @@ static void err_set_fills_every_field_and_returns_false(void **state)
     assert_string_equal(e.message, "no lisp in 3 places");
 }
 
-static void err_set_errno_appends_what_the_system_says(void **state)
+static void err_set_errno_appends_the_systems_message(void **state)
 {
     struct err e;
     char expected[256];
@@ -124,9 +124,9 @@ static void err_set_masks_bytes_that_are_no_utf8(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_code_has_a_sentence_of_its_own),
+        cmocka_unit_test(every_code_has_its_own_sentence),
         cmocka_unit_test(err_set_fills_every_field_and_returns_false),
-        cmocka_unit_test(err_set_errno_appends_what_the_system_says),
+        cmocka_unit_test(err_set_errno_appends_the_systems_message),
         cmocka_unit_test(err_set_accepts_no_place_to_write_to),
         cmocka_unit_test(err_set_can_wrap_the_error_it_overwrites),
         cmocka_unit_test(err_set_cuts_a_long_message_between_characters),

@@ -62,7 +62,7 @@ static void hash_table_finds_each_of_many(void **state)
     hash_table_fini(&t);
 }
 
-static void hash_table_forgets_what_was_removed_and_nothing_else(void **state)
+static void hash_table_removes_only_the_given_entry(void **state)
 {
     struct hash_table t;
     (void)state;
@@ -79,7 +79,7 @@ static void hash_table_forgets_what_was_removed_and_nothing_else(void **state)
     hash_table_fini(&t);
 }
 
-static void hash_table_tells_all_of_one_hash_the_youngest_first_across_growth(void **state)
+static void hash_table_visits_all_entries_of_a_hash_youngest_first_across_growth(void **state)
 {
     struct hash_table t;
     static struct item same[50], others[200];
@@ -117,8 +117,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hash_table_that_is_empty_finds_nothing),
         cmocka_unit_test(hash_table_finds_each_of_many),
-        cmocka_unit_test(hash_table_forgets_what_was_removed_and_nothing_else),
-        cmocka_unit_test(hash_table_tells_all_of_one_hash_the_youngest_first_across_growth),
+        cmocka_unit_test(hash_table_removes_only_the_given_entry),
+        cmocka_unit_test(hash_table_visits_all_entries_of_a_hash_youngest_first_across_growth),
         cmocka_unit_test(hash_table_keeps_its_chains_short),
     };
 

@@ -85,7 +85,7 @@ static const struct {
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-static void scan_takes_json(void **state)
+static void scan_accepts_json(void **state)
 {
     size_t i;
     struct err err;
@@ -97,7 +97,7 @@ static void scan_takes_json(void **state)
     }
 }
 
-static void scan_refuses_everything_else_and_says_where(void **state)
+static void scan_refuses_everything_else_and_reports_the_place(void **state)
 {
     size_t i;
     struct err err;
@@ -197,7 +197,7 @@ static void scan_finds_the_id_as_it_was_written(void **state)
     expect_id("{\"i\":1,\"idd\":2,\"ID\":3,\"\":4}", JSON_TOKEN_ABSENT, NULL);
 }
 
-static void scan_takes_the_last_of_duplicate_members(void **state)
+static void scan_uses_the_last_of_duplicate_members(void **state)
 {
     static const char json[] =
         "{\"id\":1,\"params\":{\"requestId\":1,\"_meta\":{\"progressToken\":2}},\"id\":\"x\","
@@ -313,7 +313,7 @@ static void scan_changes_what_jansson_would_refuse(void **state)
     expect_changed("[\"\\ud7ff\\ue000\"]", "[\"\\ud7ff\\ue000\"]");
 }
 
-static void scan_takes_any_depth(void **state)
+static void scan_accepts_any_depth(void **state)
 {
     size_t depth = 3000000, i;
     char *json = malloc(2 * depth + 10);
@@ -334,7 +334,7 @@ static void scan_takes_any_depth(void **state)
     free(json);
 }
 
-static void scan_says_line_and_column(void **state)
+static void scan_reports_line_and_column(void **state)
 {
     struct err err;
 
@@ -357,7 +357,7 @@ static void expect_written(const char *bytes, size_t len, const char *written)
     strbuf_fini(&out);
 }
 
-static void add_string_escapes_what_json_wants_escaped(void **state)
+static void add_string_escapes_what_json_requires(void **state)
 {
     (void)state;
     expect_written(BYTES(""), "\"\"");
@@ -391,19 +391,19 @@ static void add_string_writes_every_byte_so_that_jansson_reads_it_back(void **st
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(scan_takes_json),
-        cmocka_unit_test(scan_refuses_everything_else_and_says_where),
+        cmocka_unit_test(scan_accepts_json),
+        cmocka_unit_test(scan_refuses_everything_else_and_reports_the_place),
         cmocka_unit_test(scan_reads_no_byte_behind_any_truncation),
         cmocka_unit_test(scan_agrees_with_jansson_on_every_changed_byte),
         cmocka_unit_test(scan_finds_the_id_as_it_was_written),
-        cmocka_unit_test(scan_takes_the_last_of_duplicate_members),
+        cmocka_unit_test(scan_uses_the_last_of_duplicate_members),
         cmocka_unit_test(scan_finds_tokens_only_where_they_belong),
         cmocka_unit_test(scan_finds_the_ids_of_a_batch),
         cmocka_unit_test(scan_counts_the_messages_it_does_not_record),
         cmocka_unit_test(scan_changes_what_jansson_would_refuse),
-        cmocka_unit_test(scan_takes_any_depth),
-        cmocka_unit_test(scan_says_line_and_column),
-        cmocka_unit_test(add_string_escapes_what_json_wants_escaped),
+        cmocka_unit_test(scan_accepts_any_depth),
+        cmocka_unit_test(scan_reports_line_and_column),
+        cmocka_unit_test(add_string_escapes_what_json_requires),
         cmocka_unit_test(add_string_writes_every_byte_so_that_jansson_reads_it_back),
     };
     int failed;

@@ -55,7 +55,7 @@ static const struct {
     {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\",\"params\":null}", JSONRPC_REFUSED, "1", -32602},
 };
 
-static void messages_are_told_apart_by_their_members(void **state)
+static void messages_are_distinguished_by_their_members(void **state)
 {
     char copy[256];
     struct jsonrpc_message m;
@@ -123,7 +123,7 @@ static void a_long_name_is_cut_between_characters(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(messages_are_told_apart_by_their_members),
+        cmocka_unit_test(messages_are_distinguished_by_their_members),
         cmocka_unit_test(envelopes_hold_what_they_are_given),
         cmocka_unit_test(a_long_name_is_cut_between_characters),
     };

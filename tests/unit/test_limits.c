@@ -75,7 +75,7 @@ static void limits_that_are_whole_refuse_fractions(void **state)
     }
 }
 
-static void limits_say_what_is_allowed(void **state)
+static void limits_report_the_allowed_range(void **state)
 {
     struct limits l;
     struct err err;
@@ -129,7 +129,7 @@ int main(void)
         cmocka_unit_test(limits_are_found_by_name),
         cmocka_unit_test(limits_accept_both_bounds_and_nothing_beyond),
         cmocka_unit_test(limits_that_are_whole_refuse_fractions),
-        cmocka_unit_test(limits_say_what_is_allowed),
+        cmocka_unit_test(limits_report_the_allowed_range),
         cmocka_unit_test(limits_name_their_bounds_exactly),
         cmocka_unit_test(limits_give_milliseconds_of_fractions),
         cmocka_unit_test(limits_have_a_description_each),

@@ -82,7 +82,7 @@ static void arguments_arrive_where_they_belong(void **state)
     options_fini(&o);
 }
 
-static void what_is_not_given_has_its_default(void **state)
+static void omitted_options_have_their_defaults(void **state)
 {
     struct options o;
     assert_true(PARSE(&o, "--persist"));
@@ -168,7 +168,7 @@ int main(void)
         cmocka_unit_test(every_option_is_described_once),
         cmocka_unit_test(help_has_a_line_for_each_option),
         cmocka_unit_test(arguments_arrive_where_they_belong),
-        cmocka_unit_test(what_is_not_given_has_its_default),
+        cmocka_unit_test(omitted_options_have_their_defaults),
         cmocka_unit_test(no_userinit_wins_on_either_side),
         cmocka_unit_test(help_is_answered_before_what_is_wrong_behind_it),
         cmocka_unit_test(wrong_command_lines_are_refused),

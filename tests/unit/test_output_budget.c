@@ -24,7 +24,7 @@ static void keep(struct output_budget *b, struct kept_output *kept, size_t bytes
     assert_int_equal(c.total, 0);
 }
 
-static void the_owners_oldest_go_first_and_nobody_elses(void **state)
+static void the_owners_oldest_are_dropped_first_and_no_other_owners(void **state)
 {
     (void)state;
     struct output_budget all, a, b;
@@ -78,7 +78,7 @@ static void one_that_is_larger_than_the_budget_is_kept_alone(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_owners_oldest_go_first_and_nobody_elses),
+        cmocka_unit_test(the_owners_oldest_are_dropped_first_and_no_other_owners),
         cmocka_unit_test(one_that_is_larger_than_the_budget_is_kept_alone),
     };
     return cmocka_run_group_tests_name("output budget", tests, NULL, NULL);

@@ -10,7 +10,7 @@
 
 #include "base/quota.h"
 
-static void quota_refuses_one_more_than_the_bound_and_says_why(void **state)
+static void quota_refuses_one_more_than_the_bound_with_the_reason(void **state)
 {
     struct quota q = {.most = 2, .holder = "The server", .what = "things"};
     struct err err = {0};
@@ -56,7 +56,7 @@ static void quota_that_is_none_counts_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(quota_refuses_one_more_than_the_bound_and_says_why),
+        cmocka_unit_test(quota_refuses_one_more_than_the_bound_with_the_reason),
         cmocka_unit_test(quota_counts_in_the_one_around_it),
         cmocka_unit_test(quota_that_is_none_counts_nothing),
     };

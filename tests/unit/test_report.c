@@ -199,7 +199,7 @@ static void report_of_several_values_has_a_line_each(void **state)
     assert_report(f, "=> 1\n=> (A\n B)\n=> ");
 }
 
-static void report_of_no_values_says_so(void **state)
+static void report_of_no_values_states_this(void **state)
 {
     struct fixture *f = *state;
     reply(f, "(1 :ok :values ())");
@@ -231,7 +231,7 @@ static void report_has_its_sections_in_order_with_a_blank_line_between(void **st
            "[Session]\nBetween two calls: something.");
 }
 
-static void report_says_what_came_between_calls_and_notices_only_once(void **state)
+static void report_shows_output_between_calls_and_notices_only_once(void **state)
 {
     struct fixture *f = *state;
     capture_add(&f->session.between, "tick", 4);
@@ -335,7 +335,7 @@ static void report_cuts_values_and_keeps_them(void **state)
     assert_int_equal(f->session.kept[1].total, 500);
 }
 
-static void report_says_where_printing_was_stopped(void **state)
+static void report_marks_where_printing_was_stopped(void **state)
 {
     struct fixture *f = *state;
     reply(f, "(1 :ok :values (\"(1 2\" \"3\") :cut (16000 nil))");
@@ -496,7 +496,7 @@ static void last_error_shows_no_more_than_five_frames(void **state)
     assert_null(strstr(text_of(f), "5: (F"));
 }
 
-static void last_error_without_restarts_or_frames_says_so(void **state)
+static void last_error_without_restarts_or_frames_states_this(void **state)
 {
     struct fixture *f = *state;
     reply(f, "(1 :error :type \"E\" :message \"\" :frames ())");
@@ -560,7 +560,7 @@ static void backtrace_shows_locals_under_each_frame(void **state)
         "Backtrace (3 frames):\n0: (FOO 1 2 3)\n... frames 1 to 1 not shown; use max-frames and from");
 }
 
-static void backtrace_shows_the_part_that_is_asked_for(void **state)
+static void backtrace_shows_the_requested_part(void **state)
 {
     struct fixture *f = *state;
     reply_with_frames(f, 100, 250);
@@ -587,7 +587,7 @@ static void backtrace_shows_the_part_that_is_asked_for(void **state)
     assert_string_equal(text_of(f), "Backtrace (1 frame):\n0: (F0)");
 }
 
-static void error_list_of_a_session_without_errors_says_so(void **state)
+static void error_list_of_a_session_without_errors_states_this(void **state)
 {
     struct fixture *f = *state;
     report_error_list(&f->out, &f->session, 10);
@@ -663,7 +663,7 @@ static void definitions_are_listed_by_kind_in_a_fixed_order(void **state)
                                     "[Loaded Systems]\n- alexandria");
 }
 
-static void definitions_of_a_fresh_session_are_none(void **state)
+static void a_new_session_has_no_definitions(void **state)
 {
     struct fixture *f = *state;
     reply(f, "(1 :ok :functions () :variables nil)");
@@ -873,7 +873,7 @@ static void structured_error_has_all_its_parts(void **state)
            "{\"index\":1,\"call\":\"(G)\",\"source\":null,\"locals\":{}}],\"totalFrames\":7}}");
 }
 
-static void structured_content_is_bounded_and_says_what_is_cut(void **state)
+static void structured_content_is_bounded_and_names_what_is_cut(void **state)
 {
     struct fixture *f = *state;
     for (size_t i = 0; i < 100000; i++)
@@ -908,9 +908,9 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         TEST(report_of_a_value_is_one_line),
         TEST(report_of_several_values_has_a_line_each),
-        TEST(report_of_no_values_says_so),
+        TEST(report_of_no_values_states_this),
         TEST(report_has_its_sections_in_order_with_a_blank_line_between),
-        TEST(report_says_what_came_between_calls_and_notices_only_once),
+        TEST(report_shows_output_between_calls_and_notices_only_once),
         TEST(report_warnings_do_not_suppress_values),
         TEST(report_leaves_the_users_headings_alone),
         TEST(report_rounds_times_to_milliseconds),
@@ -918,7 +918,7 @@ int main(void)
         TEST(report_survives_a_reply_of_other_shapes),
         TEST(report_cuts_outputs_and_keeps_them),
         TEST(report_cuts_values_and_keeps_them),
-        TEST(report_says_where_printing_was_stopped),
+        TEST(report_marks_where_printing_was_stopped),
         TEST(report_of_an_error_has_all_its_sections),
         TEST(report_of_an_error_does_not_repeat_its_message),
         TEST(report_of_an_error_that_is_not_kept_offers_no_restarts),
@@ -928,17 +928,17 @@ int main(void)
         TEST(report_shows_twenty_frames_and_counts_the_rest),
         TEST(last_error_is_described_with_restarts_and_five_frames),
         TEST(last_error_shows_no_more_than_five_frames),
-        TEST(last_error_without_restarts_or_frames_says_so),
+        TEST(last_error_without_restarts_or_frames_states_this),
         TEST(without_an_error_both_tools_use_the_same_words),
         TEST(looking_again_gives_the_same_text),
         TEST(backtrace_has_all_frames_from_zero),
         TEST(backtrace_shows_locals_under_each_frame),
-        TEST(backtrace_shows_the_part_that_is_asked_for),
-        TEST(error_list_of_a_session_without_errors_says_so),
+        TEST(backtrace_shows_the_requested_part),
+        TEST(error_list_of_a_session_without_errors_states_this),
         TEST(error_list_is_newest_first_with_first_lines),
         TEST(error_list_cuts_long_lines_between_characters),
         TEST(definitions_are_listed_by_kind_in_a_fixed_order),
-        TEST(definitions_of_a_fresh_session_are_none),
+        TEST(a_new_session_has_no_definitions),
         TEST(definitions_that_are_left_out_are_counted),
         TEST(warnings_of_files_are_grouped_by_file_and_kind),
         TEST(warnings_of_evaluated_code_have_line_column_and_form),
@@ -950,7 +950,7 @@ int main(void)
         TEST(results_of_other_shapes_do_no_harm),
         TEST(structured_values_output_warnings_and_timing),
         TEST(structured_error_has_all_its_parts),
-        TEST(structured_content_is_bounded_and_says_what_is_cut),
+        TEST(structured_content_is_bounded_and_names_what_is_cut),
     };
     return cmocka_run_group_tests_name("report", tests, NULL, NULL);
 }

@@ -55,7 +55,7 @@ static void negotiation_answers_the_newest_with_a_handshake_otherwise(void **sta
     assert_string_equal(negotiated(""), "2025-11-25");
 }
 
-static void revisions_differ_as_the_reference_says(void **state)
+static void revisions_differ_as_in_the_reference(void **state)
 {
     (void)state;
     assert_true(find("2026-07-28")->is_modern);
@@ -92,7 +92,7 @@ int main(void)
         cmocka_unit_test(revisions_are_found_by_their_exact_names),
         cmocka_unit_test(negotiation_answers_what_was_asked_if_it_has_a_handshake),
         cmocka_unit_test(negotiation_answers_the_newest_with_a_handshake_otherwise),
-        cmocka_unit_test(revisions_differ_as_the_reference_says),
+        cmocka_unit_test(revisions_differ_as_in_the_reference),
         cmocka_unit_test(names_are_listed_newest_first),
     };
 

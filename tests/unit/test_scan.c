@@ -228,7 +228,7 @@ static void the_list_whose_parenthesis_is_missing_is_seen_by_the_indentation(voi
     assert_int_equal(result.suspect.column, 9);
 }
 
-static void a_conditional_in_column_one_is_no_sign_of_a_missing_parenthesis(void **state)
+static void a_conditional_in_column_one_is_not_a_sign_of_a_missing_parenthesis(void **state)
 {
     struct scan_result result = scan_text(BYTES("(defun foo ()\n"
                                                 "  (a)\n"
@@ -262,7 +262,7 @@ static void an_open_form_at_the_end_has_no_restart(void **state)
     assert_int_equal(result.innermost.column, 3);
 }
 
-static void a_wrapper_with_its_body_in_column_one_is_no_fault(void **state)
+static void a_wrapper_with_its_body_in_column_one_is_not_a_fault(void **state)
 {
     assert_int_equal(scan_text(BYTES("(eval-when (:execute)\n(defun a ())\n(defun b ())\n)\n")).fault,
                      SCAN_VALID);
@@ -321,7 +321,7 @@ static void lists_in_one_column_are_no_sign_of_a_parenthesis_too_many(void **sta
     assert_int_equal(result.suspect.column, 6);
 }
 
-static void the_last_datum_before_a_parenthesis_too_many_is_told(void **state)
+static void the_last_datum_before_an_extra_parenthesis_is_reported(void **state)
 {
     struct scan_result result = scan_text(BYTES("(+ 1 2) (foo 3))"));
 
@@ -576,15 +576,15 @@ int main(void)
         cmocka_unit_test(each_fault_is_found_where_it_is),
         cmocka_unit_test(an_open_form_is_named_with_the_form_that_should_not_be_in_it),
         cmocka_unit_test(the_list_whose_parenthesis_is_missing_is_seen_by_the_indentation),
-        cmocka_unit_test(a_conditional_in_column_one_is_no_sign_of_a_missing_parenthesis),
+        cmocka_unit_test(a_conditional_in_column_one_is_not_a_sign_of_a_missing_parenthesis),
         cmocka_unit_test(the_innermost_parenthesis_is_the_one_at_the_restart),
         cmocka_unit_test(lists_in_one_column_are_no_sign_of_a_parenthesis_too_many),
         cmocka_unit_test(an_open_form_at_the_end_has_no_restart),
-        cmocka_unit_test(a_wrapper_with_its_body_in_column_one_is_no_fault),
+        cmocka_unit_test(a_wrapper_with_its_body_in_column_one_is_not_a_fault),
         cmocka_unit_test(within_a_wrapper_the_definition_left_open_is_named_too),
         cmocka_unit_test(column_one_in_strings_and_comments_starts_nothing),
         cmocka_unit_test(a_form_that_closed_too_early_is_named_with_its_end),
-        cmocka_unit_test(the_last_datum_before_a_parenthesis_too_many_is_told),
+        cmocka_unit_test(the_last_datum_before_an_extra_parenthesis_is_reported),
         cmocka_unit_test(a_string_that_runs_over_a_form_is_suspected),
         cmocka_unit_test(a_million_open_lists_are_counted_and_the_innermost_is_known),
         cmocka_unit_test(beyond_the_tracked_depth_nothing_good_is_called_bad),

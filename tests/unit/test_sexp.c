@@ -486,7 +486,7 @@ static void parser_reads_floats_exactly(void **state)
     }
 }
 
-static void accessors_find_what_is_there(void **state)
+static void accessors_find_existing_members(void **state)
 {
     struct sexp_document *document =
         parse_text("(7 :ok :a 1 :b \"two\" :c (3) :d nil :e () :nested (:a 9) :a 5 :f)");
@@ -718,7 +718,7 @@ static void compare_node(const struct node *node, const struct sexp *value)
     }
 }
 
-static void what_the_writer_writes_the_parser_reads(void **state)
+static void the_parser_reads_what_the_writer_writes(void **state)
 {
     const char *wanted = getenv("TEST_SEED");
     unsigned seed = wanted ? (unsigned)strtoul(wanted, NULL, 10) : (unsigned)getpid() * 2654435761u;
@@ -807,12 +807,12 @@ int main(void)
         cmocka_unit_test(parser_bounds_the_length_of_the_payload),
         cmocka_unit_test(parser_keeps_the_items_of_lists_of_any_length),
         cmocka_unit_test(parser_reads_floats_exactly),
-        cmocka_unit_test(accessors_find_what_is_there),
+        cmocka_unit_test(accessors_find_existing_members),
         cmocka_unit_test(accessors_give_nothing_for_the_wrong_type),
         cmocka_unit_test(writer_puts_spaces_only_between_values),
         cmocka_unit_test(writer_escapes_and_repairs_strings),
         cmocka_unit_test(writer_stops_at_the_cap),
-        cmocka_unit_test(what_the_writer_writes_the_parser_reads),
+        cmocka_unit_test(the_parser_reads_what_the_writer_writes),
         cmocka_unit_test(a_value_is_written_as_it_was),
         cmocka_unit_test(integers_at_the_ends_of_the_range_come_back),
     };

@@ -86,7 +86,7 @@ static void strbuf_grows_by_single_bytes(void **state)
     strbuf_fini(&b);
 }
 
-static void strbuf_addf_formats_what_is_longer_than_its_room(void **state)
+static void strbuf_addf_formats_text_longer_than_its_buffer(void **state)
 {
     struct strbuf b;
     char *text = malloc(5001);
@@ -130,7 +130,7 @@ static void strbuf_fills_exactly_to_its_cap(void **state)
     }
 }
 
-static void strbuf_appends_nothing_of_what_does_not_fit(void **state)
+static void strbuf_appends_nothing_of_text_that_does_not_fit(void **state)
 {
     struct strbuf b;
 
@@ -202,7 +202,7 @@ static void strbuf_survives_sizes_that_wrap_around(void **state)
     strbuf_fini(&b);
 }
 
-static void strbuf_reserve_gives_room_at_the_end(void **state)
+static void strbuf_reserve_makes_room_at_the_end(void **state)
 {
     struct strbuf b;
     char *room;
@@ -306,12 +306,12 @@ int main(void)
         cmocka_unit_test(strbuf_appends_in_every_way),
         cmocka_unit_test(strbuf_holds_nul_bytes),
         cmocka_unit_test(strbuf_grows_by_single_bytes),
-        cmocka_unit_test(strbuf_addf_formats_what_is_longer_than_its_room),
+        cmocka_unit_test(strbuf_addf_formats_text_longer_than_its_buffer),
         cmocka_unit_test(strbuf_fills_exactly_to_its_cap),
-        cmocka_unit_test(strbuf_appends_nothing_of_what_does_not_fit),
+        cmocka_unit_test(strbuf_appends_nothing_of_text_that_does_not_fit),
         cmocka_unit_test(strbuf_adds_nothing_more_after_an_overflow),
         cmocka_unit_test(strbuf_survives_sizes_that_wrap_around),
-        cmocka_unit_test(strbuf_reserve_gives_room_at_the_end),
+        cmocka_unit_test(strbuf_reserve_makes_room_at_the_end),
         cmocka_unit_test(strbuf_reserve_of_nothing_makes_a_string),
         cmocka_unit_test(strbuf_consume_drops_from_the_front),
         cmocka_unit_test(strbuf_steal_hands_over_and_starts_again),

@@ -185,7 +185,7 @@ static void a_resource_is_the_reply_of_its_tool(void **state)
     stop_client(&client);
 }
 
-static void what_is_not_there_is_said_as_the_revision_wants(void **state)
+static void a_missing_resource_is_reported_as_the_revision_requires(void **state)
 {
     static const char *const uris[] = {
         "lisp://nothing",
@@ -229,7 +229,7 @@ static void what_is_not_there_is_said_as_the_revision_wants(void **state)
     stop_client(&client);
 }
 
-static void a_subscribed_resource_is_told_until_it_is_unsubscribed(void **state)
+static void a_subscribed_resource_is_notified_until_it_is_unsubscribed(void **state)
 {
     struct client client;
     struct session *s;
@@ -309,7 +309,7 @@ static void a_listen_is_acknowledged_first_and_tags_what_it_sends(void **state)
     stop_client(&client);
 }
 
-static void only_what_was_asked_for_is_told(void **state)
+static void only_requested_notifications_are_sent(void **state)
 {
     struct client client;
 
@@ -463,7 +463,7 @@ static void completion_asks_whoever_knows_the_names(void **state)
     stop_client(&client);
 }
 
-static void completion_of_what_is_not_there_is_refused(void **state)
+static void completion_of_anything_unknown_is_refused(void **state)
 {
     static const char *const wrong[] = {
         "{}",
@@ -489,7 +489,7 @@ static void completion_of_what_is_not_there_is_refused(void **state)
     stop_client(&client);
 }
 
-static void the_log_is_told_from_the_level_on_that_was_set(void **state)
+static void the_log_is_sent_from_the_level_that_was_set(void **state)
 {
     struct client client;
 
@@ -524,7 +524,7 @@ static void the_log_is_told_from_the_level_on_that_was_set(void **state)
     ",\"method\":\"tools/call\",\"params\":{\"name\":\"wait\"," MODERN_META(                                 \
         ",\"io.modelcontextprotocol/logLevel\":\"" level "\"") "}}"
 
-static void a_modern_request_hears_the_log_while_it_runs(void **state)
+static void a_modern_request_receives_the_log_while_it_runs(void **state)
 {
     struct client client;
 
@@ -563,18 +563,18 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(resources_of_sessions_come_and_go_with_them),
         cmocka_unit_test(a_resource_is_the_reply_of_its_tool),
-        cmocka_unit_test(what_is_not_there_is_said_as_the_revision_wants),
-        cmocka_unit_test(a_subscribed_resource_is_told_until_it_is_unsubscribed),
+        cmocka_unit_test(a_missing_resource_is_reported_as_the_revision_requires),
+        cmocka_unit_test(a_subscribed_resource_is_notified_until_it_is_unsubscribed),
         cmocka_unit_test(subscriptions_are_bounded),
         cmocka_unit_test(a_listen_is_acknowledged_first_and_tags_what_it_sends),
-        cmocka_unit_test(only_what_was_asked_for_is_told),
+        cmocka_unit_test(only_requested_notifications_are_sent),
         cmocka_unit_test(a_listen_ends_with_a_result_when_the_server_does),
         cmocka_unit_test(a_wrong_listen_is_refused),
         cmocka_unit_test(prompts_hold_what_was_given),
         cmocka_unit_test(completion_asks_whoever_knows_the_names),
-        cmocka_unit_test(completion_of_what_is_not_there_is_refused),
-        cmocka_unit_test(the_log_is_told_from_the_level_on_that_was_set),
-        cmocka_unit_test(a_modern_request_hears_the_log_while_it_runs),
+        cmocka_unit_test(completion_of_anything_unknown_is_refused),
+        cmocka_unit_test(the_log_is_sent_from_the_level_that_was_set),
+        cmocka_unit_test(a_modern_request_receives_the_log_while_it_runs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -22,7 +22,7 @@
 
 #define DOCUMENT "../docs/tools.md" /* from tests/, where every test runs */
 
-static void document_is_what_the_tables_print(void **state)
+static void the_document_is_what_the_tables_print(void **state)
 {
     struct strbuf page;
     (void)state;
@@ -258,7 +258,7 @@ static void guide_names_only_tools_and_arguments_that_exist(void **state)
 }
 
 /* "the argument NAME", "NAME: true", and "NAME of TOOL, TOOL and TOOL". */
-static void guide_gives_tools_only_arguments_that_they_take(void **state)
+static void guide_passes_tools_only_arguments_that_they_accept(void **state)
 {
     struct guide g;
     (void)state;
@@ -297,7 +297,7 @@ static void guide_gives_tools_only_arguments_that_they_take(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(document_is_what_the_tables_print),
+        cmocka_unit_test(the_document_is_what_the_tables_print),
         cmocka_unit_test(every_tool_has_a_name_a_title_and_a_description),
         cmocka_unit_test(every_argument_has_a_name_and_a_description),
         cmocka_unit_test(every_schema_makes_sense),
@@ -306,7 +306,7 @@ int main(void)
         cmocka_unit_test(guide_is_one_page),
         cmocka_unit_test(guide_has_every_topic_and_no_other_text),
         cmocka_unit_test(guide_names_only_tools_and_arguments_that_exist),
-        cmocka_unit_test(guide_gives_tools_only_arguments_that_they_take),
+        cmocka_unit_test(guide_passes_tools_only_arguments_that_they_accept),
     };
     return cmocka_run_group_tests_name("tools_document", tests, NULL, NULL);
 }

@@ -310,7 +310,7 @@ static void a_closed_descriptor_is_an_error(void **state)
     assert_int_equal(wait_for(start(open("/dev/null", O_RDONLY), -1, -1, -1, 0)), 101);
 }
 
-static void a_broken_output_is_said(void **state)
+static void a_broken_output_is_reported(void **state)
 {
     struct pipes p = start_with_pipes(0);
 
@@ -428,7 +428,7 @@ int main(void)
         cmocka_unit_test(regular_files_work_for_both_ends),
         cmocka_unit_test(devices_work),
         cmocka_unit_test(a_closed_descriptor_is_an_error),
-        cmocka_unit_test(a_broken_output_is_said),
+        cmocka_unit_test(a_broken_output_is_reported),
         cmocka_unit_test(the_descriptors_flags_are_put_back),
         cmocka_unit_test(a_reader_that_sleeps_stops_the_reading),
         cmocka_unit_test(closing_gives_up_on_a_reader_that_never_reads),

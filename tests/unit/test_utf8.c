@@ -111,7 +111,7 @@ static size_t slow_valid_prefix(const char *bytes, size_t len)
     return at;
 }
 
-static void utf8_valid_prefix_stops_where_the_table_says(void **state)
+static void utf8_valid_prefix_stops_where_the_table_requires(void **state)
 {
     (void)state;
     for (const struct row *row = rows; row < rows + ROW_COUNT; row++) {
@@ -286,7 +286,7 @@ static void utf8_count_counts_characters(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(utf8_valid_prefix_stops_where_the_table_says),
+        cmocka_unit_test(utf8_valid_prefix_stops_where_the_table_requires),
         cmocka_unit_test(utf8_valid_prefix_finds_each_row_at_each_offset),
         cmocka_unit_test(utf8_valid_prefix_agrees_with_the_definition_on_all_short_sequences),
         cmocka_unit_test(utf8_repair_replaces_maximal_parts),
