@@ -250,7 +250,7 @@ user's to change."
                     ((slip-hint condition frame))
                     ((name-hint condition))
                     ((sandbox-hint (message-text condition)))
-                    (*component* (component-hint condition))))
+                    (*component* (format nil "This happened ~a." (component-text)))))
         (moments (and (eq kind :interrupt) (moments-hint frame))))
     (let ((hints (remove nil (list moments hint readtable-hint))))
       (if hints

@@ -180,32 +180,6 @@
     (ensure-directories-exist file)
     file))
 
-(defconstant +faults-shown+ 3)
-
-(defun file-of-place (place)
-  "Return PLACE, file:line:column, without its numbers."
-  (loop for end = (length place) then colon
-        for colon = (position #\: place :end end :from-end t)
-        while (and colon
-                   (< (1+ colon) end)
-                   (every #'digit-char-p (subseq place (1+ colon) end)))
-        finally (return (subseq place 0 end))))
-
-(defun component-hint (condition)
-  "Return a sentence about the file in which CONDITION was signalled; if it only reports that compilation
-failed, what the compiler found there."
-  (format nil "This happened ~a.~{~%~a~}" (component-text)
-          (when (typep condition 'uiop:compile-file-error)
-            (loop for (nil type message place form) in (reverse *warnings*)
-                  when (and place
-                            (string/= type "STYLE-WARNING")
-                            (let ((file (file-of-place place)))
-                              (and (plusp (length file))
-                                   (search file (component-text)))))
-                    collect (format nil "~a: ~a: ~a~@[~%  in ~a~]" place type message form)
-                      into faults
-                  finally (return (subseq faults 0 (min (length faults) +faults-shown+)))))))
-
 (defun load-one-file (path compile)
   (let ((*component* (format nil "loading ~a" path)))
     (ignore-errors (note-loaded-file (merge-pathnames path)))

@@ -137,15 +137,15 @@ class Loading(Systems):
                                "bad.lisp": "(defun ok (unused) 1)\n\n(defun f (x)\n  (let ((x 1 2)) x))\n"})
         report = client.call("load-system", system="broken", wait=60)
         self.assertTrue(report.is_error)
-        self.assertRegex(report.hint, r"/bad\.lisp of the system broken\.\n/\S*/bad\.lisp:4:9: PROGRAM-ERROR: .*malformed.*\n  in \(X 1 2\)")
-        self.assertRegex(report.text, r"/bad\.lisp: 1 error, 2 style warnings\n  line 4, column 9: PROGRAM-ERROR: ")
-        self.assertNotIn("STYLE-WARNING", report.hint)
+        self.assertRegex(report.hint, r"/bad\.lisp of the system broken\.$")
+        self.assertRegex(report.text, r"/bad\.lisp: 1 error, 2 style warnings\n  line 4, column 9: PROGRAM-ERROR: .*malformed.*\n    in \(X 1 2\)\n")
+        self.assertEqual(1, report.text.count("malformed"), "it is told once")
 
     def test_a_form_that_is_not_finished_is_told_by_where_it_begins(self):
         client = self.project({"open.asd": '(defsystem "open" :components ((:file "open")))\n', "open.lisp": "(defun a () 1)\n\n\n(defun b (\n\n"})
         report = client.call("load-system", system="open", wait=60)
         self.assertTrue(report.is_error)
-        self.assertRegex(report.hint, r"/open\.lisp:4: END-OF-FILE")
+        self.assertRegex(report.text, r"/open\.lisp: 1 error\n  line 4: END-OF-FILE")
 
     def test_warnings_are_grouped_by_file_and_all_of_them_can_be_fetched(self):
         text = "".join("(defun f%d (x) (g%d))\n" % (i, i) for i in range(20))
