@@ -228,7 +228,7 @@ static bool make_drafts(struct confinement *c, const struct confinements_options
     if (!user_directory_make(path, err))
         return false;
     if (!is_own_directory(path))
-        return err_set(err, ERR_SYSTEM, "%s is no directory of yours", path);
+        return err_set(err, ERR_SYSTEM, "%s is not a directory that you own", path);
     nftw(path, remove_if_old, 16, FTW_DEPTH | FTW_PHYS);
     c->drafts = realpath(path, NULL);
     add(&c->writable, c->drafts, "");

@@ -44,7 +44,7 @@ static bool check_id_is_free(struct admission *a)
 {
     if (!requests_have(a->client->requests, a->origin, a->message->id))
         return true;
-    return refuse(a, JSONRPC_INVALID_REQUEST, "Invalid Request: another request with this id is under way");
+    return refuse(a, JSONRPC_INVALID_REQUEST, "Invalid Request: another request with this id is in progress");
 }
 
 static bool check_version_header(struct admission *a)
@@ -160,7 +160,7 @@ static bool check_room(struct admission *a)
 {
     return requests_have_room(a->client->requests, a->tokens->len) ||
            refuse(a, JSONRPC_INTERNAL_ERROR,
-                  "Too many requests are under way: wait for answers before sending more");
+                  "Too many requests are in progress: wait for answers before sending more");
 }
 
 enum era { LEGACY = 1, MODERN = 2, BOTH = LEGACY | MODERN };

@@ -175,10 +175,9 @@ bool asking_call_resume(struct request *r, const json_t *params)
     struct asking_call *a = find(request_client(r), json_string_value(state));
     if (a == NULL || !is_same(a->name, json_object_get(params, "name")) ||
         !is_same(a->given, json_object_get(params, "arguments"))) {
-        request_fail(
-            r, JSONRPC_INVALID_PARAMS,
-            "Invalid params: requestState is of no call of this kind that waits for input. It is valid "
-            "once, for ten minutes, and while the evaluation waits");
+        request_fail(r, JSONRPC_INVALID_PARAMS,
+                     "Invalid params: requestState belongs to no call of this kind that is waiting for "
+                     "input. It is valid once, for ten minutes, while the evaluation waits");
         return true;
     }
     list_remove(&a->node);

@@ -209,7 +209,7 @@ static void handle_arrival(const struct arrival *a)
     json_t *object = json_loadb(a->bytes + a->tokens->at, a->tokens->len, JSON_ALLOW_NUL, &error);
     if (object == NULL) {
         refuse_formatted(a, JSONRPC_INVALID_REQUEST,
-                         "Invalid Request: more than this server takes: %s (byte %d)", error.text,
+                         "Invalid Request: a limit of this server is exceeded: %s (byte %d)", error.text,
                          error.position);
         return;
     }

@@ -64,10 +64,9 @@ static void answer_why(struct look *look, const char *why)
 }
 
 static const char no_reaction[] =
-    "There is no answer now: the process did not reach a point where it can be looked at within 2 s. It is "
+    "No answer is available: the process did not reach a point where it can be examined within 2 s. It is "
     "collecting garbage, has interrupts disabled (without-interrupts), or is in foreign code that blocks "
-    "signals. "
-    "What runs goes on. Try again later; cancel-evaluation stops it.";
+    "signals. The running code continues. Try again later; cancel-evaluation stops it.";
 
 /* A thread of the process that works on it is asked to end; a copy ends with its worker. */
 static void give_up(struct look *look)
@@ -81,10 +80,9 @@ static void on_time_over(uv_timer_t *timer)
 {
     struct look *look = timer->data;
     if (look->has_reacted) {
-        answer_why(look, look->refusal != NULL
-                             ? look->refusal
-                             : "The look-up took longer than its time limit and was given up. "
-                               "What runs goes on.");
+        answer_why(look, look->refusal != NULL ? look->refusal
+                                               : "The look-up took longer than its time limit and was "
+                                                 "abandoned. The running code continues.");
         give_up(look);
     } else {
         /* The process may still read the request: until then it gets no other. */
@@ -151,7 +149,8 @@ static void on_gone(void *arg, const struct child_end *end)
     struct look *look = arg;
     if (look->op != NULL && !look->has_reacted)
         put_back(look);
-    answer_why(look, "The copy of the process that was to answer this has ended. What runs goes on.");
+    answer_why(look,
+               "The copy of the process that was to answer this has ended. The running code continues.");
     session_later(look->session);
     drop(look);
 }

@@ -548,7 +548,8 @@ static bool check(const struct saved_store *store, const char *name, const json_
                        "The saved session %s cannot be used: its description is not one of ours.", name);
     if (saved_name == NULL || strcmp(saved_name, name) != 0)
         return err_set(err, ERR_INVALID,
-                       "The saved session %s cannot be used: its description is of another session.", name);
+                       "The saved session %s cannot be used: its description belongs to another session.",
+                       name);
     if (lisp[0] != '\0' && strcmp(lisp, wrote) != 0)
         return err_set(err, ERR_INVALID,
                        "The saved session %s cannot be used: it was saved by %s, and this is %s.", name,

@@ -66,7 +66,6 @@ void saved_trim(struct saved_store *store, bool (*is_meant)(const char *name), s
             removed++;
         }
     if (removed > 0)
-        log_info("removed %zu saves that were too many or too old from %s", removed,
-                 saved_store_directory(store));
+        log_info("removed %zu excess or old saves from %s", removed, saved_store_directory(store));
     free(found.items);
 }

@@ -347,7 +347,7 @@ class LookUps(mcp.TestCase):
         self.s.evaluate("(defclass odd () ()) (defvar *odd* (make-instance 'odd)) (defvar *how* :loop)"
                         "(defmethod print-object ((o odd) s) (case *how* (:loop (loop)) (:error (error \"no\")) (:exit (sb-ext:exit :code 3 :abort t))))")
         call = self.begin("(progn (setf *how* :exit) (loop until (eq *how* :never)))")
-        self.assertIn("What runs goes on.", self.s.call("describe-symbol", name="*odd*").text)
+        self.assertIn("The running code continues.", self.s.call("describe-symbol", name="*odd*").text)
         self.cancelled(call)
         call = self.begin("(progn (setf *how* :error) (handler-case (loop until (eq *how* :never)) (error () :caught)))")
         self.assertIn("#<ODD: error printing it: SIMPLE-ERROR>", self.seen("describe-symbol", 3, name="*odd*"))
@@ -362,7 +362,7 @@ class LookUps(mcp.TestCase):
             text, is_error = self.s.call("describe-symbol", name="car")
             self.assertTrue(is_error)
             self.assertIn("without-interrupts", text)
-            self.assertIn("What runs goes on.", text)
+            self.assertIn("The running code continues.", text)
         open(self.go, "w").close()
         self.assertIn("=> NIL", call.reply().text)
         self.assertIn("CAR", self.s.call("describe-symbol", name="car").text)

@@ -453,7 +453,7 @@ static void ids_that_begin_alike_are_different(void **state)
     }
     snprintf(json, sizeof json, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"method\":\"ping\"}", 450, ones);
     say(&client, json);
-    assert_non_null(strstr(sent(&client), "under way"));
+    assert_non_null(strstr(sent(&client), "in progress"));
     stop_client(&client);
 }
 
@@ -506,7 +506,7 @@ static void a_duplicate_of_an_id_under_way_is_refused(void **state)
     start(&client);
     shake_hands(&client, "2025-11-25");
     say(&client, CALL("1", "wait", "{}"));
-    ask_wrong(&client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}", "1", -32600, "under way");
+    ask_wrong(&client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}", "1", -32600, "in progress");
     ask(&client, "{\"jsonrpc\":\"2.0\",\"id\":\"1\",\"method\":\"ping\"}",
         "{\"jsonrpc\":\"2.0\",\"id\":\"1\",\"result\":{}}");
     fake_finish(0, "", false);
