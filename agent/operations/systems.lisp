@@ -116,6 +116,13 @@
     (note-source component)
     (call-noting-packages #'call-next-method)))
 
+;;; A contribution of SBCL's is loaded by REQUIRE, and a definition may have a package.
+(defmethod asdf:perform :around ((operation asdf:load-op) (component asdf:require-system))
+  (call-noting-packages #'call-next-method))
+
+(defmethod asdf:perform :around ((operation asdf:define-op) (component asdf:system))
+  (call-noting-packages #'call-next-method))
+
 ;;; ASDF compares dates in seconds, so a file edited in the same second as its compilation would not be compiled again.
 
 (defmethod asdf:operation-done-p :around ((operation asdf/lisp-action:basic-compile-op)

@@ -159,11 +159,19 @@ static void add_tallies(struct strbuf *out, const struct sexp *reply)
     section_end(out);
 }
 
+/* Naming functions is enough to start, and naming nothing to see what was recorded. */
+static const char *action_of(const struct tool_call *call)
+{
+    const char *action = call_string(call, "action", NULL);
+    const json_t *names = json_object_get(call->arguments, "functions");
+    return action != NULL ? action : json_array_size(names) > 0 ? "start" : "report";
+}
+
 static void on_watched(struct tool_call *call, const struct outcome *o)
 {
     if (look_up_failed(call, o))
         return;
-    const char *action = call_string(call, "action", NULL);
+    const char *action = action_of(call);
     bool is_trace = strcmp(call->tool->name, "trace-functions") == 0;
     const char *doing = is_trace ? "traced" : "profiled";
     struct strbuf *out = &call->text;
@@ -189,7 +197,7 @@ static void on_watched(struct tool_call *call, const struct outcome *o)
 /* The journal is a Lisp file, so this is written as a comment. */
 static void write_journal(const struct tool_call *call, struct strbuf *journal)
 {
-    strbuf_addf(journal, ";; %s %s", call->tool->name, call_string(call, "action", NULL));
+    strbuf_addf(journal, ";; %s %s", call->tool->name, action_of(call));
     const json_t *names = json_object_get(call->arguments, "functions");
     for (size_t i = 0; i < json_array_size(names); i++) {
         strbuf_addc(journal, ' ');
@@ -213,7 +221,7 @@ static void write_names(struct tool_call *call, const char *argument, const char
 
 static void watch(struct tool_call *call, const char *operation, const char *const *changing)
 {
-    const char *action = call_string(call, "action", NULL);
+    const char *action = action_of(call);
     if (strcmp(action, "start") == 0 && json_array_size(json_object_get(call->arguments, "functions")) == 0) {
         call_answer(call, true, "Argument functions must name at least one function or package.");
         return;
@@ -221,7 +229,8 @@ static void watch(struct tool_call *call, const char *operation, const char *con
     struct session *s = call_begin(call, operation);
     if (s == NULL)
         return;
-    call_write_string(call, "action");
+    sexp_write_symbol(&call->request, "action");
+    sexp_write_string(&call->request, action, strlen(action));
     write_names(call, "functions", "functions");
     write_names(call, "where-in", "within");
     call_write_string(call, "condition");
@@ -270,9 +279,8 @@ const struct tool tool_trace_functions = {
         {
             {.name = "action",
              .type = ARGUMENT_STRING,
-             .is_required = true,
              .choices = trace_actions,
-             .description = "What to do."},
+             .description = "Default: start if functions are named, else report."},
             {.name = "functions",
              .type = ARGUMENT_STRING_LIST,
              .description =
@@ -313,9 +321,8 @@ const struct tool tool_profile_functions = {
         {
             {.name = "action",
              .type = ARGUMENT_STRING,
-             .is_required = true,
              .choices = profile_actions,
-             .description = "What to do."},
+             .description = "Default: start if functions are named, else report."},
             {.name = "functions",
              .type = ARGUMENT_STRING_LIST,
              .description =

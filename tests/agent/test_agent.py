@@ -677,6 +677,10 @@ class Errors(AgentTest):
         self.session.ask("abort")
         self.assertEqual(self.session.ask("frames").status, "refused")
 
+    def test_variables_that_macros_made_are_no_locals(self):
+        self.session.evaluate('(defun f (l) (declare (optimize (debug 3))) (dolist (x l) (when (= x 1) (error "x")) (print x))) (f (list 1))')
+        self.assertEqual(["L", "X"], [entry[0] for entry in self.session.ask("frames", locals=True).frames[0][2:] if entry[0]])
+
     def test_deep_recursion_is_counted_to_a_limit(self):
         self.ok("(defun deep (n) (if (zerop n) (error \"bottom\") (1+ (deep (1- n)))))")
         reply = self.fails("(deep 5000)")
@@ -1594,6 +1598,11 @@ class Looking(AgentTest):
         self.assertEqual(reply.methods, [["AREA", "((S POINT))"], ["PRINT-OBJECT", "((P POINT) STREAM)"]])
         self.assertEqual(reply.packages, ["MY-APP"])
         self.assertEqual([name for name in self.session.ask("list-definitions", type="macros").fields if name != "left-out"], ["macros"])
+
+    def test_what_a_contribution_of_the_lisp_defines_is_a_librarys(self):
+        self.ok('(asdf:load-system "sb-rt")')
+        reply = self.session.ask("list-definitions", type="all")
+        self.assertEqual({"systems": ["sb-rt"]}, {name: value for name, value in reply.fields.items() if value})
 
     def test_symbols_are_described(self):
         self.ok('(defun square (x) "Multiply X by itself." (* x x))')

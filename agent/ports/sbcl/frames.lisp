@@ -66,6 +66,8 @@
         (sb-di:do-debug-fun-vars (variable (sb-di:frame-debug-fun frame))
           (let ((symbol (sb-di:debug-var-symbol variable)))
             (when (and symbol
+                       ;; Macros and the compiler have made the others, and no form can name them.
+                       (symbol-package symbol)
                        ;; Where a breakpoint stops, the agent has variables of its own.
                        (not (agent-symbol-p symbol))
                        (eq :valid (sb-di:debug-var-validity variable location)))
