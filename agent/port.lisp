@@ -378,13 +378,19 @@ blanks and comments; or NIL."
 
 (define-port-operation call-misuse (condition)
   "Return :ARGUMENTS if CONDITION reports that a function does not accept its arguments, :METHODS if it reports that a
-generic function has no method for them, else NIL. The second value is the name of the function if it is not that of the frame."
+generic function has no method for them, else NIL. The second value is the name of the function if it is not that of the
+frame, the third how many arguments it got, if that is known."
   (declare (ignore condition))
   nil)
 
 (define-port-operation class-missing-p (condition)
   "True if CONDITION, a CELL-ERROR, reports that no class has its name."
   (declare (ignore condition))
+  nil)
+
+(define-port-operation dispatcher-name-p (name)
+  "True if NAME, a list, is that of a frame in which the generic function that is its second element looks for methods."
+  (declare (ignore name))
   nil)
 
 (define-port-operation frame-lambda-list (frame)
@@ -400,6 +406,16 @@ generic function has no method for them, else NIL. The second value is the name 
 (define-port-operation restart-takes-value-p (restart)
   "True if RESTART is likely to need an argument."
   (member (restart-name restart) '(use-value store-value)))
+
+(define-port-operation restart-needs-value-p (restart)
+  "True if RESTART certainly cannot be invoked without an argument."
+  (declare (ignore restart))
+  nil)
+
+(define-port-operation idle-restart-p (restart)
+  "True if RESTART says that it does again what failed, and does not."
+  (declare (ignore restart))
+  nil)
 
 (define-port-operation signalling-frame ()
   "Return the frame that signalled the condition for which the debugger was called.")

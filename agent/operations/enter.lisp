@@ -166,12 +166,16 @@ the error, reported like any other."
   (let* ((designator (getf arguments :restart))
          (restart (and *error-condition* (find-shown-restart designator)))
          (value (getf arguments :value)))
-    (if (null restart)
-        (list *id* :refused (format nil "This error has no restart ~a." designator))
-        (go-on-from-error
-         arguments
-         (lambda ()
-           (let ((values (and value (evaluate-text value))))
-             (lambda (progress)
-               (note-restart progress restart value)
-               (apply #'invoke-restart restart values))))))))
+    (cond ((null restart)
+           (list *id* :refused (format nil "This error has no restart ~a." designator)))
+          ((and (null value) (restart-needs-value-p restart))
+           (list *id* :refused
+                 (format nil "The restart ~a needs a value: pass a form as the argument value." designator)))
+          (t
+           (go-on-from-error
+            arguments
+            (lambda ()
+              (let ((values (and value (evaluate-text value))))
+                (lambda (progress)
+                  (note-restart progress restart value)
+                  (apply #'invoke-restart restart values)))))))))

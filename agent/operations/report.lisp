@@ -187,7 +187,8 @@ user's to change."
   "List the restarts that a report of CONDITION shows, except the agent's own ABORT."
   (remove-if (lambda (restart)
                (or (member restart *own-restarts* :test #'eq)
-                   (member restart *hidden-restarts* :test #'eq)))
+                   (member restart *hidden-restarts* :test #'eq)
+                   (idle-restart-p restart)))
              (compute-restarts condition)))
 
 (defun restart-texts (condition)

@@ -67,17 +67,21 @@
       nil))
 
 (defun frame-function (frame)
-  "Return the name of the function of FRAME, or of the first frame below it that a user knows; its lambda list;
-and the function if it is global."
+  "Return the name of the function of FRAME, or of the first frame below it that a user knows; its lambda list; the
+function if it is global; and the arguments of the call."
   (map-frames (lambda (frame name)
                 (declare (ignore name))
-                (let* ((called (frame-call frame))
-                       (name (if (and (consp called) (eq (first called) 'method)) (second called) called))
-                       (function (named-function name)))
-                  (return-from frame-function
-                    (values name
-                            (if function (function-lambda-list function) (frame-lambda-list frame))
-                            function))))
+                (multiple-value-bind (called arguments) (frame-call frame)
+                  (let* ((name (if (and (consp called)
+                                        (or (eq (first called) 'method) (dispatcher-name-p called)))
+                                   (second called)
+                                   called))
+                         (function (named-function name)))
+                    (return-from frame-function
+                      (values name
+                              (if function (function-lambda-list function) (frame-lambda-list frame))
+                              function
+                              arguments)))))
               frame 20)
   nil)
 
@@ -102,14 +106,29 @@ and the function if it is global."
           (function (values name (function-lambda-list function) function))
           (t (values name (local-lambda-list name))))))
 
+(defun accepts-p (lambda-list count)
+  "True if a function with LAMBDA-LIST can be called with COUNT arguments, or LAMBDA-LIST is :UNKNOWN."
+  (or (not (listp lambda-list))
+      (let ((required (position-if (lambda (parameter) (member parameter lambda-list-keywords)) lambda-list))
+            (optional (position '&optional lambda-list))
+            (rest (intersection '(&rest &body &key) lambda-list)))
+        (and (>= count (or required (length lambda-list)))
+             (or (and rest t)
+                 (<= count (- (or (position '&aux lambda-list) (length lambda-list))
+                              (if optional 1 0))))))))
+
 (defconstant +methods-told+ 8)
 
 (defun call-hint (condition frame)
   "Return the parameters or methods of the function at FRAME if CONDITION reports a call that does not fit them, or NIL."
-  (multiple-value-bind (misuse callee) (call-misuse condition)
+  (multiple-value-bind (misuse callee count) (call-misuse condition)
     (when misuse
-      (multiple-value-bind (name lambda-list function) (function-that-was-called frame callee)
-        (cond ((and (eq misuse :arguments) name (not (eq lambda-list :unknown)))
+      (multiple-value-bind (name lambda-list function arguments) (function-that-was-called frame callee)
+        (cond ;; The function that was called has no frame that is shown, and called by that one.
+              ((and count (or (accepts-p lambda-list count)
+                              (not (eql count (ignore-errors (list-length arguments))))))
+               nil)
+              ((and (eq misuse :arguments) name (not (eq lambda-list :unknown)))
                (format nil "The arguments of ~a are ~a."
                        (if (and (consp name) (eq (first name) 'lambda)) "the LAMBDA" (name-text name))
                        (lambda-list-words lambda-list)))

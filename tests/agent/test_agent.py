@@ -786,6 +786,29 @@ class Errors(AgentTest):
             with self.subTest(code=code):
                 self.assertIsNone(self.fails(code).hint)
 
+    def test_a_hint_about_arguments_is_about_the_function_that_was_called(self):
+        self.ok("(defgeneric area (shape)) (defmethod area ((shape integer)) shape) (defun two (a b) (list (area a b))) (defun three (a b c) (list (area a c)))")
+        for code in ("(two 1 2)", "(three 1 2 3)"):
+            with self.subTest(code=code):
+                reply = self.fails(code)
+                self.assertEqual("invalid number of arguments: 2", reply.message)
+                self.assertIn(reply.hint, (None, "The arguments of AREA are (SHAPE)."))
+
+    def test_a_restart_that_needs_a_value_says_so(self):
+        self.session.evaluate("(list nowhere)")
+        reply = self.session.ask("invoke-restart", restart="use-value")
+        self.assertEqual(("refused", "The restart use-value needs a value: pass a form as the argument value."), (reply.status, reply.sentence))
+        self.assertEqual(["(3)"], self.session.ask("invoke-restart", restart="use-value", value="3").values)
+
+    def test_a_restart_that_is_shown_as_retry_evaluates_again(self):
+        file = tempfile.mktemp(suffix=".lisp")
+        self.addCleanup(os.remove, file)
+        with open(file, "w") as out:
+            out.write('(defvar *n* 0)\n(when (= 1 (incf *n*)) (error "once"))\n')
+        self.session.evaluate('(load "%s")' % file)
+        self.assertEqual("ok", self.session.ask("invoke-restart", restart="retry").status)
+        self.values("*n*", "2")
+
     def test_a_readtable_that_was_spoilt_is_named(self):
         self.ok("(set-macro-character #\\( (lambda (s c) (declare (ignore s c)) :paren))")
         for code in ("(+ 1 2)", "(a)"):

@@ -86,6 +86,11 @@
             (return t)))
       (sb-di:debug-condition () nil))))
 
+(implement dispatcher-name-p (name)
+  (and (symbolp (first name))
+       (string= "GF-DISPATCH" (first name))
+       (consp (rest name))))
+
 (implement frame-lambda-list (frame)
   (handler-case (function-lambda-list (sb-di:debug-fun-fun (sb-di:frame-debug-fun frame)))
     (error () :unknown)))

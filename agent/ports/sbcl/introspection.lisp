@@ -6,6 +6,11 @@
   (handler-case (sb-introspect:function-lambda-list function)
     (error () :unknown)))
 
+(implement restart-needs-value-p (restart)
+  (let ((parameters (function-lambda-list (sb-kernel::restart-function restart))))
+    (and (consp parameters)
+         (not (member (first parameters) lambda-list-keywords)))))
+
 (implement function-type (name)
   (sb-introspect:function-type name))
 
