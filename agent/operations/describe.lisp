@@ -228,8 +228,7 @@ same name in other packages and similar names here; if there are none, similar n
   (let* ((name (getf arguments :name))
          (package-name (getf arguments :package))
          (package (if package-name
-                      (or (find-package package-name)
-                          (find-package (string-upcase package-name)))
+                      (find-meant-package package-name)
                       (session-package))))
     (if (null package)
         (with-agent-syntax ()

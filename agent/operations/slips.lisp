@@ -167,5 +167,6 @@ function if it is global; and the arguments of the call."
                               (not (eq (get-macro-character character) (get-macro-character character nil))))
                             "()\"';")))
       (when changed
-        (format nil "The session's readtable does not read ~a as the standard one does. rollback-session restores a ~
-                     state from before that was changed." changed)))))
+        (format nil "The session's readtable does not read ~a as the standard one does. ~:[rollback-session ~
+                     restores a state from before that was changed~;reset-session begins anew without that~]."
+                changed (threads-in-the-way))))))

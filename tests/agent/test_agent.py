@@ -816,6 +816,11 @@ class Errors(AgentTest):
                 self.assertIn("The session's readtable does not read ( as the standard one does. rollback-session",
                               self.fails(code).hint)
 
+    def test_a_readtable_that_was_spoilt_beside_threads_is_left_by_a_reset(self):
+        self.ok("(defvar *thread* (sb-thread:make-thread (lambda () (sleep 1000))))")
+        self.ok("(set-macro-character #\\( (lambda (s c) (declare (ignore s c)) :paren))")
+        self.assertIn("reset-session begins anew without that.", self.session.evaluate("(a)").hint)
+
     def test_debugger_hooks_of_the_user_are_honoured(self):
         self.values("(let ((*debugger-hook* (lambda (c h) c h (throw 'out 7))))"
                     "  (catch 'out (error \"x\")))", "7")
