@@ -41,6 +41,25 @@
   (and (= (length one) (length two))
        (every #'eq one two)))
 
+(defparameter *places-in-meaning*
+  '((:function 0) (:generic-function 0) (:macro 1) (:variable 3 4) (:constant 3 4) (:symbol-macro 3 4)
+    (:class 5) (:structure 5) (:condition 5) (:compiler-macro 6) (:type 7) (:setf-expander 8))
+  "Where in what MEANING returns the kinds of DEFINITIONS-NAMED are.")
+
+(defun meaning-before (symbol)
+  "Return what SYMBOL, of a library's package, means without what evaluations have defined; NIL if they have defined
+nothing."
+  (let ((places (append (loop for (kind nil place) in (definitions-named symbol)
+                              when (getf place :evaluation)
+                                append (rest (assoc kind *places-in-meaning*)))
+                        (loop for (nil nil place) in (definitions-named `(setf ,symbol))
+                              when (getf place :evaluation)
+                                collect 2))))
+    (when places
+      (loop for part in (meaning symbol)
+            for place from 0
+            collect (if (member place places) nil part)))))
+
 (defun new-symbols ()
   "List the symbols of the user's packages whose meaning has changed, with their old meaning."
   (let ((found '()))
@@ -50,6 +69,13 @@
           (let ((old (gethash symbol *snapshot*)))
             (unless (and old (same-meaning-p old (meaning symbol)))
               (push (cons symbol old) found))))))
+    (dolist (package (set-difference (list-all-packages) *known-packages*))
+      (when (library-package-p package)
+        (do-present-symbols (symbol package)
+          (when (eq (symbol-package symbol) package)
+            (let ((old (meaning-before symbol)))
+              (when old
+                (push (cons symbol old) found)))))))
     (sort found #'string< :key (lambda (entry) (symbol-name (car entry))))))
 
 (defun without-packages (tree)

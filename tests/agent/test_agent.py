@@ -1632,6 +1632,17 @@ class Looking(AgentTest):
         reply = self.session.ask("list-definitions", type="all")
         self.assertEqual({"systems": ["sb-rt"]}, {name: value for name, value in reply.fields.items() if value})
 
+    def test_what_a_session_defines_in_the_package_of_a_library_is_its_own(self):
+        self.ok('(asdf:load-system "sb-rt")')
+        self.session.ask("evaluate", evaluation=7, code="(in-package :sb-rt)"
+                "(defvar *mine* 3) (defun mine (x) x) (defun (setf mine) (v x) (list v x)) (defmacro my-macro (y) y) (defclass my-class () (a))"
+                "(deftype my-type () 'integer) (defun rem-all-tests () nil) (in-package :cl-user)")
+        reply = self.session.ask("list-definitions", type="all")
+        self.assertEqual({"functions": [["SB-RT::MINE", "(X)"], ["(SETF SB-RT::MINE)", "(V X)"], ["SB-RT:REM-ALL-TESTS", "()"]],
+                          "variables": [["SB-RT::*MINE*", "3"]], "macros": [["SB-RT::MY-MACRO", "(Y)"]],
+                          "classes": [["SB-RT::MY-CLASS", "(SB-RT::A)"]], "types": [["SB-RT::MY-TYPE", "()"]], "systems": ["sb-rt"]},
+                         {name: value for name, value in reply.fields.items() if value})
+
     def test_symbols_are_described(self):
         self.ok('(defun square (x) "Multiply X by itself." (* x x))')
         reply = self.session.ask("describe-symbol", name="square")
