@@ -822,6 +822,12 @@ order of precedence: a list of (METHOD ROLE), in the order in which they run, RO
   (declare (ignore function))
   (values 'standard (loop for method in methods collect (list method :primary)) nil))
 
+(define-port-operation watch-steps (tell)
+  "From now on each form that STEP comes to goes to the debugger, without being printed first. When its values are
+known, TELL is called with its text and the list of them."
+  (declare (ignore tell))
+  nil)
+
 (define-port-operation class-precedence (class)
   "Return the precedence list of CLASS, or NIL if it cannot be computed; second, whether it is final."
   (values (class-ancestors class) t))

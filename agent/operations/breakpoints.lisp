@@ -1,5 +1,5 @@
-;;;; Breakpoints: which calls of a traced function match, and stopping the program at them. A stop is a condition that
-;;;; goes to the debugger, so it is reported, kept and entered like an error.
+;;;; Breakpoints: which calls of a traced function match, and stopping the program at them and at steps. A stop is a
+;;;; condition that goes to the debugger, so it is reported, kept and entered like an error.
 ;;;;
 ;;;; The program stops in a stand-in: a function with the name, the arguments and the variables of the traced one, which
 ;;;; calls it. So the first frame is that of the call, and can be examined, changed, left and called again.
@@ -220,3 +220,12 @@ arguments, from which each FORM takes its value, or ABSENT if it was not given."
     (dolist (name needed needed)
       (unless (or (not (fboundp name)) (function-wrapped-p name 'running))
         (wrap-function name 'running (runner name))))))
+
+;;; Steps
+
+(defun tell-step (form values)
+  "Print the VALUES of FORM, the text of a form that was stepped over."
+  (format t "~&; ~a => ~:[no values~;~:*~{~a~^, ~}~]~%" form
+          (mapcar (lambda (value) (item-text value 200)) values)))
+
+(watch-steps #'tell-step)

@@ -236,6 +236,20 @@ class LookAtFrames(Frames):
         self.assertEqual("Pass either name or frame.", self.client.call("disassemble-function").text)
 
 
+class Steps(Frames):
+    def test_a_step_is_told_once_and_a_printer_that_fails_does_not_end_it(self):
+        self.evaluate("(defclass odd () ()) (defmethod print-object ((o odd) s) (error \"no printing\"))")
+        self.evaluate("(declaim (optimize (debug 3))) (defun same (x) (values x)) (defun steps (x) (list (same x) (same 2)))")
+        report = self.evaluate("(step (steps (make-instance 'odd)))")
+        self.assertEqual(("STEP-FORM-CONDITION", None), (report.error_type, report.parts.get("stdout")))
+        report = self.client.call("invoke-restart", restart="STEP-INTO")
+        self.assertIn("(SAME X)", report.text)
+        report = self.client.call("invoke-restart", restart="STEP-INTO")
+        self.assertIn("; (SAME X) => #<ODD: error printing it: SIMPLE-ERROR>", report.text)
+        self.assertIn("(SAME 2)", report.text)
+        self.assertIn("error printing it", self.client.call("invoke-restart", restart="STEP-CONTINUE").text)
+
+
 class SeveralForms(Frames):
     def test_the_values_of_all_are_shown(self):
         self.assertEqual("; Earlier values: 3\n=> (3)", self.evaluate("(+ 1 2) (list 3)").text)

@@ -11,7 +11,7 @@ import mcp
 
 PAGE = os.path.join(mcp.ROOT, "docs", "reply-sizes.md")
 MEASURED_WITH = "2.2.9"
-ROW = re.compile(r"^\| (.+) \| ([\d,]+) \|$", re.MULTILINE)
+ROW = re.compile(r"^\| ([^|]+) \| ([\d,]+) \|$", re.MULTILINE)
 PROJECT = "/home/ada/shop"  # counts instead of the test's directory
 
 FILES = {
