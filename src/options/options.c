@@ -216,7 +216,7 @@ static const struct option_definition table[] = {
      TEXT(directory), COMMON},
 
     {SANDBOX, "sandbox", "off|workspace|read-only",
-     "Let Lisp processes write only in the working directory, or nowhere", "off",
+     "Let Lisps write only in the working directory, or nowhere", "off",
      CHOICE(sandbox), COMMON},
     {SANDBOX, "network", "on|loopback|off", "Network of sandboxed Lisp processes", "on",
      CHOICE(network)},

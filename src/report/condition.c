@@ -86,11 +86,8 @@ static size_t folded(const struct sexp *frames, size_t at, size_t run_start, con
     return at - run_start >= SHOWN_OF_RECURSION && end - run_start >= FOLDED_RECURSION ? end - at : 0;
 }
 
-/* Returns the number of frames that the text covers. */
-static size_t add_frames(struct strbuf *out, const struct error_record *r, size_t most_lines,
-                         size_t most_bytes)
+size_t report_frames(struct strbuf *out, const struct sexp *frames, size_t most_lines, size_t most_bytes)
 {
-    const struct sexp *frames = error_record_frames(r);
     size_t i = 0, run_start = 0, start = out->len;
     for (size_t line = 0; i < sexp_count(frames) && line < most_lines; line++) {
         const char *what;
@@ -231,7 +228,7 @@ void report_condition(struct strbuf *out, const struct error_record *r)
     section_begin(out, "[Backtrace]");
     if (sexp_count(error_record_frames(r)) == 0)
         strbuf_adds(out, "(no frames)");
-    size_t shown = add_frames(out, r, INLINE_FRAMES, MOST_FRAMES_BYTES);
+    size_t shown = report_frames(out, error_record_frames(r), INLINE_FRAMES, MOST_FRAMES_BYTES);
     add_left_out(out, r, shown, r->sequence > 0 ? "; see get-backtrace" : "");
     const struct sexp *restarts = error_record_restarts(r);
     const struct sexp *slots = reply_get(r->condition, "slots");
@@ -269,7 +266,7 @@ void report_last_error(struct strbuf *out, const struct error_record *r)
         strbuf_adds(out, "  (none)\n");
     struct strbuf frames;
     strbuf_init(&frames, 0);
-    add_frames(&frames, r, PREVIEW_FRAMES, SIZE_MAX);
+    report_frames(&frames, error_record_frames(r), PREVIEW_FRAMES, SIZE_MAX);
     strbuf_addf(out, "\nBacktrace (top %d frames):\n", PREVIEW_FRAMES);
     text_add_indented(out, frames.len == 0 ? "(no frames)" : frames.bytes, frames.len == 0 ? 11 : frames.len,
                       "  ");

@@ -10,21 +10,26 @@
 #include "session/session.h"
 #include "tools/evaluations.h"
 #include "tools/running.h"
+#include "tools/running_frames.h"
 #include "tools/tool_call.h"
 
 struct detachment {
     struct tool_call *call;
     struct session *session;
     uv_timer_t timer;
+    struct running_frames *frames; /* they are being asked for; else NULL */
 };
 
 /* Answer the call now. Its operation goes on, and evaluation-status reports the result later. */
-static void detach(struct tool_call *call, struct session *s, const struct session_evaluation *e)
+static void detach(struct tool_call *call, struct session *s, const struct session_evaluation *e,
+                   const struct sexp *frames)
 {
     struct evaluation *kept = evaluations_add(call->toolbox->evaluations, s, e);
     struct strbuf text;
     strbuf_init(&text, 0);
     running_add(&text, s, e, kept->seen);
+    if (running_frames_are_wanted(e))
+        running_frames_add(&text, frames);
     strbuf_addf(&text,
                 "\n\nIt goes on without this call. evaluation-status (evaluation: %llu) shows new output and "
                 "the result; "
@@ -48,16 +53,27 @@ static void start(struct detachment *d)
     uv_timer_start(&d->timer, on_due, (uint64_t)(call_number(d->call, "wait", 0) * 1000), 0);
 }
 
+static void on_frames(void *arg, const struct sexp *frames)
+{
+    struct detachment *d = arg;
+    struct session_evaluation e;
+    d->frames = NULL;
+    if (session_is_asking(d->call->operation))
+        start(d); /* a question belongs to a call */
+    else if (session_evaluation(d->session, session_number(d->call->operation), &e))
+        detach(d->call, d->session, &e, frames);
+}
+
 static void on_due(uv_timer_t *timer)
 {
     struct detachment *d = timer->data;
     struct session_evaluation e;
-    if (session_is_asking(d->call->operation)) {
-        start(d); /* a question belongs to a call */
-        return;
-    }
-    if (session_evaluation(d->session, session_number(d->call->operation), &e))
-        detach(d->call, d->session, &e);
+    if (!session_is_asking(d->call->operation) &&
+        session_evaluation(d->session, session_number(d->call->operation), &e) &&
+        running_frames_are_wanted(&e))
+        d->frames = running_frames_ask(timer->loop, d->session, on_frames, d);
+    else
+        on_frames(d, NULL);
 }
 
 void detach_when_due(struct tool_call *call, struct session *session)
@@ -81,7 +97,9 @@ static void free_detachment(uv_handle_t *handle)
 
 void detach_forget(struct tool_call *call)
 {
-    if (call->detachment != NULL)
+    if (call->detachment != NULL) {
+        running_frames_cancel(call->detachment->frames);
         uv_close((uv_handle_t *)&call->detachment->timer, free_detachment);
+    }
     call->detachment = NULL;
 }

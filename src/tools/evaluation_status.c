@@ -12,11 +12,13 @@
 #include "tools/call.h"
 #include "tools/evaluations.h"
 #include "tools/running.h"
+#include "tools/running_frames.h"
 
 #define GATHER_MS 1000 /* output comes in many pieces: show it this long after the first */
 #define MOST_LISTED 200
 
-/* A call of evaluation-status that waits for the end, for output, or for its own time limit. */
+/* A call of evaluation-status that waits for the end, for output, or for its own time limit, and then for the
+ * frames of what runs. */
 struct vigil {
     struct tool_call *call;
     struct evaluations_watcher watcher;
@@ -26,6 +28,7 @@ struct vigil {
     uv_timer_t soon;  /* fires soon after news */
     int open_timers;
     bool gathers;
+    struct running_frames *frames; /* they are being asked for; else NULL */
 };
 
 static struct session *session_of(const struct vigil *v)
@@ -42,7 +45,7 @@ static void add_ended(struct strbuf *out, struct session *s, const struct evalua
 }
 
 /* Answer with the current status of evaluation ${number}. */
-static void answer(struct tool_call *call, const char *session, uint64_t number)
+static void answer(struct tool_call *call, const char *session, uint64_t number, const struct sexp *frames)
 {
     struct session *s = sessions_find(call->toolbox->sessions, session);
     struct evaluation *kept = evaluations_find(call->toolbox->evaluations, session, number);
@@ -50,6 +53,8 @@ static void answer(struct tool_call *call, const char *session, uint64_t number)
     uint64_t unseen[2] = {0, 0};
     if (s != NULL && session_evaluation(s, number, &e)) {
         running_add(&call->text, s, &e, kept != NULL && !kept->has_ended ? kept->seen : unseen);
+        if (running_frames_are_wanted(&e))
+            running_frames_add(&call->text, frames);
         call_finish(call);
     } else if (kept != NULL && kept->has_ended) {
         add_ended(&call->text, s, kept);
@@ -78,17 +83,31 @@ static void free_vigil(uv_handle_t *handle)
 static void close_vigil(struct vigil *v)
 {
     evaluations_unwatch(&v->watcher);
+    running_frames_cancel(v->frames);
     uv_close((uv_handle_t *)&v->timer, free_vigil);
     uv_close((uv_handle_t *)&v->soon, free_vigil);
+}
+
+static void on_frames(void *arg, const struct sexp *frames)
+{
+    struct vigil *v = arg;
+    struct tool_call *call = v->call;
+    v->frames = NULL;
+    answer(call, v->session, v->number, frames);
+    close_vigil(v);
+    call_awaited(call);
 }
 
 static void on_time_over(uv_timer_t *timer)
 {
     struct vigil *v = timer->data;
-    struct tool_call *call = v->call;
-    answer(call, v->session, v->number);
-    close_vigil(v);
-    call_awaited(call);
+    struct session *s = session_of(v);
+    struct session_evaluation e;
+    uv_timer_stop(&v->timer);
+    if (s != NULL && session_evaluation(s, v->number, &e) && running_frames_are_wanted(&e))
+        v->frames = running_frames_ask(timer->loop, s, on_frames, v);
+    else
+        on_frames(v, NULL);
 }
 
 /* News arrives in the middle of other work, so it is handled a moment later. */
@@ -97,6 +116,8 @@ static void on_soon(uv_timer_t *timer)
     struct vigil *v = timer->data;
     struct session *s = session_of(v);
     struct session_evaluation e;
+    if (v->frames != NULL)
+        return; /* they end soon */
     if (s == NULL || !session_evaluation(s, v->number, &e)) {
         on_time_over(&v->timer);
     } else if (e.output_bytes != v->printed && !v->gathers) {
@@ -156,8 +177,8 @@ static void evaluation_status(struct tool_call *call)
                     session_name(s));
         return;
     }
-    if (!goes_on || call_number(call, "wait", 0) == 0) {
-        answer(call, session_name(s), number);
+    if (!goes_on || (call_number(call, "wait", 0) == 0 && !running_frames_are_wanted(&e))) {
+        answer(call, session_name(s), number, NULL);
         return;
     }
     kept = evaluations_find(all, session_name(s), number);

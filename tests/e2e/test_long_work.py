@@ -46,7 +46,7 @@ class LongWork(mcp.TestCase):
         text = self.call("evaluation-status", wait=60).text
         self.assertIn("Evaluation 1 is running", text)
         self.assertIn("[stdout]\nbegun", text)
-        self.assertNotIn("begun\n", self.call("evaluation-status").text, "it was shown already")
+        self.assertNotIn("[stdout]", self.call("evaluation-status").text, "it was shown already")
         release()
         text = self.call("evaluation-status", evaluation=1, wait=60).text
         self.assertRegex(text, r"^Evaluation 1 has ended after [\d.]+ s\.\n\n\[stdout\]\nbegun\n\n=> :DONE$")
@@ -70,6 +70,29 @@ class LongWork(mcp.TestCase):
         release()
         self.call("evaluation-status", wait=60)
         self.assertEqual("=> :LATER", self.s.evaluate(":later").text)
+
+    def test_where_it_is_when_the_call_returns_and_later(self):
+        path = os.path.join(self.folder, "go")
+        self.s.evaluate('(defun inner (x) (list x (loop until (probe-file "%s") do (sleep 0.01)))) (defun outer (y) (list (inner y)))' % path)
+        frames = r"\n\[Backtrace\]\n(\d+: .*\n)*\d+: \(INNER %d\)\n\d+: \(OUTER %d\)\n"
+        for number in (5, 6):
+            reply = self.call("evaluate-lisp", code="(outer %d)" % number, wait=1.5)
+            self.assertRegex(reply.text, frames % (number, number))
+            self.assertIn(GOES_ON, reply.text)
+            self.assertRegex(self.call("evaluation-status").text, frames % (number, number))
+            self.assertRegex(self.call("evaluation-status", wait=0.5).text, frames % (number, number))
+            open(path, "w").close()
+            self.assertNotIn("[Backtrace]", self.call("evaluation-status", wait=60).text)
+            os.remove(path)
+            # Once more in a session with threads, where a thread answers.
+            self.s.evaluate("(defvar *beside* (sb-thread:make-thread (lambda () (sleep 600))))")
+
+    def test_what_does_not_react_does_not_keep_the_reply(self):
+        code = "(sb-sys:without-interrupts (let ((end (+ (get-internal-real-time) (* 4 internal-time-units-per-second)))) (loop until (> (get-internal-real-time) end)) :done))"
+        reply = self.call("evaluate-lisp", code=code, wait=1.5)
+        self.assertIn("[Backtrace]\n(not known: the process did not react at once)", reply.text)
+        self.assertIn("=> :DONE", self.call("evaluation-status", wait=60).text)
+        self.assertEqual("=> 3", self.s.evaluate("(+ 1 2)").text)
 
     def test_status_waits_for_output(self):
         gate, release = self.gate()
