@@ -343,6 +343,10 @@
       (setf (getf report :frames) (sparing-locals (getf report :frames)))
       (list* :where (thread-name) :number number :standing nil report))))
 
+(defun brief-thread-error-entry (condition kind number)
+  "Return the inbox entry for CONDITION where there is no time for more than its class."
+  (list* :where (thread-name) :number number :standing nil (copy-list (cddr (minimal-report 0 kind condition)))))
+
 (defun put-in-inbox (entry)
   "Put ENTRY, the report of an error in this thread, into the inbox, and note in it whether the error stands."
   (call-locked (lambda ()
@@ -382,7 +386,8 @@ REPORTED is called when the report is in the inbox."
         (post (if (and (or (eq kind :interrupt) (typep condition 'cl-mcp:breakpoint) (plusp *thread-errors*))
                        (not (eq :stack (storage-kind condition))))
                   (make-post :thread (current-thread) :served t)
-                  nil)))
+                  nil))
+        (is-told nil))
     (call-in-fresh-context
      (lambda ()
        ;; The error is noted before it is reported, so that whoever ends the thread ends the error too.
@@ -391,9 +396,13 @@ REPORTED is called when the report is in the inbox."
               (when post
                 (note-standing number post t))
               (put-in-inbox (thread-error-entry condition kind frame number))
+              (setf is-told t)
               (funcall (the function reported) number)
               (when post
                 (stand number post condition frame)))
+         ;; The thread may be killed while its report is made.
+         (unless is-told
+           (put-in-inbox (brief-thread-error-entry condition kind number)))
          (note-ended number))
        (end-thread)))))
 
