@@ -324,6 +324,28 @@ class Principals(WithTokens):
         self.assertNotIn(b"(+ 1 2)", response.body)
         self.assertStatus(200, server.ask("resources/read", {"uri": "lisp://session/bobs/transcript"}, bearer(ADA)), -32602)
 
+    def test_a_task_outlives_its_connection_and_is_its_principals(self):
+        server, _ = self.start_with_tokens()
+        tasks = {mcp.CAPABILITIES_KEY: {"extensions": {"io.modelcontextprotocol/tasks": {}}}}
+
+        def ask(token, method, params):
+            """On a connection of its own."""
+            name = {"Mcp-Name": params["taskId"]} if "taskId" in params else {}
+            return server.ask(method, params, dict(bearer(token), **name), tasks).json
+
+        gate = os.path.join(self.folder(), "gate")
+        code = '(progn (loop until (probe-file "%s") do (sleep 0.01)) :done)' % gate
+        task = ask(ADA, "tools/call", {"name": "evaluate-lisp", "arguments": {"code": code, "timeout": 0}})["result"]
+        self.assertEqual(("task", "working"), (task["resultType"], task["status"]))
+        named = {"taskId": task["taskId"]}
+        self.assertEqual("working", ask(ADA, "tasks/get", named)["result"]["status"])
+        unknown = ask(BOB, "tasks/get", {"taskId": "0" * 32})["error"]
+        for method in ("tasks/get", "tasks/cancel"):
+            self.assertEqual(unknown, ask(BOB, method, named)["error"], "to others it does not exist")
+        open(gate, "w").close()
+        end = mcp.wait_until(lambda: (lambda now: now["status"] != "working" and now)(ask(ADA, "tasks/get", named)["result"]), 20, "the end")
+        self.assertEqual(("completed", "=> :DONE"), (end["status"], end["result"]["content"][0]["text"]))
+
     def test_saves_at_the_end_are_each_principals_own(self):
         state = os.path.join(self.folder(), "state")
         path = self.token_file()
