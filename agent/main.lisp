@@ -90,7 +90,7 @@ restart continues."
            (note-standing number *post*)
            (setf message (append message (list :standing number))))
           (*post*
-           ;; Nobody could request it.
+           ;; No request can reach this error.
            (leave (append message '(:left t)))))
     (reply message)
     (repair-descriptors)
@@ -103,7 +103,7 @@ restart continues."
           (note-ended number))))))
 
 (defun debugger (condition)
-  "Handle a condition that nobody else handled. Never returns."
+  "Handle a condition that no handler took. Never returns."
   (cond ((zerop *own-process*)
          ;; A user's hook that runs when an image is saved or started can be skipped.
          (note-stray-condition condition "starting")

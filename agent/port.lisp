@@ -823,8 +823,8 @@ order of precedence: a list of (METHOD ROLE), in the order in which they run, RO
   (values 'standard (loop for method in methods collect (list method :primary)) nil))
 
 (define-port-operation watch-steps (tell)
-  "From now on each form that STEP comes to goes to the debugger, without being printed first. When its values are
-known, TELL is called with its text and the list of them."
+  "Make each form that STEP reaches enter the debugger without being printed first. Once the values of a form are known,
+call TELL with its text and the list of its values."
   (declare (ignore tell))
   nil)
 

@@ -9,7 +9,6 @@
 #include "rounds.h"
 
 #define BUSY 0
-#define IDLE 1
 #define ROUNDS 7
 #define LEAST_SAMPLES 20
 #define SLICE_MS 100

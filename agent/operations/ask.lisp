@@ -37,7 +37,7 @@
 
 (defun answer-from-server (id)
   "Ask for a line, wait for it and return it, or NIL at the end of the input. If an interrupt ends the request ID, the
-code continues in another request, which asks nobody."
+code continues in another request, which does not ask."
   (let ((question (make-question)))
     (send-question question)
     ;; An interrupt may be handled just before the wait starts, so each wait has a time limit.

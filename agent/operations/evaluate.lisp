@@ -408,8 +408,7 @@ evaluation."
           (setf *current-form* (list form)
                 - form)
           (when done
-            (with-agent-syntax ()
-              (note-redefinition form)))
+            (note-redefinition form))
           (setf values (call-with-origin origin (lambda () (funcall evaluate form))))
           (when is-whole
             (note-form-done (file-position stream)))
@@ -452,9 +451,7 @@ evaluation."
   (list* *id* :ok
          :values (reverse *printed-values*)
          :cut (reverse *cuts*)
-         :warnings (append (warning-entries nil)
-                           (with-agent-syntax ()
-                             (stale-entries)))
+         :warnings (append (warning-entries nil) (stale-entries))
          :warnings-lost *warnings-lost*
          :package (session-package-name)
          (append (timing-part) (done-part ending) (forms-part) (inbox-part))))

@@ -240,7 +240,7 @@ user's to change."
       (cond ((and *given-input* (eq stream *given-input*))
              "The text of the argument stdin is used up.")
             ((or (no-input-p stream)
-                 ;; Nobody answers any longer.
+                 ;; The person's input has ended.
                  (and (typep stream 'concatenated-stream) (null (concatenated-stream-streams stream))))
              "There is no terminal. Pass the text to be read as the argument stdin of evaluate-lisp.")))))
 

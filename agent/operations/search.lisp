@@ -78,7 +78,7 @@ a function, and structures and conditions are classes."
 
 (defun matching-symbols (words packages external type)
   "List the symbols of PACKAGES with all of WORDS in their names, and the number of the Lisp's own
-internal symbols that were omitted because nobody asked for them."
+internal symbols that were omitted because they were not requested."
   (let ((found '())
         (left-out 0)
         (all (rest packages)))

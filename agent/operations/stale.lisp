@@ -27,26 +27,29 @@ name; or NIL."
                (< (length *redefined*) +redefined-kept+)
                (not (assoc name *redefined*)))
       (let ((users '()))
-        (map-references (lambda (object user count)
-                          (declare (ignore user count))
-                          (push object users))
-                        kind name)
+        (with-agent-syntax ()
+          (map-references (lambda (object user count)
+                            (declare (ignore user count))
+                            (push object users))
+                          kind name))
         (when users
           (push (list* name kind users) *redefined*))))))
 
 (defun stale-entries ()
   "List warnings, as in a reply, about those users of what was redefined that are still as they were before."
-  (loop for (name kind . users) in (reverse *redefined*)
-        for texts = (let ((found '()))
-                      (map-references (lambda (object user count)
-                                        (declare (ignore count))
-                                        (when (member object users :test #'eq)
-                                          (push (referrer-text object user) found)))
-                                      kind name)
-                      (sort found #'string<))
-        when texts
-          collect (list "STYLE-WARNING"
-                        (format nil "compiled with the earlier definition of ~a, and not since: ~{~a~^, ~}~@[ and ~d more~]"
-                                (name-text name)
-                                (subseq texts 0 (min +stale-told+ (length texts)))
-                                (and (> (length texts) +stale-told+) (- (length texts) +stale-told+))))))
+  (when *redefined*
+    (with-agent-syntax ()
+      (loop for (name kind . users) in (reverse *redefined*)
+            for texts = (let ((found '()))
+                          (map-references (lambda (object user count)
+                                            (declare (ignore count))
+                                            (when (member object users :test #'eq)
+                                              (push (referrer-text object user) found)))
+                                          kind name)
+                          (sort found #'string<))
+            when texts
+              collect (list "STYLE-WARNING"
+                            (format nil "compiled with the earlier definition of ~a, and not since: ~{~a~^, ~}~@[ and ~d more~]"
+                                    (name-text name)
+                                    (subseq texts 0 (min +stale-told+ (length texts)))
+                                    (and (> (length texts) +stale-told+) (- (length texts) +stale-told+))))))))

@@ -192,7 +192,7 @@
 (defconstant +thread-name-characters+ 40)
 
 (defun threads-in-the-way ()
-  "Return a few names of the program's threads, with their counts, as text for a sentence; NIL if there are none."
+  "Return the names of some of the program's threads, with counts, for use in a sentence; NIL if it has none."
   (let ((named '())
         (others 0))
     (dolist (thread (all-threads))

@@ -20,7 +20,6 @@
 #include "tools/tool.h"
 
 #define MOST_PARKED 64 /* of a client; the code of others reads end of file */
-#define KEY "input"    /* of the only question of an answer */
 
 struct asking_call {
     struct list node;        /* parked: in client.parked */
@@ -69,15 +68,11 @@ static void on_progress(void *arg, double elapsed_s, const char *message)
         request_progress(a->request, elapsed_s, message);
 }
 
-/* Who refuses a line leaves it to the code what to do without; who dismisses the question stops it. */
 static void on_line(void *arg, enum elicitation_action action, const char *line, size_t len)
 {
     struct asking_call *a = arg;
     a->elicitation = NULL;
-    if (action == ELICITATION_CANCELLED)
-        tool_call_stop(a->call);
-    else
-        tool_call_answer(a->call, a->question, line, len);
+    elicitation_pass_on(a->call, a->question, action, line, len);
 }
 
 static bool has_room(const struct client *client)
@@ -104,9 +99,9 @@ static bool park(struct asking_call *a, const char *prompt)
     list_append(&a->client->parked, &a->node);
     request_await(r, NULL, NULL);
     struct strbuf *out = request_result_of(r, "input_required");
-    strbuf_adds(out, "\"inputRequests\":{\"" KEY "\":{\"method\":\"elicitation/create\",\"params\":{");
-    elicitation_add_params(out, a->prompt);
-    strbuf_addf(out, "}}},\"requestState\":\"%s\"", a->state);
+    strbuf_adds(out, "\"inputRequests\":");
+    elicitation_add_inputs(out, a->prompt);
+    strbuf_addf(out, ",\"requestState\":\"%s\"", a->state);
     request_finish(r);
     return true;
 }
@@ -183,7 +178,7 @@ bool asking_call_resume(struct request *r, const json_t *params)
     list_remove(&a->node);
     a->request = r;
     request_await(r, a, give_up);
-    const json_t *answer = json_object_get(json_object_get(params, "inputResponses"), KEY);
+    const json_t *answer = elicitation_input(json_object_get(params, "inputResponses"));
     if (answer == NULL)
         on_question(a, a->call, a->question, a->prompt);
     else

@@ -15,9 +15,11 @@
 #include "mcp/jsonrpc.h"
 #include "mcp/request.h"
 #include "mcp/revisions.h"
+#include "tools/tool.h"
 
 #define LONGEST_LINE ((size_t)4 << 20) /* a longer answer does not fit into a frame to the Lisp */
 #define ID "cl-mcp-%" PRIu64
+#define KEY "input" /* of the only question in inputRequests */
 
 struct elicitation {
     struct list node; /* in client.questions */
@@ -43,7 +45,7 @@ bool elicitation_is_possible(const struct request *r)
            shows_forms(r);
 }
 
-void elicitation_add_params(struct strbuf *out, const char *prompt)
+static void add_params(struct strbuf *out, const char *prompt)
 {
     struct strbuf message;
     strbuf_init(&message, 0);
@@ -55,6 +57,27 @@ void elicitation_add_params(struct strbuf *out, const char *prompt)
                 ",\"requestedSchema\":{\"type\":\"object\",\"properties\":{\"line\":{\"type\":\"string\","
                 "\"title\":\"Input\"}},\"required\":[\"line\"]}");
     strbuf_fini(&message);
+}
+
+void elicitation_add_inputs(struct strbuf *out, const char *prompt)
+{
+    strbuf_adds(out, "{\"" KEY "\":{\"method\":\"elicitation/create\",\"params\":{");
+    add_params(out, prompt);
+    strbuf_adds(out, "}}}");
+}
+
+const json_t *elicitation_input(const json_t *responses)
+{
+    return json_object_get(responses, KEY);
+}
+
+void elicitation_pass_on(struct tool_call *call, int64_t question, enum elicitation_action action,
+                         const char *line, size_t len)
+{
+    if (action == ELICITATION_CANCELLED)
+        tool_call_stop(call);
+    else
+        tool_call_answer(call, question, line, len);
 }
 
 struct elicitation *elicitation_ask(struct request *r, const char *prompt, elicitation_answered *on_answer,
@@ -75,7 +98,7 @@ struct elicitation *elicitation_ask(struct request *r, const char *prompt, elici
     strbuf_addf(&text,
                 "{\"jsonrpc\":\"2.0\",\"id\":\"" ID "\",\"method\":\"elicitation/create\",\"params\":{",
                 e->number);
-    elicitation_add_params(&text, prompt);
+    add_params(&text, prompt);
     strbuf_adds(&text, "}}");
     request_send(r, &text);
     strbuf_fini(&text);

@@ -8,10 +8,13 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct client;
 struct elicitation;
 struct request;
+struct strbuf;
+struct tool_call;
 
 /* elicitation_is_possible(r): the client of ${r} can be asked while ${r} is under way. Only while the message
  * is being handled with which ${r} came. */
@@ -32,11 +35,18 @@ typedef void elicitation_answered(void *arg, enum elicitation_action action, con
 struct elicitation *elicitation_ask(struct request *r, const char *prompt, elicitation_answered *on_answer,
                                     void *arg);
 
-/* elicitation_add_params(out, prompt): append the members of the params of elicitation/create.
- * elicitation_read(result, on_answer, arg): call ${on_answer} for a result of it, borrowed; NULL: an error.
- */
-struct strbuf;
-void elicitation_add_params(struct strbuf *out, const char *prompt);
+/* elicitation_add_inputs(out, prompt): append an object of inputRequests with this question.
+ * elicitation_input(responses): the answer to it in an object of inputResponses, borrowed; NULL: none. */
+void elicitation_add_inputs(struct strbuf *out, const char *prompt);
+const json_t *elicitation_input(const json_t *responses);
+
+/* elicitation_pass_on(call, question, action, line, len): give the code of ${call} what the person answered.
+ * Declining leaves the code at the end of its input; cancelling stops it. */
+void elicitation_pass_on(struct tool_call *call, int64_t question, enum elicitation_action action,
+                         const char *line, size_t len);
+
+/* elicitation_read(result, on_answer, arg): call ${on_answer} for a result of elicitation/create, borrowed;
+ * NULL: an error. */
 void elicitation_read(const json_t *result, elicitation_answered *on_answer, void *arg);
 
 /* elicitation_withdraw(e): tell the client that no answer is needed any more; NULL does nothing. */

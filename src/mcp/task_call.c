@@ -19,7 +19,6 @@
 #include "tools/toolbox.h"
 
 #define TASK_AFTER_MS 3000 /* a call that takes longer is answered with a task */
-#define KEY "input"        /* of the only question */
 
 struct task_call {
     struct request *request; /* NULL: it was answered with ${task} */
@@ -68,28 +67,22 @@ static void on_due(uv_timer_t *timer)
     become_task(timer->data);
 }
 
-/* Who refuses a line leaves it to the code what to do without; who dismisses the question stops it. */
 static void on_line(void *arg, enum elicitation_action action, const char *line, size_t len)
 {
     struct task_call *t = arg;
-    if (action == ELICITATION_CANCELLED)
-        tool_call_stop(t->call);
-    else
-        tool_call_answer(t->call, t->question, line, len);
+    elicitation_pass_on(t->call, t->question, action, line, len);
 }
 
 static void on_responses(void *arg, const json_t *responses)
 {
-    elicitation_read(json_object_get(responses, KEY), on_line, arg);
+    elicitation_read(elicitation_input(responses), on_line, arg);
 }
 
 static json_t *question_inputs(const char *prompt)
 {
     struct strbuf text;
     strbuf_init(&text, 0);
-    strbuf_adds(&text, "{\"" KEY "\":{\"method\":\"elicitation/create\",\"params\":{");
-    elicitation_add_params(&text, prompt);
-    strbuf_adds(&text, "}}}");
+    elicitation_add_inputs(&text, prompt);
     json_t *inputs = json_loadb(text.bytes, text.len, 0, NULL);
     CHECK(inputs != NULL);
     strbuf_fini(&text);

@@ -5,13 +5,11 @@ usage: test_reply_sizes.py --write     puts what the replies have now into the t
 
 import os
 import re
-import sys
 
 import mcp
+import reply_table
 
-PAGE = os.path.join(mcp.ROOT, "docs", "reply-sizes.md")
-MEASURED_WITH = "2.2.9"
-ROW = re.compile(r"^\| ([^|]+) \| ([\d,]+) \|$", re.MULTILINE)
+HEAD = "| reply | bytes |"
 PROJECT = "/home/ada/shop"  # counts instead of the test's directory
 
 FILES = {
@@ -85,13 +83,9 @@ class ReplySizes(mcp.TestCase):
         return re.sub(r"\{[0-9A-F]{6,16}\}", "{1001234567}", reply.text.replace(self.project, PROJECT))
 
     def test_replies_have_the_bytes_of_the_table(self):
-        with open(PAGE, encoding="utf-8") as f:
-            page = f.read()
-        table = {name: int(size.replace(",", "")) for name, size in ROW.findall(page)}
-        version = self.server.evaluate("(values (lisp-implementation-version))").text
-        # Other releases word their messages differently; the table is of one.
-        most, least = (1.03, 0.9) if MEASURED_WITH in version else (1.25, 0)
-        self.assertEqual([name for name, _ in REPLIES], list(table), "the rows of " + PAGE)
+        table = {name: size for name, (size,) in reply_table.rows(HEAD).items()}
+        most, least = (1.03, 0.9) if reply_table.is_measured_release(self.server) else (1.25, 0)
+        self.assertEqual([name for name, _ in REPLIES], list(table), "the rows of the page")
         for name, calls in REPLIES:
             with self.subTest(name):
                 text = self.text_of(calls)
@@ -101,25 +95,13 @@ class ReplySizes(mcp.TestCase):
                 self.assertGreaterEqual(size, table[name] * least - 10, "the table says more:\n" + text)
 
     def write(self):
-        with open(PAGE, encoding="utf-8") as f:
-            page = f.read()
         rows = []
         for name, calls in REPLIES:
             text = self.text_of(calls)
             print("== %s\n%s\n" % (name, text))
-            rows.append("| %s | %s |\n" % (name, format(len(text.encode()), ",")))
-        start, end = page.index("| --- | --- |\n") + len("| --- | --- |\n"), page.rindex("|\n") + 2
-        with open(PAGE, "w", encoding="utf-8") as f:
-            f.write(page[:start] + "".join(rows) + page[max(start, end) :])
+            rows.append((name, len(text.encode())))
+        reply_table.write(HEAD, rows)
 
 
 if __name__ == "__main__":
-    if sys.argv[1:] == ["--write"]:
-        case = ReplySizes("write")
-        case.setUp()
-        try:
-            case.write()
-        finally:
-            case.doCleanups()
-    else:
-        mcp.main()
+    reply_table.main(ReplySizes)
