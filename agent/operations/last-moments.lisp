@@ -46,7 +46,7 @@
 (defun functions-text (moment)
   (if (moment-functions moment)
       (format nil "~{~a~^ < ~}" (mapcar #'name-text (moment-functions moment)))
-      "no function of the program"))
+      "no function of the program."))
 
 (defun work-text (moment now)
   "Return a sentence on the CPU time used from MOMENT until NOW."

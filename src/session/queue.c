@@ -19,10 +19,12 @@
 #include "session/standing.h"
 #include "session/suspension.h"
 
-/* The number that the journal will give to an evaluation submitted now, after all that wait. */
+/* The number that the journal will give to an evaluation submitted now, after all that wait. The client is
+ * told it at once, so the number of one that was cancelled while it waited is not given again: the journal
+ * skips it. */
 static uint64_t next_number(struct session *s)
 {
-    if (list_is_empty(&s->queue) || s->last_number < s->evaluations)
+    if (s->last_number < s->evaluations)
         s->last_number = s->evaluations;
     return ++s->last_number;
 }

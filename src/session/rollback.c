@@ -24,6 +24,20 @@
 #define START_MS 20000     /* for a saved image to start */
 #define LONGEST_NAMED 2000 /* bytes of the list of named checkpoints that a save does not hold */
 
+/* The evaluations are counted anew, after those that wait: they keep the numbers that their clients were
+ * told. */
+static void count_again(struct session *s)
+{
+    struct list *node, *next;
+    s->last_number = 0;
+    list_for_each(node, next, &s->queue)
+    {
+        const struct operation *op = list_entry(node, struct operation, node);
+        if (op->number > s->last_number)
+            s->last_number = op->number;
+    }
+}
+
 void rollback_clear(struct session *s)
 {
     process_forget(s);
@@ -31,6 +45,7 @@ void rollback_clear(struct session *s)
     sleep_image_drop(&s->image);
     checkpoints_clear(&s->checkpoints);
     s->at = s->evaluations = 0;
+    count_again(s);
     answer_clear_error(s);
     error_history_clear(&s->errors);
     journal_fini(&s->journal);

@@ -210,7 +210,7 @@ class Journal(Checkpoints):
         path = os.path.join(self.folder(), "flag")
         open(path, "w").close()
         self.with_thread()
-        self.s.evaluate('(defvar *endless* (if (probe-file "%s") 1 (loop)))' % path)
+        self.s.evaluate('(defvar *endless* (if (probe-file "%s") 1 (loop (sleep 1))))' % path)
         os.unlink(path)
         self.assertDied(self.s.evaluate("(sb-ext:exit :abort t)", wait=40))
         self.assertEvaluates("*before*", "1")
