@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/check.h"
@@ -212,7 +213,8 @@ static const struct option_definition table[] = {
      LIST(loads), COMMON},
     {LISP, "preload", "SYSTEM", "Load an ASDF system into every session",
      LIST(preloads), COMMON},
-    {LISP, "directory", "DIR", "Working directory of the Lisp processes", "the current directory",
+    {LISP, "directory", "DIR", "Working directory of the Lisp processes",
+     "the client's project",
      TEXT(directory), COMMON},
 
     {SANDBOX, "sandbox", "off|workspace|read-only",
@@ -324,8 +326,22 @@ static char *find_state_directory(void)
     return is_found ? xstrdup(path) : NULL;
 }
 
+/* The project that the client works on: a plugin's server is often started in the plugin's own directory.
+ * Over HTTP the variable belongs to whoever started the server and not to its clients. NULL: the client names
+ * none. */
+static const char *find_project(const struct options *o)
+{
+    struct stat status;
+    const char *project = getenv("CLAUDE_PROJECT_DIR");
+    bool is_directory =
+        project != NULL && project[0] == '/' && stat(project, &status) == 0 && S_ISDIR(status.st_mode);
+    return is_directory && o->http_addresses[0] == NULL ? project : NULL;
+}
+
 static void find_defaults(struct options *o)
 {
+    if (o->directory == NULL)
+        o->directory = find_project(o);
     if (o->has_no_user_init)
         o->user_init = NULL;
     else if (o->user_init == NULL)

@@ -324,6 +324,18 @@ class LoadSystem(mcp.TestCase):
         other = self.start_server(cwd=folder)
         self.assertFalse(other.call("load-system", system="my-project", wait=60).is_error)
 
+    def test_the_client_can_name_the_project_s_directory(self):
+        project, elsewhere = self.folder(), self.folder()
+
+        def directory(*options, **environment):
+            server = self.start_server(*options, cwd=elsewhere, environment=mcp.clean_environment(**environment))
+            return server.evaluate("(namestring *default-pathname-defaults*)").value
+
+        self.assertEqual('"%s/"' % project, directory(CLAUDE_PROJECT_DIR=project))
+        self.assertEqual('"%s/"' % elsewhere, directory("--directory", elsewhere, CLAUDE_PROJECT_DIR=project))
+        for not_one in (project + "/missing", "relative", ""):
+            self.assertEqual('"%s/"' % elsewhere, directory(CLAUDE_PROJECT_DIR=not_one))
+
     def test_a_system_that_fails_to_load_is_an_error_with_file_and_form(self):
         folder = self.folder()
         with open(os.path.join(folder, "broken.asd"), "w") as f:
