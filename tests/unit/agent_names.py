@@ -1,0 +1,44 @@
+"""Each function, macro and variable of the agent is defined once.
+
+All of the agent is in one package, and the Lisp takes the later of two functions of one name without a word.
+"""
+
+import pathlib
+import re
+import sys
+
+AGENT = pathlib.Path(__file__).resolve().parents[2] / "agent"
+DEFINITION = re.compile(r"\((defun|defmacro|defvar|defparameter|defconstant|define-operation|implement) (\S+)|\(sb-ext:(defglobal) (\S+)")
+IS_FUNCTION = {"defun", "defmacro", "define-operation", "implement"}
+
+
+def read_definitions(path, text):
+    """Yield the kind, name and place of each definition at the left margin that is not one of several for different Lisps."""
+    before = ""
+    for number, line in enumerate(text.split("\n"), 1):
+        match = DEFINITION.match(line)
+        if match and not before.startswith(("#+", "#-")):
+            kind, name = [part for part in match.groups() if part]
+            yield "function" if kind in IS_FUNCTION else "variable", name, "%s:%d" % (path, number)
+        before = line
+
+
+def find_repeated(files):
+    places = {}
+    for path, text in files:
+        for kind, name, place in read_definitions(path, text):
+            places.setdefault((kind, name), []).append(place)
+    return ["%s %s: %s" % (*key, ", ".join(found)) for key, found in sorted(places.items()) if len(found) > 1]
+
+
+def main():
+    assert find_repeated([("a", "(defun f (x) x)"), ("b", "(defmacro f ())")]) == ["function f: a:1, b:1"]
+    assert not find_repeated([("a", "#+x\n(defun f (x) x)\n#-x\n(defun f (y) y)\n(defvar f)")])
+    files = [(path.relative_to(AGENT.parent), path.read_text()) for path in sorted(AGENT.rglob("*.lisp"))]
+    assert len(files) > 50, "the agent's files were not found"
+    repeated = find_repeated(files)
+    print("\n".join(repeated) or "%d files: each name is defined once" % len(files))
+    return len(repeated)
+
+
+sys.exit(main() > 0)
