@@ -30,33 +30,50 @@ static void add_left_out(struct strbuf *out, const struct error_record *r, size_
     strbuf_adds(out, pointer);
 }
 
-/* Frames of the loading machinery say nothing about the failure. */
-static bool is_of_loading(const struct sexp *frame)
+/* Frames of the machinery that loads or tests say nothing about the failure. How such a frame is called in
+ * the line that it is folded into; NULL for any other. */
+static const char *machinery(const struct sexp *frame)
 {
-    static const char *const beginnings[] = {"(ASDF/",      "((METHOD ASDF/",   "(UIOP/",
-                                             "(LOAD ",      "(COMPILE-FILE ",   "(SB-C::",
-                                             "(SB-FASL::",  "(IT.BESE.FIVEAM:", "((METHOD IT.BESE.FIVEAM:",
-                                             "(EVAL (ASDF/"};
-    static const char *const homes[] = {":IN ASDF/", ":IN UIOP/",
-                                        ":IN SB-C::", ":IN SB-FASL::", ":IN IT.BESE.FIVEAM:"};
+    static const char loading[] = "of loading", fiveam[] = "of FiveAM";
+    static const struct {
+        const char *beginning, *what;
+    } beginnings[] =
+        {
+            {"(ASDF/", loading},          {"((METHOD ASDF/", loading},
+            {"(UIOP/", loading},          {"(LOAD ", loading},
+            {"(COMPILE-FILE ", loading},  {"(SB-C::", loading},
+            {"(SB-FASL::", loading},      {"(EVAL (ASDF/", loading},
+            {"(IT.BESE.FIVEAM:", fiveam}, {"((METHOD IT.BESE.FIVEAM:", fiveam},
+        },
+      homes[] = {
+          {":IN ASDF/", loading},     {":IN UIOP/", loading},          {":IN SB-C::", loading},
+          {":IN SB-FASL::", loading}, {":IN IT.BESE.FIVEAM:", fiveam},
+      };
     const char *call = sexp_string(sexp_nth(frame, 0), NULL);
     if (call == NULL)
-        return false;
+        return NULL;
     for (size_t i = 0; i < sizeof beginnings / sizeof beginnings[0]; i++)
-        if (strncmp(call, beginnings[i], strlen(beginnings[i])) == 0)
-            return true;
+        if (strncmp(call, beginnings[i].beginning, strlen(beginnings[i].beginning)) == 0)
+            return beginnings[i].what;
     for (size_t i = 0; i < sizeof homes / sizeof homes[0]; i++)
-        if (call[0] == '(' && call[1] == '(' && strstr(call, homes[i]) != NULL)
-            return true;
-    return false;
+        if (call[0] == '(' && call[1] == '(' && strstr(call, homes[i].beginning) != NULL)
+            return homes[i].what;
+    return NULL;
 }
 
-/* The length of the name of a frame's function: up to the first blank or parenthesis; 0 if it has no plain
- * name. */
+/* The length of the name of a frame's function, with what is before it: up to the blank or parenthesis that
+ * follows it. A local function and a method have a list as their name. 0 if there is none. */
 static size_t name_len(const struct sexp *frame)
 {
     const char *call = sexp_string(sexp_nth(frame, 0), NULL);
-    return call == NULL || call[0] != '(' || call[1] == '(' ? 0 : 1 + strcspn(call + 1, " )");
+    if (call == NULL || call[0] != '(')
+        return 0;
+    size_t depth = 0, i = 1;
+    for (; call[i] != '\0' && (depth > 0 || (call[i] != ' ' && call[i] != ')')); i++) {
+        depth += call[i] == '(';
+        depth -= call[i] == ')';
+    }
+    return i;
 }
 
 static bool is_same_function(const struct sexp *a, const struct sexp *b)
@@ -74,9 +91,9 @@ static bool is_same_function(const struct sexp *a, const struct sexp *b)
 static size_t folded(const struct sexp *frames, size_t at, size_t run_start, const char **what)
 {
     size_t end = at;
-    while (end < sexp_count(frames) && is_of_loading(sexp_nth(frames, end)))
+    *what = machinery(sexp_nth(frames, at));
+    while (*what != NULL && end < sexp_count(frames) && machinery(sexp_nth(frames, end)) == *what)
         end++;
-    *what = "of loading";
     if (end - at >= 2)
         return end - at;
     for (end = at;

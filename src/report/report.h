@@ -49,8 +49,8 @@ void report_last_error(struct strbuf *out, const struct error_record *record);
 void report_backtrace(struct strbuf *out, const struct error_record *record, size_t from, size_t count,
                       bool locals);
 
-/* report_frames(out, frames, most_lines, most_bytes): a line a frame; those of loading and of a recursion are
- * folded. Returns how many of ${frames} the text covers. */
+/* report_frames(out, frames, most_lines, most_bytes): a line a frame; those of loading, of a test framework
+ * and of a recursion are folded. Returns how many of ${frames} the text covers. */
 size_t report_frames(struct strbuf *out, const struct sexp *frames, size_t most_lines, size_t most_bytes);
 
 /* report_error_list(out, session, limit): the text of list-errors. */

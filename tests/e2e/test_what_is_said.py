@@ -112,6 +112,13 @@ class Bounds(mcp.TestCase):
     def test_the_frames_of_a_recursion_are_folded(self):
         report = self.s.evaluate('(progn (defun deep (n) (if (zerop n) (error "bottom") (1+ (deep (1- n))))) (defun top () (list (deep 50))) (list (top)))')
         self.assertIn("2: (DEEP 2)\n3-50: (48 frames of the same function)\n51: (TOP)\n", report.text)
+        report = self.s.evaluate('(defun walk-all (n) (labels ((walk (n) (if (zerop n) (error "bottom") (1+ (walk (1- n)))))) (1+ (walk n)))) (list (walk-all 50))')
+        self.assertRegex(report.text, r"2: \(\(LABELS WALK :IN WALK-ALL\) 2\)\n3-50: \(48 frames of the same function\)\n")
+
+    def test_the_frames_of_a_test_framework_are_folded_by_its_name(self):
+        self.assertFalse(self.s.call("load-system", system="fiveam", wait=200).is_error)
+        report = self.s.evaluate("(defun inner (x) (car x)) (fiveam:test a (fiveam:is (= 1 (inner 5)))) (let ((fiveam:*on-error* :debug)) (fiveam:run! 'a))")
+        self.assertRegex(report.text, r"\n\d+-\d+: \(\d+ frames of FiveAM\)\n")
 
 
 class FailedRequests(mcp.TestCase):
