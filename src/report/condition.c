@@ -30,39 +30,45 @@ static void add_left_out(struct strbuf *out, const struct error_record *r, size_
     strbuf_adds(out, pointer);
 }
 
-/* Frames of the machinery that loads or tests say nothing about the failure. How such a frame is called in
+/* Frames of the machinery that loads or tests say nothing about the failure. The words for such a frame in
  * the line that it is folded into; NULL for any other. */
 static const char *machinery(const struct sexp *frame)
 {
     static const char loading[] = "of loading", fiveam[] = "of FiveAM";
     static const struct {
-        const char *beginning, *what;
-    } beginnings[] =
-        {
-            {"(ASDF/", loading},          {"((METHOD ASDF/", loading},
-            {"(UIOP/", loading},          {"(LOAD ", loading},
-            {"(COMPILE-FILE ", loading},  {"(SB-C::", loading},
-            {"(SB-FASL::", loading},      {"(EVAL (ASDF/", loading},
-            {"(IT.BESE.FIVEAM:", fiveam}, {"((METHOD IT.BESE.FIVEAM:", fiveam},
-        },
-      homes[] = {
-          {":IN ASDF/", loading},     {":IN UIOP/", loading},          {":IN SB-C::", loading},
-          {":IN SB-FASL::", loading}, {":IN IT.BESE.FIVEAM:", fiveam},
-      };
+        const char *text, *words;
+        bool is_home; /* of a local function: it may stand anywhere; other frames begin with the text */
+    } rows[] = {
+        {"(ASDF/", loading, false},
+        {"((METHOD ASDF/", loading, false},
+        {"(EVAL (ASDF/", loading, false},
+        {"(UIOP/", loading, false},
+        {"(LOAD ", loading, false},
+        {"(COMPILE-FILE ", loading, false},
+        {"(SB-C::", loading, false},
+        {"(SB-FASL::", loading, false},
+        {":IN ASDF/", loading, true},
+        {":IN UIOP/", loading, true},
+        {":IN SB-C::", loading, true},
+        {":IN SB-FASL::", loading, true},
+        {"(IT.BESE.FIVEAM:", fiveam, false},
+        {"((METHOD IT.BESE.FIVEAM:", fiveam, false},
+        {":IN IT.BESE.FIVEAM:", fiveam, true},
+    };
     const char *call = sexp_string(sexp_nth(frame, 0), NULL);
     if (call == NULL)
         return NULL;
-    for (size_t i = 0; i < sizeof beginnings / sizeof beginnings[0]; i++)
-        if (strncmp(call, beginnings[i].beginning, strlen(beginnings[i].beginning)) == 0)
-            return beginnings[i].what;
-    for (size_t i = 0; i < sizeof homes / sizeof homes[0]; i++)
-        if (call[0] == '(' && call[1] == '(' && strstr(call, homes[i].beginning) != NULL)
-            return homes[i].what;
+    bool is_local = strncmp(call, "((", 2) == 0;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const char *found = strstr(call, rows[i].text);
+        if (found != NULL && (rows[i].is_home ? is_local : found == call))
+            return rows[i].words;
+    }
     return NULL;
 }
 
-/* The length of the name of a frame's function, with what is before it: up to the blank or parenthesis that
- * follows it. A local function and a method have a list as their name. 0 if there is none. */
+/* The length of the text that names a frame's function, from the frame's first parenthesis on. The name of a
+ * local function or a method is a list itself. 0 if the frame names no function. */
 static size_t name_len(const struct sexp *frame)
 {
     const char *call = sexp_string(sexp_nth(frame, 0), NULL);
@@ -90,7 +96,7 @@ static bool is_same_function(const struct sexp *a, const struct sexp *b)
  * called. */
 static size_t folded(const struct sexp *frames, size_t at, size_t run_start, const char **what)
 {
-    size_t end = at;
+    size_t end = at + 1;
     *what = machinery(sexp_nth(frames, at));
     while (*what != NULL && end < sexp_count(frames) && machinery(sexp_nth(frames, end)) == *what)
         end++;
