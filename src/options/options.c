@@ -213,8 +213,7 @@ static const struct option_definition table[] = {
      LIST(loads), COMMON},
     {LISP, "preload", "SYSTEM", "Load an ASDF system into every session",
      LIST(preloads), COMMON},
-    {LISP, "directory", "DIR", "Working directory of the Lisp processes",
-     "the client's project",
+    {LISP, "directory", "DIR", "Working directory of the Lisp processes", "the client's project",
      TEXT(directory), COMMON},
 
     {SANDBOX, "sandbox", "off|workspace|read-only",
@@ -326,16 +325,16 @@ static char *find_state_directory(void)
     return is_found ? xstrdup(path) : NULL;
 }
 
-/* The project that the client works on: a plugin's server is often started in the plugin's own directory.
- * Over HTTP the variable belongs to whoever started the server and not to its clients. NULL: the client names
- * none. */
+/* The directory of the project that the client works on. Clients often start a plugin's server in the
+ * plugin's own directory and name the project in this variable. The clients of an HTTP server did not set it.
+ * NULL: the client named no directory. */
 static const char *find_project(const struct options *o)
 {
     struct stat status;
-    const char *project = getenv("CLAUDE_PROJECT_DIR");
+    const char *project = o->http_addresses[0] == NULL ? getenv("CLAUDE_PROJECT_DIR") : NULL;
     bool is_directory =
         project != NULL && project[0] == '/' && stat(project, &status) == 0 && S_ISDIR(status.st_mode);
-    return is_directory && o->http_addresses[0] == NULL ? project : NULL;
+    return is_directory ? project : NULL;
 }
 
 static void find_defaults(struct options *o)

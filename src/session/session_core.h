@@ -39,8 +39,7 @@ struct session {
 
     uint64_t at; /* the process is in the state after this evaluation; 0: before the first */
     uint64_t evaluations;
-    uint64_t last_number; /* the last one that an evaluation was given; the journal may not have it yet, or
-                             never */
+    uint64_t last_number; /* the highest that a client was told; the journal gets it later, or never */
     char *package;
     struct journal journal;
     struct checkpoints checkpoints;

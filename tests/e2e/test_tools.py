@@ -333,6 +333,7 @@ class LoadSystem(mcp.TestCase):
 
         self.assertEqual('"%s/"' % project, directory(CLAUDE_PROJECT_DIR=project))
         self.assertEqual('"%s/"' % elsewhere, directory("--directory", elsewhere, CLAUDE_PROJECT_DIR=project))
+        self.assertEqual('"%s/"' % elsewhere, directory("--stdio", "--http", "127.0.0.1:0", CLAUDE_PROJECT_DIR=project))
         for not_one in (project + "/missing", "relative", ""):
             self.assertEqual('"%s/"' % elsewhere, directory(CLAUDE_PROJECT_DIR=not_one))
 

@@ -9,7 +9,7 @@ import sys
 
 AGENT = pathlib.Path(__file__).resolve().parents[2] / "agent"
 DEFINITION = re.compile(r"\((defun|defmacro|defvar|defparameter|defconstant|define-operation|implement) (\S+)|\(sb-ext:(defglobal) (\S+)")
-IS_FUNCTION = {"defun", "defmacro", "define-operation", "implement"}
+FUNCTION_KINDS = {"defun", "defmacro", "define-operation", "implement"}
 
 
 def read_definitions(path, text):
@@ -19,7 +19,7 @@ def read_definitions(path, text):
         match = DEFINITION.match(line)
         if match and not before.startswith(("#+", "#-")):
             kind, name = [part for part in match.groups() if part]
-            yield "function" if kind in IS_FUNCTION else "variable", name, "%s:%d" % (path, number)
+            yield "function" if kind in FUNCTION_KINDS else "variable", name, "%s:%d" % (path, number)
         before = line
 
 
