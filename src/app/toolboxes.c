@@ -218,7 +218,7 @@ static void save_more(struct toolboxes *t)
             continue;
         }
         t->saves++;
-        session_save(s, on_saved, p);
+        session_save(s, NULL, on_saved, p);
     }
     if (t->saves > 0)
         return;

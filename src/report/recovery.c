@@ -12,6 +12,7 @@
 #include "session/journal.h"
 #include "session/wording.h"
 
+#define LONGEST_NAMED 2000 /* bytes of a list of named checkpoints */
 #define UNDONE_SHOWN 10
 #define LONGEST_UNDONE 120
 
@@ -90,15 +91,37 @@ static void add_accident(const struct recovery_facts *f, struct strbuf *out)
     strbuf_addc(out, ' ');
 }
 
+static void add_restored(const struct recovery_facts *f, struct strbuf *out)
+{
+    strbuf_addf(
+        out, "Restored session %s, the state after evaluation %llu. A save holds no checkpoints and errors.",
+        f->name, (unsigned long long)f->at);
+    if (f->not_held != NULL) {
+        strbuf_adds(out, "\nNamed checkpoints, which this save does not hold: ");
+        strbuf_add(out, f->not_held, utf8_floor(f->not_held, strlen(f->not_held), LONGEST_NAMED));
+        strbuf_addc(out, '.');
+    }
+    if (f->replaced.at == 0)
+        return;
+    strbuf_addf(out, "\nDiscarded: the state after evaluation %llu", (unsigned long long)f->replaced.at);
+    if (f->replaced.errors > 0) {
+        strbuf_adds(out, ", ");
+        text_add_count(out, f->replaced.errors, "error");
+    }
+    if (f->replaced.checkpoints != NULL) {
+        const char *names = f->replaced.checkpoints;
+        strbuf_adds(out, ", the named checkpoints ");
+        strbuf_add(out, names, utf8_floor(names, strlen(names), LONGEST_NAMED));
+    }
+    strbuf_addc(out, '.');
+}
+
 /* Where the session is now. */
 static void add_place(const struct recovery_facts *f, struct strbuf *out)
 {
     unsigned long long at = f->at;
     if (f->cause == RECOVERY_RESTORE)
-        strbuf_addf(
-            out,
-            "Restored session %s, the state after evaluation %llu. A save holds no checkpoints and errors.",
-            f->name, at);
+        add_restored(f, out);
     else if (f->cause == RECOVERY_ROLLBACK)
         strbuf_addf(out, "Returned to the state after evaluation %llu.", at);
     else if (f->at == f->died_at && f->cause == RECOVERY_WAKE)

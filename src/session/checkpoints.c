@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/strbuf.h"
 #include "lisp/worker.h"
 
 void checkpoints_init(struct checkpoints *c)
@@ -100,6 +101,18 @@ bool checkpoints_evict_oldest(struct checkpoints *c)
         return true;
     }
     return false;
+}
+
+bool checkpoints_delete(struct checkpoints *c, const char *name)
+{
+    struct checkpoint *cp = checkpoints_named(c, name);
+    if (cp == NULL)
+        return false;
+    free(cp->name);
+    cp->name = NULL;
+    if (may_go(cp) && cp != c->making)
+        checkpoint_drop(cp);
+    return true;
 }
 
 void checkpoints_keep_newest(struct checkpoints *c)
@@ -208,4 +221,17 @@ struct checkpoint *checkpoints_named(const struct checkpoints *c, const char *na
             return cp;
     }
     return NULL;
+}
+
+char *checkpoints_names(const struct checkpoints *c)
+{
+    struct strbuf b;
+    strbuf_init(&b, 0);
+    for (const struct list *node = c->all.next; node != &c->all; node = node->next) {
+        const struct checkpoint *cp = list_entry(node, struct checkpoint, node);
+        if (cp->name != NULL)
+            strbuf_addf(&b, "%s%s (evaluation %llu)", b.len == 0 ? "" : ", ", cp->name,
+                        (unsigned long long)cp->evaluation);
+    }
+    return b.len == 0 ? NULL : strbuf_steal(&b, NULL);
 }

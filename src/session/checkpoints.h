@@ -61,10 +61,13 @@ bool checkpoints_are_due(const struct checkpoints *c, size_t most);
 bool checkpoints_have_named(const struct checkpoints *c);
 
 /* checkpoints_evict_oldest(c): drop the oldest unnamed one; false if there is none.
+ * checkpoints_delete(c, name): drop the one of that name; false if there is none. If it is being made or
+ * returned to, it only loses its name.
  * checkpoints_keep_newest(c): drop the other unnamed ones, except one that is being made or returned to.
  * checkpoints_drop_namesakes(c, keep): drop the others with the name of ${keep}: a name means the newest
  * state that was given it. */
 bool checkpoints_evict_oldest(struct checkpoints *c);
+bool checkpoints_delete(struct checkpoints *c, const char *name);
 void checkpoints_keep_newest(struct checkpoints *c);
 void checkpoints_drop_namesakes(struct checkpoints *c, const struct checkpoint *keep);
 
@@ -85,5 +88,9 @@ struct checkpoint *checkpoints_oldest(const struct checkpoints *c, uint64_t leas
  * none. checkpoints_named(c, name). */
 struct checkpoint *checkpoints_newest(const struct checkpoints *c, uint64_t most);
 struct checkpoint *checkpoints_named(const struct checkpoints *c, const char *name);
+
+/* checkpoints_names(c): "good (evaluation 3), base (evaluation 1)", NULL if no checkpoint has a name; given.
+ */
+char *checkpoints_names(const struct checkpoints *c);
 
 #endif

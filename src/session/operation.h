@@ -32,9 +32,10 @@ struct operation {
     bool is_in_copy;    /* LOOK and RESUME: run in a copy, not in the error that stands */
     char *
         package; /* the package in which the code is read: given with it, or the session's when it was sent */
-    bool has_code;         /* it is an evaluation of ${code} */
-    int sequence;          /* LOOK and RESUME: the error; 0: the session's own process */
-    char *name;            /* CHECKPOINT: the new name; ROLLBACK: the target; RESTORE: the save */
+    bool has_code; /* it is an evaluation of ${code} */
+    int sequence;  /* LOOK and RESUME: the error; 0: the session's own process */
+    char *name;    /* CHECKPOINT: the new name; ROLLBACK: the target; RESTORE, SAVE: the save; NULL: the
+                      session's */
     struct saving *saving; /* SAVE: once it is under way, and out of the queue */
     int timeout_ms;
     uint64_t number;       /* of the evaluation in the journal; 0: none */

@@ -36,9 +36,11 @@ struct recovery {
     struct error_record *record; /* the answer to the operation that died */
     struct child_end end;
     bool was_not_woken;
-    bool is_untried; /* nothing has been evaluated since the return */
-    char *killer;    /* the code during which the process died last */
-    char *severed;   /* the pipes and sockets that ${source} lacks */
+    bool is_untried;                /* nothing has been evaluated since the return */
+    char *killer;                   /* the code during which the process died last */
+    char *severed;                  /* the pipes and sockets that ${source} lacks */
+    struct replaced_facts replaced; /* by a restore; its ${checkpoints} are owned, as are ${not_held} */
+    char *not_held;
 };
 
 struct recovery *recovery_new(void)
@@ -48,8 +50,17 @@ struct recovery *recovery_new(void)
     return r;
 }
 
+static void forget_replaced(struct recovery *r)
+{
+    free((char *)(uintptr_t)r->replaced.checkpoints);
+    free(r->not_held);
+    r->replaced = (struct replaced_facts){.at = 0};
+    r->not_held = NULL;
+}
+
 void recovery_free(struct recovery *r)
 {
+    forget_replaced(r);
     error_record_free(r->record);
     free(r->killer);
     free(r->severed);
@@ -74,6 +85,7 @@ void recovery_begin(struct session *s, enum recovery_cause cause)
 {
     struct recovery *r = s->recovery;
     r->cause = cause;
+    forget_replaced(r);
     s->has_hooks = false;
     if (cause != RECOVERY_ROLLBACK)
         s->has_threads = false; /* otherwise checkpointing_retire() needs it */
@@ -86,6 +98,14 @@ void recovery_begin(struct session *s, enum recovery_cause cause)
     r->severed = NULL;
     r->died_at = s->at;
     r->best = cause == RECOVERY_WAKE ? 0 : s->at;
+}
+
+void recovery_note_replaced(struct session *s, const struct replaced_facts *replaced, const char *not_held)
+{
+    struct recovery *r = s->recovery;
+    r->replaced = *replaced;
+    r->replaced.checkpoints = xstrdup(replaced->checkpoints);
+    r->not_held = xstrdup(not_held);
 }
 
 static void set_source(struct session *s, struct checkpoint *cp)
@@ -253,6 +273,8 @@ static void word(const struct session *s, const char *why_not_started, struct st
     struct recovery_facts facts = {
         .cause = r->cause,
         .name = s->current == NULL ? NULL : s->current->name,
+        .replaced = r->replaced,
+        .not_held = r->not_held,
         .at = s->at,
         .died_at = r->died_at,
         .best = r->best,

@@ -23,6 +23,10 @@ void recovery_free(struct recovery *r);
 /* recovery_begin(s, cause): start from the current state; an earlier recovery is forgotten. */
 void recovery_begin(struct session *s, enum recovery_cause cause);
 
+/* recovery_note_replaced(s, replaced, not_held): for the report of a restore that has begun; borrowed,
+ * copied. */
+void recovery_note_replaced(struct session *s, const struct replaced_facts *replaced, const char *not_held);
+
 /* recovery_of_death(s, r, end, died_at): the process died. ${r}, taken, becomes the answer when the
  * session has been recovered; NULL if no operation waits for one. Evaluations up to ${died_at} that no
  * checkpoint holds are replayed. */

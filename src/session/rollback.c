@@ -159,10 +159,14 @@ static void begin_restore(struct session *s, struct operation *op, const struct 
                           const struct journal *journal)
 {
     struct err err;
+    char *named = checkpoints_names(&s->checkpoints);
+    struct replaced_facts replaced = {
+        .at = s->at, .errors = error_history_made(&s->errors), .checkpoints = named};
     rollback_clear(s);
     if (saved_take_loss(s->all->store, op->name, &s->notice))
         strbuf_adds(&s->notice, " This is its save from before.\n");
-    if (saved->checkpoints != NULL)
+    /* If nobody waits for the report, the next reply names them. */
+    if (saved->checkpoints != NULL && op->done == NULL)
         strbuf_addf(&s->notice, "Named checkpoints, which its save does not hold: %.*s.\n",
                     (int)utf8_floor(saved->checkpoints, strlen(saved->checkpoints), LONGEST_NAMED),
                     saved->checkpoints);
@@ -172,11 +176,14 @@ static void begin_restore(struct session *s, struct operation *op, const struct 
     s->at = s->evaluations = saved->evaluations;
     s->package = xstrdup(saved->package);
     if (!process_start_image(s, saved->image, NULL, saved->heap_mib, &err)) {
+        free(named);
         refuse(s, op, err.message);
         return;
     }
     run_take_up(s, op);
     recovery_begin(s, RECOVERY_RESTORE);
+    recovery_note_replaced(s, &replaced, saved->checkpoints);
+    free(named);
     session_enter_state(s, SESSION_RESTORING, START_MS);
 }
 

@@ -9,8 +9,11 @@
 #ifndef SESSION_SAVED_H
 #define SESSION_SAVED_H
 
+#include <limits.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 #include <uv.h>
 
 #include "base/errors.h"
@@ -91,6 +94,22 @@ bool saved_take_loss(const struct saved_store *store, const char *name, struct s
 
 /* saved_remove(store, name): the save and its image, if there are any. */
 void saved_remove(struct saved_store *store, const char *name);
+
+/*
+ * saved_list(store, is_meant): the saves whose names ${is_meant} accepts, the newest first; free() ${items}.
+ * It blocks while it reads the directory.
+ */
+struct saved_name {
+    char name[NAME_MAX + 1];
+    time_t when; /* it was saved */
+};
+
+struct saved_names {
+    struct saved_name *items;
+    size_t count;
+};
+
+struct saved_names saved_list(const struct saved_store *store, bool (*is_meant)(const char *name));
 
 /*
  * saved_trim(store, is_meant, most, most_age_s):

@@ -244,35 +244,19 @@ static char *new_draft(const struct session *s)
     return strbuf_steal(&b, NULL);
 }
 
-/* "good (evaluation 3), base (evaluation 1)", NULL if no checkpoint has a name; given. */
-static char *named_checkpoints(const struct session *s)
-{
-    struct strbuf b;
-    strbuf_init(&b, 0);
-    struct list *node, *next;
-    list_for_each(node, next, &s->checkpoints.all)
-    {
-        const struct checkpoint *cp = list_entry(node, struct checkpoint, node);
-        if (cp->name != NULL)
-            strbuf_addf(&b, "%s%s (evaluation %llu)", b.len == 0 ? "" : ", ", cp->name,
-                        (unsigned long long)cp->evaluation);
-    }
-    return b.len == 0 ? NULL : strbuf_steal(&b, NULL);
-}
-
-/* ${image} is taken. The current state is saved. */
-static struct saving *new_saving(struct session *s, char *image)
+/* ${image} is taken. The current state is saved under ${name}. */
+static struct saving *new_saving(struct session *s, const char *name, char *image)
 {
     struct saving *v = xcalloc(1, sizeof *v);
     v->session = s;
     v->started_at = uv_now(s->host->loop);
-    v->saved = (struct saved){.name = xstrdup(s->name),
+    v->saved = (struct saved){.name = xstrdup(name),
                               .image = image,
                               .lisp = xstrdup(zygotes_lisp(s->host->zygotes)),
                               .package = xstrdup(session_core_package(s)),
                               .sandbox = xstrdup(confinement_mode(s->confinement)),
                               .network = xstrdup(confinement_network(s->confinement)),
-                              .checkpoints = named_checkpoints(s),
+                              .checkpoints = checkpoints_names(&s->checkpoints),
                               .limits = s->limits,
                               .heap_mib = process_heap_mib(s),
                               .evaluations = s->at};
@@ -301,10 +285,15 @@ static bool ask_for_copy(struct saving *v, struct err *err)
     return true;
 }
 
-static char *prepare(struct session *s, struct err *err)
+static const char *name_of(const struct operation *op)
+{
+    return op->name != NULL ? op->name : op->session->name;
+}
+
+static char *prepare(const struct session *s, const char *name, struct err *err)
 {
     err_set(err, ERR_INVALID, "Sessions cannot be saved: there is no state directory (--state-dir).");
-    return s->all->store == NULL ? NULL : saved_prepare(s->all->store, s->name, err);
+    return s->all->store == NULL ? NULL : saved_prepare(s->all->store, name, err);
 }
 
 static void take_out_of_queue(struct operation *op, struct saving *v)
@@ -317,12 +306,12 @@ static void take_out_of_queue(struct operation *op, struct saving *v)
 bool saving_start(struct session *s, struct operation *op)
 {
     struct err err;
-    char *path = prepare(s, &err);
+    char *path = prepare(s, name_of(op), &err);
     if (path == NULL) {
         answer_deliver(s, op, &(struct outcome){.kind = OUTCOME_UNAVAILABLE, .why = err.message});
         return false;
     }
-    struct saving *v = new_saving(s, path);
+    struct saving *v = new_saving(s, name_of(op), path);
     take_out_of_queue(op, v);
     if (!ask_for_copy(v, &err)) {
         answer(v, OUTCOME_UNAVAILABLE, err.message);
@@ -333,7 +322,7 @@ bool saving_start(struct session *s, struct operation *op)
 
 bool saving_start_for_sleep(struct session *s, char *image, struct err *err)
 {
-    struct saving *v = new_saving(s, image);
+    struct saving *v = new_saving(s, s->name, image);
     if (!ask_for_copy(v, err)) {
         saving_free(v);
         return false;
@@ -345,12 +334,12 @@ bool saving_start_for_sleep(struct session *s, char *image, struct err *err)
 bool saving_start_asleep(struct session *s, struct operation *op)
 {
     struct err err;
-    char *path = prepare(s, &err);
+    char *path = prepare(s, name_of(op), &err);
     if (path == NULL || link(s->image.path, path) != 0) {
         free(path);
         return false;
     }
-    struct saving *v = new_saving(s, path);
+    struct saving *v = new_saving(s, name_of(op), path);
     take_out_of_queue(op, v);
     v->is_written = true;
     commit_first(s);

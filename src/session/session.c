@@ -68,9 +68,11 @@ struct operation *session_rollback(struct session *s, const char *to, operation_
     return later(s, op);
 }
 
-struct operation *session_save(struct session *s, operation_done *done, void *arg)
+struct operation *session_save(struct session *s, const char *name, operation_done *done, void *arg)
 {
-    return later(s, operation_new(s, OPERATION_SAVE, done, arg));
+    struct operation *op = operation_new(s, OPERATION_SAVE, done, arg);
+    op->name = xstrdup(name);
+    return later(s, op);
 }
 
 struct operation *session_restore(struct session *s, const char *name, operation_done *done, void *arg)
@@ -242,6 +244,11 @@ const struct checkpoints *session_checkpoints(struct session *s)
 const struct journal *session_journal(const struct session *s)
 {
     return &s->journal;
+}
+
+bool session_delete_checkpoint(struct session *s, const char *name)
+{
+    return checkpoints_delete(&s->checkpoints, name);
 }
 
 const char *session_why_no_checkpoint(const struct session *s)

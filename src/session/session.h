@@ -56,12 +56,16 @@ struct operation *session_checkpoint(struct session *s, const char *name, operat
 struct operation *session_rollback(struct session *s, const char *to, operation_done *done, void *arg);
 
 /*
- * session_save(s, done, arg): write a copy of the session to the store, under its name, while the session
- * continues. session_restore(s, name, done, arg): replace the session's process, journal and package by those
- * of that save. Both outcomes have ${text}. ${done} may be NULL: the next reply then reports a failure.
+ * session_save(s, name, done, arg): write a copy of the session to the store, under that name (borrowed,
+ * copied; NULL: the session's), while the session continues. session_restore(s, name, done, arg): replace the
+ * session's process, journal and package by those of that save. Both outcomes have ${text}. ${done} may be
+ * NULL: the next reply then reports a failure.
  */
-struct operation *session_save(struct session *s, operation_done *done, void *arg);
+struct operation *session_save(struct session *s, const char *name, operation_done *done, void *arg);
 struct operation *session_restore(struct session *s, const char *name, operation_done *done, void *arg);
+
+/* session_delete_checkpoint(s, name): drop the checkpoint of that name; false if there is none. */
+bool session_delete_checkpoint(struct session *s, const char *name);
 
 /* session_checkpoints(s), session_journal(s): for reading; borrowed. Checkpoints beyond the limit are
  * dropped first. session_why_no_checkpoint(s): why the last one could not be made, or NULL. session_at(s):

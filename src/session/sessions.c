@@ -77,6 +77,13 @@ struct session *sessions_find(const struct sessions *all, const char *name)
     return NULL;
 }
 
+bool sessions_is_name(const char *name)
+{
+    size_t len = strlen(name);
+    return len > 0 && len <= LONGEST_NAME &&
+           strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-") == len;
+}
+
 struct session *sessions_create(struct sessions *all, const char *name, struct err *err)
 {
     char made_up[32];
@@ -86,9 +93,7 @@ struct session *sessions_create(struct sessions *all, const char *name, struct e
         while (sessions_find(all, made_up) != NULL);
         name = made_up;
     }
-    size_t len = strlen(name);
-    if (len == 0 || len > LONGEST_NAME ||
-        strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-") != len) {
+    if (!sessions_is_name(name)) {
         err_set(err, ERR_INVALID, "A session's name has 1 to %d characters from A-Z a-z 0-9 . _ and -.",
                 LONGEST_NAME);
         return NULL;

@@ -44,6 +44,9 @@ struct session *sessions_find(const struct sessions *all, const char *name);
  */
 struct session *sessions_create(struct sessions *all, const char *name, struct err *err);
 
+/* sessions_is_name(name): may a session, or a save, have that name? */
+bool sessions_is_name(const char *name);
+
 /* sessions_close(s): its operations end with OUTCOME_UNAVAILABLE, its process is killed with all that it
  * started. sessions_close_later(s): the same from the loop; for use while one of its own outcomes is being
  * delivered. */

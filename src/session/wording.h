@@ -5,6 +5,7 @@
 #define SESSION_WORDING_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -39,14 +40,23 @@ enum recovery_cause {
     RECOVERY_WAKE,         /* from the image of a suspended session */
 };
 
+/* What a save took the place of. */
+struct replaced_facts {
+    uint64_t at; /* the state that the session was in; 0: it had evaluated nothing */
+    size_t errors;
+    const char *checkpoints; /* the named ones: "good (evaluation 3), ..."; NULL: none */
+};
+
 /* A session has returned to a usable state. */
 struct recovery_facts {
     enum recovery_cause cause;
-    const char *name;              /* RESTORE: the name of the save */
-    uint64_t at, died_at;          /* the state it is in now, and the one it was in */
-    uint64_t best;                 /* the newest state of which a checkpoint existed */
-    const struct exit_facts *exit; /* BETWEEN, OF_UNWINDING */
-    bool was_not_woken;            /* WAKE: its image did not start */
+    const char *name;               /* RESTORE: the name of the save */
+    struct replaced_facts replaced; /* RESTORE */
+    const char *not_held;           /* RESTORE: named checkpoints that the save does not hold; NULL: none */
+    uint64_t at, died_at;           /* the state it is in now, and the one it was in */
+    uint64_t best;                  /* the newest state of which a checkpoint existed */
+    const struct exit_facts *exit;  /* BETWEEN, OF_UNWINDING */
+    bool was_not_woken;             /* WAKE: its image did not start */
     const struct timespec *asleep_since;
     uint64_t idle_timeout_ms;
     const char *why_not_started;      /* NULL, or why no process could be started */

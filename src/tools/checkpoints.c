@@ -1,5 +1,5 @@
 /*
- * checkpoint-session, list-checkpoints, rollback-session: earlier states of a session.
+ * checkpoint-session, list-checkpoints, delete-checkpoint, rollback-session: earlier states of a session.
  */
 #include <string.h>
 #include <time.h>
@@ -71,6 +71,19 @@ static void list_checkpoints(struct tool_call *call)
     call_finish(call);
 }
 
+static void delete_checkpoint(struct tool_call *call)
+{
+    struct session *s = call_session(call);
+    const char *name = call_string(call, "name", NULL);
+    if (s == NULL)
+        return;
+    if (session_delete_checkpoint(s, name))
+        call_answer(call, false, "Deleted the checkpoint %s. The session itself is unchanged.", name);
+    else
+        call_answer(call, true, "There is no checkpoint named %s; list-checkpoints shows which there are.",
+                    name);
+}
+
 static void on_rolled_back(struct tool_call *call, const struct outcome *o)
 {
     strbuf_addf(&call->text, "%s", o->text == NULL ? "" : o->text);
@@ -112,6 +125,18 @@ const struct tool tool_list_checkpoints = {
     .is_read_only = true,
     .arguments = {SESSION_ARGUMENT},
     .run = list_checkpoints,
+};
+
+const struct tool tool_delete_checkpoint = {
+    .name = "delete-checkpoint",
+    .title = "Delete a named checkpoint",
+    .description = "Delete a named checkpoint. The session itself is unchanged.",
+    .toolset = TOOLSET_FULL,
+    .is_destructive = true,
+    .arguments =
+        {{.name = "name", .type = ARGUMENT_STRING, .is_required = true, .description = "Checkpoint name."},
+         SESSION_ARGUMENT},
+    .run = delete_checkpoint,
 };
 
 const struct tool tool_rollback_session = {

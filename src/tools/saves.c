@@ -1,5 +1,5 @@
 /*
- * save-session and restore-session: sessions that outlive the server.
+ * save-session, restore-session and delete-save: sessions that outlive the server.
  */
 #include <string.h>
 
@@ -17,20 +17,34 @@ static void save_session(struct tool_call *call)
     struct session *s = call_session(call);
     if (s == NULL)
         return;
+    const char *name = call_string(call, "name", NULL);
+    if (name != NULL && !sessions_is_name(name)) {
+        call_answer(
+            call, true,
+            "A save has a name that a session can have: 1 to 64 characters from A-Z a-z 0-9 . _ and -.");
+        return;
+    }
     call_wait(call, on_text);
-    call->operation = session_save(s, call_done, call);
+    call->operation = session_save(s, name, call_done, call);
+}
+
+/* The name of an existing save; NULL: there is none, and the call is answered. */
+static const char *saved_name(struct tool_call *call)
+{
+    const char *name = call_string(call, "name", NULL);
+    if (call->toolbox->store != NULL && strchr(name, '/') == NULL && saved_exists(call->toolbox->store, name))
+        return name;
+    call_answer(call, true, "There is no saved session named %s.", name);
+    return NULL;
 }
 
 static void restore_session(struct tool_call *call)
 {
-    const char *name = call_string(call, "name", NULL);
-    struct session *s = sessions_find(call->toolbox->sessions, name);
     struct err err;
-    if (call->toolbox->store == NULL || strchr(name, '/') != NULL ||
-        !saved_exists(call->toolbox->store, name)) {
-        call_answer(call, true, "There is no saved session named %s.", name);
+    const char *name = saved_name(call);
+    if (name == NULL)
         return;
-    }
+    struct session *s = sessions_find(call->toolbox->sessions, name);
     if (s == NULL)
         s = sessions_create(call->toolbox->sessions, name, &err);
     if (s == NULL) {
@@ -41,22 +55,40 @@ static void restore_session(struct tool_call *call)
     call->operation = session_restore(s, name, call_done, call);
 }
 
+static void delete_save(struct tool_call *call)
+{
+    const char *name = saved_name(call);
+    if (name == NULL)
+        return;
+    saved_remove(call->toolbox->store, name);
+    call_answer(call, false, "Deleted the saved session %s.%s", name,
+                sessions_find(call->toolbox->sessions, name) != NULL
+                    ? " The running session of that name goes on."
+                    : "");
+}
+
 const struct tool tool_save_session = {
     .name = "save-session",
     .title = "Save the session",
-    .description = "Save the session to disk under its name while it stays in use. restore-session restores "
-                   "it, in this server or another.",
+    .description =
+        "Save the session to disk while it stays in use. restore-session restores it, in this server "
+        "or another.",
     .search_hint = "persist to disk",
     .toolset = TOOLSET_FULL,
     .is_idempotent = true,
-    .arguments = {SESSION_ARGUMENT},
+    .arguments = {{.name = "name",
+                   .type = ARGUMENT_STRING,
+                   .description = "Name of the save; default: the session's."},
+                  SESSION_ARGUMENT},
     .run = save_session,
 };
 
 const struct tool tool_restore_session = {
     .name = "restore-session",
     .title = "Restore a session",
-    .description = "Restore a saved session. It replaces a running session of the same name.",
+    .description =
+        "Restore a saved session. It replaces a running session of the same name; the reply says what "
+        "was discarded.",
     .search_hint = "load from disk",
     .toolset = TOOLSET_FULL,
     .is_destructive = true,
@@ -67,4 +99,19 @@ const struct tool tool_restore_session = {
                    .is_required = true,
                    .description = "Name of the saved session."}},
     .run = restore_session,
+};
+
+const struct tool tool_delete_save = {
+    .name = "delete-save",
+    .title = "Delete a saved session",
+    .description =
+        "Delete a saved session, one of those that list-sessions lists. A running session of that name is "
+        "unchanged.",
+    .toolset = TOOLSET_FULL,
+    .is_destructive = true,
+    .arguments = {{.name = "name",
+                   .type = ARGUMENT_STRING,
+                   .is_required = true,
+                   .description = "Name of the saved session."}},
+    .run = delete_save,
 };

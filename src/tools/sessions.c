@@ -1,6 +1,7 @@
 /*
  * The tools that create, list, describe, reset and close sessions.
  */
+#include <stdlib.h>
 #include <string.h>
 #include <uv.h>
 
@@ -13,6 +14,7 @@
 #include "report/section.h"
 #include "session/checkpoints.h"
 #include "session/programs.h"
+#include "session/saved.h"
 #include "session/sessions.h"
 #include "tools/look_up.h"
 
@@ -169,12 +171,34 @@ static void add_summary(struct strbuf *out, struct session *s, int most_ms)
     }
 }
 
+/* Those on disk, whether they run or not. */
+static void add_saves(struct strbuf *out, const struct saved_store *store)
+{
+    if (store == NULL)
+        return;
+    struct saved_names saves = saved_list(store, sessions_is_name);
+    if (saves.count > 0) {
+        strbuf_addc(out, '\n');
+        text_add_count(out, saves.count, "saved session");
+        strbuf_adds(out, " (see restore-session):");
+    }
+    for (size_t i = 0; i < saves.count && i < MOST_LISTED; i++) {
+        strbuf_addf(out, "\n- %s, saved ", saves.items[i].name);
+        text_add_date(out, saves.items[i].when);
+    }
+    if (saves.count > MOST_LISTED)
+        strbuf_addf(out, "\n... %zu more", saves.count - MOST_LISTED);
+    free(saves.items);
+}
+
 static void list_sessions(struct tool_call *call)
 {
     size_t n = sessions_count(call->toolbox->sessions);
     if (n == 0) {
-        call_answer(call, false, "No sessions yet; the first evaluation creates the session %s.",
+        strbuf_addf(&call->text, "No sessions yet; the first evaluation creates the session %s.",
                     call->default_session);
+        add_saves(&call->text, call->toolbox->store);
+        call_finish(call);
         return;
     }
     text_add_count(&call->text, n, "session");
@@ -189,6 +213,7 @@ static void list_sessions(struct tool_call *call)
     }
     if (n > shown)
         strbuf_addf(&call->text, "\n... %zu more", n - shown);
+    add_saves(&call->text, call->toolbox->store);
     call_finish(call);
 }
 
@@ -387,7 +412,7 @@ const struct tool tool_create_session = {
 const struct tool tool_list_sessions = {
     .name = "list-sessions",
     .title = "List sessions",
-    .description = "List all sessions with state, package, process, counts and memory.",
+    .description = "List all sessions with state, package, process, counts and memory, and the saved ones.",
     .toolset = TOOLSET_STANDARD,
     .is_read_only = true,
     .run = list_sessions,

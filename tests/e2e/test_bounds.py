@@ -94,9 +94,11 @@ HUGE = {
     "session-history": {"format": "lisp"},
     "checkpoint-session": {"name": "x" * 100000},
     "list-checkpoints": {},
+    "delete-checkpoint": {"name": "x" * 100000},
     "rollback-session": {"to": "x" * 100000},
-    "save-session": None,  # its name is the session's
+    "save-session": {"name": "x" * 100000},
     "restore-session": {"name": "x" * 100000},
+    "delete-save": {"name": "x" * 100000},
     "get-usage-guide": {},
 }
 

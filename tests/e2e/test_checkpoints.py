@@ -40,6 +40,23 @@ class Checkpoints(mcp.TestCase):
         return report
 
 
+class Deleted(Checkpoints):
+    def test_a_named_checkpoint_ends_when_it_is_deleted(self):
+        self.s.evaluate("(defvar *n* 1)")
+        self.assertFalse(self.s.call("checkpoint-session", name="one").is_error)
+        self.s.evaluate("(setf *n* 2)")
+        self.wait_for_states(3)
+        before = len(self.lisps())
+        reply = self.s.call("delete-checkpoint", name="one")
+        self.assertEqual("Deleted the checkpoint one. The session itself is unchanged.", reply.text)
+        self.assertNotIn("named", self.s.call("list-checkpoints").text)
+        mcp.wait_until(lambda: len(self.lisps()) == before - 1, 5, "the end of its process")
+        self.assertTrue(self.s.call("rollback-session", to="one").is_error)
+        self.assertEvaluates("*n*", "2")
+        self.rollback("1")
+        self.assertEvaluates("*n*", "1")
+
+
 class AfterADeath(Checkpoints):
     def test_every_kind_of_death_leads_back_to_the_state_before(self):
         deaths = (

@@ -168,11 +168,14 @@ class Input(mcp.TestCase):
         c.assert_silent()
 
     def test_a_call_with_a_wait_is_answered_once_the_question_is(self):
-        c = self.client()
-        call = self.started(c, '(list (read-line) (progn (sleep 1) (read-line nil nil :end)))', wait=0.3)
+        folder = self.folder()
+        c = self.client("--directory", folder)
+        # The second question comes when the call has its reply: it would be asked before.
+        call = self.started(c, '(list (read-line) (progn (loop until (probe-file "answered") do (sleep 0.02)) (read-line nil nil :end)))', wait=0.3)
         question = c.question()
         c.answer(question, "x")
         self.assertIn("goes on without this call", call.reply().text)
+        open(os.path.join(folder, "answered"), "w").close()
         status = c.start_call("evaluation-status", {"wait": 20}).reply().text
         self.assertIn(':END', status)
         c.assert_silent()

@@ -442,10 +442,10 @@ class Breakpoints(Measuring):
     def test_a_thread_of_the_program_stands_where_it_stops(self):
         self.trace("fact", **{"break": "call"})
         self.s.evaluate("(defvar *result* nil) (defvar *thread* (sb-thread:make-thread (lambda () (setf *result* (fact 0))) :name \"worker\"))")
-        mcp.wait_until(lambda: "stands in an error" in self.s.call("list-threads").text, 10, "the stop in the thread")
+        mcp.wait_until(lambda: "in thread worker: CL-MCP:BREAKPOINT: Breakpoint: (FACT 0) is called. (can be entered)" in self.s.call("list-errors").text,
+                       10, "the stop in the thread")
         # Which reply tells of it depends on when the thread came there.
         self.assertEvaluates("1", "1")
-        self.assertIn("in thread worker: CL-MCP:BREAKPOINT: Breakpoint: (FACT 0) is called. (can be entered)", self.s.call("list-errors").text)
         self.assertFalse(self.s.call("invoke-restart", index=1, restart="CONTINUE").is_error)
         self.assertEvaluates("(sb-thread:join-thread *thread*)", "1")
 

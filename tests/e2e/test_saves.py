@@ -159,6 +159,50 @@ class SavingAndRestoring(saves.Saves):
         self.assertOperational()
 
 
+class Named(saves.Saves):
+    """Saves have names; they can be listed and deleted."""
+
+    def test_a_save_of_another_name_is_a_session_of_that_name(self):
+        self.s.evaluate("(defvar *n* 1)")
+        self.assertIn("No sessions yet", self.server().call("list-sessions").text)
+        self.s.call("checkpoint-session", name="one")
+        text = self.save(name="before").text
+        self.assertIn("Saved session before, the state after evaluation 1.", text)
+        self.assertOneSave("before")
+        self.assertRefuses(self.s.call("restore-session", name="default"), "no saved session named default")
+        self.s.evaluate("(incf *n*)")
+        self.save()
+        self.assertRegex(self.s.call("list-sessions").text, r"\n2 saved sessions \(see restore-session\):\n- default, saved \S+Z\n- before, saved \S+Z$")
+        text = self.restore(name="before").text
+        self.assertIn("Restored session before, the state after evaluation 1.", text)
+        self.assertIn("\nNamed checkpoints, which this save does not hold: one (evaluation 1).", text)
+        self.assertNotIn("Discarded", text, "there was no session of that name")
+        self.assertEvaluates("*n*", "2")
+        self.assertValue(self.s.evaluate("*n*", session="before"), "1")
+
+    def test_a_save_is_deleted(self):
+        self.copy_saved("default", "other")
+        self.restore()
+        reply = self.s.call("delete-save", name="default")
+        self.assertIn("Deleted the saved session default. The running session of that name goes on.", reply.text)
+        self.assertOneSave("other")
+        self.assertEvaluates("*n*", "2")
+        self.assertRefuses(self.s.call("delete-save", name="default"), "There is no saved session named default")
+        for name in ("../other", "other.json", "", "/other"):
+            self.assertTrue(self.s.call("delete-save", name=name).is_error)
+        self.assertOneSave("other")
+        self.assertEqual("Deleted the saved session other.", self.s.call("delete-save", name="other").text)
+        self.assertEqual([], self.files())
+
+    def test_names_that_no_session_can_have_are_refused(self):
+        self.s.evaluate("1")
+        for name in ("a/b", "", "../x", "x" * 65, "a b"):
+            self.assertRefuses(self.s.call("save-session", name=name), "1 to 64 characters")
+        for name in ("a b.json", ".json", "x" * 100 + ".json"):
+            open(os.path.join(self.state, name), "w").close()
+        self.assertNotIn("saved session", self.s.call("list-sessions").text)
+
+
 class Restored(saves.Saves):
     """A session from the disk is a session like any other."""
 
@@ -212,6 +256,15 @@ class Restored(saves.Saves):
         self.assertErrorReport(report, "TIMEOUT")
         self.assertValue(self.s.call("invoke-restart", restart="CONTINUE", timeout=20), "3")
         self.assertEvaluates("*n*", "3")
+
+    def test_a_restore_reports_what_it_discards(self):
+        self.assertEvaluates("(next)", "3")
+        self.s.call("checkpoint-session", name="three")
+        self.s.evaluate("(car 1)")
+        text = self.restore().text
+        self.assertIn("Discarded: the state after evaluation 5, 1 error, the named checkpoints three (evaluation 4).", text)
+        self.s.call("reset-session")
+        self.assertNotIn("Discarded", self.restore().text)
 
     def test_it_can_be_reset_and_restored(self):
         self.s.call("reset-session")

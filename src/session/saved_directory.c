@@ -1,5 +1,6 @@
 /*
- * Responsible for removing old automatic saves, which nobody may ever ask for.
+ * Responsible for the saves of a directory as a whole: listing them, and removing old automatic ones, which
+ * nobody may ever ask for.
  */
 #include <dirent.h>
 #include <stdio.h>
@@ -14,20 +15,12 @@
 
 #define DESCRIPTION ".json"
 
-struct candidate {
-    char name[NAME_MAX + 1];
-    time_t when;
-};
+#define MOST_READ 100000 /* entries of the directory */
 
-struct candidates {
-    struct candidate *items;
-    size_t count;
-};
-
-static void consider(struct candidates *c, DIR *directory, const char *file,
+static void consider(struct saved_names *all, DIR *directory, const char *file,
                      bool (*is_meant)(const char *name))
 {
-    struct candidate one;
+    struct saved_name one;
     struct stat status;
     size_t len = strlen(file), suffix = strlen(DESCRIPTION);
     if (len <= suffix || strcmp(file + len - suffix, DESCRIPTION) != 0)
@@ -36,28 +29,35 @@ static void consider(struct candidates *c, DIR *directory, const char *file,
     if (!is_meant(one.name) || fstatat(dirfd(directory), file, &status, AT_SYMLINK_NOFOLLOW) != 0)
         return;
     one.when = status.st_mtime;
-    c->items = xrealloc(c->items, (c->count + 1) * sizeof one);
-    c->items[c->count++] = one;
+    all->items = xrealloc(all->items, (all->count + 1) * sizeof one);
+    all->items[all->count++] = one;
 }
 
 static int newest_first(const void *a, const void *b)
 {
-    time_t one = ((const struct candidate *)a)->when, other = ((const struct candidate *)b)->when;
+    time_t one = ((const struct saved_name *)a)->when, other = ((const struct saved_name *)b)->when;
     return (one < other) - (one > other);
+}
+
+struct saved_names saved_list(const struct saved_store *store, bool (*is_meant)(const char *name))
+{
+    struct saved_names all = {NULL, 0};
+    DIR *directory = opendir(saved_store_directory(store));
+    if (directory == NULL)
+        return all;
+    struct dirent *e;
+    for (size_t i = 0; i < MOST_READ && (e = readdir(directory)) != NULL; i++)
+        consider(&all, directory, e->d_name, is_meant);
+    closedir(directory);
+    if (all.count > 0)
+        qsort(all.items, all.count, sizeof all.items[0], newest_first);
+    return all;
 }
 
 void saved_trim(struct saved_store *store, bool (*is_meant)(const char *name), size_t most,
                 int64_t most_age_s)
 {
-    struct candidates found = {NULL, 0};
-    DIR *directory = opendir(saved_store_directory(store));
-    if (directory == NULL)
-        return;
-    for (struct dirent *e; (e = readdir(directory)) != NULL;)
-        consider(&found, directory, e->d_name, is_meant);
-    closedir(directory);
-    if (found.count > 0)
-        qsort(found.items, found.count, sizeof found.items[0], newest_first);
+    struct saved_names found = saved_list(store, is_meant);
     size_t removed = 0;
     time_t now = time(NULL);
     for (size_t i = 0; i < found.count; i++)
