@@ -19,7 +19,9 @@ static struct task *find(struct request *r, const json_t *params)
     }
     struct task *task = all == NULL || id == NULL ? NULL : tasks_find(all, id);
     if (task == NULL)
-        request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: there is no task with this taskId");
+        request_fail(r, JSONRPC_INVALID_PARAMS,
+                     "Invalid params: there is no task with this taskId. A task and its evaluation end "
+                     "with the server's process, and a task is dropped an hour after its end");
     return task;
 }
 

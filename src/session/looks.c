@@ -237,9 +237,11 @@ static bool is_to_look(const struct session *s, const struct operation *op)
     return op != s->current && (op->is_look_up || (op->kind == OPERATION_LOOK && op->sequence == 0));
 }
 
+/* While the operation waits for input, its time stands still, and it ends no sooner for being left alone. */
 static bool is_too_early(const struct session *s)
 {
-    return run_elapsed_s(s) * 1000 < RUN_ALONE_MS || (s->scratch == NULL && !worker_has_begun(s->worker));
+    return (s->state != SESSION_ASKING && run_elapsed_s(s) * 1000 < RUN_ALONE_MS) ||
+           (s->scratch == NULL && !worker_has_begun(s->worker));
 }
 
 void session_action_look(struct session *s, struct event *e)

@@ -150,6 +150,7 @@ static void describe(const struct session *s, const struct operation *op, struct
         .what = strbuf_string(&op->what),
         .is_running = is_running,
         .is_next = op == session_first_operation(s),
+        .is_asking = session_is_asking(op),
         .elapsed_s =
             is_running ? run_elapsed_s(s) : (double)(uv_now(s->host->loop) - op->submitted_ms) / 1000.0,
         .limit_s = is_running ? run_limit_s(s) : 0,

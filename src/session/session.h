@@ -137,6 +137,7 @@ struct session_evaluation {
     const char *what;         /* borrowed: the beginning of its code */
     double elapsed_s;         /* since it began; while it waits: since it was submitted */
     bool is_running, is_next; /* is_next: it waits only for the process */
+    bool is_asking;           /* RUNNING: it waits for the answer to a question; its time stands still */
     double limit_s;           /* RUNNING; 0: none */
     uint64_t output_bytes;    /* RUNNING */
 };

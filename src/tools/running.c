@@ -15,7 +15,9 @@
 void running_add_line(struct strbuf *out, const struct session_evaluation *e)
 {
     strbuf_addf(out, "Evaluation %llu ", (unsigned long long)e->number);
-    if (e->is_running)
+    if (e->is_asking)
+        strbuf_addf(out, "is waiting for a line of input, after %.1f s", e->elapsed_s);
+    else if (e->is_running)
         strbuf_addf(out, "is running, %.1f s", e->elapsed_s);
     else
         strbuf_addf(out, "%s, %.1f s", e->is_next ? "is about to begin" : "is waiting for its turn",

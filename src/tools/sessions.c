@@ -242,16 +242,19 @@ static void add_checkpoints(struct strbuf *out, struct session *s)
         strbuf_addf(out, "; the last one failed: %s", session_why_no_checkpoint(s));
 }
 
-/* "running for 12 s: (loop)", and how many wait behind it. False if nothing runs. */
+/* "running for 12 s: (loop)", or what it waits for, and how many wait behind it. False if nothing runs. */
 static bool add_running(struct strbuf *out, const struct session *s)
 {
     struct strbuf what;
     size_t waiting;
     strbuf_init(&what, 0);
     double elapsed_s = session_running(s, &what, &waiting);
+    struct session_evaluation e;
     if (elapsed_s >= 0) {
-        strbuf_addf(out, "running for %.0f s: %.*s", elapsed_s, (int)strcspn(strbuf_string(&what), "\n"),
-                    strbuf_string(&what));
+        bool is_asking = session_evaluation_at(s, 0, &e) && e.is_asking;
+        strbuf_addf(
+            out, is_asking ? "waiting for a line of input, after %.0f s: %.*s" : "running for %.0f s: %.*s",
+            elapsed_s, (int)strcspn(strbuf_string(&what), "\n"), strbuf_string(&what));
         if (strchr(strbuf_string(&what), '\n') != NULL)
             strbuf_adds(out, " ...");
         if (waiting > 0) {

@@ -180,6 +180,19 @@ class Input(mcp.TestCase):
         self.assertIn(':END', status)
         c.assert_silent()
 
+    def test_look_ups_are_answered_while_a_question_stands(self):
+        c = self.client("--tools", "full")
+        for threads in ("1", "(defvar *t* (sb-thread:make-thread (lambda () (sleep 1000))))"):
+            c.evaluate(threads)
+            call = self.started(c, "(values (read-line))")
+            question = c.question()
+            self.assertRegex(c.call("session-info").text, r"State: waiting for a line of input, after 0 s: \(values")
+            self.assertRegex(c.call("list-evaluations").text, r"Evaluation \d is waiting for a line of input, after 0\.\d s of 30 s: \(values")
+            self.assertIn("READ-LINE", c.call("get-backtrace").text)
+            self.assertIn("CAR", c.call("describe-symbol", name="car").text)
+            c.answer(question, "mine")
+            self.assertIn('=> "mine"', call.reply().text)
+
     def test_a_session_with_threads_asks_too(self):
         c = self.client()
         c.evaluate("(defvar *t* (sb-thread:make-thread (lambda () (sleep 1000))))")
