@@ -191,6 +191,13 @@ package, then those accessible in the session's package."
            (format nil "The system ~a is not loaded; the tool load-system loads it." system))
           (t (offer-systems name)))))
 
+(defun module-hint (condition)
+  "Return what to load instead of the module that CONDITION, of REQUIRE, has not found; or NIL."
+  (let ((arguments (simple-condition-format-arguments condition)))
+    (when (and (eq 'require (first arguments)) (typep (second arguments) '(or string symbol)))
+      (or (package-system-hint (string (second arguments)))
+          "REQUIRE finds the modules of the Lisp and the systems that ASDF knows. The tool list-systems lists the systems."))))
+
 (defun name-hint (condition)
   "Return a sentence with names similar to the one that CONDITION is about, or NIL."
   (let ((*print-length* nil) (*print-level* nil))
@@ -224,5 +231,7 @@ package, then those accessible in the session's package."
                (offer-symbols (near-symbols (symbol-name name)
                                             (lambda (symbol) (find-class symbol nil)))))))
           (t
-           (system-hint condition)))
+           (or (system-hint condition)
+               (and (typep condition 'simple-condition)
+                    (module-hint condition)))))
       (error () nil))))

@@ -93,13 +93,12 @@ static void refuse_state(struct session *s, struct operation *op, uint64_t evalu
                 (unsigned long long)evaluation);
     const struct checkpoint *before = recovery_newest(s, evaluation);
     const struct checkpoint *after = checkpoints_oldest(&s->checkpoints, evaluation);
-    if (before != NULL || after != NULL)
-        strbuf_adds(&why, ". The nearest are of the states");
-    if (before != NULL)
-        strbuf_addf(&why, " after evaluation %llu", (unsigned long long)before->evaluation);
-    if (after != NULL)
-        strbuf_addf(&why, "%s after evaluation %llu", before != NULL ? " and" : "",
-                    (unsigned long long)after->evaluation);
+    if (before != NULL && after != NULL)
+        strbuf_addf(&why, ". The nearest are of the states after evaluations %llu and %llu",
+                    (unsigned long long)before->evaluation, (unsigned long long)after->evaluation);
+    else if (before != NULL || after != NULL)
+        strbuf_addf(&why, ". The nearest is of the state after evaluation %llu",
+                    (unsigned long long)(before != NULL ? before : after)->evaluation);
     strbuf_adds(&why, "; list-checkpoints shows which there are.");
     answer_unavailable(s, op, strbuf_string(&why));
     strbuf_fini(&why);

@@ -7,6 +7,13 @@
 
 static void on_compiled(struct tool_call *call, const struct outcome *o)
 {
+    if (o->kind == OUTCOME_UNAVAILABLE) {
+        call_answer(call, true,
+                    "%s\ncompile-form works in a copy. evaluate-lisp can compile in the session itself: "
+                    "(compile nil '(lambda () FORM)) returns the compiler's warnings and runs nothing.",
+                    o->why);
+        return;
+    }
     if (look_up_failed(call, o))
         return;
     report_compilation(&call->text, o->reply);
@@ -19,6 +26,7 @@ static void run(struct tool_call *call)
     if (s == NULL)
         return;
     const char *code = call_string(call, "code", NULL);
+    call->takes_unavailable = true;
     call_write_string(call, "code");
     call_write_string(call, "package");
     call_enter(call, s, &(struct operation_options){.what = code, .timeout_ms = call_timeout_ms(call)}, 0,

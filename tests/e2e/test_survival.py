@@ -196,6 +196,11 @@ class Exhaustion(Survival):
         for _ in range(3):
             self.assertStorage("(labels ((f (n) (+ 1 (f (1+ n))))) (f 0))")
 
+    def test_stack_exhaustion_shows_no_argument_that_could_not_be_read(self):
+        report = self.s.evaluate("(defun deep (n text) (1+ (deep (1+ n) text))) (deep 0 :text)")
+        self.assertRegex(report.text, r"(?m)^0: \(DEEP .*\)\n1: \(DEEP \d+ :TEXT\)$")
+        self.assertNotIn("INVALID", report.text)
+
     def test_stack_exhaustion_with_special_bindings(self):
         self.s.evaluate("(defvar *special* 0)")
         self.assertStorage("(labels ((f () (let ((*special* (1+ *special*))) (+ 1 (f))))) (f))")

@@ -131,6 +131,13 @@ class Finding(Systems):
         client.evaluate("(sb-thread:terminate-thread *thread*)")
 
 
+class Requiring(mcp.TestCase):
+    def test_a_module_that_is_not_found_has_a_hint(self):
+        self.assertIn("The tool list-systems lists the systems.", self.s.evaluate("(require :zzqqxx)").hint)
+        self.assertRegex(self.s.evaluate('(require "asdff")').hint, "^Did you mean the system .*asdf")
+        self.assertEqual("", self.s.evaluate('(error "~a ~a" (quote require) 5)').hint)
+
+
 class Loading(Systems):
     def test_a_file_that_does_not_compile_is_told_by_file_line_form_and_condition(self):
         client = self.project({"broken.asd": '(defsystem "broken" :components ((:file "fine") (:file "bad")))\n', "fine.lisp": "(defun fine (x) 1)\n",

@@ -114,6 +114,15 @@ class Looking(ThreadTest):
         self.assertNotIn("Deadlock", self.s.call("list-threads").text)
 
 
+class Copying(ThreadTest):
+    def test_compile_form_names_a_way_without_a_copy(self):
+        self.s.evaluate("(defvar *t* (sb-thread:make-thread (lambda () (sleep 1000))))")
+        reply = self.s.call("compile-form", code="(undefd 1)")
+        self.assertTrue(reply.is_error)
+        self.assertIn("(compile nil '(lambda () FORM))", reply.text)
+        self.assertIn("undefined function: UNDEFD", self.s.evaluate("(compile nil '(lambda () (undefd 1)))").text)
+
+
 class StandingTest(ThreadTest):
     """A session whose program has a thread."""
 
