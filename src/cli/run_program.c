@@ -60,7 +60,7 @@ static bool start(const char *const *argv, int pipes[PIPES][2], pid_t *pid, stru
     return error == 0 || err_set_errno(err, ERR_START, error, "%s cannot be started", argv[0]);
 }
 
-/* Output beyond the limit is read and dropped, so that the program can continue. */
+/* Error output beyond the limit is read and dropped, so that the program can continue. */
 static void take(int *fd, struct strbuf *out)
 {
     char piece[1 << 14];
@@ -106,6 +106,8 @@ static bool talk(int pipes[PIPES][2], const char *input, int limit_ms, struct pr
             take(&pipes[OUTPUT][0], &out->output);
         if (polled[ERRORS].revents != 0)
             take(&pipes[ERRORS][0], &out->errors);
+        if (out->output.is_overflown)
+            return err_set(err, ERR_TOO_LARGE, "its output has more than %d bytes", MOST_OUTPUT);
     }
     return true;
 }

@@ -12,6 +12,7 @@
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/regular_file.h"
 #include "http/checks.h"
 #include "http/daemon.h"
 #include "http/exchange.h"
@@ -217,33 +218,15 @@ static void on_tick(uv_timer_t *timer)
 
 static bool read_pem(const char *path, bool is_secret, char **text, struct err *err)
 {
-    FILE *file = fopen(path, "re");
-    if (file == NULL)
-        return err_set(err, ERR_INVALID, "%s: %s", path, strerror(errno));
-    struct stat status;
-    if (is_secret && fstat(fileno(file), &status) == 0 && (status.st_mode & S_IRWXO) != 0) {
-        fclose(file);
-        return err_set(err, ERR_INVALID, "%s: every user can access this key; run chmod 600 on it", path);
-    }
-    struct strbuf contents;
-    strbuf_init(&contents, LARGEST_PEM);
-    char block[4096];
-    size_t n;
-    while ((n = fread(block, 1, sizeof block, file)) > 0 && strbuf_add(&contents, block, n))
-        ;
-    bool is_read = false;
-    if (ferror(file))
-        err_set_errno(err, ERR_INVALID, errno, "%s cannot be read", path);
-    else if (contents.is_overflown)
-        err_set(err, ERR_TOO_LARGE, "%s has more than %u bytes", path, LARGEST_PEM);
-    else if (contents.len == 0)
-        err_set(err, ERR_INVALID, "%s is empty", path);
-    else
-        is_read = true;
-    fclose(file);
+    struct regular_file file;
+    bool is_read = regular_file_read(&file, path, LARGEST_PEM, err);
+    if (is_read && is_secret && (file.status.st_mode & S_IRWXO) != 0)
+        is_read = err_set(err, ERR_INVALID, "%s: every user can access this key; run chmod 600 on it", path);
+    if (is_read && file.text.len == 0)
+        is_read = err_set(err, ERR_INVALID, "%s is empty", path);
     if (is_read)
-        *text = strbuf_steal(&contents, &n);
-    strbuf_fini(&contents);
+        *text = strbuf_steal(&file.text, NULL);
+    regular_file_fini(&file);
     return is_read;
 }
 

@@ -22,8 +22,9 @@
 
 #define LOG_READ 65536 /* bytes of the Lisp's output */
 #define LOG_SHOWN 400
-#define OVERFLOW_UID 65534   /* the kernel's default for users outside a user namespace */
-#define CORE_HEAP_MIB "2048" /* the default of --max-heap */
+#define LARGEST_FILE_BYTES ((uint64_t)1 << 30) /* the image, or the output of a program that is no SBCL */
+#define OVERFLOW_UID 65534                     /* the kernel's default for users outside a user namespace */
+#define CORE_HEAP_MIB "2048"                   /* the default of --max-heap */
 
 struct core_build {
     struct child *child;
@@ -365,7 +366,8 @@ struct core_build *core_build(uv_loop_t *loop, struct children *children, const 
                           "--",
                           b->temporary,
                           NULL};
-    struct child_spec spec = {.argv = argv, .descriptors = {-1, log, log, -1}};
+    struct child_spec spec = {
+        .argv = argv, .descriptors = {-1, log, log, -1}, .largest_file_bytes = LARGEST_FILE_BYTES};
     b->child = child_spawn(children, &spec, on_child_exit, b, err);
     close(log);
     if (b->child == NULL) {

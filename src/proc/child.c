@@ -355,6 +355,8 @@ static void become(const struct child_spec *spec, char *const *environment, pid_
      * close-on-exec already. */
     close_range(4, ~0u, CLOSE_RANGE_CLOEXEC);
     setrlimit(RLIMIT_NOFILE, files);
+    if (spec->largest_file_bytes > 0)
+        setrlimit(RLIMIT_FSIZE, &(struct rlimit){spec->largest_file_bytes, spec->largest_file_bytes});
     if (spec->directory != NULL && chdir(spec->directory) != 0)
         return;
     if (spec->sandbox != NULL) {

@@ -37,6 +37,7 @@ struct child_spec {
     const char *const *argv;        /* argv[0] is looked up in PATH unless it has a slash */
     const char *const *environment; /* NAME=VALUE to add or replace; NULL-terminated, may be NULL */
     const char *directory;          /* NULL: the server's */
+    uint64_t largest_file_bytes;    /* which it may write; 0: as ours. More ends it by SIGXFSZ */
     const struct sandbox *sandbox;  /* NULL: none. In one it gets no variables that look like secrets */
     int descriptors[4]; /* borrowed: they become 0, 1, 2, 3 of the child; -1: /dev/null (0 to 2) or closed (3)
                          */

@@ -59,6 +59,15 @@ class Doctor(mcp.TestCase):
         self.assertEqual("problem", found["release"]["status"])
         self.assertEqual("problem", found["evaluation"]["status"])
 
+    def test_a_program_that_never_stops_writing_is_no_sbcl(self):
+        lisp = os.path.join(self.folder(), "sbcl")
+        with open(lisp, "w", encoding="utf-8") as f:
+            f.write("#!/bin/sh\nexec yes\n")
+        os.chmod(lisp, 0o755)
+        found, status = self.examine("--", "--lisp", lisp, XDG_CACHE_HOME=self.folder())
+        self.assertEqual(1, status)
+        self.assertIn("its output has more than 1048576 bytes", str(found))
+
     def test_a_missing_image_is_built_or_the_reason_is_reported(self):
         program = os.path.join(self.folder(), "cl-mcp-server")
         shutil.copy(mcp.SERVER, program)  # away from the image beside it

@@ -512,6 +512,16 @@ class Tls(WithTokens):
         self.assertEqual(1, done.returncode)
         self.assertIn(b"chmod 600", done.stderr)
 
+    def test_a_key_that_is_no_file_does_not_hold_up_the_start(self):
+        certificate, key = self.certificate()
+        fifo = os.path.join(os.path.dirname(key), "fifo")
+        os.mkfifo(fifo, 0o600)
+        for tls in ((certificate, fifo), (fifo, key), (certificate, "/dev/zero")):
+            done = subprocess.run([mcp.SERVER, "--http", "127.0.0.1:0", "--tls-cert", tls[0], "--tls-key", tls[1]], env=mcp.clean_environment(),
+                                  stdin=subprocess.DEVNULL, capture_output=True, timeout=20 * mcp.STRETCH)
+            self.assertEqual(1, done.returncode)
+            self.assertIn(b"is not a regular file", done.stderr)
+
     def test_certificates_that_are_none(self):
         certificate, key = self.certificate()
         empty = self.token_file("")
