@@ -69,13 +69,14 @@ struct sandbox {
 /* The system's own files, readable by everybody. Homes, /run (sockets of services) and /tmp are not among
  * them. */
 static const char *const system_paths[] = {
-    "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64",   "/libx32",    "/etc", "/opt",
-    "/nix", "/gnu", "/proc", "/sys", "/dev",   "/var/lib", "/var/cache", NULL,
+    "/usr", "/bin", "/sbin", "/lib",  "/lib32", "/lib64",   "/libx32",    "/etc",
+    "/opt", "/nix", "/gnu",  "/proc", "/sys",   "/var/lib", "/var/cache", NULL,
 };
 
+/* Not the terminals, where the user types, nor disks, input devices and the shared memory of other programs
+ * in /dev/shm. Of the directory itself the names can be read. */
 static const char *const device_paths[] = {
-    "/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom",
-    "/dev/tty",  "/dev/ptmx", "/dev/pts",  NULL,
+    "/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", NULL,
 };
 
 /* System calls that no program of a Lisp needs and that have been, or lead to, escapes. They fail with
@@ -234,6 +235,7 @@ static bool make_ruleset(struct sandbox *s, const struct sandbox_policy *policy,
                       LANDLOCK_ACCESS_FS_READ_DIR |
                       known_access(ACCESS_FS_TRUNCATE | ACCESS_FS_IOCTL_DEV, version);
     return allow_all(s->ruleset, system_paths, ACCESS_READ, err) &&
+           allow(s->ruleset, "/dev", LANDLOCK_ACCESS_FS_READ_DIR, err) &&
            allow_all(s->ruleset, device_paths, device, err) &&
            allow_all(s->ruleset, policy->readable, ACCESS_READ, err) &&
            allow_all(s->ruleset, policy->writable, all & ~ACCESS_FS_IOCTL_DEV, err);

@@ -4,6 +4,7 @@ import os
 import platform
 import socket
 import subprocess
+import tempfile
 import unittest
 
 import mcp
@@ -52,6 +53,9 @@ EPERM, EACCES, ENOSYS, EXDEV = -1, -13, -38, -18
 # The kernel says EXDEV where a file could lose a restriction by its move, EACCES where the directories forbid it.
 CREATE = 0o102  # O_RDWR | O_CREAT
 
+# The kernel sends the signal, and the write is allowed: whether the signal arrived is seen afterwards.
+SIGNAL_WHEN_READY = "(let ((fd (pair-of-sockets))) (call 72 fd 8 %s) (call 72 fd 10 %d) (call 72 fd 4 #x2000) (call 1 (1+ fd) \"x\" 1))"
+
 # name, code, the printed value. OUT is a directory outside the sandbox that anybody may write to; SERVER the server's pid.
 WAYS_OUT = [
     # Files
@@ -89,6 +93,12 @@ WAYS_OUT = [
     ("the end of the server's image", '(call 76 (sb-ext:native-namestring sb-ext:*core-pathname*) 0)', EACCES),
     ("a program of the system", '(call 2 "/usr/bin/env" 1)', EACCES),
     ("/etc", '(call 2 "/etc/passwd" 1)', EACCES),
+    ("shared memory of another program", '(reads "SHARED")', ":DENIED"),
+    ("new shared memory", '(call 2 "/dev/shm/planted" %d 420)' % CREATE, EACCES),
+    ("a terminal where the user types", '(call 2 "TERMINAL" #o402)', EACCES),
+    ("reading a terminal only", '(call 2 "TERMINAL" #o400)', EACCES),
+    ("the terminal of the server", '(call 2 "/dev/tty" 2)', EACCES),
+    ("another device", '(call 2 "/dev/kmsg" #o4000)', EACCES),
     ("chroot", '(call 161 "/tmp")', EPERM),
     ("leaving by a descriptor of /", '(call 257 (call 2 "/" #o10200000) "OUT/new" %d 420)' % CREATE, EACCES),
     ("leaving by /proc/self/root", '(call 2 "/proc/self/root/OUT/new" %d 420)' % CREATE, EACCES),
@@ -117,6 +127,14 @@ WAYS_OUT = [
     ("the other session's channel", '(call 2 "/proc/OTHER/fd/3" 2)', EACCES),
     ("a signal from a child program", '(shell "kill -TERM SERVER")', "1"),
     ("a signal to the guardian", '(shell "kill -KILL GUARDIAN")', "1"),
+    ("a signal to the server when a descriptor is ready", SIGNAL_WHEN_READY % ("SERVER", 15), 1),
+    ("a signal to the other session when a descriptor is ready", SIGNAL_WHEN_READY % ("OTHER", 9), 1),
+    ("the server's pages on another node", "(call 279 SERVER 0 0 0 0 0)", EPERM),
+    ("the server's memory on another node", "(call 256 SERVER 0 0 0)", EPERM),
+    ("the server's list of locks", "(call 274 SERVER (zeros 8) (zeros 8))", EPERM),
+    ("the layout of the server's memory", '(reads "/proc/SERVER/maps")', ":DENIED"),
+    ("being killed later than the server", '(call 2 "/proc/self/oom_score_adj" 1)', EACCES),
+    ("a setting of the kernel", '(call 2 "/proc/sys/kernel/core_pattern" 1)', EACCES),
     ("a limit on the server's processor time", "(call 302 SERVER 0 (zeros 16) 0)", EPERM),
     ("a limit on the other session's files", "(call 302 OTHER 7 (zeros 16) 0)", EPERM),
     ("the same with upper bits set", "(call 302 (+ OTHER (ash 1 32)) 7 (zeros 16) 0)", EPERM),
@@ -244,14 +262,32 @@ class WaysOut(Sandbox):
         server = client.process.pid
         guardian = next(pid for pid in mcp.pids() if mcp.parent_of(pid) == server and is_guardian(pid))
         before = snapshot(self.out)
+        places = {"OUT": self.out, "HOME": self.home, "SERVER": server, "OTHER": other, "GUARDIAN": guardian,
+                  "SHARED": self.shared_memory(), "TERMINAL": self.terminal()}
         for name, code, expected in WAYS_OUT:
             with self.subTest(name):
-                for placeholder, value in (("OUT", self.out), ("HOME", self.home), ("SERVER", server), ("OTHER", other), ("GUARDIAN", guardian)):
+                for placeholder, value in places.items():
                     code = code.replace(placeholder, str(value))
                 allowed = expected if isinstance(expected, tuple) else (expected,)
                 self.assertIn(client.evaluate(code).text, ["=> " + printed(one) for one in allowed])
         self.assertEqual(before, snapshot(self.out))
+        self.assertEqual(other, client.evaluate("(sb-posix:getpid)", session="other").values[0])
         self.assertOperational(client)
+
+    def shared_memory(self):
+        shared = tempfile.NamedTemporaryFile(dir="/dev/shm", prefix="cl-mcp-test-")
+        self.addCleanup(shared.close)
+        shared.write(b"secret")
+        shared.flush()
+        os.chmod(shared.name, 0o644)
+        return shared.name
+
+    def terminal(self):
+        master, slave = os.openpty()
+        self.addCleanup(os.close, master)
+        self.addCleanup(os.close, slave)
+        os.chmod(os.ttyname(slave), 0o666)
+        return os.ttyname(slave)
 
     def test_without_a_network_there_is_no_socket_but_a_pair(self):
         client = self.start("workspace", "--network", "off")
@@ -271,6 +307,16 @@ class WaysOut(Sandbox):
                 address = b"\x01\x00" + name.encode()
                 connect = "(call 42 (pair-of-sockets) #(%s) %d)" % (" ".join(map(str, address)), len(address))
                 self.assertEqual("=> -106", client.evaluate(connect).text)  # EISCONN
+
+    def test_a_signal_to_all_processes_reaches_its_own_session_only(self):
+        client = self.start("workspace")
+        client.call("create-session", name="other")
+        other = client.evaluate("(require :sb-posix) (sb-posix:getpid)", session="other").values[-1]
+        client.evaluate(PRELUDE)
+        killed = client.evaluate("(progn (call 62 -1 9) (call 62 (sb-posix:getpid) 9))")
+        self.assertErrorReport(killed, "PROCESS-KILLED")
+        self.assertEqual([other], client.evaluate("(sb-posix:getpid)", session="other").values)
+        self.assertOperational(client)
 
     def test_programs_and_libraries_from_memory_run_in_it(self):
         for name, *options in (("escape", ), ("escape.so", "-shared", "-fPIC")):
@@ -302,7 +348,7 @@ class WaysOut(Sandbox):
 def is_guardian(pid):
     """The server's child that runs the server's own program."""
     try:
-        return os.readlink("/proc/%d/exe" % pid) == os.path.realpath(os.environ["CL_MCP_SERVER"])
+        return os.readlink("/proc/%d/exe" % pid) == os.path.realpath(mcp.SERVER)
     except OSError:
         return False
 
@@ -450,7 +496,7 @@ class Work(Sandbox):
     def test_a_project_that_holds_the_home_directory_is_refused(self):
         for directory in (self.home, os.path.dirname(self.home), "/"):
             ended = subprocess.run(
-                [os.environ["CL_MCP_SERVER"], "--sandbox", "workspace", "--directory", directory],
+                [mcp.SERVER, "--sandbox", "workspace", "--directory", directory],
                 env={**os.environ, "HOME": self.home}, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30,
             )
             self.assertEqual(1, ended.returncode)
