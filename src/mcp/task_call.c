@@ -59,6 +59,7 @@ static bool become_task(struct task_call *t)
     uv_timer_stop(&t->timer);
     request_await(r, NULL, NULL);
     task_answer(t->task, r);
+    tool_call_let_go(t->call);
     return true;
 }
 

@@ -97,7 +97,9 @@ void answer_write_journal(struct session *s, const struct operation *op, enum jo
     if (!op->keeps_record)
         return;
     session_count(s, metrics[outcome]);
-    s->evaluations = op->number > s->evaluations ? op->number : s->evaluations + 1;
+    uint64_t next = s->evaluations + 1;
+    s->evaluations = op->number > next ? op->number : next;
+    s->skipped += s->evaluations - next;
     if (op->has_code) {
         struct journal_entry *e = journal_add(&s->journal, s->evaluations, s->at, strbuf_string(&op->code),
                                               op->code.len, op->package, outcome);

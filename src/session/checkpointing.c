@@ -181,6 +181,7 @@ void session_action_keep(struct session *s, struct event *e)
     note_copy(s, e);
     sexp_document_free(e->document);
     run_restart_clock(s);
+    session_later(s); /* look-ups may wait for it to begin */
 }
 
 void session_action_kept(struct session *s, struct event *e)

@@ -107,6 +107,13 @@ struct journal_entry *journal_at(const struct journal *j, size_t n)
     return n < j->count ? &j->entries[j->first + n] : NULL;
 }
 
+uint64_t journal_skipped(const struct journal *j)
+{
+    if (j->count == 0)
+        return 0;
+    return journal_at(j, j->count - 1)->evaluation - journal_at(j, 0)->evaluation + 1 - j->count;
+}
+
 void journal_copy(struct journal *to, const struct journal *from)
 {
     journal_init(to);

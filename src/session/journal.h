@@ -67,6 +67,9 @@ void journal_copy(struct journal *to, const struct journal *from);
 /* journal_at(j, n): 0 for the oldest that is kept; borrowed; NULL past the end. */
 struct journal_entry *journal_at(const struct journal *j, size_t n);
 
+/* journal_skipped(j): how many numbers between its first and last evaluation have no entry. */
+uint64_t journal_skipped(const struct journal *j);
+
 /* journal_find(j, evaluation): borrowed; NULL if it is not kept. */
 struct journal_entry *journal_find(const struct journal *j, uint64_t evaluation);
 

@@ -237,10 +237,12 @@ static bool is_to_look(const struct session *s, const struct operation *op)
     return op != s->current && (op->is_look_up || (op->kind == OPERATION_LOOK && op->sequence == 0));
 }
 
-/* While the operation waits for input, its time stands still, and it ends no sooner for being left alone. */
+/* Calls that a client sends together are done in order: a look-up waits until the operation has ended or has
+ * run for a while. One whose caller was answered early, or is being asked, is no longer awaited. */
 static bool is_too_early(const struct session *s)
 {
-    return (s->state != SESSION_ASKING && run_elapsed_s(s) * 1000 < RUN_ALONE_MS) ||
+    bool is_awaited = !s->current->is_let_go && s->state != SESSION_ASKING;
+    return (is_awaited && run_elapsed_s(s) * 1000 < RUN_ALONE_MS) ||
            (s->scratch == NULL && !worker_has_begun(s->worker));
 }
 

@@ -52,6 +52,7 @@ struct operation {
     operation_progress *on_progress;
     operation_question *on_question; /* NULL: its input is not asked for */
     int questions;                   /* how many there were */
+    bool is_let_go;                  /* its caller was answered early */
     void *arg;
 };
 

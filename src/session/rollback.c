@@ -44,7 +44,7 @@ void rollback_clear(struct session *s)
     programs_end(s);
     sleep_image_drop(&s->image);
     checkpoints_clear(&s->checkpoints);
-    s->at = s->evaluations = 0;
+    s->at = s->evaluations = s->skipped = 0;
     count_again(s);
     answer_clear_error(s);
     error_history_clear(&s->errors);
@@ -173,6 +173,7 @@ static void begin_restore(struct session *s, struct operation *op, const struct 
         take_limits(s, saved);
     s->journal = *journal;
     s->at = s->evaluations = saved->evaluations;
+    s->skipped = journal_skipped(journal);
     s->package = xstrdup(saved->package);
     if (!process_start_image(s, saved->image, NULL, saved->heap_mib, &err)) {
         free(named);

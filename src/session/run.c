@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "session/error_record.h"
 #include "session/session_core.h"
 #include "session/wording.h"
@@ -114,6 +115,14 @@ void run_add_behind(const struct session *s, const struct operation *op, struct 
     operation_add_name(first, out);
     if (first == s->current)
         strbuf_addf(out, " (running for %.0f s)", run_elapsed_s(s));
+    size_t between = 0;
+    for (const struct list *node = first->node.next; node != &op->node && node != &s->queue;
+         node = node->next)
+        between++;
+    if (between > 0) {
+        strbuf_adds(out, " and ");
+        text_add_count(out, between, "other call");
+    }
     strbuf_adds(out, "; cancel-evaluation stops that, and other sessions are free");
 }
 
@@ -122,7 +131,8 @@ static void tell_waiting(struct session *s, struct operation *op)
 {
     uint64_t waited_ms = now_ms(s) - op->submitted_ms;
     struct strbuf line;
-    if (op->behind.len == 0 || waited_ms < (uint64_t)s->host->waits.patience_ms)
+    if (op->behind.len == 0 || op == session_first_operation(s) ||
+        waited_ms < (uint64_t)s->host->waits.patience_ms)
         return;
     strbuf_init(&line, 0);
     strbuf_adds(&line, "waiting; ");

@@ -118,6 +118,12 @@ void session_interrupt(struct operation *op)
         session_dispatch(op->session, &(struct event){.kind = EVENT_CANCEL});
 }
 
+void session_let_go(struct operation *op)
+{
+    op->is_let_go = true;
+    session_later(op->session); /* look-ups may wait */
+}
+
 double session_running(const struct session *s, struct strbuf *what, size_t *waiting)
 {
     const struct operation *op = s->current;
@@ -341,7 +347,7 @@ double session_age_s(const struct session *s)
 
 uint64_t session_evaluations(const struct session *s)
 {
-    return s->evaluations;
+    return s->evaluations - s->skipped;
 }
 
 const struct timespec *session_asleep_since(const struct session *s)

@@ -104,6 +104,10 @@ void session_cancel(struct operation *op);
  */
 void session_answer(struct operation *op, int64_t question, const char *text, size_t len);
 
+/* session_let_go(op): its caller was answered before its end. Look-ups that were sent after that answer are
+ * meant for the operation as it runs, so they need not wait for its end. */
+void session_let_go(struct operation *op);
+
 /* session_interrupt(op): stop ${op} if it runs; it ends with an error of type CANCELLED. */
 void session_interrupt(struct operation *op);
 
@@ -203,6 +207,8 @@ struct session_memory {
  * unread. */
 struct session_memory session_memory(const struct session *s, int most_ms);
 
+/* session_age_s(s). session_evaluations(s): how many there were; one that was cancelled while it waited does
+ * not count, although it had a number. */
 double session_age_s(const struct session *s);
 uint64_t session_evaluations(const struct session *s);
 

@@ -37,8 +37,9 @@ struct session {
     bool is_delivering;        /* inside answer_deliver() */
     int64_t question;          /* ASKING: the number of the agent's question */
 
-    uint64_t at; /* the process is in the state after this evaluation; 0: before the first */
-    uint64_t evaluations;
+    uint64_t at;          /* the process is in the state after this evaluation; 0: before the first */
+    uint64_t evaluations; /* the number of the last one */
+    uint64_t skipped;     /* how many numbers up to that were of evaluations that never began */
     uint64_t last_number; /* the highest that a client was told; the journal gets it later, or never */
     char *package;
     struct journal journal;

@@ -387,6 +387,12 @@ void tool_call_answer(struct tool_call *call, int64_t question, const char *text
         session_answer(call->operation, question, text, len);
 }
 
+void tool_call_let_go(struct tool_call *call)
+{
+    if (call->operation != NULL)
+        session_let_go(call->operation);
+}
+
 void tool_call_stop(struct tool_call *call)
 {
     if (call->operation != NULL)

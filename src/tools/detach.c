@@ -42,6 +42,7 @@ static void detach(struct tool_call *call, struct session *s, const struct sessi
     call->on_progress = NULL;
     call->on_question = NULL;
     call->arg = kept;
+    session_let_go(call->operation);
     done(arg, &(struct tool_result){.text = &text});
     strbuf_fini(&text);
 }

@@ -67,7 +67,9 @@ void look_up_add_frames(struct tool_call *call, const struct sexp *frames, int64
         if (locals)
             section_add_locals(&call->text, frame);
     }
-    if (shown == 0)
+    if (total == 0)
+        strbuf_adds(&call->text, "\n(no frames of the program)");
+    else if (shown == 0)
         strbuf_addf(&call->text, "\n(no frames from %zu on)", from);
     else if (is_more || from + shown < (size_t)total)
         strbuf_adds(&call->text, "\n... more frames; max-frames and from show them");

@@ -122,6 +122,9 @@ class LongWork(mcp.TestCase):
         text = self.call("evaluate-lisp", code="(list :second)", wait=0).text
         self.assertIn("Evaluation 2 is waiting for its turn", text)
         self.assertIn("behind evaluation 1: (with-open-file", text)
+        self.assertNotIn("other call", text)
+        text = self.call("evaluate-lisp", code="(list :third)", wait=0).text
+        self.assertRegex(text, r"behind evaluation 1: \(with-open-file .* and 1 other call;")
         self.assertIn("(list :second)", self.call("list-evaluations").text)
         self.assertIn("Stopping: (list :second)", self.call("cancel-evaluation", evaluation=2).text)
         self.assertIn("cancelled before it began", self.call("evaluation-status", evaluation=2).text)
@@ -138,6 +141,8 @@ class LongWork(mcp.TestCase):
         self.assertRegex(self.call("evaluate-lisp", code="(list :third)", wait=0).text, "^Evaluation 3 ")
         self.call("evaluation-status", evaluation=3, wait=60)
         self.assertIn("cancelled before it began", self.call("evaluation-status", evaluation=2).text)
+        self.assertIn("Evaluations: 2\n", self.s.call("session-info").text, "it does not count")
+        self.assertRegex(self.s.call("session-history").text, r"^Session default: 2 evaluations\n")
         self.s.call("reset-session")
         self.assertRegex(self.call("evaluate-lisp", code="(list :first)", wait=0).text, "^Evaluation 1 ")
 
@@ -414,6 +419,14 @@ class LookUps(mcp.TestCase):
         self.cancelled(call)
         self.assertValue(self.s.evaluate("(+ 1 2)"), "3")
 
+    def test_after_the_early_answer_of_a_call_they_do_not_wait(self):
+        def at_once():
+            self.s.start_call("evaluate-lisp", {"code": "(loop)", "wait": 0, "timeout": 0}).reply()
+            text = self.s.call("describe-symbol", name="car").text
+            self.s.call("cancel-evaluation")
+            return re.match(r"\(Evaluation \d+ has been running for 0\.0 s;", text)
+        mcp.wait_until(at_once, 30, "a look-up in the first tenth of a second")
+
     def test_they_survive_the_end_of_what_runs(self):
         for code in ("(sb-ext:exit :code 3 :abort t)", "(sb-sys:int-sap 0)", '(error "end")'):
             call = self.s.start_call("evaluate-lisp", {"code": "(progn (sleep 0.2) %s)" % code})
@@ -456,7 +469,11 @@ class Together(mcp.TestCase):
         self.assertIn("Value: :%s" % name.upper(), text)
 
     def frames(self, name):
-        self.assertRegex(self.s.call("get-backtrace", session=name).text, r"(?s)^\(Evaluation %d .*\(EVAL \(PROGN" % self.numbers[name])
+        def seen():
+            text = self.s.call("get-backtrace", session=name).text
+            self.assertRegex(text, r"^\(Evaluation %d " % self.numbers[name])
+            return "(EVAL (PROGN" in text  # it may not have reached its code yet
+        mcp.wait_until(seen, 20, "frames of the code")
 
     def status(self, name):
         self.assertRegex(self.s.call("evaluation-status", session=name).text, "^Evaluation %d is (running|about to begin)" % self.numbers[name])

@@ -226,6 +226,11 @@ void tool_call_answer(struct tool_call *call, int64_t question, const char *text
     (void)len;
 }
 
+void tool_call_let_go(struct tool_call *call)
+{
+    (void)call;
+}
+
 void tool_call_stop(struct tool_call *call)
 {
     (void)call;
