@@ -361,11 +361,6 @@ blanks and comments; or NIL."
   "Return the class whose name is shown for CLASS."
   class)
 
-(define-port-operation ignorable-warning-p (condition)
-  "True for warnings that are not useful in a live session, such as redefinitions."
-  (declare (ignore condition))
-  nil)
-
 (define-port-operation compiler-note-p (condition)
   "True for the compiler's notes about code that it could not optimize."
   (declare (ignore condition))

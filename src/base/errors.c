@@ -11,32 +11,18 @@
 #include "base/check.h"
 #include "base/utf8.h"
 
-static const char *const sentences[] = {
-#define ERROR_CODE(name, sentence) [name] = sentence,
-#include "base/errors.def"
-#undef ERROR_CODE
-};
-
-const char *error_code_text(enum error_code code)
-{
-    CHECK((unsigned)code < ERROR_CODE_COUNT);
-    return sentences[code];
-}
-
 /*
  * ${tail} is always kept whole; the rest is cut to fit. The arguments may point into e->message (one error
  * wrapping another), so it is written only after they have been read.
  */
-static void __attribute__((format(printf, 4, 0)))
-fill(struct err *e, enum error_code code, int errno_value, const char *format, va_list arguments,
-     const char *tail)
+static void __attribute__((format(printf, 3, 0)))
+fill(struct err *e, enum error_code code, const char *format, va_list arguments, const char *tail)
 {
     /* Larger than the message, so that the cut can see a character that crosses it. */
     char text[sizeof e->message + 8];
     size_t room = sizeof e->message - 1, tail_len = strlen(tail);
     int formatted = vsnprintf(text, sizeof text, format, arguments);
-    if (formatted < 0)
-        formatted = snprintf(text, sizeof text, "%s", error_code_text(code));
+    CHECK(formatted >= 0);
     size_t len = (size_t)formatted < sizeof text ? (size_t)formatted : sizeof text - 1;
     if (tail_len > room / 2)
         tail_len = utf8_floor(tail, tail_len, room / 2);
@@ -46,7 +32,6 @@ fill(struct err *e, enum error_code code, int errno_value, const char *format, v
     e->message[len + tail_len] = '\0';
     utf8_mask(e->message, len + tail_len);
     e->code = code;
-    e->system_errno = errno_value;
     e->position = 0;
 }
 
@@ -56,7 +41,7 @@ bool err_set(struct err *e, enum error_code code, const char *format, ...)
         return false;
     va_list arguments;
     va_start(arguments, format);
-    fill(e, code, 0, format, arguments, "");
+    fill(e, code, format, arguments, "");
     va_end(arguments);
     return false;
 }
@@ -69,7 +54,7 @@ bool err_set_errno(struct err *e, enum error_code code, int errno_value, const c
     snprintf(tail, sizeof tail, ": %s", strerror(errno_value));
     va_list arguments;
     va_start(arguments, format);
-    fill(e, code, errno_value, format, arguments, tail);
+    fill(e, code, format, arguments, tail);
     va_end(arguments);
     return false;
 }

@@ -8,15 +8,22 @@
 #include <stddef.h>
 
 enum error_code {
-#define ERROR_CODE(name, sentence) name,
-#include "base/errors.def"
-#undef ERROR_CODE
-    ERROR_CODE_COUNT
+    ERR_NONE,
+    ERR_SYNTAX,    /* malformed input */
+    ERR_TOO_LARGE, /* larger than allowed */
+    ERR_TOO_DEEP,  /* nested deeper than allowed */
+    ERR_BUSY,      /* something else is being done */
+    ERR_GONE,      /* the process has ended */
+    ERR_NOT_FOUND,
+    ERR_INVALID, /* not a valid value */
+    ERR_NO_LISP, /* no Lisp is installed */
+    ERR_START,   /* a program could not be started */
+    ERR_SYSTEM,  /* a system call failed */
+    ERR_LIMIT,   /* a limit is reached */
 };
 
 struct err {
     enum error_code code;
-    int system_errno;  /* 0 if no system call was involved */
     size_t position;   /* byte offset, when parsing */
     char message[512]; /* one sentence, NUL-terminated, valid UTF-8 */
 };
@@ -29,8 +36,5 @@ bool err_set(struct err *e, enum error_code code, const char *format, ...)
 /* err_set_errno(e, code, errno_value, format, ...): the same, with ": strerror" appended. */
 bool err_set_errno(struct err *e, enum error_code code, int errno_value, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
-
-/* error_code_text(code): the text of ${code} in errors.def. */
-const char *error_code_text(enum error_code code);
 
 #endif

@@ -191,6 +191,15 @@ char *copies_severed(const struct sexp_document *answer)
     return strbuf_steal(&text, NULL);
 }
 
+/* Why the process refused, or that it has not answered if ${answer} is NULL. */
+static const char *reason_of(const struct sexp_document *answer)
+{
+    const char *why = answer == NULL ? NULL : sexp_string(sexp_nth(sexp_root(answer), 2), NULL);
+    return answer == NULL ? "the process has not answered for the copy"
+           : why == NULL  ? "the Lisp could not be copied"
+                          : why;
+}
+
 void copies_note_frozen(struct error_record *r, const struct sexp_document *answer)
 {
     bool ok = session_is_reply(answer, "ok");
@@ -200,7 +209,7 @@ void copies_note_frozen(struct error_record *r, const struct sexp_document *answ
     if (ok && r->frozen != NULL)
         worker_begin(r->frozen, sexp_integer(sexp_get(sexp_root(answer), 2, "pid"), 0));
     if (!ok)
-        set_why(r, copies_reason(answer));
+        set_why(r, reason_of(answer));
     if (!ok || (r->frozen != NULL && worker_state(r->frozen) == WORKER_GONE))
         error_record_drop_copy(r, NULL);
     r->is_copy_current = r->frozen != NULL;
@@ -216,21 +225,13 @@ static void note_cost(struct copies *c, const struct sexp_document *answer)
     c->last_ms = ms;
 }
 
-const char *copies_reason(const struct sexp_document *answer)
-{
-    const char *why = answer == NULL ? NULL : sexp_string(sexp_nth(sexp_root(answer), 2), NULL);
-    return answer == NULL ? "the process has not answered for the copy"
-           : why == NULL  ? "the Lisp could not be copied"
-                          : why;
-}
-
 bool copies_note_answer(struct session *s, const struct sexp_document *answer)
 {
     bool ok = session_is_reply(answer, "ok");
     if (answer != NULL)
         note_cost(s->copies, answer);
     session_count(s, ok ? METRIC_CHECKPOINTS_MADE : METRIC_CHECKPOINTS_REFUSED);
-    copies_refuse(s, ok ? NULL : copies_reason(answer));
+    copies_refuse(s, ok ? NULL : reason_of(answer));
     return ok;
 }
 

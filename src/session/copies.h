@@ -56,10 +56,6 @@ bool copies_note_answer(struct session *s, const struct sexp_document *answer);
 const char *copies_why_not(const struct session *s);
 void copies_refuse(struct session *s, const char *why);
 
-/* copies_reason(answer): why the process refused, or that it has not answered if ${answer} is NULL.
- * Borrowed. */
-const char *copies_reason(const struct sexp_document *answer);
-
 /* copies_cost_ms(s): the cost of recent copies; 0 while unknown. copies_are_expensive(s): they cost too much
  * to make one after each evaluation. */
 double copies_cost_ms(const struct session *s);

@@ -20,7 +20,6 @@
 static void go_on(struct session *s)
 {
     struct operation *op = s->current;
-    op->is_put_aside = false;
     run_go_on(s);
     process_call(s, ":invoke-restart :restart \"GO-ON\" :value \"t\"");
     if (op->is_to_stop)
@@ -31,7 +30,7 @@ static void go_on(struct session *s)
 static void put_aside(struct session *s, struct error_record *r)
 {
     struct operation *op = s->current;
-    op->is_put_aside = op->has_met_error = true;
+    op->has_met_error = true;
     r->evaluation = s->evaluations;
     answer_add_error(s, r);
     if (copies_freeze(s, r))

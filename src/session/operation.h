@@ -43,7 +43,6 @@ struct operation {
     struct strbuf behind;  /* description of what it waited behind when it was submitted; empty: nothing */
     bool keeps_record;
     bool goes_on, has_met_error; /* it may continue after an error; it has met one */
-    bool is_put_aside;           /* FREEZING: it continues when the copy is made */
     bool is_to_stop;             /* it was cancelled meanwhile */
     bool is_examination;
     bool is_look_up;      /* it can be answered while another one runs */

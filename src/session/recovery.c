@@ -138,6 +138,8 @@ static bool is_state_suspect(struct session *s, const struct child_end *end)
            (r->killer == NULL || strcmp(r->killer, strbuf_string(&op->code)) != 0);
 }
 
+static void go_back(struct session *s);
+
 void recovery_of_death(struct session *s, struct error_record *record, const struct child_end *end,
                        uint64_t died_at)
 {
@@ -154,7 +156,7 @@ void recovery_of_death(struct session *s, struct error_record *record, const str
     struct checkpoint *newest = recovery_newest(s, died_at);
     if (is_suspect && newest != NULL && newest->evaluation == s->at)
         checkpoint_drop(newest);
-    recovery_go_back(s);
+    go_back(s);
 }
 
 static void drop_source(struct session *s)
@@ -175,7 +177,7 @@ static void ask_source(struct session *s)
         return;
     log_error("%s", err.message);
     drop_source(s);
-    recovery_go_back(s);
+    go_back(s);
 }
 
 void recovery_go_to(struct session *s, struct checkpoint *cp)
@@ -190,7 +192,8 @@ void recovery_go_to(struct session *s, struct checkpoint *cp)
         session_enter_state(s, SESSION_SOURCING, CHECK_MS);
 }
 
-void recovery_go_back(struct session *s)
+/* Return to the newest checkpoint, or to an empty session. */
+static void go_back(struct session *s)
 {
     worker_free(s->worker);
     s->worker = NULL;
@@ -225,7 +228,7 @@ void session_action_lose_source(struct session *s, struct event *e)
     set_source(s, NULL);
     if (e->end->signal == SIGKILL)
         lower_best(s);
-    recovery_go_back(s);
+    go_back(s);
 }
 
 /* The checkpoint cannot even make a copy. */
@@ -233,7 +236,7 @@ void session_action_drop_source(struct session *s, struct event *e)
 {
     (void)e;
     drop_source(s);
-    recovery_go_back(s);
+    go_back(s);
 }
 
 /* The process that was returned to does not pass the health check either. */
@@ -244,7 +247,7 @@ void session_action_reject(struct session *s, struct event *e)
     drop_source(s);
     if (e->kind == EVENT_GONE && e->end->signal == SIGKILL)
         lower_best(s);
-    recovery_go_back(s);
+    go_back(s);
 }
 
 void session_action_check(struct session *s, struct event *e)
@@ -434,7 +437,7 @@ void session_action_stop_replay(struct session *s, struct event *e)
     strbuf_clear(&s->recovery->failures);
     if (e->kind == EVENT_GONE && e->end->signal == SIGKILL)
         lower_best(s);
-    recovery_go_back(s);
+    go_back(s);
 }
 
 /* The image of a suspended session does not start: its state is lost. */
@@ -443,7 +446,7 @@ void session_action_fail_wake(struct session *s, struct event *e)
     sexp_document_free(e->document);
     session_count(s, METRIC_DEATHS);
     s->recovery->was_not_woken = true;
-    recovery_go_back(s);
+    go_back(s);
 }
 
 /* No process can be started. */

@@ -33,10 +33,8 @@ void recovery_note_replaced(struct session *s, const struct replaced_facts *repl
 void recovery_of_death(struct session *s, struct error_record *r, const struct child_end *end,
                        uint64_t died_at);
 
-/* recovery_go_to(s, cp): return to that checkpoint. recovery_go_back(s): return to the newest checkpoint, or
- * to an empty session. */
+/* recovery_go_to(s, cp): return to that checkpoint. */
 void recovery_go_to(struct session *s, struct checkpoint *cp);
-void recovery_go_back(struct session *s);
 
 /* recovery_newest(s, most): the newest checkpoint of a state after at most ${most} evaluations that leads
  * to the current state; NULL if there is none. */

@@ -55,11 +55,6 @@ void sessions_free(struct sessions *all)
     free(all);
 }
 
-const char *sessions_owner(const struct sessions *all)
-{
-    return all->owner;
-}
-
 /* Names come from outside: a secret seed prevents names that are chosen to collide. */
 static uint64_t hash_of(const struct sessions *all, const char *name)
 {

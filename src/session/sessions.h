@@ -27,9 +27,6 @@ struct sessions_options {
 struct sessions *sessions_new(struct session_host *host, const struct sessions_options *options);
 void sessions_free(struct sessions *all);
 
-/* sessions_owner(all): "" for an owner without a name; borrowed. */
-const char *sessions_owner(const struct sessions *all);
-
 /* sessions_find(all, name): borrowed; NULL if there is none of that name. */
 struct session *sessions_find(const struct sessions *all, const char *name);
 

@@ -38,10 +38,8 @@ struct frame_result frame_scan(const char *bytes, size_t len)
         result.status = FRAME_MALFORMED;
         return result;
     }
-    if (len - FRAME_HEADER_LEN < payload_len) {
-        result.needed = FRAME_HEADER_LEN + (size_t)payload_len;
+    if (len - FRAME_HEADER_LEN < payload_len)
         return result;
-    }
     result.status = FRAME_COMPLETE;
     result.payload = bytes + FRAME_HEADER_LEN;
     result.payload_len = payload_len;

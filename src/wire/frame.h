@@ -17,7 +17,6 @@ struct frame_result {
     const char *payload; /* FRAME_COMPLETE: points into the input */
     size_t payload_len;
     size_t consumed; /* FRAME_COMPLETE: header and payload */
-    size_t needed;   /* FRAME_PARTIAL: length of the whole frame in bytes; 0 until the header is complete */
 };
 
 /* frame_scan(bytes, len): whether ${bytes} starts with a whole frame. A payload over SEXP_MAX_PAYLOAD is

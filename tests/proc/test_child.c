@@ -86,8 +86,8 @@ static void a_missing_program_is_an_error_and_not_an_exit_code(void **state)
         struct err err = {0};
         assert_null(child_spawn(f->children, &spec, on_exit_of_child, f, &err));
         assert_int_equal(err.code, ERR_NOT_FOUND);
-        assert_int_equal(err.system_errno, ENOENT);
         assert_non_null(strstr(err.message, names[i]));
+        assert_non_null(strstr(err.message, strerror(ENOENT)));
         assert_no_process_left();
     }
 }
@@ -100,7 +100,7 @@ static void a_program_that_cannot_be_executed_is_an_error(void **state)
     struct err err = {0};
     assert_null(child_spawn(f->children, &spec, on_exit_of_child, f, &err));
     assert_int_equal(err.code, ERR_START);
-    assert_int_equal(err.system_errno, EACCES);
+    assert_non_null(strstr(err.message, strerror(EACCES)));
     assert_no_process_left();
 }
 
@@ -111,7 +111,7 @@ static void a_missing_directory_is_an_error(void **state)
     struct child_spec spec = {.argv = argv, .directory = "/nowhere", .descriptors = {-1, -1, -1, -1}};
     struct err err = {0};
     assert_null(child_spawn(f->children, &spec, on_exit_of_child, f, &err));
-    assert_int_equal(err.system_errno, ENOENT);
+    assert_non_null(strstr(err.message, strerror(ENOENT)));
     assert_no_process_left();
 }
 

@@ -10,8 +10,6 @@
 (defconstant +header-buffer-count+ 24)
 (defconstant +header-control+ 32)
 (defconstant +header-control-length+ 40)
-(defconstant +header-flags+ 48)
-(defconstant +header-end+ 56)
 (defconstant +buffers+ 64)
 (defconstant +control+ 128)
 (defconstant +control-length+ 256)

@@ -62,7 +62,7 @@ prints there is the program's."
         (setf sb-c::*warnings-p* t)
         (unless (typep condition 'style-warning)
           (setf sb-c::*failure-p* t)))
-      (unless (ignorable-warning-p condition)
+      (unless (typep condition 'sb-kernel:redefinition-warning) ; of no use in a live session
         (funcall *note-warning* condition))
       (invoke-restart restart))))
 
@@ -87,6 +87,3 @@ prints there is the program's."
                    (sb-ext:compiler-note #'note-and-muffle-note)
                    (sb-c:compiler-error #'note-compiler-error))
       (funcall function))))
-
-(implement ignorable-warning-p (condition)
-  (typep condition 'sb-kernel:redefinition-warning))
