@@ -98,7 +98,7 @@ class Program(mcp.TestCase):
     """The options of the compiler and the linker, read from the program itself."""
 
     def read(self, *what):
-        program = os.environ["CL_MCP_SERVER"]
+        program = mcp.SERVER
         return subprocess.run(["readelf", "-W", *what, program], capture_output=True, text=True, check=True).stdout
 
     def test_relocations_are_resolved_at_the_start_and_read_only_afterwards(self):
