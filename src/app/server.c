@@ -248,6 +248,9 @@ static bool begin(struct server *server, const struct options *options,
     bool has_http = options->http_addresses[0] != NULL;
     if (has_http && !begin_http(server, options, err))
         return false;
+    const char *open_address = has_http ? http_server_open_address(server->http) : NULL;
+    if (open_address != NULL && !confinements_refuse_network(confinements, open_address, err))
+        return false;
     if ((options->wants_stdio || !has_http) && !begin_stdio(server, options, err))
         return false;
     const int numbers[] = {SIGTERM, SIGINT, SIGUSR1, SIGHUP};
@@ -284,7 +287,8 @@ static void end(struct server *server)
     uv_run(server->loop, UV_RUN_DEFAULT);
 }
 
-static struct confinements *new_confinements(const struct options *options, struct err *err)
+static struct confinements *new_confinements(const struct options *options, const char *const *kept,
+                                             struct err *err)
 {
     return confinements_new(
         &(struct confinements_options){
@@ -298,8 +302,19 @@ static struct confinements *new_confinements(const struct options *options, stru
             .loads = options->loads,
             .writable = options->writable,
             .readable = options->readable,
+            .kept = kept,
         },
         err);
+}
+
+/* What no sandboxed Lisp may reach; ${kept} ends with NULL. */
+static void list_kept(const struct options *options, const char **kept)
+{
+    const char *const all[] = {options->token_file, options->tls_key, options->audit_file,
+                               options->state_directory};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        if (all[i] != NULL)
+            *kept++ = all[i];
 }
 
 int server_run(const struct options *options, const struct extension *extension)
@@ -309,7 +324,10 @@ int server_run(const struct options *options, const struct extension *extension)
     int status = 1;
     server.children = children_new(server.loop, &err);
     server.guardian = server.children == NULL ? NULL : guardian_new(server.loop, &err);
-    struct confinements *confinements = server.guardian == NULL ? NULL : new_confinements(options, &err);
+    const char *kept[5] = {NULL};
+    list_kept(options, kept);
+    struct confinements *confinements =
+        server.guardian == NULL ? NULL : new_confinements(options, kept, &err);
     if (confinements != NULL) {
         const struct zygote_options zygote_options = {
             .lisp = options->lisp,

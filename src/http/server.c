@@ -230,6 +230,11 @@ static bool read_pem(const char *path, bool is_secret, char **text, struct err *
     return is_read;
 }
 
+static bool is_open(const struct http_server *s, const struct daemon *daemon)
+{
+    return !daemon_listener(daemon)->is_unix && s->options.token_file == NULL;
+}
+
 static bool listen_on(struct http_server *s, const char *address, struct err *err)
 {
     if (s->daemon_count == MOST_LISTENERS)
@@ -257,7 +262,7 @@ static bool listen_on(struct http_server *s, const char *address, struct err *er
         return false;
     s->daemons[s->daemon_count++] = daemon;
     const char *name = daemon_listener(daemon)->name;
-    if (!daemon_listener(daemon)->is_unix && s->options.token_file == NULL)
+    if (is_open(s, daemon))
         log_warning("every user of this machine can evaluate code as you through %s; --token-file FILE or "
                     "--http unix:PATH prevents this",
                     name);
@@ -266,6 +271,14 @@ static bool listen_on(struct http_server *s, const char *address, struct err *er
     else
         log_info("listening on %s://%s/mcp", s->certificate != NULL ? "https" : "http", name);
     return true;
+}
+
+const char *http_server_open_address(const struct http_server *s)
+{
+    for (size_t i = 0; i < s->daemon_count; i++)
+        if (is_open(s, s->daemons[i]))
+            return daemon_listener(s->daemons[i])->name;
+    return NULL;
 }
 
 static bool start(struct http_server *s, struct err *err)

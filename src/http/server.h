@@ -38,6 +38,10 @@ struct http_server_options {
 /* http_server_new(options, err): given, and listening; NULL with ${err} set. */
 struct http_server *http_server_new(const struct http_server_options *options, struct err *err);
 
+/* http_server_open_address(s): an address at which any process of this machine may connect and evaluate,
+ * since there are no tokens; borrowed. NULL: none. */
+const char *http_server_open_address(const struct http_server *s);
+
 /* http_server_reload(s): read the token file again. If it has an error, the error is logged and nothing
  * changes. Requests and streams that came with a token that is no longer listed are ended. */
 void http_server_reload(struct http_server *s);

@@ -43,6 +43,7 @@ struct confinements {
     struct confinements_options options;
     struct confinement
         *all[CONFINEMENT_MODES][SANDBOX_NETWORKS]; /* NULL: not made yet; always NULL for the mode off */
+    char *open_address; /* NULL: none. Without a token, whoever reaches it evaluates code in any session */
 };
 
 const char *const confinement_mode_names[CONFINEMENT_MODES + 1] = {
@@ -235,6 +236,18 @@ static bool make_drafts(struct confinement *c, const struct confinements_options
     return c->drafts != NULL || err_set_errno(err, ERR_SYSTEM, errno, "cannot use %s", path);
 }
 
+/* Tokens, keys, saves and the audit log are the server's: a Lisp that has them is not confined. */
+static bool keeps_all(const struct confinement *c, const struct confinements_options *o, struct err *err)
+{
+    for (size_t i = 0; o->kept[i] != NULL; i++)
+        if (sandbox_reaches(c->sandbox, o->kept[i]))
+            return err_set(err, ERR_INVALID,
+                           "Sandboxed Lisps could read %s, which is the server's own. Move it out of the "
+                           "directories that they may read.",
+                           o->kept[i]);
+    return true;
+}
+
 static bool prepare(struct confinement *c, const struct confinements_options *o, struct err *err)
 {
     bool is_workspace = c->mode == CONFINEMENT_WORKSPACE;
@@ -260,7 +273,7 @@ static bool prepare(struct confinement *c, const struct confinements_options *o,
                              err);
     if (c->sandbox != NULL && sandbox_gaps(c->sandbox)[0] != '\0')
         log_warning("the sandbox has a gap: %s", sandbox_gaps(c->sandbox));
-    return c->sandbox != NULL;
+    return c->sandbox != NULL && keeps_all(c, o, err);
 }
 
 static int remove_one(const char *path, const struct stat *s, int kind, struct FTW *where)
@@ -296,6 +309,15 @@ static void confinement_free(struct confinement *c)
     free(c);
 }
 
+static bool refuse_open_address(const struct confinements *cs, struct err *err)
+{
+    return err_set(err, ERR_INVALID,
+                   "Sandboxed code with a network could connect to %s, which asks for no token, and evaluate "
+                   "code in any session. Give --token-file or --http unix:PATH, or --network loopback or "
+                   "off.",
+                   cs->open_address);
+}
+
 /* Set ${c} to the confinement of this mode and network, made on its first use; to NULL for the mode off. */
 static bool get(struct confinements *cs, enum confinement_mode mode, enum sandbox_network network,
                 const struct confinement **c, struct err *err)
@@ -303,6 +325,8 @@ static bool get(struct confinements *cs, enum confinement_mode mode, enum sandbo
     *c = NULL;
     if (mode == CONFINEMENT_OFF)
         return true;
+    if (network == SANDBOX_NETWORK_ON && cs->open_address != NULL)
+        return refuse_open_address(cs, err);
     if (cs->all[mode][network] == NULL) {
         struct confinement *made = xcalloc(1, sizeof *made);
         made->mode = mode;
@@ -335,7 +359,17 @@ void confinements_free(struct confinements *cs)
     for (size_t mode = 0; cs != NULL && mode < CONFINEMENT_MODES; mode++)
         for (size_t network = 0; network < SANDBOX_NETWORKS; network++)
             confinement_free(cs->all[mode][network]);
+    if (cs != NULL)
+        free(cs->open_address);
     free(cs);
+}
+
+bool confinements_refuse_network(struct confinements *cs, const char *address, struct err *err)
+{
+    free(cs->open_address);
+    cs->open_address = xstrdup(address);
+    return cs->options.mode == CONFINEMENT_OFF || cs->options.network != SANDBOX_NETWORK_ON ||
+           refuse_open_address(cs, err);
 }
 
 const struct confinement *confinements_own(const struct confinements *cs)

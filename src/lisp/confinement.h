@@ -27,6 +27,7 @@ struct confinements_options {
     const char *state_directory;  /* on the file system of the saves; NULL: nothing is saved */
     const char *user_init;        /* NULL: none */
     const char *const *loads, *const *writable, *const *readable; /* paths */
+    const char *const *kept; /* files and directories of the server that no confined Lisp may reach */
 };
 
 /* The names of the modes and of the networks, as --sandbox and --network take them, by their values; NULL
@@ -40,12 +41,23 @@ extern const char *const confinement_network_names[SANDBOX_NETWORKS + 1];
  *
  * Returns     given: needs confinements_free(). NULL with ${err} set if the kernel, or the choice of the
  *             project directory, does not allow the request
+ * Errors      ERR_INVALID: its Lisps could read one of ${options->kept}; ERR_SYSTEM
  */
 struct confinements *confinements_new(const struct confinements_options *options, struct err *err);
 
 /* confinements_free(cs): remove the private temporary directories and their contents. Call it after the last
  * Lisp has ended. */
 void confinements_free(struct confinements *cs);
+
+/*
+ * confinements_refuse_network(cs, address, err):
+ * Whoever connects to ${address} may evaluate code in any session: refuse each confinement from which it can
+ * be reached, that is, with SANDBOX_NETWORK_ON.
+ *
+ * address     for people; copied
+ * Errors      ERR_INVALID: the server's own is one of these
+ */
+bool confinements_refuse_network(struct confinements *cs, const char *address, struct err *err);
 
 /* confinements_own(cs): the server's; borrowed like all, until confinements_free(). NULL for NULL. */
 const struct confinement *confinements_own(const struct confinements *cs);

@@ -47,6 +47,10 @@ void sandbox_free(struct sandbox *s);
  * with ${err} set. */
 struct sandbox *sandbox_new_with(const struct sandbox *s, const char *readable, struct err *err);
 
+/* sandbox_reaches(s, path): whether a process in it could read this file or directory, or, if it does not
+ * exist yet, the directory it will be in. A child tries. */
+bool sandbox_reaches(const struct sandbox *s, const char *path);
+
 /*
  * sandbox_enter(s):
  * Put the calling process into the sandbox, irrevocably. For a child between fork and exec: makes only system

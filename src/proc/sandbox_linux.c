@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/landlock.h>
@@ -66,11 +67,11 @@ struct sandbox {
     char gaps[400];
 };
 
-/* The system's own files, readable by everybody. Homes, /run (sockets of services) and /tmp are not among
- * them. */
+/* The system's own files, readable by everybody. Homes, /run (sockets of services), /tmp and /var (data and
+ * caches of services, this server's among them) are not among them. */
 static const char *const system_paths[] = {
-    "/usr", "/bin", "/sbin", "/lib",  "/lib32", "/lib64",   "/libx32",    "/etc",
-    "/opt", "/nix", "/gnu",  "/proc", "/sys",   "/var/lib", "/var/cache", NULL,
+    "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32",
+    "/etc", "/opt", "/nix",  "/gnu", "/proc",  "/sys",   NULL,
 };
 
 /* Not the terminals, where the user types, nor disks, input devices and the shared memory of other programs
@@ -460,6 +461,41 @@ static void drop_capabilities(void)
     data[0].permitted &= kept;
     data[0].inheritable = data[1].effective = data[1].permitted = data[1].inheritable = 0;
     syscall(SYS_capset, &header, data);
+}
+
+/* The directory of a file that does not exist yet stands for it. */
+static bool can_open(const char *path)
+{
+    char place[PATH_MAX];
+    snprintf(place, sizeof place, "%s", path);
+    for (;;) {
+        int fd = open(place, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+        if (fd >= 0 || errno != ENOENT)
+            return fd >= 0;
+        char *slash = strrchr(place, '/');
+        if (slash == NULL && strcmp(place, ".") == 0)
+            return false;
+        if (slash == NULL)
+            strcpy(place, ".");
+        else
+            slash[slash == place ? 1 : 0] = '\0';
+    }
+}
+
+bool sandbox_reaches(const struct sandbox *s, const char *path)
+{
+    if (s->ruleset < 0)
+        return false; /* sandbox_gaps() says that it reaches all files */
+    pid_t pid = fork();
+    if (pid == 0) {
+        bool is_confined = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+                           syscall(SYS_landlock_restrict_self, s->ruleset, 0) == 0;
+        _exit(is_confined && !can_open(path) ? 0 : 1);
+    }
+    int status = 1;
+    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    return status != 0;
 }
 
 bool sandbox_enter(const struct sandbox *s)

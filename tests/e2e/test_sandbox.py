@@ -503,6 +503,50 @@ class Work(Sandbox):
             self.assertIn("home directory", ended.stderr)
 
 
+class ServersOwn(Sandbox):
+    """What belongs to the server is out of reach of its sandboxed Lisps, or the server does not start."""
+
+    def assertRefused(self, says, *options):
+        ended = subprocess.run(
+            [mcp.SERVER, "--sandbox", *options], env=mcp.clean_environment(HOME=self.home), cwd=self.project,
+            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30 * mcp.STRETCH,
+        )
+        self.assertEqual(1, ended.returncode, ended)
+        self.assertIn(says, ended.stderr)
+
+    def test_its_files_are_not_where_the_lisps_read(self):
+        tokens = os.path.join(self.project, "tokens")
+        self.write(tokens, "a" * 32)
+        os.chmod(tokens, 0o600)
+        for mode in ("workspace", "read-only"):
+            self.assertRefused("could read tokens, which is the server's own", mode, "--http", "unix:%s/s" % self.home, "--token-file", "tokens")
+            self.assertRefused("could read audit.jsonl,", mode, "--audit", "audit.jsonl")
+            self.assertRefused("could read %s/new," % self.project, mode, "--state-dir", self.project + "/new")
+        self.assertRefused("could read %s," % self.out, "workspace", "--readable", self.out, "--state-dir", self.out)
+        kept = os.path.join(self.home, "audit.jsonl")
+        self.assertOperational(self.start("workspace", "--audit", kept))
+        # A session's own sandbox is not made either.
+        client = self.start("off", "--audit", "audit.jsonl")
+        refused = client.call("create-session", name="strict", sandbox="read-only")
+        self.assertTrue(refused.is_error)
+        self.assertIn("could read audit.jsonl", refused.text)
+
+    def test_no_sandboxed_code_reaches_an_address_that_asks_for_no_token(self):
+        says = "which asks for no token, and evaluate code in any session. Give --token-file or --http unix:PATH, or --network loopback or off."
+        self.assertRefused(says, "workspace", "--http", "127.0.0.1:0")
+        self.assertRefused(says, "workspace", "--http", "unix:%s/s" % self.home, "--http", "127.0.0.1:0")
+        client = self.start("off", "--http", "127.0.0.1:0", "--stdio")
+        refused = client.call("create-session", name="strict", sandbox="read-only")
+        self.assertTrue(refused.is_error)
+        self.assertIn(says, refused.text)
+        self.assertFalse(client.call("create-session", name="strict", sandbox="read-only", network="off").is_error)
+        tokens = os.path.join(self.home, "tokens")
+        self.write(tokens, "a" * 32)
+        os.chmod(tokens, 0o600)
+        for options in (("--network", "off"), ("--network", "loopback"), ("--token-file", tokens)):
+            self.assertOperational(self.start("workspace", "--http", "127.0.0.1:0", "--stdio", *options))
+
+
 READ = '(with-open-file (in "kept.txt") (values (read-line in)))'
 WRITE = '(with-open-file (out "kept.txt" :direction :output :if-exists :supersede) (write-line "x" out) :written)'
 
