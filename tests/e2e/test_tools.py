@@ -111,7 +111,7 @@ class Listing(mcp.TestCase):
 
     def test_every_tool_that_looks_at_lisp_takes_a_session(self):
         for tool in self.listing("--tools=full")[0]:
-            if tool["name"] not in ("get-usage-guide", "create-session", "list-sessions", "list-evaluations", "validate-syntax", "restore-session", "edit-form", "patch-form"):
+            if tool["name"] not in ("get-usage-guide", "create-session", "list-sessions", "list-evaluations", "validate-syntax", "restore-session", "delete-save", "edit-form", "patch-form"):
                 self.assertIn("session", tool["inputSchema"]["properties"], tool["name"])
 
     def test_read_only_tools_say_so(self):
