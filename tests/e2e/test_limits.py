@@ -176,11 +176,15 @@ class AfterATimeLimit(mcp.TestCase):
             self.assertEqual("TIMEOUT", self.s.evaluate("(progn (incf *count*) (loop))", timeout=0.1).error_type)
         self.assertEvaluates("*count*", "5")
 
-    def test_a_limit_that_comes_just_at_the_end_does_no_harm(self):
+    def test_what_a_limit_stops_just_before_its_end_goes_on_to_it_exactly_once(self):
+        self.s.evaluate("(defvar *ends* 0)")
         for n in range(20):
-            report = self.s.evaluate("(progn (sleep %f) :done)" % (0.05 + n * 0.001), timeout=0.06)
-            self.assertTrue(report.value == ":DONE" or report.error_type == "TIMEOUT", report.text)
-            self.assertOperational()
+            report = self.s.evaluate("(progn (sleep %f) (incf *ends*) :done)" % (0.05 + n * 0.001), timeout=0.06)
+            if report.is_error:
+                self.assertEqual("TIMEOUT", report.error_type, report.text)
+                report = self.s.call("invoke-restart", restart="CONTINUE", timeout=20)
+            self.assertValue(report, ":DONE")
+            self.assertEvaluates("*ends*", str(n + 1))
 
 
 @mcp.unittest.skipIf(mcp.SANITIZED, "it waits for time limits; the plain build does")

@@ -36,17 +36,31 @@ struct capture {
     char text[200000];
 };
 
+/* Make stderr a new pipe, whose other end is the capture's. */
+static void connect_stderr(struct capture *c)
+{
+    int ends[2];
+
+    assert_int_equal(pipe(ends), 0);
+    /* Where stderr is closed, one of the ends has its number. */
+    c->reader = fcntl(ends[0], F_DUPFD, STDERR_FILENO + 1);
+    assert_int_equal(fcntl(c->reader, F_SETFL, O_NONBLOCK), 0);
+    if (ends[1] != STDERR_FILENO) {
+        dup2(ends[1], STDERR_FILENO);
+        close(ends[1]);
+    }
+    if (ends[0] != STDERR_FILENO)
+        close(ends[0]);
+}
+
 static int capture_begin(void **state)
 {
     struct capture *c = calloc(1, sizeof *c);
-    int ends[2];
 
-    if (!c || pipe(ends) != 0 || fcntl(ends[0], F_SETFL, O_NONBLOCK) != 0)
+    if (!c)
         return -1;
     c->saved_stderr = dup(STDERR_FILENO);
-    dup2(ends[1], STDERR_FILENO);
-    close(ends[1]);
-    c->reader = ends[0];
+    connect_stderr(c);
     log_set_level(LOG_LEVEL_WARNING);
     *state = c;
     return 0;
@@ -58,8 +72,7 @@ static int capture_end(void **state)
 
     dup2(c->saved_stderr, STDERR_FILENO);
     close(c->saved_stderr);
-    if (c->reader >= 0)
-        close(c->reader);
+    close(c->reader);
     free(c);
     return 0;
 }
@@ -181,21 +194,34 @@ static void a_flood_of_lines_is_cut_off(void **state)
     assert_int_equal(flood(c, 5000), 1000);
 }
 
+static void assert_counts_the_lost_line(struct capture *c)
+{
+    log_error("again");
+    assert_string_equal(captured(c), "cl-mcp-server: error: (1 lines before this one were dropped) again\n");
+}
+
 static void a_reader_that_is_gone_does_no_harm(void **state)
 {
     struct capture *c = *state;
 
     close(c->reader);
-    c->reader = -1;
     /* SIGPIPE has its default action here: a write would end the test. */
     log_error("nobody hears this");
+    connect_stderr(c);
+    assert_counts_the_lost_line(c);
 }
 
 static void a_closed_stderr_does_no_harm(void **state)
 {
-    (void)state;
+    struct capture *c = *state;
+
+    close(c->reader);
     close(STDERR_FILENO);
+    errno = EDOM;
     log_error("nobody hears this");
+    assert_int_equal(errno, EDOM);
+    connect_stderr(c);
+    assert_counts_the_lost_line(c);
 }
 
 static void errno_is_kept(void **state)
