@@ -46,8 +46,8 @@ run_again() { # run_again LOG COMMAND...: COMMAND with the names of the tests th
     "$@" $again </dev/null
 }
 
-# Tests wait for a good part of their time: one more of them than there are processors keeps these busy.
-test_processes=$(($(nproc) + 1))
+# Tests wait for half of their time: two of them for each processor keep it busy.
+test_processes=$(($(nproc) * 2))
 
 suites() { # suites LABEL FOLDER LOG MESON-TEST-ARGUMENT...: run tests of a build folder; LOG is the name of their log
     suites_label=$1 folder=$2 log=$3
