@@ -73,3 +73,11 @@ void hooks_call(struct session *s, const char *reason)
     session_put_first(s, operation_new_run(s, OPERATION_RUN, &options));
     strbuf_fini(&request);
 }
+
+void hooks_leave_out(struct session *s)
+{
+    if (s->has_hooks)
+        strbuf_adds(&s->notice, "The forms registered with cl-mcp:on-return were not evaluated again: the "
+                                "process died after them, before anything else was evaluated.\n");
+    s->has_hooks = false;
+}

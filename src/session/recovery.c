@@ -37,6 +37,7 @@ struct recovery {
     struct child_end end;
     bool was_not_woken;
     bool is_untried;                /* nothing has been evaluated since the return */
+    bool is_after_hooks;            /* nothing has been evaluated since the hooks were called */
     char *killer;                   /* the code during which the process died last */
     char *severed;                  /* the pipes and sockets that ${source} lacks */
     struct replaced_facts replaced; /* by a restore; its ${checkpoints} are owned, as are ${not_held} */
@@ -78,7 +79,7 @@ struct checkpoint *recovery_newest(const struct session *s, uint64_t most)
 
 void recovery_note_evaluation(struct session *s)
 {
-    s->recovery->is_untried = false;
+    s->recovery->is_untried = s->recovery->is_after_hooks = false;
 }
 
 void recovery_begin(struct session *s, enum recovery_cause cause)
@@ -149,6 +150,7 @@ void recovery_of_death(struct session *s, struct error_record *record, const str
     r->end = *end;
     r->died_at = died_at;
     if (s->current != NULL) {
+        r->is_after_hooks = r->is_after_hooks && !s->current->keeps_record;
         free(r->killer);
         r->killer = xstrdup(strbuf_string(&s->current->code));
     }
@@ -322,6 +324,7 @@ static void finish(struct session *s, const char *why_not_started)
     struct strbuf text;
     strbuf_init(&text, (size_t)64 << 10);
     word(s, why_not_started, &text);
+    copies_refuse(s, NULL); /* that was another process */
     bool is_complete = s->at == r->died_at;
     if (r->replayed > 0)
         s->at = r->died_at; /* replayed evaluations remain part of the session's history */
@@ -361,6 +364,19 @@ static void replay(struct session *s, const struct journal_entry *entry)
     strbuf_fini(&request);
 }
 
+/* Hooks that end the process would be called for ever. */
+static void call_hooks(struct session *s, bool is_new_image)
+{
+    struct recovery *r = s->recovery;
+    bool is_asked_for = is_new_image || r->cause == RECOVERY_ROLLBACK;
+    if (r->is_after_hooks && !is_asked_for) {
+        hooks_leave_out(s);
+        return;
+    }
+    r->is_after_hooks = true;
+    hooks_call(s, is_new_image ? "start" : "return");
+}
+
 /* The process passed its health check. Replay the definitions that no checkpoint holds. */
 static void go_on(struct session *s)
 {
@@ -375,7 +391,7 @@ static void go_on(struct session *s)
     bool is_new_image = r->cause == RECOVERY_RESTORE || r->cause == RECOVERY_WAKE;
     session_enter_state(s, SESSION_IDLE, 0);
     finish(s, NULL);
-    hooks_call(s, is_new_image ? "start" : "return");
+    call_hooks(s, is_new_image);
     if (is_new_image && s->state == SESSION_IDLE)
         checkpointing_keep_state(s);
     else
