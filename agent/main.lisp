@@ -202,7 +202,8 @@ restart continues."
   "Serve requests until the process ends."
   (loop
     (let ((message (or (shiftf *pending* nil)
-                       (catch 'idle (next-message)))))
+                       ;; The handlers around an error must not leave it when a timer signals there.
+                       (catch 'idle (call-without-handlers #'next-message)))))
       (when (consp message)
         (let ((id (first message))
               (name (second message))
@@ -316,10 +317,18 @@ of which would be copied after each copy of the process."
                 (t
                  (close-descriptors descriptors)
                  (list* id :ok :pid process :took (- (processor-time) before)
-                        (if severed
-                            (list :severed (mapcar #'descriptor-text (some-of severed 0 20))
-                                  :severed-count (length severed))
-                            '()))))))))
+                        (append (if severed
+                                    (list :severed (mapcar #'descriptor-text (some-of severed 0 20))
+                                          :severed-count (length severed))
+                                    '())
+                                (files-part)))))))))
+
+(defun files-part ()
+  "Return the part of the reply about a copy made at an error that lists the files open for writing there."
+  (let ((files (if *error-condition* (written-files) '())))
+    (if files
+        (list :files (some-of files 0 20) :files-count (length files))
+        '())))
 
 (defun mark-programs ()
   "Put the pid of this session's first process into the environment of the programs that it starts. Its copies

@@ -87,7 +87,7 @@ returns true. Return that; NIL if it never does."
 (defun frame-to-leave (number)
   "Return frame NUMBER, or NIL for the last one. The second value is why it cannot be left, if so."
   (if (null *error-frame*)
-      (values nil "There is no error.")
+      (values nil "The error does not stand any more: the program has left it.")
       (multiple-value-bind (frame absent) (frame-number number)
         (values frame
                 (cond (absent "This error has no such frame; see get-backtrace.")
