@@ -143,6 +143,10 @@ broken.")
 (define-port-operation descriptor-text (descriptor)
   "Return a description of DESCRIPTOR for people.")
 
+(define-port-operation written-files ()
+  "List the names of the files that are open for writing, except the agent's own."
+  '())
+
 (define-port-operation clone-process (&optional channel severed)
   "Copy the process as a sibling. Returns the copy's process id, or 0 in the copy.
 NIL if the kernel refused. With CHANNEL, a descriptor, the copy has that as its channel, dies with its parent, and

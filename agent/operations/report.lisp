@@ -244,6 +244,9 @@ user's to change."
                  (and (typep stream 'concatenated-stream) (null (concatenated-stream-streams stream))))
              "There is no terminal. Pass the text to be read as the argument stdin of evaluate-lisp.")))))
 
+(defvar *lock-hint* nil
+  "A sentence on the mutex for which the interrupted thread was waiting, or NIL.")
+
 (defun hint-of (kind condition frame readtable-hint)
   (let ((hint (cond ((eq kind :reader) (reader-hint condition))
                     ((storage-hint condition))
@@ -253,7 +256,7 @@ user's to change."
                     ((sandbox-hint (message-text condition)))
                     (*component* (format nil "This happened ~a." (component-text)))))
         (moments (and (eq kind :interrupt) (moments-hint frame))))
-    (let ((hints (remove nil (list moments hint readtable-hint))))
+    (let ((hints (remove nil (list moments (and (eq kind :interrupt) *lock-hint*) hint readtable-hint))))
       (if hints
           (format nil "~{~a~^~%~}" hints)
           nil))))

@@ -167,7 +167,12 @@
         ((assoc token *lookers*)
          (ask-thread-to-end (cdr (assoc token *lookers*))))
         ((and *awaited* (= token *token*))
-         (call-in-thread (post-thread *awaited*) (lambda () (interrupt token))))
+         ;; While a thread runs an interruption, SBCL does not say what it waits for.
+         (let ((hint (ignore-errors (lock-hint (post-thread *awaited*)))))
+           (call-in-thread (post-thread *awaited*)
+                           (lambda ()
+                             (let ((*lock-hint* hint))
+                               (interrupt token))))))
         (t
          (interrupt token))))
 

@@ -27,6 +27,15 @@
                    (when idle-ms (list :idle-ms idle-ms))
                    (when descriptor (list :descriptor descriptor))))))
 
+(defun lock-hint (thread)
+  "Return a sentence on the mutex for which THREAD is waiting, or NIL."
+  (multiple-value-bind (activity lock owner) (thread-activity thread)
+    (if (and (eq activity :lock) owner)
+        (format nil "It was waiting for ~:[a mutex~;mutex ~:*\"~a\"~], held by ~a (~d)~:[~;, which stands in an ~
+                     error (list-errors). A restart of that error, ABORT too, releases it~]."
+                lock (thread-name-of owner) (number-of owner) (error-of-thread owner))
+        nil)))
+
 (define-operation :threads (arguments)
   (let ((threads (sort (all-threads) #'< :key #'number-of)))
     (list* *id* :ok

@@ -304,7 +304,9 @@ void report_last_error(struct strbuf *out, const struct error_record *r)
                 r->sequence, when);
     /* list-errors reports whether it still can be: this text never changes. */
     if (sexp_count(restarts) > 0)
-        strbuf_adds(out, " evaluate-in-frame and invoke-restart enter it.");
+        strbuf_adds(
+            out,
+            " evaluate-in-frame and invoke-restart enter it while list-errors says that it can be entered.");
 }
 
 void report_backtrace(struct strbuf *out, const struct error_record *r, size_t from, size_t count,

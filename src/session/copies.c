@@ -166,29 +166,35 @@ bool copies_freeze(struct session *s, struct error_record *r)
     return r->frozen != NULL;
 }
 
-#define MOST_SEVERED 20
-#define LONGEST_SEVERED 150
+#define MOST_LISTED 20
+#define LONGEST_LISTED 150
 
-char *copies_severed(const struct sexp_document *answer)
+/* The strings under ${key} of the answer, of which there are as many as ${count_key} says. */
+static char *list_of(const struct sexp_document *answer, const char *key, const char *count_key)
 {
     const struct sexp *reply = answer == NULL ? NULL : sexp_root(answer);
-    const struct sexp *severed = sexp_get(reply, 2, "severed");
-    int64_t all = sexp_integer(sexp_get(reply, 2, "severed-count"), 0);
-    size_t shown = sexp_count(severed) < MOST_SEVERED ? sexp_count(severed) : MOST_SEVERED;
+    const struct sexp *items = sexp_get(reply, 2, key);
+    int64_t all = sexp_integer(sexp_get(reply, 2, count_key), 0);
+    size_t shown = sexp_count(items) < MOST_LISTED ? sexp_count(items) : MOST_LISTED;
     if (shown == 0)
         return NULL;
     struct strbuf text;
     strbuf_init(&text, 0);
     for (size_t i = 0; i < shown; i++) {
         size_t len;
-        const char *one = sexp_string(sexp_nth(severed, i), &len);
+        const char *one = sexp_string(sexp_nth(items, i), &len);
         strbuf_adds(&text, i > 0 ? ", " : "");
         if (one != NULL)
-            strbuf_add(&text, one, utf8_floor(one, len, len < LONGEST_SEVERED ? len : LONGEST_SEVERED));
+            strbuf_add(&text, one, utf8_floor(one, len, len < LONGEST_LISTED ? len : LONGEST_LISTED));
     }
     if (all > (int64_t)shown)
         strbuf_addf(&text, " and %lld more", (long long)(all - (int64_t)shown));
     return strbuf_steal(&text, NULL);
+}
+
+char *copies_severed(const struct sexp_document *answer)
+{
+    return list_of(answer, "severed", "severed-count");
 }
 
 /* Why the process refused, or that it has not answered if ${answer} is NULL. */
@@ -206,6 +212,8 @@ void copies_note_frozen(struct error_record *r, const struct sexp_document *answ
     r->is_being_frozen = false;
     free(r->severed);
     r->severed = copies_severed(answer);
+    free(r->files);
+    r->files = list_of(answer, "files", "files-count");
     if (ok && r->frozen != NULL)
         worker_begin(r->frozen, sexp_integer(sexp_get(sexp_root(answer), 2, "pid"), 0));
     if (!ok)

@@ -91,6 +91,7 @@ void error_record_free(struct error_record *r)
     sexp_document_free(r->details);
     free(r->why_not_frozen);
     free(r->severed);
+    free(r->files);
     free(r->thread);
     free(r->type);
     free(r->message);

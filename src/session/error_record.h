@@ -30,11 +30,12 @@ struct error_record {
     struct session *session;       /* borrowed: whose error it is */
     struct worker *frozen;         /* owned: a copy of the process, frozen at the error; NULL: none */
     bool stands_here;              /* the session's process stands in it */
-    bool was_left;                 /* the Lisp had to leave it at once: it never could be entered */
+    bool was_left;                 /* it was left before it was reported: it never could be entered */
     bool is_copy_current;          /* nothing was evaluated in the error since ${frozen} was made */
     bool is_being_frozen;          /* requested, not yet confirmed by the process */
     char *why_not_frozen;          /* NULL, or a sentence */
     char *severed;                 /* the pipes and sockets that ${frozen} lacks, as in a checkpoint */
+    char *files;                   /* NULL, or the files open for writing when ${frozen} was made */
     char *thread;       /* the name of the program's thread in which it occurred; NULL: in an evaluation */
     int64_t standing;   /* the agent's number of it if it stood in a thread; otherwise 0 */
     pid_t standing_pid; /* the process in which it stood; 0: it no longer stands */

@@ -78,9 +78,24 @@ static void ask(struct session *s)
         refuse(s, err.message);
 }
 
+/* The copy would replace a process that no checkpoint can hold. */
+static bool would_lose_the_process(const struct session *s, const struct operation *op)
+{
+    return op->kind == OPERATION_RESUME && s->has_threads;
+}
+
 void scratch_begin(struct session *s, struct operation *op)
 {
     run_take_up(s, op);
+    if (would_lose_the_process(s, op)) {
+        refuse(
+            s,
+            "Threads of the program run (list-threads), so the session cannot be copied. To continue in the "
+            "copy of this error would end them, and what was done since could not be restored. "
+            "evaluate-in-frame works in the copy. To continue there, end the threads first, or return to an "
+            "earlier state (rollback-session).");
+        return;
+    }
     op->is_in_copy = true;
     ask(s);
 }
@@ -132,12 +147,17 @@ static void promote(struct session *s)
         session_tell(s, SESSIONS_TOOLS);
 }
 
-/* Code evaluated in the copy of an error may use pipes and sockets that were open there. */
-static void note_severed(struct session *s, const struct operation *op)
+/* Code evaluated in the copy of an error may use streams that were open there. */
+static void note_streams(struct session *s, const struct operation *op)
 {
     const struct error_record *r = op->code.len == 0 ? NULL : error_history_find(&s->errors, op->sequence);
     if (r != NULL && r->severed != NULL)
         strbuf_addf(&s->notice, "Open at the error and closed in the copy: %s.\n", r->severed);
+    if (r != NULL && r->files != NULL)
+        strbuf_addf(&s->notice,
+                    "Files open for writing at the error: %s. The session has left it since, and its cleanup "
+                    "forms may have closed, renamed or deleted them.\n",
+                    r->files);
 }
 
 static void answer_look(struct session *s, struct event *e, bool ok)
@@ -156,7 +176,7 @@ void session_action_finish_scratch(struct session *s, struct event *e)
 {
     bool ok = session_is_reply(e->document, "ok");
     uv_timer_stop(s->timer);
-    note_severed(s, s->current);
+    note_streams(s, s->current);
     if (ok && s->current->kind == OPERATION_RESUME) {
         promote(s);
         thread_errors_note(s, sexp_root(e->document));
@@ -189,7 +209,7 @@ void session_action_fail_scratch(struct session *s, struct event *e)
     struct error_record *r = error_record_new(e->document);
     struct operation *op = s->current;
     r->session = s;
-    note_severed(s, op);
+    note_streams(s, op);
     keep_where_it_stands(s, r);
     if (run_is_stopped(s))
         run_word_stop(s, r, false);

@@ -54,6 +54,7 @@ static struct error_record *record_of(struct session *s, const struct sexp *entr
         r->thread = xstrdup("");
     r->evaluation = s->evaluations;
     if (sexp_is_nil(sexp_get(entry, 0, "standing"))) {
+        r->was_left = true;
         error_record_cannot_be_entered(r, "Its thread has ended.");
     } else {
         r->standing = sexp_integer(sexp_get(entry, 0, "number"), 0);

@@ -84,6 +84,25 @@ class Standing(InFolder):
         mcp.wait_until(lambda: self.enter("*fired*").values == ["1"], 20, "the timer at the error")
         self.assertValue(self.restart("CONTINUE"), "1")
 
+    def test_a_timer_does_not_leave_the_error(self):
+        """Also not by a handler that is established around it."""
+        self.assertFails('(handler-case (sb-ext:with-timeout 0.1 (cerror "go" "stop") :done) (sb-ext:timeout () :left))')
+        mcp.wait_until(lambda: "TIMEOUT" in self.enter("1").text, 10, "the timer")
+        self.assertIn("standing", self.state())
+        self.assertValue(self.restart("CONTINUE"), ":DONE")
+
+    def test_in_a_copy_the_files_that_were_open_are_named(self):
+        code = ('(with-open-file (o "gone.txt" :direction :output) (write-line "a" o) (cerror "go" "stop") (write-line "b" o) :done)')
+        self.assertFails(code)
+        self.assertNotIn("gone.txt", self.enter("1").session)
+        self.s.evaluate("(+ 1 2)")
+        named = "Files open for writing at the error: %s" % os.path.join(os.path.realpath(self.place), "gone.txt")
+        self.assertIn(named, self.enter("1", index=1).session)
+        reply = self.restart("CONTINUE", index=1)
+        self.assertValue(reply, ":DONE")
+        self.assertIn(named, reply.session)
+        self.assertNotIn("gone.txt", os.listdir(self.place))
+
     def test_a_compilation_that_was_stopped_goes_on(self):
         self.s.evaluate(
             '(with-open-file (o "slow.lisp" :direction :output :if-exists :supersede)'

@@ -227,6 +227,12 @@ class Standing(StandingTest):
         self.assertEqual("CANCELLED", pending.reply().error_type)
         self.assertOperational()
 
+    def test_a_timer_does_not_leave_the_error(self):
+        """Also not by a handler that is established around it."""
+        self.assertFails("(handler-case (sb-ext:with-timeout 0.1 (fail 1)) (sb-ext:timeout () :left))")
+        mcp.wait_until(lambda: "TIMEOUT" in self.s.evaluate("1").text, 10, "the timer")
+        self.assertValue(self.restart("CONTINUE"), "(:WENT-ON 2)")
+
     def test_variables_of_the_session_are_the_same_in_each_evaluation(self):
         self.s.evaluate("(+ 40 2)")
         self.assertEvaluates("(list * (first +))", "(42 +)")
@@ -244,6 +250,14 @@ class Standing(StandingTest):
         self.assertEvaluates("(sb-thread:with-mutex (*lock* :wait-p nil) :got)", "NIL")
         self.assertValue(self.restart("CONTINUE"), "(:WENT-ON 2)")
         self.assertEvaluates("(sb-thread:with-mutex (*lock* :wait-p nil) :got)", ":GOT")
+
+    def test_an_evaluation_that_waits_for_a_lock_says_which_error_holds_it(self):
+        self.s.evaluate('(defvar *lock* (sb-thread:make-mutex :name "held"))')
+        self.assertFails("(sb-thread:with-mutex (*lock*) (fail 1))")
+        report = self.assertFails("(sb-thread:with-mutex (*lock*) :got)", "TIMEOUT", timeout=0.5)
+        self.assertRegex(report.hint, r'It was waiting for mutex "held", held by evaluation \d+ \(\d+\), which stands in an error')
+        self.restart("ABORT", index=2)
+        self.assertValue(self.restart("CONTINUE", index=1), ":GOT")
 
     def test_an_error_of_the_evaluation_that_started_the_threads_stands_too(self):
         self.end_program()
@@ -304,7 +318,9 @@ class ThreadErrors(StandingTest):
         self.fail_in_thread()
         self.assertRegex(self.errors()[0], r"in thread worker: SIMPLE-ERROR: failed 4")
         self.assertIn("DOUBLE = 8", self.s.call("get-backtrace", index=1, locals=True).text)
-        self.assertIn("failed 4", self.s.call("describe-last-error", index=1).text)
+        text = self.s.call("describe-last-error", index=1).text
+        self.assertIn("failed 4", text)
+        self.assertNotIn("enter it", text)
         self.assertNotIn("worker", self.threads())
         self.assertTrue(self.enter("x", index=1).is_error)
 
@@ -392,9 +408,28 @@ class Undoing(ThreadTest):
         self.assertNotIn("run now", self.s.evaluate("1").text)
         self.assertIn("run now", self.s.evaluate('(sb-thread:make-thread (lambda () (await "y")))').text)
 
+    def test_a_restart_in_a_copy_does_not_end_the_threads_that_run(self):
+        """The process could not be copied, so what was done in it would be lost for good."""
+        self.s.evaluate("(defvar *done* 0)")
+        self.assertFails('(restart-case (error "x") (use-value (v) v))')
+        self.s.evaluate('(sb-thread:make-thread (lambda () (sleep 1000)) :name "mine")')
+        self.s.evaluate("(setf *done* 1)")
+        for tool, arguments in (("invoke-restart", {"restart": "USE-VALUE", "value": "5"}), ("return-from-frame", {"frame": 0, "value": "5"}),
+                                ("restart-frame", {"frame": 0})):
+            reply = self.s.call(tool, arguments)
+            self.assertTrue(reply.is_error, reply.text)
+            self.assertIn("would end them", reply.text)
+        self.assertValue(self.s.call("evaluate-in-frame", frame=0, code="*done*", index=1), "0")
+        self.assertEvaluates("*done*", "1")
+        self.assertIn("mine: ", self.s.call("list-threads").text)
+        self.assertFalse(self.s.call("rollback-session", to="2").is_error)
+        self.assertNotIn("mine", self.s.call("list-checkpoints").text)
+        self.assertValue(self.s.call("invoke-restart", restart="USE-VALUE", value="5", index=1), "5")
+
     def test_a_restart_in_a_copy_says_that_a_definition_has_started_its_thread_again(self):
         self.assertFails('(restart-case (error "x") (use-value (v) v))')
         self.s.evaluate('(defvar *mine* (sb-thread:make-thread (lambda () (sleep 1000)) :name "mine"))')
+        self.s.call("kill-thread", thread="mine")
         report = self.s.call("invoke-restart", restart="USE-VALUE", value="5", index=1)
         self.assertValue(report, "5")
         self.assertIn("Threads of the program run now: mine", report.session)
@@ -475,6 +510,24 @@ class Hooks(mcp.TestCase):
         report = self.s.evaluate("(+ 1 2)")
         self.assertValue(report, "3")
         self.assertIn("on-return were not finished: TIMEOUT", report.text)
+
+    def test_one_that_ends_the_process_is_called_once(self):
+        ends = {"at once": "(sb-ext:exit :abort t)", "a little later": "(sb-thread:make-thread (lambda () (sleep 0.2) (sb-ext:exit :abort t)))"}
+        for when, form in ends.items():
+            with self.subTest(when):
+                self.s.call("reset-session")
+                self.s.evaluate("(cl-mcp:on-return deadly %s)" % form)
+                self.s.evaluate("(defvar *x* 1)")
+                self.s.evaluate("(setf *x* 2)")
+                process = self.s.evaluate("(sb-posix:getpid)").value
+                self.assertFalse(self.s.call("rollback-session", to="2").is_error)
+                seen = {process}
+                # The copy dies, and the next one stays: asking it evaluates nothing.
+                mcp.wait_until(lambda: seen.update(re.findall("Process: (.*)", self.s.call("session-info").text)) or len(seen) >= (2 if when == "at once" else 3),
+                               20, "the process that stays")
+                report = self.s.evaluate("*x*")
+                self.assertValue(report, "1")
+                self.assertIn("not evaluated again", report.session)
 
     def test_one_is_replaced_and_removed(self):
         self.register()

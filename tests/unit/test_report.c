@@ -484,7 +484,8 @@ static void last_error_is_described_with_restarts_and_five_frames(void **state)
                     "  1: (BAR X) at /tmp/bar.lisp:12\n"
                     "  2: (EVAL (BAR X))\n\n"
                     "Error 3 of this session, at 2023-11-14T22:13:20Z. get-backtrace shows all frames, and "
-                    "their variables with locals: true. evaluate-in-frame and invoke-restart enter it.");
+                    "their variables with locals: true. evaluate-in-frame and invoke-restart enter it while "
+                    "list-errors says that it can be entered.");
 }
 
 static void last_error_shows_no_more_than_five_frames(void **state)

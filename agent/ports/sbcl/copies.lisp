@@ -98,6 +98,22 @@ thread would fail."
                        (= +interrupted-call+ (sb-alien:get-errno))))))
   (close-descriptors (list read-end)))
 
+(defun written-p (descriptor)
+  "True if DESCRIPTOR is a regular file that is open for writing."
+  (multiple-value-bind (ok device node mode) (sb-unix:unix-fstat descriptor)
+    (declare (ignore device node))
+    (and ok
+         (= #o100000 (logand mode #o170000))
+         (plusp (logand 3 (c-call "fcntl" sb-alien:int sb-alien:int descriptor sb-alien:int 3)))))) ; F_GETFL
+
+(implement written-files ()
+  (loop for descriptor in (open-descriptors)
+        for name = (and (not (member descriptor *kept-descriptors*))
+                        (written-p descriptor)
+                        (ignore-errors (sb-unix:unix-readlink (format nil "/proc/self/fd/~d" descriptor))))
+        when name
+          collect name))
+
 (defun socket-text (descriptor)
   "Return what the socket DESCRIPTOR is bound to, or NIL."
   (let ((address *directory-entries*)
