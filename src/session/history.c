@@ -14,6 +14,7 @@
 #define MOST_PIECES 5000
 #define MOST_DEPTH 1000 /* nested PROGNs */
 #define LONGEST_ADDITIONS ((size_t)1 << 20)
+#define LONGEST_DEFINITIONS (SEXP_MAX_PAYLOAD / 2) /* one entry's text is at most the other half */
 
 static size_t position(const struct sexp *value, size_t fallback)
 {
@@ -54,16 +55,22 @@ static uint64_t done_of(const struct sexp *reply)
     return n > 0 ? (uint64_t)n : 0;
 }
 
-/* The code up to the error was evaluated before the restart was invoked; what followed belongs to the
- * evaluation that the restart continued. */
-static void note_restart(struct session *s, const struct operation *op, struct journal_entry *e,
-                         const struct sexp *reply)
+/* Pieces that were evaluated again: (EVALUATION PIECE...). */
+static void add_carried(struct journal_entry *e, const struct sexp *reply)
 {
     const struct sexp *carried = sexp_get(reply, 2, "carried");
     for (size_t i = 0; i < sexp_count(carried); i++) {
         const struct sexp *pieces = sexp_nth(carried, i);
         add_pieces(e, position(sexp_nth(pieces, 0), 0), pieces, 1);
     }
+}
+
+/* The code up to the error was evaluated before the restart was invoked; what followed belongs to the
+ * evaluation that the restart continued. */
+static void note_restart(struct session *s, const struct operation *op, struct journal_entry *e,
+                         const struct sexp *reply)
+{
+    add_carried(e, reply);
     journal_add_piece(e, e->evaluation, 0, SIZE_MAX, e->package, NULL);
     if (done_of(reply) != 0 && done_of(reply) != e->evaluation)
         add_pieces(e, done_of(reply), sexp_get(reply, 2, "done"), 0);
@@ -96,9 +103,36 @@ void history_note(struct session *s, const struct operation *op, struct journal_
 void history_note_replayed(struct journal *j, struct journal_entry *e, const struct sexp *reply)
 {
     journal_forget_pieces(e);
-    if (done_of(reply) == e->evaluation)
-        add_pieces(e, e->evaluation, sexp_get(reply, 2, "done"), 0);
+    add_carried(e, reply);
+    free(e->additions); /* they were not evaluated again */
+    e->additions = NULL;
     journal_weigh(j, e);
+}
+
+static void write_piece(const struct journal_entry *e, const struct journal_piece *p, struct strbuf *request)
+{
+    const char *package = p != NULL ? p->package : e->package != NULL ? e->package : "CL-USER";
+    sexp_write_open(request);
+    sexp_write_string(request, e->code, e->code_len);
+    sexp_write_string(request, package, strlen(package));
+    sexp_write_integer(request, (int64_t)e->evaluation);
+    if (p != NULL) {
+        sexp_write_integer(request, (int64_t)p->start);
+        if (p->end <= e->code_len)
+            sexp_write_integer(request, (int64_t)p->end);
+    }
+    sexp_write_close(request);
+}
+
+void history_write_definitions(const struct journal *j, const struct journal_entry *entry, uint64_t since,
+                               struct strbuf *request)
+{
+    const struct journal_entry *e;
+    if (!entry->is_in_pieces)
+        write_piece(entry, NULL, request);
+    for (size_t i = 0; i < entry->piece_count && request->len < LONGEST_DEFINITIONS; i++)
+        if (entry->pieces[i].evaluation > since && (e = journal_find(j, entry->pieces[i].evaluation)) != NULL)
+            write_piece(e, &entry->pieces[i], request);
 }
 
 /* Code that uses the frame's variables has no meaning outside the error. */

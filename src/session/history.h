@@ -5,11 +5,14 @@
 #ifndef SESSION_HISTORY_H
 #define SESSION_HISTORY_H
 
+#include <stdint.h>
+
 struct journal;
 struct journal_entry;
 struct operation;
 struct session;
 struct sexp;
+struct strbuf;
 
 /* history_note(s, op, e, reply): ${op} was written to the journal as ${e}; ${reply} (may be NULL) is the
  * Lisp's final reply. */
@@ -18,6 +21,11 @@ void history_note(struct session *s, const struct operation *op, struct journal_
 
 /* history_note_replayed(j, e, reply): only the parts of ${e} that ${reply} lists were evaluated again. */
 void history_note_replayed(struct journal *j, struct journal_entry *e, const struct sexp *reply);
+
+/* history_write_definitions(j, entry, since, request): the code of ${entry} that took effect, without what
+ * belongs to evaluations up to ${since}, as elements of :definitions (docs/agent-protocol.md). */
+void history_write_definitions(const struct journal *j, const struct journal_entry *entry, uint64_t since,
+                               struct strbuf *request);
 
 /* history_note_entry(s, op, reply): ${op} was evaluated in the error that stands, and had effects. */
 void history_note_entry(struct session *s, const struct operation *op, const struct sexp *reply);

@@ -146,15 +146,6 @@ const char *journal_code_between(const struct journal_entry *e, size_t from, siz
     return e->code + start;
 }
 
-size_t journal_own_end(const struct journal_entry *e)
-{
-    size_t end = 0;
-    for (size_t i = 0; i < e->piece_count; i++)
-        if (e->pieces[i].evaluation == e->evaluation && e->pieces[i].end > end)
-            end = e->pieces[i].end;
-    return e->is_in_pieces ? end : SIZE_MAX;
-}
-
 void journal_settle(struct journal *j, uint64_t at)
 {
     uint64_t held = at;

@@ -88,9 +88,6 @@ void journal_weigh(struct journal *j, struct journal_entry *e);
  * without leading blanks; borrowed. */
 const char *journal_code_between(const struct journal_entry *e, size_t from, size_t to, size_t *len);
 
-/* journal_own_end(e): its own code up to this character has taken effect; SIZE_MAX: all of it. */
-size_t journal_own_end(const struct journal_entry *e);
-
 /* journal_settle(j, at): the session is in the state after evaluation ${at}: mark the entries that do not
  * lead to it as undone. Rollbacks make branches; each entry knows its parent and the state from which it
  * continued. */

@@ -341,7 +341,7 @@ static void finish(struct session *s, const char *why_not_started)
 static bool is_to_replay(const struct session *s, const struct journal_entry *entry)
 {
     return !entry->is_undone && entry->evaluation > s->at && entry->evaluation <= s->recovery->died_at &&
-           (entry->outcome == JOURNAL_OK || entry->outcome == JOURNAL_ERROR);
+           entry->outcome != JOURNAL_DIED;
 }
 
 static void replay(struct session *s, const struct journal_entry *entry)
@@ -349,16 +349,10 @@ static void replay(struct session *s, const struct journal_entry *entry)
     struct strbuf request;
     strbuf_init(&request, 0);
     sexp_write_symbol(&request, "replay");
-    sexp_write_symbol(&request, "code");
-    sexp_write_string(&request, entry->code, entry->code_len);
-    sexp_write_symbol(&request, "package");
-    sexp_write_string(&request, entry->package, strlen(entry->package));
-    sexp_write_symbol(&request, "evaluation");
-    sexp_write_integer(&request, (int64_t)entry->evaluation);
-    if (journal_own_end(entry) < SIZE_MAX) {
-        sexp_write_symbol(&request, "until");
-        sexp_write_integer(&request, (int64_t)journal_own_end(entry));
-    }
+    sexp_write_symbol(&request, "definitions");
+    sexp_write_open(&request);
+    history_write_definitions(&s->journal, entry, 0, &request);
+    sexp_write_close(&request);
     session_enter_state(s, SESSION_REPLAYING, REPLAY_MS);
     worker_call(s->worker, &request, NULL, 0);
     strbuf_fini(&request);

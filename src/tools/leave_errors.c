@@ -9,24 +9,10 @@
 #include "base/utf8.h"
 #include "report/reply.h"
 #include "session/checkpoints.h"
+#include "session/history.h"
 #include "session/journal.h"
 #include "tools/enter_errors.h"
 #include "tools/run_tests.h"
-
-static void write_piece(struct strbuf *request, const struct journal_entry *e, const struct journal_piece *p)
-{
-    sexp_write_open(request);
-    sexp_write_string(request, e->code, e->code_len);
-    sexp_write_string(request, p == NULL ? e->package : p->package,
-                      strlen(p == NULL ? e->package : p->package));
-    sexp_write_integer(request, (int64_t)e->evaluation);
-    if (p != NULL) {
-        sexp_write_integer(request, (int64_t)p->start);
-        if (p->end <= e->code_len)
-            sexp_write_integer(request, (int64_t)p->end);
-    }
-    sexp_write_close(request);
-}
 
 /* The code that was evaluated since the error and took effect. Its definitions are evaluated again in the
  * copy, so that a fix made in an ordinary call is there when the computation continues. */
@@ -35,17 +21,10 @@ static void write_definitions(struct strbuf *request, const struct session *s, u
     sexp_write_symbol(request, "definitions");
     sexp_write_open(request);
     const struct journal *journal = session_journal(s);
-    const struct journal_entry *entry, *e;
-    for (size_t i = 0; (entry = journal_at(journal, i)) != NULL; i++) {
-        if (entry->evaluation <= since || !entry->is_in_state)
-            continue;
-        if (!entry->is_in_pieces)
-            write_piece(request, entry, NULL);
-        for (size_t k = 0; k < entry->piece_count; k++)
-            if (entry->pieces[k].evaluation > since &&
-                (e = journal_find(journal, entry->pieces[k].evaluation)) != NULL)
-                write_piece(request, e, &entry->pieces[k]);
-    }
+    const struct journal_entry *entry;
+    for (size_t i = 0; (entry = journal_at(journal, i)) != NULL; i++)
+        if (entry->evaluation > since && entry->is_in_state)
+            history_write_definitions(journal, entry, since, request);
     sexp_write_close(request);
 }
 

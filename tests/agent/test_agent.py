@@ -857,7 +857,7 @@ class Errors(AgentTest):
         self.assertEqual((reply.status, reply.kind), ("error", "interrupt"))
         self.assertEqual(self.session.ask("frames").status, "refused")
         copy = self.session.fork(with_pipes=False)
-        copy.ask("replay", code="(defun f (x) x)", package="CL-USER")
+        copy.ask("replay", definitions=[["(defun f (x) x)", "CL-USER", 1]])
         self.assertEqual([r[0] for r in copy.evaluate("(car 1)").restarts], ["RETRY", "ABORT"])
 
     def test_of_two_errors_while_unwinding_the_first_is_reported(self):
@@ -1089,7 +1089,7 @@ class Past(AgentTest):
             (in-package :mine)
             (defparameter *here* 1)
             (defun broken () . (1 2))"""
-        reply = self.session.ask("replay", code=code, package="CL-USER")
+        reply = self.session.ask("replay", definitions=[[code, "CL-USER", 1]])
         self.assertEqual((reply.status, reply.evaluated, reply.failed, reply.stdout),
                          ("ok", 8, 0, ""), reply)
         self.assertEqual(reply.package, "MINE")
@@ -1097,8 +1097,7 @@ class Past(AgentTest):
                     "(0 8 11 3 1)")
 
     def test_definitions_that_fail_are_counted(self):
-        reply = self.session.ask("replay", package="CL-USER",
-                                 code='(defvar *a* (error "x")) (defvar *b* 2) (defun (')
+        reply = self.session.ask("replay", definitions=[['(defvar *a* (error "x")) (defvar *b* 2) (defun (', "CL-USER", 1]])
         self.assertEqual((reply.status, reply.evaluated, reply.failed), ("ok", 1, 1))
         self.values("*b*", "2")
 
@@ -1710,7 +1709,7 @@ class Definitions(AgentTest):
         self.define("(defun f () 1)", 3)
         self.define("(defun f () 2)", 4)
         self.assertEqual(self.entry("f")["evaluation"], 4)
-        self.assertEqual(self.session.ask("replay", code="(defun f () 3)", package="CL-USER", evaluation=2).status, "ok")
+        self.assertEqual(self.session.ask("replay", definitions=[["(defun f () 3)", "CL-USER", 2]]).status, "ok")
         self.assertEqual(self.entry("f")["evaluation"], 2)
 
     def test_an_evaluation_without_a_number_is_not_noted(self):
@@ -2204,8 +2203,8 @@ class Tools(AgentTest):
         self.values('(find-symbol "NOBODY-HAS-INTERNED-THIS")', "NIL", "NIL")
 
     def test_definitions_are_evaluated_again_after_a_death(self):
-        reply = self.session.ask("replay", package="COMMON-LISP-USER",
-                                 code="(cl-mcp:define-tool one () 1) (cl-mcp:define-tool two () 2) (cl-mcp:remove-tool 'one) (print 1)")
+        reply = self.session.ask("replay", definitions=[["(cl-mcp:define-tool one () 1) (cl-mcp:define-tool two () 2) (cl-mcp:remove-tool 'one) (print 1)",
+                                                          "COMMON-LISP-USER", 1]])
         self.assertEqual((reply.evaluated, [tool[0] for tool in reply.tools]), (3, ["two"]))
 
 

@@ -455,6 +455,35 @@ class Undoing(ThreadTest):
         self.assertEqual(port, self.s.evaluate("(listen-on %s)" % port).values[0])
 
 
+class Lost(ThreadTest):
+    """A crash beside threads: what took effect of the evaluations that no checkpoint held is evaluated again, and the
+    history is a file that gives the same."""
+
+    CHECK = ("(list (boundp '*part*) (mapcar #'fboundp '(before inside stopped after continued never)))")
+
+    def test_the_definitions_that_took_effect_come_back_and_the_history_lists_them(self):
+        self.s.evaluate('(sb-thread:make-thread (lambda () (sleep 1000)) :name "program")')
+        self.assertFails('(progn (defvar *part* 1) (defun inside () 1) (error "x") (defun never () 1))')
+        self.assertFails("(defun stopped () 1) (loop)", "TIMEOUT", timeout=0.3)
+        self.assertFails('(defun before () 1) (cerror "Go on." "x") (defun continued () 1)')
+        self.assertFalse(self.s.call("invoke-restart", restart="CONTINUE").is_error)
+        self.s.evaluate("(defun after () 1)")
+        whole = "(T (#<FUNCTION BEFORE> #<FUNCTION INSIDE> #<FUNCTION STOPPED> #<FUNCTION AFTER> #<FUNCTION CONTINUED> NIL))"
+        self.assertEvaluates(self.CHECK, whole)
+        for death in ("(sb-ext:exit :abort t)", "(sb-posix:kill (sb-posix:getpid) 9)"):
+            report = self.s.evaluate(death)
+            self.assertErrorReport(report)
+            self.assertNotIn("failed", report.session)
+            self.assertEvaluates(self.CHECK, whole)
+            path = os.path.join(self.folder(), "history.lisp")
+            with open(path, "w", encoding="utf-8") as f:
+                f.write(self.s.call("session-history", format="lisp").text)
+            self.s.call("create-session", name="reader")
+            self.assertValue(self.s.evaluate('(load "%s")' % path, session="reader"), "T")
+            self.assertValue(self.s.evaluate(self.CHECK, session="reader"), whole)
+            self.s.call("close-session", session="reader")
+
+
 class Hooks(mcp.TestCase):
     """What the session's code registers runs after a return, and when a save is restored."""
 
