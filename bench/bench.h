@@ -24,8 +24,8 @@ struct suite {
     void (*run)(struct bench *b);
 };
 
-extern const struct suite suite_calls, suite_checkpoints, suite_starts, suite_memory, suite_storm,
-    suite_lookups, suite_running, suite_heaps, suite_loading, suite_http, suite_sandbox, suite_sessions,
-    suite_fairness;
+extern const struct suite suite_calls, suite_checkpoints, suite_starts, suite_memory, suite_mixed,
+    suite_storm, suite_lookups, suite_running, suite_heaps, suite_loading, suite_http, suite_sandbox,
+    suite_sessions, suite_fairness;
 
 #endif

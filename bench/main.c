@@ -18,9 +18,9 @@
 
 /* In the order in which they run by default. */
 static const struct suite *const suites[] = {
-    &suite_calls,   &suite_checkpoints, &suite_starts,   &suite_memory, &suite_storm,
-    &suite_lookups, &suite_running,     &suite_http,     &suite_heaps,  &suite_loading,
-    &suite_sandbox, &suite_sessions,    &suite_fairness,
+    &suite_calls,   &suite_checkpoints, &suite_starts,   &suite_memory,   &suite_mixed,
+    &suite_storm,   &suite_lookups,     &suite_running,  &suite_http,     &suite_heaps,
+    &suite_loading, &suite_sandbox,     &suite_sessions, &suite_fairness,
 };
 
 #define SUITES (sizeof suites / sizeof suites[0])

@@ -3,14 +3,12 @@
 (in-package #:cl-mcp-agent)
 
 ;;; The session allocates in small pages, and each of them makes every copy more expensive. So garbage goes back to the
-;;; kernel soon: collecting the young generation takes a fraction of a millisecond. Objects that survive, and parts of the image
-;;; that were written, are compacted into huge pages, but less often.
+;;; kernel soon: collecting the young generation takes a fraction of a millisecond. Objects that survive are compacted into
+;;; huge pages, but less often. The image is not: it would get new memory, and each copy made before would keep the old.
 
 (defconstant +octets-until-collected+ (ash 1 18))
 (defconstant +share-of-time-collecting+ 1/32)
 (defconstant +octets-until-compacted+ (ash 1 23))
-(defconstant +octets-until-repaired+ (ash 1 20))
-(defconstant +copies-until-repaired+ 50)
 (defconstant +octets-in-small-pages+ (ash 1 22))
 (defconstant +collapsed-at-once+ (* 8 +huge-page+))
 (defconstant +microseconds-of-compaction+ 20000)
@@ -27,7 +25,6 @@
 
 (defconstant +octets-until-promoted+ (ash 1 20))
 (defconstant +never-promoted+ (1- (ash 1 31)))
-(defconstant +old-octets-always-collected+ (ash 1 23))
 (defconstant +old-octets-never-collected+ (ash 1 25))
 
 (sb-ext:defglobal *written-by-requests* '()
@@ -38,9 +35,6 @@
 (sb-ext:defglobal *old-when-collected* 0
   "How many octets the first promoted generation had when it was last collected.")
 (declaim (type unsigned-byte *young-when-collected* *old-when-collected*))
-
-(sb-ext:defglobal *copies-since-written* nil
-  "How many copies were made since a collection last found the image written, or NIL if none did since it was compacted.")
 
 (sb-ext:defglobal *written-by-collection* 0
   "How many pages of the image a collection writes even if no object moves that the image refers to: since SBCL 2.4.7 it marks
@@ -97,13 +91,12 @@ be when it is given back."
     (advise (heap-end) (heap-limit) 4)))
 
 (defun plan-compaction ()
-  "Plan to compact, in small ranges, the image and those parts of the session's heap in which nothing new will be allocated.
-Collapsing waits for all processors (lru_add_drain_all), so it is done rarely."
+  "Plan to compact, in small ranges, those parts of the session's heap in which nothing new will be allocated. Collapsing waits
+for all processors (lru_add_drain_all), so it is done rarely."
   (use-huge-pages-from (+ (heap-end-in-huge-pages) +octets-in-small-pages+))
   (setf *consed-when-compacted* *consed-when-collected*
-        *copies-since-written* nil
         *ranges-to-compact*
-        (loop for (start . end) in (append *image-ranges* (settled-huge-pages))
+        (loop for (start . end) in (settled-huge-pages)
               nconc (loop for from from start below end by +collapsed-at-once+
                           collect (cons from (min end (+ from +collapsed-at-once+)))))))
 
@@ -135,23 +128,17 @@ or the number that the Lisp is set to."
 these pages are garbage that is hardly ever collected. So nothing is promoted until many octets survive, or the image refers to
 young objects: each collection moves those and so writes the image."
   (if (>= *young-when-collected* +octets-until-promoted+)
-      (progn
-        (collect-generation 0)
-        (setf *copies-since-written* 0))
+      (collect-generation 0)
       (let ((written (count-written-of-image)))
         (collect-generation 0 +never-promoted+)
-        (let ((written-now (count-written-of-image)))
-          (when (> written-now (+ written *written-by-collection*))
-            (collect-generation 0 0))
-          (when (> written-now *written-by-collection*)
-            (setf *copies-since-written* 0))))))
+        (when (> (count-written-of-image) (+ written *written-by-collection*))
+          (collect-generation 0 0)))))
 
 (defun collect-old ()
-  "Collect the promoted generation if it is small, or has grown by half and is not so large that the collection would be noticed.
-The objects that every request writes stay where they are."
+  "Collect the promoted generation if it has grown by half and is not so large that the collection would be noticed. Each of these
+collections moves it, and each copy made before keeps the old memory. The objects that every request writes stay where they are."
   (let ((octets (sb-ext:generation-bytes-allocated 1)))
-    (when (or (< octets +old-octets-always-collected+)
-              (< (* 3/2 *old-when-collected*) octets +old-octets-never-collected+))
+    (when (< (* 3/2 *old-when-collected*) octets +old-octets-never-collected+)
       (call-pinning *written-by-requests* (lambda () (collect-generation 1 +never-promoted+)))
       (tidy-up)
       (setf *old-when-collected* (sb-ext:generation-bytes-allocated 1)))))
@@ -161,24 +148,14 @@ The objects that every request writes stay where they are."
   (give-back-free-pages)
   (note-collected))
 
-(defun compaction-due-p (collected)
-  "True if it is time to put memory into huge pages again: when much was allocated, or when the image was written, but not
-recently. Compacting takes as long as ten copies of a split image, and longer where many sessions do it at once."
-  (let ((consed (- (sb-ext:get-bytes-consed) *consed-when-compacted*)))
-    (or (and collected (> consed +octets-until-compacted+))
-        (and *copies-since-written*
-             (>= *copies-since-written* +copies-until-repaired+)
-             (> consed +octets-until-repaired+)))))
-
 (defun collect-again ()
   "Collect young objects, if enough was allocated; true if that was done, by the agent or by the session."
   (let ((start (processor-time)))
     (when (or (not (eq *epoch-when-collected* sb-kernel::*gc-epoch*))
               (and (> (- (sb-ext:get-bytes-consed) *consed-when-collected*) +octets-until-collected+)
                    (>= start *next-collection*)))
-      (if (eq *epoch-when-collected* sb-kernel::*gc-epoch*)
-          (collect-young)
-          (setf *copies-since-written* 0))
+      (when (eq *epoch-when-collected* sb-kernel::*gc-epoch*)
+        (collect-young))
       (tidy-up)
       (let ((end (processor-time)))
         (setf *next-collection* (+ end (floor (- end start) +share-of-time-collecting+))))

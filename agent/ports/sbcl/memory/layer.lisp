@@ -215,10 +215,8 @@ signals an error unless it works. Both functions get the variables that every re
 
 (implement compact-again ()
   (when (part-on-p :collection)
-    (let ((collected (collect-again)))
-      (when *copies-since-written*
-        (incf *copies-since-written*))
-      (when (compaction-due-p collected)
-        (collect-old)
-        (plan-compaction)))
+    (when (and (collect-again)
+               (> (- (sb-ext:get-bytes-consed) *consed-when-compacted*) +octets-until-compacted+))
+      (collect-old)
+      (plan-compaction))
     (compact-some)))
