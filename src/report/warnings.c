@@ -1,6 +1,6 @@
 /*
  * Responsible for the section with the warnings: those of evaluated code as they are, those of files grouped
- * by file and kind, the first few of each.
+ * by file and kind, the first few of each. The style warnings and notes of libraries are only counted.
  */
 #include "report/warnings.h"
 
@@ -201,6 +201,15 @@ struct extent {
 
 static const struct extent inline_extent = {3, 5}, whole_extent = {SIZE_MAX, SIZE_MAX};
 
+/* Where files are that whoever loads them did not write: Debian's and the Lisp's own, Quicklisp's. */
+static bool is_in_library(const struct place *p)
+{
+    static const char system[] = "/usr/", dists[] = "/dists/";
+    return p->file_len >= sizeof system - 1 &&
+           (memcmp(p->file, system, sizeof system - 1) == 0 ||
+            memmem(p->file, p->file_len, dists, sizeof dists - 1) != NULL);
+}
+
 /* The warnings of one file and kind. Returns how many were omitted, and lines of those that occur again. */
 static size_t add_kind(struct strbuf *out, const struct sexp *warnings, const struct place *file,
                        enum kind kind, const struct extent *extent)
@@ -247,8 +256,11 @@ static void add_file(struct strbuf *out, const struct sexp *warnings, const stru
         text_add_count(out, counts[kind], kind_words[kind]);
         separator = ", ";
     }
+    const struct extent counted = {0, 0};
+    bool is_counted = extent != &whole_extent && is_in_library(file);
     for (size_t kind = 0; kind < KIND_COUNT; kind++)
-        *left_out += add_kind(out, warnings, file, (enum kind)kind, extent);
+        *left_out += add_kind(out, warnings, file, (enum kind)kind,
+                              is_counted && kind >= KIND_STYLE ? &counted : extent);
     strbuf_addc(out, '\n');
 }
 

@@ -528,11 +528,11 @@ class Warnings(AgentTest):
         self.assertEqual((reply.values, reply.warnings), ([":OK"], [["WARNING", "careful 1"]]))
         self.assertEqual(reply.stderr, "")
 
-    def test_warnings_have_the_names_of_their_classes(self):
+    def test_warnings_have_the_names_of_their_classes_and_are_called_warnings(self):
         reply = self.ok("(define-condition mine (warning) () (:report \"mine\"))"
                         "(warn 'mine) (warn 'style-warning) (warn \"x\")")
         self.assertEqual([warning[0] for warning in reply.warnings],
-                         ["MINE", "STYLE-WARNING", "WARNING"])
+                         ["WARNING MINE", "STYLE-WARNING", "WARNING"])
 
     def test_the_compiler_is_heard_and_does_not_chatter(self):
         reply = self.ok("(defun f (x) (undefined-thing 1) undefined-variable)")

@@ -169,6 +169,18 @@ class Loading(Systems):
         self.assertIn("(20 times; also lines %s)" % ", ".join(str(line) for line in range(2, 21)), everything)
         self.assertIn("already", client.call("load-system", system="warned", wait=60).text)
 
+    def test_style_warnings_of_a_library_are_counted_and_its_other_warnings_shown(self):
+        client = self.project({"dists/some/software/lib/lib.asd": '(defsystem "lib" :components ((:file "lib")))\n',
+                               "dists/some/software/lib/lib.lisp": "(defun f (x) 1)\n(defun g () *nowhere*)\n(eval-when (:compile-toplevel)\n"
+                                                                   "  (define-condition bad-name (warning) ()) (warn 'bad-name))\n"})
+        reply = client.call("load-system", system="dists/some/software/lib/lib.asd", wait=60)
+        self.assertRegex(reply.text, r"/lib\.lisp: 2 warnings, 1 style warning\n")
+        self.assertIn("WARNING BAD-NAME: ", reply.text)
+        self.assertIn("undefined variable: *NOWHERE*", reply.text)
+        self.assertNotIn("never used", reply.text)
+        ref = int(re.search(r"get-output ref (\d+) returns all warnings", reply.text).group(1))
+        self.assertIn("The variable X is defined but never used.", client.call("get-output", ref=ref).text)
+
     def test_the_reply_says_what_was_loaded_and_where_it_was_found(self):
         client = self.project(SHOP)
         reply = client.call("load-system", system="shop", wait=60)
