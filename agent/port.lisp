@@ -411,6 +411,11 @@ frame, the third how many arguments it got, if that is known."
   (declare (ignore restart))
   nil)
 
+(define-port-operation restart-asker (restart)
+  "Return the function that asks for the arguments of RESTART and returns them as a list, or NIL if it has none."
+  (declare (ignore restart))
+  nil)
+
 (define-port-operation idle-restart-p (restart)
   "True if RESTART says that it does again what failed, and does not."
   (declare (ignore restart))
@@ -501,7 +506,8 @@ Returns a sentence about what is unsupported here, or NIL."
   :unavailable)
 
 (define-port-operation call-in-fresh-context (function)
-  "Call FUNCTION independently of the printing or signalling that it may have interrupted."
+  "Call FUNCTION independently of the printing or signalling that it may have interrupted. The standard streams are bound
+to their values, so that setting one ends with the call."
   (funcall function))
 
 (define-port-operation call-locked (function)

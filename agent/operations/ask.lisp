@@ -50,18 +50,30 @@ code continues in another request, which does not ask."
         (question-answer question)
         nil)))
 
+(defstruct asking
+  id                                    ; the request that may ask
+  (left +most-questions+ :type fixnum))
+
+(defvar *asking* nil
+  "What the code that runs may ask for, or NIL.")
+
+(defun continue-asking ()
+  "Let the code that continues from an error ask in this request, if it could before."
+  (when *asking*
+    (setf (asking-id *asking*) *id*)))
+
 (defun call-asking (function)
   "Call FUNCTION so that its reads from a terminal ask the person, line by line, while this request runs."
   (declare (type function function))
-  (let ((id *id*)
-        (left +most-questions+))
-    (declare (type fixnum left))
+  (let* ((asking (make-asking :id *id*))
+         (*asking* asking))
     (flet ((next-line ()
-             (and (eql id *id*)
-                  (= *own-process* (process-id)) ; else the user's code has forked
-                  (plusp left)
-                  (decf left)
-                  (answer-from-server id))))
+             (let ((id (asking-id asking)))
+               (and (eql id *id*)
+                    (= *own-process* (process-id)) ; else the user's code has forked
+                    (plusp (asking-left asking))
+                    (decf (asking-left asking))
+                    (answer-from-server id)))))
       ;; At its end the concatenated stream is empty, which is how INPUT-HINT recognises it.
       (let* ((*standard-input* (make-concatenated-stream (make-line-input #'next-line)))
              (*query-io* (make-two-way-stream *standard-input* *standard-output*)))

@@ -145,6 +145,8 @@ the error, reported like any other."
   (declare (type function prepare))
   (let ((progress *text-progress*)
         (code (getf arguments :code)))
+    (when (getf arguments :asks)
+      (continue-asking))
     (call-as-evaluation
      (lambda ()
        (loop for (text package evaluation from until) in (getf arguments :definitions)
@@ -162,20 +164,32 @@ the error, reported like any other."
            (funcall leave progress))))
      arguments)))
 
+(defun values-for-restart (restart text asks)
+  "Return the values to pass to RESTART: those of TEXT, or what it asks for if ASKS is true."
+  (let ((asker (and asks (restart-asker restart))))
+    (cond (text (evaluate-text text))
+          (asker (funcall (the function asker)))
+          (t '()))))
+
 (define-operation :invoke-restart (arguments)
   (let* ((designator (getf arguments :restart))
          (restart (and *error-condition* (find-shown-restart designator)))
-         (value (getf arguments :value)))
+         (text (getf arguments :value))
+         (asks (and (null text) (getf arguments :asks))))
     (cond ((null restart)
            (list *id* :refused (format nil "This error has no restart ~a." designator)))
-          ((and (null value) (restart-needs-value-p restart))
+          ((and (null text)
+                (restart-needs-value-p restart)
+                (not (and asks (restart-asker restart))))
            (list *id* :refused
                  (format nil "The restart ~a needs a value: pass a form as the argument value." designator)))
           (t
            (go-on-from-error
             arguments
             (lambda ()
-              (let ((values (and value (evaluate-text value))))
+              (let ((values (values-for-restart restart text asks)))
                 (lambda (progress)
-                  (note-restart progress restart value)
+                  (if (and values (null text))
+                      (note-lost progress)
+                      (note-restart progress restart text))
                   (apply #'invoke-restart restart values)))))))))

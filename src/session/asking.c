@@ -27,7 +27,7 @@ void session_action_ask(struct session *s, struct event *e)
 
 static void give(struct session *s, const char *text, size_t len)
 {
-    worker_give_input(s->worker, s->question, text, len);
+    worker_give_input(s->scratch != NULL ? s->scratch : s->worker, s->question, text, len);
     run_resume(s);
 }
 

@@ -104,6 +104,7 @@ static void evaluate_in_frame(struct tool_call *call)
     call_write_integer(call, "frame", call_integer(call, "frame", 0));
     call_write_string(call, "code");
     call_write_string(call, "package");
+    call_write_asks(call);
     call_write_integer(call, "max-chars", MOST_VALUE_CHARACTERS);
     struct operation_options options = {.what = "evaluate-in-frame", .timeout_ms = call_timeout_ms(call)};
     options.code = call_string(call, "code", &options.code_len);

@@ -163,8 +163,7 @@ class Input(mcp.TestCase):
         self.assertIn('=> "yes"', call.reply().text)
         self.assertIn('=> "given"', c.evaluate("(values (read-line))", stdin="given\n").text)
         self.assertIn("stdin is used up", c.evaluate("(list (read-line) (read-line))", stdin="given\n").text)
-        c.evaluate("(error \"stand\")")
-        self.assertIn("=> :END", c.call("evaluate-in-frame", frame=0, code="(read-line nil nil :end)").text)
+        self.assertIn("There is no terminal.", c.call("time-execution", code="(read-line)").text)
         c.assert_silent()
 
     def test_a_call_with_a_wait_is_answered_once_the_question_is(self):
@@ -205,6 +204,50 @@ class Input(mcp.TestCase):
         self.assertIn("CANCELLED", call.reply().text)
         c.answer(question, "late")
         self.assertIn("=> 3", c.evaluate("(+ 1 2)").text)
+
+    def asked(self, c, lines, tool, **arguments):
+        """The reply of a call that is asked for these lines."""
+        call = c.start_call(tool, arguments)
+        for line in lines:
+            c.answer(c.question(), line)
+        return call.reply().text
+
+    # An error is entered where it stands, then in a copy.
+    def in_each_place(self, c, failing):
+        for is_copy in (False, True):
+            self.assertIn("[Restarts]", c.evaluate(failing).text)
+            if is_copy:
+                c.evaluate(":between")
+            with self.subTest(is_copy=is_copy):
+                yield
+                self.assertIn("=> 3", c.evaluate("(+ 1 2)").text)
+                c.assert_silent()
+
+    def test_code_inside_an_error_asks(self):
+        c = self.client("--tools", "full")
+        for _ in self.in_each_place(c, '(error "stand")'):
+            self.assertIn('=> "Ada"', self.asked(c, ["Ada"], "evaluate-in-frame", frame=0, code="(values (read-line))"))
+            self.assertIn("=> 5", self.asked(c, ["(+ 2 3)"], "return-from-frame", frame=0, value="(eval (read))"))
+
+    def test_a_restart_without_its_value_asks_for_it(self):
+        c = self.client()
+        failing = '(restart-case (list (symbol-value (intern "UNBOUND"))) (own (x) :interactive (lambda () (princ "Own? ") (list (read))) (list :own x)) (silent (x) x))'
+        for _ in self.in_each_place(c, failing):
+            call = c.start_call("invoke-restart", {"restart": "OWN"})
+            question = c.question()
+            self.assertIn("Own?", question["params"]["message"])
+            c.answer(question, action="decline")
+            self.assertRegex(call.reply().text, r"(?s)END-OF-FILE.*Error 1, which was entered, is as it was: UNBOUND-VARIABLE")
+            self.assertIn("SILENT needs a value", c.call("invoke-restart", restart="SILENT").text)
+            self.assertIn("=> (7)", self.asked(c, ["(+ 3 4)"], "invoke-restart", restart="USE-VALUE"))
+        c.evaluate(failing)
+        self.assertIn("=> (:OWN |Mine|)", self.asked(c, ["|Mine|"], "invoke-restart", restart="OWN"))
+        self.assertNotIn("Mine", c.call("session-history", format="lisp").text)
+
+    def test_code_that_continues_from_an_error_asks(self):
+        c = self.client()
+        for _ in self.in_each_place(c, '(progn (cerror "Go on." "stop") (list (read-line) (read-line)))'):
+            self.assertIn('=> ("one" "two")', self.asked(c, ["one", "two"], "invoke-restart", restart="CONTINUE"))
 
 
 class InputRequired(mcp.TestCase):

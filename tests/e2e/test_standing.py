@@ -67,6 +67,23 @@ class Standing(InFolder):
                         with open(os.path.join(self.place, "any.txt"), encoding="utf-8") as f:
                             self.assertEqual(wanted, f.read(), "left" if is_left else "gone on")
 
+    def test_a_restart_goes_on_with_the_streams_that_were_bound(self):
+        cases = (
+            ('(with-output-to-string (*standard-output*) (princ 1) (cerror "go" "x") (princ 2))', {}, '"12"'),
+            ('(with-output-to-string (*error-output*) (princ 1 *error-output*) (cerror "go" "x") (princ 2 *error-output*))', {}, '"12"'),
+            ('(with-input-from-string (*standard-input* "1 2") (list (read) (progn (cerror "go" "x") (read))))', {}, "(1 2)"),
+            ('(list (read) (progn (cerror "go" "x") (read *query-io*)))', {"stdin": "1 2"}, "(1 2)"),
+        )
+        for code, arguments, value in cases:
+            for is_copy in (False, True):
+                with self.subTest(code=code, is_copy=is_copy):
+                    self.assertFails(code, **arguments)
+                    self.assertIn("entered", self.enter('(progn (princ "entered") 1)').text)
+                    if is_copy:
+                        self.s.evaluate(":between")
+                    self.assertValue(self.restart("CONTINUE"), value)
+        self.assertEqual("printed", self.s.evaluate('(princ "printed")').stdout)
+
     def test_a_restart_goes_on_with_a_program_a_lock_and_a_timer(self):
         if os.path.exists("/usr/bin/sort"):
             self.assertFails("""(let ((p (sb-ext:run-program "/usr/bin/sort" '() :input :stream :output :stream :wait nil)))

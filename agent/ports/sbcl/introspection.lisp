@@ -11,6 +11,9 @@
     (and (consp parameters)
          (not (member (first parameters) lambda-list-keywords)))))
 
+(implement restart-asker (restart)
+  (sb-kernel::restart-interactive-function restart))
+
 (implement function-type (name)
   (sb-introspect:function-type name))
 
