@@ -12,11 +12,12 @@
 #include "base/list.h"
 #include "base/memory.h"
 #include "mcp/request.h"
+#include "mcp/task_note.h"
 
 #define MOST_TASKS 64
 #define KEPT_MS 3600000 /* after the end */
 #define POLL_MS 1000
-#define ID_BYTES 16
+#define ID_BYTES (TASK_ID_DIGITS / 2)
 
 struct task {
     struct list node;
@@ -31,12 +32,14 @@ struct task {
     void (*answered)(void *arg, const json_t *responses);
     void (*cancel)(void *arg);
     void *arg;
+    bool is_lost; /* it was of a server that has ended: kept until the next is looked for */
 };
 
 struct tasks {
     uv_loop_t *loop;
     struct list list; /* of struct task, the oldest first */
     size_t count;
+    struct task_note *note; /* NULL: none is kept */
 };
 
 /* clang-format off */
@@ -87,10 +90,11 @@ static bool move(struct task *t, enum task_event event)
     return true;
 }
 
-struct tasks *tasks_new(uv_loop_t *loop)
+struct tasks *tasks_new(uv_loop_t *loop, const char *directory)
 {
     struct tasks *all = xcalloc(1, sizeof *all);
     all->loop = loop;
+    all->note = directory == NULL ? NULL : task_note_new(directory);
     list_init(&all->list);
     return all;
 }
@@ -115,6 +119,7 @@ void tasks_free(struct tasks *all)
         task_cancel(t);
         task_free(t);
     }
+    task_note_free(all->note);
     free(all);
 }
 
@@ -130,9 +135,38 @@ static void drop_old(struct tasks *all)
     list_for_each(node, next, &all->list)
     {
         struct task *t = list_entry(node, struct task, node);
-        if (has_ended(t) && now_ms > t->ended_ms + KEPT_MS)
+        if (t->is_lost || (has_ended(t) && now_ms > t->ended_ms + KEPT_MS))
             task_free(t);
     }
+}
+
+static struct task *add(struct tasks *all, time_t created)
+{
+    struct task *t = xcalloc(1, sizeof *t);
+    t->all = all;
+    t->created = created;
+    t->updated = time(NULL);
+    t->created_ms = uv_now(all->loop);
+    strbuf_init(&t->end, 0);
+    list_init(&t->node);
+    list_append(&all->list, &t->node);
+    all->count++;
+    return t;
+}
+
+static struct task *find_lost(struct tasks *all, const char *id)
+{
+    time_t made;
+    if (all->note == NULL || !task_note_is_lost(all->note, id, &made))
+        return NULL;
+    struct task *t = add(all, made);
+    snprintf(t->id, sizeof t->id, "%s", id);
+    t->is_lost = true;
+    task_break(
+        t, JSONRPC_INTERNAL_ERROR,
+        "The server was restarted after this task was made. Its evaluation ended with the server's "
+        "process, and a result that it had is not kept; session-history shows what the session holds.");
+    return t;
 }
 
 struct task *tasks_find(struct tasks *all, const char *id)
@@ -145,7 +179,7 @@ struct task *tasks_find(struct tasks *all, const char *id)
         if (strcmp(t->id, id) == 0)
             return t;
     }
-    return NULL;
+    return find_lost(all, id);
 }
 
 struct task *task_new(struct tasks *all, void (*cancel)(void *arg), void *arg)
@@ -154,18 +188,13 @@ struct task *task_new(struct tasks *all, void (*cancel)(void *arg), void *arg)
     drop_old(all);
     if (all->count >= MOST_TASKS || uv_random(NULL, NULL, random, sizeof random, 0, NULL) != 0)
         return NULL;
-    struct task *t = xcalloc(1, sizeof *t);
-    t->all = all;
+    struct task *t = add(all, time(NULL));
     for (size_t i = 0; i < sizeof random; i++)
         snprintf(t->id + 2 * i, 3, "%02x", random[i]);
-    t->created = t->updated = time(NULL);
-    t->created_ms = uv_now(all->loop);
     t->cancel = cancel;
     t->arg = arg;
-    strbuf_init(&t->end, 0);
-    list_init(&t->node);
-    list_append(&all->list, &t->node);
-    all->count++;
+    if (all->note != NULL)
+        task_note_add(all->note, t->id);
     return t;
 }
 

@@ -312,6 +312,26 @@ class Tasks(mcp.TestCase):
         self.ask("tools/call", name="close-session", arguments={"session": "default"})
         self.assertIn("The session was closed.", self.get(task)["result"]["content"][0]["text"])
 
+    def test_after_a_restart_a_task_is_known_as_lost(self):
+        state = self.folder()
+        for persists in (True, False):
+            options = ("--state-dir", state) + (("--persist",) if persists else ())
+            for end in (lambda server: server.close(), lambda server: (server.process.kill(), server.wait(), server.destroy())):
+                self.modern = self.start_server(*options, era=mcp.MODERN)
+                task = self.evaluate("(sleep 600)", timeout=60)
+                self.assertEqual("working", self.get(task)["status"])
+                end(self.modern)
+                self.modern = self.start_server(*options, era=mcp.MODERN)
+                if persists:
+                    lost = self.get(task)
+                    self.assertEqual(("failed", task["createdAt"]), (lost["status"], lost["createdAt"]))
+                    self.assertIn("The server was restarted", lost["error"]["message"])
+                    self.assertEqual("complete", self.ask("tasks/cancel", taskId=task["taskId"])["resultType"])
+                with self.assertRaises(mcp.RpcError) as unknown:
+                    self.ask("tasks/get", taskId="0" * 32 if persists else task["taskId"])
+                self.assertIn("no task with this taskId", str(unknown.exception))
+                self.modern.close()
+
     def test_a_client_that_did_not_declare_it_gets_none(self):
         result = self.modern.request("tools/call", {"name": "evaluate-lisp", "arguments": {"code": "(sleep 5)"}})
         self.assertEqual("complete", result["resultType"])

@@ -5,11 +5,17 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "base/strbuf.h"
+#include "mcp/task_note.h"
 #include "mcp/tasks.h"
 
 static void what_has_ended_stays_as_it_is(void **state)
@@ -40,7 +46,7 @@ static void a_task_is_given_up_once_and_not_after_its_end(void **state)
 {
     int given_up = 0;
     struct strbuf result;
-    struct tasks *all = tasks_new(uv_default_loop());
+    struct tasks *all = tasks_new(uv_default_loop(), NULL);
     struct task *one = task_new(all, count, &given_up), *two = task_new(all, count, &given_up);
     task_cancel(one);
     task_cancel(one);
@@ -57,7 +63,7 @@ static void a_task_is_given_up_once_and_not_after_its_end(void **state)
 
 static void their_number_is_bounded(void **state)
 {
-    struct tasks *all = tasks_new(uv_default_loop());
+    struct tasks *all = tasks_new(uv_default_loop(), NULL);
     int made = 0;
     while (made < 1000 && task_new(all, NULL, NULL) != NULL)
         made++;
@@ -73,7 +79,7 @@ static void on_answers(void *arg, const json_t *responses)
 static void it_goes_on_when_every_answer_has_come(void **state)
 {
     size_t answers = 0;
-    struct tasks *all = tasks_new(uv_default_loop());
+    struct tasks *all = tasks_new(uv_default_loop(), NULL);
     struct task *task = task_new(all, NULL, &answers);
     json_t *first = json_pack("{s:{},s:{}}", "a", "unknown"), *second = json_pack("{s:{}}", "b");
     task_ask(task, json_pack("{s:{},s:{}}", "a", "b"), on_answers);
@@ -86,6 +92,98 @@ static void it_goes_on_when_every_answer_has_come(void **state)
     tasks_free(all);
 }
 
+/* The state directory of a test: a new one, and what is in it at the end. */
+static const char *make_directory(void)
+{
+    static char path[] = "/tmp/cl-mcp-tasks-XXXXXX";
+    strcpy(path + strlen(path) - 6, "XXXXXX");
+    assert_non_null(mkdtemp(path));
+    return path;
+}
+
+static void remove_directory(const char *path)
+{
+    char file[200];
+    snprintf(file, sizeof file, "%s/tasks", path);
+    unlink(file);
+    assert_int_equal(rmdir(path), 0);
+}
+
+static void a_task_of_a_server_that_has_ended_is_known_as_lost(void **state)
+{
+    time_t made = 0;
+    const char *directory = make_directory();
+    const char *const id = "0123456789abcdef0123456789abcdef", *other = "f123456789abcdef0123456789abcdef";
+    struct task_note *before = task_note_new(directory);
+    task_note_add(before, id);
+    assert_false(task_note_is_lost(before, id, &made)); /* it was dropped */
+    struct task_note *after = task_note_new(directory);
+    assert_true(task_note_is_lost(after, id, &made));
+    assert_true(made > 0 && made <= time(NULL));
+    assert_false(task_note_is_lost(after, other, &made));
+    assert_false(task_note_is_lost(after, "", &made));
+    struct tasks *all = tasks_new(uv_default_loop(), directory);
+    assert_non_null(tasks_find(all, id));
+    assert_null(tasks_find(all, other));
+    assert_non_null(tasks_find(all, id));
+    tasks_free(all);
+    task_note_free(before);
+    task_note_free(after);
+    remove_directory(directory);
+}
+
+static void the_note_of_tasks_is_bounded_and_holds_the_newest(void **state)
+{
+    time_t made;
+    char id[TASK_ID_DIGITS + 1], file[200];
+    struct stat status;
+    const char *directory = make_directory();
+    struct task_note *before = task_note_new(directory), *after = task_note_new(directory);
+    snprintf(file, sizeof file, "%s/tasks", directory);
+    for (int i = 0; i < 1000; i++) {
+        snprintf(id, sizeof id, "%032x", i);
+        task_note_add(before, id);
+        assert_int_equal(stat(file, &status), 0);
+        assert_true(status.st_size <= 128 * 79);
+    }
+    for (int i = 0; i < 1000; i++) {
+        snprintf(id, sizeof id, "%032x", i);
+        assert_true(task_note_is_lost(after, id, &made) || i < 1000 - 64);
+    }
+    snprintf(id, sizeof id, "%032x", 0);
+    assert_false(task_note_is_lost(after, id, &made));
+    task_note_free(before);
+    task_note_free(after);
+    remove_directory(directory);
+}
+
+static void what_else_is_in_the_file_is_not_believed(void **state)
+{
+    time_t made;
+    const char *const id = "0123456789abcdef0123456789abcdef";
+    const char *directory = make_directory();
+    struct task_note *before = task_note_new(directory), *after = task_note_new(directory);
+    char file[200];
+    snprintf(file, sizeof file, "%s/tasks", directory);
+    FILE *f = fopen(file, "w");
+    assert_non_null(f);
+    fprintf(f, "%s\n%s", id, id); /* too short, and then a line that was cut */
+    fclose(f);
+    assert_false(task_note_is_lost(after, id, &made));
+    assert_int_equal(truncate(file, 100000), 0); /* more than a server writes */
+    assert_false(task_note_is_lost(after, id, &made));
+    task_note_add(before, id);
+    assert_true(task_note_is_lost(after, id, &made));
+    assert_int_equal(unlink(file), 0);
+    assert_int_equal(mkdir(file, 0700), 0);
+    task_note_add(before, id);
+    assert_false(task_note_is_lost(after, id, &made));
+    assert_int_equal(rmdir(file), 0);
+    task_note_free(before);
+    task_note_free(after);
+    remove_directory(directory);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -94,6 +192,9 @@ int main(void)
         cmocka_unit_test(a_task_is_given_up_once_and_not_after_its_end),
         cmocka_unit_test(their_number_is_bounded),
         cmocka_unit_test(it_goes_on_when_every_answer_has_come),
+        cmocka_unit_test(a_task_of_a_server_that_has_ended_is_known_as_lost),
+        cmocka_unit_test(the_note_of_tasks_is_bounded_and_holds_the_newest),
+        cmocka_unit_test(what_else_is_in_the_file_is_not_believed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
