@@ -46,7 +46,7 @@ run_again() { # run_again LOG COMMAND...: COMMAND with the names of the tests th
     "$@" $again </dev/null
 }
 
-# Tests wait for half of their time: two of them for each processor keep it busy.
+# Most files keep one processor busy, some wait for most of their time: two of them for each processor leave little idle.
 test_processes=$(($(nproc) * 2))
 
 suites() { # suites LABEL FOLDER LOG MESON-TEST-ARGUMENT...: run tests of a build folder; LOG is the name of their log

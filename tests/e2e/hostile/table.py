@@ -41,7 +41,7 @@ def died(pattern="^PROCESS-(EXITED|KILLED)$"):
     return Outcome("died", pattern)
 
 
-def fails(pattern="."):
+def fails(pattern):
     """An error of a type that matches, whether or not the process lives."""
     return Outcome("fails", pattern)
 
