@@ -827,10 +827,11 @@ order of precedence: a list of (METHOD ROLE), in the order in which they run, RO
   (declare (ignore function))
   (values 'standard (loop for method in methods collect (list method :primary)) nil))
 
-(define-port-operation watch-steps (tell)
+(define-port-operation watch-steps (tell called tell-problem)
   "Make each form that STEP reaches enter the debugger without being printed first. Once the values of a form are known,
-call TELL with its text and the list of its values."
-  (declare (ignore tell))
+call TELL with its text and the list of its values. STEP-INTO enters the function that CALLED returns for the text of a
+call, a symbol or NIL, whatever it was compiled with; if that is not possible, TELL-PROBLEM is called with a sentence."
+  (declare (ignore tell called tell-problem))
   nil)
 
 (define-port-operation class-precedence (class)

@@ -228,4 +228,26 @@ arguments, from which each FORM takes its value, or ABSENT if it was not given."
   (format t "~&; ~a => ~:[no values~;~:*~{~a~^, ~}~]~%" form
           (mapcar (lambda (value) (item-text value 200)) values)))
 
-(watch-steps #'tell-step)
+(defun package-of-step ()
+  "Return the package of the function that is stepped, or the session's."
+  (map-frames (lambda (frame name)
+                (declare (ignore name))
+                (return-from package-of-step (or (frame-package frame) (session-package))))
+              (signalling-frame) +frames-walked+)
+  (session-package))
+
+(defun function-of-step (text)
+  "Return the symbol that names the function of the user's which TEXT, a call, calls; or NIL."
+  (let* ((end (and (eql 0 (position #\( text)) (position-if (lambda (character) (find character " )")) text)))
+         (symbol (and end (ignore-errors (find-named-symbol (subseq text 1 end) (package-of-step))))))
+    (and symbol
+         (fboundp symbol)
+         (not (macro-function symbol))
+         (not (special-operator-p symbol))
+         (not (system-package-p (symbol-package symbol)))
+         symbol)))
+
+(defun tell-step-problem (text)
+  (format t "~&; ~a~%" text))
+
+(watch-steps #'tell-step #'function-of-step #'tell-step-problem)

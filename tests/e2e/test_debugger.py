@@ -249,6 +249,49 @@ class Steps(Frames):
         self.assertIn("(SAME 2)", report.text)
         self.assertIn("error printing it", self.client.call("invoke-restart", restart="STEP-CONTINUE").text)
 
+    def step(self, restart="STEP-INTO"):
+        return self.client.call("invoke-restart", restart=restart)
+
+    def test_functions_of_the_default_policy_are_stepped_into(self):
+        self.evaluate("(defvar *seen* (make-hash-table)) (defun inner (x) (let ((y (1+ x))) (* (isqrt y) (isqrt (* 2 y)))))"
+                      "(defun outer (a) (dolist (x a) (incf (gethash x *seen* 0))) (inner (first a)))")
+        self.evaluate("(step (outer '(1 2)))")
+        self.assertIn("(INNER (FIRST A))", self.step().message)  # no step has a generated name
+        self.assertIn("(+ X 1)", self.step().message)
+        self.assertIn("(ISQRT Y)", self.step().message)
+        text = self.client.call("get-backtrace", locals=True).text
+        for line in ("0: (INNER 1)", "     Y = 2", "1: (OUTER (1 2))"):
+            self.assertIn(line + "\n", text)
+        self.assertIn("; (ISQRT Y) => 1", self.step().stdout)
+        self.assertValue(self.step("STEP-CONTINUE"), "2")
+        self.assertEqual("=> 4", self.evaluate("(outer '(3))").text)  # the functions themselves do not stop
+        self.assertEqual("=> 3", self.evaluate("(hash-table-count *seen*)").text)
+
+    def test_functions_of_a_file_are_stepped_into_unless_it_has_changed(self):
+        path = self.folder() + "/stepped.lisp"
+
+        def write(body):
+            with open(path, "w", encoding="utf-8") as f:
+                f.write("(defpackage :stepped (:use :cl))\n(in-package :stepped)\n"
+                        ";; A comment.\n(defun inner (x)\n  \"Count.\"\n  (%s x))\n" % body)
+
+        write("reverse")
+        self.client.call("load-file", path=path)
+        self.evaluate("(step (stepped::inner '(1 2)))")
+        self.assertIn("(REVERSE X)", self.step().message)
+        write("list")
+        self.evaluate("(step (stepped::inner '(1 2)))")
+        report = self.step()
+        self.assertValue(report, "(2 1)")
+        self.assertIn("; STEPPED::INNER is stepped into only if it was compiled with (debug 3): its DEFUN is not known.", report.stdout)
+
+    def test_what_is_not_stepped_into_is_said(self):
+        self.evaluate("(let ((n 0)) (defun counted (x) (incf n) (length x)))")
+        self.evaluate("(step (counted '(1)))")
+        self.assertIn("; COUNTED is stepped into only if", self.step().stdout)
+        self.evaluate("(step (area 3))")
+        self.assertIn("; AREA is a generic function: only methods", self.step().stdout)
+
 
 class SeveralForms(Frames):
     def test_the_values_of_all_are_shown(self):

@@ -160,14 +160,3 @@
 (implement idle-restart-p (restart)
   (and (not *load-retries*)
        (load-restart-p restart)))
-
-(implement watch-steps (tell)
-  (declare (type function tell))
-  ;; SBCL's own hook prints arguments and values as they are: a printer of the user's that fails ends the evaluation.
-  (setf sb-ext:*stepper-hook*
-        (lambda (condition)
-          (typecase condition
-            (sb-ext:step-form-condition
-             (invoke-debugger condition))
-            (sb-ext:step-values-condition
-             (funcall tell (sb-ext:step-condition-form condition) (sb-ext:step-condition-result condition)))))))
