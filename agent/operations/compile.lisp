@@ -26,7 +26,8 @@
             while end))))
 
 (defun form-text (form)
-  (item-text form 200))
+  "Return FORM as a part of one line."
+  (substitute #\space #\newline (item-text form 100)))
 
 (defun reading-note-text (condition text)
   "Return the reader's message about TEXT, with the place, or NIL if CONDITION is not from the reader."

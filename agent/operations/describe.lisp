@@ -232,18 +232,15 @@ same name in other packages and similar names here; if there are none, similar n
                       (session-package))))
     (if (null package)
         (with-agent-syntax ()
-          (list *id* :ok :found nil
-                :text (format nil "There is no package ~a.~@[~%~a~]" package-name
-                              (offer-packages package-name))))
+          (no-package-reply package-name))
         (with-agent-syntax (:package package :length 50 :level 6)
           (multiple-value-bind (symbol found) (find-named-symbol name package)
             (let ((named (find-package (nth-value 1 (split-name name)))))
-              (list *id* :ok
-                    :text (string-trim '(#\newline)
-                                       (cond (found (describe-text symbol))
-                                             (named (package-text named))
-                                             (t (elsewhere-text name))))
-                    :found (and (or found named) t))))))))
+              (if (or found named)
+                  (list *id* :ok
+                        :text (string-trim '(#\newline) (if found (describe-text symbol) (package-text named)))
+                        :found t)
+                  (no-symbol-reply name))))))))
 
 (define-operation :session-info (arguments)
   (multiple-value-bind (used limit) (heap-readings)

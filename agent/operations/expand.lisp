@@ -75,7 +75,7 @@ such package, reply with similar names."
         (let ((*package* package))
           (call-in-unit function))
         (with-agent-syntax ()
-          (absent-reply (no-package-text name))))))
+          (no-package-reply name)))))
 
 (define-operation :macroexpand (arguments)
   (let ((depth (intern-keyword (getf arguments :depth))))

@@ -10,6 +10,17 @@
 (defun no-package-text (name)
   (format nil "There is no package ~a.~@[~%~a~]" name (offer-packages name)))
 
+(defun no-package-reply (name)
+  "Return the reply that the package NAME, in which to look, does not exist: the request has failed."
+  (list *id* :refused (no-package-text name)))
+
+(defun no-symbol-reply (name)
+  "Return the reply that there is no symbol NAME, or that the package in NAME does not exist."
+  (let ((package-name (split-name name)))
+    (if (and package-name (null (find-package package-name)))
+        (list *id* :refused (elsewhere-text name))
+        (absent-reply (elsewhere-text name)))))
+
 (defun call-in-named-package (arguments function)
   "Call FUNCTION, which returns the reply, with the package that ARGUMENTS name, or the session's, and the agent's
 syntax in it. If there is no such package, reply with similar names."
@@ -22,7 +33,7 @@ syntax in it. If there is no such package, reply with similar names."
         (with-agent-syntax (:package package :length 50 :level 6)
           (funcall function package))
         (with-agent-syntax ()
-          (absent-reply (no-package-text name))))))
+          (no-package-reply name)))))
 
 (defun setf-name-p (name)
   "True if NAME has the form (SETF SOMETHING)."
@@ -40,7 +51,7 @@ reply with similar names; intern nothing."
        (multiple-value-bind (symbol found) (find-named-symbol name package)
          (if found
              (funcall function symbol)
-             (absent-reply (elsewhere-text name))))))))
+             (no-symbol-reply name)))))))
 
 (defun nothing-reply (symbol what)
   "Return the reply that SYMBOL exists but is not WHAT, with similar names."

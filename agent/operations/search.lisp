@@ -230,7 +230,7 @@ internal symbols that were omitted because they were not requested."
                         (or (find-package package-name) (find-package (string-upcase package-name)))
                         package)))
          (if (null named)
-             (absent-reply (no-package-text package-name))
+             (no-package-reply package-name)
              (let* ((text (common-string text))
                     (found (sort (completions text named (not internal)) #'better-completion-p)))
                (list *id* :ok

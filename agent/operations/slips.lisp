@@ -162,7 +162,7 @@ function if it is global; and the arguments of the call."
 
 (defun readtable-hint (kind condition)
   "Return a sentence if the current readtable is unsuitable for Lisp and may have caused CONDITION; or NIL."
-  (when (or (eq kind :reader) (typep condition 'cell-error))
+  (when (or (eq kind :reader) *source* (typep condition 'cell-error))
     (let ((changed (find-if (lambda (character)
                               (not (eq (get-macro-character character) (get-macro-character character nil))))
                             "()\"';")))

@@ -378,4 +378,4 @@ the methods of a slot are defined by that of the class."
                              (name-text symbol) (getf arguments :type "setf-function")
                              (remove-duplicates (mapcar #'first (all-definitions symbol nil nil))))))
                    (found (nothing-reply symbol "defined"))
-                   (t (absent-reply (elsewhere-text name)))))))))))
+                   (t (no-symbol-reply name))))))))))

@@ -10,6 +10,8 @@
 #include "tools/call.h"
 
 #define LENGTH 16384 /* by default */
+#define LONGEST_LINE 1000
+#define BEFORE_MATCH 200 /* bytes of a longer line that are shown before the match */
 #define MOST_MATCHES 200
 
 /* Everything that is kept, with a marker for the gap. Given. */
@@ -26,6 +28,19 @@ static char *whole(const struct capture *c, size_t *len)
 }
 
 /* The lines that contain the pattern, as from grep -n -F. */
+/* The line from ${start} to ${end}; of a long one, what surrounds ${match}. */
+static void add_line_at(struct strbuf *out, const char *start, const char *end, const char *match)
+{
+    const char *from = start, *to = end;
+    if (end - start > LONGEST_LINE) {
+        from = match - start > BEFORE_MATCH ? match - BEFORE_MATCH : start;
+        to = end - from > LONGEST_LINE ? from + LONGEST_LINE : end;
+    }
+    strbuf_adds(out, from > start ? "..." : "");
+    utf8_repair(out, from, (size_t)(to - from));
+    strbuf_adds(out, to < end ? "..." : "");
+}
+
 static void answer_matches(struct tool_call *call, const struct capture *c)
 {
     size_t pattern_len, len, line = 1, matches = 0;
@@ -34,9 +49,10 @@ static void answer_matches(struct tool_call *call, const struct capture *c)
     for (char *p = bytes, *end = bytes + len; p < end; line++) {
         char *newline = memchr(p, '\n', (size_t)(end - p));
         char *stop = newline == NULL ? end : newline;
-        if (memmem(p, (size_t)(stop - p), pattern, pattern_len) != NULL && ++matches <= MOST_MATCHES) {
+        const char *match = memmem(p, (size_t)(stop - p), pattern, pattern_len);
+        if (match != NULL && ++matches <= MOST_MATCHES) {
             strbuf_addf(&call->text, "%zu: ", line);
-            utf8_repair(&call->text, p, (size_t)(stop - p) > 1000 ? 1000 : (size_t)(stop - p));
+            add_line_at(&call->text, p, stop, match);
             strbuf_addc(&call->text, '\n');
         }
         p = stop + 1;

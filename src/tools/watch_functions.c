@@ -177,6 +177,9 @@ static void on_watched(struct tool_call *call, const struct outcome *o)
     struct strbuf *out = &call->text;
     if (strcmp(action, "start") == 0 || strcmp(action, "stop") == 0) {
         add_changes(out, o->reply, doing);
+        call->is_error = strcmp(action, "start") == 0 && sexp_count(reply_get(o->reply, "problems")) > 0 &&
+                         sexp_count(reply_get(o->reply, "started")) == 0 &&
+                         sexp_count(reply_get(o->reply, "already")) == 0;
     } else if (strcmp(action, "clear") == 0) {
         text_add_count(out, reply_count(o->reply, "cleared"), "record");
         strbuf_adds(out, " cleared.");

@@ -132,6 +132,48 @@ class FailedRequests(mcp.TestCase):
             with self.subTest(tool):
                 self.assertTrue(self.s.call(tool, arguments, wait=300).is_error)
 
+    def test_so_is_one_that_looks_in_a_package_or_watches_a_function_that_is_not_there(self):
+        client = self.start_server("--tools", "full")
+        for tool, arguments in (
+            ("describe-symbol", {"name": "none:x"}), ("describe-symbol", {"name": "x", "package": "none"}), ("find-definition", {"name": "none:x"}),
+            ("apropos-search", {"pattern": "x", "package": "none"}), ("who-calls", {"name": "none:x"}), ("complete-symbol", {"prefix": "none:x"}),
+            ("macroexpand-form", {"form": "(x)", "package": "none"}), ("trace-functions", {"functions": ["none"]}),
+            ("profile-functions", {"functions": ["none"]}),
+        ):
+            with self.subTest(tool):
+                reply = client.call(tool, arguments)
+                self.assertTrue(reply.is_error)
+                self.assertRegex(reply.text, r"(?i)^There is no (package|function) none\.")
+        reply = client.call("describe-symbol", name="no-such-symbol")
+        self.assertEqual((False, "There is no symbol NO-SUCH-SYMBOL in the package CL-USER."), (reply.is_error, reply.text))
+
+
+class Unreadable(mcp.TestCase):
+    def test_a_spoilt_readtable_is_named_and_the_way_back_leads_back(self):
+        for code in ("(set-macro-character #\\( (lambda (s c) (error \"paren\")))", "(set-syntax-from-char #\\( #\\a)"):
+            self.s.evaluate(":before")
+            self.s.evaluate(code)
+            report = self.s.evaluate("(+ 1 2)")
+            self.assertIn("The session's readtable does not read ( as the standard one does. rollback-session restores", report.hint)
+            self.s.call("rollback-session", to=-2)
+            self.assertEqual("=> 3", self.s.evaluate("(+ 1 2)").text)
+
+
+class Excerpts(mcp.TestCase):
+    def test_of_a_long_line_what_surrounds_the_match_is_shown(self):
+        report = self.s.evaluate("(loop for i below 9000 collect i)")
+        ref = int(re.search(r"get-output ref (\d+)", report.text).group(1))
+        text = self.s.call("get-output", ref=ref, pattern="7654").text
+        self.assertRegex(text, r"^1: \.\.\.[^\n]* 7653 7654 7655 [^\n]*\.\.\.\n1 line matches\.$")
+        self.assertLess(len(text), 1100)
+
+    def test_the_form_of_a_warning_is_a_part_of_one_line(self):
+        report = self.s.evaluate('(defun long-one ()\n  (no-such-function%s))' % (' "that is\nlong"' * 20))
+        lines = report.parts["warnings"].splitlines()
+        self.assertEqual(2, len(lines), report.text)
+        self.assertLess(len(lines[1]), 120)
+        self.assertTrue(lines[1].startswith('    in (NO-SUCH-FUNCTION "that is long" "that is long" '), lines[1])
+
 
 class UserTools(mcp.TestCase):
     TOOL = '(cl-mcp:define-tool from-a-file () "hello")'
