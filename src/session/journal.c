@@ -163,10 +163,16 @@ void journal_settle(struct journal *j, uint64_t at)
 
 struct journal_entry *journal_find(const struct journal *j, uint64_t evaluation)
 {
-    for (size_t i = j->count; i > 0; i--)
-        if (journal_at(j, i - 1)->evaluation == evaluation)
-            return journal_at(j, i - 1);
-    return NULL;
+    size_t low = 0, high = j->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (journal_at(j, middle)->evaluation < evaluation)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    struct journal_entry *e = journal_at(j, low);
+    return e != NULL && e->evaluation == evaluation ? e : NULL;
 }
 
 bool journal_is_live(const struct journal *j, uint64_t evaluation)

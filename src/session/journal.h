@@ -45,9 +45,9 @@ struct journal_entry {
 #define JOURNAL_ENTRIES 5000
 #define JOURNAL_BYTES ((size_t)8 << 20)
 
-/* Invariants: at most JOURNAL_ENTRIES entries, with at most JOURNAL_BYTES of code, pieces and additions
- * together, unless the one that was weighed last has more; the oldest are dropped first, and ${dropped}
- * counts them. */
+/* Invariants: the numbers of the evaluations ascend; at most JOURNAL_ENTRIES entries, with at most
+ * JOURNAL_BYTES of code, pieces and additions together, unless the one that was weighed last has more; the
+ * oldest are dropped first, and ${dropped} counts them. */
 struct journal {
     struct journal_entry *entries; /* ${count} of them from ${first} on */
     size_t first, count, capacity, bytes;

@@ -14,6 +14,8 @@
 #include "tools/enter_errors.h"
 #include "tools/run_tests.h"
 
+#define MOST_DEFINITIONS ((size_t)SEXP_MAX_PAYLOAD / 2) /* bytes; a longer request could not be sent */
+
 /* The code that was evaluated since the error and took effect. Its definitions are evaluated again in the
  * copy, so that a fix made in an ordinary call is there when the computation continues. */
 static void write_definitions(struct strbuf *request, const struct session *s, uint64_t since)
@@ -22,25 +24,30 @@ static void write_definitions(struct strbuf *request, const struct session *s, u
     sexp_write_open(request);
     const struct journal *journal = session_journal(s);
     const struct journal_entry *entry;
-    for (size_t i = 0; (entry = journal_at(journal, i)) != NULL; i++)
+    for (size_t i = 0; (entry = journal_at(journal, i)) != NULL && request->len <= MOST_DEFINITIONS; i++)
         if (entry->evaluation > since && entry->is_in_state)
             history_write_definitions(journal, entry, since, request);
     sexp_write_close(request);
 }
 
 #define LEFT_SHOWN 5
+#define LEFT_EXAMINED 50 /* the others are counted only */
 #define LONGEST_LEFT 80
 
 /* The forms that were not repeated, each by its first line. */
 static void add_left(struct strbuf *out, const struct session *s, const struct sexp *left)
 {
     const struct journal *journal = session_journal(s);
-    size_t count = 0;
+    size_t count = 0, examined = 0;
     for (size_t i = 0; i < sexp_count(left); i++) {
         const struct sexp *of = sexp_nth(left, i);
         int64_t evaluation = sexp_integer(sexp_nth(of, 0), 0);
         const struct journal_entry *e = evaluation <= 0 ? NULL : journal_find(journal, (uint64_t)evaluation);
         for (size_t k = 1; e != NULL && k < sexp_count(of); k++) {
+            if (examined++ >= LEFT_EXAMINED) {
+                count++;
+                continue;
+            }
             const struct sexp *piece = sexp_nth(of, k);
             int64_t from = sexp_integer(sexp_nth(piece, 0), 0), to = sexp_integer(sexp_nth(piece, 1), -1);
             size_t len;
@@ -108,6 +115,13 @@ static void go_on(struct tool_call *call, struct session *s, const struct error_
     /* If it stands in a thread, later definitions are already in that process. */
     if (!error_record_stands(r))
         write_definitions(&call->request, s, r->evaluation);
+    if (call->request.len > MOST_DEFINITIONS) {
+        call_answer(call, true,
+                    "The code evaluated since the error is too long to be evaluated again in a copy of it "
+                    "(more than %zu bytes).",
+                    MOST_DEFINITIONS);
+        return;
+    }
     call_write_integer(call, "max-chars", MOST_VALUE_CHARACTERS);
     struct strbuf code;
     strbuf_init(&code, 0);

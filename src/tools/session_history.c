@@ -2,9 +2,12 @@
  * session-history: the evaluations of a session or, as a Lisp file, the part of them that the current state
  * contains.
  */
+#include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
+#include "base/memory.h"
 #include "base/text.h"
 #include "base/utf8.h"
 #include "session/journal.h"
@@ -22,24 +25,56 @@ static const char *ending(const struct journal_entry *entry)
     return texts[entry->outcome];
 }
 
-/* Has an evaluation whose effects are in the current state repeated parts of this one's code? */
-static bool is_partly_in_state(const struct journal *j, const struct journal_entry *entry)
+struct history {
+    const struct journal *journal;
+    bool
+        *is_repeated; /* by position in the journal: an evaluation in the current state repeats parts of it */
+    struct strbuf *out;
+    const char *package; /* the current one after the Lisp written so far; NULL: not known */
+    /* The position that was looked for last, so that pieces in their order take linear time. */
+    const struct journal_entry *entry;
+    size_t character, byte;
+    size_t examined; /* bytes of code */
+};
+
+/* What a Lisp reports as pieces of its evaluations may be any ranges of any of them, again and again. */
+#define MOST_WORK (8 * JOURNAL_BYTES)
+
+static bool is_too_much(const struct history *h)
 {
-    const struct journal_entry *e;
-    for (size_t i = 0; (e = journal_at(j, i)) != NULL; i++)
-        for (size_t k = 0; e->is_in_state && e != entry && k < e->piece_count; k++)
-            if (e->pieces[k].evaluation == entry->evaluation)
-                return true;
-    return false;
+    return h->examined + h->out->len > MOST_WORK;
+}
+
+static size_t byte_of(struct history *h, const struct journal_entry *e, size_t character)
+{
+    if (h->entry != e || character < h->character)
+        h->entry = e, h->character = h->byte = 0;
+    size_t bytes = utf8_byte_of(e->code + h->byte, e->code_len - h->byte, character - h->character);
+    h->examined += bytes;
+    h->byte += bytes;
+    h->character = character;
+    return h->byte;
+}
+
+static bool *find_repeated(const struct journal *j)
+{
+    bool *is_repeated = xcalloc(j->count + 1, sizeof *is_repeated);
+    for (size_t i = 0; i < j->count; i++) {
+        const struct journal_entry *e = journal_at(j, i), *found;
+        for (size_t k = 0; e->is_in_state && k < e->piece_count; k++)
+            if ((found = journal_find(j, e->pieces[k].evaluation)) != NULL && found != e)
+                is_repeated[found - journal_at(j, 0)] = true;
+    }
+    return is_repeated;
 }
 
 /* The part of it that the current state contains, if its ending does not tell. */
-static const char *share(const struct journal *j, const struct journal_entry *entry)
+static const char *share(const struct history *h, const struct journal_entry *entry)
 {
     bool is_whole = entry->outcome == JOURNAL_OK && !entry->is_in_pieces;
     if (entry->outcome == JOURNAL_DIED)
         return NULL;
-    if (!entry->is_in_state && is_partly_in_state(j, entry))
+    if (!entry->is_in_state && h->is_repeated[entry - journal_at(h->journal, 0)])
         return "only its definitions are in the current state";
     if (!entry->is_in_state)
         return entry->is_undone ? "undone" : "not in the current state";
@@ -48,14 +83,15 @@ static const char *share(const struct journal *j, const struct journal_entry *en
     return "the forms before the error took effect";
 }
 
-static void add_as_text(struct strbuf *out, const struct journal *j, const struct journal_entry *entry)
+static void add_as_text(struct history *h, const struct journal_entry *entry)
 {
+    struct strbuf *out = h->out;
     strbuf_addf(out, "\n%llu. ", (unsigned long long)entry->evaluation);
     text_add_time(out, entry->when.tv_sec);
     strbuf_addf(out, " %s", entry->package);
     if (entry->outcome != JOURNAL_OK)
         strbuf_addf(out, ", %s", ending(entry));
-    const char *why = share(j, entry);
+    const char *why = share(h, entry);
     if (why != NULL)
         strbuf_addf(out, ", %s", why);
     strbuf_addc(out, '\n');
@@ -80,84 +116,83 @@ static bool names_packages(const char *text, size_t len)
     return false;
 }
 
-struct file {
-    struct strbuf *out;
-    const char *package; /* the current package after the text written so far; NULL: not known */
-};
-
-static void enter_package(struct file *file, const char *package)
+static void enter_package(struct history *h, const char *package)
 {
-    if (file->package == NULL || strcmp(file->package, package) != 0)
-        strbuf_addf(file->out, "(in-package \"%s\")\n", package);
-    file->package = package;
+    if (h->package == NULL || strcmp(h->package, package) != 0)
+        strbuf_addf(h->out, "(in-package \"%s\")\n", package);
+    h->package = package;
 }
 
-static void add_code(struct file *file, const char *package, int depth, const char *code, size_t len)
+static void add_code(struct history *h, const char *package, int depth, const char *code, size_t len)
 {
-    enter_package(file, package);
+    enter_package(h, package);
     for (int i = 0; i < depth; i++)
-        strbuf_adds(file->out, "(progn ");
-    strbuf_add(file->out, code, len);
-    strbuf_addc(file->out, '\n');
+        strbuf_adds(h->out, "(progn ");
+    strbuf_add(h->out, code, len);
+    strbuf_addc(h->out, '\n');
     if (names_packages(code, len))
-        file->package = NULL;
+        h->package = NULL;
 }
 
 /* The form was continued by restarts, and the file repeats them. */
-static void add_restarted(struct file *file, const struct journal_piece *piece, const char *code, size_t len)
+static void add_restarted(struct history *h, const struct journal_piece *piece, const char *code, size_t len)
 {
-    enter_package(file, piece->package);
-    strbuf_addf(file->out, "(let ((%%calls (list\n%s", piece->calls);
-    strbuf_adds(file->out, ")))\n(handler-bind ((serious-condition (lambda (condition) (when %calls (funcall "
-                           "(pop %calls) condition)))))\n");
+    enter_package(h, piece->package);
+    strbuf_addf(h->out, "(let ((%%calls (list\n%s", piece->calls);
+    strbuf_adds(h->out, ")))\n(handler-bind ((serious-condition (lambda (condition) (when %calls (funcall "
+                        "(pop %calls) condition)))))\n");
     for (int i = 0; i < piece->depth; i++)
-        strbuf_adds(file->out, "(progn ");
-    strbuf_add(file->out, code, len);
-    strbuf_adds(file->out, "))\n");
-    file->package = NULL;
+        strbuf_adds(h->out, "(progn ");
+    strbuf_add(h->out, code, len);
+    strbuf_adds(h->out, "))\n");
+    h->package = NULL;
 }
 
-static void add_piece(struct file *file, const struct journal *j, const struct journal_piece *piece)
+static void add_piece(struct history *h, const struct journal_piece *piece)
 {
-    const struct journal_entry *e = journal_find(j, piece->evaluation);
+    const struct journal_entry *e = journal_find(h->journal, piece->evaluation);
     if (e == NULL) {
-        strbuf_addf(file->out, ";; part of %llu, whose text is no longer kept\n",
+        strbuf_addf(h->out, ";; part of %llu, whose text is no longer kept\n",
                     (unsigned long long)piece->evaluation);
         return;
     }
-    size_t len;
-    const char *code = journal_code_between(e, piece->start, piece->end, &len);
-    if (len == 0)
+    size_t start = byte_of(h, e, piece->start);
+    size_t end = piece->end > piece->start ? byte_of(h, e, piece->end) : start;
+    while (start < end && isspace((unsigned char)e->code[start]))
+        start++;
+    if (start == end)
         return;
+    const char *code = e->code + start;
+    size_t len = end - start;
     if (piece->calls != NULL)
-        add_restarted(file, piece, code, len);
+        add_restarted(h, piece, code, len);
     else
-        add_code(file, piece->package, piece->depth, code, len);
+        add_code(h, piece->package, piece->depth, code, len);
 }
 
 /* Code whose effects are not in the current state is written as a comment. */
-static void add_as_lisp(struct file *file, const struct journal *j, const struct journal_entry *entry)
+static void add_as_lisp(struct history *h, const struct journal_entry *entry)
 {
     bool is_whole = entry->is_in_state && !entry->is_in_pieces;
     bool is_own = false; /* its text is one of its pieces, from beginning to end */
     for (size_t i = 0; i < entry->piece_count; i++)
         is_own = is_own || (entry->pieces[i].evaluation == entry->evaluation && entry->pieces[i].start == 0 &&
                             entry->pieces[i].end >= entry->code_len);
-    const char *why = share(j, entry);
-    strbuf_addf(file->out, "\n;; %llu%s%s%s%s\n", (unsigned long long)entry->evaluation,
+    const char *why = share(h, entry);
+    strbuf_addf(h->out, "\n;; %llu%s%s%s%s\n", (unsigned long long)entry->evaluation,
                 entry->outcome == JOURNAL_OK ? "" : ": ", ending(entry), why == NULL ? "" : ": ",
                 why == NULL ? "" : why);
     if (is_whole) {
-        add_code(file, entry->package, 0, entry->code, entry->code_len);
+        add_code(h, entry->package, 0, entry->code, entry->code_len);
     } else if (!entry->is_in_state || !is_own) {
-        text_add_indented(file->out, entry->code, entry->code_len, ";; ");
-        strbuf_addc(file->out, '\n');
+        text_add_indented(h->out, entry->code, entry->code_len, ";; ");
+        strbuf_addc(h->out, '\n');
     }
-    for (size_t i = 0; entry->is_in_state && i < entry->piece_count; i++)
-        add_piece(file, j, &entry->pieces[i]);
+    for (size_t i = 0; entry->is_in_state && i < entry->piece_count && !is_too_much(h); i++)
+        add_piece(h, &entry->pieces[i]);
     if (entry->is_in_state && entry->additions != NULL) {
-        strbuf_addf(file->out, "%s\n", entry->additions);
-        file->package = NULL;
+        strbuf_addf(h->out, "%s\n", entry->additions);
+        h->package = NULL;
     }
 }
 
@@ -181,14 +216,17 @@ static void session_history(struct tool_call *call)
     if (first > 0 || j->dropped > 0)
         strbuf_adds(&call->text, is_lisp ? "; earlier ones are not shown"
                                          : "; earlier ones are not shown (see from and limit)");
-    struct file file = {.out = &call->text};
+    struct history h = {.journal = j, .is_repeated = find_repeated(j), .out = &call->text};
     strbuf_adds(&call->text, is_lisp ? "\n" : "");
-    for (size_t i = first; i < j->count && i < first + limit; i++) {
+    for (size_t i = first; i < j->count && i < first + limit && !is_too_much(&h); i++) {
         if (is_lisp)
-            add_as_lisp(&file, j, journal_at(j, i));
+            add_as_lisp(&h, journal_at(j, i));
         else
-            add_as_text(&call->text, j, journal_at(j, i));
+            add_as_text(&h, journal_at(j, i));
     }
+    free(h.is_repeated);
+    if (is_too_much(&h))
+        strbuf_adds(&call->text, "\n;; The rest of the code is left out: it is too long.\n");
     call_finish(call);
 }
 

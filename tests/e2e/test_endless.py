@@ -98,6 +98,19 @@ TOOLS = """
 """
 
 
+# Code after which the Lisp reports that its evaluations took effect in thousands of pieces, each of them the whole text.
+PIECES = """
+(let ((honest #'cl-mcp-agent::done-part))
+  (sb-ext:unlock-package :cl-mcp-agent)
+  (setf (fdefinition 'cl-mcp-agent::done-part)
+        (lambda (&rest arguments)
+          (let ((part (apply honest arguments)))
+            (when (getf part :done)
+              (setf (getf part :done) (loop repeat 5000 collect (list %s nil "CL-USER" 1000))))
+            part))))
+"""
+
+
 class Lisps(mcp.TestCase):
     def assertGrowth(self, before, mib, what):
         if not mcp.SANITIZED:
@@ -112,6 +125,22 @@ class Lisps(mcp.TestCase):
                 self.assertRegex(reply.text, message)
                 self.assertGrowth(before, mib, name)
                 self.assertOperational()
+
+    def test_pieces_of_a_text_that_are_more_than_the_text(self):
+        for start in (0, 2 * MIB - 10):
+            self.s.evaluate(PIECES % start)
+            self.s.evaluate("1 (car %d)" % start)
+            self.s.evaluate("1 #|%s|# (car 2)" % ("é" * 2 * MIB))
+            before = mcp.peak_memory_kib(self.s.pid)
+            history = self.s.call("session-history", format="lisp")
+            self.assertFalse(history.is_error)
+            self.assertIn("The rest of the code is left out", history.text)
+            self.assertGrowth(before, 256, "history")
+            restarted = self.s.call("invoke-restart", restart="ABORT", index=2)
+            self.assertIn("The code evaluated since the error is too long", restarted.text)
+            self.assertGrowth(before, 256, "restart")
+            self.s.call("reset-session")
+        self.assertOperational()
 
     def test_a_list_of_tools_that_is_too_long_is_left_out_and_the_log_says_so(self):
         self.s.evaluate('(cl-mcp:define-tool "one" () "One." 1)')
