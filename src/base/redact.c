@@ -8,7 +8,6 @@
 #include <string.h>
 #include <strings.h>
 
-#define REDACTED "[redacted]"
 #define SHORTEST_KEY 16         /* after its well-known prefix */
 #define SHORTEST_VALUE 6        /* unquoted */
 #define LONGEST_GAP 8           /* between a name and its value */
@@ -104,25 +103,31 @@ static size_t string_length(const char *at, const char *end)
     return (size_t)(p - at);
 }
 
-/* The value of a name: a string within a few characters, or a word after = or Bearer. */
-static struct finding named_value(const struct view *v)
+static size_t name_length(const struct view *v)
 {
     static const char *const names[] = {"password",      "passwd",     "passphrase", "secret",
                                         "token",         "api-key",    "api_key",    "apikey",
                                         "authorization", "access-key", "access_key", "credential"};
-    size_t len = 0;
-    for (size_t i = 0; len == 0 && i < sizeof names / sizeof names[0]; i++)
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (begins_with(v, names[i]))
-            len = strlen(names[i]);
+            return strlen(names[i]);
+    return 0;
+}
+
+/* The value of a name: a string within a few characters, or a word after =, after a colon at the name, or
+ * after Bearer. */
+static struct finding named_value(const struct view *v)
+{
+    size_t len = name_length(v);
     if (len == 0)
         return (struct finding){0};
     const char *p = v->at + len;
     const char *last = v->end - p > LONGEST_GAP ? p + LONGEST_GAP : v->end;
     bool is_assigned = false;
-    if (v->end - p > 1 && p[0] == '"' && p[1] == ':') /* the name is a JSON string */
-        p++;
-    while (p < last && strchr(" \t*+=:>'|\\", *p) != NULL) {
-        is_assigned = is_assigned || *p == '=';
+    if (v->end - p > 1 && p[0] == '"' && p[1] != '\0' && strchr(": =>", p[1]) != NULL)
+        p++; /* the name is a string, too: of JSON, or a key in a table */
+    while (p < last && *p != '\0' && strchr(" \t*+=:>'|\\.", *p) != NULL) {
+        is_assigned = is_assigned || *p == '=' || (*p == ':' && p == v->at + len);
         p++;
     }
     struct view value = {.at = p, .end = v->end};
@@ -163,4 +168,12 @@ void redact(struct strbuf *out, const char *text, size_t len)
         v.is_word_start = v.at == text || !is_key_character(v.at[-1]) || v.at[-1] == '=';
     }
     strbuf_add(out, kept, (size_t)(v.end - kept));
+}
+
+bool redact_is_name(const char *name)
+{
+    for (struct view v = {.at = name, .end = name + strlen(name)}; v.at < v.end; v.at++)
+        if (name_length(&v) > 0)
+            return true;
+    return false;
 }

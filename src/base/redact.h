@@ -6,10 +6,17 @@
 #ifndef BASE_REDACT_H
 #define BASE_REDACT_H
 
+#include <stdbool.h>
+
 #include "base/strbuf.h"
+
+#define REDACTED "[redacted]"
 
 /* redact(out, text, len): append the text with each credential replaced by "[redacted]". Valid UTF-8
  * stays valid. Takes time linear in ${len}. */
 void redact(struct strbuf *out, const char *text, size_t len);
+
+/* redact_is_name(name): whether the value of what is called so is a credential. */
+bool redact_is_name(const char *name);
 
 #endif

@@ -24,6 +24,7 @@ struct audit {
     int file;
     char *path;
     bool redacts, has_failed;
+    bool is_torn; /* the file ends with a part of a line */
 };
 
 static int open_file(const char *path, struct err *err)
@@ -87,52 +88,46 @@ static json_t *string_content(const struct audit *a, const char *text, size_t le
     return content;
 }
 
-/* The arguments of a tool are an object of strings, numbers, booleans and lists of these. */
-static json_t *content_of(const struct audit *a, const json_t *value)
+/* A credential by the name of this member, or by the name beside it in {"name": ..., "value": ...}. */
+static bool is_credential(const json_t *object, const char *name, const json_t *member)
 {
-    if (json_is_string(value))
-        return string_content(a, json_string_value(value), json_string_length(value), LONGEST_STRING);
-    if (!json_is_array(value))
-        return json_incref((json_t *)(uintptr_t)value);
-    json_t *list = json_array();
-    for (size_t i = 0; i < json_array_size(value); i++) {
-        const json_t *item = json_array_get(value, i);
-        json_array_append_new(
-            list, json_is_string(item)
-                      ? string_content(a, json_string_value(item), json_string_length(item), LONGEST_STRING)
-                      : json_incref((json_t *)(uintptr_t)item));
-    }
-    return list;
+    const char *called =
+        strcmp(name, "value") == 0 ? json_string_value(json_object_get(object, "name")) : NULL;
+    return json_is_string(member) && (redact_is_name(name) || (called != NULL && redact_is_name(called)));
 }
 
-json_t *audit_redacted(const json_t *value)
+/* ${most}: bytes of each string. */
+static json_t *content_of(const struct audit *a, const json_t *value, size_t most)
 {
-    static const struct audit redacting = {.redacts = true};
     const char *name;
     json_t *member;
     if (json_is_string(value))
-        return string_content(&redacting, json_string_value(value), json_string_length(value), SIZE_MAX);
+        return string_content(a, json_string_value(value), json_string_length(value), most);
     if (json_is_array(value)) {
         json_t *list = json_array();
         for (size_t i = 0; i < json_array_size(value); i++)
-            json_array_append_new(list, audit_redacted(json_array_get(value, i)));
+            json_array_append_new(list, content_of(a, json_array_get(value, i), most));
         return list;
     }
     if (!json_is_object(value))
         return json_incref((json_t *)(uintptr_t)value);
     json_t *object = json_object();
-    json_object_foreach((json_t *)(uintptr_t)value, name, member)
-        json_object_set_new_nocheck(object, name, audit_redacted(member));
+    json_object_foreach((json_t *)(uintptr_t)value, name, member) json_object_set_new_nocheck(
+        object, name,
+        a->redacts && is_credential(value, name, member) ? json_string(REDACTED)
+                                                         : content_of(a, member, most));
     return object;
+}
+
+json_t *audit_redacted(const json_t *value)
+{
+    static const struct audit redacting = {.redacts = true};
+    return content_of(&redacting, value, SIZE_MAX);
 }
 
 static json_t *arguments_content(const struct audit *a, const json_t *arguments)
 {
-    json_t *content = json_object();
-    const char *name;
-    json_t *value;
-    json_object_foreach((json_t *)(uintptr_t)arguments, name, value)
-        json_object_set_new_nocheck(content, name, content_of(a, value));
+    json_t *content = content_of(a, arguments, LONGEST_STRING);
     size_t size = json_dumpb(content, NULL, 0, JSON_COMPACT);
     if (size <= MOST_ARGUMENTS)
         return content;
@@ -142,10 +137,14 @@ static json_t *arguments_content(const struct audit *a, const json_t *arguments)
 
 static void write_line(struct audit *a, const char *line, size_t len)
 {
-    ssize_t n;
-    while ((n = write(a->file, line, len)) < 0 && errno == EINTR)
+    /* The line after one that the disk had no room for begins anew. */
+    if (a->is_torn)
+        a->is_torn = write(a->file, "\n", 1) != 1;
+    ssize_t n = -1;
+    while (!a->is_torn && (n = write(a->file, line, len)) < 0 && errno == EINTR)
         continue;
     bool ok = n == (ssize_t)len;
+    a->is_torn = a->is_torn || (n > 0 && !ok);
     if (!ok && !a->has_failed)
         log_error("cannot write to the audit log %s: %s", a->path,
                   n < 0 ? strerror(errno) : "the disk is full");

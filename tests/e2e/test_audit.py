@@ -88,6 +88,35 @@ class Audit(mcp.TestCase):
         self.assertNotIn(KEY, text)
         self.assertIn(":password \\\"[redacted]\\\"", text)
 
+    def test_redact_goes_by_the_names_of_members_and_arguments(self):
+        s = self.start_server("--audit", self.path, "--redact", "--structured", "--tools", "full")
+        s.evaluate('(cl-mcp:define-tool login ((user string "Who") (password string "Which")) "Logs in." (length password))')
+        self.assertEqual("=> 7", s.call("user.login", user="me", password="hunter2").text)
+        s.evaluate('(define-condition refused (error) ((password :initarg :password)))')
+        code = '(error (quote refused) :password (concatenate (quote string) "hunt" "er2"))'
+        shown = s.request("tools/call", {"name": "evaluate-lisp", "arguments": {"code": code}})
+        self.assertEqual({"PASSWORD": "[redacted]"}, shown["structuredContent"]["error"]["slots"], shown)
+        with open(self.path) as f:
+            text = f.read()
+        self.assertIn('"user":"me","password":"[redacted]"', text)
+        self.assertNotIn("hunter2", text)
+
+    def test_a_line_for_which_the_disk_had_no_room_does_not_spoil_the_next(self):
+        s = self.start_server("--audit", self.path)
+        s.evaluate("1")
+        size = os.path.getsize(self.path)
+        limit = "--fsize=%d:unlimited" % (size + 20)
+        mcp.subprocess.run(["prlimit", "--pid", str(s.pid), limit], check=True)
+        self.assertEqual("=> 2", s.evaluate("2").text)
+        self.assertEqual("=> 3", s.evaluate("3").text)
+        mcp.subprocess.run(["prlimit", "--pid", str(s.pid), "--fsize=unlimited:unlimited"], check=True)
+        self.assertEqual("=> 4", s.evaluate("4").text)
+        with open(self.path) as f:
+            lines = f.read().splitlines()
+        self.assertEqual(["1", "4"], [json.loads(line)["arguments"]["code"] for line in (lines[0], lines[2])])
+        self.assertEqual(20, len(lines[1]))
+        self.assertEqual(1, s.stderr().count("cannot write to the audit log"))
+
     def test_redact_applies_to_replies_sent_before_the_evaluation_has_ended(self):
         s = self.start_server("--redact")
         code = '(progn (print "%s") (finish-output) (loop))' % KEY
