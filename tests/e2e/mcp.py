@@ -10,6 +10,7 @@ Environment:
   CL_MCP_TEST_STRETCH   every time limit here is multiplied by this
   CL_MCP_TEST_SEED      replays the random tests of a run that printed this seed
   CL_MCP_TEST_CACHE     XDG_CACHE_HOME of the servers, kept between runs, so that systems are compiled once
+  CL_MCP_TEST_SANDBOX   the servers run with --sandbox and this
   CL_MCP_TEST_SANITIZED set when the server was built with sanitizers, which take memory and time of their own
 """
 
@@ -34,6 +35,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 SERVER = os.path.abspath(os.environ.get("CL_MCP_SERVER", os.path.join(ROOT, "build", "cl-mcp-server")))
 STRETCH = float(os.environ.get("CL_MCP_TEST_STRETCH", "1"))
 SANITIZED = bool(os.environ.get("CL_MCP_TEST_SANITIZED"))
+SANDBOX = os.environ.get("CL_MCP_TEST_SANDBOX")
 MARK = "CL_MCP_TEST_ID"  # an environment variable: whatever process has it was started by a test
 
 LEGACY = "2025-11-25"
@@ -337,6 +339,8 @@ class Client:
         environment[MARK] = self.mark
         self.stderr_file = tempfile.TemporaryFile()
         self.started = time.monotonic()
+        if SANDBOX and not any(option.startswith("--sandbox") for option in options):
+            options = ("--sandbox", SANDBOX, *options)
         self.process = subprocess.Popen(
             [program or SERVER, *options],
             stdin=subprocess.PIPE,
