@@ -114,7 +114,7 @@ static size_t name_length(const struct view *v)
     return 0;
 }
 
-/* The value of a name: a string within a few characters, or a word after =, after a colon at the name, or
+/* The value of a name: a string within a few characters, or a word after =, after a colon and a blank, or
  * after Bearer. */
 static struct finding named_value(const struct view *v)
 {
@@ -127,7 +127,8 @@ static struct finding named_value(const struct view *v)
     if (v->end - p > 1 && p[0] == '"' && p[1] != '\0' && strchr(": =>", p[1]) != NULL)
         p++; /* the name is a string, too: of JSON, or a key in a table */
     while (p < last && *p != '\0' && strchr(" \t*+=:>'|\\.", *p) != NULL) {
-        is_assigned = is_assigned || *p == '=' || (*p == ':' && p == v->at + len);
+        is_assigned =
+            is_assigned || *p == '=' || (*p == ':' && p == v->at + len && v->end - p > 1 && p[1] == ' ');
         p++;
     }
     struct view value = {.at = p, .end = v->end};

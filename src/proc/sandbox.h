@@ -65,8 +65,8 @@ bool sandbox_enter(const struct sandbox *s);
  * Whether a sandboxed Lisp may have this environment variable.
  *
  * assignment  borrowed: NAME=VALUE
- * Returns     false for names that look like those of secrets, and for the addresses of agents that act for
- *             the user (SSH, D-Bus, GPG)
+ * Returns     false for names that look like those of secrets, for values that redact() would change, and for
+ *             the addresses of agents that act for the user (SSH, D-Bus, GPG)
  */
 bool sandbox_keeps_variable(const char *assignment);
 

@@ -36,6 +36,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/redact.h"
 
 /*
  * Debian 12's <linux/landlock.h> describes only the first version; these are the kernel's numbers for
@@ -511,6 +512,16 @@ bool sandbox_enter(const struct sandbox *s)
     return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &s->filter) == 0;
 }
 
+static bool holds_credential(const char *text)
+{
+    struct strbuf redacted;
+    strbuf_init(&redacted, 0);
+    redact(&redacted, text, strlen(text));
+    bool holds = strcmp(strbuf_string(&redacted), text) != 0;
+    strbuf_fini(&redacted);
+    return holds;
+}
+
 bool sandbox_keeps_variable(const char *assignment)
 {
     static const char *const secrets[] = {"TOKEN",   "SECRET", "PASSWORD", "PASSWD",    "PASSPHRASE",
@@ -525,5 +536,5 @@ bool sandbox_keeps_variable(const char *assignment)
         for (size_t at = 0; at + strlen(secrets[i]) <= len; at++)
             if (strncasecmp(assignment + at, secrets[i], strlen(secrets[i])) == 0)
                 return false;
-    return len < 4 || strncasecmp(assignment + len - 4, "_KEY", 4) != 0;
+    return (len < 4 || strncasecmp(assignment + len - 4, "_KEY", 4) != 0) && !holds_credential(assignment);
 }

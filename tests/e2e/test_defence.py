@@ -1,6 +1,7 @@
 """What evaluated code may try against the server itself: floods, and what the program is built with."""
 
 import os
+import re
 import subprocess
 import time
 
@@ -51,6 +52,24 @@ class Floods(mcp.TestCase):
 
     def test_children_that_report_progress_without_end(self):
         self.flood(PROGRESS, "(progn (sleep 1) (sb-ext:exit :abort t))")
+
+    def test_a_program_that_goes_on_writing_after_its_evaluation(self):
+        """It is read at a bounded rate into bounded memory, named, and can be ended."""
+        self.s.call("create-session", name="other")
+        reply = self.s.evaluate('(sb-ext:run-program "/usr/bin/yes" nil :output t)', timeout=1)
+        self.assertIn("time limit of 1 s", reply.text)
+        named = re.search(r"Programs: yes \(process (\d+)\)", self.s.call("session-info").text)
+        before = mcp.peak_memory_kib(self.s.pid)
+        for _ in range(200):
+            self.assertEqual("=> 2", self.s.evaluate("2", session="other").text)
+        reply = self.s.evaluate("2")
+        self.assertIn("[output between calls]\ny\n", reply.text)
+        self.assertRegex(reply.text, r"of [\d,]+ bytes left out")
+        self.assertTrue(reply.text.endswith("=> 2"), reply.text[-100:])
+        if not mcp.SANITIZED:
+            self.assertLess(mcp.peak_memory_kib(self.s.pid) - before, 16 << 10)
+        self.s.evaluate("(progn (require :sb-posix) (funcall (intern \"KILL\" :sb-posix) %s 9))" % named.group(1))
+        self.assertNotIn("Programs", self.s.call("session-info").text)
 
     def test_the_log_stays_short(self):
         self.flood(STRAY, "(sleep 1)")

@@ -386,9 +386,9 @@ class Work(Sandbox):
         self.assertEqual("=> :DENIED", client.evaluate('(reads "%s/.ssh/id")' % self.home).text)
 
     def test_variables_that_look_like_secrets_are_left_out(self):
-        client = self.start("workspace", GITHUB_TOKEN="t", MY_API_KEY="k", DB_PASSWORD="p", SSH_AUTH_SOCK="/s", KEYBOARD="de")
-        names = '(mapcar (lambda (name) (and (uiop:getenv name) t)) \'("GITHUB_TOKEN" "MY_API_KEY" "DB_PASSWORD" "SSH_AUTH_SOCK" "KEYBOARD"))'
-        self.assertEvaluatesIn(client, names, "(NIL NIL NIL NIL T)")
+        client = self.start("workspace", GITHUB_TOKEN="t", MY_API_KEY="k", DB_PASSWORD="p", SSH_AUTH_SOCK="/s", KEYBOARD="de", DATABASE_URL="postgres://me:s3cret@db/x", HOSTING="ghp_0123456789abcdef0123")
+        names = '(mapcar (lambda (name) (and (uiop:getenv name) t)) \'("GITHUB_TOKEN" "MY_API_KEY" "DB_PASSWORD" "SSH_AUTH_SOCK" "DATABASE_URL" "HOSTING" "KEYBOARD"))'
+        self.assertEvaluatesIn(client, names, "(NIL NIL NIL NIL NIL NIL T)")
 
     def test_errors_are_entered_and_states_returned_to_as_without(self):
         client = self.start("workspace")

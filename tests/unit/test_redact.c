@@ -27,6 +27,7 @@ static const struct {
     {"((:password . \"hunter2\") (:n . 1))", "((:password . \"[redacted]\") (:n . 1))"},
     {"password: hunter2\n", "password: [redacted]\n"},
     {"(list :token :foobar)", NULL},
+    {"PATH=/opt/token:/usr/local/bin", NULL},
     {"api-key \"0123\"", "api-key \"[redacted]\""},
     {"Authorization: Bearer abc.def.ghi next", "Authorization: Bearer [redacted] next"},
     {"unexpected token: )", NULL},
