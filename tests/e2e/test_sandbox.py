@@ -361,6 +361,28 @@ def snapshot(folder):
     )
 
 
+# What an error names the sandbox for.
+DENIED = (
+    '(open "HOME/.ssh/id")',
+    '(open "OUT/new" :direction :output)',
+    '(delete-file "OUT/file")',
+    '(rename-file "OUT/file" "OUT/other")',
+    '(ensure-directories-exist "OUT/a/b/")',
+    '(load "HOME/.ssh/id")',
+    '(sb-posix:mkdir "OUT/a" #o777)',
+    '(sb-posix:truncate "OUT/file" 0)',
+    '(sb-posix:symlink "/etc" "OUT/link")',
+    '(sb-posix:mkfifo "fifo" #o666)',
+    '(sb-posix:kill SERVER 15)',
+    '(sb-alien:load-shared-object "HOME/.ssh/id")',
+    '(sb-ext:run-program "OUT/file" nil)',
+    '(sb-ext:run-program "/bin/true" nil :pty t)',
+    "(make-instance 'sb-bsd-sockets:inet-socket :type :stream :protocol :tcp)",
+    "(make-instance 'sb-bsd-sockets:inet-socket :type :datagram :protocol :udp)",
+    "(make-instance 'sb-bsd-sockets:local-socket :type :stream)",
+)
+
+
 class Work(Sandbox):
     def test_files_of_the_project_can_be_written_in_a_workspace_only(self):
         write = '(with-open-file (out "a.txt" :direction :output) (write-line "a" out) :written)'
@@ -377,6 +399,21 @@ class Work(Sandbox):
         report = self.start("workspace").evaluate('(open "/etc/x" :direction :output :if-does-not-exist :create)')
         self.assertErrorReport(report, "FILE-ERROR")
         self.assertIn("The session has the sandbox workspace", report.text)
+
+    def test_each_denied_operation_names_it(self):
+        client = self.start("workspace", "--network", "off")
+        client.evaluate("(progn (require :sb-posix) (require :sb-bsd-sockets))")
+        places = {"OUT": self.out, "HOME": self.home, "SERVER": client.pid}
+        for code in DENIED:
+            with self.subTest(code):
+                for placeholder, value in places.items():
+                    code = code.replace(placeholder, str(value))
+                report = client.evaluate(code)
+                self.assertTrue(report.is_error, report.text)
+                self.assertIn("The session has the sandbox workspace", report.text)
+        # Other errors do not.
+        for code in ('(open "nothing")', "(car 1)", '(sb-posix:mkdir "." 0)'):
+            self.assertNotIn("sandbox", client.evaluate(code).text)
 
     def test_paths_can_be_opened_by_options(self):
         client = self.start("read-only", "--writable", self.out, "--readable", os.path.join(self.home, "other"))

@@ -17,5 +17,6 @@
                   sb-alien:long rules sb-alien:unsigned-int 0)
           (close-descriptors (list rules)))))))
 
+;;; EACCES, EPERM, and what ENSURE-DIRECTORIES-EXIST and RUN-PROGRAM with :PTY say instead of the system's text.
 (implement denial-texts ()
-  (list (sb-int:strerror 13) (sb-int:strerror 1))) ; EACCES, EPERM
+  (list (sb-int:strerror 13) (sb-int:strerror 1) "Can't create directory" "could not find a pty"))
