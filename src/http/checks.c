@@ -74,10 +74,11 @@ static bool check_syntax(const struct check_rules *rules, struct exchange *e)
 /* The server and a proxy in front of it must agree on where the body ends. */
 static bool check_framing(const struct check_rules *rules, struct exchange *e)
 {
-    /* Close in any case: a body that the server cannot see may follow. */
-    e->must_close = e->method == EXCHANGE_POST && exchange_header(e, "Content-Length") == NULL &&
-                    exchange_header(e, "Transfer-Encoding") == NULL;
     const char *coding = exchange_header(e, "Transfer-Encoding");
+    /* Close in any case: without a length, a body that the server cannot see may follow. Chunks end where the
+     * library says, which is lenient: it takes "chunked" for what follows a NUL, and a bare LF for CR LF. */
+    e->must_close =
+        coding != NULL || (e->method == EXCHANGE_POST && exchange_header(e, "Content-Length") == NULL);
     size_t lengths = exchange_header_count(e, "Content-Length");
     if (exchange_header_count(e, "Transfer-Encoding") + lengths > 1) {
         e->must_close = true;
@@ -199,7 +200,7 @@ static bool check_accept(const struct check_rules *rules, struct exchange *e)
 static bool check_length(const struct check_rules *rules, struct exchange *e)
 {
     const char *length = exchange_header(e, "Content-Length");
-    if (e->must_close)
+    if (e->method == EXCHANGE_POST && length == NULL && exchange_header(e, "Transfer-Encoding") == NULL)
         return refuse(e, 411, "Content-Length or Transfer-Encoding is missing");
     if (length == NULL)
         return true;

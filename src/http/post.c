@@ -141,7 +141,8 @@ static void answer(struct post *p)
     } else {
         /* A header that ends the headers early (": x") leaves the rest of them in the body, which is then
          * not JSON. */
-        p->exchange->must_close = p->has_answer && p->code == JSONRPC_PARSE_ERROR;
+        p->exchange->must_close =
+            p->exchange->must_close || (p->has_answer && p->code == JSONRPC_PARSE_ERROR);
         exchange_answer(p->exchange, status, p->answer.bytes, p->answer.len);
     }
 }

@@ -89,6 +89,20 @@ class Bytes(mcp_http.TestCase):
                 self.assertTrue(wire.is_closed_by_server(), wire.buffer)
         self.assertServes()
 
+    def test_no_second_request_hides_behind_chunks(self):
+        """The library reads chunks leniently, so what follows them is not answered."""
+        hidden = request_bytes("DELETE", headers={"Mcp-Session-Id": "x"})
+        headers, message = modern("tools/list")
+        body = mcp_http.json.dumps(message).encode()
+        headers.update({"Content-Length": None})
+        for coding, line in (("chunked", b"\r\n"), ("chunked\0x", b"\r\n"), ("chunked", b"\n")):
+            with self.subTest(coding, line=line), self.h.wire() as wire:
+                chunks = b"%x" % len(body) + line + body + line + b"0" + line + line
+                wire.send(request_bytes(headers={**headers, "Transfer-Encoding": coding}, body=None) + chunks + hidden)
+                self.assertEqual(200, wire.receive().status)
+                self.assertTrue(wire.is_closed_by_server(), wire.buffer)
+        self.assertServes()
+
     def test_chunks_that_are_none(self):
         start = head(JSON, "Transfer-Encoding: chunked")
         for data in (b"x\r\n", b"-1\r\n", b"\r\n\r\n", b"5\r\nab\r\n0\r\n\r\n", b"1\r\nabc\r\n0\r\n\r\n", b"ffffffffffffffff\r\nx", b"fffffffffffffffff\r\nx",
