@@ -43,11 +43,22 @@ The second value is true if there is no such frame."
                           (funcall ,#'write-back (list ,@names))))))))))
 
 (defun read-forms (text)
+  "List the forms of TEXT; second, where each ends."
   (let ((stream (make-string-input-stream text)))
     (loop for form = (let ((*source* (list text stream (file-position stream))))
                        (read-form stream))
           until (eq form stream)
-          collect form)))
+          collect form into forms
+          collect (file-position stream) into ends
+          finally (return (values forms ends)))))
+
+(defun noting-form (text forms ends)
+  "Return a form that evaluates FORMS in order and notes how far TEXT has taken effect."
+  `(progn ,@(loop for (form . more) on forms
+                  for end in ends
+                  collect form
+                  when more
+                    collect `(note-entry-done ',text ,end))))
 
 (define-operation :evaluate-in-frame (arguments)
   (multiple-value-bind (frame absent)
@@ -96,25 +107,36 @@ that is unknown."
   "Evaluate TEXT with the variables of FRAME. It is read in the package that ARGUMENTS name, or in the package of FRAME's
 function, so that COUNT is the variable that the function calls COUNT. The reply reports whether TEXT uses none of them."
   (let ((form nil)
+        (ends '())
         (package nil))
-    (call-as-evaluation
-     (lambda ()
-       (let ((*current-form* nil))
-         (let ((*package* (or (and (null (getf arguments :package)) (frame-package frame))
-                              *package*)))
-           (setf form (list* 'progn (read-forms text))
-                 package (session-package-name)))
-         (setf *current-form* (list form))
-         (evaluate-form-by
-          (lambda ()
-            (if frame
-                (evaluate-in-frame frame form)
-                (eval form))))))
-     arguments
-     (lambda ()
-       (if (and frame (mentions-p form (mapcar #'first (frame-bindings frame))))
-           '()
-           (list :free-in package))))))
+    (flet ((free-p ()
+             (not (and frame (mentions-p form (mapcar #'first (frame-bindings frame)))))))
+      (call-as-evaluation
+       (lambda ()
+         (let ((*current-form* nil))
+           (let ((*package* (or (and (null (getf arguments :package)) (frame-package frame))
+                                *package*)))
+             (multiple-value-bind (forms form-ends) (read-forms text)
+               (setf form (list* 'progn forms)
+                     ends form-ends
+                     package (session-package-name))))
+           (setf *current-form* (list form))
+           (let ((*entry-text* (make-entry-text :text text :package package :free (free-p))))
+             (evaluate-form-by
+              (lambda ()
+                (if frame
+                    (evaluate-in-frame frame (noting-form text (rest form) ends))
+                    (let ((values '()))
+                      (loop for one in (rest form)
+                            for end in ends
+                            do (setf values (multiple-value-list (eval one)))
+                               (note-entry-done text end))
+                      (values-list values))))))))
+       arguments
+       (lambda ()
+         (if (free-p)
+             (list :free-in package)
+             '()))))))
 
 (defun find-shown-restart (designator)
   "Return the restart with this name or number in the report, or NIL."
@@ -154,14 +176,16 @@ the error, reported like any other."
                     (evaluate-again text package evaluation :from from :until until)
                   (declare (ignore evaluated failed))
                   (note-carried progress evaluation again left)))
-       (when code
-         (evaluate-text code))
-       (let ((leave (funcall prepare)))
-         (declare (type function leave))
-         (setf *current-form* nil)
-         (let ((*settles* nil)
-               (*stands* t))
-           (funcall leave progress))))
+       (let ((*entry-text* (and code (make-entry-text :text code :package (session-package-name)))))
+         (when code
+           (evaluate-text code))
+         (let ((leave (funcall prepare)))
+           (declare (type function leave))
+           (setf *current-form* nil)
+           (let ((*settles* nil)
+                 (*stands* t)
+                 (*entry-text* nil))
+             (funcall leave progress)))))
      arguments)))
 
 (defun values-for-restart (restart text asks)

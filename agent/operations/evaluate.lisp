@@ -225,6 +225,28 @@ place of the first list in it that is from the text. Second, true if it is the p
   (when *readings*
     (list :timing (or *timing* (time-taken)))))
 
+(defstruct entry-text
+  "The text of an entry to an error, as far as it has taken effect."
+  text package
+  (end 0)
+  (free t))                             ; it uses no variable of the frame
+
+(defvar *entry-text* nil)
+
+(defun note-entry-done (text end)
+  "Note that TEXT, if it is that of an entry to an error, has taken effect up to END."
+  (when (and *entry-text* (eq text (entry-text-text *entry-text*)))
+    (setf (entry-text-end *entry-text*) end)))
+
+(defun took-effect-part ()
+  "Return the part of an error report on what had taken effect of the entry's text before."
+  (if (and *entry-text* (plusp (entry-text-end *entry-text*)))
+      (append (list :took-effect (subseq (entry-text-text *entry-text*) 0 (entry-text-end *entry-text*)))
+              (if (entry-text-free *entry-text*)
+                  (list :free-in (entry-text-package *entry-text*))
+                  '()))
+      '()))
+
 (defun report-parts ()
   "Return the part of an error report that is about the request itself."
   (append (list :package (session-package-name))
@@ -233,6 +255,7 @@ place of the first list in it that is from the text. Second, true if it is the p
           (timing-part)
           (done-part nil (first *whole-text*))
           (forms-part)
+          (took-effect-part)
           (inbox-part)))
 
 ;;; Errors outside any request
@@ -410,8 +433,9 @@ evaluation."
           (when done
             (note-redefinition form))
           (setf values (call-with-origin origin (lambda () (funcall evaluate form))))
-          (when is-whole
-            (note-form-done (file-position stream)))
+          (if is-whole
+              (note-form-done (file-position stream))
+              (note-entry-done text (file-position stream)))
           (when done
             (incf (forms-done-count done))
             (setf (forms-done-last done) (cons form values)))

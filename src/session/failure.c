@@ -6,6 +6,7 @@
 #include "session/checkpointing.h"
 #include "session/copies.h"
 #include "session/error_record.h"
+#include "session/history.h"
 #include "session/process.h"
 #include "session/recovery.h"
 #include "session/run.h"
@@ -81,6 +82,7 @@ static void stay_in_thread(struct session *s, struct error_record *r)
 static void fail_in_entry(struct session *s, struct error_record *r)
 {
     copies_drop_ahead(s);
+    history_note_failed_entry(s, s->current, r->condition);
     answer_error_of_entry(s, r);
     checkpointing_settle_down(s);
 }

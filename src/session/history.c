@@ -136,11 +136,12 @@ void history_write_definitions(const struct journal *j, const struct journal_ent
 }
 
 /* Code that uses the frame's variables has no meaning outside the error. */
-void history_note_entry(struct session *s, const struct operation *op, const struct sexp *reply)
+static void add_entry(struct session *s, const struct operation *op, const struct sexp *reply,
+                      const char *code, size_t len, const char *how)
 {
     struct journal_entry *e = journal_find(&s->journal, s->at);
     const char *package = sexp_string(sexp_get(reply, 2, "free-in"), NULL);
-    if (e == NULL || op->code.len == 0 || (e->additions != NULL && strlen(e->additions) > LONGEST_ADDITIONS))
+    if (e == NULL || len == 0 || (e->additions != NULL && strlen(e->additions) > LONGEST_ADDITIONS))
         return;
     struct strbuf text;
     strbuf_init(&text, 0);
@@ -148,10 +149,24 @@ void history_note_entry(struct session *s, const struct operation *op, const str
         strbuf_addf(&text, "%s\n", e->additions);
     if (package != NULL)
         strbuf_addf(&text, "(in-package \"%s\")\n", package);
-    strbuf_addf(&text, ";; evaluated in a frame of error %d%s\n", op->sequence,
+    strbuf_addf(&text, ";; %s error %d%s\n", how, op->sequence,
                 package == NULL ? ", with its variables" : "");
-    text_add_indented(&text, op->code.bytes, op->code.len, package == NULL ? ";; " : "");
+    text_add_indented(&text, code, len, package == NULL ? ";; " : "");
     free(e->additions);
     e->additions = strbuf_steal(&text, NULL);
     journal_weigh(&s->journal, e);
+}
+
+void history_note_entry(struct session *s, const struct operation *op, const struct sexp *reply)
+{
+    if (op->code.len > 0)
+        add_entry(s, op, reply, op->code.bytes, op->code.len, "evaluated in a frame of");
+}
+
+void history_note_failed_entry(struct session *s, const struct operation *op, const struct sexp *reply)
+{
+    size_t len;
+    const char *took = sexp_string(sexp_get(reply, 2, "took-effect"), &len);
+    if (took != NULL)
+        add_entry(s, op, reply, took, len, "evaluated, before a form failed, in");
 }

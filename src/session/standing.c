@@ -85,6 +85,7 @@ void session_action_fail_entry(struct session *s, struct event *e)
     struct error_record *r = error_record_new(e->document);
     r->session = s;
     note_effects(s);
+    history_note_failed_entry(s, s->current, r->condition);
     uv_timer_stop(s->timer);
     answer_error_of_entry(s, r);
     standing_resume(s);

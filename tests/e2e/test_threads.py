@@ -177,6 +177,17 @@ class Standing(StandingTest):
         self.assertEqual(["can be entered" in line for line in self.errors()], [True] * 5 + [False])
         self.assertIn("does not stand", self.enter("x", index=6).text)
 
+    def test_what_took_effect_of_an_entry_that_fails_is_in_the_history(self):
+        self.assertFails('(cerror "Go on." "x")')
+        self.assertErrorReport(self.enter('(defun in-frame () 1) (error "y") (defun never () 1)'))
+        self.assertErrorReport(self.restart("CONTINUE", code='(defun in-code () 1) (error "z") (defun never () 1)'))
+        text = self.s.call("session-history", format="lisp").text
+        self.assertRegex(text, r"(?m)^\(defun in-frame \(\) 1\)")
+        self.assertRegex(text, r"(?m)^\(defun in-code \(\) 1\)")
+        self.assertNotIn("never", text)
+        self.assertEvaluates("(mapcar #'fboundp '(never))", "(NIL)")
+        self.assertEvaluates("(+ (in-frame) (in-code))", "2")
+
     def test_a_mistyped_value_leaves_the_error_as_it_was(self):
         self.assertFails("(list unbound-thing)", "UNBOUND-VARIABLE")
         for value, condition in (("(list 1", "END-OF-FILE"), ("(car 5)", "TYPE-ERROR")):
