@@ -160,6 +160,17 @@ static void note_streams(struct session *s, const struct operation *op)
                     r->files);
 }
 
+/* The session continues from an error that a roll-back had undone. */
+static void note_undone(struct session *s, const struct operation *op)
+{
+    const struct error_record *r = error_history_find(&s->errors, op->sequence);
+    if (r != NULL && r->evaluation > 0 && !journal_is_live(&s->journal, r->evaluation))
+        strbuf_addf(&s->notice,
+                    "The session goes on from the point of the error in evaluation %llu, which had been "
+                    "undone: its effects are there again.\n",
+                    (unsigned long long)r->evaluation);
+}
+
 static void answer_look(struct session *s, struct event *e, bool ok)
 {
     struct operation *op = s->current;
@@ -178,6 +189,7 @@ void session_action_finish_scratch(struct session *s, struct event *e)
     uv_timer_stop(s->timer);
     note_streams(s, s->current);
     if (ok && s->current->kind == OPERATION_RESUME) {
+        note_undone(s, s->current);
         promote(s);
         thread_errors_note(s, sexp_root(e->document));
         session_action_finish(s, e);

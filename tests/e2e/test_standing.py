@@ -328,6 +328,17 @@ class RollBack(InFolder):
         self.assertFalse(self.s.call("rollback-session", to="-1").is_error)
         self.assertEvaluates("*n*", "39")
 
+    def test_a_restart_that_brings_back_what_was_undone_says_so(self):
+        self.s.evaluate("(defvar *x* 1)")
+        self.assertFails('(progn (setf *x* 2) (cerror "Go on." "stop") *x*)')
+        self.assertFalse(self.s.call("rollback-session", to="1").is_error)
+        report = self.s.call("invoke-restart", restart="CONTINUE", index=1)
+        self.assertValue(report, "2")
+        self.assertIn("the error in evaluation 2, which had been undone", report.session)
+        self.assertFails('(progn (setf *x* 3) (cerror "Go on." "stop") *x*)')
+        self.s.evaluate("(+ 1 1)")
+        self.assertNotIn("undone", self.s.call("invoke-restart", restart="CONTINUE", index=1).session)
+
     def test_it_adds_no_second_line_for_a_state(self):
         for i in range(3):
             self.s.evaluate("(defparameter *n* %d)" % i)
