@@ -1,5 +1,5 @@
 ;;;; Hooks: functions that the session's code registers to run after a return to an earlier state, and when the
-;;;; session starts from a save or wakes. A state contains no threads, sockets or connections; hooks make new ones.
+;;;; session starts from a save or is resumed. A state contains no threads, sockets or connections; hooks make new ones.
 
 (in-package #:cl-mcp-agent)
 
@@ -25,7 +25,7 @@ process died. NAME, a symbol, is not evaluated; another BODY under it replaces t
   (hook-form :return name body))
 
 (defmacro cl-mcp:on-start (name &body body)
-  "Evaluate BODY whenever the session starts from a save or wakes. NAME is as in ON-RETURN."
+  "Evaluate BODY whenever the session starts from a save or is resumed. NAME is as in ON-RETURN."
   (hook-form :start name body))
 
 (defun hooks-part ()

@@ -219,7 +219,7 @@ static bool begin(struct server *server, const struct options *options,
         .most_processes = options->most_processes,
         .most_memory_mib = options->most_memory_mib,
         .idle_timeout_ms = (uint64_t)options->idle_timeout_s * 1000,
-        .sleep_directory = options->state_directory,
+        .image_directory = options->state_directory,
         .confinements = confinements,
     });
     server->toolboxes = toolboxes_new(&(struct toolboxes_options){

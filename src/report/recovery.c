@@ -65,14 +65,14 @@ static void add_why_not_copied(const struct recovery_facts *f, const char *befor
     strbuf_addf(out, "%s%.*s)", before, (int)len, f->why_not_copied);
 }
 
-static void add_awake(const struct recovery_facts *f, struct strbuf *out)
+static void add_resumed(const struct recovery_facts *f, struct strbuf *out)
 {
     struct tm utc;
     char when[32];
-    gmtime_r(&f->asleep_since->tv_sec, &utc);
+    gmtime_r(&f->suspended_since->tv_sec, &utc);
     strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &utc);
     strbuf_addf(out,
-                "The session had been asleep since %s, after %.10g s without use. Definitions, "
+                "The session had been suspended since %s, after %.10g s without use. Definitions, "
                 "variables and history are as they were; open files and sockets are closed, and earlier "
                 "states and errors can no longer be entered.",
                 when, (double)f->idle_timeout_ms / 1000);
@@ -81,8 +81,8 @@ static void add_awake(const struct recovery_facts *f, struct strbuf *out)
 /* What happened to a process that no call was waiting for. */
 static void add_accident(const struct recovery_facts *f, struct strbuf *out)
 {
-    if (f->was_not_woken)
-        strbuf_adds(out, "The session could not be woken. ");
+    if (f->was_not_resumed)
+        strbuf_adds(out, "The session could not be resumed. ");
     if (f->cause != RECOVERY_BETWEEN && f->cause != RECOVERY_OF_UNWINDING)
         return;
     strbuf_adds(out, f->cause == RECOVERY_BETWEEN ? "Between two calls: "
@@ -124,8 +124,8 @@ static void add_place(const struct recovery_facts *f, struct strbuf *out)
         add_restored(f, out);
     else if (f->cause == RECOVERY_ROLLBACK)
         strbuf_addf(out, "Returned to the state after evaluation %llu.", at);
-    else if (f->at == f->died_at && f->cause == RECOVERY_WAKE)
-        add_awake(f, out);
+    else if (f->at == f->died_at && f->cause == RECOVERY_RESUME)
+        add_resumed(f, out);
     else if (f->at == f->died_at)
         strbuf_addf(
             out, "The session goes on from the state before %s: definitions and variables are as they were.",

@@ -37,7 +37,7 @@ void session_action_decline(struct session *s, struct event *e)
     give(s, NULL, 0);
 }
 
-void session_action_resume(struct session *s, struct event *e)
+void session_action_give_answer(struct session *s, struct event *e)
 {
     give(s, e->text, e->text_len);
 }

@@ -44,13 +44,13 @@ struct session_host {
     struct output_budget outputs;
     uint64_t seed;            /* for hashing names */
     uint64_t idle_timeout_ms; /* 0: no session is suspended */
-    struct sleep_store *sleep_store;
+    struct image_store *image_store;
     struct confinements *confinements; /* borrowed; NULL: no session is confined */
     unsigned long drafts;              /* how many were made */
     struct list idle;                  /* of struct session: the longest idle first */
-    uv_timer_t *sleeper;
+    uv_timer_t *idle_timer;
     struct session *suspending; /* borrowed: the session whose image is being written */
-    size_t asleep;
+    size_t suspended;
     uint64_t started_at;        /* loop time in ms */
     bool is_everything_limited; /* operations without a time limit get their session's */
     struct metrics metrics;

@@ -22,12 +22,12 @@ struct strbuf;
     X(CHECKPOINTS_MADE, "checkpoints_total", "outcome=\"made\"",                                             \
       "Copies of sessions asked for, by what came of it.")                                                   \
     X(CHECKPOINTS_REFUSED, "checkpoints_total", "outcome=\"refused\"", "")                                   \
-    X(FELL_ASLEEP, "sleeps_total", "", "Times that a session was put to sleep.")                             \
-    X(WOKEN, "wakes_total", "", "Times that one was woken.")
+    X(SUSPENDED, "suspensions_total", "", "Times that a session was suspended.")                             \
+    X(RESUMED, "resumptions_total", "", "Times that one was resumed.")
 
 #define METRICS_GAUGES(X)                                                                                    \
     X(SESSIONS, "sessions", "", "Sessions that there are.")                                                  \
-    X(SESSIONS_ASLEEP, "sessions_asleep", "", "Of these, how many sleep.")                                   \
+    X(SESSIONS_SUSPENDED, "sessions_suspended", "", "Of these, how many are suspended.")                     \
     X(PROCESSES, "lisp_processes", "", "Processes of sessions, copies included.")                            \
     X(ZYGOTES, "zygotes", "", "Processes that sessions are copied from.")                                    \
     X(SERVER_BYTES, "server_resident_bytes", "", "Memory of the server's own process.")                      \

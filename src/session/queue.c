@@ -166,19 +166,19 @@ void session_action_start(struct session *s, struct event *e)
         process_request(s, SESSION_STARTING);
 }
 
-void session_action_wake(struct session *s, struct event *e)
+void session_action_resume(struct session *s, struct event *e)
 {
     (void)e;
     struct operation *op;
-    while (s->state == SESSION_ASLEEP && (op = next(s)) != NULL) {
+    while (s->state == SESSION_SUSPENDED && (op = next(s)) != NULL) {
         if (!needs_process(op))
             performs[op->kind](s, op);
-        else if (op->kind != OPERATION_SAVE || !saving_start_asleep(s, op))
+        else if (op->kind != OPERATION_SAVE || !saving_start_suspended(s, op))
             break;
     }
-    if (s->state == SESSION_ASLEEP && next(s) != NULL)
-        suspension_wake(s);
-    else if (s->state != SESSION_ASLEEP)
+    if (s->state == SESSION_SUSPENDED && next(s) != NULL)
+        suspension_resume(s);
+    else if (s->state != SESSION_SUSPENDED)
         session_look_at_queue(s);
 }
 

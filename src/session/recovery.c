@@ -35,7 +35,7 @@ struct recovery {
     struct strbuf failures;      /* of the first replayed definitions that failed, for the reader */
     struct error_record *record; /* the answer to the operation that died */
     struct child_end end;
-    bool was_not_woken;
+    bool was_not_resumed;
     bool is_untried;                /* nothing has been evaluated since the return */
     bool is_after_hooks;            /* nothing has been evaluated since the hooks were called */
     char *killer;                   /* the code during which the process died last */
@@ -94,11 +94,11 @@ void recovery_begin(struct session *s, enum recovery_cause cause)
     r->next = 0;
     r->replayed = r->replay_failed = 0;
     strbuf_clear(&r->failures);
-    r->was_not_woken = false;
+    r->was_not_resumed = false;
     free(r->severed);
     r->severed = NULL;
     r->died_at = s->at;
-    r->best = cause == RECOVERY_WAKE ? 0 : s->at;
+    r->best = cause == RECOVERY_RESUME ? 0 : s->at;
 }
 
 void recovery_note_replaced(struct session *s, const struct replaced_facts *replaced, const char *not_held)
@@ -284,8 +284,8 @@ static void word(const struct session *s, const char *why_not_started, struct st
         .died_at = r->died_at,
         .best = r->best,
         .exit = &exit,
-        .was_not_woken = r->was_not_woken,
-        .asleep_since = &s->image.since,
+        .was_not_resumed = r->was_not_resumed,
+        .suspended_since = &s->image.since,
         .idle_timeout_ms = s->host->idle_timeout_ms,
         .why_not_started = why_not_started,
         .why_not_copied = copies_why_not(s),
@@ -331,8 +331,8 @@ static void finish(struct session *s, const char *why_not_started)
     journal_settle(&s->journal, s->at);
     session_tell(s, SESSIONS_STATE);
     r->is_untried = r->cause != RECOVERY_RESTORE && r->cause != RECOVERY_ROLLBACK &&
-                    !(r->cause == RECOVERY_WAKE && is_complete);
-    sleep_image_drop(&s->image);
+                    !(r->cause == RECOVERY_RESUME && is_complete);
+    stored_image_drop(&s->image);
     answer(s, strbuf_string(&text));
     strbuf_fini(&text);
 }
@@ -382,7 +382,7 @@ static void go_on(struct session *s)
         replay(s, entry);
         return;
     }
-    bool is_new_image = r->cause == RECOVERY_RESTORE || r->cause == RECOVERY_WAKE;
+    bool is_new_image = r->cause == RECOVERY_RESTORE || r->cause == RECOVERY_RESUME;
     session_enter_state(s, SESSION_IDLE, 0);
     finish(s, NULL);
     call_hooks(s, is_new_image);
@@ -451,11 +451,11 @@ void session_action_stop_replay(struct session *s, struct event *e)
 }
 
 /* The image of a suspended session does not start: its state is lost. */
-void session_action_fail_wake(struct session *s, struct event *e)
+void session_action_fail_resume(struct session *s, struct event *e)
 {
     sexp_document_free(e->document);
     session_count(s, METRIC_DEATHS);
-    s->recovery->was_not_woken = true;
+    s->recovery->was_not_resumed = true;
     go_back(s);
 }
 

@@ -42,7 +42,7 @@ void rollback_clear(struct session *s)
 {
     process_forget(s);
     programs_end(s);
-    sleep_image_drop(&s->image);
+    stored_image_drop(&s->image);
     checkpoints_clear(&s->checkpoints);
     s->at = s->evaluations = s->skipped = 0;
     count_again(s);

@@ -37,7 +37,7 @@ struct saving {
     char *refusal;
     bool is_written; /* the image is complete */
     bool is_committing;
-    struct session_host *sleep_host; /* for a suspension: gets STORED; NULL: this is a save */
+    struct session_host *suspension_host; /* for a suspension: gets STORED; NULL: this is a save */
 };
 
 static void free_handle(uv_handle_t *handle)
@@ -55,7 +55,7 @@ static void commit_first(struct session *s)
     list_for_each(node, next, &s->savings)
     {
         struct saving *v = list_entry(node, struct saving, node);
-        if (v->sleep_host != NULL)
+        if (v->suspension_host != NULL)
             continue;
         if (v->is_written && !v->is_committing) {
             v->is_committing = true;
@@ -101,9 +101,9 @@ static void saving_free(struct saving *v)
     saved_fini(&v->saved);
     journal_fini(&v->journal);
     free(v->refusal);
-    if (v->sleep_host != NULL) {
-        v->sleep_host->suspending = NULL;
-        session_watch_idle(v->sleep_host);
+    if (v->suspension_host != NULL) {
+        v->suspension_host->suspending = NULL;
+        session_watch_idle(v->suspension_host);
     }
     free(v);
 }
@@ -198,7 +198,7 @@ static void on_gone(void *arg, const struct child_end *end)
     worker_free(v->worker);
     v->worker = NULL;
     bool ok = v->refusal == NULL && end->is_known && end->signal == 0 && end->exit_code == 0 && take_image(v);
-    if (v->sleep_host != NULL) {
+    if (v->suspension_host != NULL) {
         tell_stored(v, ok);
         return;
     }
@@ -320,18 +320,18 @@ bool saving_start(struct session *s, struct operation *op)
     return true;
 }
 
-bool saving_start_for_sleep(struct session *s, char *image, struct err *err)
+bool saving_start_suspension(struct session *s, char *image, struct err *err)
 {
     struct saving *v = new_saving(s, s->name, image);
     if (!ask_for_copy(v, err)) {
         saving_free(v);
         return false;
     }
-    v->sleep_host = s->host;
+    v->suspension_host = s->host;
     return true;
 }
 
-bool saving_start_asleep(struct session *s, struct operation *op)
+bool saving_start_suspended(struct session *s, struct operation *op)
 {
     struct err err;
     char *path = prepare(s, name_of(op), &err);

@@ -16,12 +16,12 @@ struct session;
  * operation was then answered. */
 bool saving_start(struct session *s, struct operation *op);
 
-/* saving_start_asleep(s, op): the same for a suspended session, whose image becomes the save. False if the
+/* saving_start_suspended(s, op): the same for a suspended session, whose image becomes the save. False if the
  * store cannot take it; the operation keeps waiting. */
-bool saving_start_asleep(struct session *s, struct operation *op);
+bool saving_start_suspended(struct session *s, struct operation *op);
 
-/* saving_start_for_sleep(s, image, err): have a copy write itself to ${image} (taken); STORED follows. */
-bool saving_start_for_sleep(struct session *s, char *image, struct err *err);
+/* saving_start_suspension(s, image, err): have a copy write itself to ${image} (taken); STORED follows. */
+bool saving_start_suspension(struct session *s, char *image, struct err *err);
 
 /* saving_cancel(saving): its result is no longer wanted. savings_cancel(s): the same for all of this
  * session. */

@@ -350,7 +350,7 @@ uint64_t session_evaluations(const struct session *s)
     return s->evaluations - s->skipped;
 }
 
-const struct timespec *session_asleep_since(const struct session *s)
+const struct timespec *session_suspended_since(const struct session *s)
 {
-    return s->state == SESSION_ASLEEP ? &s->image.since : NULL;
+    return s->state == SESSION_SUSPENDED ? &s->image.since : NULL;
 }

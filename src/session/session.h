@@ -191,9 +191,9 @@ const char *session_package(const struct session *s); /* as the last reply repor
 const struct strbuf *session_tools(const struct session *s);
 pid_t session_pid(const struct session *s); /* 0 if there is no process */
 const char *session_state_name(const struct session *s);
-/* session_asleep_since(s): when it was suspended, or NULL. Any operation that needs its process resumes
+/* session_suspended_since(s): when it was suspended, or NULL. Any operation that needs its process resumes
  * it. */
-const struct timespec *session_asleep_since(const struct session *s);
+const struct timespec *session_suspended_since(const struct session *s);
 
 /* The memory of its processes: itself, scratch copies, checkpoints, frozen errors; each page divided by the
  * number of processes that share it. */

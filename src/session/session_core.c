@@ -45,7 +45,7 @@ static bool counts_processor_time(enum session_state state, int deadline_ms)
     bool is_copying = state == SESSION_FREEZING || state == SESSION_RECORDING || state == SESSION_INSURING ||
                       state == SESSION_LEAVING || state == SESSION_CHECKPOINTING;
     return (is_copying && deadline_ms < COPY_LIMIT_MS) || state == SESSION_STARTING ||
-           state == SESSION_RESTARTING || state == SESSION_RESTORING || state == SESSION_WAKING ||
+           state == SESSION_RESTARTING || state == SESSION_RESTORING || state == SESSION_RESUMING ||
            state == SESSION_SOURCING || state == SESSION_CHECKING || state == SESSION_REPLAYING ||
            state == SESSION_ABORTING || state == SESSION_FORCING;
 }
@@ -88,11 +88,12 @@ static void on_idle_for_too_long(uv_timer_t *timer)
 
 void session_watch_idle(struct session_host *host)
 {
-    if (host->suspending != NULL || list_is_empty(&host->idle) || uv_is_active((uv_handle_t *)host->sleeper))
+    if (host->suspending != NULL || list_is_empty(&host->idle) ||
+        uv_is_active((uv_handle_t *)host->idle_timer))
         return;
     uint64_t due = list_entry(host->idle.next, struct session, idle_node)->idle_since + host->idle_timeout_ms;
     uint64_t now = uv_now(host->loop);
-    uv_timer_start(host->sleeper, on_idle_for_too_long, due > now ? due - now : 0, 0);
+    uv_timer_start(host->idle_timer, on_idle_for_too_long, due > now ? due - now : 0, 0);
 }
 
 static void note_idle(struct session *s)
@@ -127,8 +128,8 @@ void session_put_first(struct session *s, struct operation *op)
 void session_enter_state(struct session *s, enum session_state state, int deadline_ms)
 {
     log_debug("session %s: %s -> %s", s->name, session_state_text(s->state), session_state_text(state));
-    s->host->asleep += state == SESSION_ASLEEP;
-    s->host->asleep -= s->state == SESSION_ASLEEP;
+    s->host->suspended += state == SESSION_SUSPENDED;
+    s->host->suspended -= s->state == SESSION_SUSPENDED;
     s->state = state;
     if (state == SESSION_IDLE) {
         deadline_ms = idle_deadline_ms(s);

@@ -15,7 +15,7 @@
 #include "session/session_actions.h"
 #include "session/session_output.h"
 #include "session/session_states.h"
-#include "session/sleep_store.h"
+#include "session/image_store.h"
 #include "session/told_tools.h"
 
 struct session {
@@ -60,7 +60,7 @@ struct session {
     struct unwinding *unwinding;   /* unwinding.c: the error that is being left */
     struct recovery *recovery;     /* recovery.c: the return to a usable state */
     struct suspension *suspension; /* suspension.c: whether the session was used since its image was begun */
-    struct sleep_image image;      /* ASLEEP and WAKING */
+    struct stored_image image;     /* SUSPENDED and RESUMING */
     struct list savings;           /* saving.c: saves under way */
     struct list looks;             /* looks.c: look-ups under way */
     struct session_footprint {

@@ -13,7 +13,7 @@
 #include "session/run.h"
 #include "session/session.h"
 #include "session/sessions.h"
-#include "session/sleep_store.h"
+#include "session/image_store.h"
 
 #define MOST_KEPT_BYTES ((size_t)256 << 20) /* of outputs, for all owners together */
 
@@ -52,11 +52,11 @@ struct session_host *session_host_new(const struct session_host_options *options
     list_init(&host->idle);
     host->started_at = uv_now(host->loop);
     host->idle_timeout_ms = options->idle_timeout_ms;
-    host->sleep_store = sleep_store_new(options->sleep_directory);
+    host->image_store = image_store_new(options->image_directory);
     host->confinements = options->confinements;
-    host->sleeper = xcalloc(1, sizeof *host->sleeper);
-    CHECK(uv_timer_init(host->loop, host->sleeper) == 0);
-    host->sleeper->data = host;
+    host->idle_timer = xcalloc(1, sizeof *host->idle_timer);
+    CHECK(uv_timer_init(host->loop, host->idle_timer) == 0);
+    host->idle_timer->data = host;
     host->memory_watch = memory_watch_new(host, options->most_memory_mib);
     if (getrandom(&host->seed, sizeof host->seed, GRND_NONBLOCK) != (ssize_t)sizeof host->seed)
         host->seed = uv_hrtime();
@@ -106,8 +106,8 @@ void session_host_free(struct session_host *host)
     if (host == NULL)
         return;
     CHECK(list_is_empty(&host->owners));
-    sleep_store_free(host->sleep_store);
-    uv_close((uv_handle_t *)host->sleeper, free_handle);
+    image_store_free(host->image_store);
+    uv_close((uv_handle_t *)host->idle_timer, free_handle);
     memory_watch_free(host->memory_watch);
     free(host);
 }

@@ -29,7 +29,7 @@ struct session_host_options {
     const struct session_wording *wording; /* borrowed, outlives it */
     const struct session_waits *waits;     /* borrowed, copied; NULL: the product's */
     uint64_t idle_timeout_ms;              /* a session that is idle for this long is suspended; 0: never */
-    const char *sleep_directory;       /* borrowed, copied: for the images of suspended sessions; NULL: where
+    const char *image_directory;       /* borrowed, copied: for the images of suspended sessions; NULL: where
                                           temporary files are */
     struct confinements *confinements; /* borrowed, outlives it; NULL: no session is confined */
 };

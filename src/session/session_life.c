@@ -60,7 +60,7 @@ void session_free(struct session *s)
     savings_cancel(s);
     process_forget(s);
     programs_end(s);
-    sleep_image_drop(&s->image);
+    stored_image_drop(&s->image);
     checkpoints_clear(&s->checkpoints);
     while (!list_is_empty(&s->queue))
         answer_unavailable(s, list_entry(s->queue.next, struct operation, node), "The session was closed.");

@@ -9,7 +9,7 @@
 /* clang-format off */
 #define SESSION_STATES(X)                                                                                     \
     X(ABSENT, "absent")               /* no process */                                                        \
-    X(ASLEEP, "asleep")               /* no process, but an image of the last one */                          \
+    X(SUSPENDED, "suspended")         /* no process, but an image of the last one */                          \
     X(STARTING, "starting")           /* the zygote was asked for a process */                                \
     X(RESTARTING, "restarting")       /* the same, to continue in after a death */                            \
     X(IDLE, "idle")                   /* nothing to do */                                                     \
@@ -31,7 +31,7 @@
     X(KILLING, "killing")             /* SIGKILL was sent */                                                  \
     X(CHECKPOINTING, "checkpointing") /* the process is being copied, for later */                            \
     X(RESTORING, "restoring")         /* a saved image is starting */                                         \
-    X(WAKING, "waking")               /* the image of a suspended session is starting */                      \
+    X(RESUMING, "resuming")           /* the image of a suspended session is starting */                      \
     X(SOURCING, "sourcing")           /* the checkpoint to return to is answering an earlier request */       \
     X(CHECKING, "checking")           /* its copy is the process; the health check is running */              \
     X(REPLAYING, "replaying")         /* definitions that no checkpoint holds are being replayed */
@@ -132,15 +132,15 @@ enum session_event {
     X(replayed)       /* one entry of the journal was replayed */                                             \
     X(stop_replay)    /* the replayed code kills the process: return without it */                            \
     X(fail_restore)   /* the saved image does not start: the session is empty */                              \
-    X(fail_wake)      /* the image of a suspended session does not start */                                   \
+    X(fail_resume)    /* the image of a suspended session does not start */                                   \
     X(suspend)        /* have a copy write itself to an image */                                              \
-    X(fall_asleep)    /* the session was not used since: end the process */                                   \
-    X(stay_awake)     /* it was used: discard the image */                                                    \
-    X(wake)           /* start the image */                                                                   \
-    X(stay_asleep)    /* it cannot be started: tell the waiting operations why */                             \
+    X(suspended)      /* the session was not used since: end the process */                                   \
+    X(discard_image)  /* it was used: discard the image */                                                    \
+    X(resume)         /* start the image */                                                                   \
+    X(refuse_all)     /* it cannot be started: tell the waiting operations why */                             \
     X(ask)            /* ask the operation's caller for a line of input */                                    \
     X(decline)        /* the caller does not answer: the input ends */                                        \
-    X(resume)         /* give the operation the answer */
+    X(give_answer)    /* give the operation the answer */
 
 /* clang-format on */
 enum session_action {

@@ -66,8 +66,8 @@ static uint64_t read_gauge(const struct session_host *host, enum metric_gauge ga
     switch (gauge) {
     case METRIC_GAUGE_SESSIONS:
         return session_host_count(host);
-    case METRIC_GAUGE_SESSIONS_ASLEEP:
-        return host->asleep;
+    case METRIC_GAUGE_SESSIONS_SUSPENDED:
+        return host->suspended;
     case METRIC_GAUGE_PROCESSES:
         return session_host_processes(host);
     case METRIC_GAUGE_ZYGOTES:

@@ -1,6 +1,6 @@
 /*
- * Responsible for suspending and resuming. Open files, earlier states and enterable errors cannot be saved,
- * so a session with threads, running programs or a named checkpoint stays awake.
+ * Responsible for suspending and resuming. An image cannot hold threads, running programs and earlier states,
+ * so a session with threads, programs or a named checkpoint is not suspended.
  */
 #include "session/suspension.h"
 
@@ -19,7 +19,7 @@
 #include "session/saving.h"
 #include "session/session_core.h"
 
-#define WAKE_MS 20000 /* for an image to start */
+#define RESUME_MS 20000 /* for an image to start */
 
 /* The session's figures when the image was begun. */
 struct suspension {
@@ -37,7 +37,7 @@ void suspension_free(struct suspension *p)
     free(p);
 }
 
-static bool may_sleep(const struct session *s)
+static bool may_suspend(const struct session *s)
 {
     pid_t program;
     return list_is_empty(&s->queue) && list_is_empty(&s->savings) && worker_is_alive(s->worker) &&
@@ -46,8 +46,8 @@ static bool may_sleep(const struct session *s)
 
 static bool begin_image(struct session *s, struct err *err)
 {
-    char *image = sleep_store_prepare(s->host->sleep_store, err);
-    return image != NULL && saving_start_for_sleep(s, image, err);
+    char *image = image_store_prepare(s->host->image_store, err);
+    return image != NULL && saving_start_suspension(s, image, err);
 }
 
 /* At the process limit, drop the session's own old checkpoints, which end with its suspension anyway, so
@@ -64,10 +64,10 @@ static bool begin_image_with_room(struct session *s, struct err *err)
 void session_action_suspend(struct session *s, struct event *e)
 {
     struct err err = {0};
-    if (!may_sleep(s))
+    if (!may_suspend(s))
         return;
     if (!begin_image_with_room(s, &err)) {
-        log_warning("session %s stays awake: %s", s->name, err.message);
+        log_warning("session %s is not suspended: %s", s->name, err.message);
         return;
     }
     s->host->suspending = s;
@@ -76,9 +76,9 @@ void session_action_suspend(struct session *s, struct event *e)
     session_enter_state(s, SESSION_CHECKPOINTING, COPY_MS);
 }
 
-void session_action_stay_awake(struct session *s, struct event *e)
+void session_action_discard_image(struct session *s, struct event *e)
 {
-    log_info("session %s stays awake", s->name);
+    log_info("session %s is not suspended", s->name);
     if (e->image != NULL)
         unlink(e->image);
     free(e->image);
@@ -89,20 +89,20 @@ static bool was_used(const struct session *s)
     return s->uses != s->suspension->uses || session_core_pid(s) != s->suspension->pid;
 }
 
-void session_action_fall_asleep(struct session *s, struct event *e)
+void session_action_suspended(struct session *s, struct event *e)
 {
-    if (was_used(s) || e->image == NULL || !may_sleep(s)) {
-        session_action_stay_awake(s, e);
+    if (was_used(s) || e->image == NULL || !may_suspend(s)) {
+        session_action_discard_image(s, e);
         return;
     }
     s->image.path = e->image;
     s->image.directory = process_directory(session_core_pid(s));
     clock_gettime(CLOCK_REALTIME, &s->image.since);
-    error_history_drop_copies(&s->errors, "The session has been asleep since.");
+    error_history_drop_copies(&s->errors, "The session was suspended meanwhile.");
     checkpoints_clear(&s->checkpoints);
     process_forget(s);
-    session_count(s, METRIC_FELL_ASLEEP);
-    session_enter_state(s, SESSION_ASLEEP, 0);
+    session_count(s, METRIC_SUSPENDED);
+    session_enter_state(s, SESSION_SUSPENDED, 0);
 }
 
 static bool start_image(struct session *s, struct err *err)
@@ -116,7 +116,7 @@ static bool start_image(struct session *s, struct err *err)
     return is_started;
 }
 
-void suspension_wake(struct session *s)
+void suspension_resume(struct session *s)
 {
     struct err err;
     bool is_started = start_image(s, &err);
@@ -126,13 +126,13 @@ void suspension_wake(struct session *s)
         session_later(s);
         return;
     }
-    recovery_begin(s, RECOVERY_WAKE);
-    session_count(s, METRIC_WOKEN);
-    session_enter_state(s, SESSION_WAKING, WAKE_MS);
+    recovery_begin(s, RECOVERY_RESUME);
+    session_count(s, METRIC_RESUMED);
+    session_enter_state(s, SESSION_RESUMING, RESUME_MS);
 }
 
 /* Answer the waiting operations; the image stays for another attempt. */
-void session_action_stay_asleep(struct session *s, struct event *e)
+void session_action_refuse_all(struct session *s, struct event *e)
 {
     (void)e;
     char *why = s->why;

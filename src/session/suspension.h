@@ -11,7 +11,7 @@ struct suspension;
 struct suspension *suspension_new(void);
 void suspension_free(struct suspension *p);
 
-/* suspension_wake(s): ASLEEP: start the image: WAKING. */
-void suspension_wake(struct session *s);
+/* suspension_resume(s): SUSPENDED: start the image: RESUMING. */
+void suspension_resume(struct session *s);
 
 #endif

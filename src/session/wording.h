@@ -37,7 +37,7 @@ enum recovery_cause {
     RECOVERY_OF_UNWINDING, /* it ended while a failed call was being unwound */
     RECOVERY_ROLLBACK,     /* by request */
     RECOVERY_RESTORE,      /* from a save */
-    RECOVERY_WAKE,         /* from the image of a suspended session */
+    RECOVERY_RESUME,       /* from the image of a suspended session */
 };
 
 /* What a save took the place of. */
@@ -56,8 +56,8 @@ struct recovery_facts {
     uint64_t at, died_at;           /* the state it is in now, and the one it was in */
     uint64_t best;                  /* the newest state of which a checkpoint existed */
     const struct exit_facts *exit;  /* BETWEEN, OF_UNWINDING */
-    bool was_not_woken;             /* WAKE: its image did not start */
-    const struct timespec *asleep_since;
+    bool was_not_resumed;           /* RESUME: its image did not start */
+    const struct timespec *suspended_since;
     uint64_t idle_timeout_ms;
     const char *why_not_started;      /* NULL, or why no process could be started */
     const char *why_not_copied;       /* NULL, or why the last checkpoint could not be made */

@@ -267,10 +267,10 @@ static bool add_running(struct strbuf *out, const struct session *s)
     return elapsed_s >= 0;
 }
 
-static void add_sleep(struct strbuf *out, const struct session *s)
+static void add_suspended(struct strbuf *out, const struct session *s)
 {
     strbuf_adds(out, " since ");
-    text_add_date(out, session_asleep_since(s)->tv_sec);
+    text_add_date(out, session_suspended_since(s)->tv_sec);
     strbuf_adds(out, "; it resumes when it is next used");
 }
 
@@ -296,8 +296,8 @@ static void add_info(struct tool_call *call, struct session *s, const struct sex
     strbuf_addf(out, "Session: %s\nState: ", session_name(s));
     if (!add_running(out, s))
         strbuf_adds(out, reply != NULL ? "idle" : activity(s));
-    if (session_asleep_since(s) != NULL)
-        add_sleep(out, s);
+    if (session_suspended_since(s) != NULL)
+        add_suspended(out, s);
     strbuf_addf(out, "\nLisp: %s\nPackage: %s\nProcess: %d\nAge: %.0f s\nEvaluations: %llu\nErrors: %zu%s",
                 zygotes_lisp(call->toolbox->zygotes), session_package(s), (int)session_pid(s),
                 session_age_s(s), (unsigned long long)session_evaluations(s), session_error_count(s),
@@ -344,7 +344,7 @@ static void session_info(struct tool_call *call)
     bool is_running = session_running(s, &what, &waiting) >= 0;
     strbuf_fini(&what);
     /* If something runs, the client wants to know what; and a suspended session is not resumed for this. */
-    if (is_running || session_asleep_since(s) != NULL)
+    if (is_running || session_suspended_since(s) != NULL)
         add_info(call, s, NULL);
     else
         look_up(call, s, on_info);

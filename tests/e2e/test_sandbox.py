@@ -469,13 +469,13 @@ class Work(Sandbox):
         client.destroy()  # what it would save at its end is of no use
 
     @unittest.skipIf(mcp.SANITIZED, "OfASession takes the same way through the server")
-    def test_sessions_sleep(self):
+    def test_sessions_are_suspended(self):
         client = self.start("workspace", "--idle-timeout", "1")
         client.evaluate("(defvar *x* (list 1 2))")
-        mcp.wait_until(lambda: "asleep" in client.call("list-sessions").text, 60, "the session sleeps")
-        woken = client.evaluate("*x*").text
-        self.assertIn("=> (1 2)", woken)
-        self.assertIn("asleep", woken)
+        mcp.wait_until(lambda: "suspended" in client.call("list-sessions").text, 60, "the session is suspended")
+        resumed = client.evaluate("*x*").text
+        self.assertIn("=> (1 2)", resumed)
+        self.assertIn("suspended", resumed)
         self.assertConfined(client)
 
     def assertConfined(self, client):
@@ -665,11 +665,11 @@ class OfASession(Sandbox):
         client.call("reset-session", session="strict")
         self.assertReadOnly(client, "strict")
 
-    def test_it_outlasts_sleep(self):
+    def test_it_outlasts_a_suspension(self):
         client = self.start("off", "--idle-timeout", "1")
         self.create(client, "strict", sandbox="read-only")
         client.evaluate("(defvar *x* 1)", session="strict")
-        mcp.wait_until(lambda: "strict: asleep" in client.call("list-sessions").text, 60, "the session sleeps")
+        mcp.wait_until(lambda: "strict: suspended" in client.call("list-sessions").text, 60, "the session is suspended")
         self.assertIn("=> 1", client.evaluate("*x*", session="strict").text)
         self.assertReadOnly(client, "strict")
 

@@ -180,15 +180,15 @@ class UserTools(mcp.TestCase):
         client.evaluate("1")
         self.assertEqual("hello", client.call("user.hello").text)
 
-    def test_the_tools_of_a_session_that_sleeps_stay_listed(self):
+    def test_the_tools_of_a_suspended_session_stay_listed(self):
         if mcp.SANITIZED:
             self.skipTest("sanitized: images are written in the plain build")
         client = self.start_server("--state-dir", self.folder(), "--idle-timeout", "1")
         client.evaluate('(cl-mcp:define-tool hello () "Says hello." "hello")')
-        mcp.wait_until(lambda: "asleep" in client.call("list-sessions").text, 60, "it falls asleep")
+        mcp.wait_until(lambda: "suspended" in client.call("list-sessions").text, 60, "it is suspended")
         told = len([m for m in client.notifications if m["method"] == "notifications/tools/list_changed"])
         self.assertEqual(["user.hello"], self.names(client))
-        self.assertRegex(client.call("user.hello").text, r"\Ahello\n\n\[Session\]\nThe session had been asleep")
+        self.assertRegex(client.call("user.hello").text, r"\Ahello\n\n\[Session\]\nThe session had been suspended")
         self.assertEqual(["user.hello"], self.names(client))
         self.assertEqual(told, len([m for m in client.notifications if m["method"] == "notifications/tools/list_changed"]))
 

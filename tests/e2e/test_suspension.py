@@ -1,4 +1,4 @@
-"""Sessions that nobody uses fall asleep: what comes back, what does not, what stays awake, and that nothing is left on disk."""
+"""Idle sessions are suspended: what is resumed, what is not, which sessions are never suspended, and that nothing is left on disk."""
 
 import os
 import re
@@ -8,7 +8,7 @@ import signal
 import mcp
 
 
-class Sleep(mcp.TestCase):
+class Suspension(mcp.TestCase):
     def setUp(self):
         super().setUp()
         self.state = self.folder()
@@ -19,13 +19,13 @@ class Sleep(mcp.TestCase):
     def listed(self, s):
         return dict(re.findall(r"- (\S+): (\w+)", s.call("list-sessions").text))
 
-    def wait_asleep(self, s, *names):
-        mcp.wait_until(lambda: all(self.listed(s)[name] == "asleep" for name in names), 60, f"{names} do not fall asleep")
+    def wait_suspended(self, s, *names):
+        mcp.wait_until(lambda: all(self.listed(s)[name] == "suspended" for name in names), 60, f"{names} are not suspended")
 
     def images(self):
-        return [name for folder in os.listdir(self.state) if folder.startswith("asleep-") for name in os.listdir(os.path.join(self.state, folder))]
+        return [name for folder in os.listdir(self.state) if folder.startswith("suspended-") for name in os.listdir(os.path.join(self.state, folder))]
 
-    def test_a_session_that_sleeps_comes_back_whole(self):
+    def test_a_suspended_session_is_resumed_whole(self):
         s = self.server()
         s.call("create-session", name="threaded")
         s.evaluate("(defparameter *t* (sb-thread:make-thread (lambda () (sleep 1000))))", session="threaded")
@@ -43,26 +43,26 @@ class Sleep(mcp.TestCase):
         s.call("configure-limits", timeout=77)
         self.assertTrue(s.evaluate("(car 42)").is_error)
         processes = len(s.processes())
-        self.wait_asleep(s, "default")
+        self.wait_suspended(s, "default")
         self.assertLess(len(s.processes()), processes)
 
-        # What the server knows itself does not wake it.
+        # What the server answers itself does not resume it.
         self.assertIn("TYPE-ERROR", s.call("describe-last-error").text)
-        self.assertRegex(s.call("session-info").text, r"State: asleep since .*Z; it resumes")
+        self.assertRegex(s.call("session-info").text, r"State: suspended since .*Z; it resumes")
         self.assertIn("(defun square", s.call("session-history").text)
-        self.assertEqual("asleep", self.listed(s)["default"])
+        self.assertEqual("suspended", self.listed(s)["default"])
         self.assertEqual(1, len(self.images()))
 
         reply = s.evaluate("(list (square 7) (gethash 'k *table*) (package-name *package*) ***)")
         self.assertIn("=> (49 (1 2 3) \"MINE\" ", reply.text)
-        self.assertRegex(reply.text, r"\[Session\]\nThe session had been asleep since \S+Z, after 1 s without use\.")
+        self.assertRegex(reply.text, r"\[Session\]\nThe session had been suspended since \S+Z, after 1 s without use\.")
         self.assertEqual([], self.images())
         self.assertIn(f"\"{folder}", s.evaluate("(sb-posix:getcwd)").text)
         self.assertNotIn("[Session]", s.evaluate("1").text)
         self.assertIn("timeout: 77", s.call("configure-limits").text)
         self.assertIn("TYPE-ERROR", s.call("list-errors").text)
         reply = s.call("evaluate-in-frame", frame=0, code="1")
-        self.assertIn("This error cannot be entered: The session has been asleep since.", reply.text)
+        self.assertIn("This error cannot be entered: The session was suspended meanwhile.", reply.text)
 
         # It goes on like any other: a death costs nothing.
         s.evaluate("(defvar *after* :kept)")
@@ -72,7 +72,7 @@ class Sleep(mcp.TestCase):
         states = self.listed(s)
         self.assertEqual(["idle"] * 3, [states[name] for name in ("threaded", "named", "busy")])
 
-    def test_what_is_asked_of_one_that_sleeps(self):
+    def test_requests_to_a_suspended_session(self):
         if mcp.SANITIZED:
             self.skipTest("it takes a minute; the plain build has it")
         s = self.server()
@@ -80,7 +80,7 @@ class Sleep(mcp.TestCase):
             if name != "default":
                 s.call("create-session", name=name)
             s.evaluate("(defun f () :here)", session=name)
-        self.wait_asleep(s, "default", "reset", "closed")
+        self.wait_suspended(s, "default", "reset", "closed")
         self.assertEqual(3, len(self.images()))
         s.call("close-session", session="closed")
         self.assertEqual(2, len(self.images()))
@@ -88,20 +88,20 @@ class Sleep(mcp.TestCase):
         self.assertTrue(s.evaluate("(f)", session="reset").is_error)
         self.assertEqual(1, len(self.images()))
 
-        # A save of one that sleeps is its image; it sleeps on.
+        # Its save is its image; it stays suspended.
         self.assertIn("Saved session default", s.call("save-session").text)
-        self.assertEqual("asleep", self.listed(s)["default"])
+        self.assertEqual("suspended", self.listed(s)["default"])
         with self.start_server("--state-dir", self.state) as other:
             self.assertFalse(other.call("restore-session", name="default").is_error)
             self.assertIn("=> :HERE", other.evaluate("(f)").text)
 
         # An image that is gone costs what only it held; definitions are evaluated again.
-        folder, = (name for name in os.listdir(self.state) if name.startswith("asleep-"))
+        folder, = (name for name in os.listdir(self.state) if name.startswith("suspended-"))
         for name in self.images():
             os.unlink(os.path.join(self.state, folder, name))
         reply = s.evaluate("(f)")
         self.assertIn("=> :HERE", reply.text)
-        self.assertIn("The session could not be woken.", reply.text)
+        self.assertIn("The session could not be resumed.", reply.text)
         self.assertIn("1 definition was evaluated again", reply.text)
 
     def writer(self, s):
@@ -111,7 +111,7 @@ class Sleep(mcp.TestCase):
                 files = [os.readlink("/proc/%d/fd/%s" % (pid, fd)) for fd in os.listdir("/proc/%d/fd" % pid)]
             except OSError:
                 continue
-            if any(file.startswith(self.state + "/asleep-") and file.endswith(".core") for file in files):
+            if any(file.startswith(self.state + "/suspended-") and file.endswith(".core") for file in files):
                 return pid
 
     def test_what_is_done_while_the_image_is_written_is_not_lost(self):
@@ -123,7 +123,7 @@ class Sleep(mcp.TestCase):
         reply = s.evaluate("(setf *n* 2)")
         os.kill(writer, signal.SIGCONT)
         self.assertValue(reply, "2")
-        self.wait_asleep(s, "default")
+        self.wait_suspended(s, "default")
         self.assertEqual(1, len(self.images()))
         shutil.rmtree(folder)
         self.assertValue(s.evaluate("*n*"), "2")
@@ -133,7 +133,7 @@ class Sleep(mcp.TestCase):
         for number, s in enumerate(servers):
             s.call("create-session", name="other")
             s.evaluate(f"(defvar *n* {number})", session="other")
-            self.wait_asleep(s, "other")
+            self.wait_suspended(s, "other")
         self.assertEqual(2, len(self.images()))
         for number, s in enumerate(servers):
             # At the bound of processes the checkpoint of another session makes room.
@@ -142,21 +142,21 @@ class Sleep(mcp.TestCase):
                 mcp.wait_until(lambda: "Checkpoints: 1" in s.call("session-info").text, 20, "there is no checkpoint")
             reply = s.evaluate("*n*", session="other")
             self.assertValue(reply, str(number))
-            self.assertRegex(reply.session, "^The session had been asleep")
+            self.assertRegex(reply.session, "^The session had been suspended")
         self.assertEqual([], self.images())
 
     def test_nothing_is_left_on_disk(self):
         killed = self.server()
         killed.evaluate("(defun f () :here)")
-        self.wait_asleep(killed, "default")
+        self.wait_suspended(killed, "default")
         killed.destroy()
         self.assertEqual(1, len(self.images()))
         s = self.server("--max-processes", "2")  # itself and a checkpoint, which makes room for the copy that writes the image
         s.evaluate("(defun f () :here)")
-        self.wait_asleep(s, "default")
+        self.wait_suspended(s, "default")
         self.assertEqual(1, len(self.images()))
         s.close()
-        self.assertEqual([], [name for name in os.listdir(self.state) if name.startswith("asleep-")])
+        self.assertEqual([], [name for name in os.listdir(self.state) if name.startswith("suspended-")])
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
  * The server locks its directory for its whole life (flock). A directory that another process can lock
  * belongs to a server that has died.
  */
-#include "session/sleep_store.h"
+#include "session/image_store.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -17,19 +17,19 @@
 #include "base/memory.h"
 #include "base/strbuf.h"
 
-#define PREFIX "asleep-"
+#define PREFIX "suspended-"
 #define ATTEMPTS 5
 
-struct sleep_store {
+struct image_store {
     char *parent;
     char *path; /* NULL: not created yet */
     int lock;   /* descriptor of the directory; -1 */
     unsigned long made;
 };
 
-struct sleep_store *sleep_store_new(const char *parent)
+struct image_store *image_store_new(const char *parent)
 {
-    struct sleep_store *d = xcalloc(1, sizeof *d);
+    struct image_store *d = xcalloc(1, sizeof *d);
     const char *temporary = getenv("TMPDIR");
     d->parent = xstrdup(parent != NULL                             ? parent
                         : temporary != NULL && temporary[0] == '/' ? temporary
@@ -77,7 +77,7 @@ static void remove_leftovers(const char *parent)
 
 /* Another server may take the new directory for a leftover before it is locked, and remove it: then create
  * another. */
-static bool make(struct sleep_store *d, struct err *err)
+static bool make(struct image_store *d, struct err *err)
 {
     struct strbuf b;
     strbuf_init(&b, 0);
@@ -97,11 +97,12 @@ static bool make(struct sleep_store *d, struct err *err)
     }
     int e = errno;
     strbuf_fini(&b);
-    return d->path != NULL || err_set_errno(err, ERR_SYSTEM, e,
-                                            "cannot make a directory for sleeping sessions in %s", d->parent);
+    return d->path != NULL ||
+           err_set_errno(err, ERR_SYSTEM, e, "cannot make a directory for suspended sessions in %s",
+                         d->parent);
 }
 
-char *sleep_store_prepare(struct sleep_store *d, struct err *err)
+char *image_store_prepare(struct image_store *d, struct err *err)
 {
     if (d->path == NULL) {
         if (mkdir(d->parent, 0700) != 0 && errno == EEXIST)
@@ -115,7 +116,7 @@ char *sleep_store_prepare(struct sleep_store *d, struct err *err)
     return strbuf_steal(&b, NULL);
 }
 
-void sleep_store_free(struct sleep_store *d)
+void image_store_free(struct image_store *d)
 {
     if (d == NULL)
         return;
@@ -128,7 +129,7 @@ void sleep_store_free(struct sleep_store *d)
     free(d);
 }
 
-void sleep_image_drop(struct sleep_image *i)
+void stored_image_drop(struct stored_image *i)
 {
     if (i->path != NULL)
         unlink(i->path);
