@@ -23,7 +23,7 @@ static void print_changes(const char *path, const struct scan_repair *repair)
 static bool fix(const struct regular_file *file, const struct lisp_check *check, struct err *err)
 {
     if (!check->repair.is_certain)
-        return err_set(err, ERR_INVALID, "%s is left as it is: which `)` is wrong is not certain",
+        return err_set(err, ERR_INVALID, "%s was not changed: it is not certain which `)` is wrong",
                        file->path);
     if (!regular_file_replace(file, check->repaired.bytes, check->repaired.len, err))
         return false;

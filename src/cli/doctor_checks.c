@@ -103,10 +103,10 @@ static void check_core(const struct patient *p, const char *name, finding *found
               "Make ~/.cache a directory that you own and that nobody else can write.", "%s", err.message);
     else if (!exists)
         found(arg, name, VERDICT_PROBLEM, "Read what the check `evaluation` reports.",
-              "the image is not there, and could not be built: %s", path);
+              "the core does not exist and could not be built: %s", path);
     else
         found(arg, name, VERDICT_GOOD, NULL, "%s: %s",
-              p->was_core_there ? "built" : "not there before, built now", path);
+              p->was_core_there ? "built" : "did not exist, built now", path);
     free(path);
 }
 
@@ -115,21 +115,22 @@ static void check_directory(const char *path, const char *name, finding *found, 
 {
     struct stat s;
     if (stat(path, &s) != 0 && errno == ENOENT)
-        found(arg, name, VERDICT_GOOD, NULL, "%s is made when it is needed", path);
+        found(arg, name, VERDICT_GOOD, NULL, "%s is created when it is needed", path);
     else if (stat(path, &s) != 0)
-        found(arg, name, VERDICT_PROBLEM, "Make it accessible, or choose another.", "%s: %s", path,
+        found(arg, name, VERDICT_PROBLEM, "Make it accessible, or choose another directory.", "%s: %s", path,
               strerror(errno));
     else if (!S_ISDIR(s.st_mode))
         found(arg, name, VERDICT_PROBLEM, "Move it away.", "%s is not a directory", path);
     else if (s.st_uid != geteuid())
-        found(arg, name, VERDICT_PROBLEM, "Give it to the user who runs the server, or choose another.",
+        found(arg, name, VERDICT_PROBLEM,
+              "Make the user who runs the server its owner, or choose another directory.",
               "%s belongs to user %u", path, (unsigned)s.st_uid);
     else if ((s.st_mode & (S_IWGRP | S_IWOTH)) != 0)
-        found(arg, name, VERDICT_PROBLEM, "Take the right away: chmod go-w.",
-              "%s can be changed by others, mode %04o", path, (unsigned)(s.st_mode & 07777));
+        found(arg, name, VERDICT_PROBLEM, "Remove the right of others to write: chmod go-w.",
+              "others can write to %s, mode %04o", path, (unsigned)(s.st_mode & 07777));
     else if (access(path, W_OK | X_OK) != 0)
-        found(arg, name, VERDICT_PROBLEM, "Make it writable, or choose another.", "%s cannot be written",
-              path);
+        found(arg, name, VERDICT_PROBLEM, "Make it writable, or choose another directory.",
+              "%s cannot be written", path);
     else
         found(arg, name, VERDICT_GOOD, NULL, "%s, mode %04o", path, (unsigned)(s.st_mode & 07777));
 }
@@ -164,13 +165,13 @@ static void check_evaluation(const struct patient *p, const char *name, finding 
     const struct strbuf *reply = &p->session.replies[QUESTION_SUM];
     const char *text = strbuf_string(reply);
     if (p->session.is_error[QUESTION_SUM] || strstr(text, "=> 3") == NULL)
-        found(arg, name, VERDICT_PROBLEM, "Correct what the reply names.", "(+ 1 2) was answered by: %.800s",
-              text);
+        found(arg, name, VERDICT_PROBLEM, "Correct what the reply reports.",
+              "the reply to (+ 1 2) was: %.800s", text);
     else if (strcmp(text, "=> 3") != 0)
-        found(arg, name, VERDICT_NOTE, "Correct what the reply names.",
-              "(+ 1 2) gave 3, and the session had something to report: %.800s", text);
+        found(arg, name, VERDICT_NOTE, "Correct what the reply reports.",
+              "(+ 1 2) returned 3, and the reply reports more: %.800s", text);
     else
-        found(arg, name, VERDICT_GOOD, NULL, "(+ 1 2) gave 3 in a session of its own");
+        found(arg, name, VERDICT_GOOD, NULL, "(+ 1 2) returned 3 in a new session");
 }
 
 static void check_threads(const struct patient *p, const char *name, finding *found, void *arg)
@@ -189,11 +190,11 @@ static void check_asdf(const struct patient *p, const char *name, finding *found
         get_fact(p, "registry", registry, sizeof registry) &&
         get_fact(p, "directory", directory, sizeof directory))
         found(arg, name, VERDICT_GOOD, NULL,
-              "ASDF %s; a session in %s sees %s systems in the source registry; directories in the "
+              "ASDF %s; a session in %s finds %s systems in the source registry; directories in the "
               "central registry: %s",
               version, directory, registry, central);
     else if (p->has_session)
-        found(arg, name, VERDICT_PROBLEM, "Look into ~/.config/common-lisp/source-registry.conf.",
+        found(arg, name, VERDICT_PROBLEM, "Check ~/.config/common-lisp/source-registry.conf.",
               "ASDF's configuration cannot be read: %.800s",
               strbuf_string(&p->session.replies[QUESTION_FACTS]));
 }
@@ -225,7 +226,8 @@ static void check_manager(const char *program, const char *sign, const struct pa
     const char *directory = p->options->directory != NULL ? p->options->directory : ".";
     char *path = find_program(program);
     if (is_in(directory, sign))
-        found(arg, name, VERDICT_GOOD, NULL, "the project has %s; what it pins is found first", sign);
+        found(arg, name, VERDICT_GOOD, NULL, "the project has %s; the systems that it pins are found first",
+              sign);
     else
         found(arg, name, VERDICT_GOOD, NULL, "%s%s; the project has no %s",
               path != NULL ? path : "not installed", path != NULL ? " is installed" : "", sign);
@@ -246,8 +248,8 @@ static void check_landlock(const struct patient *p, const char *name, finding *f
 {
     int version = sandbox_landlock_version();
     if (version < 0)
-        found(arg, name, VERDICT_NOTE, "Without Landlock --sandbox does not start.",
-              "this kernel has none: %s", strerror(errno));
+        found(arg, name, VERDICT_NOTE, "Without Landlock, --sandbox does not start.",
+              "this kernel has no Landlock: %s", strerror(errno));
     else if (version < SANDBOX_LANDLOCK_VERSION)
         found(arg, name, VERDICT_NOTE,
               "--sandbox needs version 6 (Linux 6.12); --sandbox-best-effort starts with less.", "version %d",
@@ -262,8 +264,8 @@ static void check_seccomp(const struct patient *p, const char *name, finding *fo
     if (kernel_file_line("/proc/sys/kernel/seccomp/actions_avail", actions, sizeof actions))
         found(arg, name, VERDICT_GOOD, NULL, "available: %s", actions);
     else
-        found(arg, name, VERDICT_NOTE, "Without seccomp --sandbox does not start.",
-              "this kernel does not have it, or /proc is not there");
+        found(arg, name, VERDICT_NOTE, "Without seccomp, --sandbox does not start.",
+              "this kernel has no seccomp, or /proc is not mounted");
 }
 
 static void check_sandbox(const struct patient *p, const char *name, finding *found, void *arg)
@@ -274,7 +276,7 @@ static void check_sandbox(const struct patient *p, const char *name, finding *fo
     if (p->lisp == NULL)
         return;
     if (mkdtemp(directory) == NULL) {
-        found(arg, name, VERDICT_PROBLEM, "Make /tmp writable.", "no directory can be made in /tmp: %s",
+        found(arg, name, VERDICT_PROBLEM, "Make /tmp writable.", "no directory can be created in /tmp: %s",
               strerror(errno));
         return;
     }
@@ -291,10 +293,11 @@ static void check_sandbox(const struct patient *p, const char *name, finding *fo
     if (!is_run)
         found(arg, name, VERDICT_NOTE, "Only --sandbox needs it.", "%s", err.message);
     else if (strstr(reply, "=> :CLOSED") != NULL)
-        found(arg, name, VERDICT_GOOD, NULL, "a session in one wrote inside its directory and not outside");
+        found(arg, name, VERDICT_GOOD, NULL,
+              "a sandboxed session could write inside its directory and not outside");
     else
         found(arg, name, VERDICT_PROBLEM, "Do not rely on --sandbox here.",
-              "a session in one answered: %.400s", reply);
+              "a sandboxed session failed this test; its reply: %.400s", reply);
     own_session_fini(&session);
     rmdir(directory);
 }
@@ -311,7 +314,7 @@ static void check_cgroup(const struct patient *p, const char *name, finding *fou
     line[strcspn(line, "\n")] = '\0';
     snprintf(path, sizeof path, "/sys/fs/cgroup%s", is_unified ? line + 3 : "");
     if (!is_unified || access("/sys/fs/cgroup/cgroup.controllers", R_OK) != 0)
-        found(arg, name, VERDICT_GOOD, NULL, "there is no cgroup v2 hierarchy; the server needs none");
+        found(arg, name, VERDICT_GOOD, NULL, "no cgroup v2 hierarchy; the server does not need one");
     else
         found(arg, name, VERDICT_GOOD, NULL, "%s%s; the server needs no delegation", path,
               access(path, W_OK) == 0 ? ", delegated to this user" : ", not delegated");
@@ -321,7 +324,7 @@ static void check_huge_pages(const struct patient *p, const char *name, finding 
 {
     char modes[128];
     if (!kernel_file_line("/sys/kernel/mm/transparent_hugepage/enabled", modes, sizeof modes))
-        found(arg, name, VERDICT_NOTE, NULL, "this kernel has none; copies of sessions are slower");
+        found(arg, name, VERDICT_NOTE, NULL, "this kernel has no huge pages; copies of sessions are slower");
     else if (strstr(modes, "[never]") != NULL)
         found(arg, name, VERDICT_NOTE, "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled, as root.",
               "switched off; copies of sessions are slower");
@@ -357,7 +360,7 @@ static void check_client(const struct client *client, enum client_scope scope, f
     else if (scope == SCOPE_PROJECT && entry.presence == PRESENCE_NONE)
         ; /* most projects have none */
     else if (entry.presence == PRESENCE_NONE)
-        found(arg, name, VERDICT_NOTE, advice, "installed, and has no server named lisp in %s", config.shown);
+        found(arg, name, VERDICT_NOTE, advice, "installed, but %s has no server named lisp", config.shown);
     else if (entry.presence == PRESENCE_OTHER)
         found(arg, name, VERDICT_NOTE, NULL, "the server named lisp in %s runs another program: %s",
               config.shown, entry.command);
@@ -381,7 +384,7 @@ static void check_clients(const struct patient *p, const char *name, finding *fo
             check_client(client, SCOPE_PROJECT, found, arg);
     }
     if (!is_any)
-        found(arg, name, VERDICT_NOTE, "cl-mcp-server install CLIENT", "no client was found");
+        found(arg, name, VERDICT_NOTE, "cl-mcp-server install CLIENT", "no client found");
 }
 
 static const struct check table[] = {

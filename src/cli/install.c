@@ -69,13 +69,13 @@ static const char *outcome_of(const struct request *r, const struct client_confi
                               const struct splice *splice)
 {
     if (splice_is_nothing(splice))
-        return r->is_install ? "nothing to do, the server is there already"
-                             : "nothing to do, no server there";
+        return r->is_install ? "nothing to do: the file has this server already"
+                             : "nothing to do: the file has no such server";
     if (splice->removes_file)
-        return r->is_dry_run ? "the file would be removed" : "the file is removed";
+        return r->is_dry_run ? "the file would be removed" : "the file was removed";
     if (config->is_missing)
-        return r->is_dry_run ? "the file would be made" : "the file is made";
-    return r->is_dry_run ? "the file would be changed" : "the file is changed";
+        return r->is_dry_run ? "the file would be created" : "the file was created";
+    return r->is_dry_run ? "the file would be changed" : "the file was changed";
 }
 
 static bool edit(const struct request *r, const struct client_config *config, struct splice *splice,
@@ -111,7 +111,7 @@ static bool change(const struct request *r, const struct client *client)
     if (is_good)
         printf("  %s\n", outcome_of(r, &config, &splice));
     else if (is_read)
-        fprintf(stderr, "cl-mcp-server: %s: %s is left as it is: %s\n", client->name, config.shown,
+        fprintf(stderr, "cl-mcp-server: %s: %s was not changed: %s\n", client->name, config.shown,
                 err.message);
     else
         fprintf(stderr, "cl-mcp-server: %s: %s\n", client->name, err.message);
@@ -158,7 +158,7 @@ static int read_arguments(struct request *r, int argc, char **argv)
         } else if (scope == NULL && name == NULL && argv[i][0] != '-') {
             argv[count++] = argv[i];
         } else {
-            fprintf(stderr, "cl-mcp-server: '%s' is not understood\n", argv[i]);
+            fprintf(stderr, "cl-mcp-server: unknown argument '%s'\n", argv[i]);
             return -1;
         }
     }
@@ -177,7 +177,7 @@ static bool are_known(char **names, int count)
 {
     for (int i = 0; i < count; i++)
         if (clients_find(names[i]) == NULL) {
-            fprintf(stderr, "cl-mcp-server: there is no client '%s'; known are", names[i]);
+            fprintf(stderr, "cl-mcp-server: unknown client '%s'; the clients are", names[i]);
             for (size_t n = 0; clients_at(n) != NULL; n++)
                 fprintf(stderr, " %s", clients_at(n)->name);
             fprintf(stderr, " and all\n");
@@ -198,7 +198,7 @@ static bool change_all(const struct request *r)
         is_good = change(r, client) && is_good;
     }
     if (!is_any)
-        fprintf(stderr, "cl-mcp-server: no client was found\n");
+        fprintf(stderr, "cl-mcp-server: no client found\n");
     return is_good && is_any;
 }
 
@@ -211,7 +211,7 @@ static int run(struct request *r, int argc, char **argv)
     find_self(r);
     bool is_good = true;
     if (!is_text(r->arguments) || !utf8_is_valid(r->own_path, strlen(r->own_path))) {
-        fprintf(stderr, "cl-mcp-server: what is to be written is not UTF-8\n");
+        fprintf(stderr, "cl-mcp-server: the new text would not be UTF-8\n");
         is_good = false;
     }
     for (int i = 0; is_good && i < count; i++)

@@ -100,7 +100,7 @@ class CheckParens(mcp.TestCase):
                 path = self.write(text)
                 done = self.check("--fix", path)
                 self.assertEqual(1, done.returncode)
-                self.assertIn(b"left as it is", done.stderr)
+                self.assertIn(b"was not changed", done.stderr)
                 self.assertEqual(text, self.read(path))
 
     def test_fix_does_not_replace_a_link(self):

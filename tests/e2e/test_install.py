@@ -250,7 +250,7 @@ class Install(mcp.TestCase):
             with self.subTest(client):
                 path = os.path.join(self.home, name)
                 shown = self.run_with("install", "--dry-run", client).stdout
-                self.assertIn("would be made", shown)
+                self.assertIn("would be created", shown)
                 self.assertFalse(os.path.exists(path))
                 self.run_with("install", client)
                 self.assertIn(mcp.SERVER, self.read(name))
@@ -267,7 +267,7 @@ class Install(mcp.TestCase):
                         path = self.write(name, text)
                         done = self.run_with(command, client, status=1)
                         self.assertEqual(text, self.read(name))
-                        self.assertIn(path + " is left as it is", done.stderr)
+                        self.assertIn(path + " was not changed", done.stderr)
                         self.assertIn(place, done.stderr)
         self.write(EMACS, "(a)\n;; cl-mcp-server, server lisp: begin\n(b)\n")
         self.assertIn(": end", self.run_with("install", "emacs", status=1).stderr)
@@ -403,11 +403,11 @@ class Install(mcp.TestCase):
         self.assertIn("no client", self.run_with("install", "all", status=1).stderr)
         os.mkdir(os.path.join(self.home, ".codex"))
         os.mkdir(os.path.join(self.home, ".gemini"))
-        self.assertEqual(2, self.run_with("install", "all").stdout.count("the file is made"))
+        self.assertEqual(2, self.run_with("install", "all").stdout.count("the file was created"))
         self.assertEqual(["config.toml"], os.listdir(os.path.join(self.home, ".codex")))
         self.assertEqual(["settings.json"], os.listdir(os.path.join(self.home, ".gemini")))
         self.assertFalse(os.path.exists(os.path.join(self.home, ".cursor")))
-        self.assertEqual(2, self.run_with("uninstall", "all").stdout.count("the file is removed"))
+        self.assertEqual(2, self.run_with("uninstall", "all").stdout.count("the file was removed"))
 
     def test_variables_move_the_files(self):
         self.run_with("install", "codex", "zed", "claude-code", CODEX_HOME=self.home + "/c", XDG_CONFIG_HOME=self.home + "/x", CLAUDE_CONFIG_DIR=self.home + "/y")
