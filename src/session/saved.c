@@ -1,5 +1,6 @@
 /*
- * Responsible for reading and writing saved sessions.
+ * Responsible for the files of saved sessions. saved_description.c reads and writes what a description
+ * contains.
  */
 #include "session/saved.h"
 
@@ -22,12 +23,10 @@
 #include "base/strbuf.h"
 #include "base/user_directory.h"
 #include "base/utf8.h"
-#include "session/journal.h"
+#include "session/saved_description.h"
 
-#define FORMAT "cl-mcp-server session 1"
 #define OLD_ANNOUNCEMENT_S 600
 #define OLD_ATTEMPT_S 3600                     /* no save takes that long */
-#define LATEST_S 253402300799                  /* the end of the year 9999 */
 #define LARGEST_DESCRIPTION ((size_t)64 << 20) /* the history contains up to 8 MiB of code */
 #define LONGEST_LOSS 2000                      /* bytes of the note about a session that was not saved */
 #define HASHED ((size_t)64 << 10)              /* bytes that are hashed at each end of the image */
@@ -36,8 +35,8 @@ struct saved_store {
     char *directory;
     char self[128]; /* identifies our announcements: this machine, this process, this store */
     uv_loop_t *loop;
-    unsigned long
-        made; /* part of the names of images, so that the old one stays until the new one is committed */
+    /* Part of the names of images, so that the old one stays until the new one is committed. */
+    unsigned long made;
     struct list commits;
 };
 
@@ -202,9 +201,8 @@ static bool write_description(struct commit *c, struct err *err)
 {
     struct strbuf b;
     strbuf_init(&b, 0);
-    strbuf_addf(
-        &b, "%s.json",
-        c->image); /* a name that no other server uses, even one with the same pid that is still exiting */
+    /* A name that no other server uses, even one with the same pid that is still exiting. */
+    strbuf_addf(&b, "%s.json", c->image);
     const char *temporary = strbuf_string(&b);
     bool ok = json_dump_file(c->content, temporary, JSON_INDENT(1)) == 0 ||
               err_set_errno(err, ERR_SYSTEM, errno, "cannot write %s", temporary);
@@ -271,8 +269,8 @@ static void commit_work(uv_work_t *work)
             char *directory = xstrdup(c->description);
             *strrchr(directory, '/') = '\0';
             drop_attempts(c, directory, json_string_value(json_object_get(c->content, "name")));
-            sync_path(directory, O_RDONLY | O_DIRECTORY,
-                      &c->err); /* the rename itself; not every file system can sync a directory */
+            /* The rename itself. Not every file system can sync a directory. */
+            sync_path(directory, O_RDONLY | O_DIRECTORY, &c->err);
             free(directory);
         }
     }
@@ -311,49 +309,6 @@ static void begin_next_commit(struct saved_store *store, const char *description
     }
 }
 
-static json_t *pieces_content(const struct journal_entry *e)
-{
-    json_t *array = json_array();
-    for (size_t i = 0; i < e->piece_count; i++) {
-        const struct journal_piece *p = &e->pieces[i];
-        json_array_append_new(array, json_pack("[I, I, I, s, s?, i]", (json_int_t)p->evaluation,
-                                               (json_int_t)p->start,
-                                               p->end > INT32_MAX ? (json_int_t)-1 : (json_int_t)p->end,
-                                               p->package, p->calls, p->depth));
-    }
-    return array;
-}
-
-static json_t *journal_content(const struct journal *journal)
-{
-    json_t *array = json_array();
-    const struct journal_entry *e;
-    for (size_t i = 0; journal != NULL && (e = journal_at(journal, i)) != NULL; i++) {
-        json_t *entry =
-            json_pack("{s:I, s:I, s:o, s:s, s:i, s:b, s:b, s:I}", "evaluation", (json_int_t)e->evaluation,
-                      "parent", (json_int_t)e->parent, "code", json_stringn_nocheck(e->code, e->code_len),
-                      "package", e->package, "outcome", (int)e->outcome, "undone", (int)e->is_undone, "held",
-                      (int)e->is_in_state, "when", (json_int_t)e->when.tv_sec);
-        if (e->is_in_pieces)
-            json_object_set_new(entry, "pieces", pieces_content(e));
-        if (e->has_origin)
-            json_object_set_new(entry, "origin", json_integer((json_int_t)e->origin));
-        if (e->additions != NULL)
-            json_object_set_new(entry, "additions", json_string_nocheck(e->additions));
-        json_array_append_new(array, entry);
-    }
-    return array;
-}
-
-static json_t *limits_content(const struct saved *s)
-{
-    json_t *limits = json_object();
-    for (size_t i = 0; i < LIMIT_COUNT; i++)
-        if (s->has_limit[i])
-            json_object_set_new(limits, limit_definition((enum limit)i)->name, json_real(s->limits.value[i]));
-    return limits;
-}
-
 void saved_commit(struct saved_store *store, const struct saved *s, const struct journal *journal,
                   saved_done *done, void *arg)
 {
@@ -366,16 +321,7 @@ void saved_commit(struct saved_store *store, const struct saved *s, const struct
     c->image = xstrdup(s->image);
     c->done = done;
     c->arg = arg;
-    struct tm utc;
-    time_t now = time(NULL);
-    char when[32];
-    gmtime_r(&now, &utc);
-    strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &utc);
-    c->content = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s*, s:i, s:o, s:I, s:s, s:o}", "format",
-                           FORMAT, "name", s->name, "image", strrchr(s->image, '/') + 1, "lisp", s->lisp,
-                           "package", s->package, "sandbox", s->sandbox, "network", s->network, "checkpoints",
-                           s->checkpoints, "heap", s->heap_mib, "limits", limits_content(s), "evaluations",
-                           (json_int_t)s->evaluations, "when", when, "journal", journal_content(journal));
+    c->content = saved_description_write(s, journal);
     list_init(&c->node);
     list_append(&store->commits, &c->node);
     begin_next_commit(store, c->description);
@@ -460,124 +406,32 @@ bool saved_exists(const struct saved_store *store, const char *name)
     return exists;
 }
 
-#define MOST_DEPTH 1000 /* nested PROGNs */
-
-static void read_pieces(const json_t *array, struct journal_entry *entry)
+/* Whether the image is the one that was saved; its name becomes its path. */
+static bool check_image(const struct saved_store *store, const json_t *d, struct saved *s, struct err *err)
 {
-    journal_forget_pieces(entry);
-    for (size_t i = 0; i < json_array_size(array); i++) {
-        const json_t *p = json_array_get(array, i);
-        json_int_t start = json_integer_value(json_array_get(p, 1));
-        json_int_t end = json_integer_value(json_array_get(p, 2));
-        const char *package = json_string_value(json_array_get(p, 3));
-        json_int_t depth = json_integer_value(json_array_get(p, 5));
-        if (package == NULL || start < 0 || depth < 0 || depth > MOST_DEPTH)
-            continue;
-        journal_add_piece(entry, (uint64_t)json_integer_value(json_array_get(p, 0)), (size_t)start,
-                          end < 0 ? SIZE_MAX : (size_t)end, package, json_string_value(json_array_get(p, 4)))
-            ->depth = (int)depth;
-    }
+    char hash[20], *path = path_of(store, s->image, "");
+    struct err why;
+    json_int_t size = json_integer_value(json_object_get(d, "size"));
+    bool is_same = hash_ends(path, &s->size, hash, &why) && s->size == (uint64_t)size &&
+                   strcmp(json_string_value(json_object_get(d, "hash")), hash) == 0;
+    free(s->image);
+    s->image = path;
+    return is_same ||
+           err_set(err, ERR_INVALID,
+                   "The saved session %s cannot be used: its image is missing, torn or another one.",
+                   s->name);
 }
 
-static void read_journal(const json_t *array, struct journal *journal)
-{
-    for (size_t i = 0; i < json_array_size(array); i++) {
-        const json_t *e = json_array_get(array, i);
-        const json_t *code = json_object_get(e, "code");
-        json_int_t outcome = json_integer_value(json_object_get(e, "outcome"));
-        const char *package = json_string_value(json_object_get(e, "package"));
-        if (!json_is_string(code) || package == NULL || outcome < JOURNAL_OK || outcome > JOURNAL_DIED)
-            continue;
-        struct journal_entry *entry =
-            journal_add(journal, (uint64_t)json_integer_value(json_object_get(e, "evaluation")),
-                        (uint64_t)json_integer_value(json_object_get(e, "parent")), json_string_value(code),
-                        json_string_length(code), package, (enum journal_outcome)outcome);
-        entry->is_undone = json_is_true(json_object_get(e, "undone"));
-        entry->is_in_state = json_is_true(json_object_get(e, "held"));
-        entry->has_origin = json_is_integer(json_object_get(e, "origin"));
-        entry->origin = (uint64_t)json_integer_value(json_object_get(e, "origin"));
-        entry->additions = xstrdup(json_string_value(json_object_get(e, "additions")));
-        if (json_is_array(json_object_get(e, "pieces")))
-            read_pieces(json_object_get(e, "pieces"), entry);
-        json_int_t when = json_integer_value(json_object_get(e, "when"));
-        if (when > 0 && when <= LATEST_S)
-            entry->when = (struct timespec){.tv_sec = (time_t)when};
-        journal_weigh(journal, entry);
-    }
-}
-
-/* NULL if the member is absent. A value that is not a string becomes "", which names nothing, so that it is
- * refused rather than taken for an absent one. */
-static char *copy_of(const json_t *value)
-{
-    const char *text = json_string_value(value);
-    return value == NULL ? NULL : xstrdup(text == NULL ? "" : text);
-}
-
-/* What is no limit, or no value that it can have, is left out. */
-static void read_limits(const json_t *d, struct saved *s)
-{
-    struct err err;
-    limits_init(&s->limits);
-    bool has_heap =
-        limits_set(&s->limits, LIMIT_MAX_HEAP, json_number_value(json_object_get(d, "heap")), &err);
-    s->heap_mib =
-        has_heap ? limits_int(&s->limits, LIMIT_MAX_HEAP) : (int)limit_definition(LIMIT_MAX_HEAP)->minimum;
-    for (size_t i = 0; i < LIMIT_COUNT; i++) {
-        const json_t *value =
-            json_object_get(json_object_get(d, "limits"), limit_definition((enum limit)i)->name);
-        s->has_limit[i] =
-            json_is_number(value) && limits_set(&s->limits, (enum limit)i, json_number_value(value), &err);
-    }
-}
-
+/* False with ${err} set, and nothing in ${s}. */
 static bool check(const struct saved_store *store, const char *name, const json_t *d, const char *lisp,
                   struct saved *s, struct err *err)
 {
-    const char *format = json_string_value(json_object_get(d, "format"));
-    const char *image = json_string_value(json_object_get(d, "image"));
-    const char *wrote = json_string_value(json_object_get(d, "lisp"));
-    const char *package = json_string_value(json_object_get(d, "package"));
-    const char *hash = json_string_value(json_object_get(d, "hash"));
-    const char *when = json_string_value(json_object_get(d, "when"));
-    const char *saved_name = json_string_value(json_object_get(d, "name"));
-    json_int_t size = json_integer_value(json_object_get(d, "size"));
-    if (format == NULL || strcmp(format, FORMAT) != 0 || image == NULL || strchr(image, '/') != NULL ||
-        wrote == NULL || package == NULL || hash == NULL || when == NULL)
-        return err_set(err, ERR_INVALID,
-                       "The saved session %s cannot be used: its description is not one of ours.", name);
-    if (saved_name == NULL || strcmp(saved_name, name) != 0)
-        return err_set(err, ERR_INVALID,
-                       "The saved session %s cannot be used: its description belongs to another session.",
-                       name);
-    if (lisp[0] != '\0' && strcmp(lisp, wrote) != 0)
-        return err_set(err, ERR_INVALID,
-                       "The saved session %s cannot be used: it was saved by %s, and this is %s.", name,
-                       wrote, lisp);
-    char actual_hash[20];
-    uint64_t actual_size;
-    char *path = path_of(store, image, "");
-    struct err why;
-    bool is_same = hash_ends(path, &actual_size, actual_hash, &why) && actual_size == (uint64_t)size &&
-                   strcmp(hash, actual_hash) == 0;
-    if (!is_same) {
-        free(path);
-        return err_set(err, ERR_INVALID,
-                       "The saved session %s cannot be used: its image is missing, torn or another one.",
-                       name);
-    }
-    *s = (struct saved){.name = xstrdup(name),
-                        .image = path,
-                        .lisp = xstrdup(wrote),
-                        .package = xstrdup(package),
-                        .sandbox = copy_of(json_object_get(d, "sandbox")),
-                        .network = copy_of(json_object_get(d, "network")),
-                        .checkpoints = xstrdup(json_string_value(json_object_get(d, "checkpoints"))),
-                        .size = actual_size,
-                        .evaluations = (uint64_t)json_integer_value(json_object_get(d, "evaluations"))};
-    snprintf(s->when, sizeof s->when, "%.31s", when);
-    read_limits(d, s);
-    return true;
+    if (!saved_description_read(d, name, lisp, s, err))
+        return false;
+    if (check_image(store, d, s, err))
+        return true;
+    saved_fini(s);
+    return false;
 }
 
 bool saved_find(struct saved_store *store, const char *name, const char *lisp, struct saved *s,
@@ -598,7 +452,7 @@ bool saved_find(struct saved_store *store, const char *name, const char *lisp, s
     else
         ok = check(store, name, d, lisp, s, err);
     if (ok && journal != NULL)
-        read_journal(json_object_get(d, "journal"), journal);
+        saved_description_read_journal(d, journal);
     json_decref(d);
     return ok;
 }

@@ -17,27 +17,11 @@
 #include <uv.h>
 
 #include "base/errors.h"
-#include "session/limits.h"
+#include "session/saved_description.h"
 
 struct journal;
 struct saved_store;
 struct strbuf;
-
-/* The description of a saved session. */
-struct saved {
-    char *name;
-    char *image; /* path */
-    char *lisp;  /* "SBCL 2.2.9.debian" */
-    char *package;
-    char *sandbox, *network; /* names of its confinement, which it is to have again; NULL in older saves */
-    char *checkpoints; /* "good (evaluation 3), ...": the named ones, which it does not hold; NULL: none */
-    struct limits limits;
-    bool has_limit[LIMIT_COUNT]; /* the session had that one changed; the others are not saved */
-    int heap_mib;                /* the heap size with which its process ran */
-    uint64_t evaluations;
-    uint64_t size; /* bytes of the image */
-    char when[32]; /* ISO 8601, UTC */
-};
 
 /* saved_store_new(directory, loop): the directory is created by the first save. saved_store_free(s). */
 struct saved_store *saved_store_new(const char *directory, uv_loop_t *loop);
