@@ -25,7 +25,7 @@ struct http_server_options {
     const char *tls_certificate_file; /* PEM; NULL: no TLS */
     const char *tls_key_file;
     const char *node;    /* prefix of session ids, by which a load balancer can route; NULL: none */
-    const char *listing; /* as registry_listing() takes it, already checked */
+    const char *listing; /* as listing_of() takes it, already checked */
     bool wants_structured;
     const struct extension *extension; /* of each connection; NULL: none */
     /* the toolbox of a principal, made on first use; borrowed, outlives the server. "" is everybody, if there

@@ -21,7 +21,7 @@ struct toolbox;
 
 struct client {
     struct toolbox *toolbox;           /* borrowed, like the next ones; NULL only in tests */
-    const char *listing;               /* as registry_listing() takes it; valid */
+    const char *listing;               /* as listing_of() takes it; valid */
     const char *default_session;       /* its name */
     const struct extension *extension; /* NULL: none */
     bool wants_structured;             /* --structured */

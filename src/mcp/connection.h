@@ -16,7 +16,7 @@ struct revision;
 
 struct connection_options {
     struct toolbox *toolbox;     /* borrowed, outlives the connection */
-    const char *listing;         /* borrowed; as registry_listing() takes it, already checked */
+    const char *listing;         /* borrowed; as listing_of() takes it, already checked */
     bool wants_structured;       /* --structured */
     const char *default_session; /* borrowed */
     bool initializes_once;       /* refuse a second initialize */

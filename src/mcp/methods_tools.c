@@ -22,6 +22,8 @@
 #include "tools/tool.h"
 #include "tools/toolbox.h"
 #include "tools/user_tools.h"
+#include "tools/arguments.h"
+#include "tools/listing.h"
 
 /* Only clients of 2026-07-28 over HTTP repeat arguments in headers; other listings leave x-mcp-header out. */
 static char *listing_text(const struct client *client, json_t *tools)
@@ -44,7 +46,7 @@ static void answer_list(struct request *r)
     struct client *client = request_client(r);
     if (client->tools_text == NULL) {
         struct err err;
-        json_t *listed = registry_listing(client->listing, &err);
+        json_t *listed = listing_of(client->listing, &err);
         CHECK(listed != NULL);
         client->tools_text = listing_text(client, listed);
         CHECK(client->tools_text != NULL);
@@ -155,9 +157,9 @@ static bool find_tool(struct request *r, const json_t *name, const json_t *given
         return false;
     }
     if (!is_user_tool)
-        *arguments = registry_check_arguments(*tool, given, &err);
+        *arguments = arguments_check(*tool, given, &err);
     if (*arguments != NULL) {
-        registry_add_former(is_user_tool ? "" : asked, *arguments);
+        arguments_add_former(is_user_tool ? "" : asked, *arguments);
         return true;
     }
     if (request_revision(r)->argument_errors_are_results)

@@ -20,6 +20,7 @@
 #include "tools/registry.h"
 #include "tools/tool.h"
 #include "tools/toolbox.h"
+#include "tools/arguments.h"
 
 #define LONGEST_URI 1000
 #define MOST_SESSIONS_LISTED 250 /* clients can form the addresses of other sessions from the templates */
@@ -402,7 +403,7 @@ void methods_resources_read(struct request *r, const json_t *params)
     if (resource->argument != NULL)
         json_object_set_new(variables, resource->argument, json_string(resource->value));
     struct err err;
-    json_t *arguments = registry_check_arguments(tool, variables, &err);
+    json_t *arguments = arguments_check(tool, variables, &err);
     json_decref(variables);
     if (arguments == NULL) {
         request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: uri: %s", err.message);

@@ -20,6 +20,7 @@
 #include "base/memory.h"
 #include "base/user_directory.h"
 #include "tools/registry.h"
+#include "tools/listing.h"
 
 #define MOST_COUNT 1000000
 #define MOST_OPTIONS 128
@@ -74,7 +75,7 @@ static bool set_listing(struct options *o, const struct option_definition *optio
                         struct err *err)
 {
     struct err wrong;
-    json_t *listing = registry_listing(argument, &wrong);
+    json_t *listing = listing_of(argument, &wrong);
     if (listing == NULL)
         return err_set(err, ERR_INVALID, "--%s: %s", option->name, wrong.message);
     json_decref(listing);

@@ -38,7 +38,7 @@ struct options {
     const char *loads[OPTIONS_MOST_REPEATED + 1];
     const char *preloads[OPTIONS_MOST_REPEATED + 1];
     const char *directory; /* may be the environment's CLAUDE_PROJECT_DIR; NULL: the current one */
-    const char *listing;   /* as registry_listing() takes it; valid */
+    const char *listing;   /* as listing_of() takes it; valid */
     bool wants_structured;
     unsigned sandbox; /* an enum confinement_mode: the order of its row */
     unsigned network; /* an enum sandbox_network */

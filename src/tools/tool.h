@@ -91,7 +91,7 @@ struct tool_call_options {
  * tool_call_start(toolbox, tool, arguments, options):
  * Run ${tool}.
  *
- * arguments   taken; as registry_check_arguments() gave them
+ * arguments   taken; as arguments_check() gave them
  * options     borrowed; its done is called exactly once unless the call is cancelled, and may be called
  *             before this returns
  * Returns     a ticket for tool_call_cancel(), valid until done has been called; NULL if done has been called

@@ -19,6 +19,8 @@
 #include "tools/similar.h"
 #include "tools/toolbox.h"
 #include "wire/sexp.h"
+#include "tools/arguments.h"
+#include "tools/listing.h"
 
 #define PREFIX "user."
 
@@ -220,7 +222,7 @@ void user_tools_list(const struct toolbox *toolbox, const char *default_session,
         walk_begin(&w, s);
         while (json_array_size(listing) < from + USER_TOOLS_MAX_LISTED && walk_on(&w))
             if (!is_listed(listing, from, w.current.name))
-                json_array_append_new(listing, registry_show(&w.current.tool));
+                json_array_append_new(listing, listing_of_tool(&w.current.tool));
         walk_end(&w);
     }
 }
@@ -261,7 +263,7 @@ static bool walk_to(struct walk *w, const struct session *s, const char *bare)
 
 static json_t *prepare_in(struct session *s, struct walk *w, const json_t *given, struct err *err)
 {
-    json_t *checked = registry_check_arguments(&w->current.tool, given, err);
+    json_t *checked = arguments_check(&w->current.tool, given, err);
     if (checked == NULL)
         return NULL;
     json_object_del(checked, "session");

@@ -26,7 +26,7 @@ struct toolbox;
 #define USER_TOOLS_LONGEST_TEXT 4000 /* bytes of a description */
 
 /* user_tools_list(toolbox, default_session, listing): append them to ${listing} in the form of
- * registry_listing(). */
+ * listing_of(). */
 void user_tools_list(const struct toolbox *toolbox, const char *default_session, json_t *listing);
 
 /* user_tools_are_to_come(toolbox, default_session): true if the default session does not exist yet and may

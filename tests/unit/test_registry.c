@@ -12,6 +12,8 @@
 #include "fake_tools.h"
 #include "tools/registry.h"
 #include "tools/similar.h"
+#include "tools/arguments.h"
+#include "tools/listing.h"
 
 static void tools_are_found_by_any_spelling(void **state)
 {
@@ -68,7 +70,7 @@ static void expect(const struct tool *tool, const char *json, const char *expect
     char *dumped;
 
     assert_non_null(given);
-    checked = registry_check_arguments(tool, given, &err);
+    checked = arguments_check(tool, given, &err);
     if (is_good) {
         if (!checked)
             fail_msg("%s: %s", json, err.message);
@@ -118,10 +120,10 @@ static void arguments_that_are_null_count_as_absent(void **state)
     (void)state;
     good("{\"code\":\"x\",\"timeout\":null,\"nonsense\":null,\"form\":null}", "{\"code\":\"x\"}");
     bad("{\"code\":null}", "Missing argument code of echo-text: a string. What to give back.");
-    checked = registry_check_arguments(&fake_wait, NULL, &err);
+    checked = arguments_check(&fake_wait, NULL, &err);
     assert_non_null(checked);
     json_decref(checked);
-    assert_null(registry_check_arguments(&fake_echo, NULL, &err));
+    assert_null(arguments_check(&fake_echo, NULL, &err));
 }
 
 static void numbers_may_be_strings(void **state)
@@ -194,12 +196,12 @@ static void a_former_name_stands_for_a_tool_and_an_argument(void **state)
     json_t *checked = json_object();
     (void)state;
     assert_ptr_equal(registry_find("ns/Say"), &fake_echo);
-    registry_add_former("echo-text", checked);
+    arguments_add_former("echo-text", checked);
     assert_int_equal(json_object_size(checked), 0);
-    registry_add_former("ns/Say", checked);
+    arguments_add_former("ns/Say", checked);
     assert_string_equal(json_string_value(json_object_get(checked, "type")), "variables");
     json_object_set_new(checked, "type", json_string("all"));
-    registry_add_former("say", checked);
+    arguments_add_former("say", checked);
     assert_string_equal(json_string_value(json_object_get(checked, "type")), "all");
     json_decref(checked);
 }
@@ -211,7 +213,7 @@ static void strings_are_passed_whole_with_their_nuls(void **state)
     struct err err;
 
     (void)state;
-    checked = registry_check_arguments(&fake_echo, given, &err);
+    checked = arguments_check(&fake_echo, given, &err);
     assert_non_null(checked);
     assert_int_equal(json_string_length(json_object_get(checked, "code")), 3);
     assert_memory_equal(json_string_value(json_object_get(checked, "code")), "a\0b", 3);
@@ -223,7 +225,7 @@ static void strings_are_passed_whole_with_their_nuls(void **state)
 static char *listing(const char *spec)
 {
     struct err err;
-    json_t *tools = registry_listing(spec, &err);
+    json_t *tools = listing_of(spec, &err);
     char *dumped;
 
     if (!tools)
@@ -270,7 +272,7 @@ static void the_listing_holds_schemas_that_strict_clients_accept(void **state)
 static void expect_listed(const char *spec, const char *names)
 {
     struct err err;
-    json_t *tools = registry_listing(spec, &err), *tool;
+    json_t *tools = listing_of(spec, &err), *tool;
     char found[100] = "";
     size_t i;
 
@@ -295,10 +297,10 @@ static void the_listing_is_chosen_by_set_or_names(void **state)
     expect_listed("load_system, Echo-Text", "echo-text load-system ");
     expect_listed("wait,wait", "wait ");
     expect_listed("core,load-system", "echo-text load-system ");
-    assert_null(registry_listing("load-sytem", &err));
+    assert_null(listing_of("load-sytem", &err));
     assert_string_equal(err.message, "unknown tool \"load-sytem\"; did you mean load-system?");
-    assert_null(registry_listing("", &err));
-    assert_null(registry_listing("wait,,core", &err));
+    assert_null(listing_of("", &err));
+    assert_null(listing_of("wait,,core", &err));
     assert_int_equal(err.code, ERR_INVALID);
 }
 

@@ -19,6 +19,7 @@
 #include "tools/document.h"
 #include "tools/registry.h"
 #include "tools/toolbox.h"
+#include "tools/listing.h"
 
 #define DOCUMENT "../docs/tools.md" /* from tests/, where every test runs */
 
@@ -112,7 +113,7 @@ static void every_listed_schema_is_what_strict_clients_accept(void **state)
 {
     struct err err;
     (void)state;
-    json_t *listing = registry_listing("full", &err), *tool;
+    json_t *listing = listing_of("full", &err), *tool;
     assert_non_null(listing);
     assert_int_equal(json_array_size(listing), registry_count());
     size_t i;

@@ -1,0 +1,312 @@
+/*
+ * Responsible for checking the arguments of a call against the tool's declaration.
+ */
+#include "tools/arguments.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "base/strbuf.h"
+#include "base/utf8.h"
+#include "tools/registry.h"
+#include "tools/similar.h"
+#include "tools/table.h"
+
+#define MOST_QUOTED 60 /* bytes of a client's text that a sentence quotes */
+
+static const struct tool_argument *find_argument(const struct tool *tool, const char *name)
+{
+    static const struct {
+        const char *other;
+        const char *name;
+    } synonyms[] = {{"form", "code"}, {"expression", "code"}, {"input", "code"}, {"system-name", "system"}};
+    for (const struct tool_argument *a = tool->arguments; a->name != NULL; a++) {
+        if (registry_is_spelling(name, strlen(name), a->name))
+            return a;
+    }
+    for (size_t i = 0; i < sizeof synonyms / sizeof *synonyms; i++) {
+        if (!registry_is_spelling(name, strlen(name), synonyms[i].other))
+            continue;
+        for (const struct tool_argument *a = tool->arguments; a->name != NULL; a++) {
+            if (strcmp(a->name, synonyms[i].name) == 0)
+                return a;
+        }
+    }
+    return NULL;
+}
+
+static const char *sort_text(json_type type)
+{
+    switch (type) {
+    case JSON_OBJECT:
+        return "an object";
+    case JSON_ARRAY:
+        return "an array";
+    case JSON_STRING:
+        return "a string";
+    case JSON_INTEGER:
+    case JSON_REAL:
+        return "a number";
+    case JSON_TRUE:
+        return "true";
+    case JSON_FALSE:
+        return "false";
+    case JSON_NULL:
+        return "null";
+    }
+    return "something else";
+}
+
+bool arguments_is_bounded(const struct tool_argument *a)
+{
+    return a->minimum < a->maximum;
+}
+
+/* "a number between 1 and 600", "one of all, functions". */
+static void add_expectation(struct strbuf *out, const struct tool_argument *a)
+{
+    switch (a->type) {
+    case ARGUMENT_STRING:
+        if (a->choices == NULL) {
+            strbuf_adds(out, "a string");
+            return;
+        }
+        strbuf_adds(out, "one of ");
+        for (size_t i = 0; a->choices[i] != NULL; i++)
+            strbuf_addf(out, "%s%s", i > 0 ? ", " : "", a->choices[i]);
+        return;
+    case ARGUMENT_INTEGER:
+        strbuf_adds(out, "an integer");
+        break;
+    case ARGUMENT_NUMBER:
+        strbuf_adds(out, "a number");
+        break;
+    case ARGUMENT_BOOLEAN:
+        strbuf_adds(out, "true or false");
+        return;
+    case ARGUMENT_STRING_LIST:
+        strbuf_adds(out, "an array of strings");
+        return;
+    }
+    if (arguments_is_bounded(a))
+        strbuf_addf(out, " between %.16g and %.16g", a->minimum, a->maximum);
+}
+
+static void add_given(struct strbuf *out, const json_t *given)
+{
+    const char *string = json_string_value(given);
+    size_t len = json_string_length(given);
+    if (json_is_string(given)) {
+        strbuf_addc(out, '"');
+        strbuf_add(out, string, utf8_floor(string, len, len > MOST_QUOTED ? MOST_QUOTED : len));
+        strbuf_adds(out, len > MOST_QUOTED ? "...\"" : "\"");
+    } else if (json_is_integer(given)) {
+        strbuf_addf(out, "%" JSON_INTEGER_FORMAT, json_integer_value(given));
+    } else if (json_is_real(given)) {
+        strbuf_addf(out, "%.15g", json_real_value(given));
+    } else {
+        strbuf_adds(out, sort_text(json_typeof(given)));
+    }
+}
+
+static json_t *reject(const struct tool_argument *a, const json_t *given, struct err *err)
+{
+    struct strbuf expected, got;
+    strbuf_init(&expected, 0);
+    strbuf_init(&got, 0);
+    add_expectation(&expected, a);
+    add_given(&got, given);
+    err_set(err, ERR_INVALID, "Argument %s must be %s, got %s", a->name, strbuf_string(&expected),
+            strbuf_string(&got));
+    strbuf_fini(&expected);
+    strbuf_fini(&got);
+    return NULL;
+}
+
+/* A number, or a string that is a number. */
+static bool read_number(const json_t *given, double *value)
+{
+    if (json_is_number(given)) {
+        *value = json_number_value(given);
+        return true;
+    }
+    const char *string = json_string_value(given);
+    /* strtod accepts words and hexadecimal numbers too. */
+    if (string == NULL || *string == '\0' || strspn(string, "0123456789+-.eE") != json_string_length(given))
+        return false;
+    char *end;
+    *value = strtod(string, &end);
+    return *end == '\0' && isfinite(*value);
+}
+
+static json_t *check_number(const struct tool_argument *a, const json_t *given, struct err *err)
+{
+    double value;
+    if (!read_number(given, &value) ||
+        (arguments_is_bounded(a) && (value < a->minimum || value > a->maximum)))
+        return reject(a, given, err);
+    if (json_is_integer(given))
+        return json_integer(json_integer_value(given));
+    /* Whole numbers of that size are exact in a double. */
+    if (floor(value) >= value && fabs(value) <= 9007199254740992.0)
+        return json_integer((json_int_t)value);
+    if (a->type == ARGUMENT_INTEGER)
+        return reject(a, given, err);
+    return json_real(value);
+}
+
+/* Text for the Lisp may contain NULs; names and paths become C strings. */
+static bool may_hold_nul(const struct tool_argument *a)
+{
+    return strcmp(a->name, "code") == 0 || strcmp(a->name, "value") == 0 || strcmp(a->name, "pattern") == 0;
+}
+
+static json_t *check_string(const struct tool_argument *a, const json_t *given, struct err *err)
+{
+    /* Accept the number -1 for the text "-1": models send restarts and checkpoints that way. Code is never
+     * a number. */
+    if (json_is_integer(given) && a->choices == NULL && strcmp(a->name, "code") != 0)
+        return json_sprintf("%" JSON_INTEGER_FORMAT, json_integer_value(given));
+    if (!json_is_string(given))
+        return reject(a, given, err);
+    if (a->choices == NULL && !may_hold_nul(a) &&
+        strlen(json_string_value(given)) != json_string_length(given)) {
+        err_set(err, ERR_INVALID, "Argument %s must not contain a NUL character", a->name);
+        return NULL;
+    }
+    if (a->choices == NULL)
+        return json_stringn(json_string_value(given), json_string_length(given));
+    for (size_t i = 0; a->choices[i] != NULL; i++) {
+        if (registry_is_spelling(json_string_value(given), json_string_length(given), a->choices[i]))
+            return json_string(a->choices[i]);
+    }
+    return reject(a, given, err);
+}
+
+static json_t *check_list(const struct tool_argument *a, const json_t *given, struct err *err)
+{
+    if (json_is_string(given))
+        return json_pack("[o]", json_stringn(json_string_value(given), json_string_length(given)));
+    if (!json_is_array(given))
+        return reject(a, given, err);
+    json_t *list = json_array(), *element;
+    size_t i;
+    json_array_foreach(given, i, element)
+    {
+        if (!json_is_string(element)) {
+            json_decref(list);
+            err_set(err, ERR_INVALID, "Argument %s must be an array of strings, but element %zu is %s",
+                    a->name, i + 1, sort_text(json_typeof(element)));
+            return NULL;
+        }
+        json_array_append_new(list, json_stringn(json_string_value(element), json_string_length(element)));
+    }
+    return list;
+}
+
+static json_t *check_boolean(const struct tool_argument *a, const json_t *given, struct err *err)
+{
+    const char *word = json_string_value(given);
+    if (json_is_boolean(given))
+        return json_boolean(json_is_true(given));
+    if (word != NULL && (strcmp(word, "true") == 0 || strcmp(word, "false") == 0))
+        return json_boolean(word[0] == 't');
+    return reject(a, given, err);
+}
+
+static json_t *check_value(const struct tool_argument *a, const json_t *given, struct err *err)
+{
+    switch (a->type) {
+    case ARGUMENT_STRING:
+        return check_string(a, given, err);
+    case ARGUMENT_INTEGER:
+    case ARGUMENT_NUMBER:
+        return check_number(a, given, err);
+    case ARGUMENT_BOOLEAN:
+        return check_boolean(a, given, err);
+    case ARGUMENT_STRING_LIST:
+        return check_list(a, given, err);
+    }
+    return reject(a, given, err);
+}
+
+static void reject_unknown(const struct tool *tool, const char *name, struct err *err)
+{
+    struct similar search;
+    struct strbuf known;
+    size_t len = strlen(name);
+    similar_init(&search, name);
+    strbuf_init(&known, 0);
+    for (const struct tool_argument *a = tool->arguments; a->name != NULL; a++) {
+        similar_offer(&search, a->name);
+        strbuf_addf(&known, "%s%s", a == tool->arguments ? "" : ", ", a->name);
+    }
+    err_set(err, ERR_INVALID, "Unknown argument %.*s.%s%s%s %s takes %s",
+            (int)utf8_floor(name, len, len > MOST_QUOTED ? MOST_QUOTED : len), name,
+            search.best != NULL ? " Did you mean " : "", search.best != NULL ? search.best : "",
+            search.best != NULL ? "?" : "", tool->name, known.len > 0 ? known.bytes : "no arguments");
+    strbuf_fini(&known);
+}
+
+static bool check_required(const struct tool *tool, const json_t *checked, struct err *err)
+{
+    for (const struct tool_argument *a = tool->arguments; a->name != NULL; a++) {
+        if (!a->is_required || json_object_get(checked, a->name) != NULL)
+            continue;
+        struct strbuf expected;
+        strbuf_init(&expected, 0);
+        add_expectation(&expected, a);
+        err_set(err, ERR_INVALID, "Missing argument %s of %s: %s. %s", a->name, tool->name,
+                strbuf_string(&expected), a->description);
+        strbuf_fini(&expected);
+        return false;
+    }
+    return true;
+}
+
+json_t *arguments_check(const struct tool *tool, const json_t *given, struct err *err)
+{
+    json_t *checked = json_object();
+    /* jansson's iterator takes a pointer to non-const, and changes nothing. */
+    for (void *at = json_object_iter((json_t *)(uintptr_t)given); at != NULL;
+         at = json_object_iter_next((json_t *)(uintptr_t)given, at)) {
+        const char *name = json_object_iter_key(at);
+        const json_t *value = json_object_iter_value(at);
+        if (json_is_null(value))
+            continue;
+        const struct tool_argument *a = find_argument(tool, name);
+        json_t *good = NULL;
+        if (a == NULL)
+            reject_unknown(tool, name, err);
+        else if (json_object_get(checked, a->name) != NULL)
+            err_set(err, ERR_INVALID, "Argument %s is given twice, once as %s", a->name, name);
+        else
+            good = check_value(a, value, err);
+        if (good == NULL) {
+            json_decref(checked);
+            return NULL;
+        }
+        json_object_set_new_nocheck(checked, a->name, good);
+    }
+    if (!check_required(tool, checked, err)) {
+        json_decref(checked);
+        return NULL;
+    }
+    return checked;
+}
+
+void arguments_add_former(const char *asked, json_t *checked)
+{
+    const struct tool_former *former = registry_former(asked);
+    struct err err;
+    if (former == NULL || former->argument == NULL || json_object_get(checked, former->argument) != NULL)
+        return;
+    json_t *value = json_string(former->value);
+    json_t *good = check_value(find_argument(former->tool, former->argument), value, &err);
+    CHECK(good != NULL);
+    json_object_set_new(checked, former->argument, good);
+    json_decref(value);
+}

@@ -1,0 +1,31 @@
+/*
+ * The check of a call's arguments, before the tool runs.
+ */
+#ifndef TOOLS_ARGUMENTS_H
+#define TOOLS_ARGUMENTS_H
+
+#include <jansson.h>
+
+#include "base/errors.h"
+#include "tools/tool.h"
+
+/*
+ * arguments_check(tool, given, err):
+ * Check what a client sent against the tool's declaration: canonical names (case, `_` for `-`; form,
+ * expression, input for code; system-name for system), numbers given as strings taken as numbers, required
+ * ones present, types, bounds and choices.
+ *
+ * given       borrowed; an object, or NULL for none. A member that is null counts as absent.
+ * Returns     given: a new object with canonical names; NULL with ${err} set to one sentence that names the
+ *             argument, what was expected, and the nearest right name (ERR_INVALID)
+ */
+json_t *arguments_check(const struct tool *tool, const json_t *given, struct err *err);
+
+/* arguments_add_former(asked, checked): if ${asked} is a tool's former name, add the argument that it
+ * stands for to ${checked}, unless it was given. */
+void arguments_add_former(const char *asked, json_t *checked);
+
+/* arguments_is_bounded(a): are there a minimum and a maximum? */
+bool arguments_is_bounded(const struct tool_argument *a);
+
+#endif
