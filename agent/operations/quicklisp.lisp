@@ -48,27 +48,22 @@
                   name (subseq near 0 (min (length near) +names-offered+))))))
 
 (define-operation :quickload (arguments)
-  (let ((name (string-downcase (getf arguments :system)))
-        (*progress* t)
-        (*last-progress* nil)
-        (*steps-planned* 0)
-        (*steps-begun* 0)
-        (*loaded* '())
-        (*component* nil))
+  (let ((name (string-downcase (getf arguments :system))))
     (cond ((not (quicklisp-here-p)) (refuse-without-quicklisp))
           ((not (known-to-quicklisp-p name)) (refuse-unknown-to-quicklisp name))
           (t
            (let ((before (asdf:already-loaded-systems))
                  (quickload (find-symbol "QUICKLOAD" "QUICKLISP-CLIENT")))
-             (call-as-evaluation
-              (lambda ()
-                (setf *current-form* (list `(,quickload ,name :prompt nil)))
-                (call-quietly
-                 (lambda ()
-                   (evaluate-with-retry
-                    `(,quickload ,name :prompt nil :verbose ,(getf arguments :verbose))))))
-              arguments
-              (lambda () (loaded-part name before))))))))
+             (with-loading ()
+               (call-as-evaluation
+                (lambda ()
+                  (setf *current-form* (list `(,quickload ,name :prompt nil)))
+                  (call-quietly
+                   (lambda ()
+                     (evaluate-with-retry
+                      `(,quickload ,name :prompt nil :verbose ,(getf arguments :verbose))))))
+                arguments
+                (lambda () (loaded-part name before)))))))))
 
 (defun quicklisp-entry (system)
   "Return (NAME RELEASE DIST INSTALLED LOADED) for SYSTEM of Quicklisp's."

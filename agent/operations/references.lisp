@@ -8,6 +8,13 @@
       `(setf ,symbol)
       symbol))
 
+(defun function-named (name)
+  "Return the function or macro function of NAME, or NIL."
+  (or (and (symbolp name) (macro-function name))
+      (and (fboundp name)
+           (not (and (symbolp name) (special-operator-p name)))
+           (fdefinition name))))
+
 (defun referrer-text (object name)
   "Return the name of OBJECT, a method or a function called NAME, as a reader would call it."
   (cond ((typep object 'method)
@@ -118,11 +125,7 @@
    arguments :name
    (lambda (symbol)
      (let* ((name (function-called symbol arguments))
-            (macro (and (symbolp name) (macro-function name)))
-            (function (or macro
-                          (and (fboundp name)
-                               (not (and (symbolp name) (special-operator-p name)))
-                               (fdefinition name)))))
+            (function (function-named name)))
        (if (null function)
            (nothing-reply symbol "a function")
            (let ((objects (if (typep function 'generic-function)
@@ -131,7 +134,7 @@
              (multiple-value-bind (calls total) (callees-of objects :calls arguments)
                (list *id* :ok
                      :name (name-text name)
-                     :kind (cond (macro "macro")
+                     :kind (cond ((and (symbolp name) (macro-function name)) "macro")
                                  ((typep function 'generic-function) "generic function")
                                  (t "function"))
                      :methods (length objects)
@@ -177,11 +180,7 @@
    arguments :name
    (lambda (symbol)
      (let* ((name (function-called symbol arguments))
-            (macro (and (symbolp name) (macro-function name)))
-            (function (or macro
-                          (and (fboundp name)
-                               (not (and (symbolp name) (special-operator-p name)))
-                               (fdefinition name)))))
+            (function (function-named name)))
        (cond ((null function)
               (nothing-reply symbol "a function"))
              (t

@@ -25,6 +25,16 @@
 (defvar *last-progress* nil
   "When the last message was sent, in microseconds; NIL before the first of an operation.")
 
+(defmacro with-loading (() &body body)
+  "Evaluate BODY, which loads systems: report its progress, and record in *LOADED* what it loads."
+  `(let ((*progress* t)
+         (*last-progress* nil)
+         (*steps-planned* 0)
+         (*steps-begun* 0)
+         (*loaded* '())
+         (*component* nil))
+     ,@body))
+
 (defun progress-due-p (slow)
   "True if the step that begins now should be reported: always if it may be SLOW, otherwise not too often."
   (and *progress*
@@ -140,22 +150,17 @@
   (let* ((path (definition-path (getf arguments :system)))
          (name (designated-system-name (getf arguments :system) path))
          (force (getf arguments :force))
-         (*progress* t)
-         (*last-progress* nil)
-         (*steps-planned* 0)
-         (*steps-begun* 0)
-         (*loaded* '())
-         (*component* nil)
          (before (asdf:already-loaded-systems)))
     (if (absent-designation-p name path)
         (refuse-absent-system (getf arguments :system))
-        (call-as-evaluation
-         (lambda ()
-           (load-definition path)
-           (setf *current-form* (list `(asdf:load-system ,name ,@(if force '(:force t) '()))))
-           (call-quietly (lambda () (evaluate-with-retry (first *current-form*)))))
-         arguments
-         (lambda () (loaded-part name before))))))
+        (with-loading ()
+          (call-as-evaluation
+           (lambda ()
+             (load-definition path)
+             (setf *current-form* (list `(asdf:load-system ,name ,@(if force '(:force t) '()))))
+             (call-quietly (lambda () (evaluate-with-retry (first *current-form*)))))
+           arguments
+           (lambda () (loaded-part name before)))))))
 
 (defun loaded-part (name before)
   "Return the part of the reply about the system NAME, now loaded; the systems BEFORE were loaded earlier."

@@ -280,32 +280,27 @@ Return true if all of the framework's tests were run because the system does not
 (define-operation :run-tests (arguments)
   (let* ((path (definition-path (getf arguments :system)))
          (name (designated-system-name (getf arguments :system) path))
-         (*progress* t)
-         (*last-progress* nil)
-         (*steps-planned* 0)
-         (*steps-begun* 0)
-         (*loaded* '())
-         (*component* nil)
          (*test-run* nil)
          (fallback nil))
     (if (absent-designation-p name path)
         (refuse-absent-system (getf arguments :system))
         (let ((outcome
                 (catch 'no-such-test
-                  (call-as-evaluation
-                   (lambda ()
-                     (call-quietly
-                      (lambda ()
-                        (evaluate-form-by
-                         (lambda ()
-                           (load-definition path)
-                           (setf *test-run* (make-test-run :stops (getf arguments :count 0)))
-                           (setf fallback (run-tests-of-system name
-                                                               (getf arguments :test)
-                                                               (getf arguments :framework)))
-                           (run-counts *test-run*))))))
-                   arguments
-                   (lambda () (test-run-parts *test-run* name fallback))))))
+                  (with-loading ()
+                    (call-as-evaluation
+                     (lambda ()
+                       (call-quietly
+                        (lambda ()
+                          (evaluate-form-by
+                           (lambda ()
+                             (load-definition path)
+                             (setf *test-run* (make-test-run :stops (getf arguments :count 0)))
+                             (setf fallback (run-tests-of-system name
+                                                                 (getf arguments :test)
+                                                                 (getf arguments :framework)))
+                             (run-counts *test-run*))))))
+                     arguments
+                     (lambda () (test-run-parts *test-run* name fallback)))))))
           (if (stringp outcome)
               (list *id* :refused outcome)
               outcome)))))
