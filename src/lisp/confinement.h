@@ -85,7 +85,7 @@ bool confinements_tighten(struct confinements *cs, const struct confinement **c,
                           const char *network, struct err *err);
 
 /* confinement_mode(c), confinement_network(c): their names, as the options --sandbox and --network have
- * them. */
+ * them. confinement_is_read_only(c): may its processes not write in the working directory? */
 const char *confinement_mode(const struct confinement *c);
 const char *confinement_network(const struct confinement *c);
 bool confinement_is_read_only(const struct confinement *c);

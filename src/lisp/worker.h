@@ -164,10 +164,10 @@ void worker_note(struct worker *w);
 void worker_interrupt(struct worker *w);
 void worker_kill(struct worker *w);
 
+/* worker_state(w), worker_pid(w): its state; its pid, 0 if unknown. worker_is_alive(w): false from the
+ * moment its end is known, a little before on_gone. A call made then is answered by on_gone. */
 enum worker_state worker_state(const struct worker *w);
-/* worker_is_alive(w): false from the moment its end is known, a little before on_gone. A call made then is
- * answered by on_gone. */
+pid_t worker_pid(const struct worker *w);
 bool worker_is_alive(const struct worker *w);
-pid_t worker_pid(const struct worker *w); /* 0 if unknown */
 
 #endif

@@ -76,6 +76,7 @@ struct child *child_adopt(struct children *c, pid_t pid, child_on_exit *on_exit,
  * descendants, unless it was sent SIGKILL already. */
 void child_free(struct child *child);
 
+/* child_pid(child): its pid. */
 pid_t child_pid(const struct child *child);
 
 /* child_signal(child, signal): harmless once it has exited. child_interrupt(child, token): SIGURG that

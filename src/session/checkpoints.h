@@ -36,6 +36,7 @@ struct checkpoints {
     uint64_t asked_at_ns;      /* when the last one was requested */
 };
 
+/* checkpoints_init(c): none yet; checkpoints_clear() frees them. */
 void checkpoints_init(struct checkpoints *c);
 
 /* checkpoints_clear(c): end all of them. */
@@ -51,7 +52,7 @@ void checkpoint_drop(struct checkpoint *cp);
 
 /* checkpoints_thin(c, most, newest): drop unnamed ones until at most ${most} are left. The ${newest}
  * newest are never dropped; of the others, those whose neighbours are closest to each other are dropped
- * first. */
+ * first. checkpoints_are_too_many(c, most): are there more than ${most} unnamed ones? */
 void checkpoints_thin(struct checkpoints *c, size_t most, size_t newest);
 bool checkpoints_are_too_many(const struct checkpoints *c, size_t most);
 

@@ -16,7 +16,7 @@
 #include "session/session_core.h"
 
 #define NO_COPIES "This session makes no copies of itself (checkpoint-limit is 0)."
-#define DEAR_MS 20.0 /* a copy that takes longer is not made after every evaluation */
+#define EXPENSIVE_MS 20.0 /* a copy that takes longer is not made after every evaluation */
 
 struct copies {
     struct worker *ahead; /* requested together with the operation that runs; NULL: none, or it failed */
@@ -261,7 +261,7 @@ double copies_cost_ms(const struct session *s)
 
 bool copies_are_expensive(const struct session *s)
 {
-    return s->copies->ms > DEAR_MS;
+    return s->copies->ms > EXPENSIVE_MS;
 }
 
 void copies_forget_cost(struct session *s)

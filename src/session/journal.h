@@ -54,6 +54,7 @@ struct journal {
     uint64_t dropped;
 };
 
+/* journal_init(j), journal_fini(j): on the caller's memory. */
 void journal_init(struct journal *j);
 void journal_fini(struct journal *j);
 

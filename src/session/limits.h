@@ -33,6 +33,7 @@ struct limits {
     double value[LIMIT_COUNT];
 };
 
+/* limit_definition(limit): its row in the table. */
 const struct limit_definition *limit_definition(enum limit limit);
 
 /* limit_find(name): its index, or LIMIT_COUNT if there is no such limit. */

@@ -20,6 +20,7 @@ struct worker;
  * together expects the call to run first. */
 #define RUN_ALONE_MS 100
 
+/* run_new(s): given; ${s} is borrowed. run_free(run). */
 struct run *run_new(struct session *s);
 void run_free(struct run *run);
 

@@ -167,13 +167,14 @@ const struct capture *session_output(struct session *s, int stream);
 struct operation *session_reset(struct session *s, operation_done *done, void *arg);
 
 /* session_last_error(s): NULL if there is none, or an evaluation has succeeded since. session_error(s, n):
- * counted back from the newest, whatever came after. */
+ * counted back from the newest, whatever came after; there are session_error_count(s). */
 const struct error_record *session_last_error(const struct session *s);
-size_t session_error_count(const struct session *s);
 const struct error_record *session_error(const struct session *s, size_t n); /* 0: the newest */
+size_t session_error_count(const struct session *s);
 
 /* session_keep_output(s, capture): keep it for get-output: taken (moved out). Returns its reference; the
- * oldest outputs are dropped. session_kept(s, ref): borrowed; NULL if unknown or dropped. */
+ * oldest outputs are dropped. session_next_ref(s): the reference that the next output will get.
+ * session_kept(s, ref): borrowed; NULL if unknown or dropped. */
 int session_keep_output(struct session *s, struct capture *capture);
 int session_next_ref(const struct session *s);
 const struct capture *session_kept(const struct session *s, int ref);
@@ -183,6 +184,8 @@ const struct capture *session_kept(const struct session *s, int ref);
 struct capture *session_between(struct session *s);
 struct strbuf *session_notice(struct session *s);
 
+/* session_limits(s): its limits, which may be changed. session_name(s), session_package(s), session_pid(s),
+ * session_state_name(s): what list-sessions shows; strings are borrowed. */
 struct limits *session_limits(struct session *s);
 const char *session_name(const struct session *s);
 const char *session_package(const struct session *s); /* as the last reply reported it */

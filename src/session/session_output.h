@@ -25,7 +25,7 @@ struct session_output {
     int last_reference;
 };
 
-/* session_output_init(o, budget): ${budget} is borrowed and outlives it. */
+/* session_output_init(o, budget), session_output_fini(o): ${budget} is borrowed and outlives it. */
 void session_output_init(struct session_output *o, struct output_budget *budget);
 void session_output_fini(struct session_output *o);
 
@@ -41,7 +41,8 @@ struct capture *session_output_between(struct session_output *o);
 /* session_output_clear(o): the operation is over. */
 void session_output_clear(struct session_output *o);
 
-/* session_output_progress(o, line): append the last line printed. Returns the number of bytes printed. */
+/* session_output_progress(o, line): append the last line printed. Returns the number of bytes printed, as
+ * session_output_printed(o) does. */
 uint64_t session_output_progress(const struct session_output *o, struct strbuf *line);
 uint64_t session_output_printed(const struct session_output *o);
 

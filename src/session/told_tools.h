@@ -16,6 +16,7 @@ struct told_tools {
     struct strbuf text;
 };
 
+/* told_tools_init(t), told_tools_fini(t): on the caller's memory. */
 void told_tools_init(struct told_tools *t);
 void told_tools_fini(struct told_tools *t);
 

@@ -72,6 +72,7 @@ struct evaluations_watcher {
     void (*on_news)(void *arg);
     void *arg;
 };
+/* evaluations_watch(all, w): call ${w}, borrowed, from now on, until evaluations_unwatch(w). */
 void evaluations_watch(struct evaluations *all, struct evaluations_watcher *w);
 void evaluations_unwatch(struct evaluations_watcher *w);
 
