@@ -123,7 +123,7 @@ class Processes(AgentTest):
         self.ok("(sb-ext:gc :full t)")
         self.values("*ran*", "T")
 
-    def test_a_copy_goes_its_own_way(self):
+    def test_a_copy_is_independent(self):
         self.ok("(defvar *x* 1)")
         copy = self.session.fork(with_pipes=False)
         self.ok("(setf *x* 2)")
@@ -212,7 +212,7 @@ class Processes(AgentTest):
             self.session.give(token, self.session.question(token), answer)
         return self.session.answer(identifier)
 
-    def test_input_that_nobody_gave_is_asked_for(self):
+    def test_missing_input_is_asked_for(self):
         self.assertEqual(['("one" "two" FOO)'], self.ask("(list (read-line) (read-line *query-io*) (read))", "one", "two", "foo").values)
         self.assertEqual(['("a" "b" "")'], self.ask("(list (read-line) (read-line) (read-line))", "a\nb\n").values)
         reply = self.ask('(yes-or-no-p "Really?")', "perhaps", "yes")
@@ -231,7 +231,7 @@ class Processes(AgentTest):
         self.assertEqual(self.session.ask("abort").status, "ok")
         self.assertEqual(["100"], self.ask("(loop while (read-line nil nil) count t)", *["x"] * 100).values)
 
-    def test_nothing_is_asked_for_unless_it_is_said(self):
+    def test_input_is_asked_for_only_if_the_request_allows_it(self):
         self.assertIn("END-OF-FILE", self.session.run("(read-line)").type)
         self.assertEqual(['"given"'], self.session.run("(values (read-line))", asks=True, stdin="given").values)
         self.assertEqual(["1"], self.ask("(progn (defvar *kept* *standard-input*) 1)").values)
@@ -400,7 +400,7 @@ class Processes(AgentTest):
         self.assertEqual(self.session.ask("make-coffee").status, "refused")
         self.assertEqual(self.session.ask("evaluate", code="1", unheard_of=[1, "x"]).status, "ok")
 
-    def test_messages_may_arrive_in_pieces_and_in_heaps(self):
+    def test_messages_may_arrive_in_pieces_and_together(self):
         first = b'0000001a(7 :evaluate :code "(+ 1 2)")'
         first = b"%08x" % (len(first) - 8) + first[8:]
         self.session.channel.sendall(first[:5])
@@ -534,7 +534,7 @@ class Warnings(AgentTest):
         self.assertEqual([warning[0] for warning in reply.warnings],
                          ["WARNING MINE", "STYLE-WARNING", "WARNING"])
 
-    def test_the_compiler_is_heard_and_does_not_chatter(self):
+    def test_diagnostics_of_the_compiler_are_recorded_and_not_printed(self):
         reply = self.ok("(defun f (x) (undefined-thing 1) undefined-variable)")
         self.assertEqual(reply.stderr + reply.stdout, "")
         text = "\n".join(f"{type}: {message}" for type, message, *place in reply.warnings)
@@ -545,7 +545,7 @@ class Warnings(AgentTest):
     def test_what_is_defined_later_in_the_request_is_not_undefined(self):
         self.assertEqual(self.ok("(defun f () (g)) (defun g () 1)").lists("warnings"), [])
 
-    def test_redefinition_is_no_news(self):
+    def test_a_redefinition_is_not_recorded(self):
         self.assertEqual(self.ok("(defun f () 1) (defun f () 2) (f)").lists("warnings"), [])
 
     def test_what_was_compiled_with_an_earlier_macro_is_named(self):
@@ -729,7 +729,7 @@ class Errors(AgentTest):
         self.assertIn("LIB::HIDDEN (function, not exported)", self.fails("(hidden)").hint)
         self.assertIsNone(self.fails("(qqqqqqqqqqqq)").hint)
 
-    def test_the_values_before_a_form_that_cannot_be_read_are_told(self):
+    def test_the_values_before_a_form_that_cannot_be_read_are_reported(self):
         for code in ("(list 1)\n(list 2))", "(list 1) (list 2) #.(error \"x\")"):
             with self.subTest(code=code):
                 self.assertEqual(["(1)", "(2)"], self.fails(code).earlier)
@@ -1000,7 +1000,7 @@ class Compiling(AgentTest):
         copy.close()
         return reply
 
-    def test_what_is_well_is_compiled_and_not_run(self):
+    def test_good_code_is_compiled_and_not_run(self):
         reply = self.compile('(defun a (x) (b x)) (defun b (x) (print x)) (a 1) (setf *print-base* 2)')
         self.assertEqual((reply.failed, reply.lists("notes"), reply.functions, reply.stdout),
                          (None, [], ["A", "B"], ""))
@@ -1030,7 +1030,7 @@ class Compiling(AgentTest):
         self.assertEqual([note[0] for note in reply.notes], ["STYLE-WARNING"])
         self.assertIn("never used", reply.notes[0][1])
 
-    def test_the_compiler_tells_what_it_could_not_do_better(self):
+    def test_the_compiler_reports_what_it_could_not_optimize(self):
         reply = self.compile("(defun f (x) (declare (optimize speed)) (list (* x 2)))")
         self.assertIsNone(reply.failed)
         self.assertEqual({(note[0], note[2]) for note in reply.notes}, {("NOTE", "(* X 2)")})
@@ -1046,7 +1046,7 @@ class Compiling(AgentTest):
         reply = self.compile("(defun f (x) (declare (fixnum x)) (car x))")
         self.assertIn(("WARNING", "(CAR X)"), [(note[0], note[2]) for note in reply.notes])
 
-    def test_what_cannot_be_read_is_told_with_its_place(self):
+    def test_what_cannot_be_read_is_reported_with_its_place(self):
         reply = self.compile("(defun f () 1)\n  (defun g (x")
         self.assertEqual(reply.notes, [["ERROR", "Unexpected end of file (line 2, column 13). The form "
                                         "that begins at line 2, column 3 is not finished.", None, None]])
@@ -1055,7 +1055,7 @@ class Compiling(AgentTest):
         self.assertIn("NOWHERE", reply.notes[0][1])
         self.assertIn("(line 2, column 1", reply.notes[0][1])
 
-    def test_errors_at_compile_time_are_told(self):
+    def test_errors_at_compile_time_are_reported(self):
         reply = self.compile('(eval-when (:compile-toplevel) (error "oh ~a" 1))')
         self.assertTrue(reply.failed)
         self.assertEqual(reply.notes[0][:2], ["ERROR", "oh 1"])
@@ -1216,7 +1216,7 @@ class Saving(AgentTest):
         self.save(session)
         self.assertEqual(self.restore().evaluate("(f)").values, ["5"])
 
-    def test_hooks_that_fail_cost_a_word(self):
+    def test_failing_hooks_are_reported(self):
         self.ok('(push (lambda () (error "at start")) sb-ext:*init-hooks*)')
         self.save(self.session)
         restored = self.restore()
@@ -1539,7 +1539,7 @@ class Survival(AgentTest):
         self.values("(list 1 2)", "(1 2)")
         self.fails("(error \"x ~a\" 1)", "SIMPLE-ERROR", "x 1")
 
-    def test_the_user_sees_functions_as_the_user_made_them(self):
+    def test_the_user_sees_the_functions_that_the_user_defined(self):
         self.ok("(defun early (x) (reverse x))")
         self.broken("reverse")
         self.fails("(early '(1 2))", "SIMPLE-ERROR", "broken")
@@ -1671,7 +1671,7 @@ class Looking(AgentTest):
         self.assertEqual(self.session.answer(identifier).kind, "interrupt")
         self.assertEqual(self.session.ask("abort").status, "ok")
 
-    def test_the_session_tells_its_state(self):
+    def test_the_session_reports_its_state(self):
         reply = self.session.ask("session-info")
         self.assertEqual(reply.package, "CL-USER")
         self.assertEqual(reply.lists("threads"), [])
@@ -1807,7 +1807,7 @@ class Definitions(AgentTest):
         self.assertEqual([entry[0] for entry in self.session.ask("find-references", kind="calls", name="cl-user::|a:b|").references], ["|lower|"])
         self.assertEqual([entry[0] for entry in self.session.ask("find-methods", function="on").methods], ["ON ((EQL #<ODD: error printing it: SIMPLE-ERROR>) T)"])
 
-    def test_a_user_who_replaces_standard_functions_does_not_blind_the_looks(self):
+    def test_a_user_who_replaces_standard_functions_does_not_break_the_look_ups(self):
         self.define("(defun f () 1) (defun g () (f))")
         self.ok('(sb-ext:unlock-package :cl) (defun find-symbol (&rest all) (error "no")) (defun position (&rest all) (error "no")) (defun fboundp (&rest all) (error "no"))')
         self.assertEqual(self.entry("f")["evaluation"], 7)
@@ -2114,7 +2114,7 @@ class Tools(AgentTest):
         return self.session.ask("call-tool", name=name,
                                 arguments=[[key.replace("_", "-"), value] for key, value in arguments.items()])
 
-    def test_a_definition_is_told_with_its_parameters(self):
+    def test_a_definition_is_reported_with_its_parameters(self):
         reply = self.ok("""(cl-mcp:define-tool deploy ((target string "Where to") (mode (member :fast "slow"))
                              &key (count (integer 1 10) "How many" 3) (ratio (number 0 *)) (force boolean) (systems list))
                              "Deploy it." (list target mode count ratio force systems))""")
@@ -2130,7 +2130,7 @@ class Tools(AgentTest):
         self.assertEqual(reply.lists("values"), ['("x\\"" :FAST 5 0.25d0 T ("a" "b"))'])
         self.assertEqual(self.call("deploy", target="x", mode="slow").lists("values"), ['("x" "slow" 3 NIL NIL NIL)'])
 
-    def test_the_set_is_told_when_it_has_changed_and_in_each_hello(self):
+    def test_the_set_is_sent_when_it_has_changed_and_in_each_hello(self):
         self.assertNotIn("tools", self.session.hello.fields)
         self.assertIn("tools", self.ok("(cl-mcp:define-tool one () 1)").fields)
         self.assertNotIn("tools", self.ok("(+ 1 2)").fields)
@@ -2140,7 +2140,7 @@ class Tools(AgentTest):
         self.assertIsNone(self.ok("(cl-mcp:remove-tool 'one)").tools)
         self.assertEqual([tool[0] for tool in copy.evaluate("(cl-mcp:define-tool two () 2)").tools], ["one", "two"])
 
-    def test_a_failed_evaluation_tells_of_what_it_defined(self):
+    def test_a_failed_evaluation_reports_what_it_defined(self):
         reply = self.fails("(progn (cl-mcp:define-tool one () 1) (car 1))")
         self.assertEqual([tool[0] for tool in reply.tools], ["one"])
 

@@ -93,7 +93,7 @@ class AfterADeath(Checkpoints):
         self.assertEqual("before", report.stdout.strip(), report.text)
         self.assertRegex(report.text, r"(?s)\[Backtrace\]\n0: Foreign function kill\n1: \(CL-USER::OUTER \.\.\.\)\n.*\(EVAL \.\.\.\)\n\n")
 
-    def test_a_death_between_two_calls_is_said_with_the_next_reply(self):
+    def test_a_death_between_two_calls_is_reported_with_the_next_reply(self):
         self.s.evaluate("(defvar *kept* 42)")
         pid = self.pid()
         os.kill(pid, 9)
@@ -183,7 +183,7 @@ class Journal(Checkpoints):
         self.s.evaluate("(defvar *thread* (sb-thread:make-thread (lambda () (sleep 1000))))")
         mcp.wait_until(lambda: "threads" in self.s.call("list-checkpoints").text, 5, "the reason why there is no checkpoint")
 
-    def test_definitions_made_beside_a_thread_come_back_and_the_rest_is_said_to_be_lost(self):
+    def test_definitions_made_beside_a_thread_come_back_and_the_rest_is_reported_lost(self):
         self.with_thread()
         self.s.evaluate('(defun made (x) (format t "side effect") (* 2 x))')
         self.s.evaluate("(defparameter *table* (list 1))")
@@ -232,7 +232,7 @@ class Journal(Checkpoints):
         self.assertDied(self.s.evaluate("(sb-ext:exit :abort t)", wait=40))
         self.assertEvaluates("*before*", "1")
 
-    def test_what_was_evaluated_again_after_a_death_is_not_told_of_a_return_that_is_asked_for(self):
+    def test_what_was_evaluated_again_after_a_death_is_not_reported_for_a_requested_return(self):
         self.with_thread()
         self.s.evaluate("(defvar *again* 1)")
         self.assertIn("evaluated again", self.assertDied(self.s.evaluate("(sb-ext:exit :abort t)")).session)
@@ -443,7 +443,7 @@ class TimeTravel(Checkpoints):
         self.rollback("first")
         self.assertEvaluates("*n*", "100")
 
-    def test_what_is_not_there_is_said_and_nothing_happens(self):
+    def test_something_absent_is_reported_and_nothing_happens(self):
         self.count_to(2)
         for to in ("nowhere", "77", "-77", "", "0", "2.5", "two three"):
             with self.subTest(to):

@@ -92,7 +92,7 @@ class ReturnFromFrame(Frames):
         self.assertRegex(report.text, r"^Frame 1 cannot be left: this local function .* What can be left is frame 2, \(TWICE 4\)\.$")
         self.assertValue(self.value("(TWICE", "8"), "8")
 
-    def test_what_cannot_be_left_is_said_and_what_can(self):
+    def test_frames_that_cannot_be_left_are_reported_with_one_that_can(self):
         self.evaluate("(locally (declare (optimize (debug 0))) (defun quick (x) (list (price x))))")
         self.fail_with("(list (quick 2))")
         self.assertIn("compiled with a policy below (debug 2)", self.value("(QUICK").text)
@@ -122,7 +122,7 @@ class ReturnFromFrame(Frames):
 
 
 class RestartFrame(Frames):
-    def test_the_function_of_now_with_the_same_arguments(self):
+    def test_the_current_function_with_the_same_arguments(self):
         self.fail_with("(list (total '(1 2) 10) *depth*)")
         self.assertValue(self.again("(TOTAL", code="(defun price (item) item)"), "(13 0)")
 
@@ -237,7 +237,7 @@ class LookAtFrames(Frames):
 
 
 class Steps(Frames):
-    def test_a_step_is_told_once_and_a_printer_that_fails_does_not_end_it(self):
+    def test_a_step_is_reported_once_and_a_printer_that_fails_does_not_end_it(self):
         self.evaluate("(defclass odd () ()) (defmethod print-object ((o odd) s) (error \"no printing\"))")
         self.evaluate("(declaim (optimize (debug 3))) (defun same (x) (values x)) (defun steps (x) (list (same x) (same 2)))")
         report = self.evaluate("(step (steps (make-instance 'odd)))")
@@ -285,7 +285,7 @@ class Steps(Frames):
         self.assertValue(report, "(2 1)")
         self.assertIn("; STEPPED::INNER is stepped into only if it was compiled with (debug 3): its DEFUN is not known.", report.stdout)
 
-    def test_what_is_not_stepped_into_is_said(self):
+    def test_what_is_not_stepped_into_is_reported(self):
         self.evaluate("(let ((n 0)) (defun counted (x) (incf n) (length x)))")
         self.evaluate("(step (counted '(1)))")
         self.assertIn("; COUNTED is stepped into only if", self.step().stdout)

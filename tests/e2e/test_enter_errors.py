@@ -131,7 +131,7 @@ class Restarts(Entering):
         self.s.evaluate("(restart-case (error \"x\") (first-way () 1) (second-way (&optional (v 2)) (list v)))")
         self.assertValue(self.restart(names["FIRST-WAY"]), "1")
 
-    def test_a_restart_that_is_not_there_is_said(self):
+    def test_an_absent_restart_is_reported(self):
         self.assertFails('(error "x")')
         for name in ("nowhere", "77", "0", "-1"):
             reply = self.restart(name)

@@ -21,7 +21,7 @@ class Values(mcp.TestCase):
     def test_each_of_several_values_has_a_line(self):
         self.assertEqual("=> 1\n=> 2\n=> \"three\"", self.s.evaluate('(values 1 2 "three")').text)
 
-    def test_no_values_are_said(self):
+    def test_no_values_are_reported(self):
         report = self.s.evaluate("(values)")
         self.assertEqual("; No values", report.text)
         self.assertFalse(report.is_error)
@@ -71,7 +71,7 @@ class Packages(mcp.TestCase):
         self.assertEvaluates("*v*", "9", package="other")
         self.assertEvaluates("(package-name *package*)", '"COMMON-LISP-USER"')
 
-    def test_an_unknown_package_is_said_with_near_names(self):
+    def test_an_unknown_package_is_reported_with_near_names(self):
         self.s.evaluate("(defpackage :my-application (:use :cl))")
         reply = self.s.evaluate("1", package="my-aplication")
         self.assertIn("my-aplication", reply.text.lower())

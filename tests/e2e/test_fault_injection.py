@@ -109,7 +109,7 @@ class FaultInjection(mcp.TestCase):
             os.kill(min(zygotes), signal.SIGKILL)
         self.assertOperational()
 
-    def test_everything_is_killed_at_once_and_what_is_said_of_the_state_is_so(self):
+    def test_everything_is_killed_at_once_and_the_report_of_the_state_is_true(self):
         for n in range(8):
             self.s.evaluate("(defvar *n%d* 1)" % n)
             for pid in self.lisps():

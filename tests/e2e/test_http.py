@@ -384,7 +384,7 @@ class Places(mcp_http.TestCase):
             # Without tokens whoever reaches it is the same person.
             self.assertEqual("=> 5", mcp_http.text_of(wire.request(headers=headers, body=message).json["result"]))
 
-    def test_wrong_addresses_are_said_and_end_it(self):
+    def test_wrong_addresses_are_reported_and_end_it(self):
         for where in ("nonsense", "127.0.0.1:x", "127.0.0.1:99999", "::1:80", "unix:", "unix:" + "x" * 200, "unix:/no/such/folder/s", "0.0.0.0:0", ""):
             with self.subTest(where):
                 done = subprocess.run([mcp.SERVER, "--http", where], env=mcp.clean_environment(), stdin=subprocess.DEVNULL,

@@ -341,7 +341,7 @@ class Crowds(mcp_http.TestCase):
             for _ in range(5):
                 self.assertServes()
 
-    def test_more_connections_than_are_served_are_told_so(self):
+    def test_connections_beyond_the_limit_get_a_reason(self):
         if mcp.SANITIZED:
             self.skipTest("a thousand connections take too long with sanitizers")
         server = self.start_http()

@@ -121,7 +121,7 @@ class Tokens(WithTokens):
         # The token is in no log.
         self.assertNotIn(ADA, server.stderr())
 
-    def test_a_token_in_the_query_is_none(self):
+    def test_a_token_in_the_query_does_not_count(self):
         server, _ = self.start_with_tokens()
         headers, message = modern("tools/list")
         self.assertStatus(401, server.request(path="/mcp?access_token=" + ADA, headers=headers, body=message))
@@ -301,7 +301,7 @@ class Principals(WithTokens):
         del stolen["Authorization"]
         self.assertStatus(401, server.request(headers=stolen, body=legacy("ping")))
 
-    def test_nobody_is_told_of_anothers_sessions(self):
+    def test_nobody_is_notified_of_anothers_sessions(self):
         server, _ = self.start_with_tokens()
         self.eval_as(server, ADA, "1")
         session = Session(server, headers=bearer(ADA))

@@ -90,7 +90,7 @@ class Handles(Inspecting):
         self.s.call("reset-session")
         self.assertStale(handle)
 
-    def test_a_handle_of_one_session_is_none_in_another(self):
+    def test_a_handle_of_one_session_is_unknown_in_another(self):
         handle = self.handle_of(self.shown("*p*"))
         self.s.call("create-session", name="other")
         self.s.evaluate("(list 1)", session="other")

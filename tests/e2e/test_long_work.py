@@ -116,7 +116,7 @@ class LongWork(mcp.TestCase):
         self.assertIn("evaluation-status reports", self.call("cancel-evaluation", evaluation=1).text)
         self.assertIn("[ERROR] CANCELLED", self.call("evaluation-status", wait=60).text)
 
-    def test_one_that_waits_says_behind_what_and_can_be_cancelled(self):
+    def test_a_waiting_one_reports_behind_what_and_can_be_cancelled(self):
         gate, release = self.gate()
         self.call("evaluate-lisp", code=gate, wait=0)
         text = self.call("evaluate-lisp", code="(list :second)", wait=0).text
@@ -146,7 +146,7 @@ class LongWork(mcp.TestCase):
         self.s.call("reset-session")
         self.assertRegex(self.call("evaluate-lisp", code="(list :first)", wait=0).text, "^Evaluation 1 ")
 
-    def test_one_that_waits_tells_behind_what_as_progress(self):
+    def test_a_waiting_one_reports_behind_what_as_progress(self):
         gate, release = self.gate()
         self.call("evaluate-lisp", code=gate, wait=0)
         second = self.s.start_call("evaluate-lisp", {"code": ":second"}, {"progressToken": "p"})
@@ -195,7 +195,7 @@ class LastMoments(mcp.TestCase):
         self.assertIn("[ERROR] TIMEOUT", text)
         return text[text.index("[Hint]") :] if "[Hint]" in text else ""
 
-    def test_a_loop_is_told_from_a_wait(self):
+    def test_a_loop_is_distinguished_from_a_wait(self):
         self.s.evaluate("(defun spin (n) (loop (when (null n) (return)))) (defun out () (spin 2) 1)")
         # Beside much other work a loop gets too little of the processors to be recognised.
         mcp.wait_until(lambda: "it computed." in self.hint("(out)"), 60, "a loop that is recognised")

@@ -84,7 +84,7 @@ class Libraries(mcp.TestCase):
                 if re.search(r"names a (compiled|generic) function|names a macro", text):
                     self.assertRegex(text, r"\n  Arguments: \(")
 
-    def test_definitions_stand_where_they_are_said_to_stand(self):
+    def test_definitions_are_where_they_are_reported(self):
         for name in self.names():
             with self.subTest(name):
                 text = self.look("find-definition", name=name)

@@ -25,7 +25,7 @@ class Sessions(mcp.TestCase):
         found = re.search(r"^Memory: ([\d,.]+) MiB( or more)? in", text, re.M)
         return None if found is None or found.group(2) else float(found.group(1).replace(",", ""))
 
-    def test_copies_that_grow_are_dropped_and_the_session_is_told(self):
+    def test_copies_that_grow_are_dropped_and_the_reply_reports_it(self):
         self.s.evaluate(DATA % (64 << 20))
         texts = [self.s.evaluate(REFILL % i).text for i in range(8)]
         # All of this is 64 MiB for each checkpoint and for the process itself. It is measured within a second or so.
@@ -107,7 +107,7 @@ class ControlGroup(mcp.TestCase):
         self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
         return folder
 
-    def test_a_session_that_takes_all_memory_is_killed_and_told_so(self):
+    def test_a_session_that_takes_all_memory_is_killed_and_the_reply_reports_it(self):
         s = self.start()
         s.call("create-session", name="other")
         s.evaluate("(defvar *kept* 1)", session="other")

@@ -45,7 +45,7 @@ class Persistence(saves.Saves):
         self.assertRegex(again.call("session-history", session="work").text, r"(?s)\(\* 2 x\).*\(price 4\).*\(\* 3 x\)")
         self.kill(again)
 
-    def test_what_could_not_be_saved_is_said_by_the_next_server(self):
+    def test_what_could_not_be_saved_is_reported_by_the_next_server(self):
         thread = "(defvar *thread* (sb-thread:make-thread (lambda () (sleep 1000))))"
         self.assertIn("the session cannot be saved", self.s.evaluate(thread).session)
         self.s.close(wait=60)

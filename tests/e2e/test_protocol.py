@@ -229,7 +229,7 @@ class ArgumentErrors(mcp.TestCase):
                         self.assertEqual(INVALID_PARAMS, message["error"]["code"])
             self.assertOperational(client)
 
-    def test_an_unknown_tool_is_32602_in_every_revision_and_the_nearest_name_is_said(self):
+    def test_an_unknown_tool_is_32602_in_every_revision_and_the_nearest_name_is_given(self):
         for version in mcp.LEGACY_ERAS + (mcp.MODERN,):
             client = self.start_server(era=version)
             error = client.error("tools/call", {"name": "evaluate-lips", "arguments": {}})
@@ -674,13 +674,13 @@ class WithoutALisp(mcp.TestCase):
         self.assertFalse(client.call("get-usage-guide").is_error)
         self.assertEqual({}, client.request("ping"))
 
-    def test_a_lisp_that_does_not_exist_is_said_in_each_reply(self):
+    def test_a_lisp_that_does_not_exist_is_reported_in_each_reply(self):
         self.check(self.start_server("--lisp", "/nonexistent/sbcl", handshake=False))
 
-    def test_a_path_without_sbcl_is_said_in_each_reply(self):
+    def test_a_path_without_sbcl_is_reported_in_each_reply(self):
         self.check(self.start_server(handshake=False, environment=mcp.clean_environment(PATH="/nonexistent")))
 
-    def test_a_program_that_is_no_lisp_is_said_in_each_reply(self):
+    def test_a_program_that_is_no_lisp_is_reported_in_each_reply(self):
         client = self.start_server("--lisp", "/bin/true")
         for _ in range(2):
             reply = client.evaluate("1", wait=20)
@@ -695,7 +695,7 @@ class WithoutALisp(mcp.TestCase):
         os.chmod(path, 0o755)
         return path
 
-    def test_a_lisp_that_meets_an_error_is_said_with_the_error(self):
+    def test_a_lisp_that_meets_an_error_is_reported_with_the_error(self):
         client = self.start_server("--lisp", self.script("""exec sbcl --noinform --disable-debugger --eval '(error "No room.")'"""))
         self.assertRegex(client.evaluate("1", wait=20).text, "Its output: Unhandled SIMPLE-ERROR in thread .*: No room\\.$")
 
@@ -726,7 +726,7 @@ class Commandline(mcp.TestCase):
         for option in ("--stdio", "--lisp", "--no-userinit", "--userinit", "--load", "--preload", "--directory", "--timeout", "--max-output", "--max-heap", "--tools", "--structured", "--log-level", "--version"):
             self.assertIn(option, done.stdout)
 
-    def test_version_is_said(self):
+    def test_the_version_is_printed(self):
         done = self.run_with("--version")
         self.assertEqual(0, done.returncode)
         self.assertRegex(done.stdout, r"\d+\.\d+\.\d+")

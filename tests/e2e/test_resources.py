@@ -79,7 +79,7 @@ class Reading(Surface):
 class Changes(Surface):
     URI = "lisp://session/default/%s"
 
-    def test_lists_that_change_are_told(self):
+    def test_changed_lists_are_notified(self):
         self.s.request("ping")
         self.assertEqual([], self.s.notifications)
         self.s.evaluate("(cl-mcp:define-tool one () 1)")
@@ -107,7 +107,7 @@ class Changes(Surface):
         self.assertErrorReport(self.s.evaluate("(progn (cl-mcp:define-tool two () 2) (sb-ext:exit :abort t))"), "PROCESS-EXITED")
         self.assertEqual(["user.one"], [t["name"] for t in self.s.request("tools/list")["tools"] if t["name"].startswith("user.")])
 
-    def test_a_subscribed_resource_is_told_when_it_changes(self):
+    def test_a_change_of_a_subscribed_resource_is_notified(self):
         self.s.evaluate("1")
         for part in ("transcript", "last-error"):
             self.assertEqual({}, self.s.request("resources/subscribe", {"uri": self.URI % part}))
@@ -125,7 +125,7 @@ class Changes(Surface):
         self.s.call("reset-session")
         self.assertEqual(3, self.told(self.s, "resources/updated", uri=self.URI % "transcript"))
 
-    def test_the_log_is_told_on_request(self):
+    def test_the_log_is_sent_on_request(self):
         self.s.evaluate("1")
         self.assertEqual(0, self.told(self.s, "message"))
         self.s.request("logging/setLevel", {"level": "debug"})
@@ -141,7 +141,7 @@ class Changes(Surface):
 class Listening(Surface):
     era = mcp.MODERN
 
-    def test_nothing_is_told_unasked(self):
+    def test_nothing_is_sent_unasked(self):
         self.s.evaluate("(cl-mcp:define-tool one () 1)")
         self.s.call("create-session", name="other")
         self.s.request("server/discover")
@@ -195,7 +195,7 @@ class Listening(Surface):
         self.assertEqual(METHOD_NOT_FOUND, self.s.error("logging/setLevel", {"level": "debug"})["code"])
         self.assertEqual(METHOD_NOT_FOUND, self.s.error("resources/subscribe", {"uri": "lisp://guide"})["code"])
 
-    def test_what_is_not_there_is_an_invalid_parameter(self):
+    def test_something_absent_is_an_invalid_parameter(self):
         error = self.s.error("resources/read", {"uri": "lisp://session/nobody/transcript"})
         self.assertEqual((INVALID_PARAMS, {"uri": "lisp://session/nobody/transcript"}), (error["code"], error["data"]))
 
@@ -251,7 +251,7 @@ class Completion(Surface):
 
 
 class OverHttp(mcp_http.TestCase):
-    def test_a_listen_stream_tells_and_ends_with_a_result(self):
+    def test_a_listen_stream_notifies_and_ends_with_a_result(self):
         server = self.start_http()
         server.evaluate("1")
         with server.wire() as wire:
@@ -277,7 +277,7 @@ class OverHttp(mcp_http.TestCase):
             self.assertEqual(["notifications/resources/list_changed", "notifications/tools/list_changed"], methods)
         session.delete()
 
-    def test_principals_are_told_of_their_own_only(self):
+    def test_principals_are_notified_of_their_own_only(self):
         path = os.path.join(self.folder(), "tokens")
         with open(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600), "w") as f:
             f.write("ada:ada-0123456789abcdef\nbob:bob-0123456789abcdef\n")

@@ -484,7 +484,7 @@ class Work(Sandbox):
         self.write(os.path.join(self.home, ".local/state/other.core"))
         self.assertEvaluatesIn(client, '(call 2 "%s/file" 1)' % self.out, "-13")
         self.assertEvaluatesIn(client, '(reads "%s/.local/state/other.core")' % self.home, ":DENIED")
-        # The image of a session that has slept is gone.
+        # The image of a suspended session is gone.
         opened = client.evaluate("(call 2 (sb-ext:native-namestring sb-ext:*core-pathname*) 1)").text
         self.assertIn(opened, ("=> %d" % EACCES, "=> -2"))
 

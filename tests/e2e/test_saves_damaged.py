@@ -59,7 +59,7 @@ class Damage(saves.Saves):
         self.restore()
         self.assertEvaluates("(list *saved* (boundp '*running*))", "(:FROM-DISK NIL)")
 
-    def test_a_name_that_is_not_there_is_said(self):
+    def test_an_absent_name_is_reported(self):
         self.mend()
         for name in ("nobody", "", "../" + os.path.basename(self.state) + "/default", "default/", "/etc/passwd", ".", "..", "default.json", "x" * 5000, "a\nb"):
             with self.subTest(name=name[:50]):
@@ -274,7 +274,7 @@ class WhenASaveFails(saves.Saves):
         self.restore()
         self.assertEvaluates("(list *saved* (boundp '*new*))", "(:FROM-DISK NIL)")
 
-    def test_a_directory_that_cannot_be_made_is_said(self):
+    def test_a_directory_that_cannot_be_created_is_reported(self):
         path = os.path.join(self.state, "file")
         open(path, "w").close()
         for where in (path, os.path.join(path, "below"), "/proc/nowhere/at/all"):

@@ -80,7 +80,7 @@ class Scale(mcp.TestCase):
         mcp.wait_until(lambda: self.descriptors(s) == descriptors, 30, "descriptors are left")
         self.assertIn("=> 1", s.evaluate("1").text)
 
-    def test_the_bounds_are_told(self):
+    def test_the_bounds_are_reported(self):
         s = self.start_server("--max-sessions", "2", "--max-processes", "3")
         s.evaluate("(defvar *x* 1)")
         self.assertFalse(s.call("create-session", name="second").is_error)

@@ -38,7 +38,7 @@ class Creating(mcp.TestCase):
         self.assertFalse(reply.is_error, reply.text)
         self.assertValue(self.s.evaluate("(alexandria:iota 3)", session="loaded"), "(0 1 2)")
 
-    def test_a_system_that_does_not_exist_is_said(self):
+    def test_a_system_that_does_not_exist_is_reported(self):
         reply = self.s.call("create-session", name="unlucky", systems=["no-such-system-at-all"], wait=60)
         self.assertIn("no-such-system-at-all", reply.text)
         self.assertOperational()
@@ -92,7 +92,7 @@ class Looking(mcp.TestCase):
         self.assertIn("a-named-thread", self.s.call("session-info").text)
         self.s.evaluate("(sb-thread:terminate-thread *t*)")
 
-    def test_an_unknown_session_is_said_with_the_nearest_name(self):
+    def test_an_unknown_session_is_reported_with_the_nearest_name(self):
         self.s.call("create-session", name="project")
         for tool, arguments in (("evaluate-lisp", {"code": "1"}), ("session-info", {}), ("describe-last-error", {}), ("list-definitions", {}), ("reset-session", {}), ("close-session", {})):
             with self.subTest(tool):
@@ -188,7 +188,7 @@ class Resetting(mcp.TestCase):
         self.s.call("reset-session")
         mcp.wait_until(lambda: not mcp.is_alive(pid), 5, "the end of the session's child")
 
-    def test_limits_that_were_set_are_said_to_be_kept_or_gone(self):
+    def test_limits_that_were_set_are_reported_kept_or_gone(self):
         self.s.call("configure-limits", timeout=7)
         self.s.call("reset-session")
         self.assertRegex(self.s.call("configure-limits").text, r"timeout: (7|30) s")

@@ -216,7 +216,7 @@ class Exhaustion(Survival):
         self.assertTrue(self.s.evaluate('(open "/dev/null")').is_error)
         self.assertOperational()
 
-    def test_threads_without_number(self):
+    def test_endlessly_many_threads(self):
         self.s.evaluate("(defvar *threads* (ignore-errors (loop repeat 300 collect (sb-thread:make-thread (lambda () (sleep 30))))))", timeout=20)
         self.assertOperational()
         self.s.call("reset-session")

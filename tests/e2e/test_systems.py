@@ -98,7 +98,7 @@ class Finding(Systems):
         self.assertIn("/b/near.asd", self.where(client, "near"))
         self.assertIn("There is no system hidden", self.where(client, "hidden"))
 
-    def test_names_in_upper_case_and_definitions_that_cannot_be_read_are_told_from_systems_that_are_not_there(self):
+    def test_names_in_upper_case_and_definitions_that_cannot_be_read_are_distinguished_from_absent_systems(self):
         client = self.project({"here.asd": '(defsystem "here" :perform (test-op (o c) (error "no test failed")))\n', "unreadable.asd": '(defsystem "unreadable"\n'})
         self.assertIn("Loaded here.", client.call("load-system", system="HERE", wait=60).text)
         # What the test operation signals when no test has failed is an error like any other.
@@ -139,7 +139,7 @@ class Requiring(mcp.TestCase):
 
 
 class Loading(Systems):
-    def test_a_file_that_does_not_compile_is_told_by_file_line_form_and_condition(self):
+    def test_a_file_that_does_not_compile_is_reported_with_file_line_form_and_condition(self):
         client = self.project({"broken.asd": '(defsystem "broken" :components ((:file "fine") (:file "bad")))\n', "fine.lisp": "(defun fine (x) 1)\n",
                                "bad.lisp": "(defun ok (unused) 1)\n\n(defun f (x)\n  (let ((x 1 2)) x))\n"})
         report = client.call("load-system", system="broken", wait=60)
@@ -148,7 +148,7 @@ class Loading(Systems):
         self.assertRegex(report.text, r"/bad\.lisp: 1 error, 2 style warnings\n  line 4, column 9: PROGRAM-ERROR: .*malformed.*\n    in \(X 1 2\)\n")
         self.assertEqual(1, report.text.count("malformed"), "it is told once")
 
-    def test_a_form_that_is_not_finished_is_told_by_where_it_begins(self):
+    def test_a_form_that_is_not_finished_is_reported_with_where_it_begins(self):
         client = self.project({"open.asd": '(defsystem "open" :components ((:file "open")))\n', "open.lisp": "(defun a () 1)\n\n\n(defun b (\n\n"})
         report = client.call("load-system", system="open", wait=60)
         self.assertTrue(report.is_error)

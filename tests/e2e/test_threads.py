@@ -381,7 +381,7 @@ class ThreadErrors(StandingTest):
         self.assertOperational()
         self.assertNotIn("can be entered", self.s.call("list-errors").text)
 
-    def test_killing_one_before_its_error_was_heard_of_ends_its_error(self):
+    def test_killing_one_before_its_error_was_reported_ends_its_error(self):
         self.s.call("configure-limits", {"thread-errors": 2})
         # It fails between two evaluations: the next one would bring its report.
         go = os.path.join(self.folder(), "go")
@@ -751,7 +751,7 @@ class WebServerWithDatabase(mcp.TestCase):
             self.assertIn("goes on from", report.session)
         return kind
 
-    def test_what_the_replies_say_is_what_is_there(self):
+    def test_the_replies_match_the_state(self):
         if not ctypes.util.find_library("sqlite3"):
             self.skipTest("there is no libsqlite3")
         self.generator = self.random()

@@ -215,7 +215,7 @@ class ListDefinitions(mcp.TestCase):
         self.assertIn("*CIRCLE*", text)
         self.assertLess(len(text), 50000)
 
-    def test_what_a_system_brought_is_not_the_sessions_own(self):
+    def test_definitions_of_a_system_are_not_the_sessions_own(self):
         self.s.call("load-system", system="alexandria", wait=120)
         text = self.s.call("list-definitions").text
         self.assertRegex(text, r"(?s)\[Loaded Systems\]\n.*- alexandria")
@@ -247,7 +247,7 @@ class DescribeSymbol(mcp.TestCase):
         for arguments in ({"name": "p::hidden"}, {"name": "hidden", "package": "p"}, {"name": "P::HIDDEN"}):
             self.assertIn("Hidden.", self.s.call("describe-symbol", arguments).text)
 
-    def test_what_is_not_there_is_said_with_near_names_and_is_no_error(self):
+    def test_something_absent_is_reported_with_near_names_and_is_no_error(self):
         self.s.evaluate("(defun compute-total () 1)")
         for arguments, near in (({"name": "compute-totl"}, "COMPUTE-TOTAL"), ({"name": "mapcra"}, "MAPCAR"), ({"name": "x", "package": "common-lips"}, "COMMON-LISP")):
             with self.subTest(repr(arguments)):
@@ -277,7 +277,7 @@ class ValidateSyntax(mcp.TestCase):
                 else:
                     self.assertIn("✓ Syntax valid", reply.text)
 
-    def test_faults_are_said_with_their_place_and_the_open_form(self):
+    def test_faults_are_reported_with_their_place_and_the_open_form(self):
         reply = self.s.call("validate-syntax", code="(defun f (x)\n  (list x)\n\n(defun g (y)\n  y)")
         self.assertIn("✗ Syntax invalid", reply.text)
         self.assertRegex(reply.text, r"line 1")
@@ -365,7 +365,7 @@ class LoadSystem(mcp.TestCase):
         self.assertIn("text", reply.text)
         self.assertOperational(client)
 
-    def test_a_system_that_does_not_exist_is_said_with_near_names_and_is_an_error(self):
+    def test_a_system_that_does_not_exist_is_reported_with_near_names_and_is_an_error(self):
         for name in ("alexandira", "no-such-system-anywhere"):
             reply = self.s.call("load-system", system=name, wait=60)
             self.assertTrue(reply.is_error, reply.text)
@@ -420,7 +420,7 @@ class LoadFile(mcp.TestCase):
         self.assertIn("SIMPLE-ERROR", self.s.call("describe-last-error").text)
         self.assertEvaluates("(list (boundp '*first*) (boundp '*last*))", "(T NIL)")
 
-    def test_a_file_that_does_not_exist_is_said(self):
+    def test_a_file_that_does_not_exist_is_reported(self):
         reply = self.s.call("load-file", path="/nonexistent/file.lisp")
         self.assertIn("/nonexistent/file.lisp", reply.text)
         self.assertOperational()

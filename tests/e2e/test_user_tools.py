@@ -48,7 +48,7 @@ class UserTools(mcp.TestCase):
         self.assertValue(self.s.call("user_deploy", target="", mode="slow"), '("" "slow" 3 NIL NIL NIL)')
         self.assertValue(self.s.call("mcp/USER.Deploy", target="", mode="slow", ratio=0, force=False), '("" "slow" 3 0 NIL NIL)')
 
-    def test_wrong_arguments_are_told_before_anything_runs(self):
+    def test_wrong_arguments_are_reported_before_anything_runs(self):
         self.s.evaluate(DEPLOY)
         for arguments, part in (
             ({}, "Missing argument target"),
@@ -114,7 +114,7 @@ class UserTools(mcp.TestCase):
         self.assertOperational()
         self.assertEqual(["user.hang"], self.names())
 
-    def test_the_set_is_that_of_the_state_of_now(self):
+    def test_the_set_is_that_of_the_current_state(self):
         self.define("one", "first")
         self.define("two", "second")
         self.define("one", "changed")
@@ -192,7 +192,7 @@ class UserTools(mcp.TestCase):
         self.assertEqual(["user.hello"], self.names(client))
         self.assertEqual(told, len([m for m in client.notifications if m["method"] == "notifications/tools/list_changed"]))
 
-    def test_what_lies_about_tools_is_not_believed(self):
+    def test_false_claims_about_tools_are_not_believed(self):
         self.define("one", "1")
         # What the agent would refuse, put where it keeps them.
         self.s.evaluate("""

@@ -22,7 +22,7 @@ def written(folder, files):
 
 
 class Tests(mcp.TestCase):
-    def test_tests_and_checks_are_counted_apart_and_each_failure_is_told_once(self):
+    def test_tests_and_checks_are_counted_apart_and_each_failure_is_reported_once(self):
         client = self.start_server("--directory", written(self.folder(), FIVEAM))
         client.call("load-system", system="app")
         report = client.call("run-tests", system="app")
@@ -58,7 +58,7 @@ class Warnings(mcp.TestCase):
         ref = int(report.text.partition("get-output ref ")[2].partition(" ")[0])
         self.assertIn("WARNING: number 299\n", self.s.call("get-output", ref=ref).text)
 
-    def test_an_undefined_function_is_told_where_it_is_called_first(self):
+    def test_an_undefined_function_is_reported_where_it_is_called_first(self):
         report = self.s.evaluate("(defun a () (nowhere))\n(defun b () (nowhere))\n(defun c () (nowhere))")
         self.assertIn("line 1, column 13: STYLE-WARNING: undefined function: NOWHERE\n", report.text)
 
@@ -98,7 +98,7 @@ class Bounds(mcp.TestCase):
                 self.assertIn("[ABORT]", report.text)
         self.assertGreater(len(self.s.call("describe-last-error").text), 0)
 
-    def test_a_system_that_fails_to_load_is_told_in_a_kilobyte(self):
+    def test_a_system_that_fails_to_load_is_reported_in_a_kilobyte(self):
         files = {"bad.asd": '(defsystem "bad" :components ((:file "bad")))', "bad.lisp": "(defun f (x)\n  (car x))\n(f 7)\n",
                  "worse.asd": '(defsystem "worse" :components ((:file "worse")))', "worse.lisp": "(defun f (x)\n  (let ((y 1 2)) x))\n"}
         client = self.start_server("--directory", written(self.folder(), files))
@@ -122,7 +122,7 @@ class Bounds(mcp.TestCase):
 
 
 class FailedRequests(mcp.TestCase):
-    def test_a_request_for_what_is_not_there_is_an_error(self):
+    def test_a_request_for_something_absent_is_an_error(self):
         for tool, arguments in (
             ("load-system", {"system": "no-such-system"}), ("run-tests", {"system": "no-such-system"}),
             ("describe-system", {"system": "no-such-system"}), ("run-tests", {"system": "alexandria", "test": "no-such-test"}),

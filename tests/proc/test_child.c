@@ -415,7 +415,7 @@ static void an_interrupt_carries_its_token(void **state)
     wait_for_end(f);
 }
 
-static void many_children_end_at_once_and_each_is_told_once(void **state)
+static void many_children_end_at_once_and_each_is_reported_once(void **state)
 {
     enum { COUNT = 60 };
     struct fixture *f = *state;
@@ -497,7 +497,7 @@ static bool has_one_ended(void *arg)
     return ((struct pair *)arg)->ends > 0;
 }
 
-static void a_callback_may_free_any_child_and_the_freed_one_is_not_told(void **state)
+static void a_callback_may_free_any_child_and_the_freed_one_is_not_notified(void **state)
 {
     struct fixture *f = *state;
     struct pair p = {0};
@@ -531,7 +531,7 @@ static pid_t start_sibling(struct fixture *f, int input, bool waits)
     return read_pid(f->output);
 }
 
-static void a_copy_made_by_a_child_is_adopted_and_its_end_is_told(void **state)
+static void a_copy_made_by_a_child_is_adopted_and_its_end_is_reported(void **state)
 {
     struct fixture *f = *state;
     int input[2];
@@ -551,7 +551,7 @@ static bool has_been_reaped(void *arg)
     return kill(*(pid_t *)arg, 0) != 0 && errno == ESRCH;
 }
 
-static void a_copy_that_ended_before_it_was_adopted_is_told_from_the_loop(void **state)
+static void a_copy_that_ended_before_it_was_adopted_is_reported_from_the_loop(void **state)
 {
     struct fixture *f = *state;
     pid_t pid = start_sibling(f, -1, false);
@@ -566,7 +566,7 @@ static void a_copy_that_ended_before_it_was_adopted_is_told_from_the_loop(void *
 }
 
 /* Dead, but not yet reaped, when it is adopted. */
-static void a_copy_that_is_a_zombie_when_adopted_is_told_once(void **state)
+static void a_copy_that_is_a_zombie_when_adopted_is_reported_once(void **state)
 {
     struct fixture *f = *state;
     pid_t pid = start_sibling(f, -1, false);
@@ -782,12 +782,12 @@ int main(void)
         TEST(fatal_signals_are_reported),
         TEST(a_signal_to_a_child_that_has_ended_is_harmless),
         TEST(an_interrupt_carries_its_token),
-        TEST(many_children_end_at_once_and_each_is_told_once),
+        TEST(many_children_end_at_once_and_each_is_reported_once),
         TEST(many_children_are_killed_at_once_and_all_are_reaped),
-        TEST(a_callback_may_free_any_child_and_the_freed_one_is_not_told),
-        TEST(a_copy_made_by_a_child_is_adopted_and_its_end_is_told),
-        TEST(a_copy_that_ended_before_it_was_adopted_is_told_from_the_loop),
-        TEST(a_copy_that_is_a_zombie_when_adopted_is_told_once),
+        TEST(a_callback_may_free_any_child_and_the_freed_one_is_not_notified),
+        TEST(a_copy_made_by_a_child_is_adopted_and_its_end_is_reported),
+        TEST(a_copy_that_ended_before_it_was_adopted_is_reported_from_the_loop),
+        TEST(a_copy_that_is_a_zombie_when_adopted_is_reported_once),
         TEST(a_copy_with_the_number_of_a_dead_orphan_is_not_taken_for_it),
         TEST(killing_a_tree_ends_grandchildren_and_those_in_sessions_of_their_own),
         TEST(killing_a_tree_ends_those_that_ignore_every_signal),

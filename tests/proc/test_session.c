@@ -645,7 +645,7 @@ static void an_operation_may_be_stopped_again_and_again(void **state)
     strbuf_fini(&what);
 }
 
-static void what_was_running_is_said_in_whole_characters(void **state)
+static void what_was_running_is_reported_in_whole_characters(void **state)
 {
     struct fixture *f = *state;
     struct call c = {0};
@@ -733,7 +733,7 @@ static void a_death_in_each_state_of_the_escalation_is_answered_once(void **stat
     }
 }
 
-static void a_death_between_two_calls_is_said_in_the_next_reply(void **state)
+static void a_death_between_two_calls_is_reported_in_the_next_reply(void **state)
 {
     struct fixture *f = *state;
     evaluated(f, "error E", 0);
@@ -1358,7 +1358,7 @@ static void a_lisp_that_is_not_there_makes_operations_unavailable_until_it_is(vo
     unlink(path);
 }
 
-static void a_core_that_cannot_be_built_is_said_in_the_lisps_words(void **state)
+static void a_core_that_cannot_be_built_is_reported_in_the_lisps_words(void **state)
 {
     struct fixture *f = *state;
     setenv("FAKE_BUILD", "fail", 1);
@@ -1392,7 +1392,7 @@ static void a_lisp_that_gets_no_processor_may_take_longer_for_its_core(void **st
     assert_value(f, "value 1", "1");
 }
 
-static void a_lisp_that_does_not_start_is_said_in_its_words(void **state)
+static void a_lisp_that_does_not_start_is_reported_in_its_words(void **state)
 {
     static const char *const ways[] = {"exit", "close", "garbage"};
     struct fixture *f = *state;
@@ -1477,7 +1477,7 @@ static void closing_ends_a_copy_that_never_said_hello(void **state)
         fail_msg("a copy goes on without a session");
 }
 
-static void a_step_that_ends_the_zygote_is_left_out_and_said(void **state)
+static void a_step_that_ends_the_zygote_is_left_out_and_reported(void **state)
 {
     static const struct {
         const char *how, *words;
@@ -1716,10 +1716,10 @@ int main(void)
         TEST(a_running_operation_that_is_cancelled_is_stopped_and_not_answered),
         TEST(a_stopped_operation_says_that_it_was_cancelled),
         TEST(an_operation_may_be_stopped_again_and_again),
-        TEST(what_was_running_is_said_in_whole_characters),
+        TEST(what_was_running_is_reported_in_whole_characters),
         TEST(a_death_while_running_is_reported_with_how_and_what_was_printed),
         TEST(a_death_in_each_state_of_the_escalation_is_answered_once),
-        TEST(a_death_between_two_calls_is_said_in_the_next_reply),
+        TEST(a_death_between_two_calls_is_reported_in_the_next_reply),
         TEST(an_operation_sent_to_a_dead_process_is_answered_once),
         TEST(a_last_reply_before_the_death_counts),
         TEST(a_death_returns_to_the_state_before_it),
@@ -1743,15 +1743,15 @@ int main(void)
         TEST(kept_outputs_are_found_by_their_reference),
         TEST(three_copies_that_die_early_make_the_operation_unavailable),
         TEST(a_lisp_that_is_not_there_makes_operations_unavailable_until_it_is),
-        TEST(a_core_that_cannot_be_built_is_said_in_the_lisps_words),
+        TEST(a_core_that_cannot_be_built_is_reported_in_the_lisps_words),
         TEST(a_lisp_that_never_builds_its_core_is_given_up),
         TEST(a_lisp_that_gets_no_processor_may_take_longer_for_its_core),
-        TEST(a_lisp_that_does_not_start_is_said_in_its_words),
+        TEST(a_lisp_that_does_not_start_is_reported_in_its_words),
         TEST(a_zygote_that_refuses_or_dies_at_a_copy_makes_operations_unavailable),
         TEST(an_old_reason_is_not_given_for_a_new_failure),
         TEST(a_copy_that_never_says_hello_does_not_hang_the_session),
         TEST(closing_ends_a_copy_that_never_said_hello),
-        TEST(a_step_that_ends_the_zygote_is_left_out_and_said),
+        TEST(a_step_that_ends_the_zygote_is_left_out_and_reported),
         TEST(a_killed_zygote_is_started_again),
         TEST(sessions_of_different_heaps_leave_each_others_zygotes_alone),
         TEST(zygotes_of_many_heaps_are_bounded),

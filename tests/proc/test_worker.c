@@ -414,7 +414,7 @@ static void a_killed_process_takes_its_descendants_with_it(void **state)
 }
 
 /* A grandchild that holds the output pipes open must not delay the report of the end. */
-static void a_death_is_told_while_others_hold_its_pipes(void **state)
+static void a_death_is_reported_while_others_hold_its_pipes(void **state)
 {
     struct fixture *f = *state;
     start(f);
@@ -535,7 +535,7 @@ int main(void)
         TEST(a_last_reply_before_the_death_is_delivered),
         TEST(a_long_last_reply_before_the_death_is_delivered),
         TEST(a_killed_process_takes_its_descendants_with_it),
-        TEST(a_death_is_told_while_others_hold_its_pipes),
+        TEST(a_death_is_reported_while_others_hold_its_pipes),
         TEST(a_call_to_a_process_that_is_dying_is_answered_by_its_end),
         TEST(an_abandoned_worker_is_gone_in_a_way_unknown),
         TEST(a_program_that_cannot_be_run_is_an_error),

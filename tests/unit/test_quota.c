@@ -45,7 +45,7 @@ static void quota_counts_in_the_one_around_it(void **state)
     assert_string_equal(err.message, "The room may have at most 2 things.");
 }
 
-static void quota_that_is_none_counts_nothing(void **state)
+static void an_absent_quota_counts_nothing(void **state)
 {
     struct err err;
     (void)state;
@@ -58,7 +58,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(quota_refuses_one_more_than_the_bound_with_the_reason),
         cmocka_unit_test(quota_counts_in_the_one_around_it),
-        cmocka_unit_test(quota_that_is_none_counts_nothing),
+        cmocka_unit_test(an_absent_quota_counts_nothing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
