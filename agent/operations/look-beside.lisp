@@ -139,14 +139,25 @@
         (t
          (take-looks))))
 
+(defun prints-p (frame)
+  "True if the code that FRAME belongs to is in a method of PRINT-OBJECT. Printing its arguments would do what it does, and
+may take as long."
+  (map-frames (lambda (frame name)
+                (declare (ignore frame))
+                (when (and (consp name) (mentions-p name '(print-object)))
+                  (return-from prints-p t)))
+              frame +frames-walked+)
+  nil)
+
 (define-operation :running-frames (arguments)
   (flet ((frames (frame)
-           (with-agent-syntax (:length 10 :level 4)
-             (multiple-value-list
-              (frame-texts frame nil
-                           :from (getf arguments :from 0)
-                           :count (min +frames-walked+ (getf arguments :count +frames-sent+))
-                           :locals (getf arguments :locals))))))
+           (let ((*in-a-hurry* (prints-p frame)))
+             (with-agent-syntax (:length 10 :level 4)
+               (multiple-value-list
+                (frame-texts frame nil
+                             :from (getf arguments :from 0)
+                             :count (min +frames-walked+ (getf arguments :count +frames-sent+))
+                             :locals (getf arguments :locals)))))))
     (multiple-value-bind (outcome frames)
         (cond (*running-frame*
                (values :done (frames *running-frame*)))

@@ -156,6 +156,28 @@ class LongWork(mcp.TestCase):
         release()
         self.assertRegex(second.reply().text, r"This evaluation waited \d+ s for its turn, behind evaluation 1")
 
+    def test_a_client_that_gives_up_soon_can_finish_long_work(self):
+        """As Codex does after 60 s, with shorter times: the client asks again until the work is done, and gives up no call."""
+        gate, release = self.gate()
+        path = os.path.join(self.folder, "long.lisp")
+        with open(path, "w") as f:
+            f.write("(progn %s (print :loaded))" % gate)
+        for tool, arguments, end in (
+            ("evaluate-lisp", {"code": "(progn %s :done)" % gate}, "=> :DONE"),
+            ("load-file", {"path": path}, ":LOADED"),
+            ("time-execution", {"code": "(progn %s :timed)" % gate, "runs": 1}, ":TIMED"),
+        ):
+            with self.subTest(tool=tool):
+                text = self.s.start_call(tool, dict(arguments, wait=0.2, timeout=0)).reply(20).text
+                number = int(re.search(r"evaluation: (\d+)\)", text).group(1))
+                for _ in range(5):
+                    text = self.s.start_call("evaluation-status", {"evaluation": number, "wait": 0.2}).reply(20).text
+                    self.assertIn("Evaluation %d is " % number, text)
+                release()
+                while "has ended" not in text:
+                    text = self.s.start_call("evaluation-status", {"evaluation": number, "wait": 0.2}).reply(20).text
+                self.assertIn(end, text)
+
     def test_the_death_of_the_process_is_its_result(self):
         self.call("evaluate-lisp", code="(defvar *kept* 5)")
         self.call("evaluate-lisp", code="(progn (sleep 0.1) (sb-ext:exit :code 3 :abort t))", wait=0)
@@ -448,6 +470,44 @@ class LookUps(mcp.TestCase):
             self.s.call("cancel-evaluation")
             return re.match(r"\(Evaluation \d+ has been running for 0\.0 s;", text)
         mcp.wait_until(at_once, 30, "a look-up in the first tenth of a second")
+
+    def test_they_are_answered_wherever_the_code_is(self):
+        self.s.evaluate("(defclass slow () ()) (defvar *slow* (make-instance 'slow)) (defmacro waiting (x) `(list ,x))"
+                        '(defun wait-here () (loop until (probe-file "%s") do (sleep 0.01)))'
+                        "(defmethod print-object ((o slow) s) (wait-here) (princ :printed s))" % self.go)
+        places = {
+            "foreign": '(loop until (probe-file "%s") do (sb-alien:alien-funcall (sb-alien:extern-alien "usleep" (function sb-alien:int sb-alien:int)) 500000))' % self.go,
+            "print-object": "(prin1-to-string *slow*)",
+            "compiler": "(funcall (compile nil '(lambda () (macrolet ((m () (wait-here) 1)) (m)))))",
+            "handler": '(handler-bind ((warning (lambda (c) (wait-here) (muffle-warning c)))) (warn "now"))',
+            "cleanup": "(unwind-protect 1 (wait-here))",
+        }
+        for threads in (False, True):
+            if threads:
+                self.s.evaluate("(defvar *beside* (sb-thread:make-thread (lambda () (sleep 600))))")
+            for place, code in places.items():
+                with self.subTest(place=place, threads=threads):
+                    number = int(re.search(r"Evaluations: (\d+)", self.s.call("session-info").text).group(1)) + 1
+                    call = self.begin(code)
+                    self.assertIn("LIST", self.seen("describe-symbol", number, name="car"))
+                    self.assertIn("WAIT-HERE", self.seen("apropos-search", number, pattern="wait-here"))
+                    self.assertIn("(ITEM", self.seen("describe-symbol", number, name="find"))
+                    if not threads:
+                        self.assertIn("(list 1)", self.seen("macroexpand-form", number, form="(waiting 1)"))
+                    text = self.seen("get-backtrace", number, locals=True)
+                    if place == "print-object":
+                        self.assertIn("((METHOD PRINT-OBJECT (SLOW T)) #<...>", text, "the method that waits is not called")
+                    open(self.go, "w").close()
+                    self.assertFalse(call.reply().is_error)
+                    os.remove(self.go)
+
+    def test_a_collection_delays_or_refuses_them(self):
+        call = self.begin('(loop until (probe-file "%s") do (sb-ext:gc :full t))' % self.go)
+        for _ in range(20):
+            text = self.s.call("describe-symbol", name="car").text
+            self.assertRegex(text, r"\(Evaluation 1 has been running for|The running code continues\.")
+        open(self.go, "w").close()
+        self.assertIn("=> NIL", call.reply().text)
 
     def test_they_survive_the_end_of_what_runs(self):
         for code in ("(sb-ext:exit :code 3 :abort t)", "(sb-sys:int-sap 0)", '(error "end")'):
