@@ -45,6 +45,7 @@ void rollback_clear(struct session *s)
     stored_image_drop(&s->image);
     checkpoints_clear(&s->checkpoints);
     s->at = s->evaluations = s->skipped = 0;
+    s->has_threads = false; /* they ended with the process */
     count_again(s);
     answer_clear_error(s);
     error_history_clear(&s->errors);
