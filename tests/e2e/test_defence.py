@@ -1,9 +1,10 @@
 """What evaluated code may try against the server itself: floods, and what the program is built with."""
 
-import os
+import platform
 import re
 import subprocess
 import time
+import unittest
 
 import mcp
 
@@ -129,11 +130,16 @@ class Program(mcp.TestCase):
         self.assertRegex(self.read("-h"), r"Type: +DYN")
 
     def test_calls_of_the_c_library_are_checked_and_so_is_the_stack(self):
-        if os.environ.get("CL_MCP_TEST_SANITIZED"):
+        if mcp.SANITIZED:
             self.skipTest("the sanitizers do these checks")
         symbols = self.read("--dyn-syms")
         self.assertIn("__stack_chk_fail", symbols)
         self.assertRegex(symbols, r"__(snprintf|memcpy|vsnprintf)_chk")
+
+    @unittest.skipUnless(platform.machine() == "x86_64", "the instruction is one of x86-64")
+    def test_jumps_land_where_they_may(self):
+        with open(mcp.SERVER, "rb") as program:
+            self.assertGreater(program.read().count(b"\xf3\x0f\x1e\xfa"), 100)  # endbr64
 
 
 if __name__ == "__main__":
