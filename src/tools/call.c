@@ -444,6 +444,7 @@ void call_enter(struct tool_call *call, struct session *session, const struct op
 {
     struct operation_options all = complete(call, options, on_outcome);
     call->operation = session_enter(session, &all, sequence, resumes);
+    detach_when_due(call, session);
     strbuf_fini(&call->request);
 }
 

@@ -11,6 +11,7 @@
 #include "session/checkpoints.h"
 #include "session/history.h"
 #include "session/journal.h"
+#include "tools/detach.h"
 #include "tools/enter_errors.h"
 #include "tools/run_tests.h"
 
@@ -191,6 +192,7 @@ const struct tool tool_invoke_restart = {
             FIX_ARGUMENT,
             ENTERED_INDEX_ARGUMENT,
             TIMEOUT_ARGUMENT,
+            WAIT_ARGUMENT,
             SESSION_ARGUMENT,
         },
     .run = invoke_restart,

@@ -208,6 +208,21 @@ class LongWork(mcp.TestCase):
         self.assertIn(GOES_ON, self.call("load-file", path=path, wait=0.2).text)
         self.assertIn("has ended", self.call("evaluation-status", wait=60).text)
 
+    def test_a_restart_takes_it_where_the_error_stands_and_in_a_copy(self):
+        gate, release = self.gate()
+        for is_copy in (False, True):
+            with self.subTest(is_copy=is_copy):
+                self.s.evaluate('(progn (cerror "go" "stop") (print :begun) (finish-output) %s :after)' % gate)
+                if is_copy:
+                    self.s.evaluate(":between")
+                text = self.call("invoke-restart", restart="CONTINUE", wait=0.2, timeout=0).text
+                self.assertIn(GOES_ON, text)
+                number = int(re.search(r"evaluation: (\d+)\)", text).group(1))
+                self.assertIn("Evaluation %d is " % number, self.call("evaluation-status").text)
+                release()
+                mcp.wait_until(lambda: "=> :AFTER" in self.call("evaluation-status", evaluation=number, wait=1).text, 60, "the end")
+                self.assertEqual("=> 3", self.s.evaluate("(+ 1 2)").text)
+
 
 class LastMoments(mcp.TestCase):
     """The report of a time limit says where the evaluation was shortly before, and whether it computed."""
