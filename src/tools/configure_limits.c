@@ -30,6 +30,8 @@ static void run(struct tool_call *call)
     }
     if (call_has(call, "max-heap"))
         strbuf_adds(&call->text, "\nmax-heap takes effect when the session is next reset.");
+    if (call_has(call, "thread-errors"))
+        strbuf_adds(&call->text, "\nthread-errors takes effect with the next evaluation.");
     call_finish(call);
 }
 
@@ -64,7 +66,7 @@ const struct tool tool_configure_limits = {
             {.name = "thread-errors",
              .is_rare = true,
              .type = ARGUMENT_INTEGER,
-             .description = "Failed threads to keep; 0: none."},
+             .description = "Failed threads to keep, from the next evaluation; 0: none."},
             SESSION_ARGUMENT,
         },
     .run = run,
