@@ -28,6 +28,12 @@ class TailPosition(mcp.TestCase):
                 frames = self.frames_of(definition, call)
                 self.assertTrue(any(frame in line for line in frames[:2]), frames)
 
+    def test_the_variables_of_a_method_are_those_that_its_author_named(self):
+        self.frames_of("(defgeneric g (x) (:method (x) (error \"no ~a\" x)) (:method :around ((x integer)) (list (call-next-method))))", "(list (g 1))")
+        text = self.s.call("get-backtrace", locals=True).text
+        self.assertIn("X = 1\n", text)
+        self.assertNotRegex(text, r"SB-(C|PCL)::\S+ = ")
+
     def test_loops_made_of_tail_calls_run_in_constant_space(self):
         self.s.evaluate("(defun down (n) (if (zerop n) :done (down (1- n))))")
         self.s.evaluate("(defun tick (n) (if (zerop n) :done (tock (1- n)))) (defun tock (n) (funcall 'tick (1- n)))")

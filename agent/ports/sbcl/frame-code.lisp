@@ -58,9 +58,9 @@
                         (form-with-mark element (rest steps))
                         element))))
 
-(defun internal-operator-p (symbol)
-  "True if SYMBOL is one that only expansions name: SB-C::SOURCE-FORM, in which DEFMETHOD keeps the method, SB-PCL::%PARAMETER;
-or the agent, in the place where a breakpoint stops."
+(defun internal-name-p (symbol)
+  "True if SYMBOL is one that only expansions and the compiler name: SB-C::SOURCE-FORM, in which DEFMETHOD keeps the method,
+SB-PCL::.NEXT-METHOD-CALL.; or the agent, in the place where a breakpoint stops."
   (member (package-name (or (symbol-package symbol) (find-package "KEYWORD"))) '("SB-C" "SB-PCL" "CL-MCP-AGENT")
           :test #'string=))
 
@@ -69,7 +69,7 @@ or the agent, in the place where a breakpoint stops."
   (and (consp form)
        (symbolp (first form))
        (or (member (first form) '(declare sb-int:named-lambda))
-           (internal-operator-p (first form)))))
+           (internal-name-p (first form)))))
 
 (defun evaluated-form-text (form steps)
   "Show the part of FORM that STEPS lead to, with as much of its surroundings as fits."

@@ -76,8 +76,7 @@ was not saved, as when the stack is exhausted."
             (when (and symbol
                        ;; Macros and the compiler have made the others, and no form can name them.
                        (symbol-package symbol)
-                       ;; Where a breakpoint stops, the agent has variables of its own.
-                       (not (agent-symbol-p symbol))
+                       (not (internal-name-p symbol))
                        (eq :valid (sb-di:debug-var-validity variable location)))
               (push (cons symbol (sb-di:debug-var-value variable frame))
                     variables))))
