@@ -1,6 +1,5 @@
 /*
- * The inside of a session: its data, and how events reach the table of its states. The files that contain the
- * actions share this header; they communicate by events.
+ * The inside of a session: its data, and how events reach its table. Only files of this folder include it.
  */
 #ifndef SESSION_SESSION_CORE_H
 #define SESSION_SESSION_CORE_H

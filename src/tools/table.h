@@ -1,5 +1,5 @@
 /*
- * The list of tools for registry.c; no other file reads it.
+ * The list of tools. Only registry.c, arguments.c and listing.c read it.
  */
 #ifndef TOOLS_TABLE_H
 #define TOOLS_TABLE_H
