@@ -321,8 +321,7 @@ class Identifiers(mcp.TestCase):
             with self.subTest(token):
                 self.s.send_line('{"jsonrpc":"2.0","id":%s,"method":"ping"}' % token)
                 answer = self.s.receive()
-                self.assertIsNone(answer["id"])
-                self.assertIn(answer["error"]["code"], (INVALID_REQUEST, PARSE_ERROR))
+                self.assertEqual((INVALID_REQUEST, None), (answer["error"]["code"], answer["id"]), answer)
         self.assertOperational()
 
     def test_a_duplicate_of_an_unanswered_id_gets_an_answer_of_its_own(self):
