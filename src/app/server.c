@@ -3,7 +3,10 @@
  */
 #include "app/server.h"
 
+#include <limits.h>
 #include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
 #include <uv.h>
 
 #include "app/toolboxes.h"
@@ -35,6 +38,10 @@ struct server {
     struct monitor *monitor;           /* NULL: no metrics over HTTP */
     const struct extension *extension; /* NULL: none */
     uv_signal_t signals[4];
+    /* The Lisps' working directory; the client's first root replaces it. All who borrow it read it when a
+     * Lisp starts or a file is edited. NULL or the option's, if no client is asked. */
+    const char *directory;
+    char root[PATH_MAX];
     bool is_input_over;
     bool is_ending;
 };
@@ -110,6 +117,24 @@ static void on_handshake(void *arg)
     zygotes_warm(((struct server *)arg)->zygotes);
 }
 
+/* Without --directory, and with standard input and output only: a client of HTTP may be elsewhere. What a
+ * sandbox contains is chosen before the client has named its project. */
+static bool asks_roots(const struct options *options)
+{
+    return options->directory == NULL && options->http_addresses[0] == NULL &&
+           options->sandbox == CONFINEMENT_OFF;
+}
+
+static void on_root(void *arg, const char *path)
+{
+    struct server *server = arg;
+    if (zygotes_are_absent(server->zygotes))
+        snprintf(server->root, sizeof server->root, "%s", path);
+    else
+        log_warning("the client named its root %s after the first Lisp was started in %s", path,
+                    server->root);
+}
+
 static void on_broken(void *arg)
 {
     struct server *server = arg;
@@ -163,6 +188,7 @@ static bool begin_stdio(struct server *server, const struct options *options, st
         .send = on_send,
         .on_idle = on_idle,
         .on_handshake = on_handshake,
+        .on_root = server->directory == server->root ? on_root : NULL,
         .arg = server,
     };
     server->connection = connection_new(&connection_options);
@@ -229,7 +255,7 @@ static bool begin(struct server *server, const struct options *options,
         .state_directory = options->state_directory,
         .is_persistent = options->is_persistent,
         .loads_code = options->loads[0] != NULL || options->preloads[0] != NULL,
-        .directory = options->directory,
+        .directory = server->directory,
         .confinements = confinements,
         .audit = server->audit,
         .redacts = options->redacts,
@@ -287,8 +313,8 @@ static void end(struct server *server)
     uv_run(server->loop, UV_RUN_DEFAULT);
 }
 
-static struct confinements *new_confinements(const struct options *options, const char *const *kept,
-                                             struct err *err)
+static struct confinements *new_confinements(const struct options *options, const char *directory,
+                                             const char *const *kept, struct err *err)
 {
     return confinements_new(
         &(struct confinements_options){
@@ -296,7 +322,7 @@ static struct confinements *new_confinements(const struct options *options, cons
             .network = (enum sandbox_network)options->network,
             .is_best_effort = options->is_sandbox_best_effort,
             .lisp = options->lisp,
-            .directory = options->directory,
+            .directory = directory,
             .state_directory = options->state_directory,
             .user_init = options->user_init,
             .loads = options->loads,
@@ -326,15 +352,18 @@ int server_run(const struct options *options, const struct extension *extension)
     server.guardian = server.children == NULL ? NULL : guardian_new(server.loop, &err);
     const char *kept[5] = {NULL};
     list_kept(options, kept);
+    server.directory = options->directory;
+    if (asks_roots(options) && getcwd(server.root, sizeof server.root) != NULL)
+        server.directory = server.root;
     struct confinements *confinements =
-        server.guardian == NULL ? NULL : new_confinements(options, kept, &err);
+        server.guardian == NULL ? NULL : new_confinements(options, server.directory, kept, &err);
     if (confinements != NULL) {
         const struct zygote_options zygote_options = {
             .lisp = options->lisp,
             .user_init = options->user_init,
             .loads = options->loads,
             .preloads = options->preloads,
-            .directory = options->directory,
+            .directory = server.directory,
             .environment_mark = guardian_mark(server.guardian),
             .kind = {.heap_mib = limits_int(&options->limits, LIMIT_MAX_HEAP),
                      .confinement = confinements_own(confinements)},

@@ -538,6 +538,11 @@ static void start(struct zygote *z)
     try_building(z);
 }
 
+bool zygote_is_absent(const struct zygote *z)
+{
+    return z->state == ZYGOTE_ABSENT;
+}
+
 void zygote_warm(struct zygote *z)
 {
     if (z->state == ZYGOTE_ABSENT)

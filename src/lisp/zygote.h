@@ -58,8 +58,10 @@ struct zygote_request {
 struct zygote *zygote_new(uv_loop_t *loop, struct children *children, const struct zygote_options *options);
 void zygote_free(struct zygote *z);
 
-/* zygote_warm(z): start it now, so that it is ready for the first request. */
+/* zygote_warm(z): start it now, so that it is ready for the first request.
+ * zygote_is_absent(z): it has no process. */
 void zygote_warm(struct zygote *z);
+bool zygote_is_absent(const struct zygote *z);
 
 /*
  * zygote_fork(z, request):

@@ -175,6 +175,14 @@ void zygotes_warm(struct zygotes *zs)
     zygote_warm(zs->all[0].zygote);
 }
 
+bool zygotes_are_absent(const struct zygotes *zs)
+{
+    for (size_t i = 0; i < MOST_ZYGOTES; i++)
+        if (zs->all[i].zygote != NULL && !zygote_is_absent(zs->all[i].zygote))
+            return false;
+    return true;
+}
+
 const char *zygotes_notices(const struct zygotes *zs, const struct zygote_kind *kind)
 {
     const struct place *place = find(zs, kind);

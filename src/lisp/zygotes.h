@@ -15,8 +15,9 @@ struct zygotes;
 struct zygotes *zygotes_new(uv_loop_t *loop, struct children *children, const struct zygote_options *options);
 void zygotes_free(struct zygotes *zs);
 
-/* zygotes_warm(zs): start the one of the server's own kind now. */
+/* zygotes_warm(zs): start the one of the server's own kind now. zygotes_are_absent(zs): no zygote runs. */
 void zygotes_warm(struct zygotes *zs);
+bool zygotes_are_absent(const struct zygotes *zs);
 
 /* zygotes_fork(zs, request), zygote_fork_cancel(request): as zygote_fork(), with a zygote of the request's
  * kind; it may have to wait until one of another kind can be ended for it. */

@@ -43,7 +43,9 @@ struct client {
     char *tools_text;                  /* the array of the listed tools; NULL until it is first requested */
 
     bool has_shaken_hands;
-    void (*on_handshake)(void *arg); /* NULL: nobody needs it */
+    bool has_asked_roots;
+    void (*on_handshake)(void *arg);              /* NULL: nobody needs it */
+    void (*on_root)(void *arg, const char *path); /* NULL: its roots are not asked for */
     void *arg;
 };
 

@@ -30,6 +30,7 @@
 #include "mcp/outbox.h"
 #include "mcp/requests.h"
 #include "mcp/revisions.h"
+#include "mcp/roots.h"
 #include "mcp/server_log.h"
 #include "mcp/subscriptions.h"
 #include "tools/toolbox.h"
@@ -69,6 +70,7 @@ struct connection *connection_new(const struct connection_options *options)
         .outbox = &c->outbox,
         .log = server_log_new(&c->outbox, options->shows_log),
         .on_handshake = options->on_handshake,
+        .on_root = options->on_root,
         .arg = options->arg,
     };
     list_init(&c->client.questions);
@@ -222,7 +224,7 @@ static void handle_arrival(const struct arrival *a)
         notification_take(client, m.method, &a->connection->text, a->tokens);
         break;
     case JSONRPC_RESPONSE:
-        if (!elicitation_take(client, object) && client->extension != NULL)
+        if (!elicitation_take(client, object) && !roots_take(client, object) && client->extension != NULL)
             client->extension->on_response(client->extension, object);
         break;
     case JSONRPC_REFUSED:

@@ -33,6 +33,9 @@ struct connection_options {
     /* notifications/initialized or the first tools/call has arrived: a good moment to start a Lisp; may be
      * NULL */
     void (*on_handshake)(void *arg);
+    /* the client's first root that is a directory, ${path}, borrowed; NULL: the client is not asked for its
+     * roots. Otherwise, the handshake of a client that has roots includes its answer */
+    void (*on_root)(void *arg, const char *path);
     void *arg;
 };
 

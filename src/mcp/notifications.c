@@ -7,11 +7,13 @@
 
 #include "mcp/client.h"
 #include "mcp/requests.h"
+#include "mcp/roots.h"
 
 static void on_initialized(struct client *client, const struct json_text *text,
                            const struct json_text_message *tokens)
 {
-    client_shake_hands(client);
+    if (!roots_ask(client))
+        client_shake_hands(client);
 }
 
 static void on_cancelled(struct client *client, const struct json_text *text,

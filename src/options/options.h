@@ -37,7 +37,8 @@ struct options {
     bool has_no_user_init; /* --no-userinit */
     const char *loads[OPTIONS_MOST_REPEATED + 1];
     const char *preloads[OPTIONS_MOST_REPEATED + 1];
-    const char *directory; /* may be the environment's CLAUDE_PROJECT_DIR; NULL: the current one */
+    const char *directory; /* may be the environment's CLAUDE_PROJECT_DIR; NULL: the client's root or the
+                              current one */
     const char *listing;   /* as listing_of() takes it; valid */
     bool wants_structured;
     unsigned sandbox; /* an enum confinement_mode: the order of its row */

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import urllib.parse
 
 import mcp
 
@@ -336,6 +337,36 @@ class LoadSystem(mcp.TestCase):
         self.assertEqual('"%s/"' % elsewhere, directory("--stdio", "--http", "127.0.0.1:0", CLAUDE_PROJECT_DIR=project))
         for not_one in (project + "/missing", "relative", ""):
             self.assertEqual('"%s/"' % elsewhere, directory(CLAUDE_PROJECT_DIR=not_one))
+
+    def test_the_client_s_first_root_is_the_project_unless_something_else_names_one(self):
+        roots = self.folder() + "/a project \u03bb"
+        os.mkdir(roots)
+        elsewhere = self.folder()
+        uri = "file://" + urllib.parse.quote(roots)
+
+        def directory(*options, answer, tool_first=False, capabilities={"roots": {"listChanged": True}}, **environment):
+            server = self.start_server(*options, cwd=elsewhere, environment=mcp.clean_environment(**environment), handshake=False)
+            server.request("initialize", {"protocolVersion": mcp.LEGACY, "capabilities": capabilities, "clientInfo": {"name": "e2e", "version": "0"}})
+            server.notify("notifications/initialized")
+            if answer is not None:
+                question = server.receive()
+                self.assertEqual("roots/list", question["method"])
+                if tool_first:
+                    server.evaluate("1")
+                server.send_json({"jsonrpc": "2.0", "id": question["id"], **answer})
+            return server.evaluate("(namestring *default-pathname-defaults*)").value
+
+        def answered(*uris):
+            return {"result": {"roots": [{"uri": uri} for uri in uris]}}
+
+        self.assertEqual('"%s/"' % roots, directory(answer=answered("https://example.org/", "file:///no/such", uri, "file:///")))
+        self.assertEqual('"%s/"' % roots, directory(answer=answered("file://localhost" + uri[len("file://"):])))
+        for answer in (answered(), answered("file://%00", "file://x/", "file:///%zz"), {"result": {"roots": 7}}, {"error": {"code": -32601, "message": "no"}}):
+            self.assertEqual('"%s/"' % elsewhere, directory(answer=answer))
+        self.assertEqual('"%s/"' % elsewhere, directory(answer=answered(uri), tool_first=True))
+        self.assertEqual('"%s/"' % elsewhere, directory(answer=None, capabilities={}))
+        self.assertEqual('"%s/"' % elsewhere, directory("--directory", elsewhere, answer=None))
+        self.assertEqual('"%s/"' % elsewhere, directory(answer=None, CLAUDE_PROJECT_DIR=elsewhere))
 
     def test_a_system_that_fails_to_load_is_an_error_with_file_and_form(self):
         folder = self.folder()

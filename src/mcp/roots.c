@@ -1,0 +1,81 @@
+/*
+ * Responsible for the question for the client's roots, and for the directory in its answer. Clients up to
+ * revision 2025-11-25 have them.
+ */
+#include "mcp/roots.h"
+
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/strbuf.h"
+#include "mcp/client.h"
+#include "mcp/outbox.h"
+
+#define ID "cl-mcp-roots"
+#define SCHEME "file://"
+
+bool roots_ask(struct client *client)
+{
+    if (client->on_root == NULL || client->has_asked_roots || client->has_shaken_hands ||
+        !json_is_object(json_object_get(client->capabilities, "roots")))
+        return false;
+    client->has_asked_roots = true;
+    struct strbuf text;
+    strbuf_init(&text, 0);
+    strbuf_adds(&text, "{\"jsonrpc\":\"2.0\",\"id\":\"" ID "\",\"method\":\"roots/list\"}");
+    outbox_notify(client->outbox, NULL, &text);
+    strbuf_fini(&text);
+    return true;
+}
+
+static int hex_digit(char c)
+{
+    const char *digits = "0123456789abcdef0123456789ABCDEF";
+    const char *at = c == '\0' ? NULL : strchr(digits, c);
+    return at == NULL ? -1 : (int)(at - digits) % 16;
+}
+
+/* Write the path in ${uri}, of this machine, to ${path}. */
+static bool decode(const char *uri, char path[PATH_MAX])
+{
+    size_t len = 0;
+    if (strncmp(uri, SCHEME, strlen(SCHEME)) != 0)
+        return false;
+    uri += strlen(SCHEME);
+    if (strncmp(uri, "localhost/", strlen("localhost/")) == 0)
+        uri += strlen("localhost");
+    for (const char *p = uri; *p != '\0'; p++) {
+        int high = *p == '%' ? hex_digit(p[1]) : -1, low = high < 0 ? -1 : hex_digit(p[2]);
+        bool is_escape = high >= 0 && low >= 0;
+        char byte = is_escape ? (char)(high * 16 + low) : *p;
+        if (byte == '\0' || len + 1 >= PATH_MAX)
+            return false;
+        path[len++] = byte;
+        p += is_escape ? 2 : 0;
+    }
+    path[len] = '\0';
+    return path[0] == '/';
+}
+
+bool roots_take(struct client *client, const json_t *response)
+{
+    const char *id = json_string_value(json_object_get(response, "id"));
+    if (!client->has_asked_roots || id == NULL || strcmp(id, ID) != 0)
+        return false;
+    const json_t *roots = json_object_get(json_object_get(response, "result"), "roots");
+    size_t i;
+    json_t *root;
+    json_array_foreach(roots, i, root)
+    {
+        char path[PATH_MAX];
+        struct stat status;
+        const char *uri = json_string_value(json_object_get(root, "uri"));
+        if (uri != NULL && decode(uri, path) && stat(path, &status) == 0 && S_ISDIR(status.st_mode)) {
+            client->on_root(client->arg, path);
+            break;
+        }
+    }
+    client_shake_hands(client);
+    return true;
+}
