@@ -123,7 +123,7 @@ stopped before the last."
 (define-operation :frames (arguments)
   (if *error-frame*
       (multiple-value-bind (frames total)
-          (with-agent-syntax (:length 10 :level 4)
+          (with-agent-syntax (:package (report-package) :length 10 :level 4)
             (frame-texts *error-frame* *error-condition*
                          :from (getf arguments :from 0)
                          :count (min +frames-walked+ (getf arguments :count +frames-sent+))

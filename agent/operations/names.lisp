@@ -198,6 +198,18 @@ package, then those accessible in the session's package."
       (or (package-system-hint (string (second arguments)))
           "REQUIRE finds the modules of the Lisp and the systems that ASDF knows. The tool list-systems lists the systems."))))
 
+(defun in-package-hint (name)
+  "Return a sentence if the function NAME seems to have been defined in COMMON-LISP-USER by mistake, or NIL."
+  (let* ((user (find-package "COMMON-LISP-USER"))
+         (other (find-symbol (symbol-name name) user)))
+    (and other
+         (symbol-package name)
+         (not (eq user (symbol-package name)))
+         (eq user (symbol-package other))
+         (fboundp other)
+         (format nil "CL-USER has a function ~a: the file that defines it may lack (in-package :~(~a~))."
+                 (symbol-name name) (package-name (symbol-package name))))))
+
 (defun name-hint (condition)
   "Return a sentence with names similar to the one that CONDITION is about, or NIL."
   (let ((*print-length* nil) (*print-level* nil))
@@ -206,7 +218,8 @@ package, then those accessible in the session's package."
           (undefined-function
            (let ((name (cell-error-name condition)))
              (when (symbolp name)
-               (offer-symbols (remove name (near-symbols (symbol-name name) #'fboundp))))))
+               (or (in-package-hint name)
+                   (offer-symbols (remove name (near-symbols (symbol-name name) #'fboundp)))))))
           (unbound-slot nil)
           (unbound-variable
            (let ((name (cell-error-name condition)))

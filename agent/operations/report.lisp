@@ -48,6 +48,14 @@
                   package
                   (make-package name :nicknames '("CL-USER") :use '("COMMON-LISP")))))))
 
+(defun report-package ()
+  "Return the package in which a report of an error names symbols: the current one. While a system's definition is loaded,
+that is ASDF-USER, in which ASDF's own frames could not be told from the user's; then it is COMMON-LISP-USER."
+  (let ((package (session-package)))
+    (if (eq package (find-package "ASDF-USER"))
+        #.(find-package "COMMON-LISP-USER")
+        package)))
+
 (defun session-package-name ()
   "Return the name of the current package as users write it."
   (let ((name (package-name (session-package))))
@@ -272,7 +280,7 @@ user's to change."
   "Build the reply that reports to the request ID the CONDITION that was signalled at FRAME."
   (multiple-value-bind (condition kept-frames) (original-condition condition)
     (let ((*reporting* t)
-          (package (session-package))
+          (package (report-package))
           (readtable-hint (readtable-hint kind condition))
           (class (class-of condition)))
       (with-agent-syntax (:package package :length 10 :level 4)

@@ -36,9 +36,13 @@ static const char *machinery(const struct sexp *frame)
 {
     static const char loading[] = "of loading", fiveam[] = "of FiveAM";
     static const struct {
-        const char *text, *words;
+        const char *text, *words; /* no words: the frame is the user's; the first row that fits decides */
         bool is_home; /* of a local function: it may stand anywhere; other frames begin with the text */
     } rows[] = {
+        {"(ASDF/USER::", NULL, false}, /* code of a system's definition */
+        {"((METHOD ASDF/USER::", NULL, false},
+        {"(EVAL (ASDF/USER::", NULL, false},
+        {":IN ASDF/USER::", NULL, true},
         {"(ASDF/", loading, false},
         {"((METHOD ASDF/", loading, false},
         {"(EVAL (ASDF/", loading, false},

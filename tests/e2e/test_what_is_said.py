@@ -109,6 +109,13 @@ class Bounds(mcp.TestCase):
             self.assertRegex(report.text, r"\n\d+-\d+: \(\d+ frames of loading\)\n")
             self.assertLess(len(report.text), 1024, report.text)
 
+    def test_the_error_in_a_system_s_definition_is_told_with_its_line(self):
+        files = {"odd.asd": '(defsystem "odd" :components ())\n(defun helper (x) (list (car x)))\n(helper 5)\n'}
+        client = self.start_server("--directory", written(self.folder(), files))
+        report = client.call("load-system", system="odd", wait=120)
+        self.assertRegex(report.text, r"\n\d: \(ASDF/USER::HELPER 5\) at .*/odd.asd:2\n\d+-\d+: \(\d+ frames of loading\)\n")
+        self.assertLess(len(report.text), 1700, report.text)
+
     def test_the_frames_of_a_recursion_are_folded(self):
         report = self.s.evaluate('(progn (defun deep (n) (if (zerop n) (error "bottom") (1+ (deep (1- n))))) (defun top () (list (deep 50))) (list (top)))')
         self.assertIn("2: (DEEP 2)\n3-50: (48 frames of the same function)\n51: (TOP)\n", report.text)
@@ -146,6 +153,14 @@ class FailedRequests(mcp.TestCase):
                 self.assertRegex(reply.text, r"(?i)^There is no (package|function) none\.")
         reply = client.call("describe-symbol", name="no-such-symbol")
         self.assertEqual((False, "There is no symbol NO-SUCH-SYMBOL in the package CL-USER."), (reply.is_error, reply.text))
+
+
+class MissingInPackage(mcp.TestCase):
+    def test_a_function_that_went_into_another_package_is_found(self):
+        folder = written(self.folder(), {"p.lisp": "(defpackage :lost (:use :cl) (:export #:found))", "q.lisp": "(defun found () 1)"})
+        for name in ("p.lisp", "q.lisp"):
+            self.s.call("load-file", path=os.path.join(folder, name))
+        self.assertEqual("CL-USER has a function FOUND: the file that defines it may lack (in-package :lost).", self.s.evaluate("(lost:found)").hint)
 
 
 class Unreadable(mcp.TestCase):
