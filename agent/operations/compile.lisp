@@ -110,10 +110,14 @@
                   (mapcar #'name-text (nreverse names))))))))
 
 (define-operation :compile-form (arguments)
-  (let ((text (getf arguments :code))
-        (package-name (getf arguments :package)))
-    (call-in-compilation-unit
-     (lambda ()
-       (let ((*package* (if package-name (designated-package package-name) *package*)))
-         (multiple-value-bind (failed notes names) (compile-and-note text)
-           (list *id* :ok :failed failed :notes notes :functions names)))))))
+  (let* ((text (getf arguments :code))
+         (package-name (getf arguments :package))
+         (package (if package-name (find-meant-package package-name) *package*)))
+    (if (null package)
+        (with-agent-syntax ()
+          (no-package-reply package-name))
+        (call-in-compilation-unit
+         (lambda ()
+           (let ((*package* package))
+             (multiple-value-bind (failed notes names) (compile-and-note text)
+               (list *id* :ok :failed failed :notes notes :functions names))))))))

@@ -69,7 +69,7 @@ steps at the top; for :EVERYWHERE it is 1 if FORM is a macro form, otherwise 0."
 such package, reply with similar names."
   (let* ((name (getf arguments :package))
          (package (if name
-                      (or (find-package name) (find-package (string-upcase name)))
+                      (find-meant-package name)
                       *package*)))
     (if package
         (let ((*package* package))

@@ -77,7 +77,7 @@ the function's code that FRAME is executing."
              (or place
                  (handler-case (frame-source frame)
                    (error () nil)))
-             (append (and code (list (list nil code)))
+             (append (and code (string/= code "#<...>") (list (list nil code)))
                      (and locals
                           (loop for (name . value) in (handler-case (frame-locals frame)
                                                         (error () '()))

@@ -1064,7 +1064,7 @@ class Compiling(AgentTest):
         reply = self.compile("(defun area () 1)", package="CL-USER")
         self.assertEqual(reply.functions, ["AREA"])
         copy = self.session.fork(with_pipes=False)
-        self.assertEqual(copy.ask("compile-form", code="1", package="NOWHERE").type, "PACKAGE-ERROR")
+        self.assertEqual(copy.ask("compile-form", code="1", package="NOWHERE").status, "refused")
 
     def test_nothing_is_left_behind(self):
         before = sorted(os.listdir(f"/proc/{self.session.pid}/fd"))

@@ -109,6 +109,13 @@ class Bounds(mcp.TestCase):
             self.assertRegex(report.text, r"\n\d+-\d+: \(\d+ frames of loading\)\n")
             self.assertLess(len(report.text), 1024, report.text)
 
+    def test_frames_whose_code_cannot_be_shown_have_no_line_for_it(self):
+        self.s.evaluate("(defun endless (n) (1+ (endless (1+ n))))")
+        self.assertIn("CONTROL-STACK-EXHAUSTED", self.s.evaluate("(endless 0)").text)
+        text = self.s.call("get-backtrace", locals=True, max_frames=3).text
+        self.assertRegex(text, r"\n2: \(ENDLESS \d+\)\n +N = \d+\n")
+        self.assertNotIn("in #<", text)
+
     def test_the_error_in_a_system_s_definition_is_told_with_its_line(self):
         files = {"odd.asd": '(defsystem "odd" :components ())\n(defun helper (x) (list (car x)))\n(helper 5)\n'}
         client = self.start_server("--directory", written(self.folder(), files))
@@ -145,7 +152,7 @@ class FailedRequests(mcp.TestCase):
             ("describe-symbol", {"name": "none:x"}), ("describe-symbol", {"name": "x", "package": "none"}), ("find-definition", {"name": "none:x"}),
             ("apropos-search", {"pattern": "x", "package": "none"}), ("who-calls", {"name": "none:x"}), ("complete-symbol", {"prefix": "none:x"}),
             ("macroexpand-form", {"form": "(x)", "package": "none"}), ("trace-functions", {"functions": ["none"]}),
-            ("profile-functions", {"functions": ["none"]}),
+            ("profile-functions", {"functions": ["none"]}), ("compile-form", {"code": "1", "package": "none"}),
         ):
             with self.subTest(tool):
                 reply = client.call(tool, arguments)
