@@ -279,7 +279,7 @@ void run_send(struct session *s)
     worker_call(runner(s), &request, NULL, 0);
     strbuf_fini(&request);
     if (s->queue.next != s->queue.previous)
-        session_not_before(s, RUN_ALONE_MS); /* look-ups may wait behind it */
+        session_not_before(s, op->is_let_go ? 0 : RUN_ALONE_MS); /* look-ups may wait behind it */
 }
 
 /* 0: no limit. */
