@@ -92,17 +92,20 @@ static void read_pieces(const json_t *array, struct journal_entry *entry)
 void saved_description_read_journal(const json_t *d, struct journal *journal)
 {
     const json_t *array = json_object_get(d, "journal");
+    json_int_t last = 0;
     for (size_t i = 0; i < json_array_size(array); i++) {
         const json_t *e = json_array_get(array, i);
+        json_int_t evaluation = json_integer_value(json_object_get(e, "evaluation"));
         const json_t *code = json_object_get(e, "code");
         json_int_t outcome = json_integer_value(json_object_get(e, "outcome"));
         const char *package = json_string_value(json_object_get(e, "package"));
-        if (!json_is_string(code) || package == NULL || outcome < JOURNAL_OK || outcome > JOURNAL_DIED)
+        if (!json_is_string(code) || package == NULL || outcome < JOURNAL_OK || outcome > JOURNAL_DIED ||
+            evaluation <= last)
             continue;
-        struct journal_entry *entry =
-            journal_add(journal, (uint64_t)json_integer_value(json_object_get(e, "evaluation")),
-                        (uint64_t)json_integer_value(json_object_get(e, "parent")), json_string_value(code),
-                        json_string_length(code), package, (enum journal_outcome)outcome);
+        last = evaluation;
+        struct journal_entry *entry = journal_add(
+            journal, (uint64_t)evaluation, (uint64_t)json_integer_value(json_object_get(e, "parent")),
+            json_string_value(code), json_string_length(code), package, (enum journal_outcome)outcome);
         entry->is_undone = json_is_true(json_object_get(e, "undone"));
         entry->is_in_state = json_is_true(json_object_get(e, "held"));
         entry->has_origin = json_is_integer(json_object_get(e, "origin"));

@@ -195,6 +195,12 @@ class Damage(saves.Saves):
                 self.restore()
                 self.assertEvaluates("*saved*", ":FROM-DISK")
                 self.assertFalse(self.s.call("session-history").is_error)
+        # Numbers that do not ascend: what breaks the order is left out.
+        entry = {"package": "CL-USER", "outcome": 0, "held": True, "when": 1700000000}
+        self.mend()
+        self.describe(journal=[dict(entry, evaluation=n, parent=0, code="(list %d)" % n) for n in (7, 2, 7, 0, -1, 9)])
+        self.restore()
+        self.assertEqual(["7", "9"], re.findall(r"\(list (\S+)\)", self.s.call("session-history").text))
 
     def test_an_image_that_agrees_but_does_not_start_leaves_an_empty_session_that_works(self):
         self.mend()
