@@ -114,7 +114,7 @@ restart continues."
         ((not (main-thread-p))
          (thread-failed condition (kind-of-condition condition)))
         ((null *id*)
-         (note-stray-condition condition "between requests")
+         (note-stray-condition condition "between two calls")
          (throw 'idle nil))
         (t
          (serve-error condition (kind-of-condition condition)))))

@@ -360,8 +360,10 @@ void report_error_list(struct strbuf *out, const struct session *session, size_t
         gmtime_r(&r->when.tv_sec, &utc);
         strftime(when, sizeof when, "%H:%M:%SZ", &utc);
         size_t first_line = strcspn(r->message, "\n");
-        strbuf_addf(out, "\n%zu. %s %s%s%s%s: %.*s", i + 1, when, r->thread != NULL ? "in thread " : "",
-                    r->thread != NULL ? r->thread : "", r->thread != NULL ? ": " : "", r->type,
+        strbuf_addf(out, "\n%zu. %s ", i + 1, when);
+        if (r->thread != NULL)
+            strbuf_addf(out, "%s%s: ", r->is_stray ? "" : "in thread ", r->thread);
+        strbuf_addf(out, "%s: %.*s", r->type,
                     (int)utf8_floor(r->message, first_line, first_line > 300 ? 300 : first_line), r->message);
         const char *why_not = error_record_why_not(r);
         if (why_not == NULL)

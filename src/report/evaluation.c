@@ -89,16 +89,16 @@ static void add_timing(struct strbuf *out, const struct sexp *timing)
     }
 }
 
-/* Errors in threads that no thread joins. */
+/* Errors in threads that no thread joins, and outside any evaluation: those have no number. */
 static void add_inbox(struct strbuf *out, const struct sexp *inbox)
 {
     if (sexp_count(inbox) == 0)
         return;
     section_begin(out, "[Background errors]");
-    bool has_numbers = false;
     for (size_t i = 0; i < sexp_count(inbox); i++) {
         const struct sexp *item = sexp_nth(inbox, i);
-        strbuf_adds(out, "In thread ");
+        bool is_in_thread = sexp_integer(sexp_get(item, 0, "number"), 0) > 0;
+        strbuf_adds(out, is_in_thread ? "In thread " : "Outside any evaluation, ");
         reply_add_string(out, sexp_get(item, 0, "where"));
         strbuf_adds(out, ": ");
         reply_add_string(out, sexp_get(item, 0, "type"));
@@ -110,11 +110,8 @@ static void add_inbox(struct strbuf *out, const struct sexp *inbox)
             section_add_frame(out, k, sexp_nth(frames, k));
         }
         strbuf_addc(out, '\n');
-        has_numbers = has_numbers || sexp_integer(sexp_get(item, 0, "number"), 0) > 0;
     }
-    if (has_numbers)
-        strbuf_adds(out,
-                    "list-errors gives the index with which get-backtrace shows all frames and variables.");
+    strbuf_adds(out, "list-errors gives the index with which get-backtrace shows all frames and variables.");
     section_end(out);
 }
 

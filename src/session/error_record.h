@@ -37,6 +37,7 @@ struct error_record {
     char *severed;                 /* the pipes and sockets that ${frozen} lacks, as in a checkpoint */
     char *files;                   /* NULL, or the files open for writing when ${frozen} was made */
     char *thread;       /* the name of the program's thread in which it occurred; NULL: in an evaluation */
+    bool is_stray;      /* it occurred outside any evaluation, as in a timer; then ${thread} says when */
     int64_t standing;   /* the agent's number of it if it stood in a thread; otherwise 0 */
     pid_t standing_pid; /* the process in which it stood; 0: it no longer stands */
     struct worker *const *process; /* borrowed: the session's current process, if ${standing} */

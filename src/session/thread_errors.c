@@ -53,11 +53,15 @@ static struct error_record *record_of(struct session *s, const struct sexp *entr
     if (r->thread == NULL)
         r->thread = xstrdup("");
     r->evaluation = s->evaluations;
-    if (sexp_is_nil(sexp_get(entry, 0, "standing"))) {
+    int64_t number = sexp_integer(sexp_get(entry, 0, "number"), 0);
+    if (number <= 0) {
+        r->was_left = r->is_stray = true;
+        error_record_cannot_be_entered(r, "It has been unwound.");
+    } else if (sexp_is_nil(sexp_get(entry, 0, "standing"))) {
         r->was_left = true;
         error_record_cannot_be_entered(r, "Its thread has ended.");
     } else {
-        r->standing = sexp_integer(sexp_get(entry, 0, "number"), 0);
+        r->standing = number;
         r->process = &s->worker;
         r->standing_pid = session_core_pid(s);
     }
@@ -94,10 +98,7 @@ void thread_errors_note(struct session *s, const struct sexp *reply)
     const struct sexp *ended = sexp_get(reply, 2, "ended-errors");
     const struct sexp *inbox = sexp_get(reply, 2, "inbox");
     for (size_t i = 0; i < sexp_count(inbox) && i < MOST_THREAD_ERRORS; i++) {
-        const struct sexp *entry = sexp_nth(inbox, i);
-        /* An entry without a number is not an error. */
-        struct error_record *r =
-            sexp_integer(sexp_get(entry, 0, "number"), 0) > 0 ? record_of(s, entry) : NULL;
+        struct error_record *r = record_of(s, sexp_nth(inbox, i));
         if (r != NULL)
             answer_add_error(s, r);
     }

@@ -2,6 +2,7 @@
 and for the tools that enter it. One thread; with several: test_threads.py."""
 
 import os
+import re
 
 import mcp
 
@@ -100,6 +101,14 @@ class Standing(InFolder):
         self.assertFails("(progn (sb-ext:schedule-timer (sb-ext:make-timer (lambda () (incf *fired*))) 0.05) (cerror \"Go on.\" \"stop\") *fired*)")
         mcp.wait_until(lambda: self.enter("*fired*").values == ["1"], 20, "the timer at the error")
         self.assertValue(self.restart("CONTINUE"), "1")
+
+    def test_an_error_of_a_timer_between_two_calls_is_listed(self):
+        listed = lambda: re.findall(r"(?m)^\d+\. \S+ (.*)$", self.s.call("list-errors").text)
+        self.s.evaluate('(sb-ext:schedule-timer (sb-ext:make-timer (lambda () (error "the timer ~a" 1))) 0.1)')
+        mcp.wait_until(lambda: listed() or self.s.evaluate("nil") is None, 10, "its error")
+        self.assertEqual(["between two calls: SIMPLE-ERROR: the timer 1 (cannot be entered: It has been unwound.)"], listed())
+        self.assertTrue(self.s.call("evaluate-in-frame", index=1, frame=0, code="1").is_error)
+        self.assertIn("the timer 1", self.s.call("describe-last-error", index=1).text)
 
     def test_a_timer_does_not_leave_the_error(self):
         """Also not by a handler that is established around it."""

@@ -218,7 +218,8 @@ static void report_has_its_sections_in_order_with_a_blank_line_between(void **st
     reply(f, "(1 :ok :values (\"1\" \"2\") :warnings ((\"STYLE-WARNING\" \"unused X\") (\"WARNING\" "
              "\"two\nlines\"))"
              " :timing (12345 11000 400 32768)"
-             " :inbox ((:where \"worker-1\" :type \"SIMPLE-ERROR\" :message \"boom\" :frames ((\"(F)\" nil) "
+             " :inbox ((:where \"worker-1\" :number 1 :type \"SIMPLE-ERROR\" :message \"boom\" :frames "
+             "((\"(F)\" nil) "
              "(\"(G)\" \"g.lisp:3\")))))");
     assert_report(
         f, "[output between calls]\ntick\n\n"
@@ -227,7 +228,8 @@ static void report_has_its_sections_in_order_with_a_blank_line_between(void **st
            "[warnings]\nSTYLE-WARNING: unused X\nWARNING: two\nlines\n\n"
            "=> 1\n=> 2\n"
            "; Timing: 12 ms real, 11 ms run, 0 ms GC, 32,768 bytes consed\n\n"
-           "[Background errors]\nIn thread worker-1: SIMPLE-ERROR: boom\n  0: (F)\n  1: (G) at g.lisp:3\n\n"
+           "[Background errors]\nIn thread worker-1: SIMPLE-ERROR: boom\n  0: (F)\n  1: (G) at g.lisp:3\n"
+           "list-errors gives the index with which get-backtrace shows all frames and variables.\n\n"
            "[Session]\nBetween two calls: something.");
 }
 
