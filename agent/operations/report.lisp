@@ -222,19 +222,12 @@ user's to change."
         repeat 20
         collect (list (symbol-name name) (item-text value 200))))
 
-(defun warning-class-text (condition)
-  "Return the name of the class of CONDITION, which tells warnings from errors: it contains WARNING if CONDITION is one."
-  (let ((name (type-name-text (class-of condition))))
-    (cond ((compiler-note-p condition) "COMPILER-WARNING")
-          ((eq (type-of condition) 'simple-warning) "WARNING")
-          ((or (search "WARNING" name) (not (typep condition 'warning))) name)
-          ((typep condition 'style-warning) (concatenate 'string "STYLE-WARNING " name))
-          (t (concatenate 'string "WARNING " name)))))
-
 (defun warning-entry (condition)
   "Return the class and the message of CONDITION, a warning, for the reply."
   (with-agent-syntax ()
-    (list (warning-class-text condition)
+    (list (cond ((compiler-note-p condition) "COMPILER-WARNING")
+                ((eq (type-of condition) 'simple-warning) "WARNING")
+                (t (type-name-text (class-of condition))))
           (if (compiler-note-p condition)
               (concatenate 'string "note: " (message-text condition +warning-limit+))
               (message-text condition +warning-limit+)))))

@@ -70,7 +70,7 @@ class Floods(mcp.TestCase):
         if not mcp.SANITIZED:
             self.assertLess(mcp.peak_memory_kib(self.s.pid) - before, 16 << 10)
         self.s.evaluate("(progn (require :sb-posix) (funcall (intern \"KILL\" :sb-posix) %s 9))" % named.group(1))
-        self.assertNotIn("Programs", self.s.call("session-info").text)
+        mcp.wait_until(lambda: "Programs" not in self.s.call("session-info").text, 10, "the end of the program")
 
     def test_the_log_stays_short(self):
         self.flood(STRAY, "(sleep 1)")

@@ -5,7 +5,7 @@ from hostile.table import LOOKALIKE, NOTHING, STOPPED, case, either, error, fail
 CASES = [
     case("a string of 100 MB", "(make-string 100000000 :initial-element #\\x)", outcome=returns('^"xxx'), timeout=10),
     case("a list of ten million", "(make-list 10000000)", outcome=returns(r"^\(NIL NIL NIL "), timeout=10),
-    case("a circular list", "(let ((l (list 1 2 3))) (setf (cdddr l) l) l)", outcome=STOPPED),
+    case("a circular list", "(let ((l (list 1 2 3))) (setf (cdddr l) l) l)", outcome=either(STOPPED, value("#1=(1 2 3 . #1#)"))),
     case("a circle through the head", "(let ((l (list 1))) (setf (car l) l) l)", outcome=value("#1=(#1#)")),
     case("a circular structure", "(progn (defstruct node next) (let ((n (make-node))) (setf (node-next n) n) n))", outcome=returns(r"^#S\(NODE :NEXT #S\(NODE "), timeout=2),
     case("a circle through a hash table and a vector", "(let ((v (vector nil))) (setf (svref v 0) (list v v)) v)", outcome=either(STOPPED, value("#1=#((#1# #1#))"))),
