@@ -60,8 +60,7 @@ static const struct {
      "Load a library or a project: load-system finds systems in the current directory, ~/common-lisp,\n"
      "~/.local/share/common-lisp/source and /usr/share/common-lisp.\n"
      "A test fails: run-tests shows the form, the expected value and the actual one. An unexpected error in "
-     "a test can be entered like any\n"
-     "other.\n"
+     "a test can be entered too.\n"
      "Something is slow: time-execution measures it, profile-code shows where the time goes (mode alloc: the "
      "memory), profile-functions and\n"
      "trace-functions watch the functions that you name.\n"
@@ -106,7 +105,7 @@ static void add_tools(struct strbuf *out)
                     is_first ? ": " : "");
         strbuf_adds(out, registry_at(i)->name);
     }
-    strbuf_adds(out, "\nEach of them can be called, even if tools/list does not return it.");
+    strbuf_adds(out, "\nAny can be called. If the client lists few, set the server's option tools to full.");
 }
 
 static void run(struct tool_call *call)
