@@ -302,9 +302,10 @@ its end when that is NIL."
   "List the undefined names in the running compilation unit as (CLASS NAME KIND FORM PLACE). FORM contains
 the first use, or is NIL; PLACE is as PLACE-BEING-COMPILED returns it.")
 
-(define-port-operation call-recording-warnings (function note)
+(define-port-operation call-recording-warnings (function note &optional note-redefinition)
   "Call FUNCTION; each warning that no handler of the user's took is passed to NOTE and muffled.
-Compiler notes are muffled, and errors of the compiler are kept for ORIGINAL-CONDITION.")
+Compiler notes are muffled, and errors of the compiler are kept for ORIGINAL-CONDITION. NOTE-REDEFINITION is called with
+the name of each macro or function that is about to be redefined.")
 
 (define-port-operation compile-text (text note finish)
   "Compile TEXT as the contents of a file; run only compile-time forms, write nothing.

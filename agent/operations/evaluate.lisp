@@ -430,8 +430,6 @@ evaluation."
             (note-last-value))
           (setf *current-form* (list form)
                 - form)
-          (when done
-            (note-redefinition form))
           (setf values (call-with-origin origin (lambda () (funcall evaluate form))))
           (if is-whole
               (note-form-done (file-position stream))
@@ -468,7 +466,7 @@ evaluation."
 (defun call-in-unit (function)
   "Call FUNCTION as one compilation unit that records its warnings."
   (call-in-compilation-unit
-   (lambda () (call-recording-warnings function #'note-warning))))
+   (lambda () (call-recording-warnings function #'note-warning #'note-redefinition))))
 
 (defun evaluation-reply (ending)
   "Make the reply of a finished evaluation. ENDING is as in DONE-PART."

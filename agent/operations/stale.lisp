@@ -7,22 +7,19 @@
   "Lists (NAME KIND USER...) for the macros and inline functions that the evaluation has redefined; KIND is one of
 MAP-REFERENCES, the users are functions and methods.")
 
-(defconstant +redefined-kept+ 20)
+(defconstant +redefined-kept+ 40)
 (defconstant +stale-told+ 8)
 
-(defun expanded-as (form)
-  "Return as what FORM, if it redefines something that its users hold a copy of, is found by MAP-REFERENCES, and its
-name; or NIL."
-  (let ((name (and (consp form) (consp (rest form)) (second form))))
-    (cond ((not (and name (symbolp name))) nil)
-          ((eq (first form) 'defmacro)
-           (values (and (macro-function name) :macroexpands) name))
-          ((eq (first form) 'defun)
-           (values (and (fboundp name) (inlined-name-p name) :calls) name)))))
+(defun copied-as (name)
+  "Return as what MAP-REFERENCES finds those who hold a copy of the definition of NAME, a macro or an inline function; or
+NIL."
+  (cond ((not (symbolp name)) nil)
+        ((macro-function name) :macroexpands)
+        ((and (fboundp name) (inlined-name-p name)) :calls)))
 
-(defun note-redefinition (form)
-  "FORM is about to be evaluated."
-  (multiple-value-bind (kind name) (expanded-as form)
+(defun note-redefinition (name)
+  "The function or macro NAME is about to be redefined. Files may redefine many, so only the first are looked at."
+  (let ((kind (copied-as name)))
     (when (and kind
                (< (length *redefined*) +redefined-kept+)
                (not (assoc name *redefined*)))
@@ -32,8 +29,7 @@ name; or NIL."
                             (declare (ignore user count))
                             (push object users))
                           kind name))
-        (when users
-          (push (list* name kind users) *redefined*))))))
+        (push (list* name kind users) *redefined*)))))
 
 (defun stale-entries ()
   "List warnings, as in a reply, about those users of what was redefined that are still as they were before."

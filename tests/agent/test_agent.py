@@ -562,6 +562,17 @@ class Warnings(AgentTest):
             with self.subTest(code=code):
                 self.assertEqual([], self.ok(code).lists("warnings"))
 
+    def test_what_was_compiled_with_an_earlier_macro_of_a_file_is_named(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "macros.lisp")
+            with open(path, "w", encoding="utf-8") as f:
+                f.write("(defmacro mf (x) `(1+ ,x))\n(defun inside (y) (mf y))\n")
+            self.assertEqual([], self.session.ask("load-file", path=path).lists("warnings"))
+            self.ok("(defun outside (y) (mf y))")
+            for compiles in (False, True):
+                reply = self.session.ask("load-file", path=path, compile=compiles)
+                self.assertEqual([["STYLE-WARNING", "compiled with the earlier definition of MF, and not since: OUTSIDE"]], reply.warnings)
+
     def test_a_warning_that_repeats_is_counted(self):
         reply = self.ok('(dotimes (i 2000) (warn "same ~a" 1)) (warn "same ~a" 2) (warn "same ~a" 2) (warn "same ~a" 3)')
         self.assertEqual([["WARNING", "same 1", None, None, 2000], ["WARNING", "same 2", None, None, 2], ["WARNING", "same 3"]], reply.warnings)

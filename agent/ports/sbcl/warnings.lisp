@@ -8,6 +8,7 @@ Code compiled with an error signals another when it runs, which may be requests 
 (defconstant +compiler-errors-kept+ 50)
 
 (defvar *note-warning*)
+(defvar *note-redefinition*)
 (defvar *keep-frames* nil
   "A function of a condition that returns its frames as they will be reported.")
 
@@ -62,8 +63,9 @@ prints there is the program's."
         (setf sb-c::*warnings-p* t)
         (unless (typep condition 'style-warning)
           (setf sb-c::*failure-p* t)))
-      (unless (typep condition 'sb-kernel:redefinition-warning) ; of no use in a live session
-        (funcall *note-warning* condition))
+      (if (typep condition 'sb-kernel:redefinition-warning) ; of no use in a live session
+          (funcall (the function *note-redefinition*) (sb-kernel::redefinition-warning-name condition))
+          (funcall *note-warning* condition))
       (invoke-restart restart))))
 
 (defvar *component*)
@@ -79,9 +81,10 @@ prints there is the program's."
 (implement compiler-note-p (condition)
   (typep condition 'sb-ext:compiler-note))
 
-(implement call-recording-warnings (function note)
+(implement call-recording-warnings (function note &optional (note-redefinition #'identity))
   (declare (type function function))
   (let ((*note-warning* note)
+        (*note-redefinition* note-redefinition)
         (*usual-error-output* *error-output*))
     (handler-bind ((warning #'note-and-muffle)
                    (sb-ext:compiler-note #'note-and-muffle-note)
