@@ -3,6 +3,7 @@
  */
 #include "report/report.h"
 
+#include <ctype.h>
 #include <string.h>
 #include <time.h>
 
@@ -342,6 +343,25 @@ void report_backtrace(struct strbuf *out, const struct error_record *r, size_t f
         add_left_out(out, r, kept, " were not kept");
 }
 
+#define LISTED_BYTES 300
+
+/* The beginning of a message, whose first line alone may say nothing. */
+static void add_in_one_line(struct strbuf *out, const char *message)
+{
+    size_t len = strlen(message);
+    size_t end = utf8_floor(message, len, len < LISTED_BYTES ? len : LISTED_BYTES);
+    for (size_t i = 0; i < end; i++) {
+        if (message[i] != '\n') {
+            strbuf_addc(out, message[i]);
+            continue;
+        }
+        while (i + 1 < end && isspace((unsigned char)message[i + 1]))
+            i++;
+        if (i + 1 < end)
+            strbuf_addc(out, ' ');
+    }
+}
+
 void report_error_list(struct strbuf *out, const struct session *session, size_t limit)
 {
     size_t n = session_error_count(session);
@@ -359,12 +379,11 @@ void report_error_list(struct strbuf *out, const struct session *session, size_t
         char when[32];
         gmtime_r(&r->when.tv_sec, &utc);
         strftime(when, sizeof when, "%H:%M:%SZ", &utc);
-        size_t first_line = strcspn(r->message, "\n");
         strbuf_addf(out, "\n%zu. %s ", i + 1, when);
         if (r->thread != NULL)
             strbuf_addf(out, "%s%s: ", r->is_stray ? "" : "in thread ", r->thread);
-        strbuf_addf(out, "%s: %.*s", r->type,
-                    (int)utf8_floor(r->message, first_line, first_line > 300 ? 300 : first_line), r->message);
+        strbuf_addf(out, "%s: ", r->type);
+        add_in_one_line(out, r->message);
         const char *why_not = error_record_why_not(r);
         if (why_not == NULL)
             strbuf_adds(out, " (can be entered)");

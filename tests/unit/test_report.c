@@ -604,7 +604,7 @@ static struct error_record *an_error(const char *type, const char *message)
     return r;
 }
 
-static void error_list_is_newest_first_with_first_lines(void **state)
+static void error_list_is_newest_first_with_a_line_for_each(void **state)
 {
     struct fixture *f = *state;
     struct error_record *newer = an_error("TYPE-ERROR", "first line\nsecond line"),
@@ -618,14 +618,16 @@ static void error_list_is_newest_first_with_first_lines(void **state)
     report_error_list(&f->out, &f->session, 10);
     assert_string_equal(
         text_of(f),
-        "2 errors, newest first:\n1. 22:13:20Z TYPE-ERROR: first line (cannot be entered: It is over.)\n"
+        "2 errors, newest first:\n1. 22:13:20Z TYPE-ERROR: first line second line (cannot be entered: It is "
+        "over.)\n"
         "2. 22:13:20Z SIMPLE-ERROR:  (cannot be entered: The Lisp has left it, and no copy was made there.)");
     f->session.has_error = false;
     strbuf_clear(&f->out);
     report_error_list(&f->out, &f->session, 1);
-    assert_string_equal(text_of(f),
-                        "2 errors, newest first; none since the last successful evaluation:\n1. "
-                        "22:13:20Z TYPE-ERROR: first line (cannot be entered: It is over.)\n... 1 more");
+    assert_string_equal(
+        text_of(f),
+        "2 errors, newest first; none since the last successful evaluation:\n1. "
+        "22:13:20Z TYPE-ERROR: first line second line (cannot be entered: It is over.)\n... 1 more");
     error_record_free(newer);
     error_record_free(older);
 }
@@ -938,7 +940,7 @@ int main(void)
         TEST(backtrace_shows_locals_under_each_frame),
         TEST(backtrace_shows_the_requested_part),
         TEST(error_list_of_a_session_without_errors_states_this),
-        TEST(error_list_is_newest_first_with_first_lines),
+        TEST(error_list_is_newest_first_with_a_line_for_each),
         TEST(error_list_cuts_long_lines_between_characters),
         TEST(definitions_are_listed_by_kind_in_a_fixed_order),
         TEST(a_new_session_has_no_definitions),
