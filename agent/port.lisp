@@ -158,8 +158,9 @@ again.")
   "In a copy: make DESCRIPTORS the channel or the channel and both outputs, and close them.")
 
 (define-port-operation leave-other-sessions ()
-  "In a sandbox: put this process and its later copies where they cannot reach other processes of the sandbox."
-  nil)
+  "In a sandbox: put this process and its later copies where they cannot reach other processes of the sandbox. Returns
+false if that failed on a system that can do it."
+  t)
 
 (define-port-operation denial-texts ()
   "Return the system's message for EPERM, in its current language."

@@ -8,9 +8,11 @@
   (uiop:getenvp "CL_MCP_SANDBOX"))
 
 (defun enter-own-domain ()
-  "In a sandbox, make the other sessions of this server unreachable."
-  (when (sandbox-mode)
-    (leave-other-sessions)))
+  "In a sandbox, make the other sessions of this server unreachable. A process that cannot do that ends."
+  (when (and (sandbox-mode) (not (leave-other-sessions)))
+    (write-line "The sandbox of this session could not be set up." *error-output*)
+    (finish-output *error-output*)
+    (end-process 74)))
 
 (defun sandbox-hint (message)
   "Return a sentence about the sandbox if MESSAGE, of an error, is the system's text for a forbidden operation."

@@ -12,10 +12,13 @@
       (let ((rules (c-call "syscall" sb-alien:long sb-alien:long 444 ; landlock_create_ruleset
                            sb-sys:system-area-pointer (sb-sys:vector-sap attributes)
                            sb-alien:unsigned-long 24 sb-alien:unsigned-int 0)))
-        (unless (minusp rules)
-          (c-call "syscall" sb-alien:long sb-alien:long 446 ; landlock_restrict_self
-                  sb-alien:long rules sb-alien:unsigned-int 0)
-          (close-descriptors (list rules)))))))
+        (if (minusp rules)
+            ;; E2BIG, EINVAL, ENOSYS, EOPNOTSUPP: the kernel has no scopes. The server starts a sandbox on such a kernel only
+            ;; if it was told to do what it can.
+            (and (member (sb-alien:get-errno) '(7 22 38 95)) t)
+            (prog1 (zerop (c-call "syscall" sb-alien:long sb-alien:long 446 ; landlock_restrict_self
+                                  sb-alien:long rules sb-alien:unsigned-int 0))
+              (close-descriptors (list rules))))))))
 
 ;;; EACCES, EPERM, and what ENSURE-DIRECTORIES-EXIST and RUN-PROGRAM with :PTY say instead of the system's text.
 (implement denial-texts ()
