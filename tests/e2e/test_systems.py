@@ -154,6 +154,13 @@ class Loading(Systems):
         self.assertTrue(report.is_error)
         self.assertRegex(report.text, r"/open\.lisp: 1 error\n  line 4: END-OF-FILE")
 
+    def test_a_warning_has_its_line_whatever_is_in_front_of_the_form(self):
+        for before in ("", "; a\n", "#| a\n #| b |#\n|#\n", "#+nil\n(foo)\n", "#+sbcl\n", "#-sbcl (foo\n) ; b\n#+sbcl\n"):
+            with self.subTest(before):
+                client = self.project({"lines.asd": '(defsystem "lines" :components ((:file "lines")))\n', "lines.lisp": "(defun f (x) x)\n\n%s(defun g (y)\n  (nowhere y))\n" % before})
+                reply = client.call("load-system", system="lines", wait=60)
+                self.assertIn("\n  line %d, column 3: STYLE-WARNING: undefined function: NOWHERE\n" % (4 + before.count("\n")), reply.text)
+
     def test_warnings_are_grouped_by_file_and_all_of_them_can_be_fetched(self):
         text = "".join("(defun f%d (x) (g%d))\n" % (i, i) for i in range(20))
         client = self.project({"warned.asd": '(defsystem "warned" :components ((:file "one") (:file "two")))\n', "one.lisp": text, "two.lisp": "(defun two () *nowhere*)\n"})
