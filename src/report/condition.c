@@ -345,10 +345,12 @@ void report_backtrace(struct strbuf *out, const struct error_record *r, size_t f
 
 #define LISTED_BYTES 300
 
-/* The beginning of a message, whose first line alone may say nothing. */
+/* The first line of a message, and what it announces if it ends with a colon. */
 static void add_in_one_line(struct strbuf *out, const char *message)
 {
-    size_t len = strlen(message);
+    size_t len = strcspn(message, "\n");
+    if (len > 0 && message[len - 1] == ':')
+        len = strlen(message);
     size_t end = utf8_floor(message, len, len < LISTED_BYTES ? len : LISTED_BYTES);
     for (size_t i = 0; i < end; i++) {
         if (message[i] != '\n') {

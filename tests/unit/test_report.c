@@ -607,8 +607,8 @@ static struct error_record *an_error(const char *type, const char *message)
 static void error_list_is_newest_first_with_a_line_for_each(void **state)
 {
     struct fixture *f = *state;
-    struct error_record *newer = an_error("TYPE-ERROR", "first line\nsecond line"),
-                        *older = an_error("SIMPLE-ERROR", "");
+    struct error_record *newer = an_error("TYPE-ERROR", "first line:\n   second line"),
+                        *older = an_error("SIMPLE-ERROR", "first\nsecond");
     f->session.errors[0] = newer;
     f->session.errors[1] = older;
     f->session.error_count = 2;
@@ -618,16 +618,17 @@ static void error_list_is_newest_first_with_a_line_for_each(void **state)
     report_error_list(&f->out, &f->session, 10);
     assert_string_equal(
         text_of(f),
-        "2 errors, newest first:\n1. 22:13:20Z TYPE-ERROR: first line second line (cannot be entered: It is "
+        "2 errors, newest first:\n1. 22:13:20Z TYPE-ERROR: first line: second line (cannot be entered: It is "
         "over.)\n"
-        "2. 22:13:20Z SIMPLE-ERROR:  (cannot be entered: The Lisp has left it, and no copy was made there.)");
+        "2. 22:13:20Z SIMPLE-ERROR: first (cannot be entered: The Lisp has left it, and no copy was made "
+        "there.)");
     f->session.has_error = false;
     strbuf_clear(&f->out);
     report_error_list(&f->out, &f->session, 1);
     assert_string_equal(
         text_of(f),
         "2 errors, newest first; none since the last successful evaluation:\n1. "
-        "22:13:20Z TYPE-ERROR: first line second line (cannot be entered: It is over.)\n... 1 more");
+        "22:13:20Z TYPE-ERROR: first line: second line (cannot be entered: It is over.)\n... 1 more");
     error_record_free(newer);
     error_record_free(older);
 }
