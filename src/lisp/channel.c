@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/sockios.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -220,12 +221,17 @@ static void watch(struct channel *c)
         uv_poll_start(c->poll, UV_READABLE | (list_is_empty(&c->out) ? 0 : UV_WRITABLE), on_poll);
 }
 
-/* unix(7): a socket whose peer has closed with something unread has the error ECONNRESET, once. */
+/*
+ * unix(7): a socket whose peer has closed with something unread has the error ECONNRESET, once. A copy of the
+ * process that has just been made may hold the other end for another moment; SIOCOUTQ says what was not read.
+ */
 bool channel_was_unread(struct channel *c)
 {
-    int error = 0;
+    int error = 0, left = 0;
     socklen_t len = sizeof error;
     if (getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &error, &len) == 0 && error == ECONNRESET)
+        c->is_unread = true;
+    if (ioctl(c->fd, SIOCOUTQ, &left) == 0 && left > 0)
         c->is_unread = true;
     return c->is_unread;
 }

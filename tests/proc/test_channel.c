@@ -534,6 +534,24 @@ static void descriptors_that_were_never_sent_are_closed_with_the_channel(void **
     strbuf_fini(&big);
 }
 
+static void what_a_dead_peer_had_not_read_is_known_while_its_copy_holds_the_socket(void **state)
+{
+    struct fixture *f = *state;
+    struct strbuf frame;
+    char got[100];
+    strbuf_init(&frame, 0);
+    add_frame(&frame, 1, 1);
+    channel_send(f->channel, &frame, NULL, 0);
+    assert_int_equal(read(f->peer, got, sizeof got), frame.len);
+    assert_false(channel_was_unread(f->channel));
+    channel_send(f->channel, &frame, NULL, 0);
+    int copy = fcntl(f->peer, F_DUPFD_CLOEXEC, 0);
+    close(f->peer);
+    f->peer = copy;
+    assert_true(channel_was_unread(f->channel));
+    strbuf_fini(&frame);
+}
+
 static void sending_to_a_peer_that_is_gone_is_harmless(void **state)
 {
     struct fixture *f = *state;
@@ -574,6 +592,7 @@ int main(void)
         TEST(a_peer_that_never_reads_holds_nothing_up_and_gets_it_all_later),
         TEST(descriptors_wait_with_their_frame),
         TEST(descriptors_that_were_never_sent_are_closed_with_the_channel),
+        TEST(what_a_dead_peer_had_not_read_is_known_while_its_copy_holds_the_socket),
         TEST(sending_to_a_peer_that_is_gone_is_harmless),
     };
     keep_only_standard_descriptors();
