@@ -51,8 +51,8 @@ void confinements_free(struct confinements *cs);
 
 /*
  * confinements_refuse_network(cs, address, err):
- * Whoever connects to ${address} may evaluate code in any session: refuse each confinement from which it can
- * be reached, that is, with SANDBOX_NETWORK_ON.
+ * A process that connects to ${address} may evaluate code in any session: refuse each confinement from which
+ * it can be reached, that is, with SANDBOX_NETWORK_ON.
  *
  * address     for people; copied
  * Errors      ERR_INVALID: the server's own is one of these

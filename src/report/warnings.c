@@ -201,7 +201,7 @@ struct extent {
 
 static const struct extent inline_extent = {3, 5}, whole_extent = {SIZE_MAX, SIZE_MAX};
 
-/* Where files are that whoever loads them did not write: Debian's and the Lisp's own, Quicklisp's. */
+/* Is the file one of Debian's, the Lisp's own or Quicklisp's, which its user does not maintain? */
 static bool is_in_library(const struct place *p)
 {
     static const char system[] = "/usr/", dists[] = "/dists/";

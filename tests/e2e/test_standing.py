@@ -4,6 +4,7 @@ and for the tools that enter it. One thread; with several: test_threads.py."""
 import os
 import re
 
+import entries
 import mcp
 
 
@@ -15,7 +16,7 @@ class InFolder(mcp.TestCase):
         return super().start_server(*options, **named)
 
 
-class Standing(InFolder):
+class Standing(entries.Entries, InFolder):
     def enter(self, code, frame=0, **named):
         return self.s.call("evaluate-in-frame", frame=frame, code=code, **named)
 
@@ -218,17 +219,6 @@ class Standing(InFolder):
             self.assertIn("This error cannot be entered: The process has ended.", reply.text)
             self.assertIn("by index: 2.", reply.text)
         self.assertEvaluates("*runs*", "1")
-
-    def test_what_took_effect_of_an_entry_that_fails_is_in_the_history(self):
-        self.assertFails('(cerror "Go on." "x")')
-        self.assertErrorReport(self.enter('(defun in-frame () 1) (error "y") (defun never () 1)'))
-        self.assertErrorReport(self.restart("CONTINUE", code='(defun in-code () 1) (error "z") (defun never () 1)'))
-        text = self.s.call("session-history", format="lisp").text
-        self.assertRegex(text, r"(?m)^\(defun in-frame \(\) 1\)")
-        self.assertRegex(text, r"(?m)^\(defun in-code \(\) 1\)")
-        self.assertNotIn("never", text)
-        self.assertEvaluates("(mapcar #'fboundp '(never))", "(NIL)")
-        self.assertEvaluates("(+ (in-frame) (in-code))", "2")
 
     def test_a_mistyped_value_leaves_the_error_as_it_was(self):
         self.assertFails("(list unbound-thing)", "UNBOUND-VARIABLE")

@@ -11,6 +11,7 @@ import unittest
 import urllib.error
 import urllib.request
 
+import entries
 import mcp
 
 STOPPED = """(defvar *gate* (sb-thread:make-semaphore :name "gate"))
@@ -147,7 +148,7 @@ class StandingTest(ThreadTest):
         mcp.wait_until(lambda: "program" not in self.threads(), 10, "the program's thread to end")
 
 
-class Standing(StandingTest):
+class Standing(entries.Entries, StandingTest):
     """What fails stays where it stands."""
 
     def test_an_error_is_entered_in_place_and_what_is_done_there_stays(self):
@@ -176,17 +177,6 @@ class Standing(StandingTest):
         mcp.wait_until(lambda: self.s.evaluate("*cleaned*").value == "(0)", 10, "the oldest to be unwound")
         self.assertEqual(["can be entered" in line for line in self.errors()], [True] * 5 + [False])
         self.assertIn("does not stand", self.enter("x", index=6).text)
-
-    def test_what_took_effect_of_an_entry_that_fails_is_in_the_history(self):
-        self.assertFails('(cerror "Go on." "x")')
-        self.assertErrorReport(self.enter('(defun in-frame () 1) (error "y") (defun never () 1)'))
-        self.assertErrorReport(self.restart("CONTINUE", code='(defun in-code () 1) (error "z") (defun never () 1)'))
-        text = self.s.call("session-history", format="lisp").text
-        self.assertRegex(text, r"(?m)^\(defun in-frame \(\) 1\)")
-        self.assertRegex(text, r"(?m)^\(defun in-code \(\) 1\)")
-        self.assertNotIn("never", text)
-        self.assertEvaluates("(mapcar #'fboundp '(never))", "(NIL)")
-        self.assertEvaluates("(+ (in-frame) (in-code))", "2")
 
     def test_a_mistyped_value_leaves_the_error_as_it_was(self):
         self.assertFails("(list unbound-thing)", "UNBOUND-VARIABLE")
