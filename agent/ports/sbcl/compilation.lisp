@@ -50,7 +50,7 @@ exactly, return file:line of the top-level form."
            (if (integerp position)
                (let ((place (source-text (namestring file) position nil)))
                  (or (ignore-errors
-                      (place-in-form place position
+                      (place-in-form place (line-where-text-begins (namestring file) position) position
                                      (text-of-file (sb-ext:native-namestring (translate-logical-pathname file))
                                                    position)
                                      (steps-of-context context)))
@@ -62,15 +62,15 @@ exactly, return file:line of the top-level form."
   ;; (STEP ... NUMBER-OF-THE-FORM), the last step first.
   (reverse (butlast (sb-c::compiler-error-context-original-source-path context))))
 
-(defun place-in-form (place position text steps)
-  "PLACE is file:line of the form that TEXT, the file from POSITION on, begins with; return file:line:column of what STEPS lead to in it, or NIL."
+(defun place-in-form (place line position text steps)
+  "PLACE is file:line of the form in TEXT, the file from POSITION on, which is in LINE; return file:line:column of what STEPS
+lead to in that form, or NIL."
   (let* ((colon (position #\: place :from-end t))
-         (line (and colon (parse-integer place :start (1+ colon) :junk-allowed t)))
-         (start (and line (place-of-part text 0 steps))))
+         (start (and colon line (place-of-part text 0 steps))))
     (when start
       (let ((newline (position #\newline text :end start :from-end t)))
         (format nil "~a:~d~@[:~d~]" (subseq place 0 colon)
-                (+ line (count #\newline text :start (form-start text) :end start))
+                (+ line (count #\newline text :end start))
                 (cond (newline (- start newline))
                       ((zerop position) (1+ start))
                       ;; The rest of the line before TEXT is not known.

@@ -181,36 +181,11 @@ SB-PCL::.NEXT-METHOD-CALL.; or the agent, in the place where a breakpoint stops.
         (multiple-value-bind (shown start) (file-form-text text form-number)
           (when shown
             (values shown
-                    (let* ((colon (position #\: place :from-end t))
-                           (line (and colon (parse-integer place :start (1+ colon) :junk-allowed t))))
-                      (and line
+                    (let ((colon (position #\: place :from-end t))
+                          (line (line-where-text-begins namestring position)))
+                      (and colon line
                            (concatenate 'string (subseq place 0 (1+ colon))
-                                        (decimal (+ line (count #\newline text :start (form-start text)
-                                                                               :end start)))))))))))))
-
-(defun block-comment-end (text start)
-  "Return where in TEXT the block comment that begins at START ends."
-  (loop with depth = 0
-        with at = start
-        for mark = (if (< (1+ at) (length text)) (subseq text at (+ at 2)) nil)
-        do (cond ((null mark) (return (length text)))
-                 ((string= mark "#|") (incf depth) (incf at 2))
-                 ((string= mark "|#") (decf depth) (incf at 2)
-                  (when (zerop depth)
-                    (return at)))
-                 (t (incf at)))))
-
-(defun form-start (text)
-  "Return where in TEXT something begins after blanks and comments. LINE-OF-POSITION stops there, too: at #+ in front of a form."
-  (loop with at = 0
-        do (setf at (position-if-not (lambda (character) (find character '(#\space #\tab #\newline #\page #\return)))
-                                     text :start at))
-           (cond ((null at) (return 0))
-                 ((char= #\; (char text at))
-                  (setf at (or (position #\newline text :start at) (length text))))
-                 ((eql at (search "#|" text :start2 at :end2 (min (length text) (+ at 2))))
-                  (setf at (block-comment-end text at)))
-                 (t (return at)))))
+                                        (decimal (+ line (count #\newline text :end start)))))))))))))
 
 (defun part-of-code (location)
   "Return the number of the cons that LOCATION comes from, and the debug source."

@@ -146,18 +146,26 @@ within one."
                                  known))
     (aref known number)))
 
+(defun line-of-octet (descriptor file position)
+  "Return the line in which POSITION is, and leave its block in *SOURCE-BLOCK*; second, the size of that block."
+  (declare (type index position))
+  (multiple-value-bind (number offset) (floor position +source-block+)
+    (let* ((before (newlines-before-block descriptor file number))
+           (count (read-source-block descriptor number)))
+      (declare (type index before count))
+      (values (+ 1 before (newlines-in-block (min count offset))) count))))
+
 (defun line-of-position (descriptor file position)
   "Return the line of the form that is read from POSITION on, after blanks and comments."
   (declare (type index position))
-  (let* ((number (floor position +source-block+))
-         (line (newlines-before-block descriptor file number))
-         (count 0)
-         (at position)
-         (next 0))
+  (let ((number (floor position +source-block+))
+        (line 0)
+        (count 0)
+        (at position)
+        (next 0))
     (declare (type index number count line at next))
-    (setf count (read-source-block descriptor number)
-          next (min count (mod position +source-block+))
-          line (+ 1 line (newlines-in-block next)))
+    (setf (values line count) (line-of-octet descriptor file position)
+          next (min count (mod position +source-block+)))
     (flet ((look ()
              (when (and (= next count) (= count +source-block+))
                (setf count (read-source-block descriptor (incf number))
@@ -195,23 +203,33 @@ within one."
                  (t (return start)))
             finally (return line)))))
 
-(defun find-line (file position)
+(defun find-line (file position line-of)
+  (declare (type function line-of))
   (let ((descriptor (c-call "open" sb-alien:int sb-alien:c-string (source-file-native file)
                             ;; O_NONBLOCK and O_CLOEXEC.
                             sb-alien:int #o2004000)))
     (unless (minusp descriptor)
-      (unwind-protect (line-of-position descriptor file position)
+      (unwind-protect (funcall line-of descriptor file position)
         (c-call "close" sb-alien:int sb-alien:int descriptor)))))
 
 (defun line-at (file position)
   (let ((places (source-file-places file)))
     (or (cdr (assoc position places))
-        (let ((line (find-line file position)))
+        (let ((line (find-line file position #'line-of-position)))
           (push (cons position line) places)
           (when (nthcdr +places-kept+ places)
             (setf places (butlast places)))
           (setf (source-file-places file) places)
           line))))
+
+(defun line-where-text-begins (namestring position)
+  "Return the line of the file NAMESTRING in which POSITION is, or NIL."
+  (call-locked
+   (lambda ()
+     (sb-sys:without-interrupts
+       (let ((file (source-file namestring)))
+         (and (renew-source-file file)
+              (find-line file position #'line-of-octet)))))))
 
 (defun source-text (namestring position created)
   "Return file:line, or the file alone where the line is not known. CREATED is the date of the file that the code
