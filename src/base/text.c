@@ -1,5 +1,5 @@
 /*
- * Formats numbers and lines for people.
+ * Formats numbers and lines for people, and reads digits.
  */
 #include "base/text.h"
 
@@ -73,4 +73,15 @@ void text_add_date(struct strbuf *out, time_t when)
     strftime(text, sizeof text, "%Y-%m-%dT", &utc);
     strbuf_adds(out, text);
     text_add_time(out, when);
+}
+
+int text_hex_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    if (c >= 'A' && c <= 'F')
+        return c - 'A' + 10;
+    return -1;
 }

@@ -1,5 +1,5 @@
 /*
- * Small pieces of text for people.
+ * Small pieces of text: written for people, and read.
  */
 #ifndef BASE_TEXT_H
 #define BASE_TEXT_H
@@ -27,5 +27,8 @@ void text_add_count(struct strbuf *out, uint64_t n, const char *singular);
 /* text_add_indented(out, text, len, indent): each line of ${text} after ${indent}, lines separated by
  * newlines, no newline at the end. */
 void text_add_indented(struct strbuf *out, const char *text, unsigned long len, const char *indent);
+
+/* text_hex_digit(c): the value of a hexadecimal digit; -1 if ${c} is none. */
+int text_hex_digit(char c);
 
 #endif

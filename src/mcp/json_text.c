@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "base/utf8.h"
 
 /* 128 million levels: more than a message can contain. */
@@ -106,23 +107,12 @@ static bool push(struct scanner *s, bool object)
     return true;
 }
 
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F')
-        return c - 'A' + 10;
-    return -1;
-}
-
 /* The value of the four digits of an escape; -1 if they are not hexadecimal digits. */
 static int hex4(const char *digits)
 {
     int value = 0;
     for (int i = 0; i < 4; i++) {
-        int digit = hex_digit(digits[i]);
+        int digit = text_hex_digit(digits[i]);
         if (digit < 0)
             return -1;
         value = value * 16 + digit;
@@ -180,10 +170,10 @@ static bool skip_string(struct scanner *s, bool *has_surrogates)
             return fail(s, at, "the rest of an escape");
         if (bytes[at] == 'u') {
             for (size_t i = 1; i <= 4; i++) {
-                if (at + i >= s->len || hex_digit(bytes[at + i]) < 0)
+                if (at + i >= s->len || text_hex_digit(bytes[at + i]) < 0)
                     return fail(s, at + i < s->len ? at + i : s->len, "four hexadecimal digits");
             }
-            if ((bytes[at + 1] | 0x20) == 'd' && hex_digit(bytes[at + 2]) >= 8)
+            if ((bytes[at + 1] | 0x20) == 'd' && text_hex_digit(bytes[at + 2]) >= 8)
                 *has_surrogates = true;
             at += 5;
         } else if (bytes[at] && strchr("\"\\/bfnrt", bytes[at]) != NULL) {

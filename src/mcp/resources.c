@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "base/utf8.h"
 #include "mcp/client.h"
 #include "mcp/extension.h"
@@ -104,14 +105,6 @@ const struct resource *resources_at(size_t n)
     return &table[n];
 }
 
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c |= 0x20;
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /* The value of one variable, percent-decoded; NULL if that is not text. */
 static json_t *decode(const char *text, size_t len)
 {
@@ -122,9 +115,9 @@ static json_t *decode(const char *text, size_t len)
             decoded[count++] = text[i];
             continue;
         }
-        if (len - i < 3 || hex_digit(text[i + 1]) < 0 || hex_digit(text[i + 2]) < 0)
+        if (len - i < 3 || text_hex_digit(text[i + 1]) < 0 || text_hex_digit(text[i + 2]) < 0)
             return NULL;
-        decoded[count++] = (char)(hex_digit(text[i + 1]) << 4 | hex_digit(text[i + 2]));
+        decoded[count++] = (char)(text_hex_digit(text[i + 1]) << 4 | text_hex_digit(text[i + 2]));
         i += 2;
     }
     if (count == 0 || memchr(decoded, '\0', count) != NULL || !utf8_is_valid(decoded, count))

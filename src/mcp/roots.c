@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "base/strbuf.h"
+#include "base/text.h"
 #include "mcp/client.h"
 #include "mcp/outbox.h"
 
@@ -29,13 +30,6 @@ bool roots_ask(struct client *client)
     return true;
 }
 
-static int hex_digit(char c)
-{
-    const char *digits = "0123456789abcdef0123456789ABCDEF";
-    const char *at = c == '\0' ? NULL : strchr(digits, c);
-    return at == NULL ? -1 : (int)(at - digits) % 16;
-}
-
 /* Write the path in ${uri}, of this machine, to ${path}. */
 static bool decode(const char *uri, char path[PATH_MAX])
 {
@@ -46,7 +40,7 @@ static bool decode(const char *uri, char path[PATH_MAX])
     if (strncmp(uri, "localhost/", strlen("localhost/")) == 0)
         uri += strlen("localhost");
     for (const char *p = uri; *p != '\0'; p++) {
-        int high = *p == '%' ? hex_digit(p[1]) : -1, low = high < 0 ? -1 : hex_digit(p[2]);
+        int high = *p == '%' ? text_hex_digit(p[1]) : -1, low = high < 0 ? -1 : text_hex_digit(p[2]);
         bool is_escape = high >= 0 && low >= 0;
         char byte = is_escape ? (char)(high * 16 + low) : *p;
         if (byte == '\0' || len + 1 >= PATH_MAX)
