@@ -73,3 +73,17 @@ size_t memory_children(pid_t pid, const char *name, pid_t *out, size_t capacity)
     fclose(f);
     return n;
 }
+
+#define MOST_SUMMED 64
+
+size_t memory_sum_children(pid_t pid, const char *name, size_t first, struct memory *sum)
+{
+    pid_t children[MOST_SUMMED];
+    struct memory m;
+    size_t n = memory_children(pid, name, children, MOST_SUMMED);
+    *sum = (struct memory){0};
+    for (size_t i = first; i < n; i++)
+        if (memory_read(children[i], &m))
+            memory_sum(sum, &m);
+    return n;
+}

@@ -25,4 +25,8 @@ void memory_sum(struct memory *to, const struct memory *m);
  * returns how many. */
 size_t memory_children(pid_t pid, const char *name, pid_t *out, size_t capacity);
 
+/* memory_sum_children(pid, name, first, sum): set ${sum} to the sum over those children from number ${first}
+ * on, of at most 64; returns how many children there are. */
+size_t memory_sum_children(pid_t pid, const char *name, size_t first, struct memory *sum);
+
 #endif

@@ -16,7 +16,6 @@
 #define DEATHS 25
 #define CHECKPOINTS 8
 #define SAVES 5
-#define LISPS 64
 
 /* One server and its request, sent at once or at the next beat of a client that pauses between its calls. */
 struct party {
@@ -119,19 +118,6 @@ static void measure_returns(struct bench *b, struct party *on)
     add_row(b, "rollback-session by one evaluation", &rollbacks, 0);
 }
 
-/* The memory of all Lisps of a server together. */
-static size_t sum_lisps(const struct peer *server, size_t first, struct memory *sum)
-{
-    pid_t lisps[LISPS];
-    struct memory m;
-    size_t n = memory_children(server->pid, "sbcl", lisps, LISPS);
-    *sum = (struct memory){0};
-    for (size_t i = first; i < n; i++)
-        if (memory_read(lisps[i], &m))
-            memory_sum(sum, &m);
-    return n;
-}
-
 /* A server of its own: all processes except its zygote and session are the copies. */
 static void measure_memory(struct bench *b)
 {
@@ -141,13 +127,13 @@ static void measure_memory(struct bench *b)
     client_call(b, &on.server, CALL("configure-limits", "\"checkpoint-limit\":0"), "checkpoint");
     for (int i = 0; i < CHECKPOINTS; i++)
         call_on_the_beat(&on);
-    size_t none = sum_lisps(&on.server, 0, &before);
+    size_t none = memory_sum_children(on.server.pid, "sbcl", 0, &before);
     client_call(b, &on.server, CALL("configure-limits", "\"checkpoint-limit\":8"), "checkpoint");
     for (int i = 0; i < CHECKPOINTS; i++)
         call_on_the_beat(&on);
     measure_wait_until_ms(measure_now_ms() + 10 * PACE_MS);
-    size_t all = sum_lisps(&on.server, 0, &after);
-    sum_lisps(&on.server, none, &copies);
+    size_t all = memory_sum_children(on.server.pid, "sbcl", 0, &after);
+    memory_sum_children(on.server.pid, "sbcl", none, &copies);
     char title[80];
     snprintf(title, sizeof title, "Memory of the %zu copies of an idle session", all - none);
     table_sizes(&b->table, title);

@@ -9,7 +9,6 @@
 #include "memory.h"
 
 #define EVALUATIONS 1000
-#define LISPS 64
 /* Copies beyond the limit end when the session has been idle for a second. */
 #define QUIET_MS 2500
 
@@ -40,14 +39,11 @@ static void add_request(struct strbuf *request, const char *text, int number)
 
 static void measure_memory(struct bench *b, const struct peer *server)
 {
-    pid_t lisps[LISPS];
-    struct memory m, sum = {0};
-    size_t n = memory_children(server->pid, "sbcl", lisps, LISPS);
-    if (!memory_read(server->pid, &sum))
+    struct memory of_server, sum;
+    size_t n = memory_sum_children(server->pid, "sbcl", 0, &sum);
+    if (!memory_read(server->pid, &of_server))
         bench_fail("cannot read the memory of the server");
-    for (size_t i = 0; i < n; i++)
-        if (memory_read(lisps[i], &m))
-            memory_sum(&sum, &m);
+    memory_sum(&sum, &of_server);
     char title[80];
     snprintf(title, sizeof title, "Memory after it: the server and %zu Lisp processes", n);
     table_sizes(&b->table, title);
