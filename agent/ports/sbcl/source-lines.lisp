@@ -229,6 +229,7 @@ within one."
      (sb-sys:without-interrupts
        (let ((file (source-file namestring)))
          (and (renew-source-file file)
+              (<= position (source-file-size file))
               (find-line file position #'line-of-octet)))))))
 
 (defun source-text (namestring position created)
