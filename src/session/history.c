@@ -14,7 +14,6 @@
 #define MOST_PIECES 5000
 #define MOST_DEPTH 1000 /* nested PROGNs */
 #define LONGEST_ADDITIONS ((size_t)1 << 20)
-#define LONGEST_DEFINITIONS (SEXP_MAX_PAYLOAD / 2) /* one entry's text is at most the other half */
 
 static size_t position(const struct sexp *value, size_t fallback)
 {
@@ -130,7 +129,7 @@ void history_write_definitions(const struct journal *j, const struct journal_ent
     const struct journal_entry *e;
     if (!entry->is_in_pieces)
         write_piece(entry, NULL, request);
-    for (size_t i = 0; i < entry->piece_count && request->len < LONGEST_DEFINITIONS; i++)
+    for (size_t i = 0; i < entry->piece_count && request->len < HISTORY_LONGEST_DEFINITIONS; i++)
         if (entry->pieces[i].evaluation > since && (e = journal_find(j, entry->pieces[i].evaluation)) != NULL)
             write_piece(e, &entry->pieces[i], request);
 }

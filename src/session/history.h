@@ -7,11 +7,15 @@
 
 #include <stdint.h>
 
+#include "wire/sexp.h"
+
+/* Bytes of definitions in one request; one entry's text is at most the other half of a message. */
+#define HISTORY_LONGEST_DEFINITIONS ((size_t)SEXP_MAX_PAYLOAD / 2)
+
 struct journal;
 struct journal_entry;
 struct operation;
 struct session;
-struct sexp;
 struct strbuf;
 
 /* history_note(s, op, e, reply): ${op} was written to the journal as ${e}; ${reply} (may be NULL) is the

@@ -15,8 +15,6 @@
 #include "tools/enter_errors.h"
 #include "tools/run_tests.h"
 
-#define MOST_DEFINITIONS ((size_t)SEXP_MAX_PAYLOAD / 2) /* bytes; a longer request could not be sent */
-
 /* The code that was evaluated since the error and took effect. Its definitions are evaluated again in the
  * copy, so that a fix made in an ordinary call is there when the computation continues. */
 static void write_definitions(struct strbuf *request, const struct session *s, uint64_t since)
@@ -25,7 +23,8 @@ static void write_definitions(struct strbuf *request, const struct session *s, u
     sexp_write_open(request);
     const struct journal *journal = session_journal(s);
     const struct journal_entry *entry;
-    for (size_t i = 0; (entry = journal_at(journal, i)) != NULL && request->len <= MOST_DEFINITIONS; i++)
+    for (size_t i = 0;
+         (entry = journal_at(journal, i)) != NULL && request->len <= HISTORY_LONGEST_DEFINITIONS; i++)
         if (entry->evaluation > since && entry->is_in_state)
             history_write_definitions(journal, entry, since, request);
     sexp_write_close(request);
@@ -116,11 +115,11 @@ static void go_on(struct tool_call *call, struct session *s, const struct error_
     /* If it stands in a thread, later definitions are already in that process. */
     if (!error_record_stands(r))
         write_definitions(&call->request, s, r->evaluation);
-    if (call->request.len > MOST_DEFINITIONS) {
+    if (call->request.len > HISTORY_LONGEST_DEFINITIONS) {
         call_answer(call, true,
                     "The code evaluated since the error is too long to be evaluated again in a copy of it "
                     "(more than %zu bytes).",
-                    MOST_DEFINITIONS);
+                    HISTORY_LONGEST_DEFINITIONS);
         return;
     }
     call_write_integer(call, "max-chars", MOST_VALUE_CHARACTERS);

@@ -27,8 +27,8 @@ static const char *ending(const struct journal_entry *entry)
 
 struct history {
     const struct journal *journal;
-    bool
-        *is_repeated; /* by position in the journal: an evaluation in the current state repeats parts of it */
+    /* By position in the journal: an evaluation in the current state repeats parts of it. */
+    bool *is_repeated;
     struct strbuf *out;
     const char *package; /* the current one after the Lisp written so far; NULL: not known */
     /* The position that was looked for last, so that pieces in their order take linear time. */
