@@ -85,7 +85,7 @@ void saved_remove(struct saved_store *store, const char *name);
  */
 struct saved_name {
     char name[NAME_MAX + 1];
-    time_t when; /* it was saved */
+    struct timespec when; /* it was saved */
 };
 
 struct saved_names {

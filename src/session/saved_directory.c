@@ -28,15 +28,18 @@ static void consider(struct saved_names *all, DIR *directory, const char *file,
     snprintf(one.name, sizeof one.name, "%.*s", (int)(len - suffix), file);
     if (!is_meant(one.name) || fstatat(dirfd(directory), file, &status, AT_SYMLINK_NOFOLLOW) != 0)
         return;
-    one.when = status.st_mtime;
+    one.when = status.st_mtim;
     all->items = xrealloc(all->items, (all->count + 1) * sizeof one);
     all->items[all->count++] = one;
 }
 
 static int newest_first(const void *a, const void *b)
 {
-    time_t one = ((const struct saved_name *)a)->when, other = ((const struct saved_name *)b)->when;
-    return (one < other) - (one > other);
+    const struct timespec *one = &((const struct saved_name *)a)->when;
+    const struct timespec *other = &((const struct saved_name *)b)->when;
+    if (one->tv_sec != other->tv_sec)
+        return one->tv_sec < other->tv_sec ? 1 : -1;
+    return (one->tv_nsec < other->tv_nsec) - (one->tv_nsec > other->tv_nsec);
 }
 
 struct saved_names saved_list(const struct saved_store *store, bool (*is_meant)(const char *name))
@@ -61,7 +64,7 @@ void saved_trim(struct saved_store *store, bool (*is_meant)(const char *name), s
     size_t removed = 0;
     time_t now = time(NULL);
     for (size_t i = 0; i < found.count; i++)
-        if (i >= most || (int64_t)now - found.items[i].when > most_age_s) {
+        if (i >= most || (int64_t)now - found.items[i].when.tv_sec > most_age_s) {
             saved_remove(store, found.items[i].name);
             removed++;
         }

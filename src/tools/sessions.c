@@ -184,7 +184,7 @@ static void add_saves(struct strbuf *out, const struct saved_store *store)
     }
     for (size_t i = 0; i < saves.count && i < MOST_LISTED; i++) {
         strbuf_addf(out, "\n- %s, saved ", saves.items[i].name);
-        text_add_date(out, saves.items[i].when);
+        text_add_date(out, saves.items[i].when.tv_sec);
     }
     if (saves.count > MOST_LISTED)
         strbuf_addf(out, "\n... %zu more", saves.count - MOST_LISTED);

@@ -1,6 +1,6 @@
 """Descriptors, the channel, limits of the kernel, and where the process stands."""
 
-from hostile.table import KILLED, STOPPED, STORAGE, c, case, died, either, error, fails, returns, value
+from hostile.table import KILLED, STOPPED, STORAGE, c, case, died, either, error, returns, value
 
 GARBAGE = '"00000010(99 :ok :garbage)garbage \\" ("'
 
@@ -48,7 +48,7 @@ CASES = [
     case("every descriptor closed", "(loop for fd from 0 to 255 do %s finally (return :closed))" % c("close", "int", "int", "fd"), outcome=died()),
     case("every descriptor but the channel closed", "(loop for fd from 0 to 255 unless (= fd 3) do %s finally (return :closed))" % c("close", "int", "int", "fd"), outcome=value(":CLOSED")),
     case("requests read by the user's code", "(let ((v (make-array 100 :element-type '(unsigned-byte 8)))) (sb-sys:with-pinned-objects (v) %s))" % c(
-        "read", "long", "int", "3", "sb-sys:system-area-pointer", "(sb-sys:vector-sap v)", "unsigned-long", "100"), outcome=fails("^TIMEOUT$")),
+        "read", "long", "int", "3", "sb-sys:system-area-pointer", "(sb-sys:vector-sap v)", "unsigned-long", "100"), outcome=either(STOPPED, returns(r"^[1-9]\d*$"))),  # the second if a request for a copy comes in time
     case("the channel made non-blocking", "(progn (sb-posix:fcntl 3 sb-posix:f-setfl sb-posix:o-nonblock) (make-string 1000000 :initial-element #\\x))", outcome=returns('^"xxx')),
     case("the outputs made non-blocking and flooded", '(progn (sb-posix:fcntl 1 sb-posix:f-setfl sb-posix:o-nonblock) (loop repeat 200 do (write-string (make-string 10000 :initial-element #\\x))) :flooded)', timeout=5, outcome=value(":FLOODED")),
     case("the channel passed to a child that keeps it", '(progn (sb-posix:fcntl 3 sb-posix:f-setfd 0) (sb-ext:run-program "/bin/sleep" \'("100") :wait nil) (sb-ext:exit :abort t))', outcome=died()),
