@@ -102,6 +102,7 @@ static const int denied_calls[] = {
     SCMP_SYS(chroot),
     SCMP_SYS(move_mount),
     SCMP_SYS(open_tree),
+    467, /* open_tree_attr: newer than Debian 12's <sys/syscall.h> */
     SCMP_SYS(fsopen),
     SCMP_SYS(fsconfig),
     SCMP_SYS(fsmount),
@@ -245,18 +246,28 @@ static bool make_ruleset(struct sandbox *s, const struct sandbox_policy *policy,
 
 #define SOCKET_TYPE_MASK 0xf /* the other bits of the type are flags. Source: <linux/net.h> */
 
+/*
+ * Unix sockets with a path would reach services that act for the user (D-Bus, Docker, an SSH agent);
+ * Landlock does not restrict connecting to them. A pair of connected streams has no such reach. A datagram
+ * may be sent from a pair to any path, and SOCK_RAW is another name for such a pair.
+ */
+static int limit_pairs(scmp_filter_ctx filter)
+{
+    int wrong = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EACCES), SCMP_SYS(socketpair), 1,
+                                 SCMP_A0_32(SCMP_CMP_NE, AF_UNIX));
+    for (unsigned type = 0; type <= SOCKET_TYPE_MASK && wrong == 0; type++)
+        if (type != SOCK_STREAM && type != SOCK_SEQPACKET)
+            wrong = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EACCES), SCMP_SYS(socketpair), 1,
+                                     SCMP_A1(SCMP_CMP_MASKED_EQ, SOCKET_TYPE_MASK, type));
+    return wrong;
+}
+
 /* A socket of a forbidden family fails with EACCES. */
 static int limit_sockets(scmp_filter_ctx filter, enum sandbox_network network)
 {
-    /*
-     * Unix sockets with a path would reach services that act for the user (D-Bus, Docker, an SSH agent);
-     * Landlock does not restrict connecting to them. A pair of connected sockets has no such reach, so
-     * socketpair() is allowed; but a datagram may be sent from a pair to any path.
-     */
-    int pair = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EACCES), SCMP_SYS(socketpair), 1,
-                                SCMP_A1(SCMP_CMP_MASKED_EQ, SOCKET_TYPE_MASK, SOCK_DGRAM));
-    if (pair != 0)
-        return pair;
+    int pairs = limit_pairs(filter);
+    if (pairs != 0)
+        return pairs;
     if (network == SANDBOX_NETWORK_OFF)
         return seccomp_rule_add(filter, SCMP_ACT_ERRNO(EACCES), SCMP_SYS(socket), 0);
     int wrong = 0;
