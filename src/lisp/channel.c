@@ -17,6 +17,7 @@
 #include "base/list.h"
 #include "base/memory.h"
 #include "base/strbuf.h"
+#include "proc/loop_handle.h"
 #include "wire/frame.h"
 
 /* A frame that has not been written completely. */
@@ -256,11 +257,6 @@ void channel_drain(struct channel *c)
     release(c);
 }
 
-static void free_handle(uv_handle_t *handle)
-{
-    free(handle);
-}
-
 struct channel *channel_new(uv_loop_t *loop, int fd, const struct channel_events *events)
 {
     struct channel *c = xcalloc(1, sizeof *c);
@@ -268,9 +264,7 @@ struct channel *channel_new(uv_loop_t *loop, int fd, const struct channel_events
     c->events = *events;
     strbuf_init(&c->in, (size_t)SEXP_MAX_PAYLOAD + FRAME_HEADER_LEN + 2 * READ_CHUNK);
     list_init(&c->out);
-    c->poll = xcalloc(1, sizeof *c->poll);
-    CHECK(uv_poll_init(loop, c->poll, fd) == 0);
-    c->poll->data = c;
+    c->poll = loop_handle_poll(loop, fd, c);
     watch(c);
     return c;
 }
@@ -279,7 +273,7 @@ static void destroy(struct channel *c)
 {
     while (!list_is_empty(&c->out))
         pending_frame_free(list_entry(c->out.next, struct pending_frame, node));
-    uv_close((uv_handle_t *)c->poll, free_handle);
+    loop_handle_free(c->poll);
     close(c->fd);
     strbuf_fini(&c->in);
     free(c);

@@ -12,13 +12,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/check.h"
 #include "base/memory.h"
 #include "base/strbuf.h"
 #include "base/utf8.h"
 #include "lisp/agent_source.h"
 #include "proc/child.h"
 #include "proc/cpu_grace.h"
+#include "proc/loop_handle.h"
 
 #define LOG_READ 65536 /* bytes of the Lisp's output */
 #define LOG_SHOWN 400
@@ -240,11 +240,6 @@ static bool write_file(const char *path, const void *bytes, size_t len, struct e
     return close(fd) == 0 || err_set_errno(err, ERR_SYSTEM, errno, "cannot write %s", path);
 }
 
-static void free_handle(uv_handle_t *handle)
-{
-    free(handle);
-}
-
 static void build_free(struct core_build *b)
 {
     child_free(b->child);
@@ -256,7 +251,7 @@ static void build_free(struct core_build *b)
     free(b->log);
     free(b->path);
     free(b->lisp);
-    uv_close((uv_handle_t *)b->deadline, free_handle);
+    loop_handle_free(b->deadline);
     free(b);
 }
 
@@ -336,9 +331,7 @@ struct core_build *core_build(uv_loop_t *loop, struct children *children, const 
 {
     struct core_build *b = xcalloc(1, sizeof *b);
     b->limit_ms = limit_ms > 0 ? limit_ms : CORE_BUILD_LIMIT_MS;
-    b->deadline = xcalloc(1, sizeof *b->deadline);
-    CHECK(uv_timer_init(loop, b->deadline) == 0);
-    b->deadline->data = b;
+    b->deadline = loop_handle_timer(loop, b);
     b->lisp = xstrdup(lisp);
     b->source = with_suffix(path, ".lisp");
     b->temporary = with_suffix(path, ".new");

@@ -23,6 +23,7 @@
 #include "base/strbuf.h"
 #include "base/utf8.h"
 #include "lisp/channel.h"
+#include "proc/loop_handle.h"
 #include "wire/frame.h"
 
 #define OUTPUT_CHUNK ((size_t)64 << 10) /* what a pipe holds by default */
@@ -72,16 +73,11 @@ struct worker {
     bool is_doomed; /* its owner freed it in gone(): it is freed after that, and reports no more events */
 };
 
-static void free_handle(uv_handle_t *handle)
-{
-    free(handle);
-}
-
 static void close_pipe(struct output_pipe *p)
 {
     if (p->poll == NULL)
         return;
-    uv_close((uv_handle_t *)p->poll, free_handle);
+    loop_handle_free(p->poll);
     close(p->fd);
     p->poll = NULL;
     p->fd = -1;
@@ -243,9 +239,7 @@ static void open_pipe(uv_loop_t *loop, struct outputs *o, enum worker_stream str
 {
     struct output_pipe *p = &o->pipes[stream];
     *p = (struct output_pipe){.fd = fd, .stream = stream, .outputs = o};
-    p->poll = xcalloc(1, sizeof *p->poll);
-    CHECK(uv_poll_init(loop, p->poll, fd) == 0);
-    p->poll->data = p;
+    p->poll = loop_handle_poll(loop, fd, p);
     CHECK(uv_poll_start(p->poll, UV_READABLE, on_output_ready) == 0);
 }
 

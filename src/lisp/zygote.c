@@ -18,6 +18,7 @@
 #include "base/utf8.h"
 #include "lisp/confinement.h"
 #include "lisp/core.h"
+#include "proc/loop_handle.h"
 
 enum zygote_state {
     ZYGOTE_ABSENT,      /* no process; the next request starts one */
@@ -633,11 +634,6 @@ static void plan(struct zygote *z)
     add_step(z, WARM_FINISH, NULL);
 }
 
-static void free_handle(uv_handle_t *handle)
-{
-    free(handle);
-}
-
 struct zygote *zygote_new(uv_loop_t *loop, struct children *children, const struct zygote_options *options)
 {
     struct zygote *z = xcalloc(1, sizeof *z);
@@ -650,9 +646,7 @@ struct zygote *zygote_new(uv_loop_t *loop, struct children *children, const stru
     strbuf_init(&z->why, 4000);
     strbuf_init(&z->lisp, 200);
     plan(z);
-    z->deadline = xcalloc(1, sizeof *z->deadline);
-    CHECK(uv_timer_init(loop, z->deadline) == 0);
-    z->deadline->data = z;
+    z->deadline = loop_handle_timer(loop, z);
     return z;
 }
 
@@ -664,7 +658,7 @@ void zygote_free(struct zygote *z)
         list_remove(z->waiting.next);
     core_build_cancel(z->build);
     worker_free(z->worker);
-    uv_close((uv_handle_t *)z->deadline, free_handle);
+    loop_handle_free(z->deadline);
     free(z->steps);
     free(z->lisp_path);
     free(z->core);

@@ -5,10 +5,10 @@
 
 #include <stdlib.h>
 
-#include "base/check.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "lisp/confinement.h"
+#include "proc/loop_handle.h"
 
 #define MOST_ZYGOTES 4
 #define UNUSED_MS 300000 /* a zygote of another than the server's own kind ends after this */
@@ -212,19 +212,6 @@ size_t zygotes_count(const struct zygotes *zs)
     return n;
 }
 
-static uv_timer_t *new_timer(struct zygotes *zs)
-{
-    uv_timer_t *timer = xcalloc(1, sizeof *timer);
-    CHECK(uv_timer_init(zs->loop, timer) == 0);
-    timer->data = zs;
-    return timer;
-}
-
-static void free_handle(uv_handle_t *handle)
-{
-    free(handle);
-}
-
 struct zygotes *zygotes_new(uv_loop_t *loop, struct children *children, const struct zygote_options *options)
 {
     struct zygotes *zs = xcalloc(1, sizeof *zs);
@@ -232,8 +219,8 @@ struct zygotes *zygotes_new(uv_loop_t *loop, struct children *children, const st
     zs->children = children;
     zs->options = *options;
     list_init(&zs->waiting);
-    zs->rest = new_timer(zs);
-    zs->unused = new_timer(zs);
+    zs->rest = loop_handle_timer(loop, zs);
+    zs->unused = loop_handle_timer(loop, zs);
     begin(zs, &zs->all[0], &options->kind);
     return zs;
 }
@@ -246,7 +233,7 @@ void zygotes_free(struct zygotes *zs)
         list_remove(zs->waiting.next);
     for (size_t i = 0; i < MOST_ZYGOTES; i++)
         zygote_free(zs->all[i].zygote);
-    uv_close((uv_handle_t *)zs->rest, free_handle);
-    uv_close((uv_handle_t *)zs->unused, free_handle);
+    loop_handle_free(zs->rest);
+    loop_handle_free(zs->unused);
     free(zs);
 }

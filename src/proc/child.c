@@ -26,6 +26,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "proc/kernel_file.h"
+#include "proc/loop_handle.h"
 #include "proc/process.h"
 #include "proc/sandbox.h"
 #include "proc/tree.h"
@@ -219,11 +220,6 @@ static void on_wake(uv_async_t *handle)
     tell_owners(handle->data);
 }
 
-static void free_handle(uv_handle_t *handle)
-{
-    free(handle);
-}
-
 struct children *children_new(uv_loop_t *loop, struct err *err)
 {
     if (prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) {
@@ -245,9 +241,8 @@ struct children *children_new(uv_loop_t *loop, struct err *err)
     c->wake = xcalloc(1, sizeof *c->wake);
     CHECK(uv_signal_init(loop, c->sigchld) == 0);
     CHECK(uv_async_init(loop, c->wake, on_wake) == 0);
-    c->walk = xcalloc(1, sizeof *c->walk);
-    CHECK(uv_timer_init(loop, c->walk) == 0);
-    c->sigchld->data = c->wake->data = c->walk->data = c;
+    c->sigchld->data = c->wake->data = c;
+    c->walk = loop_handle_timer(loop, c);
     CHECK(uv_signal_start(c->sigchld, on_sigchld, SIGCHLD) == 0);
     /* These handles must not keep the loop alive. */
     uv_unref((uv_handle_t *)c->walk);
@@ -305,9 +300,9 @@ void children_free(struct children *c)
             list_remove(&child->node);
         }
     hash_table_fini(&c->by_pid);
-    uv_close((uv_handle_t *)c->sigchld, free_handle);
-    uv_close((uv_handle_t *)c->wake, free_handle);
-    uv_close((uv_handle_t *)c->walk, free_handle);
+    loop_handle_free(c->sigchld);
+    loop_handle_free(c->wake);
+    loop_handle_free(c->walk);
     free(c);
 }
 

@@ -19,6 +19,7 @@
 #include "base/check.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "proc/loop_handle.h"
 #include "proc/process.h"
 
 #define MOST_STARTS 100
@@ -75,14 +76,9 @@ static _Noreturn void guard(int alive, const char *mark)
     _exit(0);
 }
 
-static void free_handle(uv_handle_t *handle)
-{
-    free(handle);
-}
-
 static void stop_watching(struct guardian *g)
 {
-    uv_close((uv_handle_t *)g->watch, free_handle);
+    loop_handle_free(g->watch);
     g->watch = NULL;
 }
 
@@ -129,9 +125,7 @@ static bool start(struct guardian *g, struct err *err)
     }
     g->alive = ends[1];
     /* poll reports an error on the write end of a pipe without readers, whatever was asked for. */
-    g->watch = xcalloc(1, sizeof *g->watch);
-    g->watch->data = g;
-    CHECK(uv_poll_init(g->loop, g->watch, g->alive) == 0);
+    g->watch = loop_handle_poll(g->loop, g->alive, g);
     CHECK(uv_poll_start(g->watch, UV_DISCONNECT, on_end) == 0);
     uv_unref((uv_handle_t *)g->watch);
     return true;

@@ -6,8 +6,8 @@
 
 #include <stdlib.h>
 
-#include "base/check.h"
 #include "base/memory.h"
+#include "proc/loop_handle.h"
 #include "session/answer.h"
 #include "session/error_record.h"
 #include "session/run.h"
@@ -28,16 +28,11 @@ struct look {
     uv_timer_t *timer;
 };
 
-static void free_handle(uv_handle_t *handle)
-{
-    free(handle);
-}
-
 static void drop(struct look *look)
 {
     list_remove(&look->node);
     worker_free(look->worker);
-    uv_close((uv_handle_t *)look->timer, free_handle);
+    loop_handle_free(look->timer);
     free(look->moment);
     free(look->refusal);
     free(look);
@@ -177,9 +172,7 @@ static struct look *new_look(struct session *s, struct operation *op)
     op->look = look;
     list_remove(&op->node);
     list_append(&s->looks, &look->node);
-    look->timer = xcalloc(1, sizeof *look->timer);
-    CHECK(uv_timer_init(s->host->loop, look->timer) == 0);
-    look->timer->data = look;
+    look->timer = loop_handle_timer(s->host->loop, look);
     make_moment(look);
     return look;
 }

@@ -5,9 +5,9 @@
 
 #include <stdlib.h>
 
-#include "base/check.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "proc/loop_handle.h"
 #include "session/error_record.h"
 #include "session/session_core.h"
 #include "session/wording.h"
@@ -36,33 +36,20 @@ struct run {
     uv_timer_t *noter; /* fires shortly before the limit */
 };
 
-static uv_timer_t *new_timer(struct run *run)
-{
-    uv_timer_t *timer = xcalloc(1, sizeof *timer);
-    CHECK(uv_timer_init(run->session->host->loop, timer) == 0);
-    timer->data = run;
-    return timer;
-}
-
 struct run *run_new(struct session *s)
 {
     struct run *run = xcalloc(1, sizeof *run);
     run->session = s;
     strbuf_init(&run->progress, 500);
-    run->ticker = new_timer(run);
-    run->noter = new_timer(run);
+    run->ticker = loop_handle_timer(s->host->loop, run);
+    run->noter = loop_handle_timer(s->host->loop, run);
     return run;
-}
-
-static void free_handle(uv_handle_t *handle)
-{
-    free(handle);
 }
 
 void run_free(struct run *run)
 {
-    uv_close((uv_handle_t *)run->ticker, free_handle);
-    uv_close((uv_handle_t *)run->noter, free_handle);
+    loop_handle_free(run->ticker);
+    loop_handle_free(run->noter);
     strbuf_fini(&run->progress);
     free(run);
 }

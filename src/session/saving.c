@@ -10,12 +10,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/check.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "lisp/confinement.h"
 #include "lisp/zygotes.h"
+#include "proc/loop_handle.h"
 #include "session/answer.h"
 #include "session/copies.h"
 #include "session/process.h"
@@ -39,11 +39,6 @@ struct saving {
     bool is_committing;
     struct session_host *suspension_host; /* for a suspension: gets STORED; NULL: this is a save */
 };
-
-static void free_handle(uv_handle_t *handle)
-{
-    free(handle);
-}
 
 static void on_committed(void *arg, uint64_t size, const struct err *err);
 
@@ -96,7 +91,7 @@ static void saving_free(struct saving *v)
     if (v->session != NULL)
         commit_first(v->session);
     worker_free(v->worker);
-    uv_close((uv_handle_t *)v->timer, free_handle);
+    loop_handle_free(v->timer);
     drop_draft(v);
     saved_fini(&v->saved);
     journal_fini(&v->journal);
@@ -264,9 +259,7 @@ static struct saving *new_saving(struct session *s, const char *name, char *imag
         v->saved.has_limit[i] = s->limits.value[i] != s->host->limits.value[i];
     journal_copy(&v->journal, &s->journal);
     v->draft = new_draft(s);
-    v->timer = xcalloc(1, sizeof *v->timer);
-    CHECK(uv_timer_init(s->host->loop, v->timer) == 0);
-    v->timer->data = v;
+    v->timer = loop_handle_timer(s->host->loop, v);
     list_init(&v->node);
     list_append(&s->savings, &v->node);
     return v;

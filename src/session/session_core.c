@@ -5,8 +5,8 @@
 
 #include <stdlib.h>
 
-#include "base/check.h"
 #include "base/log.h"
+#include "proc/loop_handle.h"
 #include "session/error_record.h"
 
 /* A deadline of at least this for a copy counts wall-clock time: the user waits for the copy. */
@@ -182,19 +182,6 @@ bool session_is_reply(const struct sexp_document *document, const char *kind)
     return document != NULL && sexp_is_symbol(sexp_nth(sexp_root(document), 1), kind);
 }
 
-static uv_timer_t *new_timer(struct session *s)
-{
-    uv_timer_t *t = calloc(1, sizeof *t);
-    CHECK(t != NULL && uv_timer_init(s->host->loop, t) == 0);
-    t->data = s;
-    return t;
-}
-
-static void free_handle(uv_handle_t *handle)
-{
-    free(handle);
-}
-
 void session_core_init(struct session *s)
 {
     list_init(&s->node);
@@ -202,15 +189,15 @@ void session_core_init(struct session *s)
     list_init(&s->savings);
     list_init(&s->looks);
     list_init(&s->idle_node);
-    s->timer = new_timer(s);
-    s->later = new_timer(s);
+    s->timer = loop_handle_timer(s->host->loop, s);
+    s->later = loop_handle_timer(s->host->loop, s);
 }
 
 void session_core_fini(struct session *s)
 {
     list_remove(&s->idle_node);
-    uv_close((uv_handle_t *)s->timer, free_handle);
-    uv_close((uv_handle_t *)s->later, free_handle);
+    loop_handle_free(s->timer);
+    loop_handle_free(s->later);
     free(s->why);
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/memory.h"
+#include "proc/loop_handle.h"
 #include "session/collections.h"
 #include "session/memory_watch.h"
 #include "session/run.h"
@@ -54,9 +55,7 @@ struct session_host *session_host_new(const struct session_host_options *options
     host->idle_timeout_ms = options->idle_timeout_ms;
     host->image_store = image_store_new(options->image_directory);
     host->confinements = options->confinements;
-    host->idle_timer = xcalloc(1, sizeof *host->idle_timer);
-    CHECK(uv_timer_init(host->loop, host->idle_timer) == 0);
-    host->idle_timer->data = host;
+    host->idle_timer = loop_handle_timer(host->loop, host);
     host->memory_watch = memory_watch_new(host, options->most_memory_mib);
     if (getrandom(&host->seed, sizeof host->seed, GRND_NONBLOCK) != (ssize_t)sizeof host->seed)
         host->seed = uv_hrtime();
@@ -96,18 +95,13 @@ void session_host_stop_everything(struct session_host *host)
     for_each_session(host, stop_everything);
 }
 
-static void free_handle(uv_handle_t *handle)
-{
-    free(handle);
-}
-
 void session_host_free(struct session_host *host)
 {
     if (host == NULL)
         return;
     CHECK(list_is_empty(&host->owners));
     image_store_free(host->image_store);
-    uv_close((uv_handle_t *)host->idle_timer, free_handle);
+    loop_handle_free(host->idle_timer);
     memory_watch_free(host->memory_watch);
     free(host);
 }
