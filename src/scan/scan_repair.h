@@ -11,8 +11,8 @@
  * form in which a string contains what looks like the start of another form: there, a `"` is wrong rather
  * than a `)`.
  *
- * Memory and work are bounded: a form of more than SCAN_REPAIR_MOST_PIECES tokens (some 64 bytes each), or
- * one that would take more than SCAN_REPAIR_MOST_WORK steps, is not repaired.
+ * Memory and work are bounded: a form of more than a million tokens (some 64 bytes each), or one that would
+ * take more than SCAN_REPAIR_MOST_WORK steps, is not repaired.
  */
 #ifndef SCAN_SCAN_REPAIR_H
 #define SCAN_SCAN_REPAIR_H
@@ -26,7 +26,6 @@
 
 enum {
     SCAN_REPAIR_MOST_EDITS = 32,
-    SCAN_REPAIR_MOST_PIECES = 1 << 20,
     SCAN_REPAIR_MOST_WORK = 100 * 1000 * 1000, /* tokens visited; about half a second */
 };
 
