@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "mcp/client.h"
+#include "mcp/json_write.h"
 #include "mcp/methods.h"
 #include "mcp/request_headers.h"
 #include "mcp/requests.h"
@@ -58,7 +59,7 @@ static bool refuse_version(struct admission *a, const json_t *version, const cha
     strbuf_adds(&a->data, "{\"supported\":");
     revisions_add_names(&a->data);
     strbuf_adds(&a->data, ",\"requested\":");
-    json_text_add_string(&a->data, json_string_value(version), json_string_length(version));
+    json_write_string(&a->data, json_string_value(version), json_string_length(version));
     strbuf_adds(&a->data, "}");
     return refuse(a, JSONRPC_UNSUPPORTED_VERSION, "Unsupported protocol version%s", reason);
 }

@@ -6,7 +6,7 @@
 #include <strings.h>
 
 #include "mcp/client.h"
-#include "mcp/json_text.h"
+#include "mcp/json_write.h"
 #include "mcp/method.h"
 #include "mcp/prompts.h"
 #include "mcp/request.h"
@@ -35,7 +35,7 @@ static void finish(struct request *r, const json_t *names, size_t total)
     json_array_foreach(names, i, name)
     {
         strbuf_adds(out, i ? "," : "");
-        json_text_add_string(out, json_string_value(name), json_string_length(name));
+        json_write_string(out, json_string_value(name), json_string_length(name));
     }
     strbuf_addf(out, "],\"total\":%zu,\"hasMore\":%s}", total,
                 total > json_array_size(names) ? "true" : "false");

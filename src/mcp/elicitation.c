@@ -11,7 +11,7 @@
 #include "base/list.h"
 #include "base/memory.h"
 #include "mcp/client.h"
-#include "mcp/json_text.h"
+#include "mcp/json_write.h"
 #include "mcp/jsonrpc.h"
 #include "mcp/request.h"
 #include "mcp/revisions.h"
@@ -52,7 +52,7 @@ static void add_params(struct strbuf *out, const char *prompt)
     strbuf_addf(&message, "The Lisp code that runs waits for a line of input%s%s",
                 prompt[0] == '\0' ? "." : ": ", prompt);
     strbuf_adds(out, "\"message\":");
-    json_text_add_string(out, strbuf_string(&message), message.len);
+    json_write_string(out, strbuf_string(&message), message.len);
     strbuf_adds(out,
                 ",\"requestedSchema\":{\"type\":\"object\",\"properties\":{\"line\":{\"type\":\"string\","
                 "\"title\":\"Input\"}},\"required\":[\"line\"]}");

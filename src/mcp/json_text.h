@@ -1,12 +1,10 @@
 /*
- * JSON as text, before and after jansson: a strict scanner that finds what must be echoed exactly as it was
- * written, and the writer of strings. Knows where JSON-RPC and MCP keep ids and tokens, but not what they
- * are for. No I/O, no recursion.
+ * JSON as text, before jansson reads it: a strict scanner that finds what must be echoed exactly as it was
+ * written. Knows where JSON-RPC and MCP keep ids and tokens, but not what they are for. No I/O, no recursion.
  */
 #ifndef MCP_JSON_TEXT_H
 #define MCP_JSON_TEXT_H
 
-#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -77,12 +75,5 @@ bool json_text_scan(struct json_text *t, char *bytes, size_t len, struct err *er
 
 /* json_text_token(t, token): borrowed; its ${token->len} bytes, until the next scan. */
 const char *json_text_token(const struct json_text *t, const struct json_token *token);
-
-/* json_text_add_string(out, bytes, len): append a JSON string with its quotes. Bytes that are not UTF-8
- * become U+FFFD. */
-void json_text_add_string(struct strbuf *out, const char *bytes, size_t len);
-
-/* json_text_add_value(out, value): append a jansson value, without white space. */
-void json_text_add_value(struct strbuf *out, const json_t *value);
 
 #endif

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
+#include "mcp/json_write.h"
 
 #define MOST_QUOTED 100
 
@@ -94,7 +95,7 @@ void jsonrpc_add_error(struct strbuf *out, struct jsonrpc_slice id, enum jsonrpc
     else
         strbuf_adds(out, "null");
     strbuf_addf(out, ",\"error\":{\"code\":%d,\"message\":", (int)code);
-    json_text_add_string(out, message, strlen(message));
+    json_write_string(out, message, strlen(message));
     if (data != NULL) {
         strbuf_adds(out, ",\"data\":");
         strbuf_adds(out, data);

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "mcp/client.h"
-#include "mcp/json_text.h"
+#include "mcp/json_write.h"
 #include "mcp/request.h"
 #include "mcp/revisions.h"
 #include "mcp/server_info.h"
@@ -40,7 +40,7 @@ static void add_capabilities(const struct client *client, bool is_modern, struct
 static void add_instructions(struct strbuf *out)
 {
     strbuf_adds(out, "\"instructions\":");
-    json_text_add_string(out, instructions, sizeof instructions - 1);
+    json_write_string(out, instructions, sizeof instructions - 1);
 }
 
 /* Where a second one is allowed, it is a fresh handshake. Requests in progress continue. */

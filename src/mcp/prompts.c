@@ -8,7 +8,7 @@
 
 #include "mcp/client.h"
 #include "mcp/extension.h"
-#include "mcp/json_text.h"
+#include "mcp/json_write.h"
 #include "mcp/method.h"
 #include "mcp/request.h"
 #include "tools/similar.h"
@@ -18,7 +18,7 @@
 static void add_member(struct strbuf *out, const char *name, const char *value)
 {
     strbuf_addf(out, "\"%s\":", name);
-    json_text_add_string(out, value, strlen(value));
+    json_write_string(out, value, strlen(value));
 }
 
 static void add_prompt(struct strbuf *out, const struct prompt *prompt)
@@ -175,7 +175,7 @@ void methods_prompts_get(struct request *r, const json_t *params)
     struct strbuf *out = request_result(r);
     add_member(out, "description", prompt->description);
     strbuf_adds(out, ",\"messages\":[{\"role\":\"user\",\"content\":{\"type\":\"text\",\"text\":");
-    json_text_add_string(out, strbuf_string(&text), text.len);
+    json_write_string(out, strbuf_string(&text), text.len);
     strbuf_adds(out, "}}]");
     request_finish(r);
     strbuf_fini(&text);

@@ -15,6 +15,7 @@
 #include "base/memory.h"
 #include "mcp/batch.h"
 #include "mcp/client.h"
+#include "mcp/json_write.h"
 #include "mcp/method.h"
 #include "mcp/outbox.h"
 #include "mcp/requests.h"
@@ -308,7 +309,7 @@ void request_progress(struct request *r, double elapsed_s, const char *message)
     strbuf_addf(out, ",\"progress\":%" PRId64 ".%03d", progress_ms / 1000, (int)(progress_ms % 1000));
     if (message != NULL && r->options.revision->has_progress_message) {
         strbuf_adds(out, ",\"message\":");
-        json_text_add_string(out, message, strlen(message));
+        json_write_string(out, message, strlen(message));
     }
     jsonrpc_end_notification(out);
     outbox_end(outbox, r->options.origin, TRANSPORT_NOTIFICATION, 0);

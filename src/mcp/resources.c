@@ -13,7 +13,7 @@
 #include "base/utf8.h"
 #include "mcp/client.h"
 #include "mcp/extension.h"
-#include "mcp/json_text.h"
+#include "mcp/json_write.h"
 #include "mcp/method.h"
 #include "mcp/request.h"
 #include "mcp/revisions.h"
@@ -206,7 +206,7 @@ bool resource_is_changed_by(const char *uri, struct session *session, enum sessi
 static void add_member(struct strbuf *out, const char *name, const char *value)
 {
     strbuf_addf(out, ",\"%s\":", name);
-    json_text_add_string(out, value, strlen(value));
+    json_write_string(out, value, strlen(value));
 }
 
 /* The members that resources and templates have in common, which come last. */
@@ -293,7 +293,7 @@ static void fail_missing(struct request *r, const char *uri, size_t len)
     struct strbuf data;
     strbuf_init(&data, 0);
     strbuf_adds(&data, "{\"uri\":");
-    json_text_add_string(&data, uri, len > LONGEST_URI ? utf8_floor(uri, len, LONGEST_URI) : len);
+    json_write_string(&data, uri, len > LONGEST_URI ? utf8_floor(uri, len, LONGEST_URI) : len);
     strbuf_addc(&data, '}');
     request_fail_with(r, request_revision(r)->missing_resource_code, "Resource not found",
                       strbuf_string(&data));
@@ -375,9 +375,9 @@ static void on_read(void *arg, const struct tool_result *result)
     } else {
         struct strbuf *out = request_result(r);
         strbuf_adds(out, "\"contents\":[{\"uri\":");
-        json_text_add_string(out, uri, len);
+        json_write_string(out, uri, len);
         strbuf_addf(out, ",\"mimeType\":\"%s\",\"text\":", reading->resource->mime_type);
-        json_text_add_string(out, strbuf_string(result->text), result->text->len);
+        json_write_string(out, strbuf_string(result->text), result->text->len);
         strbuf_adds(out, "}]");
         request_finish(r);
     }

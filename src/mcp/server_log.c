@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "mcp/json_text.h"
+#include "mcp/json_write.h"
 #include "mcp/jsonrpc.h"
 #include "mcp/outbox.h"
 
@@ -31,7 +31,7 @@ static void add_line(struct strbuf *out, enum log_level level, const char *text,
     };
     jsonrpc_begin_notification(out, "notifications/message");
     strbuf_addf(out, "\"level\":\"%s\",\"logger\":\"cl-mcp-server\",\"data\":", names[level]);
-    json_text_add_string(out, text, len);
+    json_write_string(out, text, len);
     jsonrpc_end_notification(out);
 }
 

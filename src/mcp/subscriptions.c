@@ -10,6 +10,7 @@
 
 #include "base/memory.h"
 #include "mcp/client.h"
+#include "mcp/json_write.h"
 #include "mcp/method.h"
 #include "mcp/outbox.h"
 #include "mcp/request.h"
@@ -79,7 +80,7 @@ static void notify(const struct subscriptions *all, struct request *listen, cons
     jsonrpc_begin_notification(&text, method);
     if (uri != NULL) {
         strbuf_adds(&text, "\"uri\":");
-        json_text_add_string(&text, uri, strlen(uri));
+        json_write_string(&text, uri, strlen(uri));
     }
     if (listen != NULL) {
         strbuf_adds(&text, uri != NULL ? "," : "");
@@ -273,7 +274,7 @@ static void acknowledge(const struct subscription *s)
                                                     : "\"resourceSubscriptions\":[");
     for (size_t i = 0; i < s->count; i++) {
         strbuf_adds(&text, i ? "," : "");
-        json_text_add_string(&text, s->uris[i], strlen(s->uris[i]));
+        json_write_string(&text, s->uris[i], strlen(s->uris[i]));
     }
     strbuf_adds(&text, s->count > 0 ? "]}," : "},");
     add_subscription_id(&text, s->listen);

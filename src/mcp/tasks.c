@@ -11,6 +11,7 @@
 #include "base/check.h"
 #include "base/list.h"
 #include "base/memory.h"
+#include "mcp/json_write.h"
 #include "mcp/request.h"
 #include "mcp/task_note.h"
 
@@ -218,7 +219,7 @@ static void add_members(struct strbuf *out, const struct task *t)
                 (unsigned long long)(end_ms - t->created_ms + KEPT_MS), POLL_MS);
     if (t->message != NULL && !has_ended(t)) {
         strbuf_adds(out, ",\"statusMessage\":");
-        json_text_add_string(out, t->message, strlen(t->message));
+        json_write_string(out, t->message, strlen(t->message));
     }
 }
 
@@ -239,7 +240,7 @@ void task_answer_state(struct task *task, struct request *r)
     }
     if (task->status == TASK_INPUT_REQUIRED) {
         strbuf_adds(out, ",\"inputRequests\":");
-        json_text_add_value(out, task->inputs);
+        json_write_value(out, task->inputs);
     }
     request_finish(r);
 }
@@ -261,7 +262,7 @@ void task_break(struct task *task, enum jsonrpc_code code, const char *message)
     if (!move(task, TASK_BROKEN))
         return;
     strbuf_addf(&task->end, "\"code\":%d,\"message\":", (int)code);
-    json_text_add_string(&task->end, message, strlen(message));
+    json_write_string(&task->end, message, strlen(message));
 }
 
 void task_ask(struct task *task, json_t *inputs, void (*answered)(void *arg, const json_t *responses))

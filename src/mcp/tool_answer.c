@@ -8,7 +8,7 @@
 #include <jansson.h>
 
 #include "base/strbuf.h"
-#include "mcp/json_text.h"
+#include "mcp/json_write.h"
 #include "mcp/request.h"
 #include "mcp/revisions.h"
 #include "tools/tool.h"
@@ -17,11 +17,11 @@ static void add(struct strbuf *out, const struct revision *revision, const char 
                 const json_t *structured, bool is_error)
 {
     strbuf_adds(out, "\"content\":[{\"type\":\"text\",\"text\":");
-    json_text_add_string(out, text, len);
+    json_write_string(out, text, len);
     strbuf_adds(out, "}]");
     if (structured != NULL && (json_is_object(structured) || !revision->has_object_structured_only)) {
         strbuf_adds(out, ",\"structuredContent\":");
-        json_text_add_value(out, structured);
+        json_write_value(out, structured);
     }
     strbuf_adds(out, is_error ? ",\"isError\":true" : ",\"isError\":false");
 }

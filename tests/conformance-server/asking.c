@@ -8,7 +8,7 @@
 #include "base/list.h"
 #include "base/memory.h"
 #include "fixtures.h"
-#include "mcp/json_text.h"
+#include "mcp/json_write.h"
 #include "mcp/request.h"
 #include "mcp/revisions.h"
 
@@ -116,7 +116,7 @@ static void sample(struct request *r, const json_t *params)
     struct strbuf text;
     strbuf_init(&text, 0);
     strbuf_adds(&text, "{\"messages\":[{\"role\":\"user\",\"content\":{\"type\":\"text\",\"text\":");
-    json_text_add_string(&text, prompt, strlen(prompt));
+    json_write_string(&text, prompt, strlen(prompt));
     strbuf_adds(&text, "}}],\"maxTokens\":100}");
     ask(r, "sampling/createMessage", strbuf_string(&text), on_sampled);
     strbuf_fini(&text);
@@ -134,7 +134,7 @@ static void elicit(struct request *r, const json_t *params)
     struct strbuf text;
     strbuf_init(&text, 0);
     strbuf_adds(&text, "{\"message\":");
-    json_text_add_string(&text, message, strlen(message));
+    json_write_string(&text, message, strlen(message));
     strbuf_adds(
         &text, ",\"requestedSchema\":{\"type\":\"object\",\"properties\":{\"username\":{\"type\":\"string\"},"
                "\"email\":{\"type\":\"string\"}},\"required\":[\"username\",\"email\"]}}");

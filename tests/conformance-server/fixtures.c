@@ -5,7 +5,7 @@
 
 #include <stdarg.h>
 
-#include "mcp/json_text.h"
+#include "mcp/json_write.h"
 #include "mcp/request.h"
 
 void fixture_answer_text(struct request *r, const char *format, ...)
@@ -18,7 +18,7 @@ void fixture_answer_text(struct request *r, const char *format, ...)
     va_end(arguments);
     struct strbuf *out = request_result(r);
     strbuf_adds(out, "\"content\":[{\"type\":\"text\",\"text\":");
-    json_text_add_string(out, strbuf_string(&text), text.len);
+    json_write_string(out, strbuf_string(&text), text.len);
     strbuf_adds(out, "}]");
     request_finish(r);
     strbuf_fini(&text);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "fixtures.h"
-#include "mcp/json_text.h"
+#include "mcp/json_write.h"
 #include "mcp/request.h"
 
 #define MESSAGE(content) "{\"role\":\"user\",\"content\":" content "}"
@@ -25,7 +25,7 @@ static void get_with_arguments(struct request *r, const json_t *params)
                 argument(params, "arg2"));
     struct strbuf *out = request_result(r);
     strbuf_adds(out, "\"messages\":[{\"role\":\"user\",\"content\":{\"type\":\"text\",\"text\":");
-    json_text_add_string(out, text.bytes, text.len);
+    json_write_string(out, text.bytes, text.len);
     strbuf_adds(out, "}}]");
     request_finish(r);
     strbuf_fini(&text);
@@ -37,7 +37,7 @@ static void get_with_resource(struct request *r, const json_t *params)
     struct strbuf *out = request_result(r);
     strbuf_adds(out,
                 "\"messages\":[{\"role\":\"user\",\"content\":{\"type\":\"resource\",\"resource\":{\"uri\":");
-    json_text_add_string(out, uri, strlen(uri));
+    json_write_string(out, uri, strlen(uri));
     strbuf_adds(
         out, ",\"mimeType\":\"text/plain\",\"text\":\"Embedded resource content for testing.\"}}}," MESSAGE(
                  TEXT("Please process the embedded resource above.")) "]");
@@ -90,9 +90,9 @@ static bool read_template(struct request *r, const char *uri)
              (int)(len - begin - end), uri + begin, (int)(len - begin - end), uri + begin);
     struct strbuf *out = request_result(r);
     strbuf_adds(out, "\"contents\":[{\"uri\":");
-    json_text_add_string(out, uri, len);
+    json_write_string(out, uri, len);
     strbuf_adds(out, ",\"mimeType\":\"application/json\",\"text\":");
-    json_text_add_string(out, text, strlen(text));
+    json_write_string(out, text, strlen(text));
     strbuf_adds(out, "}]");
     request_finish(r);
     return true;

@@ -16,6 +16,7 @@
 #include "base/strbuf.h"
 #include "guarded.h"
 #include "mcp/json_text.h"
+#include "mcp/json_write.h"
 
 #define BYTES(literal) (literal), sizeof(literal) - 1
 
@@ -352,7 +353,7 @@ static void expect_written(const char *bytes, size_t len, const char *written)
     struct strbuf out;
 
     strbuf_init(&out, 0);
-    json_text_add_string(&out, bytes, len);
+    json_write_string(&out, bytes, len);
     assert_string_equal(strbuf_string(&out), written);
     strbuf_fini(&out);
 }
@@ -379,7 +380,7 @@ static void add_string_writes_every_byte_so_that_jansson_reads_it_back(void **st
     for (i = 0; i < sizeof bytes; i++)
         bytes[i] = (char)i;
     strbuf_init(&out, 0);
-    json_text_add_string(&out, bytes, sizeof bytes);
+    json_write_string(&out, bytes, sizeof bytes);
     string = json_loadb(out.bytes, out.len, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
     assert_non_null(string);
     assert_int_equal(json_string_length(string), sizeof bytes);

@@ -1,0 +1,19 @@
+/*
+ * Writing JSON as text.
+ */
+#ifndef MCP_JSON_WRITE_H
+#define MCP_JSON_WRITE_H
+
+#include <jansson.h>
+#include <stddef.h>
+
+#include "base/strbuf.h"
+
+/* json_write_string(out, bytes, len): append a JSON string with its quotes. Bytes that are not UTF-8 become
+ * U+FFFD. */
+void json_write_string(struct strbuf *out, const char *bytes, size_t len);
+
+/* json_write_value(out, value): append a jansson value, without white space. */
+void json_write_value(struct strbuf *out, const json_t *value);
+
+#endif
