@@ -1,12 +1,11 @@
 /*
  * Responsible for turning a mode and a network into the lists of paths that the sandbox takes, and for the
- * private directories of confined Lisps. Each confinement has directories of its own: files that a strictly
- * confined Lisp leaves there must not be loaded by one that may do more.
+ * private directories of confined Lisps. Each confinement of each project has directories of its own: files
+ * that a Lisp leaves there must not be loaded by one that may do more, or has another project.
  */
 #include "lisp/confinement.h"
 
 #include <errno.h>
-#include <ftw.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,8 +14,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/hash_table.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/remove_tree.h"
 #include "base/user_directory.h"
 #include "lisp/core.h"
 
@@ -30,7 +31,7 @@ struct paths {
 struct confinement {
     enum confinement_mode mode;
     enum sandbox_network network;
-    char name[32]; /* of its directories */
+    char name[48]; /* of its directories */
     struct sandbox *sandbox;
     struct paths writable, readable;
     char *environment[CONFINEMENT_MOST_VARIABLES + 1];
@@ -212,13 +213,6 @@ static bool make_directories(struct confinement *c, struct err *err)
     return true;
 }
 
-static int remove_if_old(const char *path, const struct stat *s, int kind, struct FTW *where)
-{
-    if (where->level > 0 && time(NULL) - s->st_mtime > OLD_DRAFT_S)
-        remove(path);
-    return 0;
-}
-
 /* The Lisps may not write to the state directory itself: in there are the saves of all sessions. What a
  * server that was killed has left in the drafts goes now. */
 static bool make_drafts(struct confinement *c, const struct confinements_options *o, struct err *err)
@@ -230,7 +224,7 @@ static bool make_drafts(struct confinement *c, const struct confinements_options
         return false;
     if (!is_own_directory(path))
         return err_set(err, ERR_SYSTEM, "%s is not a directory that you own", path);
-    nftw(path, remove_if_old, 16, FTW_DEPTH | FTW_PHYS);
+    remove_old_files(path, time(NULL) - OLD_DRAFT_S);
     c->drafts = realpath(path, NULL);
     add(&c->writable, c->drafts, "");
     return c->drafts != NULL || err_set_errno(err, ERR_SYSTEM, errno, "cannot use %s", path);
@@ -248,10 +242,42 @@ static bool keeps_all(const struct confinement *c, const struct confinements_opt
     return true;
 }
 
+/* The server runs these outside the sandbox when it builds the image, or for a session without a sandbox. */
+static bool keeps_lisp(const struct confinement *c, const struct confinements_options *o, struct err *err)
+{
+    struct err ignored;
+    bool exists;
+    char *lisp = core_find_lisp(o->lisp, &ignored);
+    char *core = lisp == NULL ? NULL : core_path(lisp, &exists, &ignored);
+    char *real_core = core == NULL ? NULL : realpath(core, NULL);
+    const char *const run[] = {lisp, real_core != NULL ? real_core : core};
+    bool is_kept = true;
+    for (size_t i = 0; i < sizeof run / sizeof run[0] && is_kept; i++)
+        for (size_t k = 0; run[i] != NULL && k < c->writable.count && is_kept; k++)
+            if (holds(c->writable.all[k], run[i]))
+                is_kept =
+                    err_set(err, ERR_INVALID,
+                            "Sandboxed Lisps could change %s, which the server runs. Move it out of the "
+                            "directories that they may write.",
+                            run[i]);
+    free(real_core);
+    free(core);
+    free(lisp);
+    return is_kept;
+}
+
+static void set_name(struct confinement *c, const char *project)
+{
+    snprintf(c->name, sizeof c->name, "%s-network-%s-%016llx", confinement_mode_names[c->mode],
+             confinement_network_names[c->network], (unsigned long long)hash_text(project, 0));
+}
+
 static bool prepare(struct confinement *c, const struct confinements_options *o, struct err *err)
 {
     bool is_workspace = c->mode == CONFINEMENT_WORKSPACE;
     char *project = find_project(o, err);
+    if (project != NULL)
+        set_name(c, project);
     if (project == NULL || !make_directories(c, err) || !make_drafts(c, o, err)) {
         free(project);
         return false;
@@ -273,16 +299,7 @@ static bool prepare(struct confinement *c, const struct confinements_options *o,
                              err);
     if (c->sandbox != NULL && sandbox_gaps(c->sandbox)[0] != '\0')
         log_warning("the sandbox has a gap: %s", sandbox_gaps(c->sandbox));
-    return c->sandbox != NULL && keeps_all(c, o, err);
-}
-
-static int remove_one(const char *path, const struct stat *s, int kind, struct FTW *where)
-{
-    (void)s;
-    (void)kind;
-    (void)where;
-    remove(path);
-    return 0;
+    return c->sandbox != NULL && keeps_all(c, o, err) && keeps_lisp(c, o, err);
 }
 
 static void free_paths(struct paths *paths)
@@ -296,9 +313,8 @@ static void confinement_free(struct confinement *c)
 {
     if (c == NULL)
         return;
-    /* FTW_PHYS: remove links that a Lisp has left there, and do not follow them. */
     if (c->temporary != NULL)
-        nftw(c->temporary, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+        remove_tree(c->temporary);
     free(c->temporary);
     free(c->drafts);
     sandbox_free(c->sandbox);
@@ -331,8 +347,6 @@ static bool get(struct confinements *cs, enum confinement_mode mode, enum sandbo
         struct confinement *made = xcalloc(1, sizeof *made);
         made->mode = mode;
         made->network = network;
-        snprintf(made->name, sizeof made->name, "%s-network-%s", confinement_mode_names[mode],
-                 confinement_network_names[network]);
         if (!prepare(made, &cs->options, err)) {
             confinement_free(made);
             return false;

@@ -2,6 +2,8 @@
 
 import os
 import platform
+import re
+import shutil
 import socket
 import subprocess
 import tempfile
@@ -233,6 +235,13 @@ class Sandbox(mcp.TestCase):
         with open(path, "w") as f:
             f.write(text)
 
+    def drafts(self):
+        """Where a session of the mode workspace writes its image."""
+        top = os.path.join(self.home, ".local/state/cl-mcp-server/drafts")
+        names = [name for name in os.listdir(top) if name.startswith("workspace-network-on-")]
+        self.assertEqual(1, len(names), names)
+        return os.path.join(top, names[0])
+
     def start(self, *options, program=None, **variables):
         environment = mcp.clean_environment(HOME=self.home, **variables)
         return self.start_server("--sandbox", *options, environment=environment, cwd=self.project, program=program)
@@ -450,6 +459,18 @@ class Work(Sandbox):
         self.assertEqual([], os.listdir(os.path.join(self.home, ".cache/common-lisp")))
         self.assertTrue(os.listdir(os.path.join(self.home, ".cache/cl-mcp-server-sandbox")))
 
+    def test_code_of_one_project_leaves_nothing_that_another_loads(self):
+        places = '(list (uiop:getenv "XDG_CACHE_HOME") (uiop:getenv "TMPDIR"))'
+        first = self.start("workspace").evaluate(places).value
+        theirs = [*re.findall('"(.*?)"', first), self.drafts()]
+        self.project = os.path.join(os.path.dirname(self.home), "another")
+        os.mkdir(self.project)
+        client = self.start("workspace")
+        client.evaluate(PRELUDE)
+        self.assertEqual(3, len(theirs))
+        for place in theirs:
+            self.assertEqual("=> -13", client.evaluate('(call 2 "%s/planted" %d 420)' % (place, CREATE)).text)
+
     @unittest.skipIf(mcp.SANITIZED, "OfASession takes the same way through the server")
     def test_sessions_are_saved_and_restored(self):
         client = self.start("workspace")
@@ -495,7 +516,7 @@ class Work(Sandbox):
     def test_what_stands_in_for_a_draft_is_not_taken(self):
         client = self.start("workspace")
         client.evaluate(PRELUDE)
-        drafts = os.path.join(self.home, ".local/state/cl-mcp-server/drafts/workspace-network-on")
+        drafts = self.drafts()
         key = os.path.join(self.home, ".ssh/id")
         client.evaluate('(sb-ext:run-program "/bin/sh" (list "-c" "while :; do for f in %s/*.core; do ln -sf %s $f; done; done") :wait nil)' % (drafts, key))
         saved = client.call("save-session")
@@ -571,6 +592,21 @@ class ServersOwn(Sandbox):
         refused = client.call("create-session", name="strict", sandbox="read-only")
         self.assertTrue(refused.is_error)
         self.assertIn("could read audit.jsonl", refused.text)
+
+    def test_the_lisp_and_its_image_are_not_where_the_lisps_write(self):
+        lisp = os.path.join(self.project, "sbcl")
+        shutil.copy("/bin/true", lisp)
+        self.assertRefused("could change %s, which the server runs." % lisp, "workspace", "--lisp", lisp)
+        self.assertRefused("could change %s, which the server runs." % lisp, "read-only", "--lisp", lisp, "--writable", self.project)
+        # An image that is still to be built counts, too.
+        program = os.path.join(self.home, "server")
+        shutil.copy(mcp.SERVER, program)  # away from the image beside it
+        ended = subprocess.run(
+            [program, "--sandbox", "workspace"], env=mcp.clean_environment(HOME=self.home, XDG_CACHE_HOME=os.path.join(self.project, "cache")),
+            cwd=self.project, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30 * mcp.STRETCH,
+        )
+        self.assertEqual(1, ended.returncode, ended)
+        self.assertRegex(ended.stderr, r"could change %s/cache/cl-mcp-server/agent-\w+\.core, which the server runs" % self.project)
 
     def test_no_sandboxed_code_reaches_an_address_that_asks_for_no_token(self):
         says = "which asks for no token, and evaluate code in any session. Give --token-file or --http unix:PATH, or --network loopback or off."
@@ -657,8 +693,7 @@ class OfASession(Sandbox):
             theirs = client.evaluate('(uiop:getenv "%s")' % variable).values[0].strip('"')
             client.evaluate(PRELUDE, session="strict")
             self.assertEqual("=> -13", client.evaluate('(call 2 "%s/planted" %d 420)' % (theirs, CREATE), session="strict").text)
-        drafts = os.path.join(self.home, ".local/state/cl-mcp-server/drafts/workspace-network-on")
-        self.assertTrue(os.path.isdir(drafts))
+        drafts = self.drafts()
         self.assertEqual("=> -13", client.evaluate('(call 2 "%s/planted" %d 420)' % (drafts, CREATE), session="strict").text)
 
     def test_it_outlasts_the_process(self):

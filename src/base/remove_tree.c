@@ -1,0 +1,89 @@
+/*
+ * Every step is relative to a descriptor of the directory, so a link that replaces a directory leads nowhere.
+ * A tree of any depth needs two descriptors and no recursion: what is in a directory that is not empty is
+ * moved to the top first.
+ */
+#include "base/remove_tree.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Each takes a tree apart by one level at least; a program that goes on creating files is not followed for
+ * ever. */
+#define MOST_PASSES 100000
+
+static DIR *open_directory(int above, const char *name)
+{
+    int fd = openat(above, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *directory = fd < 0 ? NULL : fdopendir(fd);
+    if (fd >= 0 && directory == NULL)
+        close(fd);
+    return directory;
+}
+
+/* The name of the next entry; NULL after the last. */
+static const char *next_name(DIR *directory)
+{
+    const struct dirent *entry;
+    while ((entry = readdir(directory)) != NULL)
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+            return entry->d_name;
+    return NULL;
+}
+
+static bool remove_entry(int directory, const char *name)
+{
+    return unlinkat(directory, name, 0) == 0 || unlinkat(directory, name, AT_REMOVEDIR) == 0;
+}
+
+/* Remove the entry ${name} of ${top}, or move what is in it to ${top}. False if nothing has changed. */
+static bool take_apart(int top, const char *name, unsigned long *moved)
+{
+    if (remove_entry(top, name))
+        return true;
+    DIR *directory = open_directory(top, name);
+    bool is_changed = false;
+    const char *inner;
+    while (directory != NULL && (inner = next_name(directory)) != NULL) {
+        char up[48];
+        snprintf(up, sizeof up, ".removed-%d-%lu", (int)getpid(), ++*moved);
+        is_changed = remove_entry(dirfd(directory), inner) ||
+                     renameat2(dirfd(directory), inner, top, up, RENAME_NOREPLACE) == 0 || is_changed;
+    }
+    if (directory != NULL)
+        closedir(directory);
+    return remove_entry(top, name) || is_changed;
+}
+
+void remove_tree(const char *path)
+{
+    unsigned long moved = 0;
+    bool is_changed = true;
+    for (int pass = 0; pass < MOST_PASSES && is_changed; pass++) {
+        DIR *top = open_directory(AT_FDCWD, path);
+        const char *name;
+        is_changed = false;
+        while (top != NULL && (name = next_name(top)) != NULL)
+            is_changed = take_apart(dirfd(top), name, &moved) || is_changed;
+        if (top != NULL)
+            closedir(top);
+    }
+    rmdir(path);
+}
+
+void remove_old_files(const char *path, time_t before)
+{
+    DIR *directory = open_directory(AT_FDCWD, path);
+    const char *name;
+    struct stat s;
+    while (directory != NULL && (name = next_name(directory)) != NULL)
+        if (fstatat(dirfd(directory), name, &s, AT_SYMLINK_NOFOLLOW) == 0 && s.st_mtime < before)
+            unlinkat(dirfd(directory), name, 0);
+    if (directory != NULL)
+        closedir(directory);
+}
