@@ -19,6 +19,7 @@
 #include "proc/child.h"
 #include "proc/cpu_grace.h"
 #include "proc/loop_handle.h"
+#include "proc/spawn.h"
 
 #define LOG_READ 65536 /* bytes of the Lisp's output */
 #define LOG_SHOWN 400
@@ -359,7 +360,7 @@ struct core_build *core_build(uv_loop_t *loop, struct children *children, const 
                           "--",
                           b->temporary,
                           NULL};
-    struct child_spec spec = {
+    struct spawn_spec spec = {
         .argv = argv, .descriptors = {-1, log, log, -1}, .largest_file_bytes = LARGEST_FILE_BYTES};
     b->child = child_spawn(children, &spec, on_child_exit, b, err);
     close(log);

@@ -24,6 +24,7 @@
 #include "base/utf8.h"
 #include "lisp/channel.h"
 #include "proc/loop_handle.h"
+#include "proc/spawn.h"
 #include "wire/frame.h"
 
 #define OUTPUT_CHUNK ((size_t)64 << 10) /* what a pipe holds by default */
@@ -313,7 +314,7 @@ void worker_set_events(struct worker *w, const struct worker_events *events)
     w->events = *events;
 }
 
-bool worker_spawn(struct worker *w, struct child_spec *spec, struct worker_ends *ends, struct err *err)
+bool worker_spawn(struct worker *w, struct spawn_spec *spec, struct worker_ends *ends, struct err *err)
 {
     spec->descriptors[0] = -1;
     spec->descriptors[1] = ends->output;

@@ -15,6 +15,7 @@
 #include "wire/sexp.h"
 
 struct quota;
+struct spawn_spec;
 struct worker;
 struct strbuf;
 
@@ -83,7 +84,7 @@ void worker_set_events(struct worker *w, const struct worker_events *events);
 
 /* worker_spawn(w, spec, err): start a program as its process; the descriptors in ${spec} are set from
  * ${ends}, which are taken. */
-bool worker_spawn(struct worker *w, struct child_spec *spec, struct worker_ends *ends, struct err *err);
+bool worker_spawn(struct worker *w, struct spawn_spec *spec, struct worker_ends *ends, struct err *err);
 
 /* worker_adopt(w, pid): its process is this one, a copy that another worker has made. Harmless if known
  * already. */

@@ -19,6 +19,7 @@
 #include "lisp/confinement.h"
 #include "lisp/core.h"
 #include "proc/loop_handle.h"
+#include "proc/spawn.h"
 
 enum zygote_state {
     ZYGOTE_ABSENT,      /* no process; the next request starts one */
@@ -459,7 +460,7 @@ static struct worker *run_image(struct zygote *z, const struct zygote_kind *kind
         CHECK(i < CONFINEMENT_MOST_VARIABLES);
         environment[i + 1] = more[i];
     }
-    struct child_spec spec = {.argv = argv,
+    struct spawn_spec spec = {.argv = argv,
                               .environment = environment,
                               .sandbox = sandbox != NULL ? sandbox : confinement_sandbox(kind->confinement),
                               .directory = directory != NULL ? directory : z->options.directory};

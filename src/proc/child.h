@@ -1,5 +1,5 @@
 /*
- * Child processes: start, signal, reap. The only place that waits.
+ * Child processes: start, signal, reap.
  *
  * Every Lisp process is a direct child of the server: the first is started here, and copies of it are made
  * with clone(CLONE_PARENT), so the kernel reports their ends to the server. The server is also a subreaper:
@@ -18,7 +18,7 @@
 
 struct children;
 struct child;
-struct sandbox;
+struct spawn_spec;
 
 /* How a process ended. */
 struct child_end {
@@ -33,16 +33,6 @@ struct child_end {
 /* on_exit: called once, from the loop, when the process has been reaped; the child may be freed in it. */
 typedef void child_on_exit(void *arg, const struct child_end *end);
 
-struct child_spec {
-    const char *const *argv;        /* argv[0] is looked up in PATH unless it has a slash */
-    const char *const *environment; /* NAME=VALUE to add or replace; NULL-terminated, may be NULL */
-    const char *directory;          /* NULL: the server's */
-    uint64_t largest_file_bytes;    /* which it may write; 0: as ours. More ends it by SIGXFSZ */
-    const struct sandbox *sandbox;  /* NULL: none. In one it gets no variables that look like secrets */
-    int descriptors[4]; /* borrowed: they become 0, 1, 2, 3 of the child; -1: /dev/null (0 to 2) or closed (3)
-                         */
-};
-
 /*
  * children_new(loop, err): become a subreaper and listen for SIGCHLD.
  * children_free(c): kill and reap every child, adopted orphans included, then stop listening. Blocks until
@@ -53,13 +43,11 @@ void children_free(struct children *c);
 
 /*
  * child_spawn(c, spec, on_exit, arg, err):
- * Start a program. It gets SIGKILL when the server dies, default signal handling, and no descriptor above 3.
+ * Start a program as spawn_program() does, and take charge of it.
  *
- * Returns     given: child_free() it; NULL with ${err} set if it could not be executed (the child reports
- *             exec's errno through a close-on-exec pipe, so a missing program is an error here, not an
- *             unclear exit code)
+ * Returns     given: child_free() it; NULL with ${err} set
  */
-struct child *child_spawn(struct children *c, const struct child_spec *spec, child_on_exit *on_exit,
+struct child *child_spawn(struct children *c, const struct spawn_spec *spec, child_on_exit *on_exit,
                           void *arg, struct err *err);
 
 /*

@@ -1,6 +1,7 @@
 /*
  * Child processes: starting, ends, trees, orphans, descriptors, and that nothing is left.
  */
+#include "proc/spawn.h"
 #include "proc_test.h"
 
 #include <sys/prctl.h>
@@ -62,7 +63,7 @@ static void start(struct fixture *f, const char *what, const char *number)
     int ends[2];
     struct err err;
     assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
-    struct child_spec spec = {.argv = argv, .descriptors = {-1, ends[1], 2, -1}};
+    struct spawn_spec spec = {.argv = argv, .descriptors = {-1, ends[1], 2, -1}};
     f->child = child_spawn(f->children, &spec, on_exit_of_child, f, &err);
     close(ends[1]);
     f->output = ends[0];
@@ -82,7 +83,7 @@ static void a_missing_program_is_an_error_and_not_an_exit_code(void **state)
     struct fixture *f = *state;
     for (size_t i = 0; i < 3; i++) {
         const char *argv[] = {names[i], NULL};
-        struct child_spec spec = {.argv = argv, .descriptors = {-1, -1, -1, -1}};
+        struct spawn_spec spec = {.argv = argv, .descriptors = {-1, -1, -1, -1}};
         struct err err = {0};
         assert_null(child_spawn(f->children, &spec, on_exit_of_child, f, &err));
         assert_int_equal(err.code, ERR_NOT_FOUND);
@@ -96,7 +97,7 @@ static void a_program_that_cannot_be_executed_is_an_error(void **state)
 {
     struct fixture *f = *state;
     const char *argv[] = {"/etc/passwd", NULL};
-    struct child_spec spec = {.argv = argv, .descriptors = {-1, -1, -1, -1}};
+    struct spawn_spec spec = {.argv = argv, .descriptors = {-1, -1, -1, -1}};
     struct err err = {0};
     assert_null(child_spawn(f->children, &spec, on_exit_of_child, f, &err));
     assert_int_equal(err.code, ERR_START);
@@ -108,7 +109,7 @@ static void a_missing_directory_is_an_error(void **state)
 {
     struct fixture *f = *state;
     const char *argv[] = {helper_path("helper"), "exit", "0", NULL};
-    struct child_spec spec = {.argv = argv, .directory = "/nowhere", .descriptors = {-1, -1, -1, -1}};
+    struct spawn_spec spec = {.argv = argv, .directory = "/nowhere", .descriptors = {-1, -1, -1, -1}};
     struct err err = {0};
     assert_null(child_spawn(f->children, &spec, on_exit_of_child, f, &err));
     assert_non_null(strstr(err.message, strerror(ENOENT)));
@@ -119,7 +120,7 @@ static void a_program_is_looked_up_in_path(void **state)
 {
     struct fixture *f = *state;
     const char *argv[] = {"true", NULL};
-    struct child_spec spec = {.argv = argv, .descriptors = {-1, -1, -1, -1}};
+    struct spawn_spec spec = {.argv = argv, .descriptors = {-1, -1, -1, -1}};
     struct err err;
     f->child = child_spawn(f->children, &spec, on_exit_of_child, f, &err);
     assert_non_null(f->child);
@@ -135,7 +136,7 @@ static void a_child_works_in_the_directory_it_is_given(void **state)
     struct err err;
     const char *argv[] = {helper_path("helper"), "directory", NULL};
     assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
-    struct child_spec spec = {.argv = argv, .directory = "/usr", .descriptors = {-1, ends[1], 2, -1}};
+    struct spawn_spec spec = {.argv = argv, .directory = "/usr", .descriptors = {-1, ends[1], 2, -1}};
     f->child = child_spawn(f->children, &spec, on_exit_of_child, f, &err);
     close(ends[1]);
     f->output = ends[0];
@@ -157,7 +158,7 @@ static void a_childs_environment_is_ours_with_additions(void **state)
         "PROC_TEST_REPLACE",   NULL};
     const char *environment[] = {"PROC_TEST_REPLACED=new", "PROC_TEST_ADDED=added", NULL};
     assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
-    struct child_spec spec = {.argv = argv, .environment = environment, .descriptors = {-1, ends[1], 2, -1}};
+    struct spawn_spec spec = {.argv = argv, .environment = environment, .descriptors = {-1, ends[1], 2, -1}};
     f->child = child_spawn(f->children, &spec, on_exit_of_child, f, &err);
     close(ends[1]);
     f->output = ends[0];
@@ -217,7 +218,7 @@ static void start_with_descriptors(struct fixture *f, const int descriptors[4])
 {
     const char *argv[] = {helper_path("helper"), "descriptors", NULL};
     struct err err;
-    struct child_spec spec = {.argv = argv};
+    struct spawn_spec spec = {.argv = argv};
     memcpy(spec.descriptors, descriptors, sizeof spec.descriptors);
     f->child = child_spawn(f->children, &spec, on_exit_of_child, f, &err);
     assert_non_null(f->child);
@@ -342,7 +343,7 @@ static void a_child_has_the_limit_of_files_that_we_were_started_with(void **stat
     char line[100];
     assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
     const char *argv[] = {"sh", "-c", "ulimit -n", NULL};
-    struct child_spec spec = {.argv = argv, .descriptors = {-1, ends[1], 2, -1}};
+    struct spawn_spec spec = {.argv = argv, .descriptors = {-1, ends[1], 2, -1}};
     f->child = child_spawn(f->children, &spec, on_exit_of_child, f, &err);
     close(ends[1]);
     f->output = ends[0];
@@ -423,7 +424,7 @@ static void many_children_end_at_once_and_each_is_reported_once(void **state)
     memset(each, 0, sizeof each);
     const char *argv[] = {helper_path("helper"), "exit", "7", NULL};
     for (int i = 0; i < COUNT; i++) {
-        struct child_spec spec = {.argv = argv, .descriptors = {-1, -1, -1, -1}};
+        struct spawn_spec spec = {.argv = argv, .descriptors = {-1, -1, -1, -1}};
         struct err err;
         each[i].child = child_spawn(f->children, &spec, on_exit_of_child, &each[i], &err);
         assert_non_null(each[i].child);
@@ -454,7 +455,7 @@ static void many_children_are_killed_at_once_and_all_are_reaped(void **state)
     memset(each, 0, sizeof each);
     const char *argv[] = {helper_path("helper"), "hang", NULL};
     for (int i = 0; i < COUNT; i++) {
-        struct child_spec spec = {.argv = argv, .descriptors = {-1, -1, -1, -1}};
+        struct spawn_spec spec = {.argv = argv, .descriptors = {-1, -1, -1, -1}};
         struct err err;
         each[i].child = child_spawn(f->children, &spec, on_exit_of_child, &each[i], &err);
         assert_non_null(each[i].child);
@@ -504,7 +505,7 @@ static void a_callback_may_free_any_child_and_the_freed_one_is_not_notified(void
     const char *argv[] = {helper_path("helper"), "exit", "0", NULL};
     pid_t pids[2];
     for (int i = 0; i < 2; i++) {
-        struct child_spec spec = {.argv = argv, .descriptors = {-1, -1, -1, -1}};
+        struct spawn_spec spec = {.argv = argv, .descriptors = {-1, -1, -1, -1}};
         struct err err;
         p.children[i] = child_spawn(f->children, &spec, on_exit_of_one, &p, &err);
         pids[i] = child_pid(p.children[i]);
@@ -522,7 +523,7 @@ static pid_t start_sibling(struct fixture *f, int input, bool waits)
     int ends[2];
     struct err err;
     assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
-    struct child_spec spec = {.argv = argv, .descriptors = {input, ends[1], 2, -1}};
+    struct spawn_spec spec = {.argv = argv, .descriptors = {input, ends[1], 2, -1}};
     static struct fixture ignored;
     f->child = child_spawn(f->children, &spec, on_exit_of_child, &ignored, &err);
     close(ends[1]);
@@ -693,7 +694,7 @@ static void orphans_become_ours_and_are_reaped(void **state)
     int ends[2];
     assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
     assert_int_equal(pipe2(input, O_CLOEXEC), 0);
-    struct child_spec spec = {.argv = argv, .descriptors = {input[0], ends[1], 2, -1}};
+    struct spawn_spec spec = {.argv = argv, .descriptors = {input[0], ends[1], 2, -1}};
     f->child = child_spawn(f->children, &spec, on_exit_of_child, f, &err);
     close(ends[1]);
     close(input[0]);
@@ -742,7 +743,7 @@ static void a_child_dies_with_a_parent_that_is_killed(void **state)
     const char *argv[] = {helper_path("fake_server"), helper, "alone", NULL};
     assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
     assert_int_equal(pipe2(input, O_CLOEXEC), 0);
-    struct child_spec spec = {.argv = argv, .descriptors = {input[0], ends[1], 2, -1}};
+    struct spawn_spec spec = {.argv = argv, .descriptors = {input[0], ends[1], 2, -1}};
     f->child = child_spawn(f->children, &spec, on_exit_of_child, f, &err);
     close(ends[1]);
     close(input[0]);

@@ -4,6 +4,7 @@
 #include "proc_test.h"
 
 #include "proc/guardian.h"
+#include "proc/spawn.h"
 
 /* A server in a process of its own, its five descendants, and the test's ends of its pipes. */
 struct fixture {
@@ -70,7 +71,7 @@ static void start_server(struct fixture *f, const char *how)
     const char *argv[] = {helper_path("fake_server"), helper, how, NULL};
     assert_int_equal(pipe2(input, O_CLOEXEC), 0);
     assert_int_equal(pipe2(output, O_CLOEXEC), 0);
-    struct child_spec spec = {.argv = argv, .descriptors = {input[0], output[1], 2, -1}};
+    struct spawn_spec spec = {.argv = argv, .descriptors = {input[0], output[1], 2, -1}};
     f->server = child_spawn(f->children, &spec, on_server_exit, &f->has_ended, &err);
     close(input[0]);
     close(output[1]);
@@ -157,7 +158,7 @@ static void a_guardian_touches_nothing_that_has_another_mark(void **state)
     const char *argv[] = {helper_path("helper"), "hang", NULL};
     const char *environment[] = {"CL_MCP_SERVER_MARK=1-0000000000000000", NULL};
     assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
-    struct child_spec spec = {.argv = argv, .environment = environment, .descriptors = {-1, ends[1], 2, -1}};
+    struct spawn_spec spec = {.argv = argv, .environment = environment, .descriptors = {-1, ends[1], 2, -1}};
     struct child *bystander = child_spawn(f->children, &spec, on_server_exit, &has_ended, &err);
     close(ends[1]);
     read_pid(ends[0]);

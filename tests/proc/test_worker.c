@@ -1,6 +1,7 @@
 /*
  * One Lisp process seen from C, with a fake behind it that misbehaves on request.
  */
+#include "proc/spawn.h"
 #include "proc_test.h"
 
 #include "lisp/worker.h"
@@ -146,7 +147,7 @@ static void spawn(struct fixture *f, const char *how)
     snprintf(setting, sizeof setting, "FAKE_START=%s", how);
     const char *argv[] = {helper_path("fake_agent"), NULL};
     const char *environment[] = {setting, NULL};
-    struct child_spec spec = {.argv = argv, .environment = environment};
+    struct spawn_spec spec = {.argv = argv, .environment = environment};
     if (!worker_spawn(f->worker, &spec, &f->ends, &err))
         fail_msg("%s", err.message);
 }
@@ -462,7 +463,7 @@ static void a_program_that_cannot_be_run_is_an_error(void **state)
     struct fixture *f = *state;
     struct err err = {0};
     const char *argv[] = {"/nowhere/lisp", NULL};
-    struct child_spec spec = {.argv = argv};
+    struct spawn_spec spec = {.argv = argv};
     assert_false(worker_spawn(f->worker, &spec, &f->ends, &err));
     assert_int_equal(err.code, ERR_NOT_FOUND);
 }

@@ -11,6 +11,7 @@
 
 #include "proc/child.h"
 #include "proc/guardian.h"
+#include "proc/spawn.h"
 
 static void on_exit_of_child(void *arg, const struct child_end *end)
 {
@@ -29,7 +30,7 @@ int main(int argc, char **argv)
         return 3;
     const char *environment[] = {guardian == NULL ? NULL : guardian_mark(guardian), NULL};
     const char *arguments[] = {argv[1], "tree", NULL};
-    struct child_spec spec = {.argv = arguments, .environment = environment, .descriptors = {-1, 1, 2, -1}};
+    struct spawn_spec spec = {.argv = arguments, .environment = environment, .descriptors = {-1, 1, 2, -1}};
     struct child *child = child_spawn(children, &spec, on_exit_of_child, NULL, &err);
     if (child == NULL)
         return 4;
