@@ -123,7 +123,7 @@ static bool scan_number(struct scanner *s)
         s->at += peek(s) == '+' || peek(s) == '-';
         is_good = scan_digits(s) > 0;
     }
-    return is_good || fail(s, ERR_SYNTAX, start, "this is neither a value nor a number");
+    return is_good || fail(s, ERR_SYNTAX, start, "this is not a JSON value");
 }
 
 static bool scan_word(struct scanner *s)
@@ -270,7 +270,7 @@ bool json_members_find(const char *text, size_t len, const char *const *path, st
         return fail(&s, ERR_SYNTAX, s.at, "{ is expected here");
     if (!scan_value(&s, 0, 0) || !skip_blanks(&s))
         return false;
-    return s.at == len || fail(&s, ERR_SYNTAX, s.at, "nothing is expected behind the last }");
+    return s.at == len || fail(&s, ERR_SYNTAX, s.at, "there is text after the last }");
 }
 
 size_t json_members_skip(const char *text, size_t from, size_t to)

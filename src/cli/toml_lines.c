@@ -45,7 +45,7 @@ static bool end_line(struct toml_lines *l, struct err *err)
     if (l->at == l->len)
         return true;
     if (l->text[l->at] != '\n')
-        return fail(l, l->at, err, "the line goes on where its end is expected");
+        return fail(l, l->at, err, "the line should end here");
     l->at++;
     return true;
 }

@@ -38,7 +38,8 @@ int activation_take(unsigned n, struct err *err)
     int fd = FIRST_PASSED_ON + (int)n, flags = fcntl(fd, F_GETFL);
     if (flags < 0 || !is_listening_stream(fd)) {
         err_set(err, ERR_INVALID,
-                "--http systemd: descriptor %d is no listening stream socket (ListenStream=, Accept=no)", fd);
+                "--http systemd: descriptor %d is not a listening stream socket (ListenStream=, Accept=no)",
+                fd);
         return -1;
     }
     fcntl(fd, F_SETFD, FD_CLOEXEC);

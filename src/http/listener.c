@@ -101,7 +101,7 @@ static bool open_internet(struct listener *l, const char *address, struct err *e
     }
     if (len >= sizeof host || port[0] == '\0' || strlen(port) > 5 ||
         strspn(port, "0123456789") != strlen(port) || atoi(port) > 65535)
-        return err_set(err, ERR_INVALID, "--http wants ADDRESS:PORT, PORT or unix:PATH, not '%s'", address);
+        return err_set(err, ERR_INVALID, "--http takes ADDRESS:PORT, PORT or unix:PATH, not '%s'", address);
     if (len > 0)
         snprintf(host, sizeof host, "%.*s", (int)len, address);
     const struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};

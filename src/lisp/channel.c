@@ -148,7 +148,8 @@ static size_t deliver(struct channel *c, const char *bytes, size_t len)
             if (r.status == FRAME_COMPLETE)
                 err_set(&why, ERR_SYNTAX, "it sent a message that cannot be read: %s", err.message);
             else
-                err_set(&why, ERR_SYNTAX, "it sent what is no message of at most %u bytes", SEXP_MAX_PAYLOAD);
+                err_set(&why, ERR_SYNTAX, "it sent something other than a message of at most %u bytes",
+                        SEXP_MAX_PAYLOAD);
             closed(c, &why);
             break;
         }

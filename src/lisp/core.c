@@ -287,7 +287,7 @@ static void explain(const struct core_build *b, struct err *err)
     if (b->is_late)
         err_set(
             err, ERR_START,
-            "%.200s did not build its image within %.10g s, so it is perhaps no SBCL. Give --lisp the path "
+            "%.200s did not build its image within %.10g s, so it may not be an SBCL. Give --lisp the path "
             "of one.",
             b->lisp, b->limit_ms / 1000.0);
     else

@@ -351,14 +351,14 @@ static bool try_building(struct zygote *z)
     return true;
 }
 
+/* " with exit code 3", to follow a verb; "" if it is unknown. */
 static void describe_end(const struct child_end *end, char *out, size_t size)
 {
-    if (!end->is_known)
-        snprintf(out, size, "ended it");
-    else if (end->signal != 0)
-        snprintf(out, size, "ended it with signal %d (%s)", end->signal, strsignal(end->signal));
-    else
-        snprintf(out, size, "ended it with exit code %d", end->exit_code);
+    out[0] = '\0';
+    if (end->is_known && end->signal != 0)
+        snprintf(out, size, " with signal %d (%s)", end->signal, strsignal(end->signal));
+    else if (end->is_known)
+        snprintf(out, size, " with exit code %d", end->exit_code);
 }
 
 /* Start over: steps that were skipped are tried again. */
@@ -378,9 +378,10 @@ static void on_gone(void *arg, const struct child_end *end)
     enum zygote_state was = z->state;
     bool was_late = uv_timer_get_due_in(z->deadline) == 0 && end->signal == SIGKILL;
     uv_timer_stop(z->deadline);
-    char how[128];
+    char how[128], why[160];
     describe_end(end, how, sizeof how);
-    log_info("the zygote ended in state %d: %s", (int)was, how);
+    snprintf(why, sizeof why, "ended the Lisp%s", how);
+    log_info("the zygote ended in state %d%s", (int)was, how);
     worker_free(z->worker);
     z->worker = NULL;
     switch (was) {
@@ -388,7 +389,7 @@ static void on_gone(void *arg, const struct child_end *end)
     case ZYGOTE_CONFIGURING:
         if (!try_building(z)) {
             char sentence[3000];
-            snprintf(sentence, sizeof sentence, "The Lisp (%s) could not be started: the attempt %s. %.*s",
+            snprintf(sentence, sizeof sentence, "The Lisp (%s) could not be started: it ended%s. %.*s",
                      z->lisp_path, how, (int)(z->output.len > 1000 ? 1000 : z->output.len),
                      strbuf_string(&z->output));
             strbuf_clear(&z->output);
@@ -397,7 +398,7 @@ static void on_gone(void *arg, const struct child_end *end)
         break;
     case ZYGOTE_WARMING:
         notice_output(z);
-        leave_out(z, was_late ? "took too long" : how);
+        leave_out(z, was_late ? "took too long" : why);
         start(z);
         break;
     case ZYGOTE_READY:

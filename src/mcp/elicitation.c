@@ -118,8 +118,7 @@ void elicitation_withdraw(struct elicitation *e)
     struct strbuf text;
     strbuf_init(&text, 0);
     jsonrpc_begin_notification(&text, "notifications/cancelled");
-    strbuf_addf(&text, "\"requestId\":\"" ID "\",\"reason\":\"The code does not wait for it any more.\"",
-                e->number);
+    strbuf_addf(&text, "\"requestId\":\"" ID "\",\"reason\":\"The code no longer waits for it.\"", e->number);
     jsonrpc_end_notification(&text);
     request_send(e->request, &text);
     strbuf_fini(&text);

@@ -163,10 +163,9 @@ static struct task *find_lost(struct tasks *all, const char *id)
     struct task *t = add(all, made);
     snprintf(t->id, sizeof t->id, "%s", id);
     t->is_lost = true;
-    task_break(
-        t, JSONRPC_INTERNAL_ERROR,
-        "The server was restarted after this task was made. Its evaluation ended with the server's "
-        "process, and a result that it had is not kept; session-history shows what the session holds.");
+    task_break(t, JSONRPC_INTERNAL_ERROR,
+               "The server was restarted after this task was created. Its evaluation ended with the server's "
+               "process, and its result, if any, is lost; session-history shows what the session holds.");
     return t;
 }
 

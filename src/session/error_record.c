@@ -58,7 +58,7 @@ const char *error_record_why_not(const struct error_record *r)
 {
     return error_record_is_enterable(r) ? NULL
            : r->why_not_frozen != NULL  ? r->why_not_frozen
-           : r->standing > 0            ? "It does not stand in its thread any more."
+           : r->standing > 0            ? "It no longer stands in its thread."
                                         : "The Lisp has left it, and no copy was made there.";
 }
 

@@ -11,27 +11,27 @@ struct strbuf;
 
 /* Key, name, labels ("" for none), help. Rows of one name stand together; the first one's help is printed. */
 #define METRICS_COUNTERS(X)                                                                                  \
-    X(SESSIONS_CREATED, "sessions_created_total", "", "Sessions made.")                                      \
-    X(EVALUATIONS_OK, "evaluations_total", "outcome=\"ok\"", "Evaluations, by how they ended.")              \
+    X(SESSIONS_CREATED, "sessions_created_total", "", "Sessions created.")                                   \
+    X(EVALUATIONS_OK, "evaluations_total", "outcome=\"ok\"", "Evaluations, by outcome.")                     \
     X(EVALUATIONS_ERROR, "evaluations_total", "outcome=\"error\"", "")                                       \
     X(EVALUATIONS_STOPPED, "evaluations_total", "outcome=\"stopped\"", "")                                   \
     X(EVALUATIONS_DIED, "evaluations_total", "outcome=\"died\"", "")                                         \
-    X(OPERATIONS, "operations_total", "", "Everything that was asked of sessions, look-ups included.")       \
-    X(OUTPUT_BYTES, "output_bytes_total", "", "Bytes that Lisps have printed.")                              \
-    X(DEATHS, "process_deaths_total", "", "Processes of sessions that ended without being told to.")         \
+    X(OPERATIONS, "operations_total", "", "Operations requested of sessions, including look-ups.")           \
+    X(OUTPUT_BYTES, "output_bytes_total", "", "Bytes printed by Lisp processes.")                            \
+    X(DEATHS, "process_deaths_total", "", "Session processes that ended unexpectedly.")                      \
     X(CHECKPOINTS_MADE, "checkpoints_total", "outcome=\"made\"",                                             \
-      "Copies of sessions asked for, by what came of it.")                                                   \
+      "Requests for a copy of a session, by outcome.")                                                       \
     X(CHECKPOINTS_REFUSED, "checkpoints_total", "outcome=\"refused\"", "")                                   \
-    X(SUSPENDED, "suspensions_total", "", "Times that a session was suspended.")                             \
-    X(RESUMED, "resumptions_total", "", "Times that one was resumed.")
+    X(SUSPENDED, "suspensions_total", "", "Suspensions of a session.")                                       \
+    X(RESUMED, "resumptions_total", "", "Resumptions of a suspended session.")
 
 #define METRICS_GAUGES(X)                                                                                    \
-    X(SESSIONS, "sessions", "", "Sessions that there are.")                                                  \
-    X(SESSIONS_SUSPENDED, "sessions_suspended", "", "Of these, how many are suspended.")                     \
-    X(PROCESSES, "lisp_processes", "", "Processes of sessions, copies included.")                            \
-    X(ZYGOTES, "zygotes", "", "Processes that sessions are copied from.")                                    \
-    X(SERVER_BYTES, "server_resident_bytes", "", "Memory of the server's own process.")                      \
-    X(UPTIME, "uptime_seconds", "", "Since the server has started.")
+    X(SESSIONS, "sessions", "", "Current sessions.")                                                         \
+    X(SESSIONS_SUSPENDED, "sessions_suspended", "", "Current sessions that are suspended.")                  \
+    X(PROCESSES, "lisp_processes", "", "Session processes, including their copies.")                         \
+    X(ZYGOTES, "zygotes", "", "Zygotes, the processes from which sessions are copied.")                      \
+    X(SERVER_BYTES, "server_resident_bytes", "", "Resident memory of the server process.")                   \
+    X(UPTIME, "uptime_seconds", "", "Seconds since the server started.")
 
 enum metric {
 #define X(key, name, labels, help) METRIC_##key,

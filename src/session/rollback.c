@@ -100,7 +100,7 @@ static void refuse_state(struct session *s, struct operation *op, uint64_t evalu
     else if (before != NULL || after != NULL)
         strbuf_addf(&why, ". The nearest is of the state after evaluation %llu",
                     (unsigned long long)(before != NULL ? before : after)->evaluation);
-    strbuf_adds(&why, "; list-checkpoints shows which there are.");
+    strbuf_adds(&why, "; list-checkpoints lists them.");
     answer_unavailable(s, op, strbuf_string(&why));
     strbuf_fini(&why);
 }
@@ -118,7 +118,7 @@ void rollback_perform(struct session *s, struct operation *op)
         return;
     }
     if (cp == NULL) {
-        answer_unavailable(s, op, "There is no such checkpoint; list-checkpoints shows which there are.");
+        answer_unavailable(s, op, "There is no such checkpoint; list-checkpoints lists them.");
         return;
     }
     run_take_up(s, op);

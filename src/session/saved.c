@@ -417,9 +417,10 @@ static bool check_image(const struct saved_store *store, const json_t *d, struct
     free(s->image);
     s->image = path;
     return is_same ||
-           err_set(err, ERR_INVALID,
-                   "The saved session %s cannot be used: its image is missing, torn or another one.",
-                   s->name);
+           err_set(
+               err, ERR_INVALID,
+               "The saved session %s cannot be used: its image is missing, incomplete or a different one.",
+               s->name);
 }
 
 /* False with ${err} set, and nothing in ${s}. */

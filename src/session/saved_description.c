@@ -157,7 +157,7 @@ static bool check(const json_t *d, const char *name, const char *lisp, struct er
         is_whole = is_whole && json_is_string(json_object_get(d, needed[i]));
     if (!is_whole || strchr(image, '/') != NULL)
         return err_set(err, ERR_INVALID,
-                       "The saved session %s cannot be used: its description is not one of ours.", name);
+                       "The saved session %s cannot be used: its description is in an unknown format.", name);
     if (saved_name == NULL || strcmp(saved_name, name) != 0)
         return err_set(err, ERR_INVALID,
                        "The saved session %s cannot be used: its description belongs to another session.",

@@ -94,7 +94,7 @@ struct session *sessions_create(struct sessions *all, const char *name, struct e
         return NULL;
     }
     if (sessions_find(all, name) != NULL) {
-        err_set(err, ERR_BUSY, "There is a session named %s already.", name);
+        err_set(err, ERR_BUSY, "A session named %s already exists.", name);
         return NULL;
     }
     if (!quota_take(&all->quota, err))

@@ -80,8 +80,7 @@ static void delete_checkpoint(struct tool_call *call)
     if (session_delete_checkpoint(s, name))
         call_answer(call, false, "Deleted the checkpoint %s. The session itself is unchanged.", name);
     else
-        call_answer(call, true, "There is no checkpoint named %s; list-checkpoints shows which there are.",
-                    name);
+        call_answer(call, true, "There is no checkpoint named %s; list-checkpoints lists them.", name);
 }
 
 static void on_rolled_back(struct tool_call *call, const struct outcome *o)

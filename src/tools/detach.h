@@ -17,7 +17,7 @@ void detach_forget(struct tool_call *call);
 #define WAIT_ARGUMENT                                                                                        \
     {                                                                                                        \
         .name = "wait", .type = ARGUMENT_NUMBER, .minimum = 0, .maximum = 86400,                             \
-        .description = "Return after this many seconds; it runs on."                                         \
+        .description = "Return after this many seconds; it continues."                                       \
     }
 
 #endif

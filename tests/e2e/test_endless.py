@@ -84,9 +84,9 @@ CODE = (
     ("errors", '(loop (write-line "without end" *error-output*))', CUT, 16),
     ("output of a program", '(let ((yes (sb-ext:run-program "/usr/bin/yes" nil :output t :wait nil))) (sleep 1) (sb-ext:process-kill yes 9))', CUT, 16),
     ("a frame of nearly the largest size", WRITING % "00ffffff(", ENDED + "a message that cannot be read: ", 64),
-    ("a frame that is too large", WRITING % "01000001(", ENDED + "what is no message of at most 16777216 bytes", 16),
+    ("a frame that is too large", WRITING % "01000001(", ENDED + "something other than a message of at most 16777216 bytes", 16),
     ("messages that nobody asked for", WRITING % frame("(1 :ok)"), ENDED + "more than 100 messages that answer no request", 16),
-    ("what is no frame", WRITING % "junk", ENDED + "what is no message of at most 16777216 bytes", 16),
+    ("what is no frame", WRITING % "junk", ENDED + "something other than a message of at most 16777216 bytes", 16),
 )
 
 TOOLS = """

@@ -139,7 +139,7 @@ class Persistence(saves.Saves):
         other = self.server("--persist")
         report = other.evaluate("(boundp '*n*)")
         self.assertValue(report, "NIL")
-        self.assertRegex(report.session, "cannot be used: its image is missing, torn or another one")
+        self.assertRegex(report.session, "cannot be used: its image is missing, incomplete or a different one")
         self.assertEqual("", other.evaluate("1").session)
         self.kill(other)
 

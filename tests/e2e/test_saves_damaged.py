@@ -78,7 +78,7 @@ class Damage(saves.Saves):
         self.assertEvaluates("(list *running* (sb-posix:getpid))", "(42 %d)" % self.running)
 
     def test_a_torn_image_is_an_error_and_the_session_is_untouched(self):
-        torn = r"The saved session default cannot be used: its image is missing, torn or another one\."
+        torn = r"The saved session default cannot be used: its image is missing, incomplete or a different one\."
 
         def truncate(length):
             return lambda: os.truncate(self.image, length if length >= 0 else os.path.getsize(self.image) + length)
@@ -142,8 +142,8 @@ class Damage(saves.Saves):
                     f.write(text)
             return damage
 
-        unreadable, foreign = "cannot be used: its description cannot be read", "cannot be used: its description is not one of ours"
-        torn = "cannot be used: its image is missing, torn or another one"
+        unreadable, foreign = "cannot be used: its description cannot be read", "cannot be used: its description is in an unknown format"
+        torn = "cannot be used: its image is missing, incomplete or a different one"
         damages = (
             ("no JSON", write(b"(:this :is :lisp)"), unreadable),
             ("empty", write(b""), unreadable),

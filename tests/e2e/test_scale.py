@@ -89,7 +89,7 @@ class Scale(mcp.TestCase):
         self.assertEqual("The server may have at most 2 sessions (--max-sessions); close-session ends one.", reply.text)
         self.assertFalse(s.call("close-session", session="second").is_error)
         self.assertFalse(s.call("create-session", name="third").is_error)
-        self.assertIn("There is a session named third already", s.call("create-session", name="third").text)
+        self.assertIn("A session named third already exists", s.call("create-session", name="third").text)
         for k in range(4):
             s.evaluate(f"(setf *x* {k})")
         s.call("checkpoint-session", name="kept")

@@ -673,7 +673,7 @@ static void a_death_while_running_is_reported_with_how_and_what_was_printed(void
         {"print x;die 15", "PROCESS-KILLED", "The Lisp process was killed by signal 15 ("},
         {"print x;close", "PROCESS-KILLED", "The Lisp process was killed by signal 9 ("},
         {"print x;garbage", "PROCESS-KILLED",
-         "The server ended the Lisp process, because it sent what is no message of"},
+         "The server ended the Lisp process, because it sent something other than a message of"},
         {"print x;complain Heap exhausted, game over.;exit 1", "STORAGE-CONDITION",
          "Heap exhausted. The Lisp process exited with code 1."},
         {"print x;complain INFO: Control stack guard page unprotected. Control stack exhausted.;die 6",
@@ -1482,7 +1482,8 @@ static void a_step_that_ends_the_zygote_is_left_out_and_reported(void **state)
     static const struct {
         const char *how, *words;
     } rows[] = {
-        {"exit", "Loading the init file /home/nobody/.sbclrc ended it with exit code 5; it was left out."},
+        {"exit",
+         "Loading the init file /home/nobody/.sbclrc ended the Lisp with exit code 5; it was left out."},
         {"threads", "Loading the init file /home/nobody/.sbclrc started threads, with which a Lisp cannot be "
                     "copied; it was left out."},
         {"hang", "Loading the init file /home/nobody/.sbclrc took too long; it was left out."},
