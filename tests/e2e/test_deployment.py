@@ -97,8 +97,24 @@ class Node(mcp_http.TestCase):
                 self.assertIn("--node must be", done.stderr)
 
 
+SERVICE = os.path.join(mcp.ROOT, "deploy", "systemd", "cl-mcp-server.service")
+
+
 class Units(mcp.TestCase):
     """deploy/systemd"""
+
+    def setting(self, name):
+        with open(SERVICE) as file:
+            return re.search(r"^%s=(.*)$" % name, file.read(), re.MULTILINE).group(1)
+
+    def filtered_server(self, folder, *arguments):
+        """A program that starts the server with these arguments under the service's system call filter."""
+        program = os.path.join(folder, "server")
+        with open(program, "w") as file:
+            file.write('#!/bin/sh\nexec python3 "%s" "%s" "%s" %s "$@"\n' % (
+                os.path.join(os.path.dirname(os.path.abspath(__file__)), "unit_filter.py"), SERVICE, mcp.SERVER, " ".join(arguments)))
+        os.chmod(program, 0o755)
+        return program
 
     def test_systemd_takes_the_units_as_they_are(self):
         analyze = shutil.which("systemd-analyze")
@@ -107,7 +123,7 @@ class Units(mcp.TestCase):
         folder = self.folder()
         paths = []
         for name in ("cl-mcp-server.socket", "cl-mcp-server.service"):
-            with open(os.path.join(mcp.ROOT, "deploy", "systemd", name)) as file:
+            with open(os.path.join(os.path.dirname(SERVICE), name)) as file:
                 text = file.read()
             if name.endswith("service"):
                 self.assertIn("ExecStart=/usr/bin/cl-mcp-server ", text)
@@ -121,12 +137,7 @@ class Units(mcp.TestCase):
         if shutil.which("systemd-analyze") is None:
             self.skipTest("systemd-analyze is not on this machine")
         project = self.folder()
-        program = os.path.join(project, "server")
-        with open(program, "w") as file:
-            file.write('#!/bin/sh\nexec python3 "%s" "%s" "%s" "$@"\n' % (
-                os.path.join(os.path.dirname(os.path.abspath(__file__)), "unit_filter.py"),
-                os.path.join(mcp.ROOT, "deploy", "systemd", "cl-mcp-server.service"), mcp.SERVER))
-        os.chmod(program, 0o755)
+        program = self.filtered_server(project)
         client = self.start_server(program=program, cwd=project)
         created = client.call("create-session", name="strict", sandbox="read-only")
         self.assertFalse(created.is_error, created.text)
@@ -138,9 +149,42 @@ class Units(mcp.TestCase):
         self.assertEqual("=> -1", client.evaluate(ptrace).text)
         self.assertOperational(client)
 
+    def test_the_service_confines_its_sessions_to_its_project(self):
+        """In directories that are made as systemd makes those of DynamicUser=yes, and with its system call filter."""
+        if shutil.which("systemd-analyze") is None:
+            self.skipTest("systemd-analyze is not on this machine")
+        folder = os.path.realpath(self.folder())
+        for kind, names in (("lib", self.setting("StateDirectory")), ("cache", self.setting("CacheDirectory"))):
+            os.makedirs(os.path.join(folder, "var", kind, "private"))
+            for name in names.split():
+                os.mkdir(os.path.join(folder, "var", kind, "private", name), 0o700)
+            os.symlink("private/cl-mcp-server", os.path.join(folder, "var", kind, "cl-mcp-server"))
+        here = lambda text: text.replace("/var/", folder + "/var/")
+        environment = mcp.clean_environment(**dict(word.split("=") for word in here(self.setting("Environment")).split()))
+        options = here(self.setting("ExecStart")).split()[1:]
+        at = options.index("systemd")
+        options[at:at + 1] = ["unix:%s/socket" % folder, "--stdio"]
+        start = lambda: self.start_server(
+            program=self.filtered_server(folder, *options), cwd=here(self.setting("WorkingDirectory")), environment=environment)
+        state = os.path.join(folder, "var/lib/private/cl-mcp-server")
+        with open(os.path.join(state, "other.json"), "w") as file:
+            file.write("secret")
+        client = start()
+        self.assertNotIn("gap", client.stderr())
+        self.assertIn("Sandbox: workspace, network on", client.call("session-info").text)
+        self.assertFalse(client.evaluate('(progn (defvar *x* 1) (with-open-file (out "small.lisp" :direction :output) (print 1 out)))').is_error)
+        self.assertEqual("=> T", client.evaluate('(and (compile-file "small.lisp" :output-file (uiop:subpathname (uiop:xdg-cache-home) "small.fasl")) t)').text)
+        self.assertEqual(["small.lisp"], os.listdir(os.path.join(state, "project")))
+        self.assertTrue([name for _, _, names in os.walk(os.path.join(folder, "var/cache/private")) for name in names if name == "small.fasl"])
+        self.assertIn("The session has the sandbox workspace", client.evaluate('(open "../other.json")').text)
+        client.close()
+        client = start()
+        self.assertIn("=> 1", client.evaluate("*x*").text)
+        self.assertIn("The session has the sandbox workspace", client.evaluate('(open "../other.json")').text)
+        client.destroy()
+
     def test_the_server_knows_the_options_of_the_unit(self):
-        with open(os.path.join(mcp.ROOT, "deploy", "systemd", "cl-mcp-server.service")) as file:
-            options = re.search(r"^ExecStart=\S+ (.*)$", file.read(), re.MULTILINE).group(1)
+        options = self.setting("ExecStart")
         known = subprocess.run([mcp.SERVER, "--help", "all"], capture_output=True, text=True, timeout=20 * mcp.STRETCH).stdout
         for option in re.findall(r"--[a-z-]+", options):
             self.assertIn(option + " ", known)
