@@ -168,5 +168,5 @@ function if it is global; and the arguments of the call."
                             "()\"';")))
       (when changed
         (format nil "The session's readtable does not read ~a as the standard one does. ~:[rollback-session ~
-                     restores a state from before the change~;reset-session starts over without it~]."
+                     restores a state from before that was changed~;reset-session begins anew without that~]."
                 changed (threads-in-the-way))))))

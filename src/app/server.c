@@ -19,6 +19,7 @@
 #include "mcp/transport_stdio.h"
 #include "options/options.h"
 #include "proc/child.h"
+#include "proc/control_groups.h"
 #include "proc/guardian.h"
 #include "report/report.h"
 #include "session/session_host.h"
@@ -28,7 +29,8 @@ struct server {
     uv_loop_t *loop;
     struct children *children;
     struct guardian *guardian;
-    struct audit *audit; /* NULL: none */
+    struct control_groups *groups; /* NULL: none */
+    struct audit *audit;           /* NULL: none */
     struct zygotes *zygotes;
     struct session_host *host;
     struct toolboxes *toolboxes;
@@ -247,6 +249,7 @@ static bool begin(struct server *server, const struct options *options,
         .idle_timeout_ms = (uint64_t)options->idle_timeout_s * 1000,
         .image_directory = options->state_directory,
         .confinements = confinements,
+        .groups = server->groups,
     });
     server->toolboxes = toolboxes_new(&(struct toolboxes_options){
         .loop = server->loop,
@@ -289,6 +292,23 @@ static bool begin(struct server *server, const struct options *options,
     return true;
 }
 
+/* The group comes first, so that all that the server starts is in it. */
+static bool begin_processes(struct server *server, const struct options *options, struct err *err)
+{
+    if (options->has_control_groups && (server->groups = control_groups_new(err)) == NULL)
+        return false;
+    server->children = children_new(server->loop, err);
+    server->guardian = server->children == NULL ? NULL : guardian_new(server->loop, err);
+    return server->guardian != NULL;
+}
+
+static void end_processes(struct server *server)
+{
+    guardian_free(server->guardian);
+    children_free(server->children);
+    control_groups_free(server->groups);
+}
+
 static void end(struct server *server)
 {
     if (server->http != NULL) {
@@ -304,8 +324,7 @@ static void end(struct server *server)
     toolboxes_free(server->toolboxes);
     session_host_free(server->host);
     zygotes_free(server->zygotes);
-    guardian_free(server->guardian);
-    children_free(server->children);
+    end_processes(server);
     audit_free(server->audit);
     for (size_t i = 0; i < 4; i++)
         if (server->signals[i].data != NULL)
@@ -348,15 +367,14 @@ int server_run(const struct options *options, const struct extension *extension)
     struct server server = {.loop = uv_default_loop(), .extension = extension};
     struct err err = {0};
     int status = 1;
-    server.children = children_new(server.loop, &err);
-    server.guardian = server.children == NULL ? NULL : guardian_new(server.loop, &err);
     const char *kept[5] = {NULL};
     list_kept(options, kept);
     server.directory = options->directory;
     if (asks_roots(options) && getcwd(server.root, sizeof server.root) != NULL)
         server.directory = server.root;
-    struct confinements *confinements =
-        server.guardian == NULL ? NULL : new_confinements(options, server.directory, kept, &err);
+    struct confinements *confinements = NULL;
+    if (begin_processes(&server, options, &err))
+        confinements = new_confinements(options, server.directory, kept, &err);
     if (confinements != NULL) {
         const struct zygote_options zygote_options = {
             .lisp = options->lisp,
@@ -374,8 +392,7 @@ int server_run(const struct options *options, const struct extension *extension)
         }
         end(&server);
     } else {
-        guardian_free(server.guardian);
-        children_free(server.children);
+        end_processes(&server);
     }
     confinements_free(confinements);
     if (status != 0)

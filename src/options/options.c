@@ -237,6 +237,9 @@ static const struct option_definition table[] = {
     {SESSIONS, "max-memory", "MiB",
      "Maximum memory that a session and its copies may hold before old copies are dropped",
      "a quarter of the memory", COUNT(most_memory_mib)},
+    {SESSIONS, "control-groups", NULL,
+     "Give each session its own control group, limited by --max-memory; the server's must be delegated to it", "",
+     FLAG(has_control_groups)},
 };
 /* clang-format on */
 

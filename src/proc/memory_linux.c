@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "proc/control_groups.h"
 #include "proc/kernel_file.h"
 
 #define SHORT_FRACTION 20
@@ -82,36 +83,14 @@ static void read_groups(const struct hierarchy *h, const char *root, const char 
     }
 }
 
-/* A line is ID:CONTROLLERS:PATH; commas separate the controllers. */
-static const struct hierarchy *hierarchy_of(char *controllers)
-{
-    for (size_t i = 0; i < sizeof hierarchies / sizeof hierarchies[0]; i++)
-        if (strcmp(controllers, hierarchies[i].controller) == 0)
-            return &hierarchies[i];
-    return NULL;
-}
-
 bool memory_read(const char *root, struct memory_left *left)
 {
-    char path[PATH_MAX], line[PATH_MAX + 64];
+    char group[PATH_MAX];
     *left = (struct memory_left){0};
     read_machine(root, left);
-    snprintf(path, sizeof path, "%s/proc/self/cgroup", root);
-    FILE *f = fopen(path, "re");
-    if (f == NULL)
-        return left->total > 0;
-    while (fgets(line, sizeof line, f) != NULL) {
-        line[strcspn(line, "\n")] = '\0';
-        char *controllers = strchr(line, ':'),
-             *group = controllers == NULL ? NULL : strchr(controllers + 1, ':');
-        if (group == NULL)
-            continue;
-        *group++ = '\0';
-        const struct hierarchy *h = hierarchy_of(controllers + 1);
-        if (h != NULL)
-            read_groups(h, root, group, left);
-    }
-    fclose(f);
+    for (size_t i = 0; i < sizeof hierarchies / sizeof hierarchies[0]; i++)
+        if (control_group_own(root, hierarchies[i].controller, group, sizeof group))
+            read_groups(&hierarchies[i], root, group, left);
     return left->total > 0;
 }
 

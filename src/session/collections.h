@@ -15,6 +15,7 @@
 #include "session/waits.h"
 
 struct confinements;
+struct control_groups;
 struct memory_watch;
 
 /* members are used by sessions.c */
@@ -46,6 +47,7 @@ struct session_host {
     uint64_t idle_timeout_ms; /* 0: no session is suspended */
     struct image_store *image_store;
     struct confinements *confinements; /* borrowed; NULL: no session is confined */
+    struct control_groups *groups;     /* borrowed; NULL: sessions have no groups */
     unsigned long drafts;              /* how many were made */
     struct list idle;                  /* of struct session: the longest idle first */
     uv_timer_t *idle_timer;

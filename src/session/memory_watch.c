@@ -185,6 +185,11 @@ void memory_watch_free(struct memory_watch *w)
     uv_close((uv_handle_t *)&w->timer, on_closed);
 }
 
+uint64_t memory_watch_most(const struct memory_watch *w)
+{
+    return w->most_bytes;
+}
+
 void memory_watch_wake(struct memory_watch *w)
 {
     if (!w->is_measuring && !uv_is_active((uv_handle_t *)&w->timer))

@@ -20,6 +20,9 @@ struct session_host;
 struct memory_watch *memory_watch_new(struct session_host *host, size_t most_mib);
 void memory_watch_free(struct memory_watch *w);
 
+/* memory_watch_most(w): the bytes that a session and its copies may hold; UINT64_MAX: unknown. */
+uint64_t memory_watch_most(const struct memory_watch *w);
+
 /* memory_watch_wake(w): a copy exists now: measure once a second until none is left. */
 void memory_watch_wake(struct memory_watch *w);
 

@@ -8,15 +8,18 @@
 #include "base/memory.h"
 #include "base/utf8.h"
 #include "lisp/zygotes.h"
+#include "proc/control_groups.h"
 #include "session/copies.h"
 #include "session/eviction.h"
 #include "session/hooks.h"
+#include "session/memory_watch.h"
 #include "session/run.h"
 #include "session/session_core.h"
 #include "session/thread_errors.h"
 
 #define START_ATTEMPTS 3
 #define LONGEST_PROGRESS 400
+#define MOST_TASKS 4096 /* of a session: processes and threads; --control-groups */
 
 struct process {
     struct zygote_request request;
@@ -24,6 +27,7 @@ struct process {
     int attempts;
     pid_t first; /* the pid of the first process, which marks the programs of the session; 0: none */
     struct zygote_kind kind;
+    struct control_group *group; /* NULL: none */
 };
 
 struct process *process_new(void)
@@ -35,6 +39,7 @@ struct process *process_new(void)
 
 void process_free(struct process *p)
 {
+    control_group_free(p->group);
     free(p);
 }
 
@@ -212,9 +217,25 @@ bool process_request_again(struct session *s)
     return false;
 }
 
+/* It has not run any code of the session yet, so nothing that the session starts is outside. */
+static void join_group(struct session *s)
+{
+    struct process *p = s->process;
+    if (s->host->groups == NULL)
+        return;
+    if (p->group == NULL)
+        p->group = control_group_new(
+            s->host->groups,
+            &(struct control_group_limits){.most_bytes = memory_watch_most(s->host->memory_watch),
+                                           .most_tasks = MOST_TASKS});
+    if (p->group != NULL)
+        control_group_add(p->group, session_core_pid(s));
+}
+
 void process_is_first(struct session *s)
 {
     s->process->first = session_core_pid(s);
+    join_group(s);
 }
 
 pid_t process_first(const struct session *s)

@@ -55,6 +55,7 @@ struct session_host *session_host_new(const struct session_host_options *options
     host->idle_timeout_ms = options->idle_timeout_ms;
     host->image_store = image_store_new(options->image_directory);
     host->confinements = options->confinements;
+    host->groups = options->groups;
     host->idle_timer = loop_handle_timer(host->loop, host);
     host->memory_watch = memory_watch_new(host, options->most_memory_mib);
     if (getrandom(&host->seed, sizeof host->seed, GRND_NONBLOCK) != (ssize_t)sizeof host->seed)

@@ -13,6 +13,7 @@
 #include "session/waits.h"
 
 struct confinements;
+struct control_groups;
 struct session_host;
 struct session_wording;
 struct sessions;
@@ -32,6 +33,7 @@ struct session_host_options {
     const char *image_directory;       /* borrowed, copied: for the images of suspended sessions; NULL: where
                                           temporary files are */
     struct confinements *confinements; /* borrowed, outlives it; NULL: no session is confined */
+    struct control_groups *groups;     /* borrowed, outlives it; NULL: sessions have no groups */
 };
 
 #define SESSION_HOST_MOST_SESSIONS 20000

@@ -165,15 +165,9 @@ static void leave_frame(struct tool_call *call)
     go_on(call, s, r, frame);
 }
 
-#define FIX_DESCRIPTION "Forms to evaluate first, such as a fix"
 #define FIX_ARGUMENT                                                                                         \
     {                                                                                                        \
-        .name = "code", .type = ARGUMENT_STRING, .description = FIX_DESCRIPTION "."                          \
-    }
-#define FRAME_FIX_ARGUMENT                                                                                   \
-    {                                                                                                        \
-        .name = "code", .type = ARGUMENT_STRING,                                                             \
-        .description = FIX_DESCRIPTION "; read in the package of the frame's function."                      \
+        .name = "code", .type = ARGUMENT_STRING, .description = "Forms to evaluate first, such as a fix."    \
     }
 
 const struct tool tool_invoke_restart = {
@@ -216,10 +210,9 @@ const struct tool tool_return_from_frame = {
             {.name = "value",
              .type = ARGUMENT_STRING,
              .description = "Form, which can use the frame's variables; default: NIL."},
-            FRAME_FIX_ARGUMENT,
+            FIX_ARGUMENT,
             ENTERED_INDEX_ARGUMENT,
             RARE_TIMEOUT_ARGUMENT,
-            WAIT_ARGUMENT,
             SESSION_ARGUMENT,
         },
     .run = leave_frame,
@@ -239,10 +232,9 @@ const struct tool tool_restart_frame = {
              .type = ARGUMENT_STRING,
              .description =
                  "Forms for new arguments, which can use the frame's variables, such as (1+ n) nil."},
-            FRAME_FIX_ARGUMENT,
+            FIX_ARGUMENT,
             ENTERED_INDEX_ARGUMENT,
             RARE_TIMEOUT_ARGUMENT,
-            WAIT_ARGUMENT,
             SESSION_ARGUMENT,
         },
     .run = leave_frame,
