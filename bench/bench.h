@@ -10,10 +10,10 @@
 
 struct bench {
     const char *server_path, *lisp, *bare_path;
-    const char *checkpoint_limit; /* the server's --checkpoint-limit, for the suites that do not set it */
-    long count;                   /* the number after the suite's name, or the suite's default */
-    long last_id;                 /* of a request */
-    struct strbuf line;           /* the request being written */
+    const char *checkpoints; /* "on" or "off", for the suites that do not compare the two */
+    long count;              /* the number after the suite's name, or the suite's default */
+    long last_id;            /* of a request */
+    struct strbuf line;      /* the request being written */
     struct table table;
 };
 

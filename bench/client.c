@@ -64,11 +64,10 @@ double client_number(const struct peer *server, const char *mark)
     return at == NULL ? -1 : strtod(at + strlen(mark), NULL);
 }
 
-static void start(struct bench *b, struct peer *server, const char *path, const char *checkpoint_limit,
+static void start(struct bench *b, struct peer *server, const char *path, const char *checkpoints,
                   const char *const *more, const char *const *environment)
 {
-    const char *argv[ARGUMENTS] = {path,     "--no-userinit", "--checkpoint-limit", checkpoint_limit,
-                                   "--lisp", b->lisp};
+    const char *argv[ARGUMENTS] = {path, "--no-userinit", "--checkpoints", checkpoints, "--lisp", b->lisp};
     size_t n = 6;
     while (more != NULL && *more != NULL && n < ARGUMENTS - 1)
         argv[n++] = *more++;
@@ -78,16 +77,16 @@ static void start(struct bench *b, struct peer *server, const char *path, const 
     peer_send(server, initialized, sizeof initialized - 1);
 }
 
-void client_start(struct bench *b, struct peer *server, const char *checkpoint_limit, const char *const *more,
+void client_start(struct bench *b, struct peer *server, const char *checkpoints, const char *const *more,
                   const char *const *environment)
 {
-    start(b, server, b->server_path, checkpoint_limit, more, environment);
+    start(b, server, b->server_path, checkpoints, more, environment);
 }
 
 void client_start_program(struct bench *b, struct peer *server, const char *path,
                           const char *const *environment)
 {
-    start(b, server, path, b->checkpoint_limit, NULL, environment);
+    start(b, server, path, b->checkpoints, NULL, environment);
 }
 
 void bare_start(struct bench *b, struct peer *bare)

@@ -25,18 +25,18 @@
     " (defun bench-lines () (loop repeat 1000 do (write-line *bench-line*))))"
 
 /*
- * client_start(b, server, checkpoint_limit, more, environment):
+ * client_start(b, server, checkpoints, more, environment):
  * Start the server and shake hands with it.
  *
- * checkpoint_limit  the argument of --checkpoint-limit
- * more              borrowed; NULL or further arguments, NULL at the end
- * environment       borrowed; as peer_start() takes it
+ * checkpoints  "on" or "off"
+ * more         borrowed; NULL or further arguments, NULL at the end
+ * environment  borrowed; as peer_start() takes it
  */
-void client_start(struct bench *b, struct peer *server, const char *checkpoint_limit, const char *const *more,
+void client_start(struct bench *b, struct peer *server, const char *checkpoints, const char *const *more,
                   const char *const *environment);
 
 /* client_start_program(b, server, path, environment): the same for a copy of the server elsewhere;
- * checkpoint limit as the bench's option. */
+ * checkpoints as the bench's option. */
 void client_start_program(struct bench *b, struct peer *server, const char *path,
                           const char *const *environment);
 

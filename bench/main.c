@@ -36,8 +36,8 @@ static const struct suite *find_suite(const char *name)
 static int usage(void)
 {
     fprintf(stderr,
-            "usage: bench [--lisp PROGRAM] [--checkpoint-limit N] SERVER BARE.LISP [SUITE [COUNT]]...\n"
-            "--checkpoint-limit: as the server's option, 0 unless given; some suites set it themselves.\n"
+            "usage: bench [--lisp PROGRAM] [--checkpoints on|off] SERVER BARE.LISP [SUITE [COUNT]]...\n"
+            "--checkpoints: as the server's option, off unless given; some suites compare the two.\n"
             "Suites, all of them unless some are named:\n");
     for (size_t i = 0; i < SUITES; i++)
         fprintf(stderr, "  %-12s %s\n", suites[i]->name, suites[i]->help);
@@ -102,14 +102,14 @@ static void run(struct bench *b, const struct suite *s, long count)
 
 int main(int argc, char **argv)
 {
-    static const struct option options[] = {{"lisp", 1, NULL, 'l'}, {"checkpoint-limit", 1, NULL, 'k'}, {0}};
-    struct bench b = {.lisp = "sbcl", .checkpoint_limit = "0"};
+    static const struct option options[] = {{"lisp", 1, NULL, 'l'}, {"checkpoints", 1, NULL, 'k'}, {0}};
+    struct bench b = {.lisp = "sbcl", .checkpoints = "off"};
     int key;
     while ((key = getopt_long(argc, argv, "", options, NULL)) != -1) {
         if (key == 'l')
             b.lisp = optarg;
         else if (key == 'k')
-            b.checkpoint_limit = optarg;
+            b.checkpoints = optarg;
         else
             return usage();
     }

@@ -131,7 +131,7 @@ static void measure(struct bench *b, const char *times_title, const char *rates_
     struct pair p = {.b = b};
     struct rounds all[FIGURES], pipelined;
     bare_start(b, &p.bare);
-    client_start(b, &p.server, b->checkpoint_limit, NULL, NULL);
+    client_start(b, &p.server, b->checkpoints, NULL, NULL);
     client_call(b, &p.server, EVALUATE(DEFINITIONS("\\\""), ""), "=> BENCH-LINES");
     for (size_t i = 0; i < FIGURES; i++)
         rounds_init(&all[i]);
@@ -146,7 +146,7 @@ static void measure(struct bench *b, const char *times_title, const char *rates_
     for (size_t i = 0; i < FIGURES; i++)
         rounds_print_times(&all[i], &b->table, figures[i].name, figures[i].target);
     table_rates(&b->table, rates_title, "bare");
-    bool is_copied = strcmp(b->checkpoint_limit, "0") != 0;
+    bool is_copied = strcmp(b->checkpoints, "on") == 0;
     rounds_print_rates(&all[0], &b->table, "(+ 1 2) in sequence",
                        (struct target){TARGET_LEAST_PER_SECOND, is_copied ? 3000 : 20000});
     rounds_print_rates(&pipelined, &b->table, "(+ 1 2) with 64 in flight", (struct target){TARGET_NONE, 0});

@@ -123,7 +123,7 @@ static void measure_memory(struct bench *b)
 {
     struct party on = {.b = b, .request = ADD, .expected = ADDED};
     struct memory before, after, copies;
-    client_start(b, &on.server, "8", NULL, NULL);
+    client_start(b, &on.server, "on", (const char *const[]){"--checkpoint-limit", "8", NULL}, NULL);
     client_call(b, &on.server, CALL("configure-limits", "\"checkpoint-limit\":0"), "checkpoint");
     for (int i = 0; i < CHECKPOINTS; i++)
         call_on_the_beat(&on);
@@ -154,7 +154,7 @@ static void measure_saves(struct bench *b)
     samples_init(&restores);
     samples_init(&after);
     directory_make(directory);
-    client_start(b, &server, "8", (const char *const[]){"--state-dir", directory, NULL}, NULL);
+    client_start(b, &server, "on", (const char *const[]){"--state-dir", directory, NULL}, NULL);
     client_call(b, &server, EVALUATE(DEFINITIONS("\\\""), ""), "=> BENCH-LINES");
     for (int i = 0; i < SAVES; i++) {
         samples_add(&saves, client_call(b, &server, CALL("save-session", ""), "Saved"));
@@ -173,8 +173,8 @@ static void measure_saves(struct bench *b)
 static void run(struct bench *b)
 {
     struct party on = {.b = b}, off = {.b = b};
-    client_start(b, &on.server, "8", NULL, NULL);
-    client_start(b, &off.server, "0", NULL, NULL);
+    client_start(b, &on.server, "on", NULL, NULL);
+    client_start(b, &off.server, "off", NULL, NULL);
     client_call(b, &on.server, ADD, ADDED);
     client_call(b, &off.server, ADD, ADDED);
     measure_calls(b, &on, &off);

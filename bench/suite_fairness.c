@@ -33,7 +33,7 @@ static void run(struct bench *b)
     struct peer server;
     char reason[400];
     long ids[SPINNERS];
-    client_start(b, &server, b->checkpoint_limit, NULL, NULL);
+    client_start(b, &server, b->checkpoints, NULL, NULL);
     if (flock_pipeline(b, &server, SPINNERS + 1, flock_write_create, "created", reason, sizeof reason) <
         SPINNERS + 1)
         bench_fail("cannot make the sessions: %s", reason);

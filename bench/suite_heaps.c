@@ -95,8 +95,10 @@ static void measure_size(struct bench *b, long mib, struct figures *f)
     struct turn t = {.b = b, .server = &server, .figures = f};
     char heap_mib[24];
     snprintf(heap_mib, sizeof heap_mib, "%ld", 3 * mib + 512);
-    client_start(b, &server, "0", (const char *const[]){"--max-heap", heap_mib, "--timeout", "300", NULL},
-                 NULL);
+    client_start(
+        b, &server, "on",
+        (const char *const[]){"--max-heap", heap_mib, "--checkpoint-limit", "0", "--timeout", "300", NULL},
+        NULL);
     fill(&t, mib);
     t.request = ADD;
     t.expected = ADDED;

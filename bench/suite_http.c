@@ -186,8 +186,7 @@ static void run(struct bench *b)
     char where[32];
     int port = http_client_free_port();
     snprintf(where, sizeof where, "127.0.0.1:%d", port);
-    client_start(b, &p.server, b->checkpoint_limit, (const char *const[]){"--stdio", "--http", where, NULL},
-                 NULL);
+    client_start(b, &p.server, b->checkpoints, (const char *const[]){"--stdio", "--http", where, NULL}, NULL);
     client_call(b, &p.server, ADD, ADDED);
     http_client_open(&p.modern, port);
     http_client_open(&p.legacy, port);

@@ -44,7 +44,7 @@ static void load_in_session(struct pair *p, struct cost *c)
 {
     struct peer server;
     pid_t lisps[LISPS];
-    client_start(p->b, &server, p->b->checkpoint_limit, (const char *const[]){"--timeout", "3600", NULL},
+    client_start(p->b, &server, p->b->checkpoints, (const char *const[]){"--timeout", "3600", NULL},
                  p->server.environment);
     client_call(p->b, &server, ADD, ADDED);
     size_t n = memory_children(server.pid, "sbcl", lisps, LISPS);

@@ -133,7 +133,7 @@ static void run(struct bench *b)
     strbuf_init(&text, 0);
     strbuf_init(&inspection, 0);
     write_validation(&text);
-    client_start(b, &server, b->checkpoint_limit, (const char *const[]){"--timeout", "600", NULL}, NULL);
+    client_start(b, &server, b->checkpoints, (const char *const[]){"--timeout", "600", NULL}, NULL);
     client_call(b, &server, CALL("load-system", "\"system\":\"ironclad\""), "\"isError\":false");
     client_call(b, &server, definitions, "=> BENCH-USE");
     write_inspection(&t, &inspection);

@@ -45,7 +45,7 @@ static void run(struct bench *b)
     struct strbuf request;
     samples_init(&both);
     strbuf_init(&request, 0);
-    client_start(b, &server, b->checkpoint_limit, NULL, NULL);
+    client_start(b, &server, b->checkpoints, NULL, NULL);
     client_call(b, &server, ADD, ADDED);
     for (int i = 0; i < SESSIONS; i++) {
         strbuf_clear(&request);

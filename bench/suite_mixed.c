@@ -58,7 +58,7 @@ static void run(struct bench *b)
     struct strbuf request;
     samples_init(&all);
     strbuf_init(&request, 0);
-    client_start(b, &server, "8", NULL, NULL);
+    client_start(b, &server, "on", NULL, NULL);
     for (int i = 0; i < EVALUATIONS; i++) {
         size_t kind = (size_t)i % (sizeof kinds / sizeof kinds[0]);
         strbuf_clear(&request);

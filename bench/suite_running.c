@@ -134,7 +134,7 @@ static void run(struct bench *b)
 {
     struct peer server;
     char reason[400];
-    client_start(b, &server, "8", NULL, NULL);
+    client_start(b, &server, "on", NULL, NULL);
     if (flock_pipeline(b, &server, CROWD, flock_write_create, "created", reason, sizeof reason) < CROWD)
         bench_fail("cannot make the sessions: %s", reason);
     for (int n = 0; n < CROWD; n++)

@@ -47,7 +47,7 @@ static double one_start(struct party *p)
 {
     struct peer server;
     double start = measure_now_ms();
-    client_start(p->b, &server, p->b->checkpoint_limit, p->options, NULL);
+    client_start(p->b, &server, p->b->checkpoints, p->options, NULL);
     client_call(p->b, &server, ADD, ADDED);
     double took = measure_now_ms() - start;
     peer_stop(&server);
@@ -58,8 +58,8 @@ static void measure_calls(struct bench *b, struct party *in, struct party *out)
 {
     const struct side one = {one_call, in}, other = {one_call, out};
     struct rounds all[FIGURES];
-    client_start(b, &in->server, b->checkpoint_limit, in->options, NULL);
-    client_start(b, &out->server, b->checkpoint_limit, out->options, NULL);
+    client_start(b, &in->server, b->checkpoints, in->options, NULL);
+    client_start(b, &out->server, b->checkpoints, out->options, NULL);
     for (size_t i = 0; i < FIGURES; i++)
         rounds_init(&all[i]);
     for (int round = 0; round < ROUNDS; round++) {

@@ -66,7 +66,7 @@ static void run(struct bench *b)
     samples_init(&one);
     samples_init(&each);
     print_limits();
-    client_start(b, &server, b->checkpoint_limit, NULL, NULL);
+    client_start(b, &server, b->checkpoints, NULL, NULL);
     double start = measure_now_ms();
     long made = flock_pipeline(b, &server, b->count, flock_write_create, "created", reason, sizeof reason);
     double created = measure_now_ms();
@@ -83,7 +83,7 @@ static void run(struct bench *b)
         snprintf(sentence, sizeof sentence, "Only %ld of %ld sessions answered: %s", good, made, reason);
         table_miss(&b->table, sentence);
     }
-    snprintf(title, sizeof title, "%ld sessions, checkpoint-limit %s", made, b->checkpoint_limit);
+    snprintf(title, sizeof title, "%ld sessions, checkpoints %s", made, b->checkpoints);
     table_times(&b->table, title, NULL);
     table_add_time(&b->table, "create-session, 64 in flight", created - start, 0);
     table_add_time(&b->table, "a first evaluation in each, 64 in flight", evaluated - created, 0);

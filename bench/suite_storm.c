@@ -25,7 +25,7 @@ static void run(struct bench *b)
 {
     struct peer server;
     struct footprint before, after;
-    client_start(b, &server, b->checkpoint_limit, NULL, NULL);
+    client_start(b, &server, b->checkpoints, NULL, NULL);
     for (int i = 0; i < 100; i++)
         client_call(b, &server, EVALUATE("(car 42)", ""), "[Backtrace]");
     read_footprint(b, &server, &before);

@@ -104,6 +104,16 @@ static bool set_log_level(struct options *o, const struct option_definition *opt
     return true;
 }
 
+static bool set_checkpoints(struct options *o, const struct option_definition *option, const char *argument,
+                            struct err *err)
+{
+    bool is_on = strcmp(argument, "on") == 0;
+    if (!is_on && strcmp(argument, "off") != 0)
+        return err_set(err, ERR_INVALID, "--%s must be on or off, not '%s'", option->name, argument);
+    o->limits.value[LIMIT_CHECKPOINTS] = is_on ? limit_definition(LIMIT_CHECKPOINTS)->initial : 0;
+    return true;
+}
+
 /* The index of ${argument} in ${choices}, which are separated by bars; -1 for any other word. */
 static int choice_of(const char *choices, const char *argument)
 {
@@ -228,6 +238,8 @@ static const struct option_definition table[] = {
      TEXT(state_directory)},
     {SESSIONS, "persist", NULL, "Save all sessions on exit; restore a saved session when it is first used",
      FLAG(is_persistent), COMMON},
+    {SESSIONS, "checkpoints", "on|off", "Make a checkpoint after each evaluation", "on",
+     .set = set_checkpoints},
     {SESSIONS, "idle-timeout", "SECONDS", "Suspend a session to disk when it has been idle this long", "never",
      COUNT(idle_timeout_s)},
     {SESSIONS, "max-sessions", "N", "Maximum number of sessions", "20000",

@@ -373,6 +373,8 @@ const struct tool tool_reset_session = {
     .run = reset_session,
 };
 
+static const char *const implementations[] = {"sbcl", NULL};
+
 const struct tool tool_create_session = {
     .name = "create-session",
     .title = "Create a session",
@@ -389,6 +391,11 @@ const struct tool tool_create_session = {
              .is_rare = true,
              .type = ARGUMENT_STRING,
              .description = "Initial package; default: CL-USER."},
+            {.name = "implementation",
+             .is_rare = true,
+             .type = ARGUMENT_STRING,
+             .choices = implementations,
+             .description = "Lisp implementation."},
             {.name = "sandbox",
              .is_rare = true,
              .type = ARGUMENT_STRING,

@@ -269,7 +269,7 @@ class Bytes(mcp_http.TestCase):
 
 
 class Crowds(mcp_http.TestCase):
-    options = ("--checkpoint-limit", "0")  # their processes would be counted
+    options = ("--checkpoints", "off")  # their processes would be counted
 
     def test_nothing_stays_behind(self):
         self.h.evaluate("1")
@@ -377,7 +377,7 @@ class Crowds(mcp_http.TestCase):
             wire.close()
 
     def test_crowds_leave_descriptors_for_the_lisps(self):
-        server = self.start_http("--checkpoint-limit", "0", files=400)
+        server = self.start_http("--checkpoints", "off", files=400)
         wires = []
         for _ in range(200):
             wires.append(server.wire())

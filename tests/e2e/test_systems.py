@@ -272,7 +272,8 @@ class Testing(Systems):
         self.assertIn("number 0", client.call("get-backtrace", index=3).text + client.call("list-errors").text)
 
     def test_without_copies_a_run_goes_on_all_the_same(self):
-        client = self.start_server("--checkpoint-limit", "0", "--directory", self.shop_folder())
+        client = self.start_server("--checkpoints", "off", "--directory", self.shop_folder())
+        client.call("configure-limits", {"checkpoint-limit": 0})
         reply = client.call("run-tests", system="shop", wait=120)
         self.assertIn("5 tests, 10 checks: 4 passed, 3 failed, 2 with an unexpected error, 1 skipped", reply.text)
         client = self.project(SHOP)

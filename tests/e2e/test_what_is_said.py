@@ -218,7 +218,7 @@ class UserTools(mcp.TestCase):
 
 class Journal(mcp.TestCase):
     def test_the_report_of_a_return_counts_all_definitions_and_names_those_that_failed(self):
-        client = self.start_server("--checkpoint-limit", "0")
+        client = self.start_server("--checkpoints", "off")
         client.evaluate("(defvar *where* :here)")
         client.evaluate("(progn (setf *where* :there) nil)")
         for n in range(4):

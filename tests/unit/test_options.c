@@ -65,7 +65,7 @@ static void arguments_arrive_where_they_belong(void **state)
 {
     struct options o;
     assert_true(PARSE(&o, "--http", "a:1", "--http", "b:2", "--persist", "--max-sessions", "7", "--node",
-                      "n1", "--userinit", "/init", "--state-dir", "/state", "--checkpoint-limit", "0",
+                      "n1", "--userinit", "/init", "--state-dir", "/state", "--checkpoints", "off",
                       "--timeout", "2.5", "--tools", "core"));
     assert_string_equal(o.http_addresses[0], "a:1");
     assert_string_equal(o.http_addresses[1], "b:2");
@@ -130,7 +130,7 @@ static void wrong_command_lines_are_refused(void **state)
         {"--timeout", "nan"},
         {"--timeout", "1s"},
         {"--timeout", ""},
-        {"--checkpoint-limit", "65"},
+        {"--checkpoints", "yes"},
         {"--log-level", "loud"},
         {"--node", ""},
         {"--node", "a-b"},
