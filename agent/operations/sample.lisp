@@ -32,6 +32,9 @@ stacks of the serving thread: the agent's own work there, such as compiling, is 
     (dolist (name stack (if (and ours (not cut)) '() (nreverse frames)))
       (case name
         ((evaluate-form evaluate-form-by evaluate-step) (return (nreverse frames)))
+        ;; It calls this one around the program, and compiles in that one, where a stack may lack its innermost frames.
+        (list-readings (setf frames '()))
+        (evaluate-sampled (return '()))
         (compiled-form (push :form frames))
         (:more (setf cut t) (push :more frames))
         (t

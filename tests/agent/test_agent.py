@@ -6,6 +6,7 @@ Each test is named as a statement. CL_MCP_TEST_STRETCH stretches every limit on 
 """
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -2041,8 +2042,18 @@ class Measurement(AgentTest):
             self.assertIn("FIB", names)
             self.assertEqual([], [name for name in names if "MCP" in name or "EVAL" in name])
             fib = reply.functions[names.index("FIB")]
-            self.assertEqual(fib[2], reply.samples)
+            # A sample may be of the form before or after its call of FIB, or of the list of its values.
+            others = [function[1] for function in reply.functions if function[0] in ("(the form itself)", "LIST")]
+            self.assertEqual(fib[2] + sum(others), reply.samples, reply)
             self.assertIn("FIB", [caller[0] for caller in fib[3]])
+
+    def test_compiling_and_reading_the_clock_are_not_sampled(self):
+        self.ok("(defun brief (n) (dotimes (i n) (sqrt 2)))")
+        # Each form takes longer to be read, compiled and measured than to be evaluated.
+        reply = self.session.ask("profile", code="(brief 10) " * 1000, mode="time", interval_us=100,
+                                 max_samples=10000)
+        names = [function[0] for function in reply.functions or []]
+        self.assertEqual([], [name for name in names if re.search("SB-C:|SB-ASSEM:|clock|RUN-TIME|CONSED|READ", name)])
 
     def test_an_error_ends_the_sampling_before_it_is_reported(self):
         reply = self.session.ask("profile", code="(list (car (list 1)) (car 1))", mode="time", interval_us=1000,
