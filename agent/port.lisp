@@ -258,6 +258,10 @@ the frame that was interrupted. Returns at once; NIL if THREAD has ended.")
   "Call FUNCTION, inside CALL-ATOMICALLY, so that interrupts can run."
   (funcall function))
 
+(define-port-operation call-undisturbed (function)
+  "Call FUNCTION with interrupts deferred until the caller takes them, even while FUNCTION waits."
+  (funcall function))
+
 (define-port-operation install-interrupt (on-interrupt on-look)
   "Arrange for ON-INTERRUPT to be called with the token when the server interrupts, and ON-LOOK when it has sent a look-up
 while the operation with that token runs.")

@@ -244,24 +244,43 @@
         (when (and *id* (not (exiting-p)))
           (answer (end-of-request (post-evaluates post) "The thread of the evaluation was ended.")))))))
 
+(defun start-evaluating-thread (number)
+  "Start a thread that serves one request, evaluation NUMBER; return its post when it can be interrupted."
+  (let ((post (make-post :evaluates (or number 0)))
+        (ready (make-signal))
+        (values (list * ** *** / // /// + ++ +++ -))
+        (failure nil))
+    ;; An interrupt that was taken here would unwind past a thread that has nothing to do and would wait for ever.
+    (call-undisturbed
+     (lambda ()
+       (handler-case
+           (call-locked
+            (lambda ()
+              (setf (post-thread post)
+                    (make-thread (format nil "evaluation ~@[~d~]" number)
+                                 (lambda () (serve-post post values ready))))
+              (push post *posts*)))
+         (serious-condition (condition)
+           (setf failure condition))
+         (:no-error (&rest values)
+           (declare (ignore values))
+           (await-signal ready)))))
+    ;; The error is served here, where neither interrupts are deferred nor the lock is held.
+    (when failure
+      (error failure))
+    post))
+
 (defun evaluate-in-thread (message)
   "Perform MESSAGE in a new thread; return its reply."
-  (let ((post (make-post :evaluates (getf (cddr message) :evaluation 0)))
-        (ready (make-signal))
-        (values (list * ** *** / // /// + ++ +++ -)))
-    (call-atomically
-     (lambda ()
-       (call-locked
-        (lambda ()
-          (setf (post-thread post)
-                (make-thread (format nil "evaluation ~@[~d~]" (getf (cddr message) :evaluation))
-                             (lambda () (serve-post post values ready))))
-          (push post *posts*)))
-       (await-signal ready)))
-    (prog1 (ask-post post message)
-      ;; A request for a copy would be refused until the thread has ended.
-      (unless (find post *standing-errors* :key #'standing-post)
-        (await-thread (post-thread post) +unwinding-seconds+)))))
+  (multiple-value-bind (post reply)
+      (call-atomically
+       (lambda ()
+         (let ((post (start-evaluating-thread (getf (cddr message) :evaluation))))
+           (values post (ask-post post message)))))
+    ;; A request for a copy would be refused until the thread has ended.
+    (unless (find post *standing-errors* :key #'standing-post)
+      (await-thread (post-thread post) +unwinding-seconds+))
+    reply))
 
 (defun end-standing-errors ()
   "Unwind the errors that stand in evaluating threads, and wait briefly for the threads to end."

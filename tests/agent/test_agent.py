@@ -81,14 +81,17 @@ class AgentTest(unittest.TestCase):
     def frames(self, reply):
         return [frame[0] for frame in reply.lists("frames")]
 
-    def interrupted(self, code, again=None, limit=3.0):
+    def interrupted(self, code, again=None, begun=False):
+        """Evaluate and interrupt. BEGUN: CODE prints "begun" when it has been read and compiled."""
         identifier, token = self.session.start_evaluation(code)
+        if begun:
+            self.session.await_output(b"begun")
         self.session.await_work()
         self.session.interrupt(token)
         if again is not None:
             time.sleep(again)
             self.session.interrupt(token)
-        reply = self.session.answer(identifier, limit)
+        reply = self.session.answer(identifier)
         if reply.status == "error":
             self.assertEqual(self.session.ask("abort").status, "ok")
         self.values("(+ 1 2)", "3")
@@ -1386,14 +1389,43 @@ class Interrupts(AgentTest):
                      "(ignore-errors (sleep 100))",
                      "(labels ((f (n) (if (zerop n) (sleep 100) (1+ (f (1- n)))))) (f 3000))",
                      "(let ((x (list 1))) (setf (cdr x) x) (loop (prin1-to-string x) (print 1)))",
-                     "(sb-thread:join-thread (sb-thread:make-thread (lambda () (sleep 2))))",
-                     "(sb-ext:run-program \"/bin/sleep\" '(\"5\"))",
+                     "(sb-thread:join-thread (sb-thread:make-thread (lambda () (sleep 100))))",
+                     "(sb-ext:run-program \"/bin/cat\" '() :input :stream)",
                      "(progn (sb-sys:without-interrupts (sleep 0.3)) (sleep 100))"):
-            with self.subTest(code):
-                reply = self.interrupted(code)
-                self.assertEqual((reply.status, reply.kind), ("error", "interrupt"))
-                if reply.total_frames > 0:
-                    self.assertTrue(self.frames(reply)[-1].startswith("(EVAL"), reply)
+            for beside in ("", "(defvar *beside* (sb-thread:make-thread (lambda () (sleep 100))))"):
+                with self.subTest(code, beside=beside):
+                    self.session = self.zygote.fork()
+                    self.ok(beside)
+                    reply = self.interrupted("(progn (write-line \"begun\") (finish-output) %s)" % code, begun=True)
+                    self.assertEqual((reply.status, reply.kind), ("error", "interrupt"))
+                    if reply.total_frames > 0:
+                        self.assertTrue(self.frames(reply)[-1].startswith("(EVAL"), reply)
+
+    def test_an_interrupt_while_the_thread_of_an_evaluation_starts_leaves_no_thread(self):
+        go = os.path.join(tempfile.mkdtemp(), "go")
+        self.ok("(defvar *gate* (sb-thread:make-semaphore))"
+                # The thread of an evaluation makes one before it takes interrupts.
+                "(let ((make #'cl-mcp-agent::make-capture))"
+                "  (sb-ext:without-package-locks"
+                "    (setf (fdefinition 'cl-mcp-agent::make-capture)"
+                "          (lambda ()"
+                "            (when (search \"evaluation\" (sb-thread:thread-name sb-thread:*current-thread*))"
+                "              (sb-thread:wait-on-semaphore *gate*))"
+                "            (funcall make)))))"
+                "(defvar *beside* (sb-thread:make-thread (lambda ()"
+                "  (loop until (probe-file \"%s\") do (sleep 0.01))"
+                "  (sb-thread:signal-semaphore *gate* 9))))" % go)
+        identifier, token = self.session.start_evaluation("(loop)")
+        driver.wait_until(lambda: len(os.listdir(f"/proc/{self.session.pid}/task")) == 3)
+        self.session.interrupt(token)
+        with open(go, "w", encoding="utf-8"):
+            pass
+        self.assertEqual(self.session.answer(identifier).kind, "interrupt")
+        self.ok("(sb-thread:join-thread *beside*)")
+        self.values("1", "1")
+        self.assertEqual(self.session.ask("threads").total, 1)
+        self.assertGreater(self.session.fork().pid, 0)
+        shutil.rmtree(os.path.dirname(go))
 
     def test_the_report_says_where_it_was(self):
         self.ok("(defun spin (x) (loop (sleep x)))")

@@ -60,6 +60,11 @@
   (sb-sys:with-interrupts
     (funcall function)))
 
+(implement call-undisturbed (function)
+  (declare (type function function))
+  (sb-sys:without-interrupts
+    (funcall function)))
+
 ;;; Two signals come from the server: an interrupt, and a look-up. They are different ones because the kernel keeps
 ;;; one of each that waits: a look-up must not swallow an interrupt.
 
