@@ -176,7 +176,7 @@ class Standing(entries.Entries, StandingTest):
             self.assertFails("(unwind-protect (fail %d) (push %d *cleaned*))" % (x, x))
         mcp.wait_until(lambda: self.s.evaluate("*cleaned*").value == "(0)", 10, "the oldest to be unwound")
         self.assertEqual(["can be entered" in line for line in self.errors()], [True] * 5 + [False])
-        self.assertIn("does not stand", self.enter("x", index=6).text)
+        self.assertIn("no longer stands", self.enter("x", index=6).text)
 
     def test_a_mistyped_value_leaves_the_error_as_it_was(self):
         self.assertFails("(list unbound-thing)", "UNBOUND-VARIABLE")
@@ -304,7 +304,7 @@ class Standing(entries.Entries, StandingTest):
         self.assertFails("(fail 1)")
         self.assertErrorReport(self.s.evaluate("(sb-ext:exit :abort t)"))
         self.assertNotIn("can be entered", self.s.call("list-errors").text)
-        self.assertIn("does not stand", self.enter("x", index=2).text)
+        self.assertIn("no longer stands", self.enter("x", index=2).text)
         self.assertOperational()
 
 
