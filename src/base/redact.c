@@ -21,7 +21,7 @@ struct view {
 };
 
 /* How many bytes precede the credential, and its length; 0 if there is none. */
-struct finding {
+struct credential {
     size_t before, len;
 };
 
@@ -46,7 +46,7 @@ static bool begins_with(const struct view *v, const char *word)
 }
 
 /* The prefixes that the services document. */
-static struct finding well_known_key(const struct view *v)
+static struct credential well_known_key(const struct view *v)
 {
     static const char *const beginnings[] = {"sk-",    "ghp_",  "gho_",  "ghs_", "github_pat_",
                                              "glpat-", "xoxb-", "xoxp-", "AKIA", "ASIA",
@@ -57,41 +57,41 @@ static struct finding well_known_key(const struct view *v)
             continue;
         size_t rest = key_length(v->at + len, v->end);
         if (rest >= SHORTEST_KEY)
-            return (struct finding){.len = len + rest};
+            return (struct credential){.len = len + rest};
     }
-    return (struct finding){0};
+    return (struct credential){0};
 }
 
-static struct finding private_key(const struct view *v)
+static struct credential private_key(const struct view *v)
 {
     if (!begins_with(v, "-----BEGIN "))
-        return (struct finding){0};
+        return (struct credential){0};
     size_t first = v->end - v->at > LONGEST_LINE ? LONGEST_LINE : (size_t)(v->end - v->at);
     const char *line = memchr(v->at, '\n', first);
     if (line != NULL)
         first = (size_t)(line - v->at);
     const char *words = memmem(v->at, first, "PRIVATE KEY", 11);
     if (words == NULL)
-        return (struct finding){0};
+        return (struct credential){0};
     const char *rest = line != NULL ? line : words + 11;
     const char *end = memmem(rest, (size_t)(v->end - rest), "-----END ", 9);
-    return (struct finding){.before = (size_t)(rest - v->at),
-                            .len = (size_t)((end == NULL ? v->end : end) - rest)};
+    return (struct credential){.before = (size_t)(rest - v->at),
+                               .len = (size_t)((end == NULL ? v->end : end) - rest)};
 }
 
 /* scheme://user:password@host */
-static struct finding url_password(const struct view *v)
+static struct credential url_password(const struct view *v)
 {
     if (!begins_with(v, "://"))
-        return (struct finding){0};
+        return (struct credential){0};
     const char *p = v->at + 3, *password = NULL;
     const char *end = v->end - p > LONGEST_SCHEME_PART ? p + LONGEST_SCHEME_PART : v->end;
     for (; p < end && (unsigned char)*p > ' ' && *p != '/' && *p != '"' && *p != '@'; p++)
         if (*p == ':' && password == NULL)
             password = p + 1;
     if (p == end || *p != '@' || password == NULL || p == password)
-        return (struct finding){0};
-    return (struct finding){.before = (size_t)(password - v->at), .len = (size_t)(p - password)};
+        return (struct credential){0};
+    return (struct credential){.before = (size_t)(password - v->at), .len = (size_t)(p - password)};
 }
 
 /* From after the opening quote to the closing one. */
@@ -116,11 +116,11 @@ static size_t name_length(const struct view *v)
 
 /* The value of a name: a string within a few characters, or a word after =, after a colon and a blank, or
  * after Bearer. */
-static struct finding named_value(const struct view *v)
+static struct credential named_value(const struct view *v)
 {
     size_t len = name_length(v);
     if (len == 0)
-        return (struct finding){0};
+        return (struct credential){0};
     const char *p = v->at + len;
     const char *last = v->end - p > LONGEST_GAP ? p + LONGEST_GAP : v->end;
     bool is_assigned = false;
@@ -134,19 +134,20 @@ static struct finding named_value(const struct view *v)
     struct view value = {.at = p, .end = v->end};
     size_t before = (size_t)(p - v->at);
     if (p < v->end && *p == '"')
-        return (struct finding){.before = before + 1, .len = string_length(p + 1, v->end)};
+        return (struct credential){.before = before + 1, .len = string_length(p + 1, v->end)};
     size_t scheme = begins_with(&value, "Bearer ") ? 7 : begins_with(&value, "Basic ") ? 6 : 0;
     if (scheme > 0)
-        return (struct finding){.before = before + scheme, .len = key_length(p + scheme, v->end)};
+        return (struct credential){.before = before + scheme, .len = key_length(p + scheme, v->end)};
     size_t rest = is_assigned ? key_length(p, v->end) : 0;
-    return rest >= SHORTEST_VALUE ? (struct finding){.before = before, .len = rest} : (struct finding){0};
+    return rest >= SHORTEST_VALUE ? (struct credential){.before = before, .len = rest}
+                                  : (struct credential){0};
 }
 
-static struct finding find(const struct view *v)
+static struct credential find(const struct view *v)
 {
-    static struct finding (*const recognizers[])(const struct view *v) = {well_known_key, private_key,
-                                                                          url_password, named_value};
-    struct finding f = {0};
+    static struct credential (*const recognizers[])(const struct view *v) = {well_known_key, private_key,
+                                                                             url_password, named_value};
+    struct credential f = {0};
     for (size_t i = 0; f.len == 0 && i < sizeof recognizers / sizeof recognizers[0]; i++)
         f = recognizers[i](v);
     return f;
@@ -157,7 +158,7 @@ void redact(struct strbuf *out, const char *text, size_t len)
     struct view v = {.at = text, .end = text + len, .is_word_start = true};
     const char *kept = text;
     while (v.at < v.end) {
-        struct finding f = find(&v);
+        struct credential f = find(&v);
         if (f.len > 0) {
             strbuf_add(out, kept, (size_t)(v.at - kept) + f.before);
             strbuf_adds(out, REDACTED);
