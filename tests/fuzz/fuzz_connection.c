@@ -1,8 +1,12 @@
 /*
  * Whole messages, one per line, into a connection with the tests' own tools. The first byte selects the
- * handshake; a line that begins with + or - creates or closes the session of that name. Invariants: no
- * message crashes it, each gets at most one answer, and every answer and notification is JSON. Seeds are in
- * seeds/connection.
+ * handshake; a line that begins with + or - creates or closes the session of that name, and after a ? the
+ * code of the newest call asks for input, with the rest as its prompt. Invariants: no message crashes it,
+ * each gets at most one answer, every answer and notification is JSON, and no question is answered twice.
+ * Seeds are in seeds/connection.
+ *
+ * What cannot be guessed is filled in: 32 times S in a message stands for the last requestState that the
+ * connection has sent, 32 times T for the last taskId.
  *
  * One bit of the first byte makes the messages arrive as over HTTP: each with an origin, and a line that
  * begins with ! abandons those in progress. Each origin is over once, and nothing is sent to it afterwards.
@@ -17,6 +21,7 @@
 #include "../unit/fake_tools.h"
 #include "mcp/connection.h"
 #include "mcp/json_text.h"
+#include "mcp/tasks.h"
 #include "session/session_host.h"
 #include "session/sessions.h"
 #include "tools/toolbox.h"
@@ -26,9 +31,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static const char *const revisions[] = {NULL, "2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"};
 
 #define ORIGINS 16
+#define SECRET 32 /* characters of a requestState or a taskId */
 
 struct answers {
     size_t count;
+    char state[SECRET], task[SECRET];
     struct json_text text;
     struct transport_origin origins[ORIGINS];
     bool is_under_way[ORIGINS];
@@ -68,6 +75,24 @@ static void abandon_all(struct connection *c, struct answers *answers)
     }
 }
 
+/* The value of the member, if the message has it: it is put into ${secret}. */
+static void note_secret(char secret[SECRET], const json_t *answer, const char *name)
+{
+    const char *value = json_string_value(json_object_get(json_object_get(answer, "result"), name));
+
+    if (value && strlen(value) == SECRET)
+        memcpy(secret, value, SECRET);
+}
+
+static void fill_in(char *bytes, size_t len, char mark, const char secret[SECRET])
+{
+    char marks[SECRET], *found;
+
+    memset(marks, mark, SECRET);
+    while ((found = memmem(bytes, len, marks, SECRET)) && memcmp(marks, secret, SECRET))
+        memcpy(found, secret, SECRET);
+}
+
 static void on_send(void *arg, const struct transport_message *message)
 {
     struct answers *answers = arg;
@@ -84,7 +109,11 @@ static void on_send(void *arg, const struct transport_message *message)
     CHECK(json_text_scan(&answers->text, copy, len, NULL));
     answer = json_loadb(copy, len, JSON_ALLOW_NUL, NULL);
     CHECK(answer);
-    answers->count += json_is_array(answer) || json_object_get(answer, "id");
+    /* What has a method is a request to the client. */
+    answers->count +=
+        json_is_array(answer) || (json_object_get(answer, "id") && !json_object_get(answer, "method"));
+    note_secret(answers->state, answer, "requestState");
+    note_secret(answers->task, answer, "taskId");
     json_decref(answer);
     free(copy);
 }
@@ -97,6 +126,8 @@ static void hand_over(struct connection *c, struct answers *answers, struct tran
 
     CHECK(copy);
     memcpy(copy, bytes, len);
+    fill_in(copy, len, 'S', answers->state);
+    fill_in(copy, len, 'T', answers->task);
     answers->count = 0;
     connection_message(c, origin, copy, len);
     CHECK(answers->count <= 1);
@@ -115,6 +146,14 @@ static void come_or_go(struct sessions *sessions, const char *line, size_t len)
         sessions_create(sessions, name, &err);
     else if (*line == '-' && s)
         sessions_close(s);
+}
+
+static void ask(const char *line, size_t len)
+{
+    char prompt[100];
+
+    snprintf(prompt, sizeof prompt, "%.*s", (int)(len < 90 ? len - 1 : 90), line + 1);
+    fake_ask(prompt);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -145,7 +184,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     options.wants_structured = data[0] & 8;
     options.is_stateless = data[0] & 64;
     options.initializes_once = (data[0] & 96) == 32;
+    toolbox.tasks = tasks_new(uv_default_loop(), NULL);
     memset(answers.is_under_way, 0, sizeof answers.is_under_way);
+    memset(answers.state, 'S', SECRET);
+    memset(answers.task, 'T', SECRET);
     c = connection_new(&options);
     revision = revisions[(data[0] & 7) % 5];
     if (revision) {
@@ -161,6 +203,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             come_or_go(toolbox.sessions, at, (size_t)((newline ? newline : end) - at));
         else if (*at == '!')
             abandon_all(c, &answers);
+        else if (*at == '?')
+            ask(at, (size_t)((newline ? newline : end) - at));
         else
             hand_over(c, &answers, data[0] & 32 ? new_origin(&answers, &headers) : NULL, at,
                       (size_t)((newline ? newline : end) - at));
@@ -171,6 +215,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (data[0] & 16)
         connection_end(c);
     connection_free(c);
+    tasks_free(toolbox.tasks);
     sessions_free(toolbox.sessions);
     uv_run(uv_default_loop(), UV_RUN_NOWAIT);
     CHECK(fake_call_count == 0);

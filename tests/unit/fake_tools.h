@@ -116,6 +116,7 @@ const struct tool tool_complete_names = {.name = "complete-names"};
 
 struct tool_call {
     struct tool_call_options options;
+    int64_t question; /* what its code waits for an answer to; 0: nothing */
 };
 
 /* What waits, the oldest first. */
@@ -220,10 +221,21 @@ static void fake_forget(size_t n)
 
 void tool_call_answer(struct tool_call *call, int64_t question, const char *text, size_t len)
 {
-    (void)call;
-    (void)question;
-    (void)text;
-    (void)len;
+    CHECK(question != 0 && call->question == question);
+    CHECK(!text || strlen(text) <= len);
+    call->question = 0;
+}
+
+/* Let the code of the newest call that waits ask, if it may and does not wait for an answer already. */
+static inline void fake_ask(const char *prompt)
+{
+    static int64_t asked;
+    struct tool_call *call = fake_call_count > 0 ? fake_calls[fake_call_count - 1] : NULL;
+
+    if (!call || !call->options.on_question || call->question != 0)
+        return;
+    call->question = ++asked;
+    call->options.on_question(call->options.arg, call, call->question, prompt);
 }
 
 void tool_call_let_go(struct tool_call *call)
@@ -233,7 +245,7 @@ void tool_call_let_go(struct tool_call *call)
 
 void tool_call_stop(struct tool_call *call)
 {
-    (void)call;
+    call->question = 0;
 }
 
 void tool_call_cancel(struct tool_call *call)
