@@ -538,6 +538,10 @@ to their values, so that setting one ends with the call."
   "Call FUNCTION so that messages are short and names have a package prefix only if needed."
   (funcall function))
 
+(define-port-operation call-printing-past-errors (function)
+  "Call FUNCTION so that an object which cannot be printed is printed as #<...>, and what contains it goes on."
+  (funcall function))
+
 (define-port-operation class-ancestors (class)
   "List the classes in the precedence list of CLASS.")
 

@@ -292,8 +292,23 @@ place of the first list in it that is from the text. Second, true if it is the p
 (defconstant +long-print+ 2000
   "A value that prints longer than this is searched for cycles.")
 
+(defun printed-parts (object)
+  "List the parts of OBJECT, no cons, that are printed with it: the elements of a vector, the slots of a structure."
+  (typecase object
+    (simple-vector
+     (coerce object 'list))
+    (structure-object
+     ;; Those of the Lisp itself are printed as #<...>.
+     (let ((name (class-name (class-of object))))
+       (and (symbolp name)
+            (symbol-package name)
+            (not (system-package-p (symbol-package name)))
+            (loop for slot in (slot-names object)
+                  when (slot-boundp object slot)
+                    collect (slot-value object slot)))))))
+
 (defun cyclic-p (value)
-  "True if VALUE has a cycle of conses and vectors; large values are not searched to the end."
+  "True if VALUE has a cycle of conses, vectors and structures; large values are not searched to the end."
   (let ((path (make-hash-table :test #'eq))
         (left 100000))
     (declare (type fixnum left))
@@ -301,7 +316,7 @@ place of the first list in it that is from the text. Second, true if it is the p
     (labels ((walk (node depth)
                (declare (type fixnum depth))
                (loop with opened = '()
-                     do (cond ((or (not (typep node '(or cons (simple-array t (*)))))
+                     do (cond ((or (not (typep node '(or cons simple-vector structure-object)))
                                    (> depth 500)
                                    (minusp (decf left)))
                                (close-nodes opened)
@@ -317,8 +332,8 @@ place of the first list in it that is from the text. Second, true if it is the p
                                (walk (car node) (1+ depth))
                                (setf node (cdr node)))
                               (t
-                               (loop for element across (the simple-vector node)
-                                     do (walk element (1+ depth)))
+                               (dolist (part (printed-parts node))
+                                 (walk part (1+ depth)))
                                (setf node nil)))))
              (close-nodes (nodes)
                (dolist (node nodes)
@@ -339,14 +354,15 @@ place of the first list in it that is from the text. Second, true if it is the p
 (defun print-value-once (value max-characters length level circle)
   (with-agent-syntax (:length length :level (or level +level-limit+))
     (multiple-value-bind (text count outcome)
-        (guarded (stream max-characters (* 16 max-characters))
-          (cond (circle
-                 (let ((*print-circle* t))
-                   (prin1 value stream)))
-                ((and *plain-strings* (stringp value))
-                 (write-string value stream))
-                (t
-                 (prin1 value stream))))
+        (call-printing-parts (lambda (stream)
+                               (cond (circle
+                                      (let ((*print-circle* t))
+                                        (prin1 value stream)))
+                                     ((and *plain-strings* (stringp value))
+                                      (write-string value stream))
+                                     (t
+                                      (prin1 value stream))))
+                             value max-characters (* 16 max-characters))
       (cond ((null outcome)
              (values text (if (> count (length text)) count nil) (> count +long-print+)))
             ((eq outcome :stopped)

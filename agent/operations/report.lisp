@@ -95,6 +95,18 @@ stopped when STOP were printed, or one more than are kept."
          (start-capture *capture* ,kept ,(or stop `(1+ ,kept)))
          (call-guarded #',function)))))
 
+(defun call-printing-parts (function object keep stop)
+  "Call FUNCTION with a stream, to print OBJECT, as CALL-GUARDED does; KEEP and STOP are as in GUARDED. If a part of OBJECT
+cannot be printed, the rest is."
+  (declare (type function function) (type fixnum keep stop))
+  (multiple-value-bind (text count outcome)
+      (guarded (stream keep stop) (funcall function stream))
+    (if (and (typep outcome 'error)
+             (typep object '(or cons array structure-object)))
+        (guarded (stream keep stop)
+          (call-printing-past-errors (lambda () (funcall function stream))))
+        (values text count outcome))))
+
 (defun simple-object-p (object)
   "True if printing OBJECT runs no user code."
   (typep object '(or number symbol character string)))
@@ -148,8 +160,8 @@ user's to change."
 
 (defun printed-text (object limit escape)
   (multiple-value-bind (text count outcome)
-      (guarded (stream limit)
-        (write object :stream stream :escape escape))
+      (call-printing-parts (lambda (stream) (write object :stream stream :escape escape))
+                           object limit (1+ limit))
     (declare (ignore count))
     (cond ((null outcome) text)
           ((eq outcome :stopped)

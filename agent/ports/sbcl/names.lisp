@@ -79,3 +79,8 @@
   (let ((*plain-names* t)
         (sb-int:*print-condition-references* nil))
     (funcall function)))
+
+(implement call-printing-past-errors (function)
+  (declare (type function function))
+  (let ((sb-ext:*suppress-print-errors* 'error))
+    (funcall function)))

@@ -7,7 +7,7 @@ CASES = [
     case("a list of ten million", "(make-list 10000000)", outcome=returns(r"^\(NIL NIL NIL "), timeout=10),
     case("a circular list", "(let ((l (list 1 2 3))) (setf (cdddr l) l) l)", outcome=either(STOPPED, value("#1=(1 2 3 . #1#)"))),
     case("a circle through the head", "(let ((l (list 1))) (setf (car l) l) l)", outcome=value("#1=(#1#)")),
-    case("a circular structure", "(progn (defstruct node next) (let ((n (make-node))) (setf (node-next n) n) n))", outcome=returns(r"^#S\(NODE :NEXT #S\(NODE "), timeout=2),
+    case("a circular structure", "(progn (defstruct node next) (let ((n (make-node))) (setf (node-next n) n) n))", outcome=value("#1=#S(NODE :NEXT #1#)"), timeout=2),
     case("a circle through a hash table and a vector", "(let ((v (vector nil))) (setf (svref v 0) (list v v)) v)", outcome=either(STOPPED, value("#1=#((#1# #1#))"))),
     case("a value a hundred thousand deep", "(let ((l nil)) (dotimes (i 100000) (setf l (list l))) l)", outcome=returns(r"^\(\(\(\("), timeout=5),
     case("a tree that shares everything", "(let ((l '(1 2 3))) (dotimes (i 60) (setf l (cons l l))) l)", outcome=either(STOPPED, returns(r"^\(\(\(\(")), timeout=1),
