@@ -7,6 +7,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -76,13 +77,14 @@ void remove_tree(const char *path)
     rmdir(path);
 }
 
-void remove_old_files(const char *path, time_t before)
+void remove_old_files(const char *path, const char *pattern, time_t before)
 {
     DIR *directory = open_directory(AT_FDCWD, path);
     const char *name;
     struct stat s;
     while (directory != NULL && (name = next_name(directory)) != NULL)
-        if (fstatat(dirfd(directory), name, &s, AT_SYMLINK_NOFOLLOW) == 0 && s.st_mtime < before)
+        if (fnmatch(pattern, name, 0) == 0 && fstatat(dirfd(directory), name, &s, AT_SYMLINK_NOFOLLOW) == 0 &&
+            s.st_mtime < before)
             unlinkat(dirfd(directory), name, 0);
     if (directory != NULL)
         closedir(directory);

@@ -16,11 +16,12 @@
 void remove_tree(const char *path);
 
 /*
- * remove_old_files(path, before):
+ * remove_old_files(path, pattern, before):
  * Remove the files and links in the directory, but none below it, that were last changed before that time.
  *
  * path        as above
+ * pattern     of their names; "*" for all. Source: fnmatch(3)
  */
-void remove_old_files(const char *path, time_t before);
+void remove_old_files(const char *path, const char *pattern, time_t before);
 
 #endif

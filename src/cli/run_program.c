@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -85,10 +86,15 @@ static void give(int *fd, const char **input)
         close_end(fd);
 }
 
-static bool talk(int pipes[PIPES][2], const char *input, int limit_ms, struct program_result *out,
-                 struct err *err)
+static bool be_late(int limit_ms, struct err *err)
 {
-    int64_t deadline = now_ms() + limit_ms;
+    return err_set(err, ERR_LIMIT, "it did not end within %d s", limit_ms / 1000);
+}
+
+/* Until it has closed its output. */
+static bool talk(int pipes[PIPES][2], const char *input, int limit_ms, int64_t deadline,
+                 struct program_result *out, struct err *err)
+{
     if (*input == '\0')
         close_end(&pipes[INPUT][1]);
     while (pipes[OUTPUT][0] >= 0 || pipes[ERRORS][0] >= 0) {
@@ -97,7 +103,7 @@ static bool talk(int pipes[PIPES][2], const char *input, int limit_ms, struct pr
                                        {.fd = pipes[ERRORS][0], .events = POLLIN}};
         int64_t left = deadline - now_ms();
         if (left <= 0)
-            return err_set(err, ERR_LIMIT, "it did not end within %d s", limit_ms / 1000);
+            return be_late(limit_ms, err);
         if (poll(polled, PIPES, (int)left) < 0 && errno != EINTR)
             return err_set_errno(err, ERR_SYSTEM, errno, "poll");
         if (polled[INPUT].revents != 0)
@@ -112,6 +118,18 @@ static bool talk(int pipes[PIPES][2], const char *input, int limit_ms, struct pr
     return true;
 }
 
+/* A program may close its output long before it ends. */
+static bool await_end(pid_t pid, int limit_ms, int64_t deadline, struct err *err)
+{
+    struct pollfd polled = {.fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN};
+    int ready = polled.fd < 0 ? 1 : 0; /* without descriptors for processes, waitpid() waits */
+    int64_t left;
+    while (ready <= 0 && (left = deadline - now_ms()) > 0)
+        ready = poll(&polled, 1, (int)left);
+    close_end(&polled.fd);
+    return ready > 0 || be_late(limit_ms, err);
+}
+
 bool run_program(const char *const *argv, const char *input, int limit_ms, struct program_result *out,
                  struct err *err)
 {
@@ -120,6 +138,7 @@ bool run_program(const char *const *argv, const char *input, int limit_ms, struc
     *out = (struct program_result){.status = -1};
     strbuf_init(&out->output, MOST_OUTPUT);
     strbuf_init(&out->errors, MOST_ERRORS);
+    int64_t deadline = now_ms() + limit_ms;
     bool is_good = true;
     for (int i = 0; is_good && i < PIPES; i++)
         if (pipe2(pipes[i], O_CLOEXEC) != 0)
@@ -128,7 +147,7 @@ bool run_program(const char *const *argv, const char *input, int limit_ms, struc
         close_end(&pipes[INPUT][0]);
         close_end(&pipes[OUTPUT][1]);
         close_end(&pipes[ERRORS][1]);
-        is_good = talk(pipes, input, limit_ms, out, err);
+        is_good = talk(pipes, input, limit_ms, deadline, out, err) && await_end(pid, limit_ms, deadline, err);
         if (!is_good)
             kill(-pid, SIGKILL);
         while (waitpid(pid, &out->status, 0) < 0 && errno == EINTR)

@@ -17,8 +17,8 @@ struct program_result {
 
 /*
  * run_program(argv, input, limit_ms, out, err):
- * Run a program in its own process group, write ${input} to it and wait until it has closed its output.
- * When the time is up, the group is killed.
+ * Run a program in its own process group, write ${input} to it and wait until it has closed its output and
+ * ended. When the time is up, the group is killed.
  *
  * argv        borrowed; argv[0] is a path
  * input       borrowed

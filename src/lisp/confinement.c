@@ -224,7 +224,7 @@ static bool make_drafts(struct confinement *c, const struct confinements_options
         return false;
     if (!is_own_directory(path))
         return err_set(err, ERR_SYSTEM, "%s is not a directory that you own", path);
-    remove_old_files(path, time(NULL) - OLD_DRAFT_S);
+    remove_old_files(path, "*", time(NULL) - OLD_DRAFT_S);
     c->drafts = realpath(path, NULL);
     add(&c->writable, c->drafts, "");
     return c->drafts != NULL || err_set_errno(err, ERR_SYSTEM, errno, "cannot use %s", path);

@@ -10,9 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/remove_tree.h"
 #include "base/strbuf.h"
 #include "base/utf8.h"
 #include "lisp/agent_source.h"
@@ -23,6 +25,7 @@
 
 #define LOG_READ 65536 /* bytes of the Lisp's output */
 #define LOG_SHOWN 400
+#define OLD_BUILD_S 3600                       /* no build takes that long */
 #define LARGEST_FILE_BYTES ((uint64_t)1 << 30) /* the image, or the output of a program that is no SBCL */
 #define OVERFLOW_UID 65534                     /* the kernel's default for users outside a user namespace */
 #define CORE_HEAP_MIB "2048"                   /* the default of --max-heap */
@@ -119,8 +122,8 @@ static void make_directories(char *path)
 /*
  * Whether other users could replace what is in the directory behind ${fd}, a parent of the one to be
  * trusted. They cannot if they may not write to it, nor if it has the sticky bit, under which they can
- * rename only their own files. In a user namespace the kernel shows all users outside it, root included,
- * as 65534.
+ * rename only their own files. The user's own group counts as the user, since many systems give each user a
+ * group. In a user namespace the kernel shows all users and groups outside it, root included, as 65534.
  */
 static bool is_safe_ancestor(int fd)
 {
@@ -129,7 +132,9 @@ static bool is_safe_ancestor(int fd)
         return false;
     if (s.st_uid != 0 && s.st_uid != getuid() && s.st_uid != OVERFLOW_UID)
         return false;
-    return (s.st_mode & S_IWOTH) == 0 || (s.st_mode & S_ISVTX) != 0;
+    bool is_shared = (s.st_mode & S_IWOTH) != 0 || ((s.st_mode & S_IWGRP) != 0 && s.st_gid != 0 &&
+                                                    s.st_gid != getgid() && s.st_gid != OVERFLOW_UID);
+    return !is_shared || (s.st_mode & S_ISVTX) != 0;
 }
 
 /*
@@ -218,6 +223,14 @@ static char *with_suffix(const char *path, const char *suffix)
     strbuf_init(&b, 0);
     strbuf_addf(&b, "%s.%d%s", path, (int)getpid(), suffix);
     return strbuf_steal(&b, NULL);
+}
+
+/* What builds of servers that were killed have left beside ${path}. */
+static void remove_leftovers(const char *path)
+{
+    char *directory = xmemdup0(path, (size_t)(strrchr(path, '/') - path));
+    remove_old_files(directory, "agent-*.core.[0-9]*.*", time(NULL) - OLD_BUILD_S);
+    free(directory);
 }
 
 static bool write_file(const char *path, const void *bytes, size_t len, struct err *err)
@@ -330,6 +343,7 @@ static void on_deadline(uv_timer_t *timer)
 struct core_build *core_build(uv_loop_t *loop, struct children *children, const char *lisp, const char *path,
                               int limit_ms, core_build_done *done, void *arg, struct err *err)
 {
+    remove_leftovers(path);
     struct core_build *b = xcalloc(1, sizeof *b);
     b->limit_ms = limit_ms > 0 ? limit_ms : CORE_BUILD_LIMIT_MS;
     b->deadline = loop_handle_timer(loop, b);

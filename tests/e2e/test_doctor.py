@@ -72,12 +72,21 @@ class Doctor(mcp.TestCase):
         program = os.path.join(self.folder(), "cl-mcp-server")
         shutil.copy(mcp.SERVER, program)  # away from the image beside it
         cache = self.folder()
+        # What builds that were killed have left goes; another server's build and other images stay.
+        left = {"agent-0123456789abcdef.core.1.log": 0, "agent-0123456789abcdef.core.2.log": None, "agent-0123456789abcdef.core": 0, "a.core.1.log": 0}
+        os.mkdir(os.path.join(cache, "cl-mcp-server"), 0o700)
+        for name, changed in left.items():
+            path = os.path.join(cache, "cl-mcp-server", name)
+            with open(path, "w", encoding="utf-8"):
+                pass
+            os.utime(path, changed if changed is None else (changed, changed))
         for expected in ("built now", "built: "):
             done = subprocess.run([program, "doctor", "--json"], stdout=subprocess.PIPE, env=mcp.clean_environment(XDG_CACHE_HOME=cache), timeout=200 * mcp.STRETCH, cwd=self.folder())
             core = {check["check"]: check for check in json.loads(done.stdout)["checks"]}["core"]
             self.assertEqual("ok", core["status"], core)
             self.assertIn(expected, core["finding"])
             self.assertIn(cache, core["finding"])
+        self.assertEqual(["a.core.1.log", "agent-0123456789abcdef.core", "agent-0123456789abcdef.core.2.log"], sorted(set(os.listdir(os.path.join(cache, "cl-mcp-server"))) & set(left)))
 
     def test_directories_that_others_can_change_are_a_problem(self):
         self.home = self.folder()

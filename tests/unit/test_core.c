@@ -95,6 +95,22 @@ static void a_directory_that_others_can_replace_is_not_used(void **state)
     assert_true(is_used(p));
 }
 
+static void a_directory_that_a_group_can_replace_is_not_used(void **state)
+{
+    struct place *p = *state;
+    if (getuid() != 0) {
+        print_message("skipped: only root can give a directory to another group\n");
+        skip();
+    }
+    mkdir(p->leaf, 0700);
+    assert_int_equal(chmod(p->top, 0775), 0);
+    assert_true(is_used(p));
+    assert_int_equal(chown(p->top, 0, 12345), 0);
+    assert_false(is_used(p));
+    assert_int_equal(chmod(p->top, 01775), 0);
+    assert_true(is_used(p));
+}
+
 static void a_directory_of_another_user_is_not_used(void **state)
 {
     struct place *p = *state;
@@ -119,6 +135,7 @@ int main(void)
         with_place(a_link_is_not_followed),
         with_place(a_directory_that_others_can_write_is_not_used),
         with_place(a_directory_that_others_can_replace_is_not_used),
+        with_place(a_directory_that_a_group_can_replace_is_not_used),
         with_place(a_directory_of_another_user_is_not_used),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -78,7 +78,7 @@ static void a_link_in_the_place_of_the_tree_leads_nowhere(void **state)
     assert_int_equal(0, rmdir("tree"));
     assert_int_equal(0, symlink("kept", "tree"));
     remove_tree("tree");
-    remove_old_files("tree", INT32_MAX);
+    remove_old_files("tree", "*", INT32_MAX);
     assert_int_equal(0, access("kept/file", F_OK));
 }
 
@@ -96,18 +96,21 @@ static void names_that_the_removal_would_use_are_in_no_way(void **state)
     assert_int_equal(-1, access("tree", F_OK));
 }
 
-static void only_old_files_and_links_are_removed(void **state)
+static void only_old_files_and_links_of_such_names_are_removed(void **state)
 {
     const struct timespec old[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
     put("kept/file");
     put("tree/new");
     put("tree/old");
+    put("tree/other");
     assert_int_equal(0, mkdir("tree/directory", 0700));
     assert_int_equal(0, symlink("../kept/file", "tree/link"));
     assert_int_equal(0, utimensat(AT_FDCWD, "tree/old", old, 0));
+    assert_int_equal(0, utimensat(AT_FDCWD, "tree/other", old, 0));
     assert_int_equal(0, utimensat(AT_FDCWD, "tree/link", old, AT_SYMLINK_NOFOLLOW));
-    remove_old_files("tree", 1001);
+    remove_old_files("tree", "*l*", 1001);
     assert_int_equal(0, access("tree/new", F_OK));
+    assert_int_equal(0, access("tree/other", F_OK));
     assert_int_equal(-1, access("tree/old", F_OK));
     assert_int_equal(-1, readlink("tree/link", (char[8]){0}, 8));
     assert_int_equal(0, access("tree/directory", F_OK));
@@ -122,7 +125,7 @@ int main(void)
         TEST(links_are_removed_and_what_they_point_to_is_not),
         TEST(a_link_in_the_place_of_the_tree_leads_nowhere),
         TEST(names_that_the_removal_would_use_are_in_no_way),
-        TEST(only_old_files_and_links_are_removed),
+        TEST(only_old_files_and_links_of_such_names_are_removed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
