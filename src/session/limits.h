@@ -26,6 +26,7 @@ struct limit_definition {
     const char *unit; /* "s", "bytes", "MiB", "" */
     double minimum, maximum, initial;
     bool is_whole;
+    bool is_unlimited_at_0;
     const char *description; /* one sentence */
 };
 

@@ -25,7 +25,7 @@ static void run(struct tool_call *call)
         const struct limit_definition *d = limit_definition((enum limit)i);
         strbuf_addf(&call->text, "\n  %s: %.10g%s%s", d->name, changed.value[i],
                     d->unit[0] != '\0' ? " " : "", d->unit);
-        if (changed.value[i] == 0 && d->minimum == 0 && i != LIMIT_CHECKPOINTS && i != LIMIT_THREAD_ERRORS)
+        if (changed.value[i] == 0 && d->is_unlimited_at_0)
             strbuf_adds(&call->text, " (unlimited)");
     }
     if (call_has(call, "max-heap"))
