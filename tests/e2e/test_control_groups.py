@@ -85,6 +85,17 @@ class Delegated(mcp.TestCase):
         s.evaluate("(sb-ext:exit :abort t)")
         self.assertIn(int(s.evaluate("(sb-posix:getpid)").value), processes(first), "so is the state returned to")
 
+    def test_a_restored_session_is_in_its_group(self):
+        folder = mcp.tempfile.mkdtemp(prefix="cl-mcp-test-")
+        self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
+        s = self.start("--state-dir", folder)
+        s.evaluate("(defvar *kept* 1)")
+        s.call("save-session")
+        s.call("restore-session")
+        pid = int(s.evaluate("(+ (* 0 *kept*) (sb-posix:getpid))").value)
+        self.assertEqual(1, len(self.groups()))
+        self.assertIn(pid, processes(self.groups()[0]))
+
     def test_programs_that_hide_end_with_the_session(self):
         s = self.start()
         s.evaluate(LEAVES)
