@@ -55,8 +55,8 @@
          (share (/ used-us real-us)))
     (format nil "It used ~a s of processor time in the last ~a s~a"
             (seconds-text used-us) (seconds-text real-us)
-            (cond ((< share 1/20) ": it waited.")
-                  ((> share 1/4) ": it computed.")
+            (cond ((< share 1/20) ": it was waiting.")
+                  ((> share 1/4) ": it was computing.")
                   (t ".")))))
 
 (defun moments-hint (frame)
@@ -67,11 +67,11 @@
       (let ((texts (mapcar #'functions-text moments)))
         (format nil "~a~%~a"
                 (if (every (lambda (text) (string= text (functions-text now))) texts)
-                    (format nil "~:[As ~{~a~^ and ~} before, it was in ~a~;It was in the same functions ~{~a~^ and ~} before: ~a~]"
-                            (moment-functions (first moments))
+                    (format nil "~{~a~^ and ~} earlier it was in ~:[no function of the program either.~;the same functions: ~a~]"
                             (mapcar (lambda (moment) (ago-text moment now)) moments)
+                            (moment-functions (first moments))
                             (first texts))
-                    (format nil "~{~a before it was in ~a~^~%~}"
+                    (format nil "~{~a earlier it was in ~a~^~%~}"
                             (loop for moment in moments
                                   for text in texts
                                   collect (ago-text moment now)
