@@ -696,6 +696,17 @@ class OfASession(Sandbox):
         drafts = self.drafts()
         self.assertEqual("=> -13", client.evaluate('(call 2 "%s/planted" %d 420)' % (drafts, CREATE), session="strict").text)
 
+    def test_a_session_that_cannot_be_kept_from_the_others_does_not_start(self):
+        """The kernel nests sixteen domains and no more: the Lisp that sessions are copied from uses them up."""
+        load = os.path.join(self.project, "full.lisp")
+        self.write(load, "(loop while (cl-mcp-agent::leave-other-sessions))")
+        client = self.start("workspace", "--load", load)
+        for _ in range(2):
+            reply = client.evaluate("(+ 1 2)")
+            self.assertTrue(reply.is_error, reply.text)
+            self.assertEqual("The session's process ended before it was ready.", reply.text)
+        client.destroy()
+
     def test_it_outlasts_the_process(self):
         client = self.start("off")
         self.create(client, "strict", sandbox="read-only")
