@@ -173,6 +173,25 @@ static const struct {
     {SCMP_SYS(sched_setaffinity), 0, 0},
 };
 
+#define TMPFILE ((uint64_t)(O_TMPFILE & ~O_DIRECTORY)) /* the bit that says that a file is created */
+
+/*
+ * System calls that give a file its mode. Landlock does not restrict the mode, so one that lends the rights
+ * of the user to whoever runs the file must not be set: with root's, that would be the whole machine. They
+ * fail with EPERM if this argument has such a bit and, unless it is 0, the argument before it has this flag.
+ */
+static const struct {
+    int call;
+    unsigned mode;
+    uint64_t flag;
+} mode_calls[] = {
+    {SCMP_SYS(chmod), 1, 0},        {SCMP_SYS(fchmod), 1, 0},
+    {SCMP_SYS(fchmodat), 2, 0},     {452 /* fchmodat2: newer than Debian 12's <sys/syscall.h> */, 2, 0},
+    {SCMP_SYS(creat), 1, 0},        {SCMP_SYS(open), 2, O_CREAT},
+    {SCMP_SYS(open), 2, TMPFILE},   {SCMP_SYS(openat), 3, O_CREAT},
+    {SCMP_SYS(openat), 3, TMPFILE},
+};
+
 /* Flags of clone() that create a namespace. */
 #define CLONE_NAMESPACES                                                                                     \
     (CLONE_NEWUSER | CLONE_NEWNET | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS |               \
@@ -280,6 +299,24 @@ static int limit_sockets(scmp_filter_ctx filter, enum sandbox_network network)
                                          SCMP_A0_32(SCMP_CMP_GE, AF_MAX));
 }
 
+static int limit_modes(scmp_filter_ctx filter)
+{
+    static const uint64_t bits[] = {S_ISUID, S_ISGID};
+    int wrong = 0;
+    for (size_t i = 0; i < sizeof mode_calls / sizeof mode_calls[0]; i++)
+        for (size_t k = 0; k < sizeof bits / sizeof bits[0] && wrong == 0; k++) {
+            unsigned mode = mode_calls[i].mode;
+            uint64_t flag = mode_calls[i].flag;
+            wrong = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), mode_calls[i].call, flag == 0 ? 1 : 2,
+                                     SCMP_CMP(mode, SCMP_CMP_MASKED_EQ, bits[k], bits[k]),
+                                     SCMP_CMP(mode - 1, SCMP_CMP_MASKED_EQ, flag, flag));
+            if (wrong == -EDOM)
+                wrong = 0; /* not a system call of this architecture */
+        }
+    /* openat2() has the mode in memory, where a filter cannot see it. */
+    return wrong != 0 ? wrong : seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(openat2), 0);
+}
+
 static int deny_request(scmp_filter_ctx filter, uint32_t request)
 {
     return seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(ioctl), 1,
@@ -314,6 +351,8 @@ static int fill_filter(scmp_filter_ctx filter, enum sandbox_network network)
         wrong = deny_request(filter, TIOCSTI);
     if (wrong == 0)
         wrong = deny_request(filter, TIOCLINUX);
+    if (wrong == 0)
+        wrong = limit_modes(filter);
     return wrong != 0 ? wrong : limit_sockets(filter, network);
 }
 
