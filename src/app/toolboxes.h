@@ -30,6 +30,7 @@ struct toolboxes_options {
     size_t most_sessions, most_processes; /* of each principal; 0: the server's limit */
 };
 
+/* toolboxes_new(options): none yet; ${options} is copied. */
 struct toolboxes *toolboxes_new(const struct toolboxes_options *options);
 
 /* toolboxes_free(t): close all sessions. */

@@ -34,8 +34,8 @@ void log_remove_listener(struct log_listener *l);
 /* log_level_parse(name): the level named error, warning, info or debug; -1 for any other name. */
 int log_level_parse(const char *name);
 
-/* log_error(format, ...) and so on: write "cl-mcp-server: LEVEL: ..." as one line of at most 4,000 bytes;
- * control characters become '?'. */
+/* log_line(level, format, ...), by log_error(format, ...) and so on: write "cl-mcp-server: LEVEL: ..." as one
+ * line of at most 4,000 bytes; control characters become '?'. */
 void log_line(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 #define log_error(...) log_line(LOG_LEVEL_ERROR, __VA_ARGS__)
 #define log_warning(...) log_line(LOG_LEVEL_WARNING, __VA_ARGS__)

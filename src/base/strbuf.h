@@ -27,7 +27,8 @@ void strbuf_fini(struct strbuf *b);
 void strbuf_clear(struct strbuf *b);
 
 /*
- * strbuf_add(b, bytes, len), strbuf_adds(b, s), strbuf_addc(b, c), strbuf_addf(b, format, ...):
+ * strbuf_add(b, bytes, len), strbuf_adds(b, s), strbuf_addc(b, c), strbuf_addf(b, format, ...),
+ * strbuf_vaddf(b, format, arguments):
  * Append. If the cap would be exceeded, append nothing, set is_overflown and return false.
  */
 bool strbuf_add(struct strbuf *b, const void *bytes, size_t len);
@@ -36,8 +37,8 @@ bool strbuf_addc(struct strbuf *b, char c);
 bool strbuf_addf(struct strbuf *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 bool strbuf_vaddf(struct strbuf *b, const char *format, va_list arguments);
 
-/* strbuf_reserve(b, len): make room for len more bytes at bytes+len; the caller then calls strbuf_added.
- * NULL if that exceeds the cap. */
+/* strbuf_reserve(b, len): make room for len more bytes at bytes+len; NULL if that exceeds the cap.
+ * strbuf_added(b, len): the caller has written len bytes there. */
 char *strbuf_reserve(struct strbuf *b, size_t len);
 void strbuf_added(struct strbuf *b, size_t len);
 

@@ -28,7 +28,8 @@ const struct command *commands_at(size_t n);
 /* command_find(name): the row of that name; NULL if there is none. ${name} may be NULL. */
 const struct command *command_find(const char *name);
 
-/* command_usage(command): print its usage on standard error. Returns 2, the exit status for that. */
+/* command_usage(name): print the usage of the command on standard error. Returns 2, the exit status for that.
+ */
 int command_usage(const char *name);
 
 /* command_help(command, out): print its usage and description. Returns 0. */
@@ -37,7 +38,9 @@ int command_help(const struct command *command, FILE *out);
 /* commands_help(out): a line for each command. */
 void commands_help(FILE *out);
 
-/* One function each, in the file of the same name. */
+/* check_parens(argc, argv), completions(argc, argv), doctor(argc, argv), hook(argc, argv), install(argc,
+ * argv), uninstall(argc, argv): the run of each row, in the file of the same name; uninstall is in install.c.
+ */
 int check_parens(int argc, char **argv);
 int completions(int argc, char **argv);
 int doctor(int argc, char **argv);

@@ -36,7 +36,7 @@ struct splice {
     bool removes_file; /* nothing remains of a file that did not exist before the server was installed */
 };
 
-/* splice_init(s), splice_fini(s): on the caller's memory. */
+/* splice_init(splice), splice_fini(splice): on the caller's memory. */
 void splice_init(struct splice *splice);
 void splice_fini(struct splice *splice);
 

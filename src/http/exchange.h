@@ -66,7 +66,7 @@ struct exchange {
     struct stream_reader reader;
 };
 
-/* The callbacks that serve requests; exchange_handle() finds them by the daemon's argument. */
+/* The callbacks that serve requests; the argument of the daemon (daemon_arg()) is one of these. */
 struct exchange_events {
     /* the headers have arrived: set ${refusal}, or let the request pass */
     void (*on_headers)(void *arg, struct exchange *e);
@@ -83,8 +83,7 @@ struct exchange_events {
     void *arg;
 };
 
-/* exchange_handle(), exchange_completed(): the library's callbacks; daemon_arg() is a struct exchange_events.
- */
+/* exchange_handler(), exchange_completer(): the callbacks to give to the library. */
 MHD_AccessHandlerCallback exchange_handler(void);
 MHD_RequestCompletedCallback exchange_completer(void);
 

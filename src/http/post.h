@@ -30,7 +30,8 @@ void post_lost(struct exchange *e);
  * the session is freed. */
 void post_end_all(struct http_session *session, unsigned status, const char *message);
 
-/* post_on_send(), post_on_over(): for struct connection_options; their arg is the session, or NULL. */
+/* post_on_send(arg, message), post_on_over(arg, origin): for struct connection_options; ${arg} is the
+ * session, or NULL. */
 void post_on_send(void *arg, const struct transport_message *message);
 void post_on_over(void *arg, struct transport_origin *origin);
 

@@ -24,7 +24,7 @@ char *core_find_lisp(const char *program, struct err *err);
 char *core_name(const char *lisp);
 
 /*
- * core_path(lisp, err):
+ * core_path(lisp, exists, err):
  * Find where the core for this SBCL is or should be: beside the server's program, in ../lib/cl-mcp-server,
  * or in the user's cache ($XDG_CACHE_HOME or ~/.cache, then /tmp), as agent-KEY.core. KEY depends on the
  * program's path, size and time and on the agent's sources.
@@ -49,6 +49,8 @@ typedef void core_build_done(void *arg, const struct err *err);
 #define CORE_BUILD_LIMIT_MS 45000 /* it takes two or three seconds */
 struct core_build *core_build(uv_loop_t *loop, struct children *children, const char *lisp, const char *path,
                               int limit_ms, core_build_done *done, void *arg, struct err *err);
+
+/* core_build_cancel(build): kill the Lisp and remove its files; done will not run. NULL does nothing. */
 void core_build_cancel(struct core_build *build);
 
 #endif

@@ -68,7 +68,7 @@ struct worker *worker_new(uv_loop_t *loop, struct children *children, struct quo
                           const struct worker_events *events, struct worker_ends *ends, struct err *err);
 
 /*
- * worker_new_copy(original, events, channel):
+ * worker_new_copy(original, events, channel, err):
  * The C side of a copy that ${original} is about to make of itself. The two share their output pipes: only
  * one of them runs at a time, and the output of both goes to on_output of the one made by worker_new().
  *
@@ -82,7 +82,7 @@ struct worker *worker_new_copy(struct worker *original, const struct worker_even
 /* worker_set_events(w, events): call these from now on. */
 void worker_set_events(struct worker *w, const struct worker_events *events);
 
-/* worker_spawn(w, spec, err): start a program as its process; the descriptors in ${spec} are set from
+/* worker_spawn(w, spec, ends, err): start a program as its process; the descriptors in ${spec} are set from
  * ${ends}, which are taken. */
 bool worker_spawn(struct worker *w, struct spawn_spec *spec, struct worker_ends *ends, struct err *err);
 
@@ -129,7 +129,7 @@ bool worker_has_missed(const struct worker *w);
 bool worker_has_copied(const struct worker *w);
 
 /*
- * worker_look(original, request, events, err):
+ * worker_look(original, request, needs_copy, events, err):
  * Have a look-up answered while ${original} performs a call: by a copy that it makes of itself for this or,
  * in a session with threads, by one of its threads.
  *

@@ -28,7 +28,7 @@ struct connection_options {
      * used; NULL: there are no origins. Called at the end of connection_message(), or from the loop. Must
      * not free the connection. */
     void (*on_over)(void *arg, struct transport_origin *origin);
-    void (*on_idle)(void *arg); /* no request is in progress any more; may be NULL; called from the loop or
+    void (*on_idle)(void *arg); /* the last request in progress is over; may be NULL; called from the loop or
                                    from inside connection_message() */
     /* notifications/initialized or the first tools/call has arrived: a good moment to start a Lisp; may be
      * NULL */
@@ -67,7 +67,7 @@ const struct revision *connection_revision(const struct connection *c);
  * with an error, id null. */
 void connection_oversized(struct connection *c);
 
-/* connection_no_more_input(c): the client sends nothing any more: it answers no question. */
+/* connection_no_more_input(c): the client sends nothing more, so it answers no question. */
 void connection_no_more_input(struct connection *c);
 
 /* connection_end(c): the server is shutting down: answer the requests that would stay open. Later requests

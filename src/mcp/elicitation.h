@@ -49,14 +49,14 @@ void elicitation_pass_on(struct tool_call *call, int64_t question, enum elicitat
  * NULL: an error. */
 void elicitation_read(const json_t *result, elicitation_answered *on_answer, void *arg);
 
-/* elicitation_withdraw(e): tell the client that no answer is needed any more; NULL does nothing. */
+/* elicitation_withdraw(e): tell the client that the answer is no longer needed; NULL does nothing. */
 void elicitation_withdraw(struct elicitation *e);
 
 /* elicitation_take(client, response): whether ${response}, an object, borrowed, answers an open question,
  * which then has been delivered. */
 bool elicitation_take(struct client *client, const json_t *response);
 
-/* elicitation_end(client): the client sends nothing any more: all questions count as declined. */
+/* elicitation_end(client): the client sends nothing more: all questions count as declined. */
 void elicitation_end(struct client *client);
 
 #endif

@@ -23,6 +23,7 @@ struct method {
     void (*run)(struct request *r, const json_t *params);
 };
 
+/* methods_NAME(r, params): the run of the method NAME, with `_` for the slash and for capitals. */
 void methods_tools_list(struct request *r, const json_t *params);
 void methods_tools_call(struct request *r, const json_t *params);
 void methods_tasks_get(struct request *r, const json_t *params);

@@ -26,7 +26,7 @@ struct requests_options {
 
     /* Each request that came with ${origin} is over. NULL: there are no origins. */
     void (*on_over)(void *arg, struct transport_origin *origin);
-    /* No request is in progress any more. NULL: nobody needs it. The requests may be freed in it. */
+    /* The last request in progress is over. NULL: nobody needs it. The requests may be freed in it. */
     void (*on_idle)(void *arg);
     void *arg;
 };

@@ -41,7 +41,7 @@ enum task_event {
 extern const enum task_status task_table[TASK_STATUS_COUNT][TASK_EVENT_COUNT];
 
 /* tasks_new(loop, directory): tasks are noted in ${directory}, so that those of a server that has ended are
- * known as failed; NULL: they are not. tasks_free(all): cancel those that work. */
+ * known as failed; NULL: they are not. tasks_free(all): cancel those that work. tasks_loop(all): borrowed. */
 struct tasks *tasks_new(uv_loop_t *loop, const char *directory);
 void tasks_free(struct tasks *all);
 uv_loop_t *tasks_loop(const struct tasks *all);

@@ -15,9 +15,9 @@
 struct strbuf;
 
 /*
- * report_evaluation(out, outcome):
+ * report_evaluation(out, outcome, max_output):
  * Report an evaluation that ran (OK, ERROR): sections in fixed order, empty ones omitted. Outputs and
- * values over the session's max-output limit are cut and moved to the session's kept outputs; the
+ * values over ${max_output} bytes are cut and moved to the session's kept outputs; the
  * session's own messages (output between calls, notices) are reported and cleared.
  */
 void report_evaluation(struct strbuf *out, const struct outcome *outcome, size_t max_output);

@@ -31,8 +31,8 @@ void answer_error_of_entry(struct session *s, struct error_record *r);
 /* answer_clear_error(s): clear the last error; the history stays. */
 void answer_clear_error(struct session *s);
 
-/* answer_note_package(s, reply): read :package from it. answer_write_journal(s, op, outcome): count the
- * evaluation and add it to the journal, if the operation keeps records. */
+/* answer_note_package(s, reply): read :package from it. answer_write_journal(s, op, outcome, reply):
+ * count the evaluation and add it to the journal, if the operation keeps records; ${reply} may be NULL. */
 void answer_note_package(struct session *s, const struct sexp *reply);
 void answer_write_journal(struct session *s, const struct operation *op, enum journal_outcome outcome,
                           const struct sexp *reply);

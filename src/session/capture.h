@@ -34,6 +34,7 @@ void capture_move(struct capture *to, struct capture *from);
 /* capture_bytes(c): the memory that it occupies. */
 size_t capture_bytes(const struct capture *c);
 
+/* capture_add(c, bytes, len): append what was printed. */
 void capture_add(struct capture *c, const char *bytes, size_t len);
 
 /* capture_cut(c, total): discard what came after the first ${total} bytes. Returns false and changes

@@ -16,6 +16,7 @@ struct copies;
 struct session;
 struct error_record;
 
+/* copies_new(): no copy yet; given. copies_free(c): end the copy that was requested ahead, too. */
 struct copies *copies_new(void);
 void copies_free(struct copies *c);
 

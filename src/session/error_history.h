@@ -41,7 +41,7 @@ size_t error_history_made(const struct error_history *h);
  * one. */
 bool error_history_succeed(struct error_history *h);
 
-/* error_history_drop_copies(h, why): no error can be entered any more; ${why} gives the reason. */
+/* error_history_drop_copies(h, why): no error can be entered from now on; ${why} gives the reason. */
 void error_history_drop_copies(struct error_history *h, const char *why);
 
 /* error_history_drop_older_copies(h, why): the same for all but the last error. Returns how many were

@@ -1,6 +1,6 @@
 /*
  * The memory budget for outputs that get-output can show: per owner, and for all owners together. An owner
- * who exceeds it loses his own oldest outputs, never somebody else's.
+ * who exceeds it loses its own oldest outputs, never those of another owner.
  */
 #ifndef SESSION_OUTPUT_BUDGET_H
 #define SESSION_OUTPUT_BUDGET_H

@@ -12,6 +12,7 @@
 struct process;
 struct session;
 
+/* process_new(): none yet; given. process_free(p): its control group ends, too. */
 struct process *process_new(void);
 void process_free(struct process *p);
 
@@ -37,7 +38,7 @@ int process_heap_mib(const struct session *s);
 bool process_start_image(struct session *s, const char *image, const char *directory, int least_heap_mib,
                          struct err *err);
 
-/* process_forget(s): there is no process any more: ABSENT. Checkpoints stay. */
+/* process_forget(s): the process no longer exists: ABSENT. Checkpoints stay. */
 void process_forget(struct session *s);
 
 /* process_events(s): the callbacks for the worker of the process. */

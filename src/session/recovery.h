@@ -17,6 +17,7 @@ struct error_record;
 struct recovery;
 struct session;
 
+/* recovery_new(): none under way; given. recovery_free(r). */
 struct recovery *recovery_new(void);
 void recovery_free(struct recovery *r);
 

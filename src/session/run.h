@@ -61,7 +61,9 @@ void run_note_progress(struct session *s, const char *message, size_t len);
 void run_listen(struct session *s);
 uint64_t run_progress(const struct session *s, struct strbuf *line);
 double run_elapsed_s(const struct session *s);
-double run_limit_s(const struct session *s); /* 0: none */
+
+/* run_limit_s(s): its time limit; 0: none. */
+double run_limit_s(const struct session *s);
 
 /* run_is_stopped(s): it was interrupted, at its time limit or by a cancellation. run_word_stop(s, r,
  * was_killed): describe the stop in the record. */

@@ -23,7 +23,8 @@ struct journal;
 struct saved_store;
 struct strbuf;
 
-/* saved_store_new(directory, loop): the directory is created by the first save. saved_store_free(s). */
+/* saved_store_new(directory, loop): the directory is created by the first save. saved_store_free(store).
+ * saved_store_directory(store): borrowed. */
 struct saved_store *saved_store_new(const char *directory, uv_loop_t *loop);
 void saved_store_free(struct saved_store *store);
 const char *saved_store_directory(const struct saved_store *store);
@@ -52,7 +53,7 @@ void saved_commit(struct saved_store *store, const struct saved *s, const struct
  * lisp        the Lisp that would run it, as zygotes_lisp(); "" if not known yet: it is not checked then
  * s           out: call saved_fini() if true was returned
  * journal     out: the saved history is added to it; may be NULL
- * Errors      ERR_NOT_FOUND: there is no such save; ERR_INVALID: it is torn, foreign, or another Lisp's
+ * Errors      ERR_NOT_FOUND: there is no such save; ERR_INVALID: it is incomplete, foreign, or another Lisp's
  */
 bool saved_find(struct saved_store *store, const char *name, const char *lisp, struct saved *s,
                 struct journal *journal, struct err *err);

@@ -98,7 +98,7 @@ void session_cancel(struct operation *op);
 
 /*
  * session_answer(op, question, text, len):
- * Answer the question of ${op}. Nothing happens if it does not wait for the answer any more.
+ * Answer the question of ${op}. Nothing happens if it no longer waits for the answer.
  *
  * text        borrowed: a line, or several; NULL: there is no more input
  */

@@ -153,6 +153,8 @@ enum session_action {
 /* Every cell is filled. */
 extern const enum session_action session_table[SESSION_STATE_COUNT][SESSION_EVENT_COUNT];
 
+/* session_state_text(state), session_event_text(event), session_action_text(action): the name as in
+ * docs/states.md. */
 const char *session_state_text(enum session_state state);
 const char *session_event_text(enum session_event event);
 const char *session_action_text(enum session_action action);

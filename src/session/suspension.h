@@ -8,6 +8,7 @@
 struct session;
 struct suspension;
 
+/* suspension_new(): given. suspension_free(p). */
 struct suspension *suspension_new(void);
 void suspension_free(struct suspension *p);
 

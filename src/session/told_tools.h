@@ -20,8 +20,8 @@ struct told_tools {
 void told_tools_init(struct told_tools *t);
 void told_tools_fini(struct told_tools *t);
 
-/* told_tools_set(t, tools, session): ${tools} is borrowed; NULL: none. Too long a list is left out, which the
- * log says, with the name ${session}. Returns whether they have changed. */
+/* told_tools_set(t, tools, session): ${tools} is borrowed; NULL: none. A list that is too long is left out,
+ * and logged with the name ${session}. Returns whether they have changed. */
 bool told_tools_set(struct told_tools *t, const struct sexp *tools, const char *session);
 
 /* told_tools_take(t, from): ${from} is moved out. Returns whether they have changed. */

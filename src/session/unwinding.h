@@ -8,6 +8,7 @@ struct error_record;
 struct session;
 struct unwinding;
 
+/* unwinding_new(): nothing is being unwound; given. unwinding_free(u). */
 struct unwinding *unwinding_new(void);
 void unwinding_free(struct unwinding *u);
 

@@ -16,6 +16,7 @@ struct strbuf;
 #define OTHERS_EVALUATIONS 50
 #define OTHERS_CLIENTS 50
 
+/* others_new(): nothing was evaluated yet; given. others_free(others). */
 struct others *others_new(void);
 void others_free(struct others *others);
 

@@ -52,7 +52,7 @@ struct tool {
     bool is_open_world;
     struct tool_argument arguments[TOOL_MAX_ARGUMENTS + 1];
 
-    /* run(call): do the work; calls tool_call_finish() once, now or later. */
+    /* run(call): do the work; calls call_finish() or call_answer() once, now or later. */
     void (*run)(struct tool_call *call);
 };
 

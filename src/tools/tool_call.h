@@ -46,7 +46,9 @@ struct tool_call {
     uint64_t started_ns;
 };
 
-/* The checked arguments; the fallback if absent. Strings are borrowed from the call and may contain NULs. */
+/* call_has(call, name), call_string(call, name, len), call_number(call, name, fallback), call_integer(call,
+ * name, fallback), call_boolean(call, name): the checked arguments; ${fallback}, NULL or false if absent.
+ * Strings are borrowed from the call and may contain NULs. */
 bool call_has(const struct tool_call *call, const char *name);
 const char *call_string(const struct tool_call *call, const char *name, size_t *len);
 double call_number(const struct tool_call *call, const char *name, double fallback);

@@ -49,29 +49,43 @@ struct sexp_document; /* owns every value parsed from one payload */
  */
 struct sexp_document *sexp_parse(const char *bytes, size_t len, struct err *err);
 void sexp_document_free(struct sexp_document *document);
+
+/* sexp_root(document): its value; borrowed. */
 const struct sexp *sexp_root(const struct sexp_document *document);
 
-/* Accessors that never fail: a value of another type, or NULL, gives nil, zero, "" or the default. */
-bool sexp_is_nil(const struct sexp *value);                      /* NULL, the empty list, or the symbol nil */
-bool sexp_is_symbol(const struct sexp *value, const char *name); /* without the colon */
+/*
+ * sexp_is_nil(value), sexp_is_symbol(value, name), sexp_count(list), sexp_nth(list, n), sexp_get(list, from,
+ * key), sexp_integer(value, fallback), sexp_string(value, len): Read a value. They never fail: a value of
+ * another type, or NULL, gives false, zero, NULL or ${fallback}.
+ *
+ * name        a symbol's, without the colon
+ * key         of a property list that begins at item ${from}; its value is returned
+ * len         out: 0 for NULL; may be NULL
+ * Returns     sexp_is_nil(): true for NULL, the empty list and the symbol nil
+ */
+bool sexp_is_nil(const struct sexp *value);
+bool sexp_is_symbol(const struct sexp *value, const char *name);
 size_t sexp_count(const struct sexp *list);
-const struct sexp *sexp_nth(const struct sexp *list, size_t n); /* NULL past the end */
-const struct sexp *sexp_get(const struct sexp *list, size_t from,
-                            const char *key); /* plist look-up beginning at item ${from}; NULL if absent */
+const struct sexp *sexp_nth(const struct sexp *list, size_t n);
+const struct sexp *sexp_get(const struct sexp *list, size_t from, const char *key);
 int64_t sexp_integer(const struct sexp *value, int64_t fallback);
-const char *sexp_string(const struct sexp *value,
-                        size_t *len); /* NULL (len 0) unless a string; len may be NULL */
+const char *sexp_string(const struct sexp *value, size_t *len);
 
 /*
- * Writing: appends to a strbuf; separators are put where needed. Strings may hold anything; bytes that are no
- * UTF-8 become U+FFFD. Keys and symbols are written with a colon in front.
+ * sexp_write_open(out), sexp_write_close(out), sexp_write_string(out, bytes, len), sexp_write_integer(out,
+ * integer), sexp_write_symbol(out, name), sexp_write_boolean(out, value), sexp_write_value(out, value):
+ * Append a parenthesis or a value, with a separator where one is needed.
+ *
+ * bytes       any; those that are not UTF-8 become U+FFFD
+ * name        a symbol's or key's; it is written with a colon in front
+ * value       t or nil; or a parsed value, NULL for nil
  */
 void sexp_write_open(struct strbuf *out);
 void sexp_write_close(struct strbuf *out);
 void sexp_write_string(struct strbuf *out, const char *bytes, size_t len);
 void sexp_write_integer(struct strbuf *out, int64_t integer);
 void sexp_write_symbol(struct strbuf *out, const char *name);
-void sexp_write_boolean(struct strbuf *out, bool value);             /* t or nil */
-void sexp_write_value(struct strbuf *out, const struct sexp *value); /* a parsed one again; NULL: nil */
+void sexp_write_boolean(struct strbuf *out, bool value);
+void sexp_write_value(struct strbuf *out, const struct sexp *value);
 
 #endif
