@@ -343,6 +343,11 @@ blanks and comments; or NIL."
   (declare (ignore condition))
   nil)
 
+(define-port-operation reading-failure (condition)
+  "Return the error of the reader of a file that CONDITION is or wraps, or NIL."
+  (declare (ignore condition))
+  nil)
+
 (define-port-operation call-with-debugger (function debugger)
   "Call FUNCTION; DEBUGGER gets each condition that would enter the debugger."
   (let ((*debugger-hook* (lambda (condition hook)
@@ -385,6 +390,12 @@ blanks and comments; or NIL."
   "Return :ARGUMENTS if CONDITION reports that a function does not accept its arguments, :METHODS if it reports that a
 generic function has no method for them, else NIL. The second value is the name of the function if it is not that of the
 frame, the third how many arguments it got, if that is known."
+  (declare (ignore condition))
+  nil)
+
+(define-port-operation slot-misuse (condition)
+  "Return :INITARG and a class if CONDITION reports an initarg that making an instance does not take, :SLOT and the class of
+the object if it reports that an object has no such slot, else NIL."
   (declare (ignore condition))
   nil)
 

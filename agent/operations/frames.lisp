@@ -106,7 +106,11 @@ stopped before the last."
     (multiple-value-bind (walked complete)
         (map-frames (lambda (frame name)
                       (when (and (>= number from) (< shown count))
-                        (push (one-frame frame name condition locals) frames)
+                        (push (if (and (zerop number) (eq :stack (storage-kind condition)))
+                                  ;; It had no room to begin: what is in the place of its arguments is not theirs.
+                                  (list (call-text name :unknown) nil)
+                                  (one-frame frame name condition locals))
+                              frames)
                         (incf shown))
                       (incf number)
                       nil)

@@ -198,6 +198,15 @@ package, then those accessible in the session's package."
       (or (package-system-hint (string (second arguments)))
           "REQUIRE finds the modules of the Lisp and the systems that ASDF knows. The tool list-systems lists the systems."))))
 
+(defun type-hint (condition)
+  "Return a sentence with types whose names are similar to the one that CONDITION does not know, or NIL."
+  (let ((name (first (simple-condition-format-arguments condition))))
+    (and (stringp (simple-condition-format-control condition))
+         (eql 0 (search "unknown type specifier" (simple-condition-format-control condition)))
+         name
+         (symbolp name)
+         (offer-symbols (near-symbols (symbol-name name) (lambda (symbol) (find-class symbol nil)))))))
+
 (defun in-package-hint (name)
   "Return a sentence if the function NAME seems to have been defined in COMMON-LISP-USER by mistake, or NIL."
   (let* ((user (find-package "COMMON-LISP-USER"))
@@ -246,5 +255,6 @@ package, then those accessible in the session's package."
           (t
            (or (system-hint condition)
                (and (typep condition 'simple-condition)
-                    (module-hint condition)))))
+                    (or (module-hint condition)
+                        (type-hint condition))))))
       (error () nil))))

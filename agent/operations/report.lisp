@@ -234,15 +234,24 @@ user's to change."
         repeat 20
         collect (list (symbol-name name) (item-text value 200))))
 
+(defun file-reading-text (failure)
+  "Return the message of FAILURE, of the reader of a file, without the stream and the place."
+  (if (typep failure 'end-of-file)
+      "The form that begins here is not finished"
+      (string-right-trim "." (capitalized (reader-complaint failure)))))
+
 (defun warning-entry (condition)
-  "Return the class and the message of CONDITION, a warning, for the reply."
+  "Return the class and the message of CONDITION, a warning or an error of the compiler, for the reply."
   (with-agent-syntax ()
     (list (cond ((compiler-note-p condition) "COMPILER-WARNING")
                 ((eq (type-of condition) 'simple-warning) "WARNING")
                 (t (type-name-text (class-of condition))))
-          (if (compiler-note-p condition)
-              (concatenate 'string "note: " (message-text condition +warning-limit+))
-              (message-text condition +warning-limit+)))))
+          (cond ((compiler-note-p condition)
+                 (concatenate 'string "note: " (message-text condition +warning-limit+)))
+                ((reading-failure condition)
+                 (file-reading-text (reading-failure condition)))
+                (t
+                 (message-text condition +warning-limit+))))))
 
 (defun storage-hint (condition)
   (case (storage-kind condition)
@@ -267,16 +276,27 @@ user's to change."
 (defvar *lock-hint* nil
   "A sentence on the mutex for which the interrupted thread was waiting, or NIL.")
 
+(defun place-hint (condition has-hint)
+  "Return a sentence on the file in which CONDITION arose, or NIL; if HAS-HINT only where a file is compiled, whose frames
+do not show the line."
+  (let ((place (and *compile-file-truename*
+                    (or (atom *component*) (string= "compiling" (first *component*)))
+                    (ignore-errors (place-being-compiled condition)))))
+    (cond (*component* (and (or place (not has-hint))
+                            (format nil "This happened ~a." (component-text place))))
+          (place (format nil "This happened compiling ~a." place)))))
+
 (defun hint-of (kind condition frame readtable-hint)
-  (let ((hint (cond ((eq kind :reader) (reader-hint condition))
-                    ((storage-hint condition))
-                    ((input-hint condition))
-                    ((slip-hint condition frame))
-                    ((name-hint condition))
-                    ((sandbox-hint (message-text condition)))
-                    (*component* (format nil "This happened ~a." (component-text)))))
-        (moments (and (eq kind :interrupt) (moments-hint frame))))
-    (let ((hints (remove nil (list moments (and (eq kind :interrupt) *lock-hint*) hint readtable-hint))))
+  (let* ((failure (or (reading-failure condition) condition))
+         (hint (cond ((eq kind :reader) (reader-hint condition))
+                     ((storage-hint condition))
+                     ((input-hint condition))
+                     ((slip-hint failure frame))
+                     ((name-hint failure))
+                     ((sandbox-hint (message-text condition)))))
+         (place (and (not (eq kind :reader)) (place-hint condition hint)))
+         (moments (and (eq kind :interrupt) (moments-hint frame))))
+    (let ((hints (remove nil (list moments (and (eq kind :interrupt) *lock-hint*) hint place readtable-hint))))
       (if hints
           (format nil "~{~a~^~%~}" hints)
           nil))))
@@ -287,6 +307,7 @@ user's to change."
     (let ((*reporting* t)
           (package (report-package))
           (readtable-hint (readtable-hint kind condition))
+          (failure (reading-failure condition))
           (class (class-of condition)))
       (with-agent-syntax (:package package :length 10 :level 4)
         (multiple-value-bind (frames total) (frame-texts frame condition)
@@ -301,12 +322,12 @@ user's to change."
                             (case kind
                               (:reader (reader-message condition))
                               (:interrupt "The evaluation was interrupted.")
-                              (t (message-text condition))))
+                              (t (if failure (file-failure-message failure) (message-text condition)))))
                  :kind kind
                  :classes (class-texts class)
                  :restarts (restart-texts condition)
                  :frames frames :total-frames total
-                 :slots (if (eq kind :reader) '() (slot-texts condition))
+                 :slots (if (or failure (eq kind :reader)) '() (slot-texts condition))
                  :hint (hint-of kind condition frame readtable-hint)
                  ;; A computation that a restart continued has already reported these.
                  :warnings-lost *warnings-lost*
@@ -368,6 +389,10 @@ user's to change."
                                         "unexpected end of file"
                                         (reader-complaint condition))))
             line column)))
+
+(defun file-failure-message (failure)
+  "Return the message of FAILURE, of the reader of a file, with its place."
+  (format nil "~a~@[ (~a)~]." (file-reading-text failure) (ignore-errors (place-being-compiled failure))))
 
 (defun reader-complaint (condition)
   "Return the message without the place."

@@ -119,6 +119,42 @@ function if it is global; and the arguments of the call."
 
 (defconstant +methods-told+ 8)
 
+(defun fit-hint (name lambda-list)
+  "Return a sentence with LAMBDA-LIST, of the function called NAME."
+  (format nil "The arguments of ~a are ~a."
+          (if (and (consp name) (eq (first name) 'lambda)) "the LAMBDA" (name-text name))
+          (lambda-list-words lambda-list)))
+
+(defun form-hint (count)
+  "Return a sentence with the parameters of the function that the evaluated form calls with COUNT arguments if it does not
+take so many. A generic function has no frame of its own that shows this."
+  (let* ((form (first *current-form*))
+         (name (and (consp form) (first form)))
+         (function (and name (symbolp name) (not (macro-function name)) (named-function name)))
+         (lambda-list (and function (function-lambda-list function))))
+    (and function
+         (eql count (ignore-errors (list-length (rest form))))
+         (not (accepts-p lambda-list count))
+         (fit-hint name lambda-list))))
+
+(defconstant +slots-told+ 12)
+
+(defun slot-hint (condition)
+  "Return a sentence with the slots or initargs of the class that CONDITION is about, or NIL."
+  (multiple-value-bind (misuse class) (slot-misuse condition)
+    (when misuse
+      (let* ((slots (loop for ancestor in (reverse (class-precedence class))
+                          append (direct-slots ancestor)))
+             (names (remove-duplicates (if (eq misuse :slot)
+                                           (loop for slot in slots collect (getf slot :name))
+                                           (loop for slot in slots append (getf slot :initargs)))
+                                       :from-end t)))
+        (format nil "The slots of ~a ~[are~;take~] ~:[none~;~:*~{~a~^, ~}~]~@[ and ~d more~]."
+                (name-text (class-name class))
+                (if (eq misuse :slot) 0 1)
+                (mapcar #'name-text (some-of names 0 +slots-told+))
+                (and (nthcdr +slots-told+ names) (- (length names) +slots-told+)))))))
+
 (defun call-hint (condition frame)
   "Return the parameters or methods of the function at FRAME if CONDITION reports a call that does not fit them, or NIL."
   (multiple-value-bind (misuse callee count) (call-misuse condition)
@@ -127,11 +163,9 @@ function if it is global; and the arguments of the call."
         (cond ;; The function that was called has no frame that is shown, and called by that one.
               ((and count (or (accepts-p lambda-list count)
                               (not (eql count (ignore-errors (list-length arguments))))))
-               nil)
+               (form-hint count))
               ((and (eq misuse :arguments) name (not (eq lambda-list :unknown)))
-               (format nil "The arguments of ~a are ~a."
-                       (if (and (consp name) (eq (first name) 'lambda)) "the LAMBDA" (name-text name))
-                       (lambda-list-words lambda-list)))
+               (fit-hint name lambda-list))
               ((and (eq misuse :methods) (typep function 'generic-function))
                (let ((texts (mapcar #'method-text (methods-in-order (methods-of-function function)))))
                  (format nil "~a has ~[no methods~:;~:*the method~p ~{~a~^, ~}~@[ and ~d more~]~]."
@@ -142,7 +176,8 @@ function if it is global; and the arguments of the call."
 (defun slip-hint (condition frame)
   "Return a sentence about the slip that led to CONDITION, signalled at FRAME; or NIL."
   (handler-case
-      (or (let ((name (and (typep condition 'cell-error) (cell-error-name condition))))
+      (or (slot-hint condition)
+          (let ((name (and (typep condition 'cell-error) (cell-error-name condition))))
             (when (and name (symbolp name))
               (or (odd-character-hint (symbol-name name))
                   (no-break-space-hint (symbol-name name))

@@ -53,15 +53,17 @@
 (defun component-system-name (component)
   (ignore-errors (asdf:component-name (asdf:component-system component))))
 
-(defun component-text ()
-  "Return what is being done to which component, as the end of a sentence."
-  (if (consp *component*)
-      (destructuring-bind (verb . component) *component*
-        (let ((file (component-file component)))
-          (format nil "~a ~@[~a~]~@[ of the system ~a~]" verb
-                  (if file (namestring file) (asdf:component-name component))
-                  (component-system-name component))))
-      *component*))
+(defun component-text (&optional place)
+  "Return what is being done to which component, as the end of a sentence. PLACE is where in the file that is compiled, or
+NIL."
+  (cond ((consp *component*)
+         (destructuring-bind (verb . component) *component*
+           (let ((file (component-file component)))
+             (format nil "~a ~@[~a~]~@[ of the system ~a~]" verb
+                     (or place (if file (namestring file) (asdf:component-name component)))
+                     (component-system-name component)))))
+        (place (format nil "compiling ~a" place))
+        (t *component*)))
 
 (defun file-of-component ()
   "Return the source file that is being compiled or loaded as a string, or NIL."

@@ -177,17 +177,28 @@ static void add_restarts(struct strbuf *out, const struct sexp *restarts)
     section_end(out);
 }
 
-/* What a CELL-ERROR or PACKAGE-ERROR is about is in its message. */
+/* The messages of the Lisp's own conditions contain what they are about, as do those of the user's that are a
+ * CELL-ERROR, PACKAGE-ERROR or FILE-ERROR. Slots of its own that are NIL were not given. */
 static bool is_in_message(const struct error_record *r, const struct sexp *slot)
 {
+    static const char *const told[] = {"CELL-ERROR", "PACKAGE-ERROR", "FILE-ERROR"};
     const struct sexp *classes = reply_get(r->condition, "classes");
-    const char *text = sexp_string(sexp_nth(slot, 1), NULL);
-    for (size_t i = 0; text != NULL && i < sexp_count(classes); i++) {
-        const char *class = sexp_string(sexp_nth(classes, i), NULL);
-        if (class != NULL && (strcmp(class, "CELL-ERROR") == 0 || strcmp(class, "PACKAGE-ERROR") == 0))
-            return strstr(r->message, text) != NULL;
+    size_t len = 0;
+    const char *text = sexp_string(sexp_nth(slot, 1), &len);
+    bool is_own = strncmp(r->type, "SB-", 3) == 0, is_told = is_own;
+    for (size_t k = 0; k < sizeof told / sizeof told[0]; k++) {
+        is_own = is_own || strcmp(r->type, told[k]) == 0;
+        for (size_t i = 0; i < sexp_count(classes); i++) {
+            const char *class = sexp_string(sexp_nth(classes, i), NULL);
+            is_told = is_told || (class != NULL && strcmp(class, told[k]) == 0);
+        }
     }
-    return false;
+    if (!is_told || text == NULL)
+        return false;
+    if (is_own && strcmp(text, "NIL") == 0)
+        return true;
+    bool is_quoted = len > 2 && text[0] == '"' && text[len - 1] == '"';
+    return memmem(r->message, strlen(r->message), text + is_quoted, len - 2 * is_quoted) != NULL;
 }
 
 static void add_slots(struct strbuf *out, const struct error_record *r, const struct sexp *slots)
@@ -218,8 +229,14 @@ static const char *standard_class(const struct error_record *r)
 {
     if (strncmp(r->type, "SB-", 3) != 0)
         return NULL;
-    const char *name = sexp_string(sexp_nth(reply_get(r->condition, "classes"), 0), NULL);
-    bool says_little = name == NULL || strcmp(name, "ERROR") == 0 || strcmp(name, "SIMPLE-ERROR") == 0 ||
+    const struct sexp *classes = reply_get(r->condition, "classes");
+    const char *name = NULL;
+    for (size_t i = 0; i < sexp_count(classes); i++) {
+        name = sexp_string(sexp_nth(classes, i), NULL);
+        if (name == NULL || strncmp(name, "SIMPLE-", 7) != 0)
+            break;
+    }
+    bool says_little = name == NULL || strcmp(name, "ERROR") == 0 || strncmp(name, "SIMPLE-", 7) == 0 ||
                        strcmp(name, "SERIOUS-CONDITION") == 0;
     return says_little ? NULL : name;
 }

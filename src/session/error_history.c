@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "session/error_record.h"
 
-#define TOO_OLD "Only the last five can be; describe-last-error and get-backtrace show its text."
+#define TOO_OLD "Only the last five can be."
 
 void error_history_add(struct error_history *h, struct error_record *r)
 {

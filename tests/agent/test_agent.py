@@ -758,7 +758,7 @@ class Errors(AgentTest):
         self.ok("(defun two (a b &key c) (list a b c))"
                 "(defgeneric kind (x)) (defmethod kind ((x integer)) x)"
                 "(defgeneric nothing (x))"
-                "(defclass point () ())"
+                "(defclass point () ()) (defclass pair () ((left :initarg :left) (right :initarg :right)))"
                 "(defun maker () (flet ((made (a) a)) #'made))")
         directory = tempfile.mkdtemp()
         self.addCleanup(shutil.rmtree, directory)
@@ -795,6 +795,11 @@ class Errors(AgentTest):
                 ("(unlaoded:f)", "Did you mean the system unloaded?"),
                 ("(ql:quickload \"x\")", "Quicklisp is not loaded. The tool load-system loads a system of this machine."),
                 ("(nothing 1)", "NOTHING has no methods."),
+                ("(progn (kind 1) (kind 2))\n(kind 1 2)", "The arguments of KIND are (X)."),
+                ("(make-instance 'pair :lift 1)", "The slots of PAIR take :LEFT, :RIGHT."),
+                ("(slot-value (make-instance 'pair) 'lift)", "The slots of PAIR are LEFT, RIGHT."),
+                ("(make-instance 'point :x 1)", "The slots of POINT take none."),
+                ("(typep 1 (first (list 'simple-eror)))", "Did you mean SIMPLE-ERROR (class)?"),
                 ("(read-line)", "There is no terminal. Pass the text to be read as the argument stdin of evaluate-lisp."),
                 ("(asdf:load-system \"none.lisp\")",
                  "A system is named, a file has a path: load a file with LOAD or the tool load-file."),
@@ -805,6 +810,39 @@ class Errors(AgentTest):
                      "(error \"invalid number of arguments\")", "(error 'unbound-variable :name 'less>)"):
             with self.subTest(code=code):
                 self.assertIsNone(self.fails(code).hint)
+
+    def file_with(self, text):
+        directory = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, directory)
+        path = os.path.join(directory, "code.lisp")
+        with open(path, "w") as file:
+            file.write(text)
+        return path
+
+    def test_a_file_that_cannot_be_read_is_reported_with_the_place_and_without_the_stream(self):
+        for text, line, message in (
+                ("(defun f (x) x)\n\n(list (list 1)\n", 3, "The form that begins here is not finished"),
+                ("(defun f (x) x)\n(list 1\n  nopkg::x)\n", 3, "Package NOPKG does not exist")):
+            path = self.file_with(text)
+            with self.subTest(text=text):
+                reply = self.fails('(load "%s")' % path)
+                self.assertEqual("%s (%s:%d)." % (message, path, line), reply.message)
+                self.assertEqual([], reply.lists("slots"))
+                warning = self.ok('(compile-file "%s")' % path).lists("warnings")[0]
+                self.assertEqual((message, "%s:%d" % (path, line)), (warning[1], warning[2]))
+
+    def test_an_error_while_a_file_is_compiled_has_the_place_of_the_form(self):
+        path = self.file_with("(defun f (x) x)\n(eval-when (:compile-toplevel)\n  (undefined-here 1))\n")
+        self.assertRegex(self.fails('(compile-file "%s")' % path).hint, r"^This happened compiling %s:(2:1|3:3)\.$" % path)
+        path = self.file_with("(defun f (x) x)\n(eval-when (:compile-toplevel)\n  (lenght 1))\n")
+        self.assertRegex(self.fails('(compile-file "%s")' % path).hint,
+                         r"^Did you mean LENGTH \(function\)\?\nThis happened compiling %s:(2:1|3:3)\.$" % path)
+
+    def test_the_frame_without_room_shows_no_arguments(self):
+        self.ok("(defun deep (x) (+ 1 (deep x)))")
+        frames = self.frames(self.fails("(deep 1)"))
+        self.assertIn(frames[0], ("(DEEP #<unavailable>)", "(+ #<unavailable>)"))
+        self.assertEqual("(DEEP 1)", frames[1])
 
     def test_a_hint_about_arguments_is_about_the_function_that_was_called(self):
         self.ok("(defgeneric area (shape)) (defmethod area ((shape integer)) shape) (defun two (a b) (list (area a b))) (defun three (a b c) (list (area a c)))")

@@ -389,6 +389,19 @@ static void report_of_an_error_does_not_repeat_its_message(void **state)
                      "[Hint]\nA STORAGE-CONDITION.");
 }
 
+static void report_of_the_lisps_own_error_omits_slots_that_say_nothing(void **state)
+{
+    struct fixture *f = *state;
+    reply(f,
+          "(1 :error :type \"SB-X::INDEX\" :classes (\"SIMPLE-CONDITION\" \"TYPE-ERROR\") :message \"Index "
+          "3, a "
+          "bad one.\" :frames ((\"(F)\" nil)) :total-frames 1 :slots ((\"DATUM\" \"3\") (\"AXIS\" \"NIL\") "
+          "(\"WHY\" \"\\\"a bad\\\"\") (\"ARRAY\" \"#(1 2)\")))");
+    assert_report(
+        f, "[ERROR] SB-X::INDEX\nIndex 3, a bad one.\n\n[Backtrace]\n0: (F)\n\n[Slots]\nARRAY: #(1 2)\n\n"
+           "[Hint]\nSB-X::INDEX is a TYPE-ERROR.");
+}
+
 /* Nothing could be invoked on it, and get-backtrace shows another one. */
 static void report_of_an_error_that_is_not_kept_offers_no_restarts(void **state)
 {
@@ -927,6 +940,7 @@ int main(void)
         TEST(report_marks_where_printing_was_stopped),
         TEST(report_of_an_error_has_all_its_sections),
         TEST(report_of_an_error_does_not_repeat_its_message),
+        TEST(report_of_the_lisps_own_error_omits_slots_that_say_nothing),
         TEST(report_of_an_error_that_is_not_kept_offers_no_restarts),
         TEST(report_of_an_error_leaves_out_what_is_empty),
         TEST(report_of_an_error_without_a_message_keeps_its_type),

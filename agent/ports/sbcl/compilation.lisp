@@ -87,6 +87,17 @@ lead to in that form, or NIL."
           (t
            (place-of-context (ignore-errors (sb-c::find-error-context nil)))))))
 
+(implement reading-failure (condition)
+  (flet ((of-file-p (failure)
+           (and (typep failure '(or reader-error end-of-file))
+                (typep (stream-error-stream failure) 'sb-impl::form-tracking-stream)
+                failure)))
+    ;; Slots of a condition that the user has made may be unbound.
+    (ignore-errors
+     (or (and (typep condition 'sb-int:encapsulated-condition)
+              (of-file-p (sb-int:encapsulated-condition condition)))
+         (of-file-p condition)))))
+
 (implement form-function (form)
   (eval `(sb-int:named-lambda compiled-form () ,form)))
 

@@ -109,6 +109,14 @@
      (when (string= "UNKNOWN-KEYWORD-ARGUMENT" (type-of condition))
        :arguments))))
 
+(implement slot-misuse (condition)
+  (let ((type (type-of condition)))
+    (cond ((string= "INITARG-ERROR" type)
+           (values :initarg (slot-value condition 'class)))
+          ((and (string= "MISSING-SLOT" type) (typep condition 'simple-condition))
+           ;; What was attempted, the slot, the object.
+           (values :slot (class-of (third (simple-condition-format-arguments condition))))))))
+
 (implement class-missing-p (condition)
   (string= "CLASS-NOT-FOUND-ERROR" (type-of condition)))
 
