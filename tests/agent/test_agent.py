@@ -287,7 +287,7 @@ class Processes(AgentTest):
         self.session.note(token)
         self.session.interrupt(token)
         reply = self.session.answer(identifier)
-        self.assertRegex(reply.hint, r"^[\d.]+ s before it was in (PLACE-1|.* < .*)\n[\d.]+ s before it was in PLACE-2\nIt used [\d.]+ s of processor time")
+        self.assertRegex(reply.hint, r"^[\d.]+ s earlier it was in (PLACE-1|.* < .*)\n[\d.]+ s earlier it was in PLACE-2\nIt used [\d.]+ s of processor time")
         self.assertEqual(3, len(reply.hint.splitlines()))
         self.assertEqual(self.session.ask("abort").status, "ok")
         identifier, token = self.begin('(progn (format t "on") (loop))')
