@@ -1444,6 +1444,17 @@ class Interrupts(AgentTest):
                     if reply.total_frames > 0:
                         self.assertTrue(self.frames(reply)[-1].startswith("(EVAL"), reply)
 
+    def test_interrupts_do_not_come_inside_malloc_while_code_is_compiled(self):
+        reply = self.ok("(let* ((evaluation sb-thread:*current-thread*) (stop nil) (count 0)"
+                        "       (interrupter (sb-thread:make-thread (lambda ()"
+                        "         (loop until stop"
+                        "               do (sb-thread:interrupt-thread evaluation (lambda ()"
+                        "                    (incf count) (sb-alien:free-alien (sb-alien:make-alien char 20000))))"
+                        "                  (sleep 0.0001))))))"
+                        "  (loop repeat 2000 do (compile nil '(lambda (x) (loop for y in x collect (list (1+ y) (car x))))))"
+                        "  (setf stop t) (sb-thread:join-thread interrupter) (plusp count))")
+        self.assertEqual(reply.values, ["T"])
+
     def test_an_interrupt_while_the_thread_of_an_evaluation_starts_leaves_no_thread(self):
         go = os.path.join(tempfile.mkdtemp(), "go")
         self.ok("(defvar *gate* (sb-thread:make-semaphore))"

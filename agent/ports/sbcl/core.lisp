@@ -73,6 +73,7 @@
   (remove-finalizer-thread)
   (remove-debugger)
   (make-room-for-contexts)
+  (defer-interrupts-in-compression)
   (replace-name-printer)
   (note-library-packages)
   (separate-standard-functions)

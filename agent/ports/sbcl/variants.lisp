@@ -57,6 +57,22 @@ CHARACTER, STRING and MISC are forms for the functions that the stream calls to 
                                    value))
            ,@body))))
 
+;;; Debug information: newer releases compress it with a C library, which calls malloc. The compiler does that in each
+;;; evaluation. If an interrupt came inside malloc, its report, which reads debug information, would wait for ever for
+;;; malloc's lock.
+
+(defun defer-interrupts-in-compression ()
+  "Have SBCL compress and decompress debug information with interrupts deferred."
+  (sb-ext:without-package-locks
+    (dolist (name (list (internal-function "COMPRESS" "SB-C") (internal-function "DECOMPRESS" "SB-C")))
+      (when name
+        (let ((function (fdefinition name)))
+          (declare (type function function))
+          (setf (fdefinition name)
+                (lambda (vector)
+                  (sb-sys:without-interrupts
+                    (funcall function vector)))))))))
+
 ;;; Source positions: since 2.4.6 the position that a stream keeps is that of its buffer's refill.
 
 (defmacro characters-read (stream)
