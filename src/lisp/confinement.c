@@ -17,6 +17,7 @@
 #include "base/hash_table.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/own_directory.h"
 #include "base/remove_tree.h"
 #include "base/user_directory.h"
 #include "lisp/core.h"
@@ -37,7 +38,8 @@ struct confinement {
     char *environment[CONFINEMENT_MOST_VARIABLES + 1];
     size_t variables;
     char *temporary; /* NULL: does not exist */
-    char *drafts;    /* NULL: does not exist */
+    int temporary_lock;
+    char *drafts; /* NULL: does not exist */
 };
 
 struct confinements {
@@ -200,16 +202,14 @@ static bool make_cache(struct confinement *c)
 static bool make_directories(struct confinement *c, struct err *err)
 {
     const char *parent = getenv("TMPDIR");
-    char path[PATH_MAX];
-    snprintf(path, sizeof path, "%.3900s/cl-mcp-server-XXXXXX",
-             parent != NULL && parent[0] == '/' ? parent : "/tmp");
-    if (mkdtemp(path) == NULL)
-        return err_set_errno(err, ERR_SYSTEM, errno, "no temporary directory for the sandbox: %s", path);
-    c->temporary = xstrdup(path);
-    add(&c->writable, path, "");
-    add_variable(c, "TMPDIR", path);
+    c->temporary = own_directory_make(parent != NULL && parent[0] == '/' ? parent : "/tmp", "cl-mcp-sandbox-",
+                                      &c->temporary_lock, err);
+    if (c->temporary == NULL)
+        return false;
+    add(&c->writable, c->temporary, "");
+    add_variable(c, "TMPDIR", c->temporary);
     if (!make_cache(c))
-        add_variable(c, "XDG_CACHE_HOME", path);
+        add_variable(c, "XDG_CACHE_HOME", c->temporary);
     return true;
 }
 
@@ -313,9 +313,7 @@ static void confinement_free(struct confinement *c)
 {
     if (c == NULL)
         return;
-    if (c->temporary != NULL)
-        remove_tree(c->temporary);
-    free(c->temporary);
+    own_directory_remove(c->temporary, c->temporary_lock);
     free(c->drafts);
     sandbox_free(c->sandbox);
     free_paths(&c->writable);

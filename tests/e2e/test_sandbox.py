@@ -550,12 +550,27 @@ class Work(Sandbox):
         with open(key) as f:
             self.assertEqual("secret", f.read())
 
-    def test_the_temporary_directory_goes_with_the_server(self):
-        client = self.start("workspace")
-        temporary = client.evaluate('(progn (with-open-file (out (uiop:subpathname (uiop:temporary-directory) "t") :direction :output) (write-line "x" out)) (uiop:getenv "TMPDIR"))').values[0].strip('"')
-        self.assertTrue(os.path.exists(os.path.join(temporary, "t")))
+    def test_the_temporary_directory_goes_with_the_server_or_with_the_next(self):
+        kept = os.path.join(self.home, "other")
+        fill = (
+            '(let ((folder (uiop:subpathname (uiop:temporary-directory) "a/b/"))) (ensure-directories-exist folder)'
+            ' (with-open-file (out (uiop:subpathname folder "t") :direction :output) (write-line "x" out))'
+            ' (uiop:run-program (list "ln" "-s" "%s" (uiop:native-namestring (uiop:subpathname folder "link")))) (uiop:getenv "TMPDIR"))' % kept
+        )
+        start = lambda: self.start("workspace", TMPDIR=self.out)
+        client = start()
+        temporary = client.evaluate(fill).values[0].strip('"')
+        self.assertTrue(os.path.exists(os.path.join(temporary, "a/b/t")))
         client.close()
         self.assertFalse(os.path.exists(temporary))
+        killed, living = start(), start()
+        left, used = (client.evaluate(fill).values[0].strip('"') for client in (killed, living))
+        killed.destroy()
+        self.assertTrue(os.path.exists(os.path.join(left, "a/b/t")))
+        self.assertOperational(start())
+        self.assertFalse(os.path.exists(left))
+        self.assertTrue(os.path.exists(os.path.join(used, "a/b/t")))
+        self.assertTrue(os.path.exists(os.path.join(kept, ".env")))
 
     def test_without_user_namespaces_there_is_no_loopback_and_the_server_says_so(self):
         # In a namespace of our own, in which the kernel makes no further ones.

@@ -1,0 +1,81 @@
+/*
+ * A server locks its directory for its whole life (flock). A directory that another process can lock belongs
+ * to a server that has died.
+ */
+#include "base/own_directory.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "base/remove_tree.h"
+#include "base/strbuf.h"
+
+#define ATTEMPTS 5
+
+/* In a directory that all users share, those of other users stay. */
+static void remove_if_left(const char *parent, const char *name)
+{
+    struct strbuf path;
+    struct stat s;
+    strbuf_init(&path, 0);
+    strbuf_addf(&path, "%s/%s", parent, name);
+    int fd = open(strbuf_string(&path), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd >= 0 && fstat(fd, &s) == 0 && s.st_uid == geteuid() && flock(fd, LOCK_EX | LOCK_NB) == 0)
+        remove_tree(strbuf_string(&path));
+    if (fd >= 0)
+        close(fd);
+    strbuf_fini(&path);
+}
+
+static void remove_leftovers(const char *parent, const char *prefix)
+{
+    DIR *entries = opendir(parent);
+    const struct dirent *entry;
+    while (entries != NULL && (entry = readdir(entries)) != NULL)
+        if (strncmp(entry->d_name, prefix, strlen(prefix)) == 0)
+            remove_if_left(parent, entry->d_name);
+    if (entries != NULL)
+        closedir(entries);
+}
+
+char *own_directory_make(const char *parent, const char *prefix, int *lock, struct err *err)
+{
+    remove_leftovers(parent, prefix);
+    struct strbuf path;
+    strbuf_init(&path, 0);
+    /* Another server may take the new directory for a leftover before it is locked, and remove it: then make
+     * another. */
+    for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
+        struct stat s;
+        strbuf_clear(&path);
+        strbuf_addf(&path, "%s/%sXXXXXX", parent, prefix);
+        if (mkdtemp(path.bytes) == NULL)
+            break;
+        *lock = open(path.bytes, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (*lock >= 0 && flock(*lock, LOCK_EX | LOCK_NB) == 0 && fstat(*lock, &s) == 0 && s.st_nlink > 0)
+            return strbuf_steal(&path, NULL);
+        if (*lock >= 0)
+            close(*lock);
+    }
+    err_set_errno(err, ERR_SYSTEM, errno, "cannot make a directory for temporary files in %s", parent);
+    strbuf_fini(&path);
+    *lock = -1;
+    return NULL;
+}
+
+void own_directory_remove(char *path, int lock)
+{
+    if (path == NULL)
+        return;
+    remove_tree(path);
+    close(lock);
+    free(path);
+}
