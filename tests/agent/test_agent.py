@@ -551,13 +551,13 @@ class Warnings(AgentTest):
         self.assertIn("STYLE-WARNING: undefined function: UNDEFINED-THING", text)
         self.assertIn("WARNING: undefined variable: UNDEFINED-VARIABLE", text)
 
-    def test_what_is_defined_later_in_the_request_is_not_undefined(self):
+    def test_a_function_defined_later_in_the_request_is_not_undefined(self):
         self.assertEqual(self.ok("(defun f () (g)) (defun g () 1)").lists("warnings"), [])
 
     def test_a_redefinition_is_not_recorded(self):
         self.assertEqual(self.ok("(defun f () 1) (defun f () 2) (f)").lists("warnings"), [])
 
-    def test_what_was_compiled_with_an_earlier_macro_is_named(self):
+    def test_functions_compiled_with_an_earlier_macro_are_named(self):
         self.ok("(defmacro mm (x) `(1+ ,x)) (defun um (y) (mm y)) (defun other (y) (mm y)) (defmethod om ((x integer)) (mm x))"
                 "(declaim (inline il)) (defun il (x) (1+ x)) (defun ui (y) (il y)) (defun nobody (x) x)")
         said = "compiled with the earlier definition of %s, and not since: %s"
@@ -571,7 +571,7 @@ class Warnings(AgentTest):
             with self.subTest(code=code):
                 self.assertEqual([], self.ok(code).lists("warnings"))
 
-    def test_what_was_compiled_with_an_earlier_macro_of_a_file_is_named(self):
+    def test_functions_compiled_with_an_earlier_macro_of_a_file_are_named(self):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "macros.lisp")
             with open(path, "w", encoding="utf-8") as f:
@@ -623,7 +623,7 @@ class Errors(AgentTest):
                 self.fails(code, type, message)
                 self.values("(+ 1 2)", "3")
 
-    def test_conditions_that_are_no_errors_are_reported_when_passed_to_error(self):
+    def test_conditions_that_are_not_errors_are_reported_when_passed_to_error(self):
         self.ok("(define-condition odd (condition) ())")
         self.fails("(error 'odd)", "ODD")
         self.values("(signal 'odd)", "NIL")
@@ -697,7 +697,7 @@ class Errors(AgentTest):
         self.session.ask("abort")
         self.assertEqual(self.session.ask("frames").status, "refused")
 
-    def test_variables_that_macros_made_are_no_locals(self):
+    def test_variables_that_macros_made_are_not_listed_as_locals(self):
         self.session.evaluate('(defun f (l) (declare (optimize (debug 3))) (dolist (x l) (when (= x 1) (error "x")) (print x))) (f (list 1))')
         self.assertEqual(["L", "X"], [entry[0] for entry in self.session.ask("frames", locals=True).frames[0][2:] if entry[0]])
 
@@ -852,7 +852,7 @@ class Errors(AgentTest):
                 self.assertEqual("invalid number of arguments: 2", reply.message)
                 self.assertIn(reply.hint, (None, "The arguments of AREA are (SHAPE)."))
 
-    def test_a_restart_that_needs_a_value_says_so(self):
+    def test_a_restart_that_needs_a_value_reports_that(self):
         self.session.evaluate("(list nowhere)")
         reply = self.session.ask("invoke-restart", restart="use-value")
         self.assertEqual(("refused", "The restart use-value needs a value: pass a form as the argument value."), (reply.status, reply.sentence))
@@ -918,20 +918,20 @@ class Errors(AgentTest):
         copy.ask("replay", definitions=[["(defun f (x) x)", "CL-USER", 1]])
         self.assertEqual([r[0] for r in copy.evaluate("(car 1)").restarts], ["RETRY", "ABORT"])
 
-    def test_of_two_errors_while_unwinding_the_first_is_reported(self):
+    def test_the_first_of_two_errors_while_unwinding_is_reported(self):
         self.session.evaluate('(unwind-protect (unwind-protect (error "1") (error "2")) (error "3"))')
         reply = self.session.ask("abort")
         self.assertEqual((reply.status, reply.message), ("error", "2"))
         self.assertEqual(self.session.ask("frames").status, "refused")
         self.values("1", "1")
 
-    def test_cleanup_that_leaves_for_elsewhere_goes_on_there(self):
+    def test_cleanup_that_transfers_control_continues_there(self):
         self.session.evaluate('(block b (unwind-protect (error "first") (return-from b 7)))')
         reply = self.session.ask("abort")
         self.assertEqual((reply.status, reply.lists("values")), ("ok", ["7"]))
         self.assertEqual(self.fails("(car 1)").restarts[0][0], "RETRY")
 
-    def test_what_was_printed_before_an_error_is_there(self):
+    def test_output_before_an_error_is_there(self):
         reply = self.fails('(format t "hello") (format *error-output* "oh") (error "boom")')
         self.assertEqual((reply.stdout, reply.stderr), ("hello", "oh"))
 
@@ -1082,7 +1082,7 @@ class Compiling(AgentTest):
                                        ["STYLE-WARNING", "undefined function: NOWHERE", "(NOWHERE X)", ":1:22"]])
         self.assertTrue(reply.failed)
 
-    def test_style_is_no_failure(self):
+    def test_a_style_warning_is_not_a_failure(self):
         reply = self.compile("(defun f (x y) x)")
         self.assertIsNone(reply.failed)
         self.assertEqual([note[0] for note in reply.notes], ["STYLE-WARNING"])
@@ -1104,7 +1104,7 @@ class Compiling(AgentTest):
         reply = self.compile("(defun f (x) (declare (fixnum x)) (car x))")
         self.assertIn(("WARNING", "(CAR X)"), [(note[0], note[2]) for note in reply.notes])
 
-    def test_what_cannot_be_read_is_reported_with_its_place(self):
+    def test_unreadable_text_is_reported_with_its_place(self):
         reply = self.compile("(defun f () 1)\n  (defun g (x")
         self.assertEqual(reply.notes, [["ERROR", "Unexpected end of file (line 2, column 13). The form "
                                         "that begins at line 2, column 3 is not finished.", None, None]])
@@ -1229,13 +1229,13 @@ class Saving(AgentTest):
         self.assertEqual((reply.status, reply.stdout), ("error", "one two"))
         process.ask("abort")
 
-    def test_a_saved_session_goes_on(self):
+    def test_a_saved_session_continues(self):
         self.prepare()
         self.save(self.session)
         self.check(self.restore())
         self.values("(package-name *package*)", '"MINE"')
 
-    def test_a_compressed_one_is_smaller_and_goes_on(self):
+    def test_a_compressed_one_is_smaller_and_continues(self):
         self.prepare()
         size = self.save(self.session, compressed=True)
         if ":SB-CORE-COMPRESSION" in self.ok("*features*").values[0]:
@@ -1244,7 +1244,7 @@ class Saving(AgentTest):
         self.session.close()
         self.check(restored)
 
-    def test_what_was_restored_is_a_session_like_another(self):
+    def test_a_restored_session_is_like_any_other(self):
         self.prepare()
         self.save(self.session)
         restored = self.restore()
@@ -1280,7 +1280,7 @@ class Saving(AgentTest):
         restored = self.restore()
         self.assertIn("at start", restored.evaluate("(+ 1 2)").inbox[0][5])
 
-    def test_what_cannot_be_saved_is_refused(self):
+    def test_a_session_that_cannot_be_saved_is_refused(self):
         reply = self.session.ask("save", path=self.path + "/no/such")
         self.assertEqual(reply.status, "refused")
         self.values("(+ 1 2)", "3")
@@ -1366,7 +1366,7 @@ class Storage(AgentTest):
             self.assertIn("STORAGE-CONDITION", reply.hint)
             self.values("(length (make-list 1000000))", "1000000")
 
-    def test_what_fills_the_heap_can_be_kept_and_dropped(self):
+    def test_objects_that_fill_the_heap_can_be_kept_and_dropped(self):
         self.ok("(defvar *keep* nil)")
         self.fails("(loop (push (list 1 2) *keep*))", "SB-KERNEL::HEAP-EXHAUSTED-ERROR", limit=60)
         self.values("(> (length *keep*) 1000000)", "T")
@@ -1374,7 +1374,7 @@ class Storage(AgentTest):
         self.ok("(sb-ext:gc :full t)")
         self.values("(length (loop repeat 2000000 collect 1))", "2000000")
 
-    def test_heap_that_comes_back_is_no_error(self):
+    def test_heap_that_is_freed_again_is_not_an_error(self):
         self.values("(loop repeat 100000 do (make-array 1000) finally (return 1))", "1", limit=60)
 
     def test_a_memory_fault_is_an_error(self):
@@ -1410,7 +1410,7 @@ class Nesting(AgentTest):
             self.assertEqual(self.session.ask("abort").status, "ok")
         self.values("1", "1")
 
-    def test_interrupts_in_interrupts_do_not_end_and_go_on(self):
+    def test_interrupts_in_interrupts_end_nothing_and_continue(self):
         self.ok("(defvar *go* t)")
         for _ in range(12):
             identifier, token = self.session.start_evaluation("(loop while *go* finally (return 7))")
@@ -1425,7 +1425,7 @@ class Nesting(AgentTest):
 
 
 class Interrupts(AgentTest):
-    def test_whatever_runs_is_interrupted(self):
+    def test_all_kinds_of_code_are_interrupted(self):
         for code in ("(loop)",
                      "(sleep 100)",
                      "(handler-case (loop) (serious-condition () 1) (condition () 2))",
@@ -1728,12 +1728,12 @@ class Looking(AgentTest):
         self.assertEqual(reply.packages, ["MY-APP"])
         self.assertEqual([name for name in self.session.ask("list-definitions", type="macros").fields if name != "left-out"], ["macros"])
 
-    def test_what_a_contribution_of_the_lisp_defines_is_a_librarys(self):
+    def test_definitions_of_a_contribution_count_as_a_librarys(self):
         self.ok('(asdf:load-system "sb-rt")')
         reply = self.session.ask("list-definitions", type="all")
         self.assertEqual({"systems": ["sb-rt"]}, {name: value for name, value in reply.fields.items() if value})
 
-    def test_what_a_session_defines_in_the_package_of_a_library_is_its_own(self):
+    def test_definitions_of_a_session_in_the_package_of_a_library_are_its_own(self):
         self.ok('(asdf:load-system "sb-rt")')
         self.session.ask("evaluate", evaluation=7, code="(in-package :sb-rt)"
                 "(defvar *mine* 3) (defun mine (x) x) (defun (setf mine) (v x) (list v x)) (defmacro my-macro (y) y) (defclass my-class () (a))"
@@ -1794,7 +1794,7 @@ class Definitions(AgentTest):
     def plist(self, items):
         return {str(key): value for key, value in zip(items[::2], items[1::2])}
 
-    def test_what_is_defined_is_noted_with_its_evaluation_and_its_place_in_the_text(self):
+    def test_definitions_are_noted_with_their_evaluation_and_their_place_in_the_text(self):
         code = '(defvar *x* 1) ; one\n(defun f () 1)\n(defclass c () ()) (deftype small () t) (defpackage :pack) (defstruct s a)'
         self.define(code)
         for name, kind, text in (("*x*", "VARIABLE", "(defvar *x* 1)"), ("f", "FUNCTION", "; one\n(defun f () 1)"), ("c", "CLASS", "(defclass c () ())"),
@@ -1816,7 +1816,7 @@ class Definitions(AgentTest):
         self.ok("(defun f () 1)")
         self.assertNotIn("evaluation", self.entry("f"))
 
-    def test_what_is_compiled_into_a_file_is_not_noted_as_evaluated(self):
+    def test_code_compiled_into_a_file_is_not_noted_as_evaluated(self):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "code.lisp")
             with open(path, "w", encoding="utf-8") as file:
@@ -1894,7 +1894,7 @@ class Definitions(AgentTest):
         reply = self.session.ask("explain-dispatch", code='(g "x")')
         self.assertEqual([(entry[0], self.plist(entry[1:])["misfits"]) for entry in reply.misfits], [("G (INTEGER)", [0]), ("G :AROUND (NUMBER)", [0])])
 
-    def test_what_code_claims_of_its_own_place_does_no_harm(self):
+    def test_false_claims_of_code_about_its_place_do_no_harm(self):
         for plist in ("(:evaluation 3 :start 99999999999999999999999 :end 5)", "(:evaluation 4611686018427387903 :start -1 :end nil)", '(:evaluation "x")', "(:evaluation 5 :start)", "(a b)"):
             with self.subTest(plist):
                 self.define("(with-compilation-unit (:source-plist '%s) (eval '(defun forged () 1)))" % plist)
@@ -1973,7 +1973,7 @@ class Systems(unittest.TestCase):
         self.assertIn("PROGRAM-ERROR", str(reply.warnings))
         self.assertNotIn("cl-mcp-agent", str(reply.frames).lower())
 
-    def test_what_the_compiler_says_has_its_place(self):
+    def test_messages_of_the_compiler_have_their_place(self):
         self.start()
         reply = self.session.ask("load-system", system="broken")
         entry = next(entry for entry in reply.warnings if entry[0] == "PROGRAM-ERROR")
@@ -1996,7 +1996,7 @@ class Systems(unittest.TestCase):
         self.assertEqual([(entry[1], entry[2], entry[3]) for entry in reply.dependencies],
                          [("turns/a", "known", None), ("turns", "known", "cycle"), ("nowhere-at-all", "absent", None)])
 
-    def test_a_run_of_tests_goes_on_after_its_errors(self):
+    def test_a_run_of_tests_continues_after_its_errors(self):
         self.write("tested.asd", '(defsystem "tested" :depends-on ("rt") :components ((:file "tested"))'
                                  ' :perform (test-op (o c) (uiop:symbol-call :rt \'#:do-tests)))')
         self.write("tested.lisp", '(rt:deftest one (error "first") 1) (rt:deftest two 2 2) (rt:deftest three 3 4) (rt:deftest four (error "second") 1)')
@@ -2093,7 +2093,7 @@ class Inspection(AgentTest):
         self.assertEqual(copy.ask("inspect", handle="h1", handle_number=3).text, "(1)")
         self.assertEqual(copy.ask("inspect", handle="h2", handle_number=4).status, "refused")
 
-    def test_what_cannot_be_counted_has_no_total(self):
+    def test_a_part_that_cannot_be_counted_has_no_total(self):
         self.ok("(setf *print-length* 3)")
         reply = self.inspect(code="(make-list 10000010)", handle_number=1, count=2)
         self.assertEqual([reply.total, len(reply.parts)], [-1, 2])
@@ -2279,7 +2279,7 @@ class Tools(AgentTest):
         self.assertIn("RETRY", [restart[0] for restart in reply.lists("restarts")])
         self.session.ask("abort")
 
-    def test_a_tool_that_is_not_there_is_refused(self):
+    def test_a_tool_that_does_not_exist_is_refused(self):
         self.assertEqual(self.call("nothing").status, "refused")
 
     def test_definitions_that_make_no_sense_are_errors(self):

@@ -4,7 +4,7 @@
 class Entries:
     """For a TestCase that has enter() and restart(), as those of test_standing.py and test_threads.py."""
 
-    def test_what_took_effect_of_an_entry_that_fails_is_in_the_history(self):
+    def test_the_effects_of_a_failed_entry_are_in_the_history(self):
         self.assertFails('(cerror "Go on." "x")')
         self.assertErrorReport(self.enter('(defun in-frame () 1) (error "y") (defun never () 1)'))
         self.assertErrorReport(self.restart("CONTINUE", code='(defun in-code () 1) (error "z") (defun never () 1)'))

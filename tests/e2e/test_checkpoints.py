@@ -304,7 +304,7 @@ class History(Checkpoints):
     def restart(self, name, **named):
         return self.s.call("invoke-restart", restart=name, **named)
 
-    def test_of_an_evaluation_that_failed_what_took_effect(self):
+    def test_the_effects_of_a_failed_evaluation(self):
         expression = "(mapcar (lambda (name) (and (fboundp name) t)) '(a b c d e))"
         for code, value in (
             ('(defun a ()) (defun b ()) (error "x") (defun c ())', "(T T NIL NIL NIL)"),
@@ -319,7 +319,7 @@ class History(Checkpoints):
                 self.assertTrue(self.s.evaluate(code, timeout=1).is_error)
                 self.assertGives(expression, value)
 
-    def test_what_a_restart_went_on_with(self):
+    def test_the_value_with_which_a_restart_continued(self):
         again = "(restart-case (error \"x\") (use-value (v) v))"
         for code, steps, expression, value in (
             ("(defvar *a* %s) (defvar *b* 2)", [("USE-VALUE", "(* 6 7)")], "(list *a* *b*)", "(42 2)"),
@@ -342,7 +342,7 @@ class History(Checkpoints):
                     if in_copy:
                         self.assertGives("(list (since) *lost*)", "(:HERE 1)")
 
-    def test_what_was_evaluated_in_a_frame(self):
+    def test_code_evaluated_in_a_frame(self):
         self.s.evaluate("(defun price (item) (declare (optimize debug)) (cost item))")
         self.assertFails("(defvar *p* (price 3))")
         self.s.call("evaluate-in-frame", frame=1, code="(defun cost (x) (* 2 x))")
@@ -502,7 +502,7 @@ class TimeTravel(Checkpoints):
 
 
 class Processes(Checkpoints):
-    def test_what_comes_for_the_next_copy_is_out_of_the_reach_of_code(self):
+    def test_code_cannot_reach_the_descriptors_of_the_next_copy(self):
         # The request for it, with a descriptor, waits in the channel while the code runs; not yet when the first does.
         descriptors = "(length (directory \"/proc/self/fd/*\" :resolve-symlinks nil))"
         alone = self.s.evaluate(descriptors).values

@@ -85,7 +85,7 @@ class ReturnFromFrame(Frames):
         self.evaluate("(defun helper () 42)")
         self.assertValue(self.value("(TOTAL", "(helper)"), "42")
 
-    def test_a_local_function_that_returns_in_a_way_of_its_own_is_refused(self):
+    def test_a_local_function_that_does_not_return_as_others_do_is_refused(self):
         self.fail_with("(twice 4)")
         report = self.value("((LABELS PART", "8")
         self.assertTrue(report.is_error)
@@ -174,7 +174,7 @@ class LookAtFrames(Frames):
         self.fail_with("(list (half 4))")
         self.assertIn("in (BLOCK HALF (LET ((N 0)) (IF (EVENP X) (LIST (1+ >>>(/ X N)<<<)) :ODD)))\n", self.backtrace())
 
-    def test_of_a_method_it_is_the_code_that_the_user_wrote(self):
+    def test_the_code_of_a_method_is_what_the_user_wrote(self):
         self.evaluate("(defmethod half ((x integer) n) (list (1+ (/ x n))))")
         self.fail_with("(list (half 4 0))")
         # SBCL 2.6.4 knows only the expansion's reference to N there; then no code is shown.
@@ -285,7 +285,7 @@ class Steps(Frames):
         self.assertValue(report, "(2 1)")
         self.assertIn("; STEPPED::INNER is stepped into only if it was compiled with (debug 3): its DEFUN is not known.", report.stdout)
 
-    def test_what_is_not_stepped_into_is_reported(self):
+    def test_functions_that_are_not_stepped_into_are_reported(self):
         self.evaluate("(let ((n 0)) (defun counted (x) (incf n) (length x)))")
         self.evaluate("(step (counted '(1)))")
         self.assertIn("; COUNTED is stepped into only if", self.step().stdout)

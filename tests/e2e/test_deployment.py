@@ -67,7 +67,7 @@ class PassedOn(mcp_http.TestCase):
         self.assertEqual(0, process.wait(20 * mcp.STRETCH))
         self.assertTrue(os.path.exists(path), "the file belongs to whoever made the socket")
 
-    def test_what_was_not_passed_on_is_an_error(self):
+    def test_a_socket_that_was_not_passed_on_is_an_error(self):
         _, fd = self.listening()
         connected, other = socket.socketpair()
         self.addCleanup(connected.close)

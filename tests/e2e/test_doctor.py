@@ -59,7 +59,7 @@ class Doctor(mcp.TestCase):
         self.assertEqual("problem", found["release"]["status"])
         self.assertEqual("problem", found["evaluation"]["status"])
 
-    def test_a_program_that_never_stops_writing_is_no_sbcl(self):
+    def test_a_program_that_never_stops_writing_is_not_an_sbcl(self):
         lisp = os.path.join(self.folder(), "sbcl")
         with open(lisp, "w", encoding="utf-8") as f:
             f.write("#!/bin/sh\nexec yes\n")

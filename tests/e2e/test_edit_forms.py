@@ -62,7 +62,7 @@ class EditForms(mcp.TestCase):
     def test_a_patch_changes_just_the_text(self):
         self.assertChanged(self.patch("defun", "price", '"("\n  x', '")"\n  (list x)'), TEXT.replace('"("\r\n  x', '")"\r\n  (list x)'))
 
-    def test_bytes_that_are_no_utf8_stay(self):
+    def test_bytes_that_are_not_utf8_stay(self):
         text = b'(defun a () "\xff\xfe\x00")\n(defun b () 1)\n(defun c () "\xe9")'
         self.put(text)
         reply = self.patch("defun", "b", "1", "2")

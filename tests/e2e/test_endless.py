@@ -116,7 +116,7 @@ class Lisps(mcp.TestCase):
         if not mcp.SANITIZED:
             self.assertLess(mcp.peak_memory_kib(self.s.pid) - before, mib << 10, what)
 
-    def test_what_a_lisp_writes_is_cut_or_ends_it(self):
+    def test_output_of_a_lisp_is_cut_or_ends_it(self):
         self.assertOperational()
         for name, code, message, mib in CODE:
             with self.subTest(name):
@@ -142,7 +142,7 @@ class Lisps(mcp.TestCase):
             self.s.call("reset-session")
         self.assertOperational()
 
-    def test_a_list_of_tools_that_is_too_long_is_left_out_and_the_log_says_so(self):
+    def test_a_list_of_tools_that_is_too_long_is_left_out_and_logged(self):
         self.s.evaluate('(cl-mcp:define-tool "one" () "One." 1)')
         self.assertIn("user.one", [tool["name"] for tool in self.s.request("tools/list")["tools"]])
         before = mcp.peak_memory_kib(self.s.pid)

@@ -53,7 +53,7 @@ class Frames(Entering):
         self.assertValue(self.enter(1, "(list a b)"), "(5 10)")
         self.assertValue(self.enter(0, "(values x (+ y z)) (values (* x 2) y)"), "10", "10")
 
-    def test_what_is_done_there_has_effect_until_the_next_evaluation(self):
+    def test_code_there_has_effect_until_the_next_evaluation(self):
         self.assertValue(self.enter(0, "(setf *global* 99 x 98) (list *global* x)"), "(99 98)")
         self.assertValue(self.enter(0, "(list x *global*)"), "(98 99)")
         self.assertEvaluates("*global*", "99")
@@ -76,7 +76,7 @@ class Frames(Entering):
         self.assertEqual(before, self.s.call("describe-last-error").text)
         self.assertValue(self.enter(0, "z"), "15")
 
-    def test_what_cannot_be_read_there_is_a_reader_error(self):
+    def test_unreadable_code_there_is_a_reader_error(self):
         self.assertErrorReport(self.enter(0, "(list x"))
         self.assertErrorReport(self.enter(0, "(no-package:x)"))
         self.assertValue(self.enter(0, "x"), "5")
@@ -97,7 +97,7 @@ class Frames(Entering):
         self.assertValue(self.enter(0, "z"), "15")
         self.assertOperational()
 
-    def test_a_frame_that_is_not_there(self):
+    def test_a_frame_that_does_not_exist(self):
         for frame in (50, 1000):
             self.assertNotEqual("", self.enter(frame, "1").text)
         self.assertValue(self.enter(0, "z"), "15")
@@ -152,7 +152,7 @@ class Restarts(Entering):
         self.assertValue(report, "(100 200 300 400)")
         self.assertEvaluates("(list *steps* (weigh 3))", "(4 300)")
 
-    def test_a_function_fixed_in_an_ordinary_call_and_the_work_goes_on_from_where_it_stood(self):
+    def test_a_function_is_fixed_in_an_ordinary_call_and_the_work_continues(self):
         self.s.evaluate(LONG + "(defun weigh-or-retry (item) (loop (restart-case (return (weigh item)) (try-again () :report \"Weigh it again.\"))))"
                         "(defun long-work (items) (loop for item in items do (incf *steps*) collect (weigh-or-retry item)))")
         self.assertFails("(long-work '(1 2 3 4))")
@@ -169,14 +169,14 @@ class Restarts(Entering):
         self.assertValue(self.restart("CONTINUE", index=1), "(1 25)")
         self.assertEvaluates("*n*", "1")
 
-    def test_what_was_defined_before_the_error_is_not_evaluated_again(self):
+    def test_definitions_before_the_error_are_not_evaluated_again(self):
         self.s.evaluate("(defvar *log* nil) (defparameter *p* 1)")
         self.s.evaluate("(setf *p* 2)")
         self.assertFails("(restart-case (error \"x\") (go-on () (list *p* *log*)))")
         self.s.evaluate("(defvar *later* (push :later *log*))")
         self.assertValue(self.restart("GO-ON", index=1), "(2 (:LATER))")
 
-    def test_what_was_defined_before_an_error_of_a_restart_is_not_evaluated_again(self):
+    def test_definitions_before_an_error_of_a_restart_are_not_evaluated_again(self):
         self.s.evaluate("(defparameter *p* 1)")
         self.s.evaluate("(setf *p* 2)")
         self.assertFails("(restart-case (error \"first\") (again () (restart-case (error \"second\") (go-on () *p*))))")
@@ -227,15 +227,15 @@ class Restarts(Entering):
         self.assertValue(self.restart("LIVE", index=2), ":LIVES")
         self.assertEvaluates("*kept*", ":KEPT")
 
-    def test_a_break_goes_on(self):
+    def test_a_break_continues(self):
         self.assertFails("(progn (break \"here\") :after)")
         self.assertValue(self.restart("CONTINUE"), ":AFTER")
 
-    def test_a_warning_made_an_error_goes_on(self):
+    def test_a_warning_made_an_error_continues(self):
         self.assertFails("(progn (cerror \"Do it anyway.\" \"Shall I?\") :did)")
         self.assertValue(self.restart("CONTINUE"), ":DID")
 
-    def test_output_of_what_goes_on_is_in_the_reply(self):
+    def test_output_of_the_continued_code_is_in_the_reply(self):
         self.assertFails('(progn (princ "before") (cerror "go" "stop") (princ "after") :end)')
         report = self.restart("CONTINUE")
         self.assertEqual("after", report.stdout)
@@ -243,7 +243,7 @@ class Restarts(Entering):
 
 
 class TimeLimits(Entering):
-    def test_continue_after_a_time_limit_goes_on_with_more_time(self):
+    def test_continue_after_a_time_limit_has_more_time(self):
         self.s.evaluate("(defvar *steps* 0) (defun slow () (loop repeat 40 do (sleep 0.02) (incf *steps*)) *steps*)")
         report = self.assertErrorReport(self.s.evaluate("(slow)", timeout=0.2), "TIMEOUT")
         self.assertIn("invoke-restart CONTINUE", report.text)
@@ -265,7 +265,7 @@ class TimeLimits(Entering):
             self.assertIn("invoke-restart CONTINUE", report.text)
         self.assertValue(report, "60")
 
-    def test_a_cancelled_call_goes_on(self):
+    def test_a_cancelled_call_can_be_continued(self):
         self.s.evaluate("(defvar *go* nil)")
         pending = self.s.start_call("evaluate-lisp", code='(progn (princ "started") (finish-output) (loop until *go*) :went-on)', meta={"progressToken": 1})
         self.s.wait_for_notification(lambda m: m["method"] == "notifications/progress")
@@ -273,14 +273,14 @@ class TimeLimits(Entering):
         self.assertErrorReport(pending.reply(), "CANCELLED")
         self.assertValue(self.restart("CONTINUE", code="(setf *go* t)"), ":WENT-ON")
 
-    def test_what_could_only_be_killed_cannot_be_entered_and_says_so(self):
+    def test_an_evaluation_that_had_to_be_killed_cannot_be_entered(self):
         report = self.assertErrorReport(self.s.evaluate("(sb-sys:without-interrupts (loop))", timeout=0.2), "TIMEOUT")
         self.assertNotIn("invoke-restart CONTINUE", report.text)
         reply = self.restart("CONTINUE")
         self.assertTrue(reply.is_error)
         self.assertOperational()
 
-    def test_what_gave_way_to_the_second_interrupt_only_is_not_promised_to_go_on(self):
+    def test_an_evaluation_stopped_by_the_second_interrupt_offers_no_continue(self):
         report = self.assertErrorReport(
             self.s.evaluate("(progn (defmethod print-object :around ((o t) s) (loop)) 1)", timeout=0.3), "TIMEOUT")
         if "CONTINUE" not in dict((name, number) for number, name, _ in report.restarts):
@@ -311,7 +311,7 @@ class Several(Entering):
         self.assertValue(self.restart("TELL", index=2), "2")
         self.assertEvaluates("*x*", "2")
 
-    def test_a_frozen_process_that_was_killed_says_so_and_nothing_else_changes(self):
+    def test_a_frozen_process_that_was_killed_is_reported_and_nothing_else_changes(self):
         before = set(self.s.processes())
         self.assertFails('(restart-case (error "x") (go-on () 1))')
         pid = int(self.s.evaluate("(sb-posix:getpid)").value)

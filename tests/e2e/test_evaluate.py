@@ -29,7 +29,7 @@ class Values(mcp.TestCase):
     def test_the_values_of_the_last_form_are_shown(self):
         self.assertEvaluates("1 2 (values 3 4)", "3", "4")
 
-    def test_no_form_at_all_is_no_error(self):
+    def test_text_without_a_form_is_not_an_error(self):
         for code in ("", "   \n", "; only a comment", "#| block |#"):
             with self.subTest(repr(code)):
                 report = self.s.evaluate(code)
@@ -271,7 +271,7 @@ class Output(mcp.TestCase):
         self.assertNotEqual("", self.s.call("get-output", ref=ref, offset=10**9).text)
         self.assertNotEqual("", self.s.call("get-output", ref=ref, pattern="no such line at all").text)
 
-    def test_what_was_cut_stays_there_while_others_are_evaluated(self):
+    def test_truncated_output_is_kept_while_others_are_evaluated(self):
         report = self.s.evaluate("(dotimes (i 20000) (format t \"line ~d~%\" i))", max_output=2000)
         ref = int(re.search(r"get-output ref (\d+)", report.text).group(1))
         first = self.s.call("get-output", ref=ref, offset=5000, length=100).text
@@ -367,7 +367,7 @@ class Threads(mcp.TestCase):
         self.assertIn("worker", said)
         self.assertEqual("=> 3", self.s.evaluate("(+ 1 2)").text)
 
-    def test_a_session_with_threads_goes_on(self):
+    def test_a_session_with_threads_continues(self):
         self.s.evaluate("(defvar *stop* nil) (defvar *t* (sb-thread:make-thread (lambda () (loop until *stop* do (sleep 0.01)) :stopped)))")
         for _ in range(5):
             self.assertOperational()

@@ -103,14 +103,14 @@ class Modern(mcp_http.TestCase):
         self.assertGreaterEqual(len(response.events), 2)
         self.assertIn("result", response.events[-1].message)
 
-    def test_who_takes_no_events_gets_the_answer_alone(self):
+    def test_a_client_that_accepts_no_events_gets_only_the_answer(self):
         headers, message = modern("tools/call", slow(1.5))
         message["params"]["_meta"]["progressToken"] = "p"
         response = self.assertStatus(200, self.h.request(headers={**headers, "Accept": "application/json"}, body=message))
         self.assertFalse(response.is_stream)
         self.assertIn("result", response.json)
 
-    def test_who_takes_no_json_gets_a_stream(self):
+    def test_a_client_that_accepts_only_events_gets_a_stream(self):
         response = self.h.ask("tools/list", headers={"Accept": "text/event-stream"})
         self.assertTrue(response.is_stream, response)
         self.assertEqual(1, len(response.events))
@@ -203,7 +203,7 @@ class Legacy(mcp_http.TestCase):
         self.assertStatus(400, session.post([]), INVALID_REQUEST)
         self.assertStatus(400, Session(self.h).post(batch), INVALID_REQUEST)
 
-    def test_each_has_a_lisp_session_of_its_own(self):
+    def test_each_has_its_own_lisp_session(self):
         one, other = Session(self.h), Session(self.h)
         one.call("evaluate-lisp", code="(defparameter *mine* 1)")
         self.assertIn("UNBOUND-VARIABLE", other.call("evaluate-lisp", code="*mine*"))
@@ -229,7 +229,7 @@ class Legacy(mcp_http.TestCase):
             heard + "(list 2)\n  (list 3)\n  (list 4)\nand before that 2 more evaluations; session-history shows them."))
         self.assertEqual("=> 5", Session(self.h).call("evaluate-lisp", code="5", session="shared"))
 
-    def test_a_lost_connection_is_no_cancel_and_the_rest_can_be_fetched(self):
+    def test_a_lost_connection_cancels_nothing_and_the_rest_can_be_fetched(self):
         session = Session(self.h)
         with self.h.wire() as wire:
             wire.send(mcp_http.request_bytes(headers=session.headers(), body=legacy("tools/call", slow(2.5), request_id=5)))
@@ -283,7 +283,7 @@ class Legacy(mcp_http.TestCase):
             with self.subTest(last), self.h.wire() as wire:
                 self.assertStatus(400, session.listen(wire, last=last))
 
-    def test_the_stream_of_what_is_unasked(self):
+    def test_the_stream_of_unsolicited_messages(self):
         session = Session(self.h)
         with self.h.wire() as first, self.h.wire() as second:
             self.assertTrue(session.listen(first).is_stream)
@@ -294,12 +294,12 @@ class Legacy(mcp_http.TestCase):
             self.assertStatus(200, session.delete())
             self.assertEqual([], second.events())
 
-    def test_get_wants_events(self):
+    def test_get_needs_a_client_that_accepts_events(self):
         session = Session(self.h)
         for accept in (None, "application/json", "text/*;q=0"):
             self.assertStatus(406, self.h.request("GET", headers=session.headers(Accept=accept)))
 
-    def test_a_principal_has_so_many_sessions_and_no_more(self):
+    def test_the_sessions_of_a_principal_are_limited(self):
         server = self.start_http()
         ids = []
         with server.wire() as wire:
@@ -314,7 +314,7 @@ class Legacy(mcp_http.TestCase):
             self.assertStatus(200, wire.request(headers={"Mcp-Session-Id": ids[255]}, body=legacy("ping")))
             self.assertStatus(404, wire.request(headers={"Mcp-Session-Id": ids[0]}, body=legacy("ping")))
 
-    def test_messages_that_shake_no_hands_leave_no_session(self):
+    def test_messages_without_a_handshake_leave_no_session(self):
         with self.h.wire() as wire:
             for message in (legacy("ping"), legacy("initialize", {"protocolVersion": 7}), notification("notifications/initialized"), {"x": 1}):
                 response = wire.request(body=message)

@@ -103,7 +103,7 @@ class Bytes(mcp_http.TestCase):
                 self.assertTrue(wire.is_closed_by_server(), wire.buffer)
         self.assertServes()
 
-    def test_chunks_that_are_none(self):
+    def test_invalid_chunks(self):
         start = head(JSON, "Transfer-Encoding: chunked")
         for data in (b"x\r\n", b"-1\r\n", b"\r\n\r\n", b"5\r\nab\r\n0\r\n\r\n", b"1\r\nabc\r\n0\r\n\r\n", b"ffffffffffffffff\r\nx", b"fffffffffffffffff\r\nx",
                      b"7fffffffffffffff\r\n", b"1;" + b"x" * 40000 + b"\r\na\r\n0\r\n\r\n", b"0x1\r\na\r\n0\r\n\r\n", b"00000000000000000000001\r\na\r\n0\r\n\r\n"):
@@ -123,7 +123,7 @@ class Bytes(mcp_http.TestCase):
                 wire.send(request_bytes(headers=headers) + b"".join(b"%x\r\n%s\r\n" % (len(p), p) for p in pieces) + b"0\r\nTrailer: x\r\n\r\n")
                 self.assertEqual("=> 3", mcp_http.text_of(wire.receive().json["result"]))
 
-    def test_lines_that_are_no_request(self):
+    def test_lines_that_are_not_a_request(self):
         for data in (b"\r\n", b"\n\n\n", b"GET\r\n\r\n", b"GET /mcp\r\n\r\n", b"GET /mcp HTTP/9.9\r\n\r\n", b"GET /mcp HTTP/1.1 x\r\nHost: localhost\r\n\r\n",
                      b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(200), b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", b"\0" * 100, b"\xff" * 100,
                      b"POST /mcp HTTP/1.1\r\n\r\n", b"POST /mcp HTTP/1.1\nHost: localhost\n\n", b"post /mcp HTTP/1.1\r\nHost: localhost\r\n\r\n",
@@ -154,7 +154,7 @@ class Bytes(mcp_http.TestCase):
                 self.assertStatus(404, self.h.request(path=path, headers=PING_HEADERS, body=PING))
         self.assertStatus(200, self.h.request(path="/mcp?x=y", headers=PING_HEADERS, body=PING))
 
-    def test_methods_of_no_use(self):
+    def test_unsupported_methods(self):
         for method in ("PUT", "PATCH", "OPTIONS", "TRACE", "PROPFIND", "X"):
             with self.subTest(method):
                 response = self.assertStatus(405, self.h.request(method))
@@ -163,7 +163,7 @@ class Bytes(mcp_http.TestCase):
             wire.send(request_bytes("HEAD"))
             self.assertEqual(405, int(wire._line().split()[1]))
 
-    def test_types_of_no_use(self):
+    def test_unsupported_types(self):
         for kind in (None, "", "text/plain", "application/json-rpc", "application/x-www-form-urlencoded", "multipart/form-data; boundary=application/json",
                      ["application/json", "application/json"]):
             with self.subTest(repr(kind)):
@@ -175,7 +175,7 @@ class Bytes(mcp_http.TestCase):
         for accept in (None, "*/*", "application/*", "text/html, application/json"):
             self.assertStatus(200, self.h.request(headers={**PING_HEADERS, "Accept": accept}, body=PING))
 
-    def test_bodies_of_no_use(self):
+    def test_invalid_bodies(self):
         for body in (b"", b"\0", b"\xff\xfe", b"[" * 100000, b'{"jsonrpc":"2.0","id":1,"method":"ping"', b"\xef\xbb\xbf{}", b"null", b'"x"', b"{}" * 1000):
             with self.subTest(body[:20]):
                 self.assertStatus(400, self.h.request(headers=PING_HEADERS, body=body))
@@ -305,7 +305,7 @@ class Crowds(mcp_http.TestCase):
         self.assertEqual("=> 1", session.call("evaluate-lisp", code="1"))
         self.assertServes()
 
-    def test_what_fills_the_buffer_and_never_ends_blocks_nobody(self):
+    def test_requests_that_fill_the_buffer_and_never_end_block_nobody(self):
         with self.h.wire() as wire:
             wire.send(head(JSON, "Transfer-Encoding: chunked") + b"1;" + b"x" * 40000)
             with self.h.wire() as other:
@@ -321,7 +321,7 @@ class Crowds(mcp_http.TestCase):
             fields = f.read().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
-    def test_clients_that_stand_still_block_nobody(self):
+    def test_stalled_clients_block_nobody(self):
         wires = [self.h.wire() for _ in range(100)]
         for n, wire in enumerate(wires):
             wire.send([b"P", b"POST /mcp HTTP/1.1\r\nHost:", head(JSON, "Content-Length: 1000000"), head(JSON, "Transfer-Encoding: chunked") + b"5\r\nab"][n % 4])

@@ -97,7 +97,7 @@ class Connections(WithTokens):
 
 
 class Tokens(WithTokens):
-    def test_only_who_has_a_token_comes_in(self):
+    def test_requests_without_a_listed_token_are_refused(self):
         server, _ = self.start_with_tokens("--cors-origin", "https://page.example.org")
         # Browsers ask without it what they may ask with it.
         self.assertStatus(204, server.request("OPTIONS", headers={"Origin": "https://page.example.org", "Access-Control-Request-Method": "POST"}))
@@ -126,7 +126,7 @@ class Tokens(WithTokens):
         headers, message = modern("tools/list")
         self.assertStatus(401, server.request(path="/mcp?access_token=" + ADA, headers=headers, body=message))
 
-    def test_files_that_are_no_token_files_are_refused(self):
+    def test_invalid_token_files_are_refused(self):
         folder = self.folder()
         for path, part in ((os.path.join(folder, "none"), b"No such file"), (folder, b"it is not a regular file"), (self.token_file(mode=0o644), b"chmod 600"),
                            (self.token_file("ada:short\n"), b"line 1"), (self.token_file(mode=0o640), b"chmod 600"),
@@ -216,13 +216,13 @@ class Tokens(WithTokens):
             self.assertEqual(1, done.returncode)
             self.assertIn(b"chmod 600", done.stderr)
 
-    def test_a_server_that_every_user_of_the_machine_can_use_says_so(self):
+    def test_a_server_that_every_user_of_the_machine_can_use_logs_a_warning(self):
         for options, is_open in (((), True), (("--token-file", self.token_file()), False)):
             self.assertEqual(is_open, "every user of this machine" in self.start_http(*options).stderr())
         path = "unix:" + os.path.join(self.folder(), "socket")
         self.assertNotIn("every user", self.start_http(http=(path,)).stderr())
 
-    def test_nobody_listens_to_others_without_tokens(self):
+    def test_listening_beyond_this_machine_needs_tokens(self):
         for where in ("0.0.0.0:0", "[::]:0", *([lan_address() + ":0"] if lan_address() else [])):
             with self.subTest(where):
                 done = subprocess.run([mcp.SERVER, "--http", where], env=mcp.clean_environment(), stdin=subprocess.DEVNULL, capture_output=True,
@@ -241,7 +241,7 @@ class Tokens(WithTokens):
 
 
 class Principals(WithTokens):
-    def test_each_has_sessions_of_its_own(self):
+    def test_each_has_its_own_sessions(self):
         server, _ = self.start_with_tokens("--state-dir", os.path.join(self.folder(), "state"))
         self.eval_as(server, ADA, "(defparameter *x* :adas)")
         self.assertIn("UNBOUND-VARIABLE", self.eval_as(server, BOB, "*x*"))
@@ -265,7 +265,7 @@ class Principals(WithTokens):
         self.assertNotIn("secret", call(ANY, "restore-session", name="secret").split("\n")[0].replace("named secret", ""))
         self.assertIn("UNBOUND-VARIABLE", self.eval_as(server, ANY, "*y*"))
 
-    def test_the_bounds_of_one_are_not_those_of_another(self):
+    def test_limits_count_for_each_principal_alone(self):
         for option, number, what in (("--principal-sessions", 2, "sessions"), ("--principal-processes", 1, "processes")):
             server, _ = self.start_with_tokens(option, str(number))
             call = lambda token, tool, **arguments: text_of(self.assertStatus(
@@ -279,7 +279,7 @@ class Principals(WithTokens):
                 call(token, "close-session", session="default")
                 self.assertNotIn("at most", call(token, "create-session", name="last"))
 
-    def test_errors_and_output_stay_with_who_made_them(self):
+    def test_errors_and_output_are_seen_by_their_principal_only(self):
         server, _ = self.start_with_tokens()
         self.eval_as(server, ADA, '(error "hush")')
         call = lambda token, tool, **arguments: text_of(self.assertStatus(
@@ -289,7 +289,7 @@ class Principals(WithTokens):
                 self.assertNotIn("hush", call(BOB, tool))
         self.assertIn("hush", call(ADA, "describe-last-error"))
 
-    def test_the_id_of_a_session_is_of_no_use_to_others(self):
+    def test_another_principal_cannot_use_the_id_of_a_session(self):
         server, _ = self.start_with_tokens()
         session = Session(server, headers=bearer(ADA))
         stolen = session.headers()
@@ -301,7 +301,7 @@ class Principals(WithTokens):
         del stolen["Authorization"]
         self.assertStatus(401, server.request(headers=stolen, body=legacy("ping")))
 
-    def test_nobody_is_notified_of_anothers_sessions(self):
+    def test_no_principal_is_notified_of_anothers_sessions(self):
         server, _ = self.start_with_tokens()
         self.eval_as(server, ADA, "1")
         session = Session(server, headers=bearer(ADA))
@@ -512,7 +512,7 @@ class Tls(WithTokens):
         self.assertEqual(1, done.returncode)
         self.assertIn(b"chmod 600", done.stderr)
 
-    def test_a_key_that_is_no_file_does_not_hold_up_the_start(self):
+    def test_a_key_that_is_not_a_file_does_not_delay_the_start(self):
         certificate, key = self.certificate()
         fifo = os.path.join(os.path.dirname(key), "fifo")
         os.mkfifo(fifo, 0o600)
@@ -522,7 +522,7 @@ class Tls(WithTokens):
             self.assertEqual(1, done.returncode)
             self.assertIn(b"is not a regular file", done.stderr)
 
-    def test_certificates_that_are_none(self):
+    def test_invalid_certificates(self):
         certificate, key = self.certificate()
         empty = self.token_file("")
         for options in (("--tls-cert", certificate), ("--tls-key", key), ("--tls-cert", key, "--tls-key", key), ("--tls-cert", certificate, "--tls-key", "/nonexistent"),

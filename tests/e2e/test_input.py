@@ -59,7 +59,7 @@ class Input(mcp.TestCase):
         self.assertIn("=> 3", c.evaluate("(+ 1 2)").text)
         c.assert_silent()
 
-    def test_who_refuses_ends_the_input_and_who_dismisses_stops_the_code(self):
+    def test_declining_ends_the_input_and_dismissing_stops_the_code(self):
         c = self.client()
         call = self.started(c, "(list (read-line nil nil :end) (read-line nil nil :end))")
         c.answer(c.question(), action="decline")
@@ -150,7 +150,7 @@ class Input(mcp.TestCase):
         self.assertEqual(0, c.wait())
         c.process.stdin = None
 
-    def test_who_cannot_be_asked_is_not_asked(self):
+    def test_a_client_that_takes_no_questions_gets_none(self):
         for named in (dict(capabilities={}), dict(capabilities={"elicitation": {"url": {}}}), dict(capabilities={"elicitation": True}),
                       dict(version="2025-03-26"), dict(version="2024-11-05")):
             with self.subTest(**named):
@@ -311,7 +311,7 @@ class InputRequired(mcp.TestCase):
             self.assertEqual(-32602, self.start(code, more={"requestState": odd}).response()["error"]["code"])
         self.assertIn('=> "x"', self.text(code, self.answer(state, "x")))
 
-    def test_what_is_never_answered_can_be_cancelled_and_does_not_keep_the_server(self):
+    def test_a_question_that_is_never_answered_can_be_cancelled_and_does_not_keep_the_server(self):
         state, _ = self.asked("(read-line)")
         self.c.call("cancel-evaluation")
         self.assertIn("=> 3", self.text("(+ 1 2)", None))

@@ -117,7 +117,7 @@ class Handles(Inspecting):
         self.assertStale(first)
         self.assertEvaluates("(progn (setf * nil ** nil *** nil / nil // nil /// nil) (sb-ext:gc :full t) (sb-ext:weak-pointer-value *weak*))", "NIL", "NIL")
 
-    def test_handles_that_are_none(self):
+    def test_invalid_handles(self):
         for handle in ("", "h", "hh1", "h-1", "h1.", "h1.x", "1e9", "h" + "9" * 40, "h1.1.1", "h 1"):
             with self.subTest(handle):
                 text = self.inspect(handle=handle).text
@@ -294,7 +294,7 @@ class Setting(Inspecting):
             file.write(text)
         self.assertFalse(self.start_server().call("load-file", path=file.name).is_error)
 
-    def test_what_fails_sets_nothing_and_is_an_error_like_any_other(self):
+    def test_a_failure_sets_nothing_and_is_an_ordinary_error(self):
         self.s.evaluate("(defstruct point (x 0 :type fixnum)) (defvar *p* (make-point))")
         self.assertErrorReport(mcp.Report({"content": [{"type": "text", "text": self.inspect("*p*", path="x", set="(error \"in it\")").text}], "isError": True}), "SIMPLE-ERROR")
         self.assertValue(self.s.call("evaluate-in-frame", frame=0, code="(+ 1 1)"), "2")

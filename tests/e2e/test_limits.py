@@ -66,7 +66,7 @@ class Escalation(mcp.TestCase):
                 self.evaluate(code)
                 self.assertEvaluates("*kept*", "42")
 
-    def test_what_does_not_obey_is_stopped_all_the_same(self):
+    def test_code_that_ignores_interrupts_is_stopped(self):
         # Each in a session of its own: the steps of one are waited for while the others are.
         calls = []
         for n, (name, (code, step)) in enumerate(STUBBORN.items()):
@@ -93,7 +93,7 @@ class Escalation(mcp.TestCase):
                 return
         self.fail(report.text)
 
-    def test_what_was_printed_before_is_there(self):
+    def test_earlier_output_is_in_the_report(self):
         report = self.evaluate('(loop (write-line "again") (sleep 0.01))')
         self.assertIn("again\nagain", report.stdout)
 
@@ -162,7 +162,7 @@ class AfterATimeLimit(mcp.TestCase):
             self.assertEqual("TIMEOUT", self.s.evaluate("(progn (incf *count*) (loop))", timeout=0.1).error_type)
         self.assertEvaluates("*count*", "5")
 
-    def test_what_a_limit_stops_just_before_its_end_goes_on_to_it_exactly_once(self):
+    def test_code_stopped_just_before_its_end_continues_exactly_once(self):
         self.s.evaluate("(defvar *ends* 0)")
         for n in range(20):
             report = self.s.evaluate("(progn (sleep %f) (incf *ends*) :done)" % (0.05 + n * 0.001), timeout=0.06)
@@ -202,7 +202,7 @@ class Cancel(mcp.TestCase):
         self.assertTrue(pending.reply().is_error)
         self.assertOperational()
 
-    def test_cancel_evaluation_with_nothing_running_says_so(self):
+    def test_cancel_evaluation_reports_that_nothing_is_running(self):
         reply = self.s.call("cancel-evaluation")
         self.assertRegex(reply.text, r"(?i)nothing|no evaluation")
 

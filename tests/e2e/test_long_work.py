@@ -38,7 +38,7 @@ class LongWork(mcp.TestCase):
 
         return '(with-open-file (gate "%s") (read-char gate))' % path, release
 
-    def test_a_call_returns_when_it_has_waited_and_its_evaluation_goes_on(self):
+    def test_a_call_returns_when_it_has_waited_and_its_evaluation_continues(self):
         gate, release = self.gate()
         text, is_error = self.call("evaluate-lisp", code='(progn (format t "begun~%%") (finish-output) %s :done)' % gate, wait=0)
         self.assertFalse(is_error)
@@ -64,7 +64,7 @@ class LongWork(mcp.TestCase):
         self.assertIn("Evaluation 1 has ended", after.reply().text)
         self.assertNotIn("has ended", self.s.evaluate(":later").text)
 
-    def test_what_was_fetched_is_not_announced(self):
+    def test_a_result_that_was_fetched_is_not_announced(self):
         gate, release = self.gate()
         self.call("evaluate-lisp", code=gate, wait=0)
         release()
@@ -87,7 +87,7 @@ class LongWork(mcp.TestCase):
             # Once more in a session with threads, where a thread answers.
             self.s.evaluate("(defvar *beside* (sb-thread:make-thread (lambda () (sleep 600))))")
 
-    def test_what_does_not_react_does_not_keep_the_reply(self):
+    def test_code_that_does_not_react_does_not_delay_the_reply(self):
         code = "(sb-sys:without-interrupts (let ((end (+ (get-internal-real-time) (* 4 internal-time-units-per-second)))) (loop until (> (get-internal-real-time) end)) :done))"
         reply = self.call("evaluate-lisp", code=code, wait=1.5)
         self.assertIn("[Backtrace]\n(not known: the process did not react at once)", reply.text)
@@ -269,14 +269,14 @@ class EndOfInput(mcp.TestCase):
         self.assertIn("[ERROR] TIMEOUT", second.reply().text)
         self.assertFalse(reset.reply().is_error)
 
-    def test_one_that_goes_on_without_its_call_is_dropped(self):
+    def test_one_that_continues_without_its_call_is_dropped(self):
         server = self.start_server()
         self.assertIn(GOES_ON, server.start_call("evaluate-lisp", {"code": "(loop)", "timeout": 0, "wait": 0}).reply().text)
         server.close()
 
 
 class Input(mcp.TestCase):
-    def test_what_a_person_would_type_is_read_from_stdin(self):
+    def test_the_argument_stdin_is_read_in_place_of_a_person(self):
         for code, text, value in (
             ("(list (read-line) (read))", "first line\n(second 2)", '("first line" (SECOND 2))'),
             ('(y-or-n-p "Go on?")', "y\n", "T"),
@@ -320,11 +320,11 @@ class Tasks(mcp.TestCase):
     def end_of(self, task):
         return mcp.wait_until(lambda: (lambda now: now["status"] != "working" and now)(self.get(task)), 60, "the end of the task")
 
-    def test_what_is_soon_over_is_no_task(self):
+    def test_a_short_call_is_not_a_task(self):
         result = self.evaluate("(+ 1 2)")
         self.assertEqual(("complete", "=> 3"), (result["resultType"], result["content"][0]["text"]))
 
-    def test_what_takes_long_is_answered_with_a_task(self):
+    def test_a_long_call_is_answered_with_a_task(self):
         task = self.evaluate("(progn (sleep 5) :done)")
         self.assertEqual(("task", "working"), (task["resultType"], task["status"]))
         mcp.wait_until(lambda: "statusMessage" in self.get(task), 20, "what it does")
@@ -456,7 +456,7 @@ class LookUps(mcp.TestCase):
         self.assertIn("longer than its time limit", self.s.call("describe-symbol", name="*odd*").text)
         self.cancelled(call)
 
-    def test_what_cannot_be_looked_at_is_refused_with_the_reason(self):
+    def test_a_look_up_that_is_impossible_is_refused_with_the_reason(self):
         call = self.begin('(sb-sys:without-interrupts (loop until (probe-file "%s")))' % self.go)
         for _ in range(2):
             text, is_error = self.s.call("describe-symbol", name="car")

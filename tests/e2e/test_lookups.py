@@ -105,7 +105,7 @@ class Libraries(mcp.TestCase):
         for specializer, parameter in (("(STRING T)", "(regex-string string)"), ("(FUNCTION T)", "(scanner function)"), ("(T T)", "(parse-tree t)")):
             self.assertRegex(text, r"\[METHOD\] CL-PPCRE:SCAN %s at [^\n]*\n(#[^\n]*\n)?[^\n]*%s" % (re.escape(specializer), re.escape(parameter)))
 
-    def test_what_features_leave_out_is_left_out(self):
+    def test_forms_that_features_exclude_are_skipped(self):
         text = self.look("find-definition", name="closer-mop:ensure-method")
         self.assertRegex(text, r"\n#\+\([^\n]*sbcl\)\n\(defun ensure-method ")
         self.assertNotIn("allegro", text)
@@ -231,7 +231,7 @@ class Session(mcp.TestCase):
         self.assertDefinedBy("g", 3, '(defun g () "no copy could be made of this")')
         self.assertDefinedBy("f", 1, "(defun f () 1)")
 
-    def test_what_a_restart_brought_along_is_known(self):
+    def test_definitions_that_a_restart_carried_over_are_known(self):
         self.s.evaluate("(defun f () (g))")
         self.s.evaluate("(f)")
         self.s.evaluate("(defun helper () 4)")
@@ -250,7 +250,7 @@ class Session(mcp.TestCase):
         self.assertFalse(client.call("restore-session", name="default", wait=60).is_error)
         self.assertIn('evaluation 1\n(defun f () "kept")', client.call("find-definition", name="f").text)
 
-    def test_what_a_file_defines_is_the_files(self):
+    def test_definitions_of_a_file_belong_to_the_file(self):
         path = os.path.join(self.folder(), "code.lisp")
         with open(path, "w", encoding="utf-8") as f:
             f.write("(in-package :cl-user)\n\n(defun from-file ()\n  :yes)\n")

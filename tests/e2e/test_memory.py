@@ -49,7 +49,7 @@ STRUCTURES = """
 
 
 class Memory(mcp.TestCase):
-    def test_what_is_kept_is_intact_after_many_collections(self):
+    def test_objects_are_intact_after_many_collections(self):
         self.s.evaluate(STRUCTURES)
         pid = self.s.evaluate("(sb-posix:getpid)").value
         for seed in range(1, 21):

@@ -402,7 +402,7 @@ class Model(mcp.TestCase):
             except AssertionError as error:
                 raise AssertionError("step %d, %s: %s\nBefore that:\n%s" % (step, action, error, "\n".join(self.story[-25:]))) from error
 
-    def test_what_was_undone_stays_undone_when_a_later_state_is_returned_to(self):
+    def test_undone_evaluations_stay_undone_after_a_return_to_a_later_state(self):
         self.s.evaluate("(defvar *a* 1)")
         self.s.evaluate("(restart-case (error \"x\") (use-value (v) v))")
         self.s.evaluate("(defun f () 1)")

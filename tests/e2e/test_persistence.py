@@ -14,7 +14,7 @@ tearDownModule = saves.remove_saved
 class Persistence(saves.Saves):
     options = ("--persist",)
 
-    def test_what_was_evaluated_is_saved_at_the_end_and_comes_back_by_itself(self):
+    def test_sessions_are_saved_at_the_end_and_restored_on_first_use(self):
         for name in ("idle", "work", "threads"):
             self.s.call("create-session", name=name)
         self.s.evaluate("(defvar *n* 1)")
@@ -45,7 +45,7 @@ class Persistence(saves.Saves):
         self.assertRegex(again.call("session-history", session="work").text, r"(?s)\(\* 2 x\).*\(price 4\).*\(\* 3 x\)")
         self.kill(again)
 
-    def test_what_could_not_be_saved_is_reported_by_the_next_server(self):
+    def test_a_session_that_could_not_be_saved_is_reported_by_the_next_server(self):
         thread = "(defvar *thread* (sb-thread:make-thread (lambda () (sleep 1000))))"
         self.assertIn("the session cannot be saved", self.s.evaluate(thread).session)
         self.s.close(wait=60)
@@ -116,7 +116,7 @@ class Persistence(saves.Saves):
         self.assertValue(other.evaluate("*n*"), "2")
         self.kill(other)
 
-    def test_what_is_running_at_the_end_of_the_input_is_in_the_save(self):
+    def test_an_evaluation_running_at_the_end_of_the_input_is_in_the_save(self):
         self.s.evaluate("(defvar *n* 1)")
         pending = self.s.start_call("evaluate-lisp", code="(progn (sleep 0.5) (setf *n* 2))")
         self.s.process.stdin.close()
@@ -155,7 +155,7 @@ class Persistence(saves.Saves):
         self.assertIn(self.evaluated(other, "*n*"), ("1", "2"))  # it may not have begun
         self.kill(other)
 
-    def test_sigterm_ends_what_goes_on_without_its_call(self):
+    def test_sigterm_ends_an_evaluation_that_continues_without_its_call(self):
         self.s.evaluate("(defvar *n* 1)")
         for code in ("(progn (setf *n* 2) (loop))", "(setf *n* 3)"):
             self.assertIn("goes on", self.s.call("evaluate-lisp", {"code": code, "timeout": 0, "wait": 0.2}).text)

@@ -51,7 +51,7 @@ class Timing(Measuring):
         self.assertRegex(text, r"^Timing: 5 runs\n")
         self.assertTrue(text.endswith("=> 6"), text)
 
-    def test_it_says_what_one_short_run_and_noisy_runs_do_not_tell(self):
+    def test_the_limits_of_one_short_run_and_of_noisy_runs_are_reported(self):
         self.assertIn("A single run this short is not reliable.", self.s.call("time-execution", code="(list 1)").text)
         self.assertNotIn("is not reliable", self.s.call("time-execution", code="(sleep 0.01)").text)
         self.s.evaluate("(defvar *k* 0)")
@@ -59,7 +59,7 @@ class Timing(Measuring):
         percent = int(re.search(r"Noise: the middle half of the runs differs by (\d+) % of the median\.", text).group(1))
         self.assertGreater(percent, 50, text)
 
-    def test_an_error_in_a_later_run_says_nothing_of_forms_before_it(self):
+    def test_an_error_in_a_later_run_reports_no_forms_before_it(self):
         self.s.evaluate("(defvar *n* 0)")
         report = self.report(self.s.call("time-execution", {"code": "(incf *n*) (when (> *n* 50) (error \"late\"))", "runs": 0}))
         self.assertErrorReport(report, "SIMPLE-ERROR")
@@ -231,7 +231,7 @@ class Tracing(Measuring):
         self.assertEvaluates("(list (f 1) (g 1))", "(2 3)")
         self.assertEqual(4, len(self.lines()))
 
-    def test_a_function_that_is_gone_is_traced_no_more(self):
+    def test_a_function_that_no_longer_exists_is_no_longer_traced(self):
         self.s.evaluate("(defun f (x) x)")
         self.trace("start", "f")
         self.s.evaluate("(fmakunbound 'f)")
@@ -422,7 +422,7 @@ class Breakpoints(Measuring):
         self.assertEvaluates("(app::f 3)", "(3)")
         self.stops("(app::f 4)", "(APP::F 4) is called.")
 
-    def test_a_condition_that_fails_stops_and_says_so(self):
+    def test_a_condition_that_fails_stops_and_is_reported(self):
         self.trace("fact", condition="(car n)", **{"break": "call"})
         report = self.assertFails("(handler-case (fact 3) (error () :handled))", "CL-MCP:BREAKPOINT")
         self.assertIn("Its condition failed: The value", report.message)
@@ -471,7 +471,7 @@ class Counting(Measuring):
         self.assertGreaterEqual(counts["MAKE"][3], 2400000)
         self.assertLess(counts["ALL"][3], 1000000)
 
-    def test_what_is_left_by_an_error_is_counted_once(self):
+    def test_a_call_left_by_an_error_is_counted_once(self):
         self.s.evaluate("(defun fails () (error \"no\")) (defun outer () (fails))")
         self.s.call("profile-functions", action="start", functions=["fails", "outer"])
         self.assertFails("(outer)", "SIMPLE-ERROR")

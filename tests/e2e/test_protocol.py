@@ -75,7 +75,7 @@ class Handshake(mcp.TestCase):
         client.start("initialize", initialize()["params"]).result(wait=5)
         self.assertIn("tools", client.start("tools/list").result(wait=5))
 
-    def test_a_second_initialize_is_answered_and_the_session_goes_on(self):
+    def test_a_second_initialize_is_answered_and_the_session_continues(self):
         self.s.evaluate("(defvar *kept* 1)")
         self.assertIn("jsonrpc", self.s.start("initialize", initialize()["params"]).response())
         self.assertEvaluates("*kept*", "1")
@@ -324,7 +324,7 @@ class Identifiers(mcp.TestCase):
                 self.assertEqual((INVALID_REQUEST, None), (answer["error"]["code"], answer["id"]), answer)
         self.assertOperational()
 
-    def test_a_duplicate_of_an_unanswered_id_gets_an_answer_of_its_own(self):
+    def test_a_duplicate_of_an_unanswered_id_gets_its_own_answer(self):
         self.s.evaluate("1")
         call = {"jsonrpc": "2.0", "id": "twice", "method": "tools/call", "params": {"name": "evaluate-lisp", "arguments": {"code": "(progn (sleep 0.3) :slow)"}}}
         self.s.send_json(call)
@@ -361,7 +361,7 @@ class WhileAnEvaluationRuns(mcp.TestCase):
         self.s.call("cancel-evaluation")
         self.assertErrorReport(pending.reply(), "CANCELLED")
 
-    def test_what_the_server_knows_by_itself_is_answered_at_once(self):
+    def test_requests_that_need_no_lisp_are_answered_at_once(self):
         pending = self.start_long()
         self.assertEqual({}, self.s.request("ping", wait=1))
         self.assertIn("tools", self.s.request("tools/list", wait=1))
@@ -464,7 +464,7 @@ class HostileInput(mcp.TestCase):
                 self.assertEqual("deep", self.assertError(INVALID_REQUEST)["id"])
                 self.assertOperational()
 
-    def test_bytes_that_are_no_utf8_are_a_parse_error(self):
+    def test_bytes_that_are_not_utf8_are_a_parse_error(self):
         for bad in (b"\x80", b"\xff", b"\xc0\xaf", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xe2\x82", b"\xf0\x9f\x98"):
             with self.subTest(repr(bad)):
                 self.s.send_line(b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":"' + bad + b'"}}')
@@ -504,7 +504,7 @@ class HostileInput(mcp.TestCase):
             with self.subTest(number[:30]):
                 self.assertEqual("=> 1", mcp.Reply(self.ask("n", '"code":"1","timeout":%s' % number)["result"]).text)
 
-    def test_of_duplicate_members_the_last_counts(self):
+    def test_the_last_of_duplicate_members_counts(self):
         self.s.send_line('{"jsonrpc":"2.0","id":1,"id":2,"method":"nothing","method":"ping"}')
         self.assertEqual({"jsonrpc": "2.0", "id": 2, "result": {}}, self.s.receive())
         self.s.assert_silent()
@@ -514,7 +514,7 @@ class HostileInput(mcp.TestCase):
         self.assertIsNone(self.assertError(PARSE_ERROR)["id"])
         self.assertOperational()
 
-    def test_a_client_that_does_not_read_is_no_danger(self):
+    def test_a_client_that_does_not_read_does_no_harm(self):
         """Replies pile up in the pipe while the client is busy sending; all of them come."""
         client = self.start_server()
         client.evaluate("1")
@@ -564,7 +564,7 @@ class Endings(mcp.TestCase):
         self.assertEqual((0, b""), (done.returncode, done.stdout))
         mcp.assert_none_left(mcp.file_mark() + "-e.")
 
-    def test_what_was_read_is_answered_before_it_ends(self):
+    def test_requests_already_read_are_answered_before_it_ends(self):
         lines = [initialize(), {"jsonrpc": "2.0", "method": "notifications/initialized"}, {"jsonrpc": "2.0", "id": 1, "method": "tools/list"},
                  {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "evaluate-lisp", "arguments": {"code": "(+ 1 2)"}}}]
         done = self.run_with("\n".join(json.dumps(line) for line in lines).encode() + b"\ngarbage")  # the last line has no newline
@@ -679,7 +679,7 @@ class WithoutALisp(mcp.TestCase):
     def test_a_path_without_sbcl_is_reported_in_each_reply(self):
         self.check(self.start_server(handshake=False, environment=mcp.clean_environment(PATH="/nonexistent")))
 
-    def test_a_program_that_is_no_lisp_is_reported_in_each_reply(self):
+    def test_a_program_that_is_not_a_lisp_is_reported_in_each_reply(self):
         client = self.start_server("--lisp", "/bin/true")
         for _ in range(2):
             reply = client.evaluate("1", wait=20)

@@ -28,7 +28,7 @@ class Surface(mcp.TestCase):
 
 
 class Reading(Surface):
-    def test_what_is_listed_can_be_read(self):
+    def test_every_listed_resource_can_be_read(self):
         self.assertEqual(["lisp://guide"], [r["uri"] for r in self.s.request("resources/list")["resources"]])
         self.s.evaluate("(defun square (x) (* x x))")
         self.s.call("create-session", name="other")
@@ -102,7 +102,7 @@ class Changes(Surface):
         self.s.call("close-session", session="other")
         self.assertEqual(before + 2, self.told(self.s, "resources/list_changed"))
 
-    def test_a_death_takes_what_it_defined_and_says_so(self):
+    def test_a_death_takes_the_tools_it_defined_and_reports_it(self):
         self.s.evaluate("(cl-mcp:define-tool one () 1)")
         self.assertErrorReport(self.s.evaluate("(progn (cl-mcp:define-tool two () 2) (sb-ext:exit :abort t))"), "PROCESS-EXITED")
         self.assertEqual(["user.one"], [t["name"] for t in self.s.request("tools/list")["tools"] if t["name"].startswith("user.")])

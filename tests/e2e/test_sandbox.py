@@ -535,7 +535,7 @@ class Work(Sandbox):
         opened = client.evaluate("(call 2 (sb-ext:native-namestring sb-ext:*core-pathname*) 1)").text
         self.assertIn(opened, ("=> %d" % EACCES, "=> -2"))
 
-    def test_what_stands_in_for_a_draft_is_not_taken(self):
+    def test_a_file_put_in_place_of_a_draft_is_not_taken(self):
         client = self.start("workspace")
         client.evaluate(PRELUDE)
         drafts = self.drafts()
@@ -572,7 +572,7 @@ class Work(Sandbox):
         self.assertTrue(os.path.exists(os.path.join(used, "a/b/t")))
         self.assertTrue(os.path.exists(os.path.join(kept, ".env")))
 
-    def test_without_user_namespaces_there_is_no_loopback_and_the_server_says_so(self):
+    def test_without_user_namespaces_there_is_no_loopback_and_the_server_reports_it(self):
         # In a namespace of our own, in which the kernel makes no further ones.
         namespace = ["unshare", "--user", "--map-root-user", "sh", "-c", 'echo 0 >/proc/sys/user/max_user_namespaces && exec "$@"', "sh"]
         if subprocess.run([*namespace, "true"], capture_output=True).returncode != 0:

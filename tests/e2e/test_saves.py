@@ -68,7 +68,7 @@ class SavingAndRestoring(saves.Saves):
         self.restore(other)
         check(other)
 
-    def test_the_session_goes_on_while_it_is_saved_and_nothing_of_that_is_in_the_save(self):
+    def test_the_session_continues_while_it_is_saved_and_nothing_of_that_is_in_the_save(self):
         self.s.evaluate("(defvar *n* 1)")
         # A save is of its place in the queue.
         first = self.s.start_call("evaluate-lisp", code="(progn (sleep 0.3) (setf *n* 2))")
@@ -129,7 +129,7 @@ class SavingAndRestoring(saves.Saves):
         self.assertEqual(code, self.s.call("session-history", format="lisp").text)
         self.assertEvaluates("*n*", "2")
 
-    def test_of_two_saves_at_once_the_later_begun_counts_although_it_is_written_sooner(self):
+    def test_the_later_begun_of_two_saves_counts_although_it_is_written_sooner(self):
         self.s.evaluate("(defvar *n* 1)")
         first = self.s.start_call("save-session")
         image = self.wait_for_image()

@@ -186,7 +186,7 @@ class Damage(saves.Saves):
             self.restore(name="other")
             self.assertEvaluates("*saved*", ":OTHER", session="other")
 
-    def test_a_strange_journal_is_no_reason_to_lose_the_session(self):
+    def test_an_invalid_journal_does_not_lose_the_session(self):
         for journal in (None, 7, [], [1, "x", {}], [{"code": 5, "package": 6, "outcome": 77, "evaluation": -1}],
                         [{"code": "1", "package": "CL-USER", "outcome": 0, "evaluation": 1, "when": when} for when in (-1, 2**62, "x")]):
             with self.subTest(journal):
@@ -293,7 +293,7 @@ class WhenASaveFails(saves.Saves):
 
 class WhenTheServerIsKilled(saves.Saves):
     @unittest.skipIf(mcp.SANITIZED, "writes many images; the plain build does")
-    def test_whatever_the_moment_the_save_before_is_whole(self):
+    def test_the_earlier_save_is_complete_at_every_moment(self):
         random = self.random()
         self.copy_saved("default")
         client = self.server()
@@ -327,7 +327,7 @@ class WhenTheServerIsKilled(saves.Saves):
                 self.assertValue(client.evaluate("*n*"), str(saved))
         self.assertEqual(n, saved, "the last one was described before the server was killed")
 
-    def test_what_a_killed_server_left_goes_with_a_later_save(self):
+    def test_files_left_by_a_killed_server_are_removed_with_a_later_save(self):
         self.s.evaluate("(defvar *n* 1)")
         self.s.start_call("save-session")
         torn = self.wait_for_image()

@@ -95,7 +95,7 @@ class ErrorHandling(mcp.TestCase):
 
 
 class WarningHandling(mcp.TestCase):
-    def test_a_warning_is_no_error_and_the_value_is_returned(self):
+    def test_a_warning_is_not_an_error_and_the_value_is_returned(self):
         report = self.s.evaluate('(warn "This is a warning") :ok')
         self.assertFalse(report.is_error)
         self.assertIn("[warnings]\nWARNING: This is a warning\n", report.text)

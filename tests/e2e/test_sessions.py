@@ -138,7 +138,7 @@ class Closing(mcp.TestCase):
         self.assertTrue(running.reply(wait=10).is_error)
         self.assertTrue(waiting.reply(wait=10).is_error)
 
-    def test_what_the_session_started_goes_with_it(self):
+    def test_programs_of_the_session_end_with_it(self):
         self.s.call("create-session", name="parent")
         pid = int(self.s.evaluate('(sb-ext:process-pid (sb-ext:run-program "/bin/sleep" (list "1000") :wait nil))', session="parent").value)
         self.s.call("close-session", session="parent")
@@ -183,7 +183,7 @@ class Resetting(mcp.TestCase):
         self.assertEvaluates("*v*", "2")
         self.assertTrue(self.s.evaluate("*v*", session="other").is_error)
 
-    def test_what_the_session_started_is_gone(self):
+    def test_programs_of_the_session_are_gone(self):
         pid = int(self.s.evaluate('(sb-ext:process-pid (sb-ext:run-program "/bin/sleep" (list "1000") :wait nil))').value)
         self.s.call("reset-session")
         mcp.wait_until(lambda: not mcp.is_alive(pid), 5, "the end of the session's child")

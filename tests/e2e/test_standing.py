@@ -27,7 +27,7 @@ class Standing(entries.Entries, InFolder):
         self.s.call("describe-symbol", name="car")  # its turn comes when the session is at rest
         return self.s.call("list-sessions").text
 
-    def test_a_restart_goes_on_with_the_open_file(self):
+    def test_a_restart_continues_with_the_open_file(self):
         self.s.evaluate('(defvar *file* "standing.txt")')
         self.assertFails(
             '(with-open-file (o *file* :direction :output :if-exists :supersede :if-does-not-exist :create)'
@@ -37,7 +37,7 @@ class Standing(entries.Entries, InFolder):
         self.assertValue(self.restart("CONTINUE"), ":DONE")
         self.assertEvaluates("(uiop:read-file-lines *file*)", '("a" "b")')
 
-    def test_a_restart_goes_on_with_a_file_opened_in_any_way(self):
+    def test_a_restart_continues_with_a_file_opened_in_any_way(self):
         before = "one\ntwo\n"
         cases = (
             (":output", ":supersede", "a\nb\n", None),
@@ -69,7 +69,7 @@ class Standing(entries.Entries, InFolder):
                         with open(os.path.join(self.place, "any.txt"), encoding="utf-8") as f:
                             self.assertEqual(wanted, f.read(), "left" if is_left else "gone on")
 
-    def test_a_restart_goes_on_with_the_streams_that_were_bound(self):
+    def test_a_restart_continues_with_the_streams_that_were_bound(self):
         cases = (
             ('(with-output-to-string (*standard-output*) (princ 1) (cerror "go" "x") (princ 2))', {}, '"12"'),
             ('(with-output-to-string (*error-output*) (princ 1 *error-output*) (cerror "go" "x") (princ 2 *error-output*))', {}, '"12"'),
@@ -86,7 +86,7 @@ class Standing(entries.Entries, InFolder):
                     self.assertValue(self.restart("CONTINUE"), value)
         self.assertEqual("printed", self.s.evaluate('(princ "printed")').stdout)
 
-    def test_a_restart_goes_on_with_a_program_a_lock_and_a_timer(self):
+    def test_a_restart_continues_with_a_program_a_lock_and_a_timer(self):
         if os.path.exists("/usr/bin/sort"):
             self.assertFails("""(let ((p (sb-ext:run-program "/usr/bin/sort" '() :input :stream :output :stream :wait nil)))
               (format (sb-ext:process-input p) "b~%") (cerror "Go on." "stop") (format (sb-ext:process-input p) "a~%")
@@ -130,7 +130,7 @@ class Standing(entries.Entries, InFolder):
         self.assertIn(named, reply.session)
         self.assertNotIn("gone.txt", os.listdir(self.place))
 
-    def test_a_compilation_that_was_stopped_goes_on(self):
+    def test_a_compilation_that_was_stopped_continues(self):
         self.s.evaluate(
             '(with-open-file (o "slow.lisp" :direction :output :if-exists :supersede)'
             ' (format o "(eval-when (:compile-toplevel) (sleep 1.5))~%(defun from-slow () :compiled)"))'
@@ -139,7 +139,7 @@ class Standing(entries.Entries, InFolder):
         self.assertFalse(self.restart("CONTINUE", timeout=20).is_error)
         self.assertEvaluates("(from-slow)", ":COMPILED")
 
-    def test_a_compilation_goes_on_from_wherever_it_stopped(self):
+    def test_a_compilation_continues_from_wherever_it_stopped(self):
         """It stops in the reader, a macro, a compiler macro, a form for the compiler, a constant's load form, and in the load. At
         each place it goes on in the process; given up there, it leaves no file and can be made again."""
         self.s.evaluate("""(defvar *stops* t) (defun stop (place) (when *stops* (break "at ~a" place)) place)
@@ -235,7 +235,7 @@ class Standing(entries.Entries, InFolder):
         self.assertValue(self.enter("(list *x* y)"), "(3 5)")
         self.assertEvaluates("*x*", "3")
 
-    def test_what_else_is_asked_for_ends_it(self):
+    def test_any_other_request_ends_it(self):
         for tool, arguments in (("checkpoint-session", {"name": "here"}), ("rollback-session", {"to": "here"}),
                                 ("time-execution", {"code": "(+ 1 2)"})):
             with self.subTest(tool):
@@ -327,7 +327,7 @@ class RollBack(InFolder):
         self.assertFalse(self.s.call("rollback-session", to="-1").is_error)
         self.assertEvaluates("*n*", "39")
 
-    def test_a_restart_that_brings_back_what_was_undone_says_so(self):
+    def test_a_restart_that_brings_back_undone_evaluations_reports_it(self):
         self.s.evaluate("(defvar *x* 1)")
         self.assertFails('(progn (setf *x* 2) (cerror "Go on." "stop") *x*)')
         self.assertFalse(self.s.call("rollback-session", to="1").is_error)

@@ -157,7 +157,7 @@ class Damage(Survival):
         self.assertNotEqual("", report.text)
         self.assertOperational()
 
-    def test_a_forked_child_that_returns_is_no_second_session(self):
+    def test_a_forked_child_that_returns_is_not_a_second_session(self):
         self.s.evaluate("(sb-posix:fork)", timeout=5, wait=20)
         for n in range(5):
             self.assertEvaluates("(+ %d 1)" % n, str(n + 1))

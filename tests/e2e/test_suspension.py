@@ -114,7 +114,7 @@ class Suspension(mcp.TestCase):
             if any(file.startswith(self.state + "/suspended-") and file.endswith(".core") for file in files):
                 return pid
 
-    def test_what_is_done_while_the_image_is_written_is_not_lost(self):
+    def test_work_done_while_the_image_is_written_is_not_lost(self):
         s = self.server()
         folder = self.folder()
         s.evaluate(f"(progn (defvar *n* 1) (sb-posix:chdir \"{folder}\"))")

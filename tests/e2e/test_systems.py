@@ -68,7 +68,7 @@ class Finding(Systems):
         self.assertEqual("There is no system" in reply.text, reply.is_error, reply.text)
         return reply.text
 
-    def test_what_ocicl_has_pinned_is_found_and_comes_before_what_the_machine_has(self):
+    def test_systems_pinned_by_ocicl_come_before_those_of_the_machine(self):
         for csv, folder in (("ocicl.csv", "ocicl"), ("systems.csv", "systems")):
             client = self.project({
                 csv: "alexandria, ghcr.io/ocicl/alexandria@sha256:0, alexandria-1/alexandria.asd\n",
@@ -80,7 +80,7 @@ class Finding(Systems):
             self.assertIn("pinned for the project by ocicl", reply.text)
             self.assertValue(client.evaluate("alexandria::*pinned*"), "1")
 
-    def test_what_qlot_has_pinned_is_found(self):
+    def test_systems_pinned_by_qlot_are_found(self):
         home = ".qlot/dists/some/"
         client = self.project({
             "qlfile": "ql pinned\n",
@@ -93,7 +93,7 @@ class Finding(Systems):
             self.assertIn("qlot", self.where(client, system))
         self.assertRegex(client.call("list-systems", pattern="other").text, r"\n- other: .*/\.qlot/")
 
-    def test_of_several_below_the_directory_the_nearest_is_found_and_hidden_ones_are_not(self):
+    def test_the_nearest_of_several_below_the_directory_is_found_and_hidden_ones_are_not(self):
         client = self.project({"a/deep/near.asd": '(defsystem "near")\n', "b/near.asd": '(defsystem "near")\n', ".old/hidden.asd": '(defsystem "hidden")\n'})
         self.assertIn("/b/near.asd", self.where(client, "near"))
         self.assertIn("There is no system hidden", self.where(client, "hidden"))
@@ -108,7 +108,7 @@ class Finding(Systems):
         self.assertNotIn("There is no system", reply.text)
         self.assertIn("There is no system nowhere", client.call("load-system", system="nowhere").text)
 
-    def test_what_is_in_the_home_directory_is_found(self):
+    def test_systems_in_the_home_directory_are_found(self):
         home = self.folder()
         self.write(home, {"common-lisp/at-home/at-home.asd": '(defsystem "at-home")\n'})
         client = self.start_server(environment=mcp.clean_environment(HOME=home))
@@ -271,7 +271,7 @@ class Testing(Systems):
         self.assertEqual(3, client.call("list-errors").text.count("(can be entered)"))
         self.assertIn("number 0", client.call("get-backtrace", index=3).text + client.call("list-errors").text)
 
-    def test_without_copies_a_run_goes_on_all_the_same(self):
+    def test_without_copies_a_run_continues_too(self):
         client = self.start_server("--checkpoints", "off", "--directory", self.shop_folder())
         client.call("configure-limits", {"checkpoint-limit": 0})
         reply = client.call("run-tests", system="shop", wait=120)

@@ -170,7 +170,7 @@ class Standing(entries.Entries, StandingTest):
         self.assertEqual(1, sum("can be entered" in line for line in self.errors()))
         self.assertTrue(self.restart("CONTINUE", index=1).is_error)
 
-    def test_of_six_the_oldest_is_unwound_and_runs_its_cleanup_forms(self):
+    def test_the_oldest_of_six_is_unwound_and_runs_its_cleanup_forms(self):
         self.s.evaluate("(defvar *cleaned* '())")
         for x in range(6):
             self.assertFails("(unwind-protect (fail %d) (push %d *cleaned*))" % (x, x))
@@ -189,7 +189,7 @@ class Standing(entries.Entries, StandingTest):
         self.assertNotIn("invoke-restart", self.s.call("session-history").text)
         self.assertValue(self.restart("USE-VALUE", value="42"), "(42)")
 
-    def test_what_a_thread_had_to_leave_says_so(self):
+    def test_an_error_that_a_thread_had_to_leave_reports_that(self):
         reply = self.s.evaluate("(defun deep (n) (1+ (deep n))) (deep 1)")
         self.assertErrorReport(reply, "SB-KERNEL::CONTROL-STACK-EXHAUSTED")
         self.assertNotIn("[Restarts]", reply.text)
@@ -211,7 +211,7 @@ class Standing(entries.Entries, StandingTest):
         self.assertValue(self.enter("x"), "1")
         self.assertOperational()
 
-    def test_what_was_stopped_at_its_limit_goes_on(self):
+    def test_an_evaluation_stopped_at_its_limit_continues(self):
         self.s.evaluate("(defvar *go* nil)")
         self.assertFails("(loop until *go* finally (return :done))", "TIMEOUT", timeout=0.3)
         self.assertEvaluates("(setf *go* t)", "T")
@@ -300,7 +300,7 @@ class Standing(entries.Entries, StandingTest):
         self.assertOperational()
         self.assertNotIn("can be entered", self.s.call("list-errors").text)
 
-    def test_after_the_process_died_its_errors_stand_no_more(self):
+    def test_after_the_process_died_its_errors_no_longer_stand(self):
         self.assertFails("(fail 1)")
         self.assertErrorReport(self.s.evaluate("(sb-ext:exit :abort t)"))
         self.assertNotIn("can be entered", self.s.call("list-errors").text)
@@ -338,7 +338,7 @@ class ThreadErrors(StandingTest):
         again = self.s.evaluate("1")
         self.assertEqual(1, (report.text + again.text).count("In thread announced"))
 
-    def test_with_the_limit_it_stands_and_goes_on_in_that_thread(self):
+    def test_with_the_limit_it_stands_and_continues_in_that_thread(self):
         self.s.call("configure-limits", {"thread-errors": 2})
         self.fail_in_thread(form="(list (fail 4) (sb-thread:thread-name sb-thread:*current-thread*))")
         self.assertIn("can be entered", self.errors()[0])
@@ -355,7 +355,7 @@ class ThreadErrors(StandingTest):
         mcp.wait_until(lambda: "worker-1" not in self.threads(), 10, "the oldest to end")
         self.assertEqual(["can be entered" in line for line in self.errors()], [True, True, False])
 
-    def test_one_that_was_interrupted_stands_and_goes_on(self):
+    def test_one_that_was_interrupted_stands_and_continues(self):
         reply = self.s.call("interrupt-thread", thread="program")
         self.assertFalse(reply.is_error, reply.text)
         self.assertIn("(AWAIT \"x\")", reply.text)
@@ -778,7 +778,7 @@ class WebServerWithDatabase(mcp.TestCase):
 
 @unittest.skipIf(mcp.SANITIZED, "long; sanitizers are in other processes than what it tests")
 class BordeauxThreads(ThreadTest):
-    def test_a_pool_whose_jobs_fail_goes_on(self):
+    def test_a_pool_whose_jobs_fail_continues(self):
         self.s.call("load-system", system="bordeaux-threads", timeout=280, wait=290)
         self.s.evaluate("""(defvar *jobs* '()) (defvar *done* 0) (defvar *jobs-lock* (bt:make-lock "jobs")) (defvar *more* (bt:make-condition-variable))
         (defun next-job () (bt:with-lock-held (*jobs-lock*) (loop until *jobs* do (bt:condition-wait *more* *jobs-lock*)) (pop *jobs*)))

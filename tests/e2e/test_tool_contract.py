@@ -246,7 +246,7 @@ class Completeness(mcp.TestCase):
         tools = {tool["name"] for tool in self.start_server("--tools=full").request("tools/list")["tools"]}
         self.assertEqual(tools, set(contract.names()))
 
-    def test_what_is_read_only_changes_nothing(self):
+    def test_read_only_tools_change_nothing(self):
         tools = {tool["name"]: tool for tool in self.start_server("--tools=full").request("tools/list")["tools"]}
         for name in contract.names():
             if tools[name]["annotations"]["readOnlyHint"]:

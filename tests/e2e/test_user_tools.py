@@ -65,7 +65,7 @@ class UserTools(mcp.TestCase):
             self.assertIn(part, reply.text)
         self.assertIn("1 evaluation\n", self.s.call("session-history").text)
 
-    def test_what_cannot_be_a_tool_is_refused_when_it_is_defined(self):
+    def test_an_invalid_tool_is_refused_when_it_is_defined(self):
         for definition, part in (
             ('"a b" ()', "must be a letter and up to"),
             ('"%s" ()' % ("a" * 41), "must be a letter and up to 39 more"),
@@ -167,7 +167,7 @@ class UserTools(mcp.TestCase):
         self.assertEqual("mine", self.s.call("user.reset-session").text)
         self.assertIn("Session reset", self.s.call("lisp.reset-session").text)
 
-    def test_what_a_file_defines_is_in_every_session(self):
+    def test_tools_defined_by_a_file_are_in_every_session(self):
         path = self.folder() + "/tools.lisp"
         with open(path, "w") as f:
             f.write('(cl-mcp:define-tool hello () "Says hello." "hello")')

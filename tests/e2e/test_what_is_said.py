@@ -62,13 +62,13 @@ class Warnings(mcp.TestCase):
         report = self.s.evaluate("(defun a () (nowhere))\n(defun b () (nowhere))\n(defun c () (nowhere))")
         self.assertIn("line 1, column 13: STYLE-WARNING: undefined function: NOWHERE\n", report.text)
 
-    def test_a_restart_does_not_tell_old_warnings_again(self):
+    def test_a_restart_does_not_report_old_warnings_again(self):
         self.s.evaluate('(progn (warn "old") (restart-case (error "stop") (go-on () (warn "new") 1)))')
         report = self.s.call("invoke-restart", restart="GO-ON")
         self.assertEqual([("WARNING", "new")], report.warnings)
         self.assertValue(report, "1")
 
-    def test_what_the_program_itself_captures_is_left_to_it(self):
+    def test_output_that_the_program_captures_is_left_to_it(self):
         report = self.s.evaluate('(with-output-to-string (*error-output*) (warn "x"))')
         self.assertIn("WARNING: x", report.value)
         self.assertEqual([], report.warnings)
@@ -182,7 +182,7 @@ class Unreadable(mcp.TestCase):
 
 
 class Excerpts(mcp.TestCase):
-    def test_of_a_long_line_what_surrounds_the_match_is_shown(self):
+    def test_the_surroundings_of_a_match_in_a_long_line_are_shown(self):
         report = self.s.evaluate("(loop for i below 9000 collect i)")
         ref = int(re.search(r"get-output ref (\d+)", report.text).group(1))
         text = self.s.call("get-output", ref=ref, pattern="7654").text

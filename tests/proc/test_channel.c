@@ -217,7 +217,7 @@ static void a_message_over_the_limit_closes_the_channel(void **state)
     assert_int_equal(f->messages, 0);
 }
 
-static void what_is_no_message_closes_the_channel_with_a_reason(void **state)
+static void bytes_that_are_not_a_message_close_the_channel_with_a_reason(void **state)
 {
     static const char *const garbage[] = {
         "hello, world",    "0000000g",    "0000000A(1 2 3 4 5)",
@@ -265,7 +265,7 @@ static void a_peer_that_closes_is_noticed_after_its_last_message(void **state)
     strbuf_fini(&b);
 }
 
-static void a_peer_that_closes_in_the_middle_of_a_message_is_just_gone(void **state)
+static void a_peer_that_closes_in_the_middle_of_a_message_is_gone(void **state)
 {
     struct fixture *f = *state;
     feed(f, "00000010(1 ", 11);
@@ -306,7 +306,7 @@ static void on_message_write_another(void *arg, struct sexp_document *message)
     strbuf_fini(&b);
 }
 
-static void draining_ends_though_somebody_goes_on_writing(void **state)
+static void draining_ends_although_a_writer_continues(void **state)
 {
     struct fixture *f = *state;
     channel_free(f->channel);
@@ -385,7 +385,7 @@ static void the_channel_may_be_freed_inside_a_drain(void **state)
     strbuf_fini(&b);
 }
 
-static void what_is_sent_arrives_as_it_is(void **state)
+static void messages_arrive_unchanged(void **state)
 {
     struct fixture *f = *state;
     struct strbuf b;
@@ -423,7 +423,7 @@ static size_t receive_descriptors(int peer, char *bytes, size_t size, ssize_t *l
     return n;
 }
 
-static void descriptors_come_with_the_first_byte_and_are_ours_no_more(void **state)
+static void descriptors_are_sent_with_the_first_byte_and_closed_here(void **state)
 {
     struct fixture *f = *state;
     struct strbuf b;
@@ -534,7 +534,7 @@ static void descriptors_that_were_never_sent_are_closed_with_the_channel(void **
     strbuf_fini(&big);
 }
 
-static void what_a_dead_peer_had_not_read_is_known_while_its_copy_holds_the_socket(void **state)
+static void unread_bytes_of_a_dead_peer_are_known_while_its_copy_holds_the_socket(void **state)
 {
     struct fixture *f = *state;
     struct strbuf frame;
@@ -578,21 +578,21 @@ int main(void)
         TEST(messages_cut_anywhere_come_whole),
         TEST(the_largest_message_comes),
         TEST(a_message_over_the_limit_closes_the_channel),
-        cmocka_unit_test(what_is_no_message_closes_the_channel_with_a_reason),
+        cmocka_unit_test(bytes_that_are_not_a_message_close_the_channel_with_a_reason),
         TEST(a_peer_that_closes_is_noticed_after_its_last_message),
-        TEST(a_peer_that_closes_in_the_middle_of_a_message_is_just_gone),
+        TEST(a_peer_that_closes_in_the_middle_of_a_message_is_gone),
         TEST(draining_delivers_what_has_come_without_the_loop),
-        TEST(draining_ends_though_somebody_goes_on_writing),
+        TEST(draining_ends_although_a_writer_continues),
         TEST(the_channel_may_be_freed_inside_a_message),
         TEST(the_channel_may_be_freed_inside_a_message_that_was_kept_in_part),
         TEST(the_channel_may_be_freed_when_it_is_closed),
         TEST(the_channel_may_be_freed_inside_a_drain),
-        TEST(what_is_sent_arrives_as_it_is),
-        TEST(descriptors_come_with_the_first_byte_and_are_ours_no_more),
+        TEST(messages_arrive_unchanged),
+        TEST(descriptors_are_sent_with_the_first_byte_and_closed_here),
         TEST(a_peer_that_never_reads_holds_nothing_up_and_gets_it_all_later),
         TEST(descriptors_wait_with_their_frame),
         TEST(descriptors_that_were_never_sent_are_closed_with_the_channel),
-        TEST(what_a_dead_peer_had_not_read_is_known_while_its_copy_holds_the_socket),
+        TEST(unread_bytes_of_a_dead_peer_are_known_while_its_copy_holds_the_socket),
         TEST(sending_to_a_peer_that_is_gone_is_harmless),
     };
     keep_only_standard_descriptors();

@@ -145,7 +145,7 @@ static void a_child_works_in_the_directory_it_is_given(void **state)
     wait_for_end(f);
 }
 
-static void a_childs_environment_is_ours_with_additions(void **state)
+static void a_childs_environment_is_the_servers_with_additions(void **state)
 {
     struct fixture *f = *state;
     char line[300];
@@ -193,7 +193,7 @@ static void a_child_starts_with_no_signal_ignored_or_blocked(void **state)
 }
 
 /* A terminal's ^C is for the server, not for the programs it runs. */
-static void a_child_is_in_a_session_of_its_own(void **state)
+static void a_child_is_in_its_own_session(void **state)
 {
     struct fixture *f = *state;
     start(f, "hang", NULL);
@@ -685,7 +685,7 @@ static void freeing_a_child_that_runs_kills_it_with_its_descendants(void **state
     assert_int_equal(f->ends, 0);
 }
 
-static void orphans_become_ours_and_are_reaped(void **state)
+static void orphans_become_children_and_are_reaped(void **state)
 {
     struct fixture *f = *state;
     int input[2];
@@ -771,9 +771,9 @@ int main(void)
         TEST(a_missing_directory_is_an_error),
         TEST(a_program_is_looked_up_in_path),
         TEST(a_child_works_in_the_directory_it_is_given),
-        TEST(a_childs_environment_is_ours_with_additions),
+        TEST(a_childs_environment_is_the_servers_with_additions),
         TEST(a_child_starts_with_no_signal_ignored_or_blocked),
-        TEST(a_child_is_in_a_session_of_its_own),
+        TEST(a_child_is_in_its_own_session),
         TEST(a_child_has_the_four_descriptors_it_is_given),
         TEST(a_child_has_dev_null_where_it_is_given_nothing_and_no_fourth),
         TEST(a_childs_descriptors_may_be_given_crosswise),
@@ -795,7 +795,7 @@ int main(void)
         TEST(killing_a_tree_ends_a_deep_one),
         TEST(killing_a_tree_ends_a_wide_one),
         TEST(freeing_a_child_that_runs_kills_it_with_its_descendants),
-        TEST(orphans_become_ours_and_are_reaped),
+        TEST(orphans_become_children_and_are_reaped),
         TEST(children_free_leaves_nothing),
         TEST(a_child_dies_with_a_parent_that_is_killed),
     };

@@ -80,7 +80,7 @@ static void one_that_has_used_its_time_is_not(void **state)
     end(pid);
 }
 
-static void what_it_used_before_does_not_count(void **state)
+static void earlier_use_does_not_count(void **state)
 {
     (void)state;
     struct cpu_grace p;
@@ -130,7 +130,7 @@ static void a_copy_that_takes_over_begins_at_nothing(void **state)
     end(one);
 }
 
-static void nobody_is_known_and_nobody_is_there(void **state)
+static void no_process_is_known_and_none_exists(void **state)
 {
     (void)state;
     struct cpu_grace p;
@@ -158,11 +158,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_that_has_had_no_processor_is_given_more_time),
         cmocka_unit_test(one_that_has_used_its_time_is_not),
-        cmocka_unit_test(what_it_used_before_does_not_count),
+        cmocka_unit_test(earlier_use_does_not_count),
         cmocka_unit_test(one_that_waits_gets_a_last_look),
         cmocka_unit_test(one_that_is_stopped_gets_a_last_look),
         cmocka_unit_test(a_copy_that_takes_over_begins_at_nothing),
-        cmocka_unit_test(nobody_is_known_and_nobody_is_there),
+        cmocka_unit_test(no_process_is_known_and_none_exists),
         cmocka_unit_test(without_a_limit_the_deadline_counts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -131,7 +131,7 @@ static void a_dismissed_guardian_kills_nothing(void **state)
 }
 
 /* In this process: only processes with the mark may be touched. */
-static void a_guardian_has_a_mark_of_its_own_and_ends_when_freed(void **state)
+static void a_guardian_has_its_own_mark_and_ends_when_freed(void **state)
 {
     struct fixture *f = *state;
     struct err err;
@@ -225,7 +225,7 @@ int main(void)
         TEST(without_a_guardian_the_grandchildren_would_stay),
         TEST(a_server_that_ends_in_order_leaves_nothing_behind),
         TEST(a_dismissed_guardian_kills_nothing),
-        TEST(a_guardian_has_a_mark_of_its_own_and_ends_when_freed),
+        TEST(a_guardian_has_its_own_mark_and_ends_when_freed),
         TEST(a_guardian_touches_nothing_that_has_another_mark),
         TEST(a_guardian_keeps_no_descriptor_but_its_own),
     };

@@ -328,7 +328,7 @@ static void output_belongs_to_its_own_operation(void **state)
     assert_int_equal(two.output[1], 0);
 }
 
-static void a_refusal_is_no_error(void **state)
+static void a_refusal_is_not_an_error(void **state)
 {
     struct fixture *f = *state;
     struct call c = evaluated(f, "refuse", 0);
@@ -504,7 +504,7 @@ static void one_that_obeys_the_second_interrupt_is_stopped_and_the_session_intac
     assert_value(f, "count", "3");
 }
 
-static void one_that_never_obeys_is_killed_and_the_session_goes_on_afresh(void **state)
+static void one_that_never_obeys_is_killed_and_the_session_starts_afresh(void **state)
 {
     struct fixture *f = *state;
     struct call queued = {0}, c = {0};
@@ -645,7 +645,7 @@ static void an_operation_may_be_stopped_again_and_again(void **state)
     strbuf_fini(&what);
 }
 
-static void what_was_running_is_reported_in_whole_characters(void **state)
+static void running_code_is_reported_in_whole_characters(void **state)
 {
     struct fixture *f = *state;
     struct call c = {0};
@@ -809,7 +809,7 @@ static void a_death_between_two_calls_returns_to_the_last_state(void **state)
     assert_value(f, "count", "2");
 }
 
-static void a_lisp_that_cannot_be_copied_goes_on_afresh(void **state)
+static void a_lisp_that_cannot_be_copied_starts_afresh(void **state)
 {
     struct fixture *f = *state;
     setenv("FAKE_FREEZE", "refuse", 1);
@@ -986,7 +986,7 @@ static void a_question_that_nobody_answers_ends_the_input(void **state)
     assert_string_equal(c.value, "end");
 }
 
-static void what_asks_can_die_and_be_stopped(void **state)
+static void an_operation_that_asks_can_die_and_be_stopped(void **state)
 {
     struct fixture *f = *state;
     struct call c = {0};
@@ -1014,7 +1014,7 @@ static struct call gone_on(struct fixture *f, const char *code, int timeout_ms)
     return c;
 }
 
-static void an_operation_that_goes_on_keeps_its_error_and_is_answered_once(void **state)
+static void an_operation_that_continues_keeps_its_error_and_is_answered_once(void **state)
 {
     struct fixture *f = *state;
     with_checkpoints(f, 8);
@@ -1030,7 +1030,7 @@ static void an_operation_that_goes_on_keeps_its_error_and_is_answered_once(void 
     assert_null(session_last_error(f->s));
 }
 
-static void what_does_not_say_so_does_not_go_on(void **state)
+static void an_operation_that_does_not_announce_it_does_not_continue(void **state)
 {
     struct fixture *f = *state;
     with_checkpoints(f, 8);
@@ -1039,7 +1039,7 @@ static void what_does_not_say_so_does_not_go_on(void **state)
     assert_value(f, "value 1", "1");
 }
 
-static void an_operation_goes_on_although_no_copy_can_be_made(void **state)
+static void an_operation_continues_although_no_copy_can_be_made(void **state)
 {
     struct fixture *f = *state;
     assert_string_equal(gone_on(f, "goes-on E", 0).value, "went on");
@@ -1051,7 +1051,7 @@ static void an_operation_goes_on_although_no_copy_can_be_made(void **state)
     assert_false(error_record_is_enterable(session_last_error(f->s)));
 }
 
-static void what_goes_on_can_fail_die_and_run_out_of_time(void **state)
+static void an_operation_that_continues_can_fail_die_and_run_out_of_time(void **state)
 {
     struct fixture *f = *state;
     static const struct {
@@ -1333,7 +1333,7 @@ static void three_copies_that_die_early_make_the_operation_unavailable(void **st
     }
 }
 
-static void a_lisp_that_is_not_there_makes_operations_unavailable_until_it_is(void **state)
+static void a_missing_lisp_makes_operations_unavailable_until_it_is_installed(void **state)
 {
     struct fixture *f = *state;
     char path[200];
@@ -1691,24 +1691,24 @@ int main(void)
         TEST(the_first_operation_starts_a_process),
         TEST(operations_run_one_after_the_other_in_the_order_given),
         TEST(output_belongs_to_its_own_operation),
-        TEST(a_refusal_is_no_error),
+        TEST(a_refusal_is_not_an_error),
         TEST(progress_is_reported_at_its_interval),
         TEST(an_operation_may_be_submitted_inside_done),
         TEST(an_error_is_recorded_with_its_locals_and_cleared_by_success),
         TEST(an_error_of_an_operation_that_keeps_no_record_leaves_the_last_one),
         TEST(the_history_keeps_the_last_thirty_two),
         TEST(a_record_survives_the_death_of_its_process),
-        TEST(an_operation_that_goes_on_keeps_its_error_and_is_answered_once),
-        TEST(what_does_not_say_so_does_not_go_on),
-        TEST(an_operation_goes_on_although_no_copy_can_be_made),
-        TEST(what_goes_on_can_fail_die_and_run_out_of_time),
+        TEST(an_operation_that_continues_keeps_its_error_and_is_answered_once),
+        TEST(an_operation_that_does_not_announce_it_does_not_continue),
+        TEST(an_operation_continues_although_no_copy_can_be_made),
+        TEST(an_operation_that_continues_can_fail_die_and_run_out_of_time),
         TEST(a_question_is_answered_once_and_only_by_its_own_answer),
         TEST(a_question_that_nobody_answers_ends_the_input),
-        TEST(what_asks_can_die_and_be_stopped),
+        TEST(an_operation_that_asks_can_die_and_be_stopped),
         TEST(a_failure_after_the_failure_does_not_change_the_reply),
         TEST(one_that_obeys_the_first_interrupt_is_stopped_and_the_session_intact),
         TEST(one_that_obeys_the_second_interrupt_is_stopped_and_the_session_intact),
-        TEST(one_that_never_obeys_is_killed_and_the_session_goes_on_afresh),
+        TEST(one_that_never_obeys_is_killed_and_the_session_starts_afresh),
         TEST(one_that_finishes_when_interrupted_is_a_success),
         TEST(a_stopped_one_stands_and_costs_its_process_if_it_cannot_be_unwound),
         TEST(the_limit_is_the_sessions_when_the_call_has_none),
@@ -1717,7 +1717,7 @@ int main(void)
         TEST(a_running_operation_that_is_cancelled_is_stopped_and_not_answered),
         TEST(a_stopped_operation_says_that_it_was_cancelled),
         TEST(an_operation_may_be_stopped_again_and_again),
-        TEST(what_was_running_is_reported_in_whole_characters),
+        TEST(running_code_is_reported_in_whole_characters),
         TEST(a_death_while_running_is_reported_with_how_and_what_was_printed),
         TEST(a_death_in_each_state_of_the_escalation_is_answered_once),
         TEST(a_death_between_two_calls_is_reported_in_the_next_reply),
@@ -1725,7 +1725,7 @@ int main(void)
         TEST(a_last_reply_before_the_death_counts),
         TEST(a_death_returns_to_the_state_before_it),
         TEST(a_death_between_two_calls_returns_to_the_last_state),
-        TEST(a_lisp_that_cannot_be_copied_goes_on_afresh),
+        TEST(a_lisp_that_cannot_be_copied_starts_afresh),
         TEST(states_beyond_the_limit_go_several_at_a_time_or_when_somebody_looks),
         TEST(a_copy_that_was_put_off_is_made_although_somebody_looked),
         TEST(an_evaluation_behind_a_copy_that_kills_is_taken_up_again),
@@ -1743,7 +1743,7 @@ int main(void)
         TEST(sessions_run_side_by_side),
         TEST(kept_outputs_are_found_by_their_reference),
         TEST(three_copies_that_die_early_make_the_operation_unavailable),
-        TEST(a_lisp_that_is_not_there_makes_operations_unavailable_until_it_is),
+        TEST(a_missing_lisp_makes_operations_unavailable_until_it_is_installed),
         TEST(a_core_that_cannot_be_built_is_reported_in_the_lisps_words),
         TEST(a_lisp_that_never_builds_its_core_is_given_up),
         TEST(a_lisp_that_gets_no_processor_may_take_longer_for_its_core),

@@ -276,7 +276,7 @@ static void progress_comes_while_a_call_runs(void **state)
     assert_true(f->was_error);
 }
 
-static void messages_that_nobody_waits_for_are_dropped(void **state)
+static void messages_that_answer_nothing_are_dropped(void **state)
 {
     struct fixture *f = *state;
     start(f);
@@ -322,7 +322,7 @@ static void a_process_without_a_hello_can_be_killed(void **state)
     assert_int_equal(f->readies, 0);
 }
 
-static void a_process_that_exits_at_once_is_gone_with_what_it_wrote(void **state)
+static void a_process_that_exits_at_once_is_gone_and_its_output_is_kept(void **state)
 {
     struct fixture *f = *state;
     spawn(f, "exit");
@@ -448,7 +448,7 @@ static void a_call_to_a_process_that_is_dying_is_answered_by_its_end(void **stat
     assert_int_equal(fcntl(ends[0], F_GETFD), -1);
 }
 
-static void an_abandoned_worker_is_gone_in_a_way_unknown(void **state)
+static void an_abandoned_worker_is_gone_without_an_exit_status(void **state)
 {
     struct fixture *f = *state;
     close(f->ends.channel);
@@ -526,10 +526,10 @@ int main(void)
         TEST(output_before_a_reply_is_delivered_before_it),
         TEST(a_flood_of_output_comes_whole),
         TEST(progress_comes_while_a_call_runs),
-        TEST(messages_that_nobody_waits_for_are_dropped),
+        TEST(messages_that_answer_nothing_are_dropped),
         TEST(an_interrupt_reaches_only_the_call_under_way),
         TEST(a_process_without_a_hello_can_be_killed),
-        TEST(a_process_that_exits_at_once_is_gone_with_what_it_wrote),
+        TEST(a_process_that_exits_at_once_is_gone_and_its_output_is_kept),
         TEST(a_process_that_sends_garbage_is_killed),
         TEST(a_process_that_closes_its_channel_is_killed),
         cmocka_unit_test(a_busy_process_that_breaks_off_is_gone_without_a_reply),
@@ -538,7 +538,7 @@ int main(void)
         TEST(a_killed_process_takes_its_descendants_with_it),
         TEST(a_death_is_reported_while_others_hold_its_pipes),
         TEST(a_call_to_a_process_that_is_dying_is_answered_by_its_end),
-        TEST(an_abandoned_worker_is_gone_in_a_way_unknown),
+        TEST(an_abandoned_worker_is_gone_without_an_exit_status),
         TEST(a_program_that_cannot_be_run_is_an_error),
         cmocka_unit_test(a_worker_may_be_freed_in_each_of_its_events),
         TEST(a_worker_may_be_freed_at_a_reply_that_its_death_delivers),

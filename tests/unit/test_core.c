@@ -57,7 +57,7 @@ static bool is_used(const struct place *p)
     return result;
 }
 
-static void a_directory_that_is_not_there_is_made_for_the_user_alone(void **state)
+static void a_missing_directory_is_made_for_the_user_alone(void **state)
 {
     struct place *p = *state;
     struct stat s;
@@ -131,7 +131,7 @@ static void a_directory_of_another_user_is_not_used(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        with_place(a_directory_that_is_not_there_is_made_for_the_user_alone),
+        with_place(a_missing_directory_is_made_for_the_user_alone),
         with_place(a_link_is_not_followed),
         with_place(a_directory_that_others_can_write_is_not_used),
         with_place(a_directory_that_others_can_replace_is_not_used),

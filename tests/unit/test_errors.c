@@ -96,7 +96,7 @@ static void err_set_errno_keeps_the_reason_of_a_long_message(void **state)
     }
 }
 
-static void err_set_masks_bytes_that_are_no_utf8(void **state)
+static void err_set_masks_bytes_that_are_not_utf8(void **state)
 {
     struct err e;
 
@@ -116,7 +116,7 @@ int main(void)
         cmocka_unit_test(err_set_can_wrap_the_error_it_overwrites),
         cmocka_unit_test(err_set_cuts_a_long_message_between_characters),
         cmocka_unit_test(err_set_errno_keeps_the_reason_of_a_long_message),
-        cmocka_unit_test(err_set_masks_bytes_that_are_no_utf8),
+        cmocka_unit_test(err_set_masks_bytes_that_are_not_utf8),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

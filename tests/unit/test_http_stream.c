@@ -128,7 +128,7 @@ static void the_newest_reader_counts(void **state)
     stream_end(s);
 }
 
-static void who_does_not_read_is_let_go(void **state)
+static void a_client_that_does_not_read_is_disconnected(void **state)
 {
     static char large[1 << 20];
     struct event_log log;
@@ -160,7 +160,7 @@ int main(void)
         cmocka_unit_test(events_without_a_log_have_no_ids),
         cmocka_unit_test(events_of_a_log_have_ids_and_can_be_had_again),
         cmocka_unit_test(the_newest_reader_counts),
-        cmocka_unit_test(who_does_not_read_is_let_go),
+        cmocka_unit_test(a_client_that_does_not_read_is_disconnected),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

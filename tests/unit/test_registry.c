@@ -47,7 +47,7 @@ static void the_nearest_tool_is_named(void **state)
     assert_null(registry_nearest("x"));
 }
 
-static void of_equally_near_names_the_first_is_taken(void **state)
+static void the_first_of_equally_near_names_is_taken(void **state)
 {
     struct similar search;
 
@@ -309,7 +309,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tools_are_found_by_any_spelling),
         cmocka_unit_test(the_nearest_tool_is_named),
-        cmocka_unit_test(of_equally_near_names_the_first_is_taken),
+        cmocka_unit_test(the_first_of_equally_near_names_is_taken),
         cmocka_unit_test(arguments_get_their_canonical_names),
         cmocka_unit_test(arguments_that_are_null_count_as_absent),
         cmocka_unit_test(numbers_may_be_strings),

@@ -724,7 +724,7 @@ static void warnings_of_evaluated_code_have_line_column_and_form(void **state)
                      "line 3, column 1: WARNING: b\n\n; No values");
 }
 
-static void of_many_warnings_the_first_are_shown_and_all_are_kept(void **state)
+static void the_first_of_many_warnings_are_shown_and_all_are_kept(void **state)
 {
     struct fixture *f = *state;
     reply(f, "(1 :ok :values () :warnings ((\"WARNING\" \"a\" \"x:1\" nil) (\"WARNING\" \"b\" \"x:2\" nil) "
@@ -962,7 +962,7 @@ int main(void)
         TEST(definitions_that_are_left_out_are_counted),
         TEST(warnings_of_files_are_grouped_by_file_and_kind),
         TEST(warnings_of_evaluated_code_have_line_column_and_form),
-        TEST(of_many_warnings_the_first_are_shown_and_all_are_kept),
+        TEST(the_first_of_many_warnings_are_shown_and_all_are_kept),
         TEST(warnings_that_were_not_kept_are_counted),
         TEST(a_warning_at_several_places_is_shown_once_with_its_lines),
         TEST(tests_that_passed_are_counted),

@@ -312,7 +312,7 @@ static void a_form_that_closed_too_early_is_named_with_its_end(void **state)
     assert_int_equal(result.suspect.column, 15);
 }
 
-static void lists_in_one_column_are_no_sign_of_a_parenthesis_too_many(void **state)
+static void lists_in_one_column_do_not_suggest_a_parenthesis_too_many(void **state)
 {
     struct scan_result result = scan_text(BYTES("(defun foo ()\n  (a)\n  (b))\n  (c))\n"));
 
@@ -578,7 +578,7 @@ int main(void)
         cmocka_unit_test(the_list_whose_parenthesis_is_missing_is_seen_by_the_indentation),
         cmocka_unit_test(a_conditional_in_column_one_is_not_a_sign_of_a_missing_parenthesis),
         cmocka_unit_test(the_innermost_parenthesis_is_the_one_at_the_restart),
-        cmocka_unit_test(lists_in_one_column_are_no_sign_of_a_parenthesis_too_many),
+        cmocka_unit_test(lists_in_one_column_do_not_suggest_a_parenthesis_too_many),
         cmocka_unit_test(an_open_form_at_the_end_has_no_restart),
         cmocka_unit_test(a_wrapper_with_its_body_in_column_one_is_not_a_fault),
         cmocka_unit_test(within_a_wrapper_the_definition_left_open_is_named_too),

@@ -114,7 +114,7 @@ static void a_place_that_is_one_of_several_is_only_likely(void **state)
     }
 }
 
-static void damage_that_is_not_of_parentheses_is_not_repaired(void **state)
+static void damage_to_anything_but_parentheses_is_not_repaired(void **state)
 {
     static const char *const texts[] = {
         "(defun a ()\n  \"b)\n\n(defun c ()\n  d)\n",     /* a quote is missing */
@@ -184,7 +184,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(certain_repairs_are_made),
         cmocka_unit_test(a_place_that_is_one_of_several_is_only_likely),
-        cmocka_unit_test(damage_that_is_not_of_parentheses_is_not_repaired),
+        cmocka_unit_test(damage_to_anything_but_parentheses_is_not_repaired),
         cmocka_unit_test(a_definition_within_another_is_found),
         cmocka_unit_test(work_is_bounded),
     };

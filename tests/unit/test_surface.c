@@ -426,7 +426,7 @@ static void prompts_hold_what_was_given(void **state)
 #define SYMBOL_REF "{\"type\":\"ref/resource\",\"uri\":\"lisp://symbol/{package}/{name}\"}"
 #define SYSTEM_REF "{\"type\":\"ref/prompt\",\"name\":\"explore-system\"}"
 
-static void completion_asks_whoever_knows_the_names(void **state)
+static void completion_asks_the_owner_of_the_names(void **state)
 {
     struct client client;
     char name[20], params[300];
@@ -571,7 +571,7 @@ int main(void)
         cmocka_unit_test(a_listen_ends_with_a_result_when_the_server_does),
         cmocka_unit_test(a_wrong_listen_is_refused),
         cmocka_unit_test(prompts_hold_what_was_given),
-        cmocka_unit_test(completion_asks_whoever_knows_the_names),
+        cmocka_unit_test(completion_asks_the_owner_of_the_names),
         cmocka_unit_test(completion_of_anything_unknown_is_refused),
         cmocka_unit_test(the_log_is_sent_from_the_level_that_was_set),
         cmocka_unit_test(a_modern_request_receives_the_log_while_it_runs),

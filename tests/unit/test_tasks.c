@@ -18,14 +18,14 @@
 #include "mcp/task_note.h"
 #include "mcp/tasks.h"
 
-static void what_has_ended_stays_as_it_is(void **state)
+static void a_task_that_has_ended_does_not_change(void **state)
 {
     for (int status = TASK_COMPLETED; status < TASK_STATUS_COUNT; status++)
         for (int event = 0; event < TASK_EVENT_COUNT; event++)
             assert_int_equal(task_table[status][event], status);
 }
 
-static void what_works_goes_where_the_event_leads(void **state)
+static void a_working_task_changes_as_the_event_requires(void **state)
 {
     static const enum task_status after[] = {
         [TASK_ASKED] = TASK_INPUT_REQUIRED, [TASK_ANSWERED] = TASK_WORKING,  [TASK_ENDED] = TASK_COMPLETED,
@@ -76,7 +76,7 @@ static void on_answers(void *arg, const json_t *responses)
     *(size_t *)arg = json_object_size(responses);
 }
 
-static void it_goes_on_when_every_answer_has_come(void **state)
+static void it_continues_when_every_answer_has_come(void **state)
 {
     size_t answers = 0;
     struct tasks *all = tasks_new(uv_default_loop(), NULL);
@@ -157,7 +157,7 @@ static void the_note_of_tasks_is_bounded_and_holds_the_newest(void **state)
     remove_directory(directory);
 }
 
-static void what_else_is_in_the_file_is_not_believed(void **state)
+static void other_content_of_the_file_is_ignored(void **state)
 {
     time_t made;
     const char *const id = "0123456789abcdef0123456789abcdef";
@@ -187,14 +187,14 @@ static void what_else_is_in_the_file_is_not_believed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_has_ended_stays_as_it_is),
-        cmocka_unit_test(what_works_goes_where_the_event_leads),
+        cmocka_unit_test(a_task_that_has_ended_does_not_change),
+        cmocka_unit_test(a_working_task_changes_as_the_event_requires),
         cmocka_unit_test(a_task_is_given_up_once_and_not_after_its_end),
         cmocka_unit_test(their_number_is_bounded),
-        cmocka_unit_test(it_goes_on_when_every_answer_has_come),
+        cmocka_unit_test(it_continues_when_every_answer_has_come),
         cmocka_unit_test(a_task_of_a_server_that_has_ended_is_known_as_lost),
         cmocka_unit_test(the_note_of_tasks_is_bounded_and_holds_the_newest),
-        cmocka_unit_test(what_else_is_in_the_file_is_not_believed),
+        cmocka_unit_test(other_content_of_the_file_is_ignored),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -253,7 +253,7 @@ static void utf8_floor_never_cuts_a_character(void **state)
     assert_int_equal(utf8_floor("", 0, 5), 0);
 }
 
-static void utf8_floor_does_not_run_away_on_bytes_that_are_no_text(void **state)
+static void utf8_floor_is_bounded_on_bytes_that_are_not_text(void **state)
 {
     struct guarded g = guarded_copy("\x80\x80\x80\x80\x80\x80", 6);
 
@@ -294,7 +294,7 @@ int main(void)
         cmocka_unit_test(utf8_repair_stops_at_the_cap_between_characters),
         cmocka_unit_test(utf8_mask_keeps_the_length),
         cmocka_unit_test(utf8_floor_never_cuts_a_character),
-        cmocka_unit_test(utf8_floor_does_not_run_away_on_bytes_that_are_no_text),
+        cmocka_unit_test(utf8_floor_is_bounded_on_bytes_that_are_not_text),
         cmocka_unit_test(utf8_count_counts_characters),
     };
 
