@@ -153,6 +153,20 @@ class Lisps(mcp.TestCase):
         self.assertOperational()
 
 
+class Sessions(mcp.TestCase):
+    def test_what_the_server_remembers_of_a_session_is_bounded(self):
+        """Its code and its errors; what it printed has a budget of its own."""
+        long = "x" * (1 * MIB)
+        self.assertOperational()
+        before = mcp.peak_memory_kib(self.s.pid)
+        for _ in range(20):
+            self.s.evaluate('(progn "%s" nil)' % long)
+            self.s.evaluate('(error "%s")' % long)
+        self.assertIn("earlier ones are not shown", self.s.call("session-history", limit=1).text)
+        if not mcp.SANITIZED:
+            self.assertLess(mcp.peak_memory_kib(self.s.pid) - before, 32 << 10)
+
+
 class Saved(mcp.TestCase):
     def test_a_description_without_end_is_refused(self):
         state = self.folder()
