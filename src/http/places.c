@@ -60,7 +60,7 @@ static void leave(struct place *place)
 static void turn_out(struct place *place)
 {
     leave(place);
-    log_debug("http: a connection without a request makes room for another");
+    log_debug("http: closing a connection without a request to make room for another");
     shutdown(place->descriptor, SHUT_RDWR);
 }
 

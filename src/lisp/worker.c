@@ -178,7 +178,7 @@ static void on_closed(void *arg, const struct err *why)
 {
     struct worker *w = arg;
     if (why != NULL) {
-        log_warning("process %d is ended, because %s", (int)worker_pid(w), why->message);
+        log_warning("killing process %d, because %s", (int)worker_pid(w), why->message);
         w->why_ended = *why;
     }
     close_channel(w);

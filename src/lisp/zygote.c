@@ -79,13 +79,20 @@ struct zygote {
     struct strbuf lisp;
 };
 
+static const char *const state_names[] = {
+    [ZYGOTE_ABSENT] = "absent",        [ZYGOTE_BUILDING] = "building its core",
+    [ZYGOTE_STARTING] = "starting",    [ZYGOTE_CONFIGURING] = "being configured",
+    [ZYGOTE_WARMING] = "loading",      [ZYGOTE_READY] = "ready",
+    [ZYGOTE_FORKING] = "being copied",
+};
+
 static void start(struct zygote *z);
 static void serve(struct zygote *z);
 
 static void on_deadline(uv_timer_t *timer)
 {
     struct zygote *z = timer->data;
-    log_warning("the zygote did not answer in time in state %d", (int)z->state);
+    log_warning("the zygote did not answer in time while %s", state_names[z->state]);
     if (z->worker != NULL)
         worker_kill(z->worker);
 }
@@ -381,7 +388,7 @@ static void on_gone(void *arg, const struct child_end *end)
     char how[128], why[160];
     describe_end(end, how, sizeof how);
     snprintf(why, sizeof why, "ended the Lisp%s", how);
-    log_info("the zygote ended in state %d%s", (int)was, how);
+    log_info("the zygote ended%s while %s", how, state_names[was]);
     worker_free(z->worker);
     z->worker = NULL;
     switch (was) {

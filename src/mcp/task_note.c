@@ -88,7 +88,7 @@ void task_note_add(struct task_note *note, const char *id)
     snprintf(line, sizeof line, "%s %s %0*" PRId64 "\n", id, note->self, TIME_DIGITS, (int64_t)time(NULL));
     if (!user_directory_make(note->directory, &err) || !drop_old_lines(note, &err) ||
         !append(note, line, &err))
-        log_warning("after a restart a task will be unknown: %s", err.message);
+        log_warning("a task will be unknown after a restart: %s", err.message);
 }
 
 /* A line of another length is no line of a server. */

@@ -41,3 +41,12 @@ void reply_add_string(struct strbuf *out, const struct sexp *value)
     if (text != NULL)
         strbuf_add(out, text, len);
 }
+
+void reply_add_list(struct strbuf *out, const struct sexp *list, const char *separator)
+{
+    for (size_t i = 0; i < sexp_count(list); i++) {
+        if (i > 0)
+            strbuf_adds(out, separator);
+        reply_add_string(out, sexp_nth(list, i));
+    }
+}

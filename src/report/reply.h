@@ -27,4 +27,7 @@ bool reply_flag(const struct sexp *reply, const char *key);
 void reply_add(struct strbuf *out, const struct sexp *reply, const char *key);
 void reply_add_string(struct strbuf *out, const struct sexp *value);
 
+/* reply_add_list(out, list, separator): append the strings of a list. */
+void reply_add_list(struct strbuf *out, const struct sexp *list, const char *separator);
+
 #endif

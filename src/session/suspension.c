@@ -67,7 +67,7 @@ void session_action_suspend(struct session *s, struct event *e)
     if (!may_suspend(s))
         return;
     if (!begin_image_with_room(s, &err)) {
-        log_warning("session %s is not suspended: %s", s->name, err.message);
+        log_warning("session %s was not suspended: %s", s->name, err.message);
         return;
     }
     s->host->suspending = s;
@@ -78,7 +78,7 @@ void session_action_suspend(struct session *s, struct event *e)
 
 void session_action_discard_image(struct session *s, struct event *e)
 {
-    log_info("session %s is not suspended", s->name);
+    log_info("session %s was not suspended", s->name);
     if (e->image != NULL)
         unlink(e->image);
     free(e->image);

@@ -11,7 +11,7 @@ static void add_line(struct strbuf *out, const char *heading, const struct sexp 
     strbuf_addf(out, "\n%s: ", heading);
     if (sexp_count(names) == 0)
         strbuf_adds(out, "(none)");
-    look_up_add_list(out, names, " ");
+    reply_add_list(out, names, " ");
 }
 
 /* "initarg :X, initform 1": the options of a slot in one class. */
@@ -33,7 +33,7 @@ static void add_options(struct strbuf *out, const struct sexp *slot)
         strbuf_adds(out, is_first ? "" : ", ");
         strbuf_adds(out, options[i].label);
         if (options[i].is_list)
-            look_up_add_list(out, value, " ");
+            reply_add_list(out, value, " ");
         else
             reply_add_string(out, value);
         is_first = false;

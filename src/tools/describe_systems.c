@@ -19,13 +19,10 @@ static void add_line(struct strbuf *out, const struct sexp *reply, const char *k
 static void add_names(struct strbuf *out, const struct sexp *reply, const char *key, const char *label)
 {
     const struct sexp *names = reply_get(reply, key);
-    for (size_t i = 0; i < sexp_count(names); i++) {
-        if (i == 0)
-            strbuf_addf(out, "\n%s: ", label);
-        else
-            strbuf_adds(out, ", ");
-        reply_add_string(out, sexp_nth(names, i));
-    }
+    if (sexp_count(names) == 0)
+        return;
+    strbuf_addf(out, "\n%s: ", label);
+    reply_add_list(out, names, ", ");
 }
 
 static void add_components(struct strbuf *out, const struct sexp *reply)

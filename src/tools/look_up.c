@@ -75,15 +75,6 @@ void look_up_add_frames(struct tool_call *call, const struct sexp *frames, int64
         strbuf_adds(&call->text, "\n... more frames; max-frames and from show them");
 }
 
-void look_up_add_list(struct strbuf *out, const struct sexp *list, const char *separator)
-{
-    for (size_t i = 0; i < sexp_count(list); i++) {
-        if (i > 0)
-            strbuf_adds(out, separator);
-        reply_add_string(out, sexp_nth(list, i));
-    }
-}
-
 void look_up_add_words(struct strbuf *out, const struct sexp *list)
 {
     for (size_t i = 0; i < sexp_count(list); i++) {

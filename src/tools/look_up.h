@@ -38,9 +38,6 @@ void look_up_add_rest(struct tool_call *call, size_t shown, size_t total);
  * more. */
 void look_up_add_frames(struct tool_call *call, const struct sexp *frames, int64_t total);
 
-/* look_up_add_list(out, list, separator): append the strings of a list. */
-void look_up_add_list(struct strbuf *out, const struct sexp *list, const char *separator);
-
 /* look_up_add_words(out, list): keywords as `MACRO, CLASS`. */
 void look_up_add_words(struct strbuf *out, const struct sexp *list);
 

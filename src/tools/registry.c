@@ -32,17 +32,10 @@ const char *registry_family(size_t n)
     return family;
 }
 
-static char folded(char c)
-{
-    if (c >= 'A' && c <= 'Z')
-        return (char)(c - 'A' + 'a');
-    return c == '_' ? '-' : c;
-}
-
 bool registry_is_spelling(const char *given, size_t len, const char *name)
 {
     for (size_t i = 0; i < len; i++) {
-        if (name[i] == '\0' || folded(given[i]) != folded(name[i]))
+        if (name[i] == '\0' || similar_fold(given[i]) != similar_fold(name[i]))
             return false;
     }
     return name[len] == '\0';

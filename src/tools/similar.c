@@ -14,7 +14,7 @@
 /* A name that contains the other is farther than any number of typing errors. */
 #define PART_SCORE 1000
 
-static char folded(char c)
+char similar_fold(char c)
 {
     if (c >= 'A' && c <= 'Z')
         return (char)(c - 'A' + 'a');
@@ -26,7 +26,7 @@ static void fold(char out[SIMILAR_MAX + 1], const char *name)
     size_t i;
 
     for (i = 0; i < SIMILAR_MAX && name[i]; i++)
-        out[i] = folded(name[i]);
+        out[i] = similar_fold(name[i]);
     out[i] = '\0';
 }
 

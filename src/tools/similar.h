@@ -14,6 +14,9 @@ struct similar {
     size_t score;                 /* of ${best}; lower is nearer */
 };
 
+/* similar_fold(c): in lower case, and `-` for `_`: names that differ only in that are the same. */
+char similar_fold(char c);
+
 /* similar_init(s, name): begin a search for a name similar to ${name}. similar_offer(s, candidate):
  * consider a candidate; of equally near ones the first wins. */
 void similar_init(struct similar *s, const char *name);

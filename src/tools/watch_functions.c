@@ -17,12 +17,11 @@
 /* "FOO, BAR" after a heading, on a line of its own; nothing if there are none. */
 static void add_names(struct strbuf *out, const char *heading, const struct sexp *names)
 {
-    for (size_t i = 0; i < sexp_count(names); i++) {
-        strbuf_adds(out, i == 0 ? heading : ", ");
-        reply_add_string(out, sexp_nth(names, i));
-    }
-    if (sexp_count(names) > 0)
-        strbuf_adds(out, ".\n");
+    if (sexp_count(names) == 0)
+        return;
+    strbuf_adds(out, heading);
+    reply_add_list(out, names, ", ");
+    strbuf_adds(out, ".\n");
 }
 
 static void add_problems(struct strbuf *out, const struct sexp *problems)
@@ -86,11 +85,7 @@ static void add_record(struct strbuf *out, const struct sexp *record)
     reply_add_string(out, sexp_nth(record, 3));
     if (sexp_is_symbol(kind, "return")) {
         strbuf_adds(out, sexp_count(texts) == 0 ? " => no values" : " => ");
-        for (size_t i = 0; i < sexp_count(texts); i++) {
-            if (i > 0)
-                strbuf_adds(out, ", ");
-            reply_add_string(out, sexp_nth(texts, i));
-        }
+        reply_add_list(out, texts, ", ");
     } else if (sexp_is_symbol(kind, "exit")) {
         strbuf_adds(out, " exited without returning");
         if (sexp_count(texts) > 0) {

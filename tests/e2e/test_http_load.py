@@ -1,10 +1,7 @@
 """Two hundred clients over HTTP with sessions of their own, of both eras: values, errors, cancels, deaths and lost connections at random.
 Nothing is lost, nothing is mixed up, and in the end nothing is left: processes, descriptors and memory are as before.
-
-CL_MCP_TEST_LOAD_SECONDS  how long; 12 unless set
 """
 
-import os
 import re
 import threading
 import time
@@ -14,7 +11,7 @@ import mcp
 import mcp_http
 from mcp_http import Session, legacy, modern, text_of
 
-SECONDS = float(os.environ.get("CL_MCP_TEST_LOAD_SECONDS", "12"))
+SECONDS = 12
 CLIENTS = 200
 
 

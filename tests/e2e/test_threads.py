@@ -722,7 +722,7 @@ DATABASE = """(sb-alien:load-shared-object "libsqlite3.so.0")
 
 @unittest.skipIf(mcp.SANITIZED, "long; sanitizers are in other processes than what it tests")
 class WebServerWithDatabase(mcp.TestCase):
-    """A web application with a database, driven for some rounds (CL_MCP_TEST_ROUNDS) with an accident in each. After each the
+    """A web application with a database, driven for five rounds with an accident in each. After each the
     definitions are those made last, the database holds what was answered, and the application runs."""
 
     def accident(self, pid):
@@ -757,7 +757,7 @@ class WebServerWithDatabase(mcp.TestCase):
         mcp.wait_until(lambda: "after evaluation 4," in self.s.call("list-checkpoints").text, 20, "the checkpoint")
         self.assertFalse(self.s.evaluate("(progn (open-database) (start-web) t)").is_error)
         orders, factor, accidents = [], 1, []
-        for round in range(int(os.environ.get("CL_MCP_TEST_ROUNDS", "5"))):
+        for round in range(5):
             port = int(self.s.evaluate("(hunchentoot:acceptor-port *acceptor*)").value)
             for _ in range(self.generator.randint(1, 4)):
                 amount = self.generator.randint(0, 20)
