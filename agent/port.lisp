@@ -207,8 +207,8 @@ false if that failed on a system that can do it."
   "True until THREAD has ended.")
 
 (define-port-operation thread-activity (thread)
-  "Return what THREAD is doing: :RUNNING, :LOCK (it waits for a lock), another keyword for the system call
-that it waits in, or :UNKNOWN; then the name of the lock and the thread that holds it, or NIL; then for
+  "Return what THREAD is doing: :RUNNING, :LOCK (it waits for a lock), :STARTING (it has no number yet), another
+keyword for the system call that it waits in, or :UNKNOWN; then the name of the lock and the thread that holds it, or NIL; then for
 how many milliseconds it has not run, or NIL; then the descriptor that it waits for, or NIL.")
 
 (define-port-operation call-in-thread (thread function)

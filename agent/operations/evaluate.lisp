@@ -260,14 +260,32 @@ place of the first list in it that is from the text. Second, true if it is the p
 
 ;;; Errors outside any request
 
+(defconstant +inbox-room+ 20)
+
 (defvar *inbox* '())
+(defvar *inbox-lost* 0
+  "How many errors the inbox had no room for.")
 (defvar *tells-inbox* t
   "NIL while a report for the inbox itself is being made.")
 
 (defun inbox-part ()
   (when (and *inbox* *tells-inbox*)
-    (let ((entries (call-locked (lambda () (shiftf *inbox* '())))))
-      (list :inbox (reverse entries)))))
+    (multiple-value-bind (entries lost)
+        (call-locked (lambda () (values (shiftf *inbox* '()) (shiftf *inbox-lost* 0))))
+      (list* :inbox (reverse entries)
+             (if (plusp lost) (list :inbox-lost lost) '())))))
+
+(defun keep-in-inbox (entry)
+  "Put ENTRY into the inbox. If it is full, one is lost: this one, or if this error stands, the last that does not."
+  (when (>= (length *inbox*) +inbox-room+)
+    (incf *inbox-lost*)
+    (let ((other (if (getf entry :standing)
+                     (find nil *inbox* :key (lambda (other) (getf other :standing)))
+                     nil)))
+      (if other
+          (setf *inbox* (remove other *inbox*))
+          (return-from keep-in-inbox nil))))
+  (push entry *inbox*))
 
 (defun note-stray-condition (condition where)
   "Put CONDITION, which arrived outside any request, into the inbox."
@@ -280,9 +298,7 @@ place of the first list in it that is from the text. Second, true if it is the p
                         :type (type-name-text (class-of condition))
                         :message (message-text condition)
                         :frames (frame-texts (signalling-frame) condition :count 20)))))
-    (call-locked (lambda ()
-                   (when (< (length *inbox*) 20)
-                     (push entry *inbox*))))))
+    (call-locked (lambda () (keep-in-inbox entry)))))
 
 ;;; Values
 

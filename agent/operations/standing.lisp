@@ -11,7 +11,6 @@
   "How long the threads of abandoned errors may take to end.")
 (defconstant +locals-of-report+ 65536
   "The most characters of local variables in the report of a thread's error.")
-(defconstant +inbox-room+ 20)
 
 (defstruct post
   "Where a thread gets requests from and puts its replies."
@@ -26,7 +25,8 @@
 
 (defstruct standing
   "An error that stands where a thread is. POST is NIL in the thread that serves the channel."
-  number thread post of-program)
+  number thread post of-program
+  (told nil))                           ; its entry is in the inbox or has been sent
 
 (defvar *standing-errors* '()
   "The standing errors, newest first.")
@@ -67,9 +67,10 @@
        (when standing
          (setf *standing-errors* (remove standing *standing-errors*))
          ;; An entry that the server has not read yet would still report the error as standing.
-         (if unread
-             (setf (getf unread :standing) nil)
-             (push number *ended-errors*)))))))
+         (cond (unread
+                (setf (getf unread :standing) nil))
+               ((or (standing-told standing) (not (standing-of-program standing)))
+                (push number *ended-errors*))))))))
 
 (defun give-up (standing)
   "Have the thread of STANDING unwind, unless it is the serving thread, which unwinds its own error when it is free."
@@ -104,12 +105,9 @@
          (ended (and *told-of-threads* (not among-threads))))
     (unless (eq among-threads *told-of-threads*)
       (setf *told-of-threads* among-threads))
-    (if began
-        (list :threads-began (loop for thread in (all-threads)
-                                   unless (own-thread-p thread)
-                                     collect (thread-name-of thread) into names
-                                   finally (return (some-of names 0 10))))
-        (if ended '(:threads-ended t) '()))))
+    (cond (began (list :threads-began (threads-in-the-way)))
+          (ended '(:threads-ended t))
+          (t '()))))
 
 (defun next-message ()
   "Return the next request for this thread. An evaluating thread serves one request, and more only inside an error."
@@ -194,7 +192,6 @@
        (not (null (find-if-not #'own-thread-p (all-threads))))))
 
 (defconstant +threads-named+ 5)
-(defconstant +thread-name-characters+ 40)
 
 (defun threads-in-the-way ()
   "Return the names of some of the program's threads, with counts, for use in a sentence; NIL if it has none."
@@ -202,14 +199,12 @@
         (others 0))
     (dolist (thread (all-threads))
       (unless (own-thread-p thread)
-        (let* ((name (thread-name-of thread))
-               (start (substitute #\Space #\Newline
-                                  (subseq name 0 (min (length name) +thread-name-characters+))))
-               (entry (assoc start named :test #'string=)))
+        (let* ((name (label-of thread))
+               (entry (assoc name named :test #'string=)))
           (cond (entry
                  (incf (cdr entry)))
                 ((< (length named) +threads-named+)
-                 (push (cons start 1) named))
+                 (push (cons name 1) named))
                 (t
                  (incf others))))))
     (when named
@@ -365,18 +360,20 @@
       (setf message (minimal-report 0 kind condition)))
     (let ((report (copy-list (cddr message))))
       (setf (getf report :frames) (sparing-locals (getf report :frames)))
-      (list* :where (thread-name) :number number :standing nil report))))
+      (list* :where (short-line (thread-name)) :number number :standing nil report))))
 
 (defun brief-thread-error-entry (condition kind number)
   "Return the inbox entry for CONDITION where there is no time for more than its class."
-  (list* :where (thread-name) :number number :standing nil (copy-list (cddr (minimal-report 0 kind condition)))))
+  (list* :where (short-line (thread-name)) :number number :standing nil (copy-list (cddr (minimal-report 0 kind condition)))))
 
 (defun put-in-inbox (entry)
   "Put ENTRY, the report of an error in this thread, into the inbox, and note in it whether the error stands."
   (call-locked (lambda ()
-                 (setf (getf entry :standing) (eql (getf entry :number) (error-of-thread (current-thread))))
-                 (when (< (length *inbox*) +inbox-room+)
-                   (push entry *inbox*)))))
+                 (let ((standing (find (getf entry :number) *standing-errors* :key #'standing-number)))
+                   (when standing
+                     (setf (standing-told standing) t
+                           (getf entry :standing) t))
+                   (keep-in-inbox entry)))))
 
 (defun stand (number post condition frame)
   "Serve the requests of POST where this thread of the program has failed, until a restart leaves the error or
@@ -435,7 +432,7 @@ REPORTED is called when the report is in the inbox."
    (getf arguments :thread)
    (lambda (thread)
      (if (error-of-thread thread)
-         (list *id* :refused (format nil "~a stands in an error already." (thread-name-of thread)))
+         (list *id* :refused (format nil "~a stands in an error already." (label-of thread)))
          (multiple-value-bind (outcome number)
              (call-printing-in-thread
               thread
@@ -443,5 +440,5 @@ REPORTED is called when the report is in the inbox."
                 (restart-case (thread-failed (make-condition 'evaluation-interrupted) :interrupt finish)
                   (continue ()
                     :report "Go on from where it was interrupted."))))
-           (list* *id* :ok :name (thread-name-of thread) :outcome outcome :number number
+           (list* *id* :ok :name (label-of thread) :outcome outcome :number number
                   (inbox-part)))))))

@@ -9,6 +9,19 @@
   "How long printing that stack may take.")
 (defconstant +thread-end-seconds+ 2)
 
+(defconstant +name-characters+ 60)
+
+(defun short-line (name)
+  "Return NAME, a thread's, as one short line."
+  (substitute-if-not #\Space #'graphic-char-p
+                     (if (> (length name) +name-characters+)
+                         (concatenate 'string (subseq name 0 +name-characters+) "...")
+                         name)))
+
+(defun label-of (thread)
+  "Return the name of THREAD as replies show it."
+  (short-line (thread-name-of thread)))
+
 (defun number-of (thread)
   "Return the number of THREAD, or 0."
   (or (and thread (thread-number thread)) 0))
@@ -17,13 +30,13 @@
   "Return the part of the reply about THREAD."
   (multiple-value-bind (activity lock owner idle-ms descriptor) (thread-activity thread)
     (list* :number (number-of thread)
-           :name (thread-name-of thread)
+           :name (label-of thread)
            :activity activity
            (append (when (error-of-thread thread) (list :standing (error-of-thread thread)))
                    (when (eq thread (serving-thread)) (list :serves t))
                    (when (eq activity :lock)
                      (list :lock lock :owner (number-of owner)
-                           :owner-name (if owner (thread-name-of owner) nil)))
+                           :owner-name (if owner (label-of owner) nil)))
                    (when idle-ms (list :idle-ms idle-ms))
                    (when descriptor (list :descriptor descriptor))))))
 
@@ -33,7 +46,7 @@
     (if (and (eq activity :lock) owner)
         (format nil "It was waiting for ~:[a mutex~;mutex ~:*\"~a\"~], held by ~a (~d)~:[~;, which stands in an ~
                      error (list-errors). A restart of that error, ABORT too, releases it~]."
-                lock (thread-name-of owner) (number-of owner) (error-of-thread owner))
+                lock (label-of owner) (number-of owner) (error-of-thread owner))
         nil)))
 
 (define-operation :threads (arguments)
@@ -46,11 +59,12 @@
            (inbox-part))))
 
 (defun threads-named (designator)
-  "List the threads with DESIGNATOR as their number or name."
+  "List the threads with DESIGNATOR as their number or name, the whole one or the shown one."
   (let ((number (ignore-errors (parse-integer designator))))
     (remove-if-not (lambda (thread)
-                     (or (eql number (thread-number thread))
-                         (string= designator (thread-name-of thread))))
+                     (or (and number (eql number (thread-number thread)))
+                         (string= designator (thread-name-of thread))
+                         (string= designator (label-of thread))))
                    (all-threads))))
 
 (defun call-with-thread (designator function)
@@ -66,7 +80,7 @@
                          (mapcar #'number-of (some-of threads 0 20)))))
           ((eq (first threads) (serving-thread))
            (list *id* :refused (format nil "~a is the thread that serves this session."
-                                       (thread-name-of (first threads)))))
+                                       (label-of (first threads)))))
           (t
            (funcall function (first threads))))))
 
@@ -123,23 +137,25 @@ result, :SILENT if THREAD did not start in time and will not, :SLOW if it did no
     (call-with-thread
      (getf arguments :thread)
      (lambda (thread)
-       (multiple-value-bind (outcome frames)
-           (call-printing-in-thread
-            thread
-            (lambda (finish)
-              (funcall (the function finish)
-                       (with-agent-syntax (:package package :length 10 :level 4)
-                         (multiple-value-list
-                          (frame-texts (signalling-frame) nil
-                                       :from from :count count :locals locals))))))
-         (append (list *id* :ok :thread (thread-entry thread) :outcome outcome)
-                 (when (eq outcome :done)
-                   (list :frames (first frames) :total (second frames)))))))))
+       ;; The interrupt may end what it waits for, and the thread with that.
+       (let ((entry (thread-entry thread)))
+         (multiple-value-bind (outcome frames)
+             (call-printing-in-thread
+              thread
+              (lambda (finish)
+                (funcall (the function finish)
+                         (with-agent-syntax (:package package :length 10 :level 4)
+                           (multiple-value-list
+                            (frame-texts (signalling-frame) nil
+                                         :from from :count count :locals locals))))))
+           (append (list *id* :ok :thread entry :outcome outcome)
+                   (when (eq outcome :done)
+                     (list :frames (first frames) :total (second frames))))))))))
 
 (define-operation :kill-thread (arguments)
   (call-with-thread (getf arguments :thread)
                     (lambda (thread)
-                      (let ((name (thread-name-of thread)))
+                      (let ((name (label-of thread)))
                         (ask-thread-to-end thread)
                         (list *id* :ok :name name
                               :ended (and (await-thread thread +thread-end-seconds+) t))))))

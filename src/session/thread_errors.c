@@ -72,20 +72,16 @@ static struct error_record *record_of(struct session *s, const struct sexp *entr
  * done. */
 static void note_began(struct session *s, const struct sexp *names)
 {
-    if (sexp_count(names) == 0)
+    size_t len;
+    const char *text = sexp_string(names, &len);
+    if (text == NULL)
         return;
     s->has_threads = true;
     if (limits_int(&s->limits, LIMIT_CHECKPOINTS) == 0)
         return;
     struct strbuf *out = &s->notice;
     strbuf_adds(out, "Threads of the program run now: ");
-    for (size_t i = 0; i < sexp_count(names); i++) {
-        size_t len;
-        const char *name = sexp_string(sexp_nth(names, i), &len);
-        strbuf_adds(out, i > 0 ? ", " : "");
-        if (name != NULL)
-            strbuf_add(out, name, utf8_floor(name, len, len < 60 ? len : 60));
-    }
+    strbuf_add(out, text, len);
     strbuf_adds(
         out,
         ". Until they end, no checkpoints are made: rollback-session goes to earlier states only, after "
@@ -102,6 +98,11 @@ void thread_errors_note(struct session *s, const struct sexp *reply)
         if (r != NULL)
             answer_add_error(s, r);
     }
+    int64_t lost = sexp_integer(sexp_get(reply, 2, "inbox-lost"), 0);
+    if (lost > 0)
+        strbuf_addf(&s->notice,
+                    "%lld more %s occurred in threads or outside evaluations; nothing of %s was kept.\n",
+                    (long long)lost, lost == 1 ? "error" : "errors", lost == 1 ? "it" : "them");
     note_began(s, sexp_get(reply, 2, "threads-began"));
     if (!sexp_is_nil(sexp_get(reply, 2, "threads-ended")))
         s->has_threads = false;

@@ -93,7 +93,7 @@ static void on_resumed(struct tool_call *call, const struct outcome *o)
     error_note_unchanged(call, o);
     if (sexp_count(left) > 0)
         add_what_stayed(call, o, left);
-    if (sexp_count(sexp_get(reply, 2, "threads-began")) > 0 && sexp_count(sexp_get(reply, 2, "carried")) > 0)
+    if (!sexp_is_nil(sexp_get(reply, 2, "threads-began")) && sexp_count(sexp_get(reply, 2, "carried")) > 0)
         strbuf_adds(session_notice(o->session),
                     "These definitions were evaluated again, so whatever they start was started again.\n");
     if (o->kind == OUTCOME_OK && reply_flag(o->reply, "goes-on"))

@@ -42,6 +42,7 @@ static void add_activity(struct strbuf *out, const struct sexp *thread)
         const char *name, *text;
     } activities[] = {
         {"running", "running"},
+        {"starting", "starting"},
         {"event", "waiting for a condition variable, a semaphore or the end of a thread"},
         {"sleep", "sleeping"},
         {"connection", "waiting for a connection"},

@@ -23,13 +23,16 @@ STOPPED = """(defvar *gate* (sb-thread:make-semaphore :name "gate"))
 class ThreadTest(mcp.TestCase):
     def start(self, name, form, ready=True):
         """Start a thread that signals *HERE* when it has come to where the test wants it."""
-        code = '(progn (sb-thread:make-thread (lambda () %s) :name "%s") %s)'
+        code = '(progn (sb-thread:make-thread (lambda () %s) :name (format nil "%s")) %s)'
         self.assertEvaluates(code % (form, name, "(sb-thread:wait-on-semaphore *here*) t" if ready else "t"), "T")
 
     def threads(self):
         """The lines of list-threads, by name."""
         lines = self.s.call("list-threads").text.splitlines()[1:]
         return {m.group(2): m.group(3) for m in (re.match(r"(\d+)  (.*?): (.*)", line) for line in lines) if m}
+
+    def names(self):
+        return [line.split("  ", 1)[1].rsplit(": ", 1)[0] for line in self.s.call("list-threads").text.splitlines()[1:]]
 
     def await_thread(self, name, pattern):
         mcp.wait_until(lambda: re.search(pattern, self.threads().get(name, "")), 10, "%s to be %s" % (name, pattern))
@@ -89,6 +92,15 @@ class Looking(ThreadTest):
         number = re.search(r"(\d+)\.", text).group(1)
         self.assertIn("has ended", self.s.call("kill-thread", thread=number).text)
         self.assertIn("has ended", self.s.call("kill-thread", thread="twin").text)
+
+    def test_an_odd_name_is_one_short_line(self):
+        self.start("worker~%12  forged: running", '(await "x")')
+        self.start("w" * 3000, '(await "x")')
+        self.assertEqual({"main thread", "worker 12  forged: running", "w" * 60 + "..."}, set(self.names()))
+        self.assertIn("has ended", self.s.call("kill-thread", thread="worker\n12  forged: running").text)
+        self.assertIn("has ended", self.s.call("kill-thread", thread="w" * 60 + "...").text)
+        self.start("lone~%line", "(progn (sb-thread:signal-semaphore *here*) (error \"in it\"))")
+        mcp.wait_until(lambda: "in thread lone line: SIMPLE-ERROR" in self.s.call("list-errors").text, 10, "its error")
 
     def test_killing_runs_the_cleanup_forms(self):
         self.s.evaluate("(defvar *cleaned* nil)")
@@ -388,6 +400,16 @@ class ThreadErrors(StandingTest):
         self.fail_in_thread(form="(error 'mute)")
         self.assertIn("MUTE", self.errors()[0])
         self.assertOperational()
+
+    def test_of_many_that_fail_at_once_those_that_stand_are_listed_and_the_others_are_counted(self):
+        self.s.call("configure-limits", {"thread-errors": 2})
+        # All have failed before the reply that could tell of them.
+        text = self.s.evaluate("""(progn (loop repeat 40 do (sb-thread:make-thread (lambda () (fail 1)) :name "crowd"))
+            (loop until (= 2 (count "crowd" (sb-thread:list-all-threads) :key #'sb-thread:thread-name :test #'equal)) do (sleep 0.01)))""").text
+        self.assertEqual(20, text.count("In thread crowd"))
+        self.assertIn("20 more errors occurred in threads or outside evaluations; nothing of them was kept.", text)
+        self.assertEqual(2, sum("(can be entered)" in line for line in self.errors()))
+        self.assertEqual(2, sum("crowd: stands in an error" in line for line in self.s.call("list-threads").text.splitlines()))
 
     def test_many_that_fail_at_once_are_all_survived(self):
         self.assertEvaluates("(loop repeat 40 do (sb-thread:make-thread (lambda () (fail 1)) :name \"crowd\"))", "NIL")

@@ -72,7 +72,7 @@
          (now (last-run (thread-number sb-thread:*current-thread*)))
          (then (and number (last-run number))))
     (multiple-value-bind (activity descriptor)
-        (if number (activity-in-kernel number) :unknown)
+        (if number (activity-in-kernel number) :starting)
       (if (sb-thread::mutex-p lock)
           (let ((owner (sb-thread:mutex-owner lock)))
             (values :lock
