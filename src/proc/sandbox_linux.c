@@ -13,6 +13,8 @@
 #include <limits.h>
 #include <linux/capability.h>
 #include <linux/filter.h>
+#include <linux/fs.h>
+#include <linux/fsverity.h>
 #include <linux/landlock.h>
 #include <linux/seccomp.h>
 #include <net/if.h>
@@ -173,6 +175,20 @@ static const struct {
     {SCMP_SYS(sched_setaffinity), 0, 0},
 };
 
+/*
+ * Requests of ioctl() that fail with EPERM. The kernel looks at 32 bits of the request; the filter must, too,
+ * or a bit above them would hide the request.
+ */
+static const uint32_t denied_requests[] = {
+    /* They put characters into a terminal as if somebody had typed them. */
+    TIOCSTI,
+    TIOCLINUX,
+    /* They need no right to write to the file; after the last it can never be written again. */
+    FS_IOC_SETFLAGS,
+    FS_IOC_FSSETXATTR,
+    FS_IOC_ENABLE_VERITY,
+};
+
 #define TMPFILE ((uint64_t)(O_TMPFILE & ~O_DIRECTORY)) /* the bit that says that a file is created */
 
 /*
@@ -317,12 +333,6 @@ static int limit_modes(scmp_filter_ctx filter)
     return wrong != 0 ? wrong : seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(openat2), 0);
 }
 
-static int deny_request(scmp_filter_ctx filter, uint32_t request)
-{
-    return seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(ioctl), 1,
-                            SCMP_A1(SCMP_CMP_MASKED_EQ, UINT32_MAX, request));
-}
-
 static int fill_filter(scmp_filter_ctx filter, enum sandbox_network network)
 {
     int wrong = seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2);
@@ -343,14 +353,9 @@ static int fill_filter(scmp_filter_ctx filter, enum sandbox_network network)
         if ((CLONE_NAMESPACES & (1u << bit)) != 0)
             wrong = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(clone), 1,
                                      SCMP_A0(SCMP_CMP_MASKED_EQ, 1u << bit, 1u << bit));
-    /*
-     * Both put characters into a terminal as if somebody had typed them. The kernel looks at 32 bits of the
-     * request; the filter must, too, or a bit above them would hide the request.
-     */
-    if (wrong == 0)
-        wrong = deny_request(filter, TIOCSTI);
-    if (wrong == 0)
-        wrong = deny_request(filter, TIOCLINUX);
+    for (size_t i = 0; i < sizeof denied_requests / sizeof denied_requests[0] && wrong == 0; i++)
+        wrong = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(ioctl), 1,
+                                 SCMP_A1(SCMP_CMP_MASKED_EQ, UINT32_MAX, denied_requests[i]));
     if (wrong == 0)
         wrong = limit_modes(filter);
     return wrong != 0 ? wrong : limit_sockets(filter, network);

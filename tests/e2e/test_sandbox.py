@@ -226,6 +226,9 @@ WAYS_OUT = [
     ("characters typed into a terminal", '(call 16 0 #x5412 "x")', EPERM),
     ("the same with upper bits set", '(call 16 0 #x100005412 "x")', EPERM),
     ("characters pasted into a console", '(call 16 0 #x541c "x")', EPERM),
+    ("flags of a file that is only read", "(call 16 (call 2 \"/etc/passwd\" 0) #x40086602 (zeros 8))", EPERM),
+    ("other flags of it", "(call 16 (call 2 \"/etc/passwd\" 0) #x401c5820 (zeros 28))", EPERM),
+    ("a file that is never written again", "(call 16 (call 2 \"/etc/passwd\" 0) #x40806685 (zeros 128))", EPERM),
     # Through others
     ("a shell writes outside", '(shell "echo x > OUT/new")', "2"),
     ("a shell reads a key", '(shell "cat HOME/.ssh/id")', "1"),
