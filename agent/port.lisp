@@ -393,6 +393,11 @@ frame, the third how many arguments it got, if that is known."
   (declare (ignore condition))
   nil)
 
+(define-port-operation deadline-passed-p (condition)
+  "True if CONDITION reports that something waited until its deadline."
+  (declare (ignore condition))
+  nil)
+
 (define-port-operation slot-misuse (condition)
   "Return :INITARG and a class if CONDITION reports an initarg that making an instance does not take, :SLOT and the class of
 the object if it reports that an object has no such slot, else NIL."

@@ -103,12 +103,25 @@ that is unknown."
       (walk form)
       nil)))
 
+(declaim (notinline evaluate-entry))
+(defun evaluate-entry (form)
+  "Evaluate FORM, sent to the last frame of an error. Backtraces end at this function."
+  (multiple-value-prog1 (eval form)))
+
+(defun lost-variable-hint (condition)
+  "Return a sentence if CONDITION reports a variable that is unbound in code evaluated in a frame, or NIL."
+  (when (and *entered-variables* (typep condition 'unbound-variable))
+    (format nil "~:[No variable of this frame is known here~;The variables of this frame known here are ~:*~{~a~^, ~}~]. ~
+                 Code compiled with (debug 3) keeps all."
+            (mapcar #'name-text (first *entered-variables*)))))
+
 (defun evaluate-text-in-frame (frame text arguments)
   "Evaluate TEXT with the variables of FRAME. It is read in the package that ARGUMENTS name, or in the package of FRAME's
 function, so that COUNT is the variable that the function calls COUNT. The reply reports whether TEXT uses none of them."
   (let ((form nil)
         (ends '())
-        (package nil))
+        (package nil)
+        (*entered-variables* '()))
     (flet ((free-p ()
              (not (and frame (mentions-p form (mapcar #'first (frame-bindings frame)))))))
       (call-as-evaluation
@@ -120,7 +133,8 @@ function, so that COUNT is the variable that the function calls COUNT. The reply
                (setf form (list* 'progn forms)
                      ends form-ends
                      package (session-package-name))))
-           (setf *current-form* (list form))
+           (setf *current-form* (list (if (cddr form) form (second form)))
+                 *entered-variables* (list (if frame (mapcar #'first (frame-bindings frame)) '())))
            (let ((*entry-text* (make-entry-text :text text :package package :free (free-p))))
              (evaluate-form-by
               (lambda ()
@@ -129,7 +143,7 @@ function, so that COUNT is the variable that the function calls COUNT. The reply
                     (let ((values '()))
                       (loop for one in (rest form)
                             for end in ends
-                            do (setf values (multiple-value-list (eval one)))
+                            do (setf values (multiple-value-list (evaluate-entry one)))
                                (note-entry-done text end))
                       (values-list values))))))))
        arguments

@@ -564,9 +564,7 @@ added to the reply."
       (abort ()
         :report "Return to top level."
         (setf *printed-values* '())
-        (push (list* nil '("WARNING" "The evaluation invoked its ABORT restart."))
-              *warnings*)
-        (call-in-compilation-unit (lambda () (evaluation-reply :left)))))))
+        (call-in-compilation-unit (lambda () (append (evaluation-reply :left) '(:aborted t))))))))
 
 (define-operation :evaluate (arguments)
   (let ((text (getf arguments :code)))

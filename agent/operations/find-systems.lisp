@@ -303,9 +303,13 @@ has no file. If several have the same name, the first is the one that ASDF uses.
 loading the system reports that."
   (when (eql 0 (position #\/ name))
     (return-from absent-system-p t))
-  (handler-case (handler-bind ((warning #'muffle-warning))
-                  (null (asdf:find-system name nil)))
-    (error () nil)))
+  (let ((messages (make-string-output-stream)))
+    (handler-case (prog1 (handler-bind ((warning #'muffle-warning))
+                           (let ((*error-output* messages))
+                             (null (asdf:find-system name nil))))
+                    (write-string (get-output-stream-string messages) *error-output*))
+      ;; Loading the system prints them again.
+      (error () nil))))
 
 (defun refuse-absent-system (name)
   "Return the reply that there is no system NAME."

@@ -58,7 +58,7 @@ returns true. Return that; NIL if it never does."
     (first (evaluate-form-by (lambda ()
                                (if frame
                                    (evaluate-in-frame frame form)
-                                   (eval form)))))))
+                                   (evaluate-entry form)))))))
 
 (defun leave-evaluation (values)
   "Make the evaluation's form return VALUES, a list."

@@ -1,6 +1,6 @@
 ;;;; Paths into an object: steps between commas, each [SUBSCRIPT ...] or the name of a part, as in
 ;;;;     items, [3], "a key"
-;;;; The comma before a bracket may be left out. Nothing is interned on the way.
+;;;; The comma before a bracket may be left out, and after one it may be a dot. Nothing is interned on the way.
 
 (in-package #:cl-mcp-agent)
 
@@ -67,6 +67,7 @@ Signals a PATH-ERROR."
   (when (> (length text) +path-characters+)
     (fail-path "The path is longer than ~:d characters." +path-characters+))
   (let ((steps '())
+        (separators ",")
         (at 0))
     (flet ((skip-blanks ()
              (loop while (and (< at (length text)) (blank-p (char text at)))
@@ -82,15 +83,17 @@ Signals a PATH-ERROR."
                                   (fail-path "In the path, the [ at character ~d is unmatched."
                                              (1+ at)))))
                      (add-step (subscripts-in (subseq text (1+ at) end)))
-                     (setf at (1+ end)))
+                     (setf at (1+ end)
+                           separators ",."))
                    (let ((end (min (length text) (end-of-name text at))))
                      (when (= end at)
                        (fail-path "In the path, a step is missing at character ~d." (1+ at)))
                      (add-step (string-right-trim '(#\space #\tab #\newline #\return)
                                                   (subseq text at end)))
-                     (setf at end)))
+                     (setf at end
+                           separators ",")))
                (skip-blanks)
-               (when (and (< at (length text)) (char= #\, (char text at)))
+               (when (and (< at (length text)) (find (char text at) separators))
                  (incf at)
                  (skip-blanks)
                  (when (= at (length text))

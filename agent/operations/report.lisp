@@ -276,6 +276,9 @@ user's to change."
 (defvar *lock-hint* nil
   "A sentence on the mutex for which the interrupted thread was waiting, or NIL.")
 
+(defvar *entered-variables* '()
+  "While code runs in a frame of an error: a list of the list of the frame's variables.")
+
 (defun place-hint (condition has-hint)
   "Return a sentence on the file in which CONDITION arose, or NIL; if HAS-HINT only where a file is compiled, whose frames
 do not show the line."
@@ -293,6 +296,8 @@ do not show the line."
                      ((input-hint condition))
                      ((slip-hint failure frame))
                      ((name-hint failure))
+                     ((lost-variable-hint condition))
+                     ((deadline-passed-p condition) (ignore-errors (lock-hint (current-thread))))
                      ((sandbox-hint (message-text condition)))))
          (place (and (not (eq kind :reader)) (place-hint condition hint)))
          (moments (and (eq kind :interrupt) (moments-hint frame))))

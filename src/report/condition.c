@@ -72,6 +72,11 @@ static const char *machinery(const struct sexp *frame)
     return NULL;
 }
 
+bool report_frame_is_machinery(const struct sexp *frame)
+{
+    return machinery(frame) != NULL;
+}
+
 /* The length of the text that names a frame's function, from the frame's first parenthesis on. The name of a
  * local function or a method is a list itself. 0 if the frame names no function. */
 static size_t name_len(const struct sexp *frame)

@@ -57,7 +57,9 @@ void report_values(struct strbuf *out, const struct outcome *o, size_t most)
         add_value(out, o->session, sexp_nth(values, 0), sexp_nth(cut, 0), most, true);
         return;
     }
-    if (sexp_count(values) == 0)
+    if (reply_flag(o->reply, "aborted"))
+        strbuf_adds(out, "; No values: the restart ABORT ended the evaluation");
+    else if (sexp_count(values) == 0)
         strbuf_adds(out, "; No values");
     size_t start = out->len;
     for (size_t i = 0; i < sexp_count(values); i++) {

@@ -53,6 +53,9 @@ void report_backtrace(struct strbuf *out, const struct error_record *record, siz
  * and of a recursion are folded. Returns how many of ${frames} the text covers. */
 size_t report_frames(struct strbuf *out, const struct sexp *frames, size_t most_lines, size_t most_bytes);
 
+/* report_frame_is_machinery(frame): is it one of loading or of a test framework? */
+bool report_frame_is_machinery(const struct sexp *frame);
+
 /* report_error_list(out, session, limit): the text of list-errors. */
 void report_error_list(struct strbuf *out, const struct session *session, size_t limit);
 

@@ -72,6 +72,8 @@ static void add_failure(struct strbuf *out, const struct sexp *failure, size_t n
     }
     const struct sexp *frames = sexp_get(failure, 0, "frames");
     for (size_t i = 0; i < sexp_count(frames) && i < FRAMES_SHOWN; i++) {
+        if (i > 0 && report_frame_is_machinery(sexp_nth(frames, i)))
+            break;
         strbuf_adds(out, "\n    ");
         section_add_frame(out, i, sexp_nth(frames, i));
     }

@@ -79,8 +79,12 @@ static void note_began(struct session *s, const struct sexp *names)
     s->has_threads = true;
     if (limits_int(&s->limits, LIMIT_CHECKPOINTS) == 0)
         return;
+    static const char beginning[] = "Threads of the program run now: ";
     struct strbuf *out = &s->notice;
-    strbuf_adds(out, "Threads of the program run now: ");
+    /* A process that took the place of another has its own, and tells of them too. */
+    if (strstr(strbuf_string(out), beginning) != NULL)
+        return;
+    strbuf_adds(out, beginning);
     strbuf_add(out, text, len);
     strbuf_adds(
         out,

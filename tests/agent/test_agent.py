@@ -528,7 +528,8 @@ class Evaluation(AgentTest):
     def test_an_evaluation_that_aborts_itself_is_over(self):
         reply = self.ok("(abort)")
         self.assertEqual(reply.lists("values"), [])
-        self.assertIn("ABORT", reply.warnings[0][1])
+        self.assertEqual([], reply.lists("warnings"))
+        self.assertIn("aborted", reply.fields)
 
 
 class Warnings(AgentTest):
@@ -837,6 +838,27 @@ class Errors(AgentTest):
         path = self.file_with("(defun f (x) x)\n(eval-when (:compile-toplevel)\n  (lenght 1))\n")
         self.assertRegex(self.fails('(compile-file "%s")' % path).hint,
                          r"^Did you mean LENGTH \(function\)\?\nThis happened compiling %s:(2:1|3:3)\.$" % path)
+
+    def test_a_variable_given_a_value_without_a_definition_is_reported_once(self):
+        self.assertEqual([["WARNING", "undefined variable: TYPO", ":1:1", "(SETF TYPO 1)"]], self.ok("(setf typo 1)").lists("warnings"))
+        self.assertEqual([], self.ok("(setf typo 2) (list typo)").lists("warnings"))
+        self.assertEqual([], self.ok("(defvar *defined*) (setf *defined* 2)").lists("warnings"))
+
+    def test_a_form_that_begins_within_a_line_has_its_column(self):
+        path = self.file_with("(defun a (x) x) (defun b () (list nowhere))\n; \u00e9\n#| \u00e9 |# (defun c (x) x) (defun d () (list nothing))\n")
+        warnings = self.ok('(load "%s")' % path).lists("warnings")
+        self.assertEqual([("undefined variable: NOTHING", "%s:3:37" % path), ("undefined variable: NOWHERE", "%s:1:29" % path)],
+                         sorted((warning[1], warning[2]) for warning in warnings))
+
+    def test_a_deadline_names_who_holds_what_was_waited_for(self):
+        self.ok('(defvar *m* (sb-thread:make-mutex :name "lock"))'
+                '(defvar *s* (sb-thread:make-semaphore)) (defvar *held* (sb-thread:make-semaphore))'
+                '(defvar *t* (sb-thread:make-thread (lambda () (sb-thread:with-mutex (*m*) (sb-thread:signal-semaphore *held*)'
+                ' (sb-thread:wait-on-semaphore *s*))) :name "holder"))'
+                '(sb-thread:wait-on-semaphore *held*)')
+        reply = self.fails("(sb-sys:with-deadline (:seconds 0.1) (sb-thread:with-mutex (*m*) 1))")
+        self.assertRegex(reply.hint, r'^It was waiting for mutex "lock", held by holder \(\d+\)\.$')
+        self.ok("(sb-thread:signal-semaphore *s*) (sb-thread:join-thread *t*)")
 
     def test_the_frame_without_room_shows_no_arguments(self):
         self.ok("(defun deep (x) (+ 1 (deep x)))")

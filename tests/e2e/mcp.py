@@ -243,7 +243,7 @@ class Report(Reply):
             elif line.startswith("; Earlier values: ") and current not in ("values", "error"):
                 self.earlier = line[len("; Earlier values: "):]
                 continue
-            elif previous_is_blank and (line.startswith("=> ") or line == "; No values") and current not in ("values", "error"):
+            elif previous_is_blank and (line.startswith("=> ") or line.startswith("; No values")) and current not in ("values", "error"):
                 finish()
                 current, lines = "values", [line]
             elif line.startswith("; Timing: "):
@@ -258,7 +258,7 @@ class Report(Reply):
         for line in self.parts.get("values", "").split("\n"):
             if line.startswith("=> "):
                 self.values.append(line[3:])
-            elif line == "; No values":
+            elif line in ("; No values", "; No values: the restart ABORT ended the evaluation"):
                 self.no_values = True
             elif self.values:
                 self.values[-1] += "\n" + line

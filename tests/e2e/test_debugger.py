@@ -247,7 +247,7 @@ class Steps(Frames):
         report = self.client.call("invoke-restart", restart="STEP-INTO")
         self.assertIn("; (SAME X) => #<ODD: error printing it: SIMPLE-ERROR>", report.text)
         self.assertIn("(SAME 2)", report.text)
-        self.assertIn("error printing it", self.client.call("invoke-restart", restart="STEP-CONTINUE").text)
+        self.assertIn("error printing a ODD", self.client.call("invoke-restart", restart="STEP-CONTINUE").text)
 
     def step(self, restart="STEP-INTO"):
         return self.client.call("invoke-restart", restart=restart)

@@ -134,6 +134,7 @@ class Paths(Inspecting):
                 ("*t*", "items", "#(1 (:A"),
                 ("*t*", "ITEMS, [1], [1]", '"b"'),
                 ("*t*", "items[1][1]", '"b"'),
+                ("(list *t*)", "[0].items[1][1]", '"b"'),
                 ("*t*", " cl-user::items [ 0 ] ", "1\n"),
                 ("*h*", '"a, [b]", items, [0]', "1\n"),
                 ("*h*", "(1 2)", "12\n"),

@@ -106,6 +106,7 @@ class Finding(Systems):
         reply = client.call("load-system", system="unreadable", wait=60)
         self.assertTrue(reply.is_error)
         self.assertNotIn("There is no system", reply.text)
+        self.assertNotIn("compilation unit aborted", reply.text)
         self.assertIn("There is no system nowhere", client.call("load-system", system="nowhere").text)
 
     def test_systems_in_the_home_directory_are_found(self):
@@ -224,6 +225,8 @@ class Testing(Systems):
         self.assertEqual({("FAILED", "SHOP-TESTS::TOTALS"), ("ERROR", "SHOP-TESTS::AVERAGES"), ("FAILED", "SHOP-TESTS::TEXTS"), ("ERROR", "SHOP-TESTS::BAD")}, set(failures))
         self.assertIn("  form: (STRING= \"a\" \"b\")\n  reason: they differ\n", failures["FAILED", "SHOP-TESTS::TEXTS"])
         self.assertIn("  condition: DIVISION-BY-ZERO\n", failures["ERROR", "SHOP-TESTS::AVERAGES"])
+        self.assertRegex(failures["ERROR", "SHOP-TESTS::AVERAGES"], r"\d: \(SHOP:AVERAGE NIL\)")
+        self.assertNotIn("FIVEAM", failures["ERROR", "SHOP-TESTS::AVERAGES"])
         totals = [rest for _, _, test, rest in self.failures(reply.text) if test.endswith("TOTALS")]
         self.assertIn("  form: (= 7 (SHOP:TOTAL (QUOTE (1 2 3))))\n  expected: (= 7)\n  actual: 6\n", totals[0])
         self.assertIn("  expected: not (= 6)\n  actual: 6\n", totals[1])

@@ -16,12 +16,23 @@
                           (sb-kernel:parse-unknown-type-specifier condition) :type))))
         (funcall function)))))
 
+(defconstant +told-variables-kept+ 1000)
+(sb-ext:defglobal *told-variables* (make-hash-table :test #'eq :synchronized t)
+  "The undeclared variables that have been reported while they had a value.")
+
+(defun undeclared-variable-p (symbol)
+  "True if SYMBOL is no variable, and if it has a value, given by SETF, then only the first time."
+  (and (eq :unknown (sb-int:info :variable :kind symbol))
+       (or (not (boundp symbol))
+           (progn
+             (when (>= (hash-table-count *told-variables*) +told-variables-kept+)
+               (clrhash *told-variables*))
+             (not (shiftf (gethash symbol *told-variables*) t))))))
+
 (defun still-undefined-p (name kind)
   (ecase kind
     (:function (not (fboundp name)))
-    (:variable (not (and (symbolp name)
-                         (or (boundp name)
-                             (not (eq :unknown (sb-int:info :variable :kind name)))))))
+    (:variable (or (not (symbolp name)) (undeclared-variable-p name)))
     (:type t)))
 
 (implement undefined-names ()
@@ -62,6 +73,20 @@ exactly, return file:line of the top-level form."
   ;; (STEP ... NUMBER-OF-THE-FORM), the last step first.
   (reverse (butlast (sb-c::compiler-error-context-original-source-path context))))
 
+(defconstant +line-octets+ 1000)
+
+(defun characters-before (native position)
+  "Return how many characters of its line come before POSITION, in octets, in the file NATIVE; NIL if that is far."
+  (let* ((from (max 0 (- position +line-octets+)))
+         (octets (make-array (- position from) :element-type '(unsigned-byte 8))))
+    (with-open-file (stream (sb-ext:parse-native-namestring native) :element-type '(unsigned-byte 8))
+      (file-position stream from)
+      (read-sequence octets stream))
+    (let ((newline (position 10 octets :from-end t)))
+      (if (or newline (zerop from))
+          (count-if (lambda (octet) (/= #x80 (logand #xc0 octet))) octets :start (if newline (1+ newline) 0))
+          nil))))
+
 (defun place-in-form (place line position text steps)
   "PLACE is file:line of the form in TEXT, the file from POSITION on, which is in LINE; return file:line:column of what STEPS
 lead to in that form, or NIL."
@@ -71,10 +96,10 @@ lead to in that form, or NIL."
       (let ((newline (position #\newline text :end start :from-end t)))
         (format nil "~a:~d~@[:~d~]" (subseq place 0 colon)
                 (+ line (count #\newline text :end start))
-                (cond (newline (- start newline))
-                      ((zerop position) (1+ start))
-                      ;; The rest of the line before TEXT is not known.
-                      (t nil)))))))
+                (if newline
+                    (- start newline)
+                    (let ((before (characters-before (subseq place 0 colon) position)))
+                      (and before (+ 1 before start)))))))))
 
 (implement place-being-compiled (condition)
   (let ((stream (and (typep condition 'stream-error) (stream-error-stream condition))))

@@ -109,6 +109,9 @@
      (when (string= "UNKNOWN-KEYWORD-ARGUMENT" (type-of condition))
        :arguments))))
 
+(implement deadline-passed-p (condition)
+  (typep condition 'sb-sys:deadline-timeout))
+
 (implement slot-misuse (condition)
   (let ((type (type-of condition)))
     (cond ((string= "INITARG-ERROR" type)
