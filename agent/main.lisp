@@ -154,7 +154,7 @@ restart continues."
      (lambda ()
        (restart-case (serve-error (make-condition 'evaluation-interrupted) :interrupt)
          (continue ()
-           :report "Go on from where it was interrupted."))))))
+           :report "Continue from where it was interrupted."))))))
 
 ;;; The loop
 
@@ -293,7 +293,7 @@ of which would be copied after each copy of the process."
         (progn
           (close-descriptors descriptors)
           (list id :refused (cond ((null descriptors)
-                                   "The session may have no more descriptors, and a copy needs one.")
+                                   "The session has no free file descriptor, and a copy needs one.")
                                   (*standing*
                                    "An error stands in the main thread, so the session cannot be copied.")
                                   (t

@@ -181,7 +181,7 @@ arguments, from which each FORM takes its value, or ABSENT if it was not given."
       :report "Go on.")
     (go-on-for-good ()
       :report (lambda (stream)
-                (format stream "Go on, and stop at ~a no more." (name-text (tracing-name tracing))))
+                (format stream "Continue, and do not stop at ~a again." (name-text (tracing-name tracing))))
       (setf (tracing-stop tracing) nil))))
 
 (defun fits-p (stand-in arguments)

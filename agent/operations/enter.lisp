@@ -66,7 +66,7 @@ The second value is true if there is no such frame."
           (frame-number (getf arguments :frame 0))
           (values nil nil))
     (cond ((null *error-frame*)
-           (list *id* :refused "The error does not stand any more: the program has left it."))
+           (list *id* :refused "The error no longer stands: the program has left it."))
           (absent
            (list *id* :refused "This error has no such frame; see get-backtrace."))
           (t

@@ -257,7 +257,7 @@ has no file. If several have the same name, the first is the one that ASDF uses.
   "Return a sentence if NAME, which names no system, looks like the name of a file."
   (let ((type (pathname-type (uiop:parse-native-namestring name))))
     (cond ((equalp type "lisp")
-           "A system is named, a file has a path: load a file with LOAD or the tool load-file.")
+           "This looks like the path of a file: load it with LOAD or the tool load-file.")
           ((or (equalp type "asd") (eql 0 (position #\/ name)))
            "ASDF takes the name of a system. The tool load-system also takes the path of an .asd file."))))
 

@@ -133,4 +133,4 @@ stopped before the last."
                          :count (min +frames-walked+ (getf arguments :count +frames-sent+))
                          :locals (getf arguments :locals)))
         (list *id* :ok :frames frames :total total))
-      (list *id* :refused "The error does not stand any more: the program has left it.")))
+      (list *id* :refused "The error no longer stands: the program has left it.")))

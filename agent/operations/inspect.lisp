@@ -49,7 +49,7 @@ NIL if TEXT is not a handle."
       (flet ((missing ()
                (fail-path "No object has the handle ~a now. Handles belong to the state of the ~
                            session in which they were given: a return to an earlier state or a ~
-                           new process takes them, and only those of the last ~d inspections are ~
+                           new process discards them, and only those of the last ~d inspections are ~
                            kept. Inspect the object again by code."
                           text +inspections-kept+)))
         (cond ((null number)

@@ -37,7 +37,7 @@ returns true. Return that; NIL if it never does."
 (defparameter *reasons-not-to-leave*
   '(:no-function "no Lisp code runs in it."
     :not-begun "it failed before it had taken its arguments."
-    :local "this local function returns to its caller in a way of its own. Compiled with (debug 3) it can be."
+    :local "it is a local function that does not return as others do. Compiled with (debug 3), it can be left."
     :system "it is a function of the Lisp itself."
     :quality "its function was compiled with a policy below (debug 2), the default here."))
 
@@ -45,7 +45,7 @@ returns true. Return that; NIL if it never does."
   "Return a sentence if FRAME, which is not NIL and has this NUMBER, cannot be left."
   (let ((reason (why-not-left frame)))
     (and reason
-         (format nil "Frame ~d cannot be left: ~a~@[ What can be left is ~a.~]" number
+         (format nil "Frame ~d cannot be left: ~a~@[ The nearest that can be left is ~a.~]" number
                  (getf *reasons-not-to-leave* reason) (frame-after frame)))))
 
 (defun values-in-frame (frame text arguments)
@@ -87,7 +87,7 @@ returns true. Return that; NIL if it never does."
 (defun frame-to-leave (number)
   "Return frame NUMBER, or NIL for the last one. The second value is why it cannot be left, if so."
   (if (null *error-frame*)
-      (values nil "The error does not stand any more: the program has left it.")
+      (values nil "The error no longer stands: the program has left it.")
       (multiple-value-bind (frame absent) (frame-number number)
         (values frame
                 (cond (absent "This error has no such frame; see get-backtrace.")
@@ -119,7 +119,7 @@ returns true. Return that; NIL if it never does."
            (callee (or generic-function name)))
       (flet ((refuse (reason)
                (return-from call-again
-                 (values nil nil (format nil "Frame ~d cannot be called again: ~a~@[ What can be is ~a.~]"
+                 (values nil nil (format nil "Frame ~d cannot be called again: ~a~@[ The nearest that can be is ~a.~]"
                                          number reason (frame-after frame))))))
         (cond ((not (and (or (symbolp callee)
                              (typep callee '(cons (eql setf) (cons symbol null))))
@@ -152,7 +152,7 @@ returns true. Return that; NIL if it never does."
                       (list *id* :refused refusal))
                      ((not (or text (known-arguments-p old-arguments)))
                       (list *id* :refused
-                            (format nil "The arguments of frame ~d are not all known any more. Pass them as arguments."
+                            (format nil "Some arguments of frame ~d are no longer known. Pass them as arguments."
                                     number)))
                      (t
                       (go-on-from-error

@@ -19,6 +19,6 @@
   (let ((mode (sandbox-mode)))
     (when (and mode (some (lambda (denial) (search denial message)) (denial-texts)))
       (format nil "The session has the sandbox ~a: files, sockets and system calls outside it are ~
-                   denied. Writable are ~@[the working directory, ~*~]the directory for temporary ~
-                   files ~a and what --writable names." mode (string= mode "workspace")
+                   denied. It can write to ~@[the working directory, ~*~]the directory for temporary ~
+                   files ~a and the paths of --writable." mode (string= mode "workspace")
                    (uiop:getenv "TMPDIR")))))

@@ -203,5 +203,5 @@ take so many. A generic function has no frame of its own that shows this."
                             "()\"';")))
       (when changed
         (format nil "The session's readtable does not read ~a as the standard one does. ~:[rollback-session ~
-                     restores a state from before that was changed~;reset-session begins anew without that~]."
+                     restores a state from before the change~;reset-session starts over without it~]."
                 changed (threads-in-the-way))))))

@@ -319,13 +319,13 @@
   (let ((standing (find number *standing-errors* :key #'standing-number))
         (id (first message)))
     (cond ((null standing)
-           (list id :refused "This error does not stand any more: its thread has gone on or ended."))
+           (list id :refused "This error no longer stands: its thread has continued or ended."))
           ((not (eq *post* (standing-post standing)))
            (ask-post (standing-post standing) message))
           ((eql number *standing*)
            (funcall operation (cddr message)))
           (t
-           (list id :refused "In the thread of this error a later error stands; it comes first.")))))
+           (list id :refused "A later error stands in the thread of this error; enter that one first.")))))
 
 ;;; Errors of the program's threads
 
@@ -439,6 +439,6 @@ REPORTED is called when the report is in the inbox."
               (lambda (finish)
                 (restart-case (thread-failed (make-condition 'evaluation-interrupted) :interrupt finish)
                   (continue ()
-                    :report "Go on from where it was interrupted."))))
+                    :report "Continue from where it was interrupted."))))
            (list* *id* :ok :name (label-of thread) :outcome outcome :number number
                   (inbox-part)))))))

@@ -118,7 +118,7 @@ the function receives."
                (refuse-tool "The bounds of ~s are in the wrong order." type))
              (list :kind kind :minimum minimum :maximum maximum)))
           (t
-           (refuse-tool "~s is no type of a parameter. There are string, integer, (integer 1 10), ~
+           (refuse-tool "~s is not a type of a parameter. The types are string, integer, (integer 1 10), ~
                          number, (number 0 1), boolean, (member \"a\" \"b\") and list, a list ~
                          of strings."
                         type)))))
@@ -300,7 +300,7 @@ reply; any other value is printed. Returns the name that clients see."
 (define-operation :call-tool (arguments)
   (let ((tool (find-tool (getf arguments :name))))
     (if (null tool)
-        (list *id* :refused (format nil "There is no tool ~a in this session any more."
+        (list *id* :refused (format nil "This session no longer has the tool ~a."
                                     (full-name (getf arguments :name))))
         ;; Only at the end: code evaluated inside an error prints as usual.
         (let ((*plain-strings* nil))

@@ -64,7 +64,7 @@ there are none."
            (let ((problem (function-name-problem name)))
              (if problem (values '() problem) (list name))))
           ((and package (system-package-p package))
-           (values '() (format nil "The package ~a is the Lisp's own; its functions are to be named one ~
+           (values '() (format nil "The package ~a belongs to the Lisp; name its functions one ~
                                     by one."
                                (package-name package))))
           (package

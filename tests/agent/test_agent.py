@@ -803,7 +803,7 @@ class Errors(AgentTest):
                 ("(typep 1 (first (list 'simple-eror)))", "Did you mean SIMPLE-ERROR (class)?"),
                 ("(read-line)", "There is no terminal. Pass the text to be read as the argument stdin of evaluate-lisp."),
                 ("(asdf:load-system \"none.lisp\")",
-                 "A system is named, a file has a path: load a file with LOAD or the tool load-file."),
+                 "This looks like the path of a file: load it with LOAD or the tool load-file."),
         ):
             with self.subTest(code=code):
                 self.assertEqual(hint, self.fails(code).hint.splitlines()[-1])
@@ -899,7 +899,7 @@ class Errors(AgentTest):
     def test_a_readtable_that_was_spoilt_beside_threads_is_left_by_a_reset(self):
         self.ok("(defvar *thread* (sb-thread:make-thread (lambda () (sleep 1000))))")
         self.ok("(set-macro-character #\\( (lambda (s c) (declare (ignore s c)) :paren))")
-        self.assertIn("reset-session begins anew without that.", self.session.evaluate("(a)").hint)
+        self.assertIn("reset-session starts over without it.", self.session.evaluate("(a)").hint)
 
     def test_debugger_hooks_of_the_user_are_honoured(self):
         self.values("(let ((*debugger-hook* (lambda (c h) c h (throw 'out 7))))"

@@ -89,7 +89,7 @@ class ReturnFromFrame(Frames):
         self.fail_with("(twice 4)")
         report = self.value("((LABELS PART", "8")
         self.assertTrue(report.is_error)
-        self.assertRegex(report.text, r"^Frame 1 cannot be left: this local function .* What can be left is frame 2, \(TWICE 4\)\.$")
+        self.assertRegex(report.text, r"^Frame 1 cannot be left: it is a local function .* The nearest that can be left is frame 2, \(TWICE 4\)\.$")
         self.assertValue(self.value("(TWICE", "8"), "8")
 
     def test_frames_that_cannot_be_left_are_reported_with_one_that_can(self):
@@ -100,7 +100,7 @@ class ReturnFromFrame(Frames):
         self.assertIn("Frame 0 cannot be left: it failed before it had taken its arguments", self.again("(PRICE", "1").text)
         self.fail_with("(list (no-such 1))")
         report = self.value("(NO-SUCH")
-        self.assertIn("no Lisp code runs in it. What can be left is the last frame, (EVAL (LIST (NO-SUCH 1))).", report.text)
+        self.assertIn("no Lisp code runs in it. The nearest that can be left is the last frame, (EVAL (LIST (NO-SUCH 1))).", report.text)
         report = self.client.call("return-from-frame", frame=50)
         self.assertEqual("This error has no such frame; see get-backtrace.", report.text)
 

@@ -73,7 +73,7 @@ class UserTools(mcp.TestCase):
             ("bounds ((x (integer 5 1)))", "in the wrong order"),
             ("own ((session string))", "has a parameter session"),
             ("twice ((x string) &key (x string))", "appears twice"),
-            ("typed ((x vector))", "is no type of a parameter"),
+            ("typed ((x vector))", "is not a type of a parameter"),
             ("wordy () \"%s\" 1" % ("x" * 1001), "1,000 are allowed"),
             ("wordy ((x string \"%s\"))" % ("x" * 301), "300 are allowed"),
             ("many (%s)" % " ".join("(p%d string)" % n for n in range(11)), "at most 10 parameters"),
