@@ -174,10 +174,24 @@ function, so that COUNT is the variable that the function calls COUNT. The reply
       (setf (progress-left progress)
             (append (progress-left progress) (list (cons evaluation left)))))))
 
-(defun go-on-from-error (arguments prepare)
-  "Leave the error that stands here: first evaluate what ARGUMENTS request, then call what PREPARE returns, which never
-returns. What that leads to replies to this request from where the evaluation began. Failing before is an error inside
-the error, reported like any other."
+(defun evaluate-fix (code package progress)
+  "Evaluate CODE before the program continues; return what took effect of it, an ENTRY-TEXT. It is read in PACKAGE, or in
+the current package for NIL; PROGRESS, of the evaluation that continues, reports which."
+  (flet ((evaluate ()
+           (when progress
+             (setf (progress-read-in progress) (session-package-name)))
+           (let ((*entry-text* (make-entry-text :text code :package (session-package-name))))
+             (evaluate-text code)
+             *entry-text*)))
+    (if package
+        (let ((*package* package))
+          (evaluate))
+        (evaluate))))
+
+(defun go-on-from-error (arguments prepare &optional package)
+  "Leave the error that stands here: first evaluate what ARGUMENTS request, its code in PACKAGE, then call what PREPARE
+returns, which never returns. What that leads to replies to this request from where the evaluation began. Failing before
+is an error inside the error, reported like any other."
   (declare (type function prepare))
   (let ((progress *text-progress*)
         (code (getf arguments :code)))
@@ -190,16 +204,14 @@ the error, reported like any other."
                     (evaluate-again text package evaluation :from from :until until)
                   (declare (ignore evaluated failed))
                   (note-carried progress evaluation again left)))
-       (let ((*entry-text* (and code (make-entry-text :text code :package (session-package-name)))))
-         (when code
-           (evaluate-text code))
-         (let ((leave (funcall prepare)))
-           (declare (type function leave))
-           (setf *current-form* nil)
-           (let ((*settles* nil)
-                 (*stands* t)
-                 (*entry-text* nil))
-             (funcall leave progress)))))
+       (let* ((*entry-text* (and code (evaluate-fix code package progress)))
+              (leave (funcall prepare)))
+         (declare (type function leave))
+         (setf *current-form* nil)
+         (let ((*settles* nil)
+               (*stands* t)
+               (*entry-text* nil))
+           (funcall leave progress))))
      arguments)))
 
 (defun values-for-restart (restart text asks)
@@ -209,13 +221,26 @@ the error, reported like any other."
           (asker (funcall (the function asker)))
           (t '()))))
 
+(defconstant +restarts-offered+ 8)
+
+(defun restarts-offered ()
+  "List in words the restarts of the error that stands here, the innermost first; NIL if there is none."
+  (let ((names (and *error-condition* (mapcar #'first (restart-texts *error-condition*)))))
+    (if names
+        (format nil "~{~a~^, ~}~@[ and ~d more~]"
+                (loop for name in (some-of names 0 +restarts-offered+)
+                      for number from 1
+                      collect (format nil "~d. ~a" number name))
+                (and (nthcdr +restarts-offered+ names) (- (length names) +restarts-offered+)))
+        nil)))
+
 (define-operation :invoke-restart (arguments)
   (let* ((designator (getf arguments :restart))
          (restart (and *error-condition* (find-shown-restart designator)))
          (text (getf arguments :value))
          (asks (and (null text) (getf arguments :asks))))
     (cond ((null restart)
-           (list *id* :refused (format nil "This error has no restart ~a." designator)))
+           (list *id* :refused (format nil "This error has no restart ~a.~@[ It has ~a.~]" designator (restarts-offered))))
           ((and (null text)
                 (restart-needs-value-p restart)
                 (not (and asks (restart-asker restart))))

@@ -82,7 +82,8 @@ returns true. Return that; NIL if it never does."
              (let ((values (first (last (values-in-frame frame (or (getf arguments :value) "nil") arguments)))))
                (if frame
                    (leave-frame frame (lambda () (values-list values)))
-                   (leave-evaluation values)))))))))
+                   (leave-evaluation values))))
+           (and frame (frame-package frame)))))))
 
 (defun frame-to-leave (number)
   "Return frame NUMBER, or NIL for the last one. The second value is why it cannot be left, if so."
@@ -165,7 +166,8 @@ returns true. Return that; NIL if it never does."
                                                   old-arguments)))
                            (leave-frame frame
                                         (lambda ()
-                                          (apply (the function function) new-arguments))))))))))))))
+                                          (apply (the function function) new-arguments)))))
+                       (frame-package frame))))))))))
 
 (defun restart-evaluation (arguments)
   "Evaluate the form of the evaluation again: its frame is the last one."

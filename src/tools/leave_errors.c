@@ -165,9 +165,15 @@ static void leave_frame(struct tool_call *call)
     go_on(call, s, r, frame);
 }
 
+#define FIX_DESCRIPTION "Forms to evaluate first, such as a fix"
 #define FIX_ARGUMENT                                                                                         \
     {                                                                                                        \
-        .name = "code", .type = ARGUMENT_STRING, .description = "Forms to evaluate first, such as a fix."    \
+        .name = "code", .type = ARGUMENT_STRING, .description = FIX_DESCRIPTION "."                          \
+    }
+#define FRAME_FIX_ARGUMENT                                                                                   \
+    {                                                                                                        \
+        .name = "code", .type = ARGUMENT_STRING,                                                             \
+        .description = FIX_DESCRIPTION "; read in the package of the frame's function."                      \
     }
 
 const struct tool tool_invoke_restart = {
@@ -210,9 +216,10 @@ const struct tool tool_return_from_frame = {
             {.name = "value",
              .type = ARGUMENT_STRING,
              .description = "Form, which can use the frame's variables; default: NIL."},
-            FIX_ARGUMENT,
+            FRAME_FIX_ARGUMENT,
             ENTERED_INDEX_ARGUMENT,
             RARE_TIMEOUT_ARGUMENT,
+            WAIT_ARGUMENT,
             SESSION_ARGUMENT,
         },
     .run = leave_frame,
@@ -232,9 +239,10 @@ const struct tool tool_restart_frame = {
              .type = ARGUMENT_STRING,
              .description =
                  "Forms for new arguments, which can use the frame's variables, such as (1+ n) nil."},
-            FIX_ARGUMENT,
+            FRAME_FIX_ARGUMENT,
             ENTERED_INDEX_ARGUMENT,
             RARE_TIMEOUT_ARGUMENT,
+            WAIT_ARGUMENT,
             SESSION_ARGUMENT,
         },
     .run = leave_frame,

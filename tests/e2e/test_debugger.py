@@ -135,6 +135,23 @@ class RestartFrame(Frames):
         self.assertErrorReport(self.again("(TOTAL"), "SIMPLE-ERROR")
         self.assertValue(self.again("(TOTAL", "nil 3"), "3")
 
+    def test_the_fix_is_read_in_the_package_of_the_frames_function(self):
+        self.evaluate("(defpackage shop (:use :cl)) (in-package :shop) (defun cost (item) (error \"no ~a\" item)) "
+                      "(defun bill (items) (reduce #'+ (mapcar #'cost items))) (in-package :cl-user)")
+        self.fail_with("(list (shop::bill '(1 2)))")
+        self.assertValue(self.again("(SHOP::BILL", code="(defun cost (item) (* 10 item))"), "(30)")
+        self.assertIn("NIL", self.evaluate("(fboundp 'cost)").text)
+        self.assertIn("PROCESS-EXITED", self.evaluate("(progn (sb-thread:make-thread (lambda () (sleep 60))) (sb-ext:exit :abort t))").text)
+        self.assertEqual("=> 30", self.evaluate("(shop::bill '(1 2))").text)
+        history = self.client.call("session-history", format="lisp").text
+        self.assertRegex(history, r'\(in-package "?:?SHOP"?\)\n(;.*\n)*\(defun cost \(item\) \(\* 10 item\)\)')
+
+    def test_a_call_that_takes_long_returns_before_it_ends(self):
+        self.fail_with("(list (total '(2) 1))")
+        reply = self.again("(PRICE", wait=0.2, code="(defun price (item) (loop until (probe-file \"/nowhere\")) item)")
+        self.assertIn("It goes on without this call", reply.text)
+        self.assertFalse(self.client.call("cancel-evaluation").is_error)
+
     def test_a_method_is_called_through_its_generic_function(self):
         self.fail_with("(list (area 4))")
         self.assertIn("it was called by CALL-NEXT-METHOD", self.again("((METHOD AREA (INTEGER))").text)
