@@ -433,6 +433,16 @@ the object if it reports that an object has no such slot, else NIL."
   (declare (ignore restart))
   nil)
 
+(define-port-operation restart-lambda-list (restart)
+  "Return the lambda list of the function of RESTART, or :UNKNOWN."
+  (declare (ignore restart))
+  :unknown)
+
+(define-port-operation restart-argument (restart value)
+  "Return what to pass to RESTART, the Lisp's own or not, for VALUE: some take a form, or the name of a function."
+  (declare (ignore restart))
+  value)
+
 (define-port-operation restart-asker (restart)
   "Return the function that asks for the arguments of RESTART and returns them as a list, or NIL if it has none."
   (declare (ignore restart))

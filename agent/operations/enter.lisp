@@ -234,6 +234,17 @@ is an error inside the error, reported like any other."
                 (and (nthcdr +restarts-offered+ names) (- (length names) +restarts-offered+)))
         nil)))
 
+(defun check-restart-values (restart values)
+  "Signal an error in the error if RESTART does not take VALUES: invoking it would leave the error first, and then fail."
+  (let ((lambda-list (restart-lambda-list restart))
+        (count (length values)))
+    (unless (accepts-p lambda-list count)
+      (error "The restart ~a ~:[does not take ~*~d value~:p~;takes ~[no value~;one value~:;~:*~d values~] and got ~d~]."
+             (restart-name restart)
+             (null (intersection lambda-list lambda-list-keywords))
+             (length lambda-list)
+             count))))
+
 (define-operation :invoke-restart (arguments)
   (let* ((designator (getf arguments :restart))
          (restart (and *error-condition* (find-shown-restart designator)))
@@ -250,9 +261,13 @@ is an error inside the error, reported like any other."
            (go-on-from-error
             arguments
             (lambda ()
-              (let ((values (values-for-restart restart text asks)))
+              (let* ((given (values-for-restart restart text asks))
+                     (values (if given
+                                 (cons (restart-argument restart (first given)) (rest given))
+                                 '())))
+                (check-restart-values restart values)
                 (lambda (progress)
-                  (if (and values (null text))
+                  (if (and values (or (null text) (not (eq (first given) (first values)))))
                       (note-lost progress)
                       (note-restart progress restart text))
                   (apply #'invoke-restart restart values)))))))))

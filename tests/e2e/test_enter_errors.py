@@ -150,6 +150,20 @@ class Restarts(Entering):
         self.s.evaluate("(restart-case (error \"x\") (first-way () 1) (second-way (&optional (v 2)) (list v)))")
         self.assertValue(self.restart(names["FIRST-WAY"]), "1")
 
+    def test_another_call_in_place_of_one_with_the_wrong_number_of_arguments(self):
+        self.s.evaluate("(defun two (a b) (list a b))")
+        for restart, value, result in (("CALL-FORM", "(two 1 2)", "((1 2))"), ("REPLACE-FUNCTION", "#'list", "((1))"),
+                                       ("REPLACE-FUNCTION", "(lambda (a) (two a a))", "((1 1))"), ("REPLACE-FUNCTION", "'vector", "(#(1))")):
+            self.assertFails("(list (two 1))", "PROGRAM-ERROR")
+            self.assertValue(self.restart(restart, value=value), result)
+
+    def test_values_that_a_restart_does_not_take_leave_the_error_as_it_was(self):
+        self.assertFails('(list (restart-case (error "x") (none () 0) (one (a) a)))', "SIMPLE-ERROR")
+        for restart, value, words in (("NONE", "1", "takes no value and got 1"), ("ONE", "(values 1 2)", "takes one value and got 2")):
+            report = self.assertErrorReport(self.restart(restart, value=value), "SIMPLE-ERROR")
+            self.assertEqual("The restart %s %s." % (restart, words), report.message)
+        self.assertValue(self.restart("ONE", value="1"), "(1)")
+
     def test_an_absent_restart_is_reported(self):
         self.assertFails('(error "x")')
         for name in ("nowhere", "77", "0", "-1"):

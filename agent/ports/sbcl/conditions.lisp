@@ -140,6 +140,23 @@
   (let ((function (sb-kernel::restart-interactive-function restart)))
     (if (or function (member (restart-name restart) '(use-value store-value))) t nil)))
 
+(implement restart-lambda-list (restart)
+  (handler-case (function-lambda-list (sb-kernel::restart-function restart))
+    (error () :unknown)))
+
+(implement restart-argument (restart value)
+  (let ((name (restart-name restart)))
+    (cond ((not (and name (system-symbol-p name)))
+           value)
+          ((string= "CALL-FORM" name)
+           ;; It evaluates its argument.
+           (list 'quote value))
+          ((and (string= "REPLACE-FUNCTION" name) (functionp value))
+           (let ((symbol (make-symbol "REPLACEMENT")))
+             (setf (fdefinition symbol) value)
+             symbol))
+          (t value))))
+
 ;;; Some SBCLs, 2.2.9 among them, go on with the next form of a file where LOAD offers to evaluate the one that failed again.
 
 (defun load-restart-p (restart)
