@@ -250,7 +250,8 @@ static bool keeps_lisp(const struct confinement *c, const struct confinements_op
     char *lisp = core_find_lisp(o->lisp, &ignored);
     char *core = lisp == NULL ? NULL : core_path(lisp, &exists, &ignored);
     char *real_core = core == NULL ? NULL : realpath(core, NULL);
-    const char *const run[] = {lisp, real_core != NULL ? real_core : core};
+    char *modules = getenv("SBCL_HOME") == NULL ? NULL : realpath(getenv("SBCL_HOME"), NULL);
+    const char *const run[] = {lisp, real_core != NULL ? real_core : core, modules};
     bool is_kept = true;
     for (size_t i = 0; i < sizeof run / sizeof run[0] && is_kept; i++)
         for (size_t k = 0; run[i] != NULL && k < c->writable.count && is_kept; k++)
@@ -260,6 +261,7 @@ static bool keeps_lisp(const struct confinement *c, const struct confinements_op
                             "Sandboxed Lisps could change %s, which the server runs. Move it out of the "
                             "directories that they may write.",
                             run[i]);
+    free(modules);
     free(real_core);
     free(core);
     free(lisp);

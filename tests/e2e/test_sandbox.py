@@ -608,9 +608,9 @@ class Work(Sandbox):
 class ServersOwn(Sandbox):
     """What belongs to the server is out of reach of its sandboxed Lisps, or the server does not start."""
 
-    def assertRefused(self, says, *options):
+    def assertRefused(self, says, *options, **variables):
         ended = subprocess.run(
-            [mcp.SERVER, "--sandbox", *options], env=mcp.clean_environment(HOME=self.home), cwd=self.project,
+            [mcp.SERVER, "--sandbox", *options], env=mcp.clean_environment(HOME=self.home, **variables), cwd=self.project,
             stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30 * mcp.STRETCH,
         )
         self.assertEqual(1, ended.returncode, ended)
@@ -638,6 +638,9 @@ class ServersOwn(Sandbox):
         shutil.copy("/bin/true", lisp)
         self.assertRefused("could change %s, which the server runs." % lisp, "workspace", "--lisp", lisp)
         self.assertRefused("could change %s, which the server runs." % lisp, "read-only", "--lisp", lisp, "--writable", self.project)
+        modules = os.path.join(self.project, "modules")
+        os.mkdir(modules)
+        self.assertRefused("could change %s, which the server runs." % modules, "workspace", SBCL_HOME=modules)
         # An image that is still to be built counts, too.
         program = os.path.join(self.home, "server")
         shutil.copy(mcp.SERVER, program)  # away from the image beside it
