@@ -1,6 +1,6 @@
 /*
  * The zygote's life. What the user asks to load may exit, loop, crash or start threads. A step that fails so
- * affects no other: the zygote is started again without it, and a notice reports it.
+ * affects no other (warm_steps.c): the zygote is started again without it, and a notice reports it.
  */
 #include "lisp/zygote.h"
 
@@ -18,6 +18,7 @@
 #include "base/utf8.h"
 #include "lisp/confinement.h"
 #include "lisp/core.h"
+#include "lisp/warm_steps.h"
 #include "proc/loop_handle.h"
 #include "proc/spawn.h"
 
@@ -29,27 +30,6 @@ enum zygote_state {
     ZYGOTE_WARMING,     /* one of the warm steps was sent */
     ZYGOTE_READY,
     ZYGOTE_FORKING, /* fork was sent */
-};
-
-/* The kinds of steps before the first copy, in this order; each is repeated for every value in the
- * options. */
-enum warm_kind { WARM_USER_INIT, WARM_LOAD, WARM_PRELOAD, WARM_FINISH, WARM_KIND_COUNT };
-
-static const struct {
-    const char *what, *key;
-    int limit_ms;
-} kinds[WARM_KIND_COUNT] = {
-    [WARM_USER_INIT] = {"the init file", "user-init", 10000},
-    [WARM_LOAD] = {"the file", "load", 600000},
-    [WARM_PRELOAD] = {"the system", "preload", 1800000},
-    [WARM_FINISH] = {"", "finish", 20000},
-};
-
-/* One step; one that ends the process or makes it useless is skipped next time. */
-struct warm_step {
-    enum warm_kind kind;
-    const char *name; /* borrowed from the options; NULL for the last */
-    bool is_left_out;
 };
 
 #define START_LIMIT_MS 20000
@@ -71,8 +51,7 @@ struct zygote {
     bool is_copy_unwanted; /* its owner freed it before its pid was known */
     uv_timer_t *deadline;
     struct list waiting; /* of struct zygote_request */
-    struct warm_step *steps;
-    size_t step_count, step;
+    struct warm_steps steps;
     struct strbuf output; /* what the current step has printed */
     struct strbuf notices;
     struct strbuf why;
@@ -139,11 +118,7 @@ static void notice_output(struct zygote *z)
     bool is_cut = z->output.is_overflown;
     while (z->output.len > 0 && z->output.bytes[z->output.len - 1] == '\n')
         z->output.bytes[--z->output.len] = '\0';
-    const struct warm_step *step = &z->steps[z->step];
-    if (step->name != NULL)
-        strbuf_addf(&z->notices, "Printed while loading %s %s:\n", kinds[step->kind].what, step->name);
-    else
-        strbuf_adds(&z->notices, "Printed while starting:\n");
+    warm_steps_name_output(&z->steps, &z->notices);
     notice(z, z->output.bytes, z->output.len);
     if (is_cut)
         strbuf_adds(&z->notices, "(cut)\n");
@@ -159,29 +134,18 @@ static void call(struct zygote *z, const struct strbuf *request, int limit_ms)
 /* Send the next step that has something to do; without one, be ready. */
 static void warm(struct zygote *z)
 {
-    while (z->step < z->step_count && z->steps[z->step].is_left_out)
-        z->step++;
-    if (z->step < z->step_count) {
-        const struct warm_step *step = &z->steps[z->step];
-        struct strbuf request;
-        strbuf_init(&request, 0);
-        sexp_write_symbol(&request, "warm");
-        sexp_write_symbol(&request, kinds[step->kind].key);
-        bool is_list = step->kind == WARM_LOAD || step->kind == WARM_PRELOAD;
-        if (is_list)
-            sexp_write_open(&request);
-        if (step->name == NULL)
-            sexp_write_boolean(&request, true);
-        else
-            sexp_write_string(&request, step->name, strlen(step->name));
-        if (is_list)
-            sexp_write_close(&request);
+    struct strbuf request;
+    int limit_ms;
+    strbuf_init(&request, 0);
+    bool is_warming = warm_steps_write(&z->steps, &request, &limit_ms);
+    if (is_warming) {
         z->state = ZYGOTE_WARMING;
-        bool has_own_limit = step->kind == WARM_USER_INIT && z->options.user_init_limit_ms > 0;
-        call(z, &request, has_own_limit ? z->options.user_init_limit_ms : kinds[step->kind].limit_ms);
-        strbuf_fini(&request);
-        return;
+        bool has_own_limit = warm_steps_is_init(&z->steps) && z->options.user_init_limit_ms > 0;
+        call(z, &request, has_own_limit ? z->options.user_init_limit_ms : limit_ms);
     }
+    strbuf_fini(&request);
+    if (is_warming)
+        return;
     z->state = ZYGOTE_READY;
     uv_timer_stop(z->deadline);
     tell_rest(z);
@@ -236,18 +200,6 @@ static void log_warning_of(const struct sexp *reply)
         log_warning("%.400s", warning);
 }
 
-/* The step made the zygote useless; start again without it. */
-static void leave_out(struct zygote *z, const char *why)
-{
-    struct warm_step *step = &z->steps[z->step];
-    step->is_left_out = true;
-    if (step->name != NULL)
-        strbuf_addf(&z->notices, "Loading %s %s %s; it was left out.\n", kinds[step->kind].what, step->name,
-                    why);
-    else
-        strbuf_addf(&z->notices, "Making the image cheap to copy %s; sessions work without it.\n", why);
-}
-
 static void restart(struct zygote *z)
 {
     worker_free(z->worker);
@@ -285,7 +237,7 @@ static void take_reply(struct zygote *z, const struct sexp *reply)
     bool ok = sexp_is_symbol(sexp_nth(reply, 1), "ok");
     switch (z->state) {
     case ZYGOTE_CONFIGURING:
-        z->step = 0;
+        z->steps.at = 0;
         warm(z);
         break;
     case ZYGOTE_WARMING:
@@ -293,11 +245,12 @@ static void take_reply(struct zygote *z, const struct sexp *reply)
         log_warning_of(reply);
         notice_output(z);
         if (ok && sexp_is_nil(sexp_get(reply, 2, "forkable"))) {
-            leave_out(z, "started threads, with which a Lisp cannot be copied");
+            warm_steps_leave_out(&z->steps, "started threads, with which a Lisp cannot be copied",
+                                 &z->notices);
             restart(z);
             return;
         }
-        z->step++;
+        z->steps.at++;
         warm(z);
         break;
     case ZYGOTE_FORKING:
@@ -372,8 +325,7 @@ static void describe_end(const struct child_end *end, char *out, size_t size)
 static void begin_anew(struct zygote *z)
 {
     z->state = ZYGOTE_ABSENT;
-    for (size_t i = 0; i < z->step_count; i++)
-        z->steps[i].is_left_out = false;
+    warm_steps_readmit(&z->steps);
     strbuf_clear(&z->notices);
     if (!list_is_empty(&z->waiting))
         start(z);
@@ -405,7 +357,7 @@ static void on_gone(void *arg, const struct child_end *end)
         break;
     case ZYGOTE_WARMING:
         notice_output(z);
-        leave_out(z, was_late ? "took too long" : why);
+        warm_steps_leave_out(&z->steps, was_late ? "took too long" : why, &z->notices);
         start(z);
         break;
     case ZYGOTE_READY:
@@ -625,22 +577,16 @@ const char *zygote_lisp(const struct zygote *z)
     return strbuf_string(&z->lisp);
 }
 
-static void add_step(struct zygote *z, enum warm_kind kind, const char *name)
-{
-    z->steps = xrealloc(z->steps, (z->step_count + 1) * sizeof *z->steps);
-    z->steps[z->step_count++] = (struct warm_step){.kind = kind, .name = name};
-}
-
 static void plan(struct zygote *z)
 {
     const struct zygote_options *o = &z->options;
     if (o->user_init != NULL)
-        add_step(z, WARM_USER_INIT, o->user_init);
+        warm_steps_add(&z->steps, WARM_USER_INIT, o->user_init);
     for (size_t i = 0; o->loads != NULL && o->loads[i] != NULL; i++)
-        add_step(z, WARM_LOAD, o->loads[i]);
+        warm_steps_add(&z->steps, WARM_LOAD, o->loads[i]);
     for (size_t i = 0; o->preloads != NULL && o->preloads[i] != NULL; i++)
-        add_step(z, WARM_PRELOAD, o->preloads[i]);
-    add_step(z, WARM_FINISH, NULL);
+        warm_steps_add(&z->steps, WARM_PRELOAD, o->preloads[i]);
+    warm_steps_add(&z->steps, WARM_FINISH, NULL);
 }
 
 struct zygote *zygote_new(uv_loop_t *loop, struct children *children, const struct zygote_options *options)
@@ -668,7 +614,7 @@ void zygote_free(struct zygote *z)
     core_build_cancel(z->build);
     worker_free(z->worker);
     loop_handle_free(z->deadline);
-    free(z->steps);
+    warm_steps_fini(&z->steps);
     free(z->lisp_path);
     free(z->core);
     strbuf_fini(&z->output);
