@@ -40,9 +40,9 @@ PRELUDE = """
   (sb-ext:native-namestring (merge-pathnames name (make-pathname :type nil :defaults sb-ext:*core-pathname*))))
 (defun on-that-file-system (name) ; the cache of the sandbox lies beside the server's own
   (concatenate 'string (uiop:getenv "XDG_CACHE_HOME") "/" name))
-(defun pair-of-sockets ()
+(defun pair-of-sockets (&optional (kind 1))
   (let ((pair (sb-alien:make-alien (sb-alien:signed 32) 2)))
-    (call 53 1 1 0 (sb-sys:sap-int (sb-alien:alien-sap pair)))
+    (call 53 1 kind 0 (sb-sys:sap-int (sb-alien:alien-sap pair)))
     (sb-alien:deref pair 0)))
 (defun shell (format &rest arguments)
   (nth-value 2 (uiop:run-program (apply #'format nil format arguments) :ignore-error-status t)))
@@ -338,13 +338,19 @@ class WaysOut(Sandbox):
     def test_a_pair_of_sockets_connects_to_nothing_else(self):
         client = self.start("workspace")
         client.evaluate(PRELUDE)
-        for name in (os.path.join(self.out, "listener"), "\0" + self.out):
-            with socket.socket(socket.AF_UNIX) as listener:
-                listener.bind(name)
-                listener.listen()
-                address = b"\x01\x00" + name.encode()
-                connect = "(call 42 (pair-of-sockets) #(%s) %d)" % (" ".join(map(str, address)), len(address))
-                self.assertEqual("=> -106", client.evaluate(connect).text)  # EISCONN
+        for kind in (socket.SOCK_STREAM, socket.SOCK_SEQPACKET):
+            for name in (os.path.join(self.out, "listener-%d" % kind), "\0%s-%d" % (self.out, kind)):
+                with socket.socket(socket.AF_UNIX, kind) as listener:
+                    listener.bind(name)
+                    listener.listen()
+                    address = b"\x01\x00" + name.encode()
+                    connect = "(call 42 (pair-of-sockets %d) #(%s) %d)" % (kind, " ".join(map(str, address)), len(address))
+                    self.assertEqual("=> -106", client.evaluate(connect).text)  # EISCONN
+            # Nor does anybody connect to it.
+            address = b"\x01\x00mine-%d" % kind
+            listen = "(let ((one (pair-of-sockets %d))) (list (call 49 one #(%s) %d) (call 50 one 1) (call 3 (1+ one)) (call 50 one 1)))" % (
+                kind, " ".join(map(str, address)), len(address))
+            self.assertEqual("=> (0 -22 0 -22)", client.evaluate(listen).text)
 
     def test_a_signal_to_all_processes_reaches_its_own_session_only(self):
         client = self.start("workspace")
