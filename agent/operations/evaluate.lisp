@@ -269,11 +269,25 @@ place of the first list in it that is from the text. Second, true if it is the p
   "NIL while a report for the inbox itself is being made.")
 
 (defun inbox-part ()
-  (when (and *inbox* *tells-inbox*)
+  "Return the part of a reply that reports the errors outside any request, even if there are none yet: WITH-LATE-ERRORS
+adds to it."
+  (when *tells-inbox*
     (multiple-value-bind (entries lost)
         (call-locked (lambda () (values (shiftf *inbox* '()) (shiftf *inbox-lost* 0))))
       (list* :inbox (reverse entries)
              (if (plusp lost) (list :inbox-lost lost) '())))))
+
+(defun with-late-errors (message)
+  "Return MESSAGE, a reply that is about to be sent, with the errors since it was made, if it reports errors at all. A
+thread that was started and failed meanwhile may have ended, and the server would not ask for its error."
+  (let ((earlier (getf (cddr message) :inbox :none)))
+    (if (or (null *inbox*) (eq earlier :none))
+        message
+        (destructuring-bind (&key inbox (inbox-lost 0)) (inbox-part)
+          (list* (first message) (second message)
+                 :inbox (append earlier inbox)
+                 :inbox-lost (+ inbox-lost (getf (cddr message) :inbox-lost 0))
+                 (cddr message))))))
 
 (defun keep-in-inbox (entry)
   "Put ENTRY into the inbox. If it is full, one is lost: this one, or if this error stands, the last that does not."

@@ -102,11 +102,14 @@
   "Return the part of a reply that reports that threads of the program have started, which prevents copies, or ended."
   (let* ((among-threads (among-threads-p))
          (began (and among-threads (not *told-of-threads*)))
-         (ended (and *told-of-threads* (not among-threads))))
-    (unless (eq among-threads *told-of-threads*)
-      (setf *told-of-threads* among-threads))
-    (cond (began (list :threads-began (threads-in-the-way)))
-          (ended '(:threads-ended t))
+         ;; The server asks for the errors of threads until it is told that these have ended.
+         (ended (and *told-of-threads* (not among-threads) (null *inbox*))))
+    (cond (began
+           (setf *told-of-threads* t)
+           (list :threads-began (threads-in-the-way)))
+          (ended
+           (setf *told-of-threads* nil)
+           '(:threads-ended t))
           (t '()))))
 
 (defun next-message ()
@@ -130,7 +133,9 @@
   (let ((post *post*))
     (cond ((null post)
            (send-message (with-news (if (member (second message) '(:ok :error))
-                                        (append message (ended-part) (threads-part))
+                                        ;; A thread that has ended now has put its error into the inbox.
+                                        (let ((threads (threads-part)))
+                                          (append (with-late-errors (append message (ended-part))) threads))
                                         message))))
           ((eql 0 (first message))
            t)

@@ -9,7 +9,8 @@
 #include "session/error_record.h"
 #include "session/session_core.h"
 
-#define MOST_THREAD_ERRORS 20 /* in one reply; the agent keeps no more */
+#define MOST_THREAD_ERRORS                                                                                   \
+    40 /* in one reply: the agent keeps 20, and while one is on its way, as many again */
 
 static struct error_record *find_standing(struct session *s, int64_t number)
 {

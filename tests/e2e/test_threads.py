@@ -102,6 +102,11 @@ class Looking(ThreadTest):
         self.start("lone~%line", "(progn (sb-thread:signal-semaphore *here*) (error \"in it\"))")
         mcp.wait_until(lambda: "in thread lone line: SIMPLE-ERROR" in self.s.call("list-errors").text, 10, "its error")
 
+    def test_the_error_of_the_last_thread_is_listed_after_its_end(self):
+        for number in range(12):
+            self.start("lone", '(progn (sb-thread:signal-semaphore *here*) (error "failed %d"))' % number)
+            mcp.wait_until(lambda: "in thread lone: SIMPLE-ERROR: failed %d" % number in self.s.call("list-errors").text, 10, "its error")
+
     def test_killing_runs_the_cleanup_forms(self):
         self.s.evaluate("(defvar *cleaned* nil)")
         self.start("victim", '(unwind-protect (await "x") (setf *cleaned* :yes))')
