@@ -3,6 +3,8 @@
  */
 #include "session/thread_errors.h"
 
+#include <string.h>
+
 #include "base/memory.h"
 #include "base/utf8.h"
 #include "session/answer.h"
