@@ -32,8 +32,9 @@ static void add_left_out(struct strbuf *out, const struct error_record *r, size_
 }
 
 /* Frames of the machinery that loads or tests say nothing about the failure. The words for such a frame in
- * the line that it is folded into; NULL for any other. */
-static const char *machinery(const struct sexp *frame)
+ * the line that it is folded into; NULL for any other. UIOP is called by programs, too: its frames are of
+ * loading only where ${loads}. */
+static const char *machinery(const struct sexp *frame, bool loads)
 {
     static const char loading[] = "of loading", fiveam[] = "of FiveAM";
     static const struct {
@@ -67,14 +68,25 @@ static const char *machinery(const struct sexp *frame)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const char *found = strstr(call, rows[i].text);
         if (found != NULL && (rows[i].is_home ? is_local : found == call))
-            return rows[i].words;
+            return loads || strstr(rows[i].text, "UIOP/") == NULL ? rows[i].words : NULL;
     }
     return NULL;
 }
 
+/* Is there a frame of ASDF, LOAD or the compiler? */
+static bool any_loads(const struct sexp *frames)
+{
+    for (size_t i = 0; i < sexp_count(frames); i++) {
+        const char *words = machinery(sexp_nth(frames, i), false);
+        if (words != NULL && strcmp(words, "of loading") == 0)
+            return true;
+    }
+    return false;
+}
+
 bool report_frame_is_machinery(const struct sexp *frame)
 {
-    return machinery(frame) != NULL;
+    return machinery(frame, false) != NULL;
 }
 
 /* The length of the text that names a frame's function, from the frame's first parenthesis on. The name of a
@@ -104,11 +116,11 @@ static bool is_same_function(const struct sexp *a, const struct sexp *b)
 
 /* How many frames from ${at} on are folded into one line; 0 to show that frame. The last frame is what was
  * called. */
-static size_t folded(const struct sexp *frames, size_t at, size_t run_start, const char **what)
+static size_t folded(const struct sexp *frames, bool loads, size_t at, size_t run_start, const char **what)
 {
     size_t end = at + 1;
-    *what = machinery(sexp_nth(frames, at));
-    while (*what != NULL && end < sexp_count(frames) && machinery(sexp_nth(frames, end)) == *what)
+    *what = machinery(sexp_nth(frames, at), loads);
+    while (*what != NULL && end < sexp_count(frames) && machinery(sexp_nth(frames, end), loads) == *what)
         end++;
     if (end - at >= 2)
         return end - at;
@@ -122,13 +134,14 @@ static size_t folded(const struct sexp *frames, size_t at, size_t run_start, con
 size_t report_frames(struct strbuf *out, const struct sexp *frames, size_t most_lines, size_t most_bytes)
 {
     size_t i = 0, run_start = 0, start = out->len;
+    bool loads = any_loads(frames);
     for (size_t line = 0; i < sexp_count(frames) && line < most_lines; line++) {
         const char *what;
         if (out->len - start > most_bytes)
             break;
         if (!is_same_function(sexp_nth(frames, run_start), sexp_nth(frames, i)))
             run_start = i;
-        size_t n = folded(frames, i, run_start, &what);
+        size_t n = folded(frames, loads, i, run_start, &what);
         if (line > 0)
             strbuf_addc(out, '\n');
         if (n == 0) {

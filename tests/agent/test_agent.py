@@ -860,6 +860,9 @@ class Errors(AgentTest):
         self.assertRegex(reply.hint, r'^It was waiting for mutex "lock", held by holder \(\d+\)\.$')
         self.ok("(sb-thread:signal-semaphore *s*) (sb-thread:join-thread *t*)")
 
+    def test_a_function_with_rest_has_one_frame(self):
+        self.assertEqual(["(FORMAT NIL \"~d ~d\" 1)", "(EVAL (FORMAT NIL \"~d ~d\" 1))"], self.frames(self.fails('(format nil "~d ~d" 1)')))
+
     def test_the_frame_without_room_shows_no_arguments(self):
         self.ok("(defun deep (x) (+ 1 (deep x)))")
         frames = self.frames(self.fails("(deep 1)"))

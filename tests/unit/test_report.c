@@ -389,6 +389,19 @@ static void report_of_an_error_does_not_repeat_its_message(void **state)
                      "[Hint]\nA STORAGE-CONDITION.");
 }
 
+static void frames_of_uiop_are_of_loading_only_where_something_is_loaded(void **state)
+{
+    struct fixture *f = *state;
+    reply(f, "(1 :error :type \"E\" :message \"m\" :frames ((\"(UIOP/RUN:A)\" nil) (\"(UIOP/RUN:B)\" nil) "
+             "(\"(F)\" nil)) "
+             ":total-frames 3)");
+    assert_report(f, "[ERROR] E\nm\n\n[Backtrace]\n0: (UIOP/RUN:A)\n1: (UIOP/RUN:B)\n2: (F)");
+    reply(f, "(1 :error :type \"E\" :message \"m\" :frames ((\"(UIOP/RUN:A)\" nil) (\"(UIOP/RUN:B)\" nil) "
+             "(\"(LOAD 1)\" nil)) "
+             ":total-frames 3)");
+    assert_report(f, "[ERROR] E\nm\n\n[Backtrace]\n0-2: (3 frames of loading)");
+}
+
 static void report_of_the_lisps_own_error_omits_slots_that_say_nothing(void **state)
 {
     struct fixture *f = *state;
@@ -940,6 +953,7 @@ int main(void)
         TEST(report_marks_where_printing_was_stopped),
         TEST(report_of_an_error_has_all_its_sections),
         TEST(report_of_an_error_does_not_repeat_its_message),
+        TEST(frames_of_uiop_are_of_loading_only_where_something_is_loaded),
         TEST(report_of_the_lisps_own_error_omits_slots_that_say_nothing),
         TEST(report_of_an_error_that_is_not_kept_offers_no_restarts),
         TEST(report_of_an_error_leaves_out_what_is_empty),

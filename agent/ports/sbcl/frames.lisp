@@ -23,9 +23,22 @@
            (member name '(macroexpand macroexpand-1 sb-impl::%macroexpand
                           sb-impl::%macroexpand-1)))))
 
+(defun passes-arguments-p (frame name above)
+  "True if FRAME only collects the arguments of a function with &REST or &KEY, and that function's own frame, ABOVE, has
+them all."
+  (and above
+       (eq :more (sb-di:debug-fun-kind (sb-di:frame-debug-fun frame)))
+       (equal name (name-of-frame above))
+       (handler-case (let ((arguments (nth-value 1 (frame-call frame)))
+                           (others (nth-value 1 (frame-call above))))
+                       (and (eql (list-length arguments) (list-length others))
+                            (every #'eq arguments others)))
+         (error () nil))))
+
 (implement map-frames (function frame limit)
   (declare (type function function) (type fixnum limit))
-  (let ((walked 0))
+  (let ((walked 0)
+        (above nil))
     (declare (type fixnum walked))
     (loop
       (when (null frame)
@@ -39,9 +52,12 @@
         (when (or (member name '(evaluate-form evaluate-form-by evaluate-step evaluate-entry))
                   (and (eq name 'eval) (member name-below '(evaluate-form evaluate-step evaluate-entry))))
           (return (values walked t)))
-        (when (and (visible-name-p name) (not (evaluator-frame-p name name-below)))
+        (when (and (visible-name-p name)
+                   (not (evaluator-frame-p name name-below))
+                   (not (passes-arguments-p frame name above)))
           (funcall function frame name))
-        (setf frame below)))))
+        (setf above frame
+              frame below)))))
 
 (defun known-arguments (arguments)
   "Return ARGUMENTS with the unbound marker for each that SBCL could not read: the frame had not begun or its register
