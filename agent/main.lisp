@@ -87,7 +87,7 @@ restart continues."
     (cond (here
            (setf message (append message '(:stands-here t))))
           (number
-           (note-standing number *post*)
+           (note-standing number *post* condition)
            (setf message (append message (list :standing number))))
           (*post*
            ;; No request can reach this error.

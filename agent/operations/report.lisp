@@ -255,8 +255,8 @@ user's to change."
 
 (defun storage-hint (condition)
   (case (storage-kind condition)
-    (:heap (format nil "This is a STORAGE-CONDITION: the heap is full. The session is intact, ~
-                        and what only this evaluation held is free again."))
+    (:heap (format nil "This is a STORAGE-CONDITION: the heap is full. The session is intact. ~
+                        What only this evaluation held is freed when the next one begins."))
     (:stack (format nil "This is a STORAGE-CONDITION: the stack is used up, as by a recursion ~
                          that never ends. The session is intact."))))
 

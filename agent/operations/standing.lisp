@@ -26,6 +26,7 @@
 (defstruct standing
   "An error that stands where a thread is. POST is NIL in the thread that serves the channel."
   number thread post of-program
+  fills-heap                            ; what filled the heap is held by the stack that stands
   (told nil))                           ; its entry is in the inbox or has been sent
 
 (defvar *standing-errors* '()
@@ -47,10 +48,11 @@
 (defun next-error-number ()
   (call-locked (lambda () (incf *errors-numbered*))))
 
-(defun note-standing (number post &optional of-program)
-  "Note that the error NUMBER stands in this thread, at POST. If there are too many, unwind the oldest."
+(defun note-standing (number post condition &optional of-program)
+  "Note that CONDITION, the error NUMBER, stands in this thread, at POST. If there are too many, unwind the oldest."
   (let ((standing (make-standing :number number :thread (current-thread) :post post
-                                 :of-program of-program)))
+                                 :of-program of-program
+                                 :fills-heap (eq :heap (storage-kind condition)))))
     (call-locked
      (lambda ()
        (push standing *standing-errors*)
@@ -282,9 +284,12 @@
       (await-thread (post-thread post) +unwinding-seconds+))
     reply))
 
-(defun end-standing-errors ()
-  "Unwind the errors that stand in evaluating threads, and wait briefly for the threads to end."
-  (let ((errors (remove nil *standing-errors* :key #'standing-post)))
+(defun end-standing-errors (&optional (which #'standing-post))
+  "Unwind the errors that stand in other threads and for which WHICH is true, and wait briefly for these to end."
+  (declare (type function which))
+  (let ((errors (remove-if-not (lambda (standing)
+                                 (and (standing-post standing) (funcall which standing)))
+                               *standing-errors*)))
     (mapc #'give-up errors)
     (dolist (standing errors)
       (await-thread (standing-thread standing) +unwinding-seconds+))))
@@ -307,6 +312,7 @@
             ((or *post* (not (member name *evaluating-operations*)))
              (funcall operation arguments))
             ((among-threads-p)
+             (end-standing-errors #'standing-fills-heap)
              (evaluate-in-thread message))
             (*standing*
              ;; It cannot be unwound from inside, so it is unwound first.
@@ -420,7 +426,7 @@ REPORTED is called when the report is in the inbox."
        (unwind-protect
             (progn
               (when post
-                (note-standing number post t))
+                (note-standing number post condition t))
               (put-in-inbox (thread-error-entry condition kind frame number))
               (setf is-told t)
               (funcall (the function reported) number)

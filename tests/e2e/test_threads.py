@@ -325,6 +325,17 @@ class Standing(entries.Entries, StandingTest):
         self.assertOperational()
 
 
+class FullHeap(StandingTest):
+    options = ("--max-heap", "256")
+
+    def test_it_is_free_again_with_the_next_evaluation(self):
+        self.s.evaluate("(defun fill-heap () (declare (optimize debug)) (let ((all '())) (loop (push (make-array 100000) all))))")
+        self.assertErrorReport(self.s.evaluate("(fill-heap)"), "SB-KERNEL::HEAP-EXHAUSTED-ERROR")
+        self.assertValue(self.enter("(+ 1 1)"), "2")
+        self.assertEvaluates("(progn (sb-ext:gc :full t) (< (sb-kernel:dynamic-usage) (floor (sb-ext:dynamic-space-size) 2)))", "T")
+        self.assertIn("no longer stands", self.enter("(+ 1 1)", index=1).text)
+
+
 class ThreadErrors(StandingTest):
     """Errors of the program's own threads."""
 
