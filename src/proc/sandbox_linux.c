@@ -462,13 +462,15 @@ struct sandbox *sandbox_new(const struct sandbox_policy *policy, struct err *err
     snprintf(s->user_map, sizeof s->user_map, "%u %u 1", (unsigned)geteuid(), (unsigned)geteuid());
     snprintf(s->group_map, sizeof s->group_map, "%u %u 1", (unsigned)getegid(), (unsigned)getegid());
     int version = sandbox_landlock_version();
-    if (version < SANDBOX_LANDLOCK_VERSION) {
-        snprintf(s->gaps, sizeof s->gaps,
-                 version < 1 ? "this kernel has no Landlock, so files are not protected"
-                             : "this kernel has version %d of Landlock, and signals to other processes are "
-                               "restricted since version %d (Linux 6.12)",
-                 version, SANDBOX_LANDLOCK_VERSION);
-    }
+    if (version < 1)
+        snprintf(s->gaps, sizeof s->gaps, "this kernel has no Landlock, so files are not protected");
+    else if (version < SANDBOX_LANDLOCK_VERSION)
+        snprintf(
+            s->gaps, sizeof s->gaps,
+            "this kernel has version %d of Landlock, and %ssignals to other processes are restricted since "
+            "version %d (Linux 6.12)",
+            version, version < 3 ? "emptying files since version 3 (Linux 6.2), " : "",
+            SANDBOX_LANDLOCK_VERSION);
     bool is_refused = s->gaps[0] != '\0' && !policy->is_best_effort && !refuse(s, err);
     if (is_refused || !make_network(s, err) || (version >= 1 && !make_ruleset(s, policy, version, err)) ||
         !make_filter(s, err)) {
