@@ -182,13 +182,23 @@ user's to change."
 (defconstant +message-limit+ 65536)
 (defconstant +warning-limit+ 4096)
 
+(defun about-cycles-p (condition)
+  "True if CONDITION has a cyclic argument or slot."
+  (or (and (typep condition 'simple-condition)
+           (some #'cyclic-p (ignore-errors (simple-condition-format-arguments condition))))
+      (some #'cyclic-p (mapcar #'cdr (ignore-errors (condition-slots condition))))))
+
 (defun message-text (condition &optional (limit +message-limit+))
   (if (and *in-a-hurry* (not (storage-kind condition)))
       "#<the message was not printed: interrupted>"
       (multiple-value-bind (text count outcome)
           (guarded (stream limit)
             (write condition :stream stream :escape nil))
-        (declare (ignore count))
+        (when (and (eq outcome :stopped) (about-cycles-p condition))
+          (setf (values text count outcome)
+                (guarded (stream limit)
+                  (let ((*print-circle* t))
+                    (write condition :stream stream :escape nil)))))
         (cond ((null outcome) text)
               ((eq outcome :stopped) (concatenate 'string text "..."))
               ((eq outcome :interrupted) "#<printing the message was interrupted>")

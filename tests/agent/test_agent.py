@@ -487,6 +487,15 @@ class Evaluation(AgentTest):
         self.values("(let ((n (make-node))) (push (make-node :parent n) (node-children n)) n)",
                     "#1=#S(NODE :PARENT NIL :CHILDREN (#S(NODE :PARENT #1# :CHILDREN NIL)))")
 
+    def test_messages_about_circular_objects_are_short(self):
+        self.ok("(defstruct node parent children) (defvar *n* (make-node)) (push (make-node :parent *n*) (node-children *n*))"
+                "(defvar *l* (list 1)) (setf (rest *l*) *l*) (define-condition lost (error) ((of :initarg :of))"
+                " (:report (lambda (c s) (format s \"lost ~a\" (slot-value c 'of)))))")
+        shown = "#1=#S(NODE :PARENT NIL :CHILDREN (#S(NODE :PARENT #1# :CHILDREN NIL)))"
+        self.assertEqual("node " + shown, self.fails('(error "node ~a" *n*)').message)
+        self.assertEqual("list #1=(1 . #1#)", self.fails('(error "list ~a" *l*)').message)
+        self.assertEqual("lost " + shown, self.fails("(error 'lost :of *n*)").message)
+
     def test_a_huge_number_of_values_still_fits_a_reply(self):
         reply = self.ok("(apply #'values (loop repeat 200 collect (make-string 60000)))")
         self.assertEqual(len(reply.values), 200)
