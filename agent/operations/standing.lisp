@@ -43,6 +43,9 @@
 (defvar *lookers* '()
   "The threads that answer look-ups while others run: (ID . THREAD), so that the server can end one.")
 
+(defun answers-look-up-p (thread)
+  (rassoc thread *lookers*))
+
 ;;; Which errors stand
 
 (defun next-error-number ()
@@ -191,7 +194,7 @@
   "True if THREAD does not belong to the program."
   (or (eq thread (serving-thread))
       (find thread *posts* :key #'post-thread)
-      (rassoc thread *lookers*)))
+      (answers-look-up-p thread)))
 
 (defun among-threads-p ()
   "True if threads of the program run."

@@ -50,7 +50,7 @@
         nil)))
 
 (define-operation :threads (arguments)
-  (let ((threads (sort (all-threads) #'< :key #'number-of)))
+  (let ((threads (sort (remove-if #'answers-look-up-p (all-threads)) #'< :key #'number-of)))
     (list* *id* :ok
            :total (length threads)
            :threads (loop for thread in threads

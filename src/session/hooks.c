@@ -60,6 +60,7 @@ void hooks_call(struct session *s, const char *reason)
     if (!s->has_hooks)
         return;
     s->has_hooks = false;
+    bool is_start = strcmp(reason, "start") == 0;
     struct strbuf request;
     strbuf_init(&request, 0);
     sexp_write_symbol(&request, "call-hooks");
@@ -67,8 +68,8 @@ void hooks_call(struct session *s, const char *reason)
     sexp_write_string(&request, reason, strlen(reason));
     struct operation_options options = {
         .request = &request,
-        .what = "call-hooks",
-        .done = strcmp(reason, "start") == 0 ? on_started : on_returned,
+        .what = is_start ? "code registered with cl-mcp:on-start" : "code registered with cl-mcp:on-return",
+        .done = is_start ? on_started : on_returned,
     };
     session_put_first(s, operation_new_run(s, OPERATION_RUN, &options));
     strbuf_fini(&request);

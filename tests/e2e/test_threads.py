@@ -579,6 +579,15 @@ class Hooks(mcp.TestCase):
         self.assertValue(report, "3")
         self.assertIn("on-return were not finished: TIMEOUT", report.text)
 
+    def test_one_that_runs_is_named_and_can_be_cancelled(self):
+        self.s.call("configure-limits", {"timeout": 600})
+        self.s.evaluate("(cl-mcp:on-return endless (loop))")
+        self.s.evaluate("1")
+        self.s.call("rollback-session", to="-1")
+        self.assertIn("(code registered with cl-mcp:on-return has been running for", self.s.call("describe-symbol", name="car").text)
+        self.s.call("cancel-evaluation")
+        self.assertIn("on-return were not finished: CANCELLED", self.s.evaluate("1").text)
+
     def test_one_that_ends_the_process_is_called_once(self):
         ends = {"at once": "(sb-ext:exit :abort t)", "a little later": "(sb-thread:make-thread (lambda () (sleep 0.2) (sb-ext:exit :abort t)))"}
         for when, form in ends.items():
