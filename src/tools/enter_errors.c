@@ -84,14 +84,28 @@ void error_note_unchanged(const struct tool_call *call, const struct outcome *o)
     }
 }
 
+/* get-backtrace shows no error after a success. Without an index this tool enters the newest all the same. */
+static void note_which(const struct tool_call *call, struct session *s)
+{
+    if (call_has(call, "index") || session_last_error(s) != NULL)
+        return;
+    for (size_t i = 0; i < session_error_count(s); i++)
+        if ((size_t)session_error(s, i)->sequence == call->since)
+            strbuf_addf(session_notice(s),
+                        "The last evaluation had no error; this is error %zu of list-errors: %s.\n", i + 1,
+                        session_error(s, i)->type);
+}
+
 /* In the session's own process the evaluation has effects. */
 static void on_evaluated(struct tool_call *call, const struct outcome *o)
 {
     error_note_unchanged(call, o);
-    if (o->was_in_copy && o->kind == OUTCOME_OK)
+    if (o->was_in_copy && o->kind == OUTCOME_OK) {
+        note_which(call, o->session);
         strbuf_adds(
             session_notice(o->session),
             "This ran in a copy of the process that was made at the error: the session is unchanged.\n");
+    }
     call_report(call, o);
 }
 

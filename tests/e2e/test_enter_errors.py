@@ -35,6 +35,15 @@ class Reports(mcp.TestCase):
             self.assertEqual(['(EVAL (ERROR "a"))'], self.frames('(error "a")', frame=frame))
             self.assertEqual(['(EVAL (PROGN 1 (ERROR "a")))'], self.frames('1 (error "a")', frame=frame))
 
+    def test_without_an_index_after_a_success_the_reply_says_which_error_was_entered(self):
+        self.s.evaluate("(defun f (n) (list (error \"no ~a\" n)))")
+        self.assertErrorReport(self.s.evaluate("(f 5)"))
+        self.assertEqual("=> 5", self.s.call("evaluate-in-frame", frame=0, code="n").text)
+        self.s.evaluate("(list 1)")
+        said = "The last evaluation had no error; this is error 1 of list-errors: SIMPLE-ERROR."
+        self.assertIn(said, self.s.call("evaluate-in-frame", frame=0, code="n").text)
+        self.assertNotIn(said, self.s.call("evaluate-in-frame", frame=0, code="n", index=1).text)
+
     def test_a_variable_that_the_frame_does_not_keep_is_explained(self):
         self.s.evaluate('(defun f (n) (let ((k (* n 2))) (error "deep ~a" k)))')
         self.assertErrorReport(self.s.evaluate("(f 5)"))
