@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -342,9 +343,21 @@ static const struct early_end *take_early_end(struct children *c, pid_t pid)
     return last;
 }
 
+/* The guardian is such a process. */
+static bool runs_this_program(pid_t pid)
+{
+    char path[32];
+    struct stat own, other;
+    snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
+    return stat("/proc/self/exe", &own) == 0 && stat(path, &other) == 0 && own.st_dev == other.st_dev &&
+           own.st_ino == other.st_ino;
+}
+
 struct child *child_adopt(struct children *c, pid_t pid, child_on_exit *on_exit, void *arg)
 {
     CHECK(pid > 1);
+    if (find(c, pid) != NULL || runs_this_program(pid))
+        return NULL;
     /* Pids are reused: a remembered exit belongs to this child only if no child with that pid can be waited
      * for. */
     siginfo_t info;

@@ -55,8 +55,8 @@ struct child *child_spawn(struct children *c, const struct spawn_spec *spec, chi
  * Take charge of a process that another child made with clone(CLONE_PARENT). It may have ended already: its
  * end was remembered, and on_exit is called from the loop all the same.
  *
- * Returns     given; NULL if no child has or had that pid, so that a Lisp cannot make the server signal a
- *             foreign process
+ * Returns     given; NULL if no child has or had that pid, if it has an owner already, or if it is the
+ *             guardian: a Lisp cannot make the server signal a process that is not its own copy
  */
 struct child *child_adopt(struct children *c, pid_t pid, child_on_exit *on_exit, void *arg);
 

@@ -114,6 +114,37 @@ class StartedPrograms(mcp.TestCase):
                     self.gone(other)
 
 
+# Copies of the process are reported as this process.
+LIE = """
+(let ((honest #'cl-mcp-agent::send-message))
+  (sb-ext:unlock-package :cl-mcp-agent)
+  (setf (fdefinition 'cl-mcp-agent::send-message)
+        (lambda (message)
+          (let ((at (and (consp message) (member :pid message))))
+            (when at (setf (second at) %d))
+            (funcall honest message)))))
+"""
+
+
+class Lies(mcp.TestCase):
+    def test_a_session_that_claims_the_processes_of_others_ends_none_of_them(self):
+        pid = "(progn (require :sb-posix) (funcall (intern \"GETPID\" :sb-posix)))"
+        self.s.call("create-session", name="other")
+        other = int(self.s.evaluate(pid, session="other").values[-1])
+        children = [child for child in mcp.pids() if mcp.parent_of(child) == self.s.pid]
+        self.assertIn(other, children)
+        for claimed in children:
+            self.s.call("create-session", name="liar")
+            self.s.evaluate(LIE % claimed, session="liar")
+            for _ in range(12):  # more than there are checkpoints, so that some are dropped
+                self.s.evaluate("1", session="liar")
+            self.s.evaluate("(car 42)", session="liar")
+            self.s.call("close-session", session="liar")
+            self.assertTrue(mcp.is_alive(claimed), claimed)
+        self.assertEqual(str(other), self.s.evaluate(pid, session="other").values[-1])
+        self.assertOperational()
+
+
 class Program(mcp.TestCase):
     """The options of the compiler and the linker, read from the program itself."""
 

@@ -4,6 +4,7 @@
 #include "proc/spawn.h"
 #include "proc_test.h"
 
+#include <spawn.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
@@ -578,6 +579,20 @@ static void a_copy_that_is_a_zombie_when_adopted_is_reported_once(void **state)
     child_free(copy);
 }
 
+static void what_has_an_owner_or_is_the_servers_own_is_not_adopted(void **state)
+{
+    struct fixture *f = *state;
+    start(f, "tree", NULL);
+    assert_null(child_adopt(f->children, child_pid(f->child), on_exit_of_child, f));
+    pid_t own = fork();
+    if (own == 0)
+        for (;;)
+            pause();
+    assert_null(child_adopt(f->children, own, on_exit_of_child, f));
+    assert_int_equal(kill(own, SIGKILL), 0);
+    assert_true(run_until(&f->loop, has_been_reaped, &own, LIMIT_MS));
+}
+
 /* An orphan's end is remembered as well, since it is indistinguishable from a copy's. Its pid may be
  * reused. */
 static void a_copy_with_the_number_of_a_dead_orphan_is_not_taken_for_it(void **state)
@@ -594,10 +609,9 @@ static void a_copy_with_the_number_of_a_dead_orphan_is_not_taken_for_it(void **s
             print_message("# SKIP: the next process number cannot be chosen here\n");
             skip();
         }
-        pid_t pid = fork();
-        if (pid == 0)
-            for (;;)
-                pause();
+        pid_t pid;
+        char name[] = "sleep", seconds[] = "1000", *argv[] = {name, seconds, NULL};
+        assert_int_equal(posix_spawn(&pid, "/bin/sleep", NULL, NULL, argv, NULL), 0);
         if (pid == orphan)
             copy_pid = pid;
         else
@@ -789,6 +803,7 @@ int main(void)
         TEST(a_copy_made_by_a_child_is_adopted_and_its_end_is_reported),
         TEST(a_copy_that_ended_before_it_was_adopted_is_reported_from_the_loop),
         TEST(a_copy_that_is_a_zombie_when_adopted_is_reported_once),
+        TEST(what_has_an_owner_or_is_the_servers_own_is_not_adopted),
         TEST(a_copy_with_the_number_of_a_dead_orphan_is_not_taken_for_it),
         TEST(killing_a_tree_ends_grandchildren_and_those_in_sessions_of_their_own),
         TEST(killing_a_tree_ends_those_that_ignore_every_signal),
