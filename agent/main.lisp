@@ -181,7 +181,11 @@ restart continues."
                    (perform-where-due (list* id name arguments) operation)))
             (declare (dynamic-extent #'operate))
             (flet ((operate-openly ()
-                     (call-with-debugger #'operate #'debugger)))
+                     (if *error-condition*
+                         ;; The program around the error that was entered must not catch an error of the entry's code.
+                         (let ((*program-handlers* (handlers-now)))
+                           (call-without-handlers (lambda () (call-with-debugger #'operate #'debugger))))
+                         (call-with-debugger #'operate #'debugger))))
               (declare (dynamic-extent #'operate-openly))
               (let ((message (let ((*stands* (member name *evaluating-operations*)))
                                (if (or *standing* *stands-here*)

@@ -270,4 +270,5 @@ is an error inside the error, reported like any other."
                   (if (and values (or (null text) (not (eq (first given) (first values)))))
                       (note-lost progress)
                       (note-restart progress restart text))
-                  (apply #'invoke-restart restart values)))))))))
+                  (call-with-handlers *program-handlers*
+                                      (lambda () (apply #'invoke-restart restart values)))))))))))

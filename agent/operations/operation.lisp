@@ -37,6 +37,8 @@ interrupts and errors while it runs."
   "The condition in whose dynamic context the agent serves requests, or NIL.")
 (defvar *error-frame* nil
   "The frame that signalled *ERROR-CONDITION*.")
+(defvar *program-handlers* nil
+  "While a request is performed at *ERROR-CONDITION*: the handlers that apply to the program there.")
 
 ;;; In a session with threads of its own an evaluation runs in a thread, and so may an error stand in one
 ;;; (standing.lisp).
