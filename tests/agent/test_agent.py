@@ -1717,11 +1717,12 @@ class Survival(AgentTest):
         self.assertEqual([], self.ok("1").lists("inbox"))
 
     def test_errors_in_timers_between_requests_go_to_the_inbox(self):
-        self.ok("(defvar *rung* nil) (defvar *timer* (sb-ext:make-timer (lambda ()"
+        reply = self.ok("(defvar *rung* nil) (defvar *timer* (sb-ext:make-timer (lambda ()"
                 # In a request, it would be an error of the request.
                 "  (unless (or cl-mcp-agent::*id* *rung*) (setf *rung* t) (princ \"rung\") (finish-output) (error \"tick\")))))"
                 "(sb-ext:schedule-timer *timer* 0.02 :repeat-interval 0.02)")
-        self.session.await_output(b"rung")
+        if "rung" not in reply.stdout:
+            self.session.await_output(b"rung")
         self.assertIn("tick", str(self.ok("1").lists("inbox")))
 
     def test_exit_ends_the_process_with_its_code(self):
