@@ -662,6 +662,11 @@ thread that serves. In MODE \"alloc\" the frames of the allocator are left out."
 
 ;;; Looking things up
 
+(define-port-operation note-call-to-evaluate (form)
+  "FORM is about to be evaluated. If it calls an undefined function, its error is to be the same each time."
+  (declare (ignore form))
+  nil)
+
 (define-port-operation call-with-default-policy (function)
   "Call FUNCTION with this Lisp's own way of compiling files."
   (funcall function))

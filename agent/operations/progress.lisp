@@ -82,7 +82,9 @@
                        (when (progress-steps progress)
                          (incf (the fixnum (first (progress-steps progress))))))
             (pop (progress-steps progress))))
-        (eval form))))
+        (progn
+          (note-call-to-evaluate form)
+          (eval form)))))
 
 (defun skip-block-comment (stream)
   "Skip the block comment that begins with the next character of STREAM. Return NIL if there is none."

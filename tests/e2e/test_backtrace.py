@@ -28,6 +28,12 @@ class TailPosition(mcp.TestCase):
                 frames = self.frames_of(definition, call)
                 self.assertTrue(any(frame in line for line in frames[:2]), frames)
 
+    def test_an_undefined_function_is_reported_the_same_way_each_time(self):
+        texts = {self.s.evaluate("(undefined-here 1)").text for _ in range(3)}
+        self.assertEqual(1, len(texts), texts)
+        self.assertIn("0: (UNDEFINED-HERE 1)\n", texts.pop())
+        self.assertEqual("=> 3", self.s.evaluate("(defun undefined-here (x) (+ x 2)) (undefined-here 1)").text.splitlines()[-1])
+
     def test_the_variables_of_a_method_are_those_that_its_author_named(self):
         self.frames_of("(defgeneric g (x) (:method (x) (error \"no ~a\" x)) (:method :around ((x integer)) (list (call-next-method))))", "(list (g 1))")
         text = self.s.call("get-backtrace", locals=True).text

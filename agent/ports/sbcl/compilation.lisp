@@ -142,6 +142,17 @@ lead to in that form, or NIL."
 
 (defvar *default-policy* sb-c::*policy*)
 
+;;; SBCL notes that it takes an undefined name for a function when it first compiles a call of it. From then on EVAL gets the
+;;; function itself instead of compiling the call: the error is one of SYMBOL-FUNCTION, without the call and its restarts.
+;;; Source: SB-IMPL::SIMPLE-EVAL-IN-LEXENV.
+
+(implement note-call-to-evaluate (form)
+  (when (and (consp form)
+             (symbolp (first form))
+             (not (fboundp (first form)))
+             (eq :assumed (sb-int:info :function :where-from (first form))))
+    (sb-int:clear-info :function :kind (first form))))
+
 (implement call-with-default-policy (function)
   (declare (type function function))
   (let ((sb-c::*policy* *default-policy*))
