@@ -114,7 +114,7 @@ class SavingAndRestoring(saves.Saves):
         for tool, named in (("save-session", {}), ("checkpoint-session", {"name": "here"})):
             reply = self.s.call(tool, **named)
             self.assertTrue(reply.is_error)
-            self.assertRegex(reply.text, r": the watch, worker \(4 times\), (\d+ x{37,38}, ){2}\d+ x{37,38} and 5 more\.")
+            self.assertRegex(reply.text, r": the watch, worker \(4 times\), (\d+ x{57,58}\.\.\., ){2}\d+ x{57,58}\.\.\. and 5 more\.")
         self.s.evaluate("(dolist (th *more*) (sb-thread:terminate-thread th) (sb-thread:join-thread th :default nil))")
         self.assertEqual(files, self.files())
         self.assertEvaluates("(sb-thread:thread-alive-p *thread*)", "T")
