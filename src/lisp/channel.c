@@ -91,7 +91,7 @@ static void pending_frame_free(struct pending_frame *f)
     free(f);
 }
 
-void channel_send(struct channel *c, const struct strbuf *frame, const int *descriptors, size_t count)
+bool channel_send(struct channel *c, const struct strbuf *frame, const int *descriptors, size_t count)
 {
     CHECK(count <= CHANNEL_MAX_DESCRIPTORS);
     struct pending_frame now = {.bytes = frame->bytes, .len = frame->len, .descriptor_count = count};
@@ -102,7 +102,7 @@ void channel_send(struct channel *c, const struct strbuf *frame, const int *desc
     if (c->is_closed || (may_send && send_frame(c, &now))) {
         while (now.descriptor_count > 0)
             close(now.descriptors[--now.descriptor_count]);
-        return;
+        return !c->is_closed && !c->is_unread;
     }
     struct pending_frame *later = xmalloc(sizeof *later);
     *later = now;
@@ -110,6 +110,7 @@ void channel_send(struct channel *c, const struct strbuf *frame, const int *desc
     list_init(&later->node);
     list_append(&c->out, &later->node);
     watch(c);
+    return true;
 }
 
 static void flush(struct channel *c)

@@ -39,8 +39,9 @@ void channel_free(struct channel *c);
  * frame        borrowed; header included
  * descriptors  taken: sent with the first byte, then closed here; NULL for none
  * count        at most CHANNEL_MAX_DESCRIPTORS
+ * Returns      false if the peer has closed, so that it cannot read all of the frame
  */
-void channel_send(struct channel *c, const struct strbuf *frame, const int *descriptors, size_t count);
+bool channel_send(struct channel *c, const struct strbuf *frame, const int *descriptors, size_t count);
 
 /* channel_was_unread(c): whether the peer closed without reading everything that was sent. */
 bool channel_was_unread(struct channel *c);

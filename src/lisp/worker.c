@@ -62,6 +62,7 @@ struct worker {
     int awaited[MOST_AWAITED]; /* the ids of unanswered requests, in the order of sending */
     size_t awaited_count;
     bool has_missed;      /* it ended before it had read all that was sent */
+    int lost_id;          /* of the first request that could not be sent; 0: none */
     bool has_copied;      /* the reply that is being delivered answers a request for a copy */
     int call_id;          /* of the last call; requests for copies are not interrupted */
     int looked_id;        /* of the call after which a look-up was sent; 0: none was */
@@ -383,13 +384,13 @@ static int next_id(struct worker *w)
     return id;
 }
 
-/* ${descriptors} are taken. */
-static void send_frame(struct worker *w, const struct strbuf *frame, const int *descriptors, size_t count)
+/* ${descriptors} are taken. False if the process is dying and will not read it: on_gone follows. */
+static bool send_frame(struct worker *w, const struct strbuf *frame, const int *descriptors, size_t count)
 {
     if (w->channel != NULL)
-        channel_send(w->channel, frame, descriptors, count);
-    else
-        close_all(descriptors, count); /* it is dying: on_gone follows */
+        return channel_send(w->channel, frame, descriptors, count);
+    close_all(descriptors, count);
+    return false;
 }
 
 static int send_request(struct worker *w, const struct strbuf *request, const int *descriptors, size_t count)
@@ -406,7 +407,8 @@ static int send_request(struct worker *w, const struct strbuf *request, const in
     strbuf_addf(&frame, " :token %d)", id);
     frame_end(&frame, at);
     w->state = WORKER_BUSY;
-    send_frame(w, &frame, descriptors, count);
+    if (!send_frame(w, &frame, descriptors, count) && w->lost_id == 0)
+        w->lost_id = id;
     strbuf_fini(&frame);
     return id;
 }
@@ -516,7 +518,9 @@ bool worker_has_begun(const struct worker *w)
 
 bool worker_has_missed(const struct worker *w)
 {
-    return w->has_missed && w->awaited_count == 1 && worker_has_begun(w) && w->looked_id != w->call_id;
+    bool is_last = w->awaited_count == 1 && worker_has_begun(w) && w->looked_id != w->call_id;
+    bool is_lost = w->lost_id != 0 && w->lost_id == w->call_id;
+    return is_lost || (w->has_missed && is_last);
 }
 
 bool worker_has_copied(const struct worker *w)

@@ -122,7 +122,8 @@ void worker_fork(struct worker *w, const int *descriptors, size_t count, enum wo
  * request for a copy sent before it. */
 bool worker_has_begun(const struct worker *w);
 
-/* worker_has_missed(w): it has ended without reading the call under way, after which nothing was sent. */
+/* worker_has_missed(w): it has ended without reading the call under way. Not known, and false, if a request
+ * for a copy was sent after the call, and the call itself could be sent. */
 bool worker_has_missed(const struct worker *w);
 
 /* worker_has_copied(w): inside on_reply: the reply answers worker_fork(), not worker_call(). */

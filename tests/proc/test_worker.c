@@ -448,6 +448,21 @@ static void a_call_to_a_process_that_is_dying_is_answered_by_its_end(void **stat
     assert_int_equal(fcntl(ends[0], F_GETFD), -1);
 }
 
+/* A call is followed at once by a request for a copy. */
+static void a_call_that_cannot_reach_its_process_is_known_to_be_missed(void **state)
+{
+    struct fixture *f = *state;
+    start(f);
+    pid_t pid = worker_pid(f->worker);
+    kill(pid, SIGKILL);
+    assert_true(has_gone(pid, LIMIT_MS));
+    send_code(f, "value 1");
+    worker_fork(f->worker, NULL, 0, WORKER_SILENT);
+    wait_for_gone(f);
+    assert_int_equal(f->replies, 0);
+    assert_true(worker_has_missed(f->worker));
+}
+
 static void an_abandoned_worker_is_gone_without_an_exit_status(void **state)
 {
     struct fixture *f = *state;
@@ -538,6 +553,7 @@ int main(void)
         TEST(a_killed_process_takes_its_descendants_with_it),
         TEST(a_death_is_reported_while_others_hold_its_pipes),
         TEST(a_call_to_a_process_that_is_dying_is_answered_by_its_end),
+        TEST(a_call_that_cannot_reach_its_process_is_known_to_be_missed),
         TEST(an_abandoned_worker_is_gone_without_an_exit_status),
         TEST(a_program_that_cannot_be_run_is_an_error),
         cmocka_unit_test(a_worker_may_be_freed_in_each_of_its_events),
