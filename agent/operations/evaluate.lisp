@@ -269,13 +269,14 @@ place of the first list in it that is from the text. Second, true if it is the p
   "NIL while a report for the inbox itself is being made.")
 
 (defun inbox-part ()
-  "Return the part of a reply that reports the errors outside any request, even if there are none yet: WITH-LATE-ERRORS
-adds to it."
-  (when *tells-inbox*
-    (multiple-value-bind (entries lost)
-        (call-locked (lambda () (values (shiftf *inbox* '()) (shiftf *inbox-lost* 0))))
-      (list* :inbox (reverse entries)
-             (if (plusp lost) (list :inbox-lost lost) '())))))
+  "Return the part of a reply that reports the errors outside any request. It is empty if there are none, but it is there, so
+that WITH-LATE-ERRORS knows that the reply reports them."
+  (cond ((null *tells-inbox*) '())
+        ((null *inbox*) (list :inbox '()))
+        (t (multiple-value-bind (entries lost)
+               (call-locked (lambda () (values (shiftf *inbox* '()) (shiftf *inbox-lost* 0))))
+             (list* :inbox (reverse entries)
+                    (if (plusp lost) (list :inbox-lost lost) '()))))))
 
 (defun with-late-errors (message)
   "Return MESSAGE, a reply that is about to be sent, with the errors since it was made, if it reports errors at all. A
@@ -322,20 +323,15 @@ thread that was started and failed meanwhile may have ended, and the server woul
 (defconstant +long-print+ 2000
   "A value that prints longer than this is searched for cycles.")
 
-(defun printed-parts (object)
-  "List the parts of OBJECT, no cons, that are printed with it: the elements of a vector, the slots of a structure."
-  (typecase object
-    (simple-vector
-     (coerce object 'list))
-    (structure-object
-     ;; Those of the Lisp itself are printed as #<...>.
-     (let ((name (class-name (class-of object))))
-       (and (symbolp name)
-            (symbol-package name)
-            (not (system-package-p (symbol-package name)))
-            (loop for slot in (slot-names object)
-                  when (slot-boundp object slot)
-                    collect (slot-value object slot)))))))
+(defun printed-slots (structure)
+  "List the values of the slots that are printed with STRUCTURE. Structures of the Lisp itself are printed as #<...>."
+  (let ((name (class-name (class-of structure))))
+    (and (symbolp name)
+         (symbol-package name)
+         (not (system-package-p (symbol-package name)))
+         (loop for slot in (slot-names structure)
+               when (slot-boundp structure slot)
+                 collect (slot-value structure slot)))))
 
 (defun cyclic-p (value)
   "True if VALUE has a cycle of conses, vectors and structures; large values are not searched to the end."
@@ -361,9 +357,15 @@ thread that was started and failed meanwhile may have ended, and the server woul
                         (cond ((consp node)
                                (walk (car node) (1+ depth))
                                (setf node (cdr node)))
+                              ((simple-vector-p node)
+                               ;; It may be most of the heap, so it is not copied.
+                               (loop for element across (the simple-vector node)
+                                     until (minusp left)
+                                     do (walk element (1+ depth)))
+                               (setf node nil))
                               (t
-                               (dolist (part (printed-parts node))
-                                 (walk part (1+ depth)))
+                               (dolist (value (printed-slots node))
+                                 (walk value (1+ depth)))
                                (setf node nil)))))
              (close-nodes (nodes)
                (dolist (node nodes)

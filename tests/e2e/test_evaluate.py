@@ -166,6 +166,18 @@ class Hints(mcp.TestCase):
         self.assertRegex(report.hint, r"(?i)line 2")
 
 
+class LargeValues(mcp.TestCase):
+    options = ("--max-heap", "512")
+
+    def test_a_vector_that_fills_half_of_the_heap_is_printed(self):
+        self.s.evaluate("(defvar *v* (make-array 25000000 :initial-element 0))")
+        self.assertTrue(self.s.evaluate("*v*").text.startswith("=> #(0 0 0 0"))
+        report = self.s.evaluate('(error "bad: ~a" *v*)')
+        self.assertErrorReport(report)
+        self.assertEqual("SIMPLE-ERROR", report.error_type)
+        self.assertEvaluates("(length *v*)", "25000000")
+
+
 class Printing(mcp.TestCase):
     def test_print_length_and_print_level_cut(self):
         self.assertEvaluates("(list 1 2 3 4 5)", "(1 2 3 ...)", print_length=3)
