@@ -31,15 +31,17 @@ static void add_left_out(struct strbuf *out, const struct error_record *r, size_
     strbuf_adds(out, pointer);
 }
 
+static const char loading[] = "of loading", fiveam[] = "of FiveAM";
+
 /* Frames of the machinery that loads or tests say nothing about the failure. The words for such a frame in
- * the line that it is folded into; NULL for any other. UIOP is called by programs, too: its frames are of
- * loading only where ${loads}. */
+ * the line that it is folded into, ${loading} or ${fiveam}; NULL for any other. ${loads}: something is being
+ * loaded. */
 static const char *machinery(const struct sexp *frame, bool loads)
 {
-    static const char loading[] = "of loading", fiveam[] = "of FiveAM";
     static const struct {
         const char *text, *words; /* no words: the frame is the user's; the first row that fits decides */
-        bool is_home; /* of a local function: it may stand anywhere; other frames begin with the text */
+        bool is_home;   /* of a local function: it may stand anywhere; other frames begin with the text */
+        bool is_shared; /* programs call it, too: it is of loading only if something is being loaded */
     } rows[] = {
         {"(ASDF/USER::", NULL, false}, /* code of a system's definition */
         {"((METHOD ASDF/USER::", NULL, false},
@@ -48,13 +50,13 @@ static const char *machinery(const struct sexp *frame, bool loads)
         {"(ASDF/", loading, false},
         {"((METHOD ASDF/", loading, false},
         {"(EVAL (ASDF/", loading, false},
-        {"(UIOP/", loading, false},
+        {"(UIOP/", loading, false, true},
         {"(LOAD ", loading, false},
         {"(COMPILE-FILE ", loading, false},
         {"(SB-C::", loading, false},
         {"(SB-FASL::", loading, false},
         {":IN ASDF/", loading, true},
-        {":IN UIOP/", loading, true},
+        {":IN UIOP/", loading, true, true},
         {":IN SB-C::", loading, true},
         {":IN SB-FASL::", loading, true},
         {"(IT.BESE.FIVEAM:", fiveam, false},
@@ -68,7 +70,7 @@ static const char *machinery(const struct sexp *frame, bool loads)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const char *found = strstr(call, rows[i].text);
         if (found != NULL && (rows[i].is_home ? is_local : found == call))
-            return loads || strstr(rows[i].text, "UIOP/") == NULL ? rows[i].words : NULL;
+            return loads || !rows[i].is_shared ? rows[i].words : NULL;
     }
     return NULL;
 }
@@ -76,11 +78,9 @@ static const char *machinery(const struct sexp *frame, bool loads)
 /* Is there a frame of ASDF, LOAD or the compiler? */
 static bool any_loads(const struct sexp *frames)
 {
-    for (size_t i = 0; i < sexp_count(frames); i++) {
-        const char *words = machinery(sexp_nth(frames, i), false);
-        if (words != NULL && strcmp(words, "of loading") == 0)
+    for (size_t i = 0; i < sexp_count(frames); i++)
+        if (machinery(sexp_nth(frames, i), false) == loading)
             return true;
-    }
     return false;
 }
 
@@ -195,22 +195,22 @@ static void add_restarts(struct strbuf *out, const struct sexp *restarts)
     section_end(out);
 }
 
+static bool is_one_of_told(const char *class)
+{
+    return class != NULL && (strcmp(class, "CELL-ERROR") == 0 || strcmp(class, "PACKAGE-ERROR") == 0 ||
+                             strcmp(class, "FILE-ERROR") == 0);
+}
+
 /* The messages of the Lisp's own conditions contain what they are about, as do those of the user's that are a
  * CELL-ERROR, PACKAGE-ERROR or FILE-ERROR. Slots of its own that are NIL were not given. */
 static bool is_in_message(const struct error_record *r, const struct sexp *slot)
 {
-    static const char *const told[] = {"CELL-ERROR", "PACKAGE-ERROR", "FILE-ERROR"};
-    const struct sexp *classes = reply_get(r->condition, "classes");
     size_t len = 0;
     const char *text = sexp_string(sexp_nth(slot, 1), &len);
-    bool is_own = strncmp(r->type, "SB-", 3) == 0, is_told = is_own;
-    for (size_t k = 0; k < sizeof told / sizeof told[0]; k++) {
-        is_own = is_own || strcmp(r->type, told[k]) == 0;
-        for (size_t i = 0; i < sexp_count(classes); i++) {
-            const char *class = sexp_string(sexp_nth(classes, i), NULL);
-            is_told = is_told || (class != NULL && strcmp(class, told[k]) == 0);
-        }
-    }
+    bool is_own = strncmp(r->type, "SB-", 3) == 0 || is_one_of_told(r->type), is_told = is_own;
+    const struct sexp *classes = reply_get(r->condition, "classes");
+    for (size_t i = 0; i < sexp_count(classes); i++)
+        is_told = is_told || is_one_of_told(sexp_string(sexp_nth(classes, i), NULL));
     if (!is_told || text == NULL)
         return false;
     if (is_own && strcmp(text, "NIL") == 0)
