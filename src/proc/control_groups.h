@@ -39,25 +39,16 @@ struct control_groups *control_groups_new(struct err *err);
  * that are still not empty stay. */
 void control_groups_free(struct control_groups *groups);
 
-/* control_group_new(groups, limits): an empty group; NULL, which the log explains, if it cannot be made. */
+/* control_group_new(groups, limits): an empty group; NULL, with the reason in the log, if it cannot be made.
+ */
 struct control_group *control_group_new(struct control_groups *groups,
                                         const struct control_group_limits *limits);
 
 /* control_group_add(group, pid): move that process into it, and with it all processes that it starts from
- * now on. False, which the log explains, if it cannot be moved. */
-bool control_group_add(struct control_group *group, pid_t pid);
+ * now on. If it cannot be moved, that is logged. */
+void control_group_add(struct control_group *group, pid_t pid);
 
 /* control_group_free(group): send SIGKILL to all processes in it and remove it; NULL: does nothing. */
 void control_group_free(struct control_group *group);
-
-/*
- * control_group_own(root, controller, path, size):
- * The path of the group of the calling process below the mount of its hierarchy, for example "/user.slice".
- *
- * root        borrowed: "", or for tests a directory that contains proc/
- * controller  "" for version 2, otherwise that of a hierarchy of version 1
- * Returns     false if there is none, or if it has more than ${size} - 1 bytes
- */
-bool control_group_own(const char *root, const char *controller, char *path, size_t size);
 
 #endif

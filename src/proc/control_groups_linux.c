@@ -38,29 +38,6 @@ struct control_group {
     char name[LONGEST_NAME];
 };
 
-bool control_group_own(const char *root, const char *controller, char *path, size_t size)
-{
-    char file[PATH_MAX], line[PATH_MAX + 64];
-    snprintf(file, sizeof file, "%s/proc/self/cgroup", root);
-    FILE *f = fopen(file, "re");
-    if (f == NULL)
-        return false;
-    bool is_found = false;
-    /* A line is ID:CONTROLLERS:PATH. */
-    while (!is_found && fgets(line, sizeof line, f) != NULL) {
-        line[strcspn(line, "\n")] = '\0';
-        char *of_line = strchr(line, ':'), *group = of_line == NULL ? NULL : strchr(of_line + 1, ':');
-        if (group == NULL)
-            continue;
-        *group++ = '\0';
-        is_found = strcmp(of_line + 1, controller) == 0 && strlen(group) < size;
-        if (is_found)
-            strcpy(path, group);
-    }
-    fclose(f);
-    return is_found;
-}
-
 /* ${group}: its name, or "" for the server's own. Returns false with errno set. */
 static bool put(const struct control_groups *g, const char *group, const char *file, const char *text)
 {
@@ -100,7 +77,7 @@ static bool take_away(const struct control_groups *g, const char *name)
 static bool find_directory(struct control_groups *g)
 {
     char own[PATH_MAX], path[2 * PATH_MAX];
-    if (!control_group_own("", "", own, sizeof own))
+    if (!kernel_file_group("", "", own, sizeof own))
         return false;
     for (size_t i = 0; i < sizeof mounts / sizeof mounts[0]; i++) {
         snprintf(path, sizeof path, "%s%s/cgroup.controllers", mounts[i], strcmp(own, "/") == 0 ? "" : own);
@@ -193,13 +170,11 @@ void control_groups_free(struct control_groups *g)
     free(g);
 }
 
-static void limit(const struct control_group *group, const struct control_group_limits *limits)
+/* Without the controller there is no such file, which control_groups_new() has logged. */
+static void limit(const struct control_group *group, const char *file, uint64_t most)
 {
-    /* Without the controller there is no such file. */
-    if (!put_number(group->groups, group->name, "memory.max", limits->most_bytes) && errno != ENOENT)
-        log_warning("control group %s: memory.max: %s", group->name, strerror(errno));
-    if (!put_number(group->groups, group->name, "pids.max", limits->most_tasks) && errno != ENOENT)
-        log_warning("control group %s: pids.max: %s", group->name, strerror(errno));
+    if (!put_number(group->groups, group->name, file, most) && errno != ENOENT)
+        log_warning("control group %s: %s: %s", group->name, file, strerror(errno));
 }
 
 struct control_group *control_group_new(struct control_groups *g, const struct control_group_limits *limits)
@@ -214,17 +189,16 @@ struct control_group *control_group_new(struct control_groups *g, const struct c
         free(group);
         return NULL;
     }
-    limit(group, limits);
+    limit(group, "memory.max", limits->most_bytes);
+    limit(group, "pids.max", limits->most_tasks);
     return group;
 }
 
-bool control_group_add(struct control_group *group, pid_t pid)
+void control_group_add(struct control_group *group, pid_t pid)
 {
-    bool is_in = put_number(group->groups, group->name, "cgroup.procs", (uint64_t)pid);
-    if (!is_in)
+    if (!put_number(group->groups, group->name, "cgroup.procs", (uint64_t)pid))
         log_warning("cannot move process %d to the control group %s: %s", (int)pid, group->name,
                     strerror(errno));
-    return is_in;
 }
 
 void control_group_free(struct control_group *group)

@@ -3,6 +3,7 @@
  */
 #include "proc/kernel_file.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -44,4 +45,27 @@ bool kernel_file_line(const char *path, char *line, size_t size)
     if (is_read)
         line[strcspn(line, "\n")] = '\0';
     return is_read;
+}
+
+bool kernel_file_group(const char *root, const char *controller, char *path, size_t size)
+{
+    char file[PATH_MAX], line[PATH_MAX + 64];
+    snprintf(file, sizeof file, "%s/proc/self/cgroup", root);
+    FILE *f = fopen(file, "re");
+    if (f == NULL)
+        return false;
+    bool is_found = false;
+    /* A line is ID:CONTROLLERS:PATH. */
+    while (!is_found && fgets(line, sizeof line, f) != NULL) {
+        line[strcspn(line, "\n")] = '\0';
+        char *of_line = strchr(line, ':'), *group = of_line == NULL ? NULL : strchr(of_line + 1, ':');
+        if (group == NULL)
+            continue;
+        *group++ = '\0';
+        is_found = strcmp(of_line + 1, controller) == 0 && strlen(group) < size;
+        if (is_found)
+            strcpy(path, group);
+    }
+    fclose(f);
+    return is_found;
 }

@@ -29,4 +29,15 @@ bool kernel_file_numbers(const char *path, const struct kernel_number *wanted, s
  * its newline. Returns false, and ${line} unchanged, if there is none. */
 bool kernel_file_line(const char *path, char *line, size_t size);
 
+/*
+ * kernel_file_group(root, controller, path, size):
+ * Read the path of the control group of this process, below the mount of its hierarchy: "/user.slice".
+ *
+ * root        borrowed: "", or for tests a directory that contains proc/
+ * controller  "" for version 2, otherwise that of a hierarchy of version 1
+ * Returns     false if the process is in no such group, or if the path does not fit in ${size} bytes
+ * Source      cgroups(7), /proc/pid/cgroup
+ */
+bool kernel_file_group(const char *root, const char *controller, char *path, size_t size);
+
 #endif

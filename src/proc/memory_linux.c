@@ -8,7 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "proc/control_groups.h"
 #include "proc/kernel_file.h"
 
 #define SHORT_FRACTION 20
@@ -89,7 +88,7 @@ bool memory_read(const char *root, struct memory_left *left)
     *left = (struct memory_left){0};
     read_machine(root, left);
     for (size_t i = 0; i < sizeof hierarchies / sizeof hierarchies[0]; i++)
-        if (control_group_own(root, hierarchies[i].controller, group, sizeof group))
+        if (kernel_file_group(root, hierarchies[i].controller, group, sizeof group))
             read_groups(&hierarchies[i], root, group, left);
     return left->total > 0;
 }

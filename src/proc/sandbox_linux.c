@@ -192,9 +192,10 @@ static const uint32_t denied_requests[] = {
 #define TMPFILE ((uint64_t)(O_TMPFILE & ~O_DIRECTORY)) /* the bit that says that a file is created */
 
 /*
- * System calls that give a file its mode. Landlock does not restrict the mode, so one that lends the rights
- * of the user to whoever runs the file must not be set: with root's, that would be the whole machine. They
- * fail with EPERM if this argument has such a bit and, unless it is 0, the argument before it has this flag.
+ * System calls that give a file its mode, which Landlock does not restrict. A program with the set-user-ID or
+ * set-group-ID bit gives the rights of its owner to everybody who runs it; root's rights are the whole
+ * machine. So a call fails with EPERM if ${mode}, an argument, has such a bit and the argument before it has
+ * ${flag}, if that is not 0.
  */
 static const struct {
     int call;

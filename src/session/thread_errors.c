@@ -6,13 +6,12 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/utf8.h"
 #include "session/answer.h"
 #include "session/error_record.h"
 #include "session/session_core.h"
 
-#define MOST_THREAD_ERRORS                                                                                   \
-    40 /* in one reply: the agent keeps 20, and while one is on its way, as many again */
+/* In one reply: the agent keeps 20, and as many again while one is on its way. */
+#define MOST_THREAD_ERRORS 40
 
 static struct error_record *find_standing(struct session *s, int64_t number)
 {
