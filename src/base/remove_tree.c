@@ -14,9 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Each takes a tree apart by one level at least; a program that goes on creating files is not followed for
- * ever. */
-#define MOST_PASSES 100000
+/* A program that goes on creating files is not followed for ever. */
+#define MOST_ENTRIES 10000000
 
 static DIR *open_directory(int above, const char *name)
 {
@@ -27,13 +26,16 @@ static DIR *open_directory(int above, const char *name)
     return directory;
 }
 
-/* The name of the next entry; NULL after the last. */
-static const char *next_name(DIR *directory)
+/* The name of the next entry; NULL after the last, and when ${seen}, the number of entries so far, is large.
+ */
+static const char *next_name(DIR *directory, unsigned long *seen)
 {
     const struct dirent *entry;
-    while ((entry = readdir(directory)) != NULL)
+    while (*seen < MOST_ENTRIES && (entry = readdir(directory)) != NULL) {
+        ++*seen;
         if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
             return entry->d_name;
+    }
     return NULL;
 }
 
@@ -43,16 +45,16 @@ static bool remove_entry(int directory, const char *name)
 }
 
 /* Remove the entry ${name} of ${top}, or move what is in it to ${top}. False if nothing has changed. */
-static bool take_apart(int top, const char *name, unsigned long *moved)
+static bool take_apart(int top, const char *name, unsigned long *seen)
 {
     if (remove_entry(top, name))
         return true;
     DIR *directory = open_directory(top, name);
     bool is_changed = false;
     const char *inner;
-    while (directory != NULL && (inner = next_name(directory)) != NULL) {
+    while (directory != NULL && (inner = next_name(directory, seen)) != NULL) {
         char up[48];
-        snprintf(up, sizeof up, ".removed-%d-%lu", (int)getpid(), ++*moved);
+        snprintf(up, sizeof up, ".removed-%d-%lu", (int)getpid(), *seen);
         is_changed = remove_entry(dirfd(directory), inner) ||
                      renameat2(dirfd(directory), inner, top, up, RENAME_NOREPLACE) == 0 || is_changed;
     }
@@ -63,14 +65,15 @@ static bool take_apart(int top, const char *name, unsigned long *moved)
 
 void remove_tree(const char *path)
 {
-    unsigned long moved = 0;
+    unsigned long seen = 0;
     bool is_changed = true;
-    for (int pass = 0; pass < MOST_PASSES && is_changed; pass++) {
+    /* Each pass takes the tree apart by one level at least. */
+    while (is_changed) {
         DIR *top = open_directory(AT_FDCWD, path);
         const char *name;
         is_changed = false;
-        while (top != NULL && (name = next_name(top)) != NULL)
-            is_changed = take_apart(dirfd(top), name, &moved) || is_changed;
+        while (top != NULL && (name = next_name(top, &seen)) != NULL)
+            is_changed = take_apart(dirfd(top), name, &seen) || is_changed;
         if (top != NULL)
             closedir(top);
     }
@@ -80,9 +83,10 @@ void remove_tree(const char *path)
 void remove_old_files(const char *path, const char *pattern, time_t before)
 {
     DIR *directory = open_directory(AT_FDCWD, path);
+    unsigned long seen = 0;
     const char *name;
     struct stat s;
-    while (directory != NULL && (name = next_name(directory)) != NULL)
+    while (directory != NULL && (name = next_name(directory, &seen)) != NULL)
         if (fnmatch(pattern, name, 0) == 0 && fstatat(dirfd(directory), name, &s, AT_SYMLINK_NOFOLLOW) == 0 &&
             s.st_mtime < before)
             unlinkat(dirfd(directory), name, 0);

@@ -33,7 +33,7 @@ char *image_store_prepare(struct image_store *d, struct err *err)
 {
     if (d->path == NULL) {
         mkdir(d->parent, 0700);
-        d->path = own_directory_make(d->parent, "suspended-", &d->lock, err);
+        d->path = own_directory_make(d->parent, "cl-mcp-suspended-", &d->lock, err);
         if (d->path == NULL)
             return NULL;
     }

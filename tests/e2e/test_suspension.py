@@ -23,7 +23,7 @@ class Suspension(mcp.TestCase):
         mcp.wait_until(lambda: all(self.listed(s)[name] == "suspended" for name in names), 60, f"{names} are not suspended")
 
     def images(self):
-        return [name for folder in os.listdir(self.state) if folder.startswith("suspended-") for name in os.listdir(os.path.join(self.state, folder))]
+        return [name for folder in os.listdir(self.state) if folder.startswith("cl-mcp-suspended-") for name in os.listdir(os.path.join(self.state, folder))]
 
     def test_a_suspended_session_is_resumed_whole(self):
         s = self.server()
@@ -96,7 +96,7 @@ class Suspension(mcp.TestCase):
             self.assertIn("=> :HERE", other.evaluate("(f)").text)
 
         # An image that is gone costs what only it held; definitions are evaluated again.
-        folder, = (name for name in os.listdir(self.state) if name.startswith("suspended-"))
+        folder, = (name for name in os.listdir(self.state) if name.startswith("cl-mcp-suspended-"))
         for name in self.images():
             os.unlink(os.path.join(self.state, folder, name))
         reply = s.evaluate("(f)")
@@ -111,7 +111,7 @@ class Suspension(mcp.TestCase):
                 files = [os.readlink("/proc/%d/fd/%s" % (pid, fd)) for fd in os.listdir("/proc/%d/fd" % pid)]
             except OSError:
                 continue
-            if any(file.startswith(self.state + "/suspended-") and file.endswith(".core") for file in files):
+            if any(file.startswith(self.state + "/cl-mcp-suspended-") and file.endswith(".core") for file in files):
                 return pid
 
     def test_work_done_while_the_image_is_written_is_not_lost(self):
@@ -156,7 +156,7 @@ class Suspension(mcp.TestCase):
         self.wait_suspended(s, "default")
         self.assertEqual(1, len(self.images()))
         s.close()
-        self.assertEqual([], [name for name in os.listdir(self.state) if name.startswith("suspended-")])
+        self.assertEqual([], [name for name in os.listdir(self.state) if name.startswith("cl-mcp-suspended-")])
 
 
 if __name__ == "__main__":
