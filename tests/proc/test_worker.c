@@ -160,6 +160,15 @@ static void start(struct fixture *f)
         assert_int_equal(worker_state(f->worker), WORKER_IDLE);
 }
 
+/* Start it and kill it. The loop has not run since, so the worker does not know it. */
+static void start_and_kill(struct fixture *f)
+{
+    start(f);
+    pid_t pid = worker_pid(f->worker);
+    kill(pid, SIGKILL);
+    assert_true(has_gone(pid, LIMIT_MS));
+}
+
 static int send_code(struct fixture *f, const char *code)
 {
     struct strbuf request;
@@ -432,10 +441,7 @@ static void a_death_is_reported_while_others_hold_its_pipes(void **state)
 static void a_call_to_a_process_that_is_dying_is_answered_by_its_end(void **state)
 {
     struct fixture *f = *state;
-    start(f);
-    pid_t pid = worker_pid(f->worker);
-    kill(pid, SIGKILL);
-    assert_true(has_gone(pid, LIMIT_MS));
+    start_and_kill(f);
     int ends[2];
     struct strbuf request;
     strbuf_init(&request, 0);
@@ -452,10 +458,7 @@ static void a_call_to_a_process_that_is_dying_is_answered_by_its_end(void **stat
 static void a_call_that_cannot_reach_its_process_is_known_to_be_missed(void **state)
 {
     struct fixture *f = *state;
-    start(f);
-    pid_t pid = worker_pid(f->worker);
-    kill(pid, SIGKILL);
-    assert_true(has_gone(pid, LIMIT_MS));
+    start_and_kill(f);
     send_code(f, "value 1");
     worker_fork(f->worker, NULL, 0, WORKER_SILENT);
     wait_for_gone(f);

@@ -95,13 +95,18 @@ static void a_directory_that_others_can_replace_is_not_used(void **state)
     assert_true(is_used(p));
 }
 
+static void skip_unless_root(void)
+{
+    if (getuid() != 0) {
+        print_message("skipped: only root can give a directory to somebody else\n");
+        skip();
+    }
+}
+
 static void a_directory_that_a_group_can_replace_is_not_used(void **state)
 {
     struct place *p = *state;
-    if (getuid() != 0) {
-        print_message("skipped: only root can give a directory to another group\n");
-        skip();
-    }
+    skip_unless_root();
     mkdir(p->leaf, 0700);
     assert_int_equal(chmod(p->top, 0775), 0);
     assert_true(is_used(p));
@@ -114,10 +119,7 @@ static void a_directory_that_a_group_can_replace_is_not_used(void **state)
 static void a_directory_of_another_user_is_not_used(void **state)
 {
     struct place *p = *state;
-    if (getuid() != 0) {
-        print_message("skipped: only root can make a directory of another user\n");
-        skip();
-    }
+    skip_unless_root();
     mkdir(p->leaf, 0700);
     assert_int_equal(chown(p->leaf, 1, 1), 0);
     assert_false(is_used(p));
