@@ -126,8 +126,8 @@ function if it is global; and the arguments of the call."
           (lambda-list-words lambda-list)))
 
 (defun form-hint (count)
-  "Return a sentence with the parameters of the function that the evaluated form calls with COUNT arguments if it does not
-take so many. A generic function has no frame of its own that shows this."
+  "Return a sentence with the parameters of the function that the evaluated form calls, if the form gives COUNT arguments and
+the function does not accept that number. The call of a generic function has no frame that shows this."
   (let* ((form (first *current-form*))
          (name (and (consp form) (first form)))
          (function (and name (symbolp name) (not (macro-function name)) (named-function name)))

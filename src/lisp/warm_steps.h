@@ -1,7 +1,6 @@
 /*
- * What a zygote loads before its first copy, step by step: the user's init file, the files of --load, the
- * systems of
- * --preload. A step that ends the process or makes it useless is left out the next time.
+ * What a zygote loads before its first copy, step by step: the user's init file, the files of --load and the
+ * systems of --preload. A step that ends the process or makes it useless is left out the next time.
  */
 #ifndef LISP_WARM_STEPS_H
 #define LISP_WARM_STEPS_H

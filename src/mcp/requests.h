@@ -26,7 +26,7 @@ struct requests_options {
 
     /* Each request that came with ${origin} is over. NULL: there are no origins. */
     void (*on_over)(void *arg, struct transport_origin *origin);
-    /* The last request in progress is over. NULL: nobody needs it. The requests may be freed in it. */
+    /* Called when the last request in progress has ended; may be NULL, and may free the requests. */
     void (*on_idle)(void *arg);
     void *arg;
 };

@@ -250,7 +250,7 @@ static const struct option_definition table[] = {
      "Maximum memory that a session and its copies may hold before old copies are dropped",
      "a quarter of the memory", COUNT(most_memory_mib)},
     {SESSIONS, "control-groups", NULL,
-     "Give each session its own control group, limited by --max-memory; the server's must be delegated to it", "",
+     "Give each session its own control group, in the server's, which must be delegated to it", "",
      FLAG(has_control_groups)},
 };
 /* clang-format on */
