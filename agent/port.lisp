@@ -303,9 +303,9 @@ its end when that is NIL."
 (define-port-operation call-in-compilation-unit (function)
   "Call FUNCTION as one compilation unit. Undefined names are noted, nothing is printed.")
 
-(define-port-operation undefined-names ()
-  "List the undefined names in the running compilation unit as (CLASS NAME KIND FORM PLACE). FORM contains
-the first use, or is NIL; PLACE is as PLACE-BEING-COMPILED returns it.")
+(define-port-operation undefined-names (limit)
+  "List the first LIMIT undefined names in the running compilation unit as (CLASS NAME KIND FORM PLACE); second, how many more
+there are. FORM contains the first use, or is NIL; PLACE is as PLACE-BEING-COMPILED returns it.")
 
 (define-port-operation call-recording-warnings (function note &optional note-redefinition)
   "Call FUNCTION; each warning that no handler of the user's took is passed to NOTE and muffled.
@@ -332,10 +332,14 @@ NIL if STREAM is not one of its streams."
   "Return a list of the part of the source that the compiler is processing, or NIL."
   '())
 
-(define-port-operation place-of-part (text start steps)
-  "Return where in TEXT the list begins that STEPS, places in lists, lead to in the form that begins at START or after
-blanks and comments; or NIL."
-  (declare (ignore text start steps))
+(define-port-operation places-in-text (text start)
+  "Return what PLACE-OF-PART needs to know of the form that begins at START of TEXT or after blanks and comments; or NIL."
+  (declare (ignore text start))
+  nil)
+
+(define-port-operation place-of-part (places steps)
+  "Return where in its text the list begins that STEPS, places in lists, lead to in the form that PLACES is about; or NIL."
+  (declare (ignore places steps))
   nil)
 
 (define-port-operation place-being-compiled (condition)

@@ -115,7 +115,7 @@ arguments, from which each FORM takes its value, or ABSENT if it was not given."
                                                       (lambda (warning)
                                                         (when (typep warning '(and warning (not style-warning)))
                                                           (setf problem (message-text warning 300)))))
-                        (let ((undefined (first (undefined-names))))
+                        (let ((undefined (first (undefined-names 1))))
                           (when undefined
                             (destructuring-bind (class name kind &rest place) undefined
                               (declare (ignore class place))

@@ -60,7 +60,7 @@
 
 (defun undefined-notes ()
   (with-agent-syntax (:length 10 :level 5)
-    (loop for (class name kind form place) in (undefined-names)
+    (loop for (class name kind form place) in (undefined-names +notes-kept+)
           collect (list (symbol-name class)
                         (concatenate 'string "undefined " kind ": " (name-text name))
                         (if form (form-text form) nil)

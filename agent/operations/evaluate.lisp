@@ -25,14 +25,16 @@
 (defstruct forms-done
   "What was done of a text of several forms. TEXTS are the values of those before the last that was read, last first;
 those of definitions and NIL are left out. PACKAGE is what was current before, NIL if the request named one. FORMS are
-what was read last with where in TEXT each begins, for the positions of warnings. LAST is the form that was evaluated
+what was read last with where in TEXT each begins, for the positions of warnings; PLACES is one of these starts, consed to
+the places in the form there, the last that were asked for. LAST is the form that was evaluated
 last, consed to its values, until another one was read after it."
   (count 0 :type fixnum)
   (last '())
   (texts '())
   (package nil)
   (text "" :type string)
-  (forms '()))
+  (forms '())
+  (places '()))
 
 (defvar *forms-done* nil
   "The readings of the text that is being evaluated, or NIL.")
@@ -45,6 +47,14 @@ last, consed to its values, until another one was read after it."
     (let ((forms (cons (cons form start) (forms-done-forms *forms-done*))))
       (setf (forms-done-text *forms-done*) text
             (forms-done-forms *forms-done*) (some-of forms 0 +forms-kept+)))))
+
+(defun places-in-evaluated-text (start)
+  "Return the places in the form that begins at START of the evaluated text. They are kept for the next warning, because
+finding them reads the form again."
+  (cdr (if (eql start (car (forms-done-places *forms-done*)))
+           (forms-done-places *forms-done*)
+           (setf (forms-done-places *forms-done*)
+                 (cons start (places-in-text (forms-done-text *forms-done*) start))))))
 
 (defconstant +earlier-values+ 10)
 (defconstant +earlier-value-limit+ 60)
@@ -169,7 +179,7 @@ place of the first list in it that is from the text. Second, true if it is the p
           for (form . start) in (forms-done-forms *forms-done*)
           do (multiple-value-bind (steps found) (steps-to part form)
                (when found
-                 (let ((place (place-of-part text start steps)))
+                 (let ((place (place-of-part (places-in-evaluated-text start) steps)))
                    (return (and place
                                 (multiple-value-bind (line column) (line-and-column text place)
                                   (format nil ":~d:~d" line column))))))))))
@@ -200,18 +210,21 @@ place of the first list in it that is from the text. Second, true if it is the p
         *warnings-lost* 0))
 
 (defun warning-entries (condition)
-  "List the warnings of this request for the reply, except CONDITION, which is reported separately."
+  "List the warnings of this request for the reply, except CONDITION, which is reported separately. Those that are too many
+are counted in *WARNINGS-LOST*."
   (append
    (loop for (warning . entry) in (reverse *warnings*)
          unless (and warning (eq warning condition))
            collect entry)
-   (loop for (class name kind form known-place) in (undefined-names)
-         unless (and (typep condition 'cell-error)
-                     (equal name (cell-error-name condition)))
-           collect (list* (symbol-name class)
-                          (concatenate 'string "undefined " kind ": " (name-text name))
-                          (handler-case (place-fields known-place form)
-                            (error () '()))))))
+   (multiple-value-bind (names more) (undefined-names +warnings-kept+)
+     (incf *warnings-lost* more)
+     (loop for (class name kind form known-place) in names
+           unless (and (typep condition 'cell-error)
+                       (equal name (cell-error-name condition)))
+             collect (list* (symbol-name class)
+                            (concatenate 'string "undefined " kind ": " (name-text name))
+                            (handler-case (place-fields known-place form)
+                              (error () '())))))))
 
 (defvar *timing* nil
   "Once the evaluation is over: what it took, as clock readings.")

@@ -345,9 +345,9 @@ do not show the line."
                  :slots (if (or failure (eq kind :reader)) '() (slot-texts condition))
                  :hint (hint-of kind condition frame readtable-hint)
                  ;; A computation that a restart continued has already reported these.
-                 :warnings-lost *warnings-lost*
-                 :warnings (prog1 (warning-entries condition)
-                             (forget-warnings))
+                 :warnings (warning-entries condition)
+                 :warnings-lost (prog1 *warnings-lost*
+                                  (forget-warnings))
                  (report-parts)))))))
 
 ;;; Errors of the reader
@@ -363,11 +363,16 @@ do not show the line."
 
 (defun line-and-column (text position)
   "Return the line and the column of POSITION, both from 1, and the start of its line."
-  (let* ((newline (position #\newline text :end position :from-end t))
-         (start (if newline (1+ newline) 0)))
-    (values (1+ (count #\newline text :end position))
-            (1+ (- position start))
-            start)))
+  ;; The text may be a megabyte, and there may be thousands of warnings.
+  (let ((text (common-string text))
+        (line 1)
+        (start 0))
+    (declare (type (simple-array character (*)) text) (type index line start position) (optimize speed))
+    (loop for index of-type index below (min position (length text))
+          do (when (char= #\newline (schar text index))
+               (incf line)
+               (setf start (1+ index))))
+    (values line (1+ (- position start)) start)))
 
 (defun source-place ()
   "Return the line and the column, both from 1, that the reader has reached, and the text of the line."

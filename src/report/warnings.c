@@ -56,6 +56,15 @@ static struct place place_in(const struct sexp *text)
     return p;
 }
 
+/* The agent sends a thousand at most. Each is compared with the others, so more would hold up the server. */
+enum { WARNINGS_MOST = 2000 };
+
+static size_t count_of(const struct sexp *warnings)
+{
+    size_t count = sexp_count(warnings);
+    return count < WARNINGS_MOST ? count : WARNINGS_MOST;
+}
+
 static struct place place_of(const struct sexp *warning)
 {
     return place_in(sexp_nth(warning, 2));
@@ -123,8 +132,10 @@ static bool is_same_text(const struct sexp *a, const struct sexp *b)
 /* Do both say the same of the same file? */
 static bool is_alike(const struct sexp *a, const struct sexp *b)
 {
+    if (!is_same_text(a, b))
+        return false;
     struct place its_place = place_of(a), other_place = place_of(b);
-    return is_same_file(&its_place, &other_place) && is_same_text(a, b);
+    return is_same_file(&its_place, &other_place);
 }
 
 static bool is_repetition(const struct sexp *warnings, size_t i)
@@ -152,7 +163,7 @@ static size_t add_times(struct strbuf *out, const struct sexp *warnings, size_t 
     int last = place.line == NULL ? 0 : atoi(place.line);
     struct strbuf others;
     strbuf_init(&others, 0);
-    for (size_t k = i + 1; k < sexp_count(warnings); k++) {
+    for (size_t k = i + 1; k < count_of(warnings); k++) {
         if (!is_alike(sexp_nth(warnings, i), sexp_nth(warnings, k)))
             continue;
         times += times_of(sexp_nth(warnings, k));
@@ -215,7 +226,7 @@ static size_t add_kind(struct strbuf *out, const struct sexp *warnings, const st
                        enum kind kind, const struct extent *extent)
 {
     size_t shown = 0, left_out = 0;
-    for (size_t i = 0; i < sexp_count(warnings); i++) {
+    for (size_t i = 0; i < count_of(warnings); i++) {
         const struct sexp *warning = sexp_nth(warnings, i);
         struct place place = place_of(warning);
         if (place.file == NULL || !is_same_file(&place, file) || kind_of(warning) != kind)
@@ -242,7 +253,7 @@ static void add_file(struct strbuf *out, const struct sexp *warnings, const stru
                      const struct extent *extent, size_t *left_out)
 {
     size_t counts[KIND_COUNT] = {0};
-    for (size_t i = 0; i < sexp_count(warnings); i++) {
+    for (size_t i = 0; i < count_of(warnings); i++) {
         struct place place = place_of(sexp_nth(warnings, i));
         if (place.file != NULL && is_same_file(&place, file))
             counts[kind_of(sexp_nth(warnings, i))]++;
@@ -268,7 +279,7 @@ static void add_file(struct strbuf *out, const struct sexp *warnings, const stru
 static size_t add_files(struct strbuf *out, const struct sexp *warnings, const struct extent *extent)
 {
     size_t left_out = 0;
-    for (size_t i = 0; i < sexp_count(warnings); i++) {
+    for (size_t i = 0; i < count_of(warnings); i++) {
         struct place file = place_of(sexp_nth(warnings, i));
         bool is_first = is_in_file(&file);
         for (size_t k = 0; k < i && is_first; k++) {
@@ -285,7 +296,7 @@ static size_t add_files(struct strbuf *out, const struct sexp *warnings, const s
 static size_t add_typed(struct strbuf *out, const struct sexp *warnings, const struct extent *extent)
 {
     size_t left_out = 0;
-    for (size_t i = 0; i < sexp_count(warnings); i++) {
+    for (size_t i = 0; i < count_of(warnings); i++) {
         const struct sexp *warning = sexp_nth(warnings, i);
         struct place place = place_of(warning);
         if (is_in_file(&place) || is_repetition(warnings, i))
@@ -315,8 +326,10 @@ static size_t whole_lines(const struct strbuf *text, size_t most)
 void warnings_add(struct strbuf *out, struct session *session, const struct sexp *reply, size_t most)
 {
     const struct sexp *warnings = reply_get(reply, "warnings");
-    int64_t lost = sexp_integer(reply_get(reply, "warnings-lost"), 0);
-    if (sexp_count(warnings) == 0)
+    int64_t lost_before = sexp_integer(reply_get(reply, "warnings-lost"), 0);
+    uint64_t lost =
+        (lost_before > 0 ? (uint64_t)lost_before : 0) + (sexp_count(warnings) - count_of(warnings));
+    if (count_of(warnings) == 0)
         return;
     section_begin(out, "[warnings]");
     struct strbuf some, all;
@@ -343,7 +356,7 @@ void warnings_add(struct strbuf *out, struct session *session, const struct sexp
     }
     if (lost > 0) {
         strbuf_addc(out, '[');
-        text_add_grouped(out, (uint64_t)lost);
+        text_add_grouped(out, lost);
         strbuf_adds(out, " more warnings were not kept.]\n");
     }
     strbuf_fini(&some);

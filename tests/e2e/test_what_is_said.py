@@ -58,6 +58,13 @@ class Warnings(mcp.TestCase):
         ref = int(report.text.partition("get-output ref ")[2].partition(" ")[0])
         self.assertIn("WARNING: number 299\n", self.s.call("get-output", ref=ref).text)
 
+    def test_undefined_names_beyond_the_first_are_counted(self):
+        definitions = " ".join("(defun f%d () (nowhere%d))" % (n, n) for n in range(700))
+        for code in (definitions, "(progn %s)" % definitions, "(progn %s (car 1))" % definitions):
+            text = self.s.evaluate(code).text
+            self.assertIn("undefined function: NOWHERE0\n", text)
+            self.assertIn("[200 more warnings were not kept.]\n", text)
+
     def test_an_undefined_function_is_reported_where_it_is_called_first(self):
         report = self.s.evaluate("(defun a () (nowhere))\n(defun b () (nowhere))\n(defun c () (nowhere))")
         self.assertIn("line 1, column 13: STYLE-WARNING: undefined function: NOWHERE\n", report.text)

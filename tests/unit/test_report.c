@@ -764,6 +764,21 @@ static void warnings_that_were_not_kept_are_counted(void **state)
                      "[1,500 more warnings were not kept.]\n\n; No values");
 }
 
+static void warnings_that_are_too_many_for_the_server_are_counted(void **state)
+{
+    struct fixture *f = *state;
+    struct strbuf text;
+    strbuf_init(&text, 0);
+    strbuf_adds(&text, "(1 :ok :values () :warnings (");
+    for (int i = 0; i < 2100; i++)
+        strbuf_addf(&text, "%s(\"WARNING\" \"%s\")", i == 0 ? "" : " ", i < 2000 ? "a" : "b");
+    strbuf_adds(&text, ") :warnings-lost 50)");
+    reply(f, strbuf_string(&text));
+    strbuf_fini(&text);
+    assert_report(f,
+                  "[warnings]\nWARNING: a (2,000 times)\n[150 more warnings were not kept.]\n\n; No values");
+}
+
 static void a_warning_at_several_places_is_shown_once_with_its_lines(void **state)
 {
     struct fixture *f = *state;
@@ -978,6 +993,7 @@ int main(void)
         TEST(warnings_of_evaluated_code_have_line_column_and_form),
         TEST(the_first_of_many_warnings_are_shown_and_all_are_kept),
         TEST(warnings_that_were_not_kept_are_counted),
+        TEST(warnings_that_are_too_many_for_the_server_are_counted),
         TEST(a_warning_at_several_places_is_shown_once_with_its_lines),
         TEST(tests_that_passed_are_counted),
         TEST(tests_that_failed_have_all_that_is_known_of_them),

@@ -35,8 +35,9 @@
     (:variable (or (not (symbolp name)) (undeclared-variable-p name)))
     (:type t)))
 
-(implement undefined-names ()
-  (loop for warning in (if (boundp 'sb-c::*undefined-warnings*)
+(implement undefined-names (limit)
+  (loop with more = 0
+        for warning in (if (boundp 'sb-c::*undefined-warnings*)
                            (reverse sb-c::*undefined-warnings*)
                            '())
         for name = (sb-c::undefined-warning-name warning)
@@ -44,12 +45,18 @@
         ;; The first reference: SBCL keeps a few, the latest first.
         for context = (first (last (sb-c::undefined-warning-warnings warning)))
         when (still-undefined-p name kind)
-          collect (list (if (eq kind :variable) 'warning 'style-warning)
-                        name
-                        (string-downcase kind)
-                        (and (typep context 'sb-c::compiler-error-context)
-                             (sb-c::compiler-error-context-original-form context))
-                        (place-of-context context))))
+          if (plusp limit)
+            collect (list (if (eq kind :variable) 'warning 'style-warning)
+                          name
+                          (string-downcase kind)
+                          (and (typep context 'sb-c::compiler-error-context)
+                               (sb-c::compiler-error-context-original-form context))
+                          (place-of-context context))
+              into names
+              and do (decf limit)
+          else
+            do (incf more)
+        finally (return (values names more))))
 
 (defun place-of-context (context)
   "Return as file:line:column the place in a file of CONTEXT, the compiler's position, or NIL. If it cannot be found
@@ -91,7 +98,7 @@ exactly, return file:line of the top-level form."
   "PLACE is file:line of the form in TEXT, the file from POSITION on, which is in LINE; return file:line:column of what STEPS
 lead to in that form, or NIL."
   (let* ((colon (position #\: place :from-end t))
-         (start (and colon line (place-of-part text 0 steps))))
+         (start (and colon line (place-of-part (places-in-text text 0) steps))))
     (when start
       (let ((newline (position #\newline text :end start :from-end t)))
         (format nil "~a:~d~@[:~d~]" (subseq place 0 colon)

@@ -122,14 +122,20 @@ SB-PCL::.NEXT-METHOD-CALL.; or the agent, in the place where a breakpoint stops.
        (with-input-from-string (stream text)
          (values (read stream) places))))))
 
-(implement place-of-part (text start steps)
+(implement places-in-text (text start)
   (ignore-errors
    (let ((text (if (zerop start) text (subseq text start (min (length text) (+ start +longest-form+))))))
      (multiple-value-bind (form places) (read-with-places text)
-       ;; A list read by a macro character has no place of its own and gets the place of what encloses it.
-       (let ((place (loop for part in (forms-on-the-way form steps)
-                          thereis (gethash part places))))
-         (and place (+ start (the fixnum (car place)))))))))
+       (list start form places)))))
+
+(implement place-of-part (places steps)
+  (when places
+    (destructuring-bind (start form places) places
+      (declare (type fixnum start))
+      ;; A list read by a macro character has no place of its own and gets the place of what encloses it.
+      (let ((place (loop for part in (forms-on-the-way form steps)
+                         thereis (gethash part places))))
+        (and place (+ start (the fixnum (car place))))))))
 
 (defun text-of-file (native position)
   "Return the text of the file NATIVE from POSITION, in octets, on, as much as is worth reading."
