@@ -428,6 +428,11 @@ the object if it reports that an object has no such slot, else NIL."
   (declare (ignore condition))
   '())
 
+(define-port-operation untested-restarts (condition)
+  "List the restarts that are associated with CONDITION or with no condition, without asking their tests."
+  (declare (ignore condition))
+  '())
+
 (define-port-operation restart-takes-value-p (restart)
   "True if RESTART is likely to need an argument."
   (member (restart-name restart) '(use-value store-value)))

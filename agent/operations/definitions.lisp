@@ -78,10 +78,20 @@ nothing."
                 (push (cons symbol old) found)))))))
     (sort found #'string< :key (lambda (entry) (symbol-name (car entry))))))
 
-(defun without-packages (tree)
-  "Copy TREE, a lambda list, with uninterned symbols, so that it prints without package prefixes."
-  (cond ((consp tree)
-         (cons (without-packages (car tree)) (without-packages (cdr tree))))
+(defconstant +elements-copied+ 100)
+(defconstant +levels-copied+ 10)
+
+(defun without-packages (tree &optional (levels +levels-copied+))
+  "Copy TREE, a lambda list, with uninterned symbols, so that it prints without package prefixes. What is too long or too deep
+to be shown is not copied: a default value can be any object, a circular list too."
+  (cond ((and (consp tree) (zerop levels))
+         '())
+        ((consp tree)
+         (loop for rest = tree then (cdr rest)
+               repeat +elements-copied+
+               while (consp rest)
+               collect (without-packages (car rest) (1- levels)) into parts
+               finally (return (nconc parts (if (consp rest) '() (without-packages rest))))))
         ((or (null tree) (not (symbolp tree)) (keywordp tree)
              (eq (symbol-package tree) #.(find-package "COMMON-LISP")))
          tree)

@@ -61,10 +61,12 @@
                (and (eq status :external) (eq other symbol)))
           collect package))
 
+(defconstant +documentation-characters+ 100000)
+
 (defun put-documentation (text stream)
   (when text
     (format stream "  Documentation:~%")
-    (with-input-from-string (lines text)
+    (with-input-from-string (lines text :end (min (length text) +documentation-characters+))
       (loop for line = (read-line lines nil)
             while line
             do (format stream "    ~a~%" line)))))

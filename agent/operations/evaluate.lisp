@@ -401,8 +401,7 @@ thread that was started and failed meanwhile may have ended, and the server woul
     (multiple-value-bind (text count outcome)
         (call-printing-parts (lambda (stream)
                                (cond (circle
-                                      (let ((*print-circle* t))
-                                        (prin1 value stream)))
+                                      (call-printing-cycles (lambda () (prin1 value stream))))
                                      ((and *plain-strings* (stringp value))
                                       (write-string value stream))
                                      (t

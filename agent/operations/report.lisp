@@ -111,9 +111,11 @@ cannot be printed, the rest is."
   "True if printing OBJECT runs no user code."
   (typep object '(or number symbol character string)))
 
+(defconstant +symbol-characters+ 200)
+
 (defun plain-name-p (name)
-  "True if a symbol called NAME prints without escapes."
-  (and (plusp (length name))
+  "True if a symbol called NAME prints without escapes and need not be cut."
+  (and (<= 1 (length name) +symbol-characters+)
        (every (lambda (character)
                 (or (char<= #\A character #\Z)
                     (char<= #\0 character #\9)
@@ -131,7 +133,7 @@ user's to change."
          (package (symbol-package symbol)))
     (cond ((not (and package (plain-name-p name) (package-name package)
                      (plain-name-p (package-name package))))
-           (item-text symbol 200))
+           (item-text symbol +symbol-characters+))
           ((eq symbol (find-symbol name *package*))
            name)
           ((keywordp symbol)
@@ -149,12 +151,16 @@ user's to change."
 (defconstant +integer-bits+ 100000
   "Longer integers are not printed if only the beginning would be shown, because that takes seconds.")
 
+(defun rational-bits (rational)
+  (+ (integer-length (numerator rational))
+     (if (integerp rational) 0 (integer-length (denominator rational)))))
+
 (defun item-text (object limit &key (escape t))
   "Print OBJECT within LIMIT characters; an object that cannot be printed becomes #<...>."
   (cond ((and *in-a-hurry* (not (simple-object-p object)))
          "#<...>")
-        ((and (integerp object) (> (integer-length object) +integer-bits+))
-         (format nil "#<an integer of ~:d bits>" (integer-length object)))
+        ((and (rationalp object) (> (rational-bits object) +integer-bits+))
+         (format nil "#<~:[a ratio~;an integer~] of ~:d bits>" (integerp object) (rational-bits object)))
         (t
          (printed-text object limit escape))))
 
@@ -185,8 +191,18 @@ user's to change."
 (defun about-cycles-p (condition)
   "True if CONDITION has a cyclic argument or slot."
   (or (and (typep condition 'simple-condition)
-           (some #'cyclic-p (ignore-errors (simple-condition-format-arguments condition))))
+           (cyclic-p (ignore-errors (simple-condition-format-arguments condition))))
       (some #'cyclic-p (mapcar #'cdr (ignore-errors (condition-slots condition))))))
+
+(defconstant +elements-with-cycles+ 20000)
+
+(defun call-printing-cycles (function)
+  "Call FUNCTION, which prints an object with a cycle. The printer first puts all parts that it would print into a table,
+which can be larger than the heap has room for: so it prints the first elements only."
+  (declare (type function function))
+  (let ((*print-circle* t)
+        (*print-length* (min +elements-with-cycles+ (or *print-length* +elements-with-cycles+))))
+    (funcall function)))
 
 (defun message-text (condition &optional (limit +message-limit+))
   (if (and *in-a-hurry* (not (storage-kind condition)))
@@ -197,8 +213,7 @@ user's to change."
         (when (and (eq outcome :stopped) (about-cycles-p condition))
           (setf (values text count outcome)
                 (guarded (stream limit)
-                  (let ((*print-circle* t))
-                    (write condition :stream stream :escape nil)))))
+                  (call-printing-cycles (lambda () (write condition :stream stream :escape nil))))))
         (cond ((null outcome) text)
               ((eq outcome :stopped) (concatenate 'string text "..."))
               ((eq outcome :interrupted) "#<printing the message was interrupted>")
@@ -213,13 +228,23 @@ user's to change."
                   (not (member name '(t standard-object structure-object condition))))
           collect (symbol-name name)))
 
+(defun applicable-restarts (condition)
+  "List the restarts that apply to CONDITION; if the test of one fails or does not end, those whose tests were not asked."
+  (let ((restarts :unknown))
+    (guarded (stream 0)
+      (declare (ignore stream))
+      (setf restarts (compute-restarts condition)))
+    (if (eq restarts :unknown)
+        (untested-restarts condition)
+        restarts)))
+
 (defun shown-restarts (condition)
   "List the restarts that a report of CONDITION shows, except the agent's own ABORT."
   (remove-if (lambda (restart)
                (or (member restart *own-restarts* :test #'eq)
                    (member restart *hidden-restarts* :test #'eq)
                    (idle-restart-p restart)))
-             (compute-restarts condition)))
+             (applicable-restarts condition)))
 
 (defun restart-texts (condition)
   (append

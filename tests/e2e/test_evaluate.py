@@ -177,6 +177,15 @@ class LargeValues(mcp.TestCase):
         self.assertEqual("SIMPLE-ERROR", report.error_type)
         self.assertEvaluates("(length *v*)", "25000000")
 
+    def test_the_cycle_of_a_list_that_fills_a_quarter_of_the_heap_is_shown(self):
+        self.s.evaluate("(defvar *l* (let ((l (make-list 8000000))) (setf (car l) l)))")
+        report = self.s.evaluate("*l*")
+        self.assertFalse(report.is_error, report.text)
+        self.assertTrue(report.text.startswith("=> #1=(#1# NIL NIL "), report.text[:200])
+        report = self.s.evaluate('(progn (warn "bad: ~s" *l*) 1)')
+        self.assertIn("WARNING: bad: #1=(#1# NIL NIL ", report.text)
+        self.assertEvaluates("(length *l*)", "8000000")
+
 
 class Printing(mcp.TestCase):
     def test_print_length_and_print_level_cut(self):

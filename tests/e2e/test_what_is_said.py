@@ -142,6 +142,44 @@ class Bounds(mcp.TestCase):
         self.assertRegex(report.text, r"\n\d+-\d+: \(\d+ frames of FiveAM\)\n")
 
 
+class Degenerate(mcp.TestCase):
+    """What programs rarely contain must not take the report with it."""
+
+    def test_a_restart_whose_test_fails_is_shown_with_the_others(self):
+        report = self.s.evaluate('(restart-case (error "stop") (odd () :test (lambda (c) (car c)) 1) (go-on () 2))')
+        self.assertErrorReport(report)
+        self.assertIn("\nstop\n", report.text)
+        self.assertIn("1. [ODD] ODD\n2. [GO-ON] GO-ON\n", report.text)
+        self.assertValue(self.s.call("invoke-restart", restart="GO-ON"), "2")
+
+    def test_a_default_value_may_be_circular(self):
+        self.s.evaluate("(defun circular (&optional (x '#1=(1 . #1#))) x)")
+        self.s.evaluate("(defun endless (&optional (x '#1=(#1#))) x)")
+        report = self.s.evaluate("(circular 1 2 3)")
+        self.assertIn("[Hint]\nThe arguments of CIRCULAR are (&OPTIONAL (X (QUOTE (1 1 1 ", report.text)
+        text = self.s.call("list-definitions").text
+        self.assertIn("- CIRCULAR (&OPTIONAL (X (QUOTE (1 1 1 ", text)
+        self.assertIn("- ENDLESS (&OPTIONAL (X (QUOTE ((#)))))", text)
+
+    def test_a_name_of_a_megabyte_is_cut(self):
+        self.s.evaluate("(progn (defvar *name* (intern (make-string 1000000 :initial-element #\\Q))) nil)")
+        self.s.evaluate("(progn (eval `(defun ,*name* (x) (if (plusp x) (1+ (,*name* (1- x))) (car x)))) nil)")
+        report = self.s.evaluate("(funcall *name* 80)")
+        self.assertErrorReport(report)
+        self.assertRegex(report.text, r"\n0: \(Q{100,200}\.\.\. ")
+        self.assertLess(len(report.text), 10000)
+
+    def test_a_docstring_of_megabytes_is_cut(self):
+        self.s.evaluate("(progn (defun f () 1) (setf (documentation 'f 'function) (make-string 10000000 :initial-element #\\newline)) nil)")
+        report = self.s.call("describe-symbol", name="f")
+        self.assertFalse(report.is_error, report.text)
+        self.assertIn("F names a compiled function", report.text)
+
+    def test_a_long_ratio_is_not_printed_for_its_beginning(self):
+        self.s.evaluate("(progn (defvar *r* (/ (ash 1 200000) 3)) nil)")
+        self.assertIn("Value: #<a ratio of 200,003 bits>", self.s.call("describe-symbol", name="*r*").text)
+
+
 class FailedRequests(mcp.TestCase):
     def test_a_request_for_something_absent_is_an_error(self):
         for tool, arguments in (

@@ -136,6 +136,11 @@
                    (not (slot-boundp condition name)))
           collect (cons name (slot-value condition name))))
 
+(implement untested-restarts (condition)
+  (let ((restarts '()))
+    (sb-kernel::map-restarts (lambda (restart) (push restart restarts)) condition nil)
+    (nreverse restarts)))
+
 (implement restart-takes-value-p (restart)
   (let ((function (sb-kernel::restart-interactive-function restart)))
     (if (or function (member (restart-name restart) '(use-value store-value))) t nil)))
