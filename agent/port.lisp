@@ -574,7 +574,7 @@ to their values, so that setting one ends with the call."
   (funcall function))
 
 (define-port-operation call-printing-past-errors (function)
-  "Call FUNCTION so that an object which cannot be printed is printed as #<...>, and what contains it goes on."
+  "Call FUNCTION so that an object which cannot be printed is printed as #<...>, and what contains it continues."
   (funcall function))
 
 (define-port-operation class-ancestors (class)

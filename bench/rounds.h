@@ -29,7 +29,7 @@ void rounds_fini(struct rounds *r);
 
 /*
  * rounds_run(r, one, other, slice_ms, least):
- * A round. Each turn goes on for ${slice_ms} milliseconds and at least ${least} times.
+ * A round. Each turn lasts ${slice_ms} milliseconds and at least ${least} times.
  *
  * other  NULL if there is nothing to compare with
  */

@@ -102,7 +102,7 @@ static void measure_returns(struct bench *b, struct party *on)
         call_on_the_beat(on);
         measure_wait_until_ms(measure_now_ms() + PACE_MS);
         samples_add(&deaths,
-                    client_call(b, &on->server, EVALUATE("(sb-ext:exit :abort t)", ""), "goes on from"));
+                    client_call(b, &on->server, EVALUATE("(sb-ext:exit :abort t)", ""), "continues from"));
         samples_add(&after, client_call(b, &on->server, ADD, ADDED));
     }
     for (int i = 0; i < DEATHS; i++) {
@@ -113,7 +113,7 @@ static void measure_returns(struct bench *b, struct party *on)
                     client_call(b, &on->server, CALL("rollback-session", "\"to\":\"-1\""), "Returned"));
     }
     table_times(&b->table, "The way back", NULL);
-    add_row(b, "(sb-ext:exit :abort t) until the session goes on", &deaths, 50);
+    add_row(b, "(sb-ext:exit :abort t) until the session continues", &deaths, 50);
     add_row(b, "the evaluation after it", &after, 0);
     add_row(b, "rollback-session by one evaluation", &rollbacks, 0);
 }

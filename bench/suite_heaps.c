@@ -114,7 +114,7 @@ static void measure_size(struct bench *b, long mib, struct figures *f)
     for (int i = 0; i < ROUNDS; i++) {
         make_copy(&t);
         samples_add(&f->death,
-                    client_call(b, &server, EVALUATE("(sb-ext:exit :abort t)", ""), "goes on from"));
+                    client_call(b, &server, EVALUATE("(sb-ext:exit :abort t)", ""), "continues from"));
     }
     peer_stop(&server);
 }
@@ -168,7 +168,7 @@ static void run(struct bench *b)
     table_times(&b->table, "one word of each MiB written after a copy", "no copies");
     for (size_t i = 0; i < SIZES; i++)
         rounds_print_times(&all[i].touch, &b->table, names[i], none);
-    table_times(&b->table, "(sb-ext:exit :abort t) until the session goes on", NULL);
+    table_times(&b->table, "(sb-ext:exit :abort t) until the session continues", NULL);
     for (size_t i = 0; i < SIZES; i++)
         print_samples(b, names[i], &all[i].death, none);
     for (size_t i = 0; i < SIZES; i++) {

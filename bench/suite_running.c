@@ -18,7 +18,7 @@
 #define SEED 20261124 /* the calls are random, and the same in each run */
 
 #define LOOK_UP(session) CALL("describe-symbol", "\"name\":\"car\",\"session\":\"b" session "\"")
-#define GOES_ON "goes on"
+#define CONTINUES "continues"
 
 /* Time its thread got no further, by its own CPU clock (3), wherever that is more than 0.2 ms: that is the
  * work of a look-up, in the kernel for the most part, and not the turns of other processes. */
@@ -45,7 +45,7 @@ static double one_call(void *arg)
     return client_call(t->b, t->server, t->request, "LIST");
 }
 
-/* An evaluation that goes on after its call has returned. */
+/* An evaluation that continues after its call has returned. */
 static void evaluate_on(struct bench *b, struct peer *server, int n, const char *code)
 {
     struct strbuf request;
@@ -53,7 +53,7 @@ static void evaluate_on(struct bench *b, struct peer *server, int n, const char 
     strbuf_addf(&request,
                 CALL("evaluate-lisp", "\"session\":\"b%d\",\"timeout\":600,\"wait\":0,\"code\":\"%s\""), n,
                 code);
-    client_call(b, server, strbuf_string(&request), GOES_ON);
+    client_call(b, server, strbuf_string(&request), CONTINUES);
     strbuf_fini(&request);
 }
 

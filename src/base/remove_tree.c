@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A program that goes on creating files is not followed for ever. */
+/* A program that keeps creating files is not followed for ever. */
 #define MOST_ENTRIES 10000000
 
 static DIR *open_directory(int above, const char *name)

@@ -33,7 +33,7 @@ static void word_stop(const struct stop_facts *f, struct strbuf *out)
     strbuf_adds(out, "\nFor more time, give this call a longer timeout, or set one for the session with "
                      "configure-limits.");
     if (f->can_continue)
-        strbuf_adds(out, "\ninvoke-restart CONTINUE goes on from where it was stopped.");
+        strbuf_adds(out, "\ninvoke-restart CONTINUE continues from where it was interrupted.");
 }
 
 static void word_exit(const struct exit_facts *f, struct strbuf *out)
@@ -128,19 +128,21 @@ static void add_place(const struct recovery_facts *f, struct strbuf *out)
         add_resumed(f, out);
     else if (f->at == f->died_at)
         strbuf_addf(
-            out, "The session goes on from the state before %s: definitions and variables are as they were.",
+            out,
+            "The session continues from the state before %s: definitions and variables are as they were.",
             f->cause == RECOVERY_OF_CALL ? "this evaluation" : "that");
     else if (f->at < f->best)
         strbuf_addf(
             out,
-            "The later states were damaged, so the session goes on from the state after evaluation %llu.",
+            "The later states were damaged, so the session continues from the state after evaluation %llu.",
             at);
     else if (f->at > 0) {
-        strbuf_addf(out, "The session goes on from its last checkpoint, the state after evaluation %llu", at);
+        strbuf_addf(out, "The session continues from its last checkpoint, the state after evaluation %llu",
+                    at);
         add_why_not_copied(f, " (later ones could not be made: ", out);
         strbuf_addc(out, '.');
     } else {
-        strbuf_adds(out, "The session goes on in a fresh Lisp");
+        strbuf_adds(out, "The session continues in a fresh Lisp");
         add_why_not_copied(f, ", because no checkpoint could be made (", out);
         strbuf_addc(out, '.');
     }

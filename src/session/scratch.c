@@ -166,7 +166,7 @@ static void note_undone(struct session *s, const struct operation *op)
     const struct error_record *r = error_history_find(&s->errors, op->sequence);
     if (r != NULL && r->evaluation > 0 && !journal_is_live(&s->journal, r->evaluation))
         strbuf_addf(&s->notice,
-                    "The session goes on from the point of the error in evaluation %llu, which had been "
+                    "The session continues from the point of the error in evaluation %llu, which had been "
                     "undone: its effects are there again.\n",
                     (unsigned long long)r->evaluation);
 }

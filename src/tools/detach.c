@@ -20,7 +20,7 @@ struct detachment {
     struct running_frames *frames; /* they are being asked for; else NULL */
 };
 
-/* Answer the call now. Its operation goes on, and evaluation-status reports the result later. */
+/* Answer the call now. Its operation continues, and evaluation-status reports the result later. */
 static void detach(struct tool_call *call, struct session *s, const struct session_evaluation *e,
                    const struct sexp *frames)
 {
@@ -30,11 +30,12 @@ static void detach(struct tool_call *call, struct session *s, const struct sessi
     running_add(&text, s, e, kept->seen);
     if (running_frames_are_wanted(e))
         running_frames_add(&text, frames);
-    strbuf_addf(&text,
-                "\n\nIt goes on without this call. evaluation-status (evaluation: %llu) shows new output and "
-                "the result; "
-                "cancel-evaluation stops it.",
-                (unsigned long long)e->number);
+    strbuf_addf(
+        &text,
+        "\n\nIt continues without this call. evaluation-status (evaluation: %llu) shows new output and "
+        "the result; "
+        "cancel-evaluation stops it.",
+        (unsigned long long)e->number);
     call_redact(call, &text);
     tool_call_done *done = call->done;
     void *arg = call->arg;

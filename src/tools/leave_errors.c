@@ -74,8 +74,9 @@ static void add_what_stayed(const struct tool_call *call, const struct outcome *
         strbuf_adds(out, "The restart ran in a copy that was made at the error. The copy has the definitions "
                          "evaluated since, but not the effects of:\n");
     else
-        strbuf_adds(out, "The session goes on from the point of the error. It has the definitions evaluated "
-                         "since, but not the effects of:\n");
+        strbuf_adds(out,
+                    "The session continues from the point of the error. It has the definitions evaluated "
+                    "since, but not the effects of:\n");
     add_left(out, o->session, left);
     if (o->kind != OUTCOME_ERROR && is_kept)
         strbuf_addf(out, "The state after evaluation %zu has these effects (rollback-session).\n",

@@ -63,7 +63,7 @@ static void delete_save(struct tool_call *call)
     saved_remove(call->toolbox->store, name);
     call_answer(call, false, "Deleted the saved session %s.%s", name,
                 sessions_find(call->toolbox->sessions, name) != NULL
-                    ? " The running session of that name goes on."
+                    ? " The running session of that name continues."
                     : "");
 }
 

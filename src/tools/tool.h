@@ -104,7 +104,7 @@ struct tool_call *tool_call_start(struct toolbox *toolbox, const struct tool *to
  * that no longer waits is not answered. */
 void tool_call_answer(struct tool_call *call, int64_t question, const char *text, size_t len);
 
-/* tool_call_let_go(call): its client was told that it goes on. */
+/* tool_call_let_go(call): its client was told that it continues. */
 void tool_call_let_go(struct tool_call *call);
 
 /* tool_call_stop(call): stop its evaluation: its result is that it was cancelled. */

@@ -6,7 +6,7 @@ normal()   a reply without the parts that differ from run to run
 
 A file, NAME.json:
   setup      what is done first, in order: Lisp to evaluate; or {"tool", "arguments", "wait"} for another call,
-             "wait": false for one that goes on while the example runs
+             "wait": false for one that continues while the example runs
   files      {"name": "text"}: written to the directory in which the Lisps work, first of all
   example    {"arguments", "reply", "masks", "error"}: the ordinary use; the reply is literal text, masks are
              patterns of what varies in it

@@ -121,7 +121,7 @@ class Audit(mcp.TestCase):
         s = self.start_server("--redact")
         code = '(progn (print "%s") (finish-output) (loop))' % KEY
         reply = s.call("evaluate-lisp", {"code": code, "wait": 1})
-        self.assertIn("goes on without this call", reply.text)
+        self.assertIn("continues without this call", reply.text)
         self.assertIn("[redacted]", reply.text)
         self.assertNotIn(KEY, reply.text)
         s.call("cancel-evaluation")

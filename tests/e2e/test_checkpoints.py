@@ -74,7 +74,7 @@ class AfterADeath(Checkpoints):
                 self.assertEvaluates("(next)", str(count))
                 report = self.s.evaluate("(setf *n* 1000) (defun next () :lost) %s" % code, timeout=0.3)
                 self.assertTrue(report.is_error, report.text)
-                self.assertRegex(report.session, "goes on from the state before this evaluation", report.text)
+                self.assertRegex(report.session, "continues from the state before this evaluation", report.text)
                 self.assertEvaluates("*n*", str(count))
 
     def test_code_that_ends_its_process_again_and_again_costs_no_more_than_itself(self):
@@ -83,7 +83,7 @@ class AfterADeath(Checkpoints):
         for n, signal in enumerate((6, 9, 6, 9)):
             report = self.s.evaluate("(list (end-it %d) %d)" % (signal, n))
             self.assertTrue(report.is_error, report.text)
-            self.assertIn("goes on from the state before this evaluation", report.session, report.text)
+            self.assertIn("continues from the state before this evaluation", report.session, report.text)
         self.assertEvaluates("(list *n* (and (fboundp 'end-it) t))", "(1 T)")
 
     def test_the_frames_that_a_dying_runtime_prints_are_the_backtrace_and_no_output(self):
@@ -136,7 +136,7 @@ class AfterADeath(Checkpoints):
         self.s.evaluate("(progn (defvar *b* 1) %s %s)" % (default % 4, default % 5))
         self.assertEvaluates("(setf *a* 3)", "3")
         report = self.assertDied(self.s.evaluate("(car (first (list 42)))"), "PROCESS-KILLED")
-        self.assertIn("goes on from the state before this evaluation", report.session)
+        self.assertIn("continues from the state before this evaluation", report.session)
         for n in range(4):
             report = self.s.evaluate("(car (first (list %d)))" % n)
             if "TYPE-ERROR" in report.text:
@@ -249,7 +249,7 @@ class Journal(Checkpoints):
         self.s.evaluate("(sb-thread:terminate-thread *thread*) (sb-thread:join-thread *thread* :default nil) (defvar *after* 3)")
         self.s.evaluate("(setf *after* 4)")
         report = self.assertDied(self.s.evaluate("(sb-ext:exit :abort t)"))
-        self.assertIn("goes on from the state before", report.session)
+        self.assertIn("continues from the state before", report.session)
         self.assertEvaluates("*after*", "4")
 
     def test_history_shows_what_was_evaluated_and_how_it_ended(self):

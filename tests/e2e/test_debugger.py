@@ -149,7 +149,7 @@ class RestartFrame(Frames):
     def test_a_call_that_takes_long_returns_before_it_ends(self):
         self.fail_with("(list (total '(2) 1))")
         reply = self.again("(PRICE", wait=0.2, code="(defun price (item) (loop until (probe-file \"/nowhere\")) item)")
-        self.assertIn("It goes on without this call", reply.text)
+        self.assertIn("It continues without this call", reply.text)
         self.assertFalse(self.client.call("cancel-evaluation").is_error)
 
     def test_a_method_is_called_through_its_generic_function(self):

@@ -123,7 +123,7 @@ class FaultInjection(mcp.TestCase):
                 self.assertEqual("PROCESS-KILLED", report.error_type, report.text)
             else:
                 self.assertValue(report, "3")
-            self.assertRegex(report.session, "goes on", report.text)
+            self.assertRegex(report.session, "continues", report.text)
             is_kept = self.s.evaluate("(boundp '*n%d*)" % n).value == "T"
             if "as they were" in report.session or "evaluated again" in report.session:
                 self.assertTrue(is_kept, report.text)

@@ -173,7 +173,7 @@ class Input(mcp.TestCase):
         call = self.started(c, '(list (read-line) (progn (loop until (probe-file "answered") do (sleep 0.02)) (read-line nil nil :end)))', wait=0.3)
         question = c.question()
         c.answer(question, "x")
-        self.assertIn("goes on without this call", call.reply().text)
+        self.assertIn("continues without this call", call.reply().text)
         open(os.path.join(folder, "answered"), "w").close()
         status = c.start_call("evaluation-status", {"wait": 20}).reply().text
         self.assertIn(':END', status)

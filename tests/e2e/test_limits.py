@@ -1,4 +1,4 @@
-"""Time limits and cancel: the escalation ends everything within the limit and 3 s, and the session goes on."""
+"""Time limits and cancel: the escalation ends everything within the limit and 3 s, and the session continues."""
 
 import time
 

@@ -7,7 +7,7 @@ import tempfile
 
 import mcp
 
-GOES_ON = "It goes on without this call."
+CONTINUES = "It continues without this call."
 
 
 class LongWork(mcp.TestCase):
@@ -42,7 +42,7 @@ class LongWork(mcp.TestCase):
         gate, release = self.gate()
         text, is_error = self.call("evaluate-lisp", code='(progn (format t "begun~%%") (finish-output) %s :done)' % gate, wait=0)
         self.assertFalse(is_error)
-        self.assertIn(GOES_ON, text)
+        self.assertIn(CONTINUES, text)
         text = self.call("evaluation-status", wait=60).text
         self.assertIn("Evaluation 1 is running", text)
         self.assertIn("[stdout]\nbegun", text)
@@ -78,7 +78,7 @@ class LongWork(mcp.TestCase):
         for number in (5, 6):
             reply = self.call("evaluate-lisp", code="(outer %d)" % number, wait=1.5)
             self.assertRegex(reply.text, frames % (number, number))
-            self.assertIn(GOES_ON, reply.text)
+            self.assertIn(CONTINUES, reply.text)
             self.assertRegex(self.call("evaluation-status").text, frames % (number, number))
             self.assertRegex(self.call("evaluation-status", wait=0.5).text, frames % (number, number))
             open(path, "w").close()
@@ -199,13 +199,13 @@ class LongWork(mcp.TestCase):
 
     def test_other_tools_take_it(self):
         for tool, arguments in (("time-execution", {"code": "(loop)"}), ("profile-code", {"code": "(loop)"})):
-            self.assertIn(GOES_ON, self.call(tool, wait=0.2, **arguments).text)
+            self.assertIn(CONTINUES, self.call(tool, wait=0.2, **arguments).text)
             self.call("cancel-evaluation")
             self.assertIn("CANCELLED", self.call("evaluation-status", wait=60).text)
         path = os.path.join(self.folder, "slow.lisp")
         with open(path, "w") as f:
             f.write("(sleep 1)")
-        self.assertIn(GOES_ON, self.call("load-file", path=path, wait=0.2).text)
+        self.assertIn(CONTINUES, self.call("load-file", path=path, wait=0.2).text)
         self.assertIn("has ended", self.call("evaluation-status", wait=60).text)
 
     def test_a_restart_takes_it_where_the_error_stands_and_in_a_copy(self):
@@ -216,7 +216,7 @@ class LongWork(mcp.TestCase):
                 if is_copy:
                     self.s.evaluate(":between")
                 text = self.call("invoke-restart", restart="CONTINUE", wait=0.2, timeout=0).text
-                self.assertIn(GOES_ON, text)
+                self.assertIn(CONTINUES, text)
                 number = int(re.search(r"evaluation: (\d+)\)", text).group(1))
                 self.assertIn("Evaluation %d is " % number, self.call("evaluation-status").text)
                 release()
@@ -271,7 +271,7 @@ class EndOfInput(mcp.TestCase):
 
     def test_one_that_continues_without_its_call_is_dropped(self):
         server = self.start_server()
-        self.assertIn(GOES_ON, server.start_call("evaluate-lisp", {"code": "(loop)", "timeout": 0, "wait": 0}).reply().text)
+        self.assertIn(CONTINUES, server.start_call("evaluate-lisp", {"code": "(loop)", "timeout": 0, "wait": 0}).reply().text)
         server.close()
 
 
@@ -553,7 +553,7 @@ class Together(mcp.TestCase):
     SESSIONS, STEPS = 10, 150
 
     def begin(self, name):
-        """Start an evaluation of this session that goes on until it is told to end."""
+        """Start an evaluation of this session that continues until it is told to end."""
         run = self.runs[name] = self.runs.get(name, 0) + 1
         code = '(progn (defparameter *run* %d) (loop until (probe-file "%s") do (sleep 0.01)) (list :%s *run*))' % (run, self.go, name)
         text = self.s.start_call("evaluate-lisp", {"code": code, "session": name, "timeout": 0, "wait": 0}).reply().text

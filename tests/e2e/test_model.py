@@ -206,7 +206,7 @@ class Model(mcp.TestCase):
         self.evaluated()
 
     def do_threads(self):
-        """While a thread runs there are no checkpoints; an error stands in a thread and goes on there. It is not started by a
+        """While a thread runs there are no checkpoints; an error stands in a thread and continues there. It is not started by a
         definition, which a restart in a copy would evaluate again."""
         if not self.bound():
             return self.do_defvar()
@@ -246,7 +246,7 @@ class Model(mcp.TestCase):
         with open(path, encoding="utf-8") as f:
             self.assertEqual("a\nb\n", f.read())
 
-    # Deaths: the session goes on from the state before.
+    # Deaths: the session continues from the state before.
 
     def do_death(self):
         *ordinary, endless = DEATHS
@@ -255,7 +255,7 @@ class Model(mcp.TestCase):
         report = self.evaluate(code, timeout=1)
         self.assertErrorReport(report)
         self.assertRegex(report.error_type, error_type, report.text)
-        self.assertIn("goes on from the state before this evaluation", report.session)
+        self.assertIn("continues from the state before this evaluation", report.session)
         self.number += 1
         self.errors.insert(0, None)
 

@@ -158,7 +158,7 @@ class Persistence(saves.Saves):
     def test_sigterm_ends_an_evaluation_that_continues_without_its_call(self):
         self.s.evaluate("(defvar *n* 1)")
         for code in ("(progn (setf *n* 2) (loop))", "(setf *n* 3)"):
-            self.assertIn("goes on", self.s.call("evaluate-lisp", {"code": code, "timeout": 0, "wait": 0.2}).text)
+            self.assertIn("continues", self.s.call("evaluate-lisp", {"code": code, "timeout": 0, "wait": 0.2}).text)
         self.s.process.send_signal(signal.SIGTERM)
         self.assertEqual(0, self.s.wait(60))
         other = self.server("--persist")

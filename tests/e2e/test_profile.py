@@ -1,5 +1,5 @@
 """What is measured and watched: time-execution, profile-code, profile-functions, trace-functions, memory-report.
-That the session is none the worse for it: errors can be entered, copies are made, time limits interrupt, nothing goes on afterwards."""
+That the session is none the worse for it: errors can be entered, copies are made, time limits interrupt, nothing continues afterwards."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""--sandbox: the ways out of it, each tried from evaluated code, and that ordinary work goes on inside."""
+"""--sandbox: the ways out of it, each tried from evaluated code, and that ordinary work continues inside."""
 
 import os
 import platform

@@ -184,7 +184,7 @@ class Named(saves.Saves):
         self.copy_saved("default", "other")
         self.restore()
         reply = self.s.call("delete-save", name="default")
-        self.assertIn("Deleted the saved session default. The running session of that name goes on.", reply.text)
+        self.assertIn("Deleted the saved session default. The running session of that name continues.", reply.text)
         self.assertOneSave("other")
         self.assertEvaluates("*n*", "2")
         self.assertRefuses(self.s.call("delete-save", name="default"), "There is no saved session named default")
@@ -216,14 +216,14 @@ class Restored(saves.Saves):
         for code in ("(progn (setf *n* 1000) (sb-ext:exit :abort t))", "(progn (defun next () :lost) (sb-posix:kill (sb-posix:getpid) 9))"):
             report = self.s.evaluate(code)
             self.assertErrorReport(report, "PROCESS-")
-            self.assertIn("goes on from the state before this evaluation", report.session)
+            self.assertIn("continues from the state before this evaluation", report.session)
             self.assertEvaluates("*n*", "3")
         self.assertEvaluates("(next)", "4")
 
     def test_a_death_in_the_first_evaluation_leads_back_to_the_save(self):
         report = self.s.evaluate("(progn (setf *n* 1000) (sb-ext:exit :abort t))")
         self.assertErrorReport(report, "PROCESS-EXITED")
-        self.assertIn("goes on", report.session)
+        self.assertIn("continues", report.session)
         self.assertEvaluates("(list *n* (next))", "(2 3)")
 
     def test_checkpoints_can_be_named_and_returned_to(self):

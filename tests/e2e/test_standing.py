@@ -141,7 +141,7 @@ class Standing(entries.Entries, InFolder):
 
     def test_a_compilation_continues_from_wherever_it_stopped(self):
         """It stops in the reader, a macro, a compiler macro, a form for the compiler, a constant's load form, and in the load. At
-        each place it goes on in the process; given up there, it leaves no file and can be made again."""
+        each place it continues in the process; given up there, it leaves no file and can be made again."""
         self.s.evaluate("""(defvar *stops* t) (defun stop (place) (when *stops* (break "at ~a" place)) place)
             (defmacro stopping (place) (stop place)) (defun early (x) x) (define-compiler-macro early (x) (stop x))
             (defclass thing () ()) (defmethod make-load-form ((thing thing) &optional environment) (declare (ignore environment)) (stop 6) '(quote :thing))""")

@@ -64,7 +64,7 @@ class Suspension(mcp.TestCase):
         reply = s.call("evaluate-in-frame", frame=0, code="1")
         self.assertIn("This error cannot be entered: The session was suspended meanwhile.", reply.text)
 
-        # It goes on like any other: a death costs nothing.
+        # It continues like any other: a death costs nothing.
         s.evaluate("(defvar *after* :kept)")
         self.assertIn("as they were", s.evaluate("(sb-ext:exit :abort t)").text)
         self.assertIn("(:KEPT 81)", s.evaluate("(list *after* (square 9))").text)

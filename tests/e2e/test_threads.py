@@ -60,7 +60,7 @@ class Looking(ThreadTest):
         self.assertIn('(AWAIT "ab")', text)
         self.assertIn('DOUBLED = "abab"', text)
         self.assertNotIn("DOUBLED", self.s.call("get-backtrace", thread="waiter").text)
-        # It goes on as if nothing had happened.
+        # It continues as if nothing had happened.
         self.assertEvaluates("(sb-thread:signal-semaphore *gate*)", "NIL")
         mcp.wait_until(lambda: "waiter" not in self.threads(), 10, "the thread to end")
 
@@ -785,7 +785,7 @@ class WebServerWithDatabase(mcp.TestCase):
         self.assertTrue(report.is_error, report.text)
         if kind in ("exit", "abort"):
             self.assertErrorReport(report, "PROCESS-EXITED")
-            self.assertIn("goes on from", report.session)
+            self.assertIn("continues from", report.session)
         return kind
 
     def test_the_replies_match_the_state(self):

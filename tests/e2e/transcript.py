@@ -3,7 +3,7 @@
 A transcript is a fenced block without a language whose first line begins with "> ". In it
 
   > TOOL  name: value, name: value     is a call; `> TOOL  text` gives the text as `code`
-  >   text                             goes on with the value before it, line by line
+  >   text                             continues with the value before it, line by line
 
 and the lines up to the next call are its reply. A line `...` in a reply stands for any lines; a call with nothing
 behind it has no reply to compare. A fenced block in Lisp, right behind a line that is nothing but a path in

@@ -791,7 +791,7 @@ static void a_death_returns_to_the_state_before_it(void **state)
     pid_t pid = session_pid(f->s);
     struct call c = evaluated(f, "exit 3", 0);
     assert_string_equal(c.type, "PROCESS-EXITED");
-    assert_non_null(strstr(c.note, "The session goes on from the state before this evaluation"));
+    assert_non_null(strstr(c.note, "The session continues from the state before this evaluation"));
     assert_value(f, "count", "3");
     assert_int_not_equal(session_pid(f->s), pid);
 }
@@ -816,8 +816,9 @@ static void a_lisp_that_cannot_be_copied_starts_afresh(void **state)
     with_checkpoints(f, 8);
     assert_value(f, "count", "1");
     struct call c = evaluated(f, "exit 3", 0);
-    assert_non_null(strstr(c.note, "The session goes on in a fresh Lisp, because no checkpoint could be made "
-                                   "(The fake makes no copies)"));
+    assert_non_null(strstr(c.note,
+                           "The session continues in a fresh Lisp, because no checkpoint could be made "
+                           "(The fake makes no copies)"));
     assert_value(f, "count", "1");
 }
 
@@ -1474,7 +1475,7 @@ static void closing_ends_a_copy_that_never_said_hello(void **state)
     f->s = NULL;
     assert_int_equal(c.answers, 1);
     if (!run_until(&f->loop, has_one_child, NULL, 3000))
-        fail_msg("a copy goes on without a session");
+        fail_msg("a copy continues without a session");
 }
 
 static void a_step_that_ends_the_zygote_is_left_out_and_reported(void **state)

@@ -120,7 +120,7 @@ class Hostile(mcp.TestCase):
         else:
             self.assertRegex(report.error_type, outcome.argument, text)
         if outcome.kind == "died":
-            self.assertRegex(report.session, r"(?i)goes on", text)
+            self.assertRegex(report.session, r"(?i)continues", text)
         elif outcome.kind == "error":
             # Nothing happened to the session; it may say how far the code got.
             self.assertRegex(report.session, r"\A(The (\d+ forms|form) before the one that failed [^\n]*)?\Z", text)

@@ -22,7 +22,7 @@
  *   value TEXT, count, pid, refuse, error TYPE    reply; count: how many evaluations this process has seen
  *   wait N, finish N                              wait for the Nth interrupt, or for ever if N is 0, then
  *                                                 reply :error :kind :interrupt, or :ok
- *   goes-on TYPE                                  reply an error after which invoke-restart goes on
+ *   goes-on TYPE                                  reply an error after which invoke-restart continues
  *   frames MODE, abort MODE, resume MODE          how the next of these operations (resume: invoke-restart)
  *                                                 will go: ok, error, wait, deaf, die
  *   exit N, die N, close, garbage, stray, twice   leave; by a signal; and so on
