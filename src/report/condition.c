@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/check.h"
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "base/utf8.h"
@@ -163,29 +164,39 @@ static bool is_same_text(const struct sexp *a, const struct sexp *b)
     return one != NULL && other != NULL && strcmp(one, other) == 0;
 }
 
+#define MOST_RESTARTS_BYTES 1000
+#define MOST_SLOTS_BYTES 600
+
+/* A line of a restart has 7 bytes at least. */
+enum { MOST_RESTARTS = MOST_RESTARTS_BYTES / 7 + 2 };
+
+struct shown_restarts {
+    const struct sexp *items[MOST_RESTARTS];
+    size_t count;
+};
+
 /* A restart with the same text as an earlier one does the same further out: its number still works. */
-static bool is_repeated(const struct sexp *restarts, size_t n)
+static bool is_repeated(const struct shown_restarts *shown, const struct sexp *restart)
 {
-    const struct sexp *restart = sexp_nth(restarts, n);
-    for (size_t i = 0; i < n; i++)
-        if (is_same_text(sexp_nth(sexp_nth(restarts, i), 0), sexp_nth(restart, 0)) &&
-            is_same_text(sexp_nth(sexp_nth(restarts, i), 1), sexp_nth(restart, 1)))
+    for (size_t i = 0; i < shown->count; i++)
+        if (is_same_text(sexp_nth(shown->items[i], 0), sexp_nth(restart, 0)) &&
+            is_same_text(sexp_nth(shown->items[i], 1), sexp_nth(restart, 1)))
             return true;
     return false;
 }
-
-#define MOST_RESTARTS_BYTES 1000
-#define MOST_SLOTS_BYTES 600
 
 static void add_restarts(struct strbuf *out, const struct sexp *restarts)
 {
     section_begin(out, "[Restarts]");
     size_t start = out->len;
+    struct shown_restarts shown = {.count = 0};
     for (size_t i = 0; i < sexp_count(restarts); i++) {
         const struct sexp *restart = sexp_nth(restarts, i);
         bool is_last = i + 1 == sexp_count(restarts);
-        if (is_repeated(restarts, i) || (out->len - start > MOST_RESTARTS_BYTES && !is_last))
+        if ((out->len - start > MOST_RESTARTS_BYTES && !is_last) || is_repeated(&shown, restart))
             continue;
+        CHECK(shown.count < MOST_RESTARTS);
+        shown.items[shown.count++] = restart;
         strbuf_addf(out, "%zu. [", i + 1);
         reply_add_string(out, sexp_nth(restart, 0));
         strbuf_adds(out, "] ");

@@ -492,6 +492,27 @@ static void report_shows_twenty_frames_and_counts_the_rest(void **state)
     }
 }
 
+static void the_first_of_many_restarts_and_the_last_are_shown(void **state)
+{
+    struct fixture *f = *state;
+    struct strbuf text;
+    strbuf_init(&text, 0);
+    strbuf_adds(&text, "(1 :error :type \"E\" :message \"m\" :restarts (");
+    for (int i = 0; i < 500; i++)
+        strbuf_addf(&text, "(\"\" \"%c\" nil) (\"\" \"same\" nil) ", 'a' + i % 26);
+    for (int i = 0; i < 500; i++)
+        strbuf_addf(&text, "(\"%d\" \"\" nil) ", i);
+    strbuf_adds(&text, "(\"ABORT\" \"\" nil)))");
+    reply(f, strbuf_string(&text));
+    strbuf_fini(&text);
+    report_evaluation(&f->out, &f->outcome, 16384);
+    const char *report = text_of(f);
+    assert_non_null(strstr(report, "\n1. [] a\n2. [] same\n3. [] b\n5. [] c\n"));
+    assert_non_null(strstr(report, "\n51. [] z\n1001. [0] \n1002. [1] \n"));
+    assert_non_null(strstr(report, "\n1501. [ABORT]"));
+    assert_null(strstr(report, "\n1500. "));
+}
+
 static void last_error_is_described_with_restarts_and_five_frames(void **state)
 {
     struct fixture *f = *state;
@@ -975,6 +996,7 @@ int main(void)
         TEST(report_of_an_error_without_a_message_keeps_its_type),
         TEST(report_of_an_error_shows_warnings_time_and_what_the_session_says),
         TEST(report_shows_twenty_frames_and_counts_the_rest),
+        TEST(the_first_of_many_restarts_and_the_last_are_shown),
         TEST(last_error_is_described_with_restarts_and_five_frames),
         TEST(last_error_shows_no_more_than_five_frames),
         TEST(last_error_without_restarts_or_frames_states_this),
