@@ -75,10 +75,11 @@ static bool check_syntax(const struct check_rules *rules, struct exchange *e)
 static bool check_framing(const struct check_rules *rules, struct exchange *e)
 {
     const char *coding = exchange_header(e, "Transfer-Encoding");
-    /* Close in any case: without a length, a body that the server cannot see may follow. Chunks end where the
-     * library says, which is lenient: it takes "chunked" for what follows a NUL, and a bare LF for CR LF. */
-    e->must_close =
-        coding != NULL || (e->method == EXCHANGE_POST && exchange_header(e, "Content-Length") == NULL);
+    /* Close in any case: without a length, a body that the server cannot see may follow, and only a POST has
+     * a body that a proxy sees, too. Chunks end where the library says, which is lenient: it takes "chunked"
+     * for what follows a NUL, and a bare LF for CR LF. */
+    bool has_length = exchange_header(e, "Content-Length") != NULL;
+    e->must_close = coding != NULL || has_length != (e->method == EXCHANGE_POST);
     size_t lengths = exchange_header_count(e, "Content-Length");
     if (exchange_header_count(e, "Transfer-Encoding") + lengths > 1) {
         e->must_close = true;

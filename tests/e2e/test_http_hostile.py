@@ -89,6 +89,16 @@ class Bytes(mcp_http.TestCase):
                 self.assertTrue(wire.is_closed_by_server(), wire.buffer)
         self.assertServes()
 
+    def test_no_request_is_the_body_of_one_that_has_none(self):
+        """A proxy that does not end lines at a bare LF sees no body here, and would send the next request."""
+        for method in ("GET", "DELETE"):
+            for line in ("X-Name: a\nContent-Length: 4", "Content-Length: 4"):
+                with self.subTest(method, line=line), self.h.wire() as wire:
+                    wire.send(request_bytes(method, headers={"Content-Length": None}).replace(b"\r\n\r\n", b"\r\n%s\r\n\r\nGET " % line.encode(), 1))
+                    self.assertIn(wire.receive().status, (400, 406))
+                    self.assertTrue(wire.is_closed_by_server(), wire.buffer)
+        self.assertServes()
+
     def test_no_second_request_hides_behind_chunks(self):
         """The library reads chunks leniently, so what follows them is not answered."""
         hidden = request_bytes("DELETE", headers={"Mcp-Session-Id": "x"})
