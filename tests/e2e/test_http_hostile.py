@@ -100,16 +100,16 @@ class Bytes(mcp_http.TestCase):
         self.assertServes()
 
     def test_no_second_request_hides_behind_chunks(self):
-        """The library reads chunks leniently, so what follows them is not answered."""
+        """The library reads chunks leniently before 1.0, so what follows them is not answered."""
         hidden = request_bytes("DELETE", headers={"Mcp-Session-Id": "x"})
         headers, message = modern("tools/list")
         body = mcp_http.json.dumps(message).encode()
         headers.update({"Content-Length": None})
-        for coding, line in (("chunked", b"\r\n"), ("chunked\0x", b"\r\n"), ("chunked", b"\n")):
+        for coding, line, statuses in (("chunked", b"\r\n", [200]), ("chunked\0x", b"\r\n", [200, 400]), ("chunked", b"\n", [200, 400])):
             with self.subTest(coding, line=line), self.h.wire() as wire:
                 chunks = b"%x" % len(body) + line + body + line + b"0" + line + line
                 wire.send(request_bytes(headers={**headers, "Transfer-Encoding": coding}, body=None) + chunks + hidden)
-                self.assertEqual(200, wire.receive().status)
+                self.assertIn(wire.receive().status, statuses)
                 self.assertTrue(wire.is_closed_by_server(), wire.buffer)
         self.assertServes()
 
