@@ -41,6 +41,9 @@ static size_t key_length(const char *at, const char *end)
 
 static bool begins_with(const struct view *v, const char *word)
 {
+    /* Nearly every position of a text fails at the first character, so that is looked at before the rest. */
+    if (v->at == v->end || (*v->at | 0x20) != (*word | 0x20))
+        return false;
     size_t len = strlen(word);
     return (size_t)(v->end - v->at) >= len && strncasecmp(v->at, word, len) == 0;
 }
