@@ -324,7 +324,7 @@ do not show the line."
                             (format nil "This happened ~a." (component-text place))))
           (place (format nil "This happened compiling ~a." place)))))
 
-(defun hint-of (kind condition frame readtable-hint)
+(defun hint-of (kind condition message frame readtable-hint)
   (let* ((failure (or (reading-failure condition) condition))
          (hint (cond ((eq kind :reader) (reader-hint condition))
                      ((storage-hint condition))
@@ -333,13 +333,21 @@ do not show the line."
                      ((name-hint failure))
                      ((lost-variable-hint condition))
                      ((deadline-passed-p condition) (ignore-errors (lock-hint (current-thread))))
-                     ((sandbox-hint (message-text condition)))))
+                     ((sandbox-hint message))))
          (place (and (not (eq kind :reader)) (place-hint condition hint)))
          (moments (and (eq kind :interrupt) (moments-hint frame))))
     (let ((hints (remove nil (list moments (and (eq kind :interrupt) *lock-hint*) hint place readtable-hint))))
       (if hints
           (format nil "~{~a~^~%~}" hints)
           nil))))
+
+(defun message-for-report (kind condition failure)
+  "Return the message of CONDITION; FAILURE is what the reader of a file signalled, if CONDITION reports that, or NIL."
+  (let ((*print-length* nil) (*print-level* nil))
+    (case kind
+      (:reader (reader-message condition))
+      (:interrupt "The evaluation was interrupted.")
+      (t (if failure (file-failure-message failure) (message-text condition))))))
 
 (defun error-reply (id kind condition frame)
   "Build the reply that reports to the request ID the CONDITION that was signalled at FRAME."
@@ -356,24 +364,21 @@ do not show the line."
             (when (plusp total)
               (incf total (length kept-frames))))
           (setf *last-frames* frames)
-          (list* id :error
-                 :type (if (eq kind :interrupt) "INTERRUPTED" (type-name-text class))
-                 :message (let ((*print-length* nil) (*print-level* nil))
-                            (case kind
-                              (:reader (reader-message condition))
-                              (:interrupt "The evaluation was interrupted.")
-                              (t (if failure (file-failure-message failure) (message-text condition)))))
-                 :kind kind
-                 :classes (class-texts class)
-                 :restarts (restart-texts condition)
-                 :frames frames :total-frames total
-                 :slots (if (or failure (eq kind :reader)) '() (slot-texts condition))
-                 :hint (hint-of kind condition frame readtable-hint)
-                 ;; A computation that a restart continued has already reported these.
-                 :warnings (warning-entries condition)
-                 :warnings-lost (prog1 *warnings-lost*
-                                  (forget-warnings))
-                 (report-parts)))))))
+          (let ((message (message-for-report kind condition failure)))
+            (list* id :error
+                   :type (if (eq kind :interrupt) "INTERRUPTED" (type-name-text class))
+                   :message message
+                   :kind kind
+                   :classes (class-texts class)
+                   :restarts (restart-texts condition)
+                   :frames frames :total-frames total
+                   :slots (if (or failure (eq kind :reader)) '() (slot-texts condition))
+                   :hint (hint-of kind condition message frame readtable-hint)
+                   ;; A computation that a restart continued has already reported these.
+                   :warnings (warning-entries condition)
+                   :warnings-lost (prog1 *warnings-lost*
+                                    (forget-warnings))
+                   (report-parts))))))))
 
 ;;; Errors of the reader
 

@@ -161,6 +161,11 @@ class Degenerate(mcp.TestCase):
         self.assertIn("- CIRCULAR (&OPTIONAL (X (QUOTE (1 1 1 ", text)
         self.assertIn("- ENDLESS (&OPTIONAL (X (QUOTE ((#)))))", text)
 
+    def test_the_report_of_a_condition_is_called_once(self):
+        self.s.evaluate("(defvar *calls* 0) (define-condition odd (error) () (:report (lambda (c s) c (incf *calls*) (write-string \"odd\" s))))")
+        self.assertIn("\nodd\n", self.s.evaluate("(error 'odd)").text)
+        self.assertEvaluates("*calls*", "1")
+
     def test_a_name_of_a_megabyte_is_cut(self):
         self.s.evaluate("(progn (defvar *name* (intern (make-string 1000000 :initial-element #\\Q))) nil)")
         self.s.evaluate("(progn (eval `(defun ,*name* (x) (if (plusp x) (1+ (,*name* (1- x))) (car x)))) nil)")
