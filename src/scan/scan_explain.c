@@ -160,6 +160,14 @@ static void explain_other_fault(struct page *page, const struct scan_result *res
     }
 }
 
+/* Models write code as Markdown shows it; the closing line is three prefixes without a datum. */
+static bool ends_with_fence(const char *text, size_t len)
+{
+    while (len > 0 && (text[len - 1] == '\n' || text[len - 1] == '\r' || text[len - 1] == ' '))
+        len--;
+    return len >= 3 && memcmp(text + len - 3, "```", 3) == 0;
+}
+
 void scan_explain(const struct scan_result *result, const char *text, size_t len, char *out, size_t cap)
 {
     struct page page = {.out = out, .cap = cap};
@@ -176,6 +184,8 @@ void scan_explain(const struct scan_result *result, const char *text, size_t len
                     result->runaway.line, result->runaway.column, result->runaway_line.line);
         page_put_excerpt(&page, text, len, &result->runaway);
     }
+    if (result->fault == SCAN_DANGLING_PREFIX && ends_with_fence(text, len))
+        page_printf(&page, "\nThe code stands between ``` lines of Markdown. Send it without them.");
     page_end(&page);
 }
 

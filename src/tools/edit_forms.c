@@ -228,7 +228,9 @@ static void finish(struct edit *edit, const char *what, size_t removed, size_t a
     strbuf_addc(&call->text, '\n');
     line_diff_add(&call->text, edit->file.path, edit->text, edit->len, changed->bytes, changed->len,
                   MOST_DIFF_BYTES);
-    strbuf_adds(&call->text, "The running Lisp is unchanged: load the file, or evaluate the form.");
+    strbuf_adds(&call->text, wants_only_diff
+                                 ? "Without dry-run, the change is written."
+                                 : "The running Lisp is unchanged: load the file, or evaluate the form.");
     call_finish(call);
 }
 
