@@ -12,9 +12,16 @@
                (#\: (unless inside
                       (return position)))))))
 
+(defun bare-name (text)
+  "Return TEXT without blanks and quotes around it, and without a #' before it."
+  (let ((text (string-trim '(#\space #\newline #\tab #\' #\" #\`) text)))
+    (if (eql 0 (search "#'" text))
+        (subseq text 2)
+        text)))
+
 (defun split-name (name)
   "Split NAME as the reader would. Return the package's name or NIL, and the symbol's name."
-  (let* ((name (string-trim '(#\space #\newline #\tab #\') name))
+  (let* ((name (bare-name name))
          ;; For (SETF NAME), everything about NAME is described.
          (name (if (and (> (length name) 7) (string-equal "(setf " name :end2 6))
                    (string-trim " )" (subseq name 6))

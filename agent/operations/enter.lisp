@@ -153,8 +153,10 @@ function, so that COUNT is the variable that the function calls COUNT. The reply
              '()))))))
 
 (defun find-shown-restart (designator)
-  "Return the restart with this name or number in the report, or NIL."
-  (let* ((restarts (append (shown-restarts *error-condition*) (last *own-restarts*)))
+  "Return the restart with this name or number in the report, or NIL. The name may be a keyword or in brackets, as in
+the report."
+  (let* ((designator (string-trim ":[] " designator))
+         (restarts (append (shown-restarts *error-condition*) (last *own-restarts*)))
          (number (ignore-errors (parse-integer designator))))
     (if number
         (and (<= 1 number (length restarts))

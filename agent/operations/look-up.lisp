@@ -37,7 +37,7 @@ syntax in it. If there is no such package, reply with similar names."
 
 (defun setf-name-p (name)
   "True if NAME has the form (SETF SOMETHING)."
-  (let ((name (string-trim '(#\space #\newline #\tab #\' #\#) name)))
+  (let ((name (bare-name name)))
     (and (> (length name) 7) (string-equal "(setf " name :end2 6))))
 
 (defun call-with-named-symbol (arguments key function)

@@ -173,6 +173,11 @@ class Restarts(Entering):
             self.assertEqual("The restart %s %s." % (restart, words), report.message)
         self.assertValue(self.restart("ONE", value="1"), "(1)")
 
+    def test_a_restart_may_be_named_as_a_keyword_or_as_the_report_shows_it(self):
+        for name in ("continue", ":continue", "[CONTINUE]", " Continue "):
+            self.assertFails('(list (with-simple-restart (continue "Go on") (error "x")) 2)', "SIMPLE-ERROR")
+            self.assertValue(self.restart(name), "(NIL 2)")
+
     def test_an_absent_restart_is_reported(self):
         self.assertFails('(error "x")')
         for name in ("nowhere", "77", "0", "-1"):

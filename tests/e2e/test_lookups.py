@@ -84,6 +84,12 @@ class Libraries(mcp.TestCase):
                 if re.search(r"names a (compiled|generic) function|names a macro", text):
                     self.assertRegex(text, r"\n  Arguments: \(")
 
+    def test_names_may_be_written_as_in_code_or_in_markdown(self):
+        plain = self.look("describe-symbol", name="alexandria:flatten")
+        for name in ("#'alexandria:flatten", " 'alexandria:flatten", "`alexandria:flatten`", '"alexandria:flatten"', "#'|ALEXANDRIA|:flatten"):
+            with self.subTest(name):
+                self.assertEqual(plain, self.look("describe-symbol", name=name))
+
     def test_definitions_are_where_they_are_reported(self):
         for name in self.names():
             with self.subTest(name):
