@@ -166,6 +166,14 @@ class Degenerate(mcp.TestCase):
         self.assertIn("\nodd\n", self.s.evaluate("(error 'odd)").text)
         self.assertEvaluates("*calls*", "1")
 
+    def test_a_lambda_list_that_was_not_kept_is_not_shown_as_empty(self):
+        self.s.evaluate("(locally (declare (optimize (debug 0))) (defun lean (x y) (list x y)) (defmacro lean-macro (x) x))")
+        self.assertIn("\n  Arguments: (...)\n", self.s.call("describe-symbol", name="lean").text)
+        self.assertIn("- LEAN (...)\n\n[Macros]\n- LEAN-MACRO (...)", self.s.call("list-definitions").text)
+        report = self.s.evaluate("(lean 1)")
+        self.assertErrorReport(report)
+        self.assertNotIn("[Hint]", report.text)
+
     def test_a_name_of_a_megabyte_is_cut(self):
         self.s.evaluate("(progn (defvar *name* (intern (make-string 1000000 :initial-element #\\Q))) nil)")
         self.s.evaluate("(progn (eval `(defun ,*name* (x) (if (plusp x) (1+ (,*name* (1- x))) (car x)))) nil)")

@@ -3,7 +3,9 @@
 (in-package #:cl-mcp-agent)
 
 (implement function-lambda-list (function)
-  (handler-case (sb-introspect:function-lambda-list function)
+  ;; A function that was compiled with (debug 0) does not keep its lambda list.
+  (handler-case (multiple-value-bind (list unknown) (sb-introspect:function-lambda-list function)
+                  (if unknown :unknown list))
     (error () :unknown)))
 
 (implement restart-needs-value-p (restart)
