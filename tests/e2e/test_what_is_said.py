@@ -174,6 +174,13 @@ class Degenerate(mcp.TestCase):
         self.assertErrorReport(report)
         self.assertNotIn("[Hint]", report.text)
 
+    def test_a_frame_without_debug_information_has_no_place(self):
+        self.s.evaluate("(defun lean (x) (declare (optimize (debug 0))) (+ 1 (car x)))")
+        self.s.evaluate("(lean 5)")
+        backtrace = self.s.call("get-backtrace", locals=True).text
+        self.assertRegex(backtrace, r"\n0: \(.*\)\n")
+        self.assertNotIn("#<?>", backtrace)
+
     def test_a_name_of_a_megabyte_is_cut(self):
         self.s.evaluate("(progn (defvar *name* (intern (make-string 1000000 :initial-element #\\Q))) nil)")
         self.s.evaluate("(progn (eval `(defun ,*name* (x) (if (plusp x) (1+ (,*name* (1- x))) (car x)))) nil)")
