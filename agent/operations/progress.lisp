@@ -181,9 +181,18 @@
             ((typep condition 'evaluation-interrupted))
             ((and name (typep condition 'serious-condition)
                   (< (length (progress-calls progress)) +calls-kept+))
-             (push (let ((*package* (find-package "KEYWORD")))
-                     (format nil "(lambda (condition)~%  (apply #'invoke-restart (find-restart '~s condition) ~
-                                  ~:[(list)~;(multiple-value-list (progn ~:*~a~%))~]))" name value))
-                   (progress-calls progress)))
+             (multiple-value-bind (text count outcome)
+                 ;; The form is read with the user's readtable. What prints symbols can be the user's, too, and fail.
+                 (guarded (stream +symbol-characters+)
+                   (let ((*package* (find-package "KEYWORD"))
+                         (*print-pretty* nil))
+                     (prin1 name stream)))
+               (declare (ignore count))
+               (if outcome
+                   (note-lost progress)
+                   (push (let ((*print-pretty* nil))
+                           (format nil "(lambda (condition)~%  (apply #'invoke-restart (find-restart '~a condition) ~
+                                        ~:[(list)~;(multiple-value-list (progn ~:*~a~%))~]))" text value))
+                         (progress-calls progress)))))
             (t
              (note-lost progress))))))

@@ -181,6 +181,12 @@ class Degenerate(mcp.TestCase):
         self.assertRegex(backtrace, r"\n0: \(.*\)\n")
         self.assertNotIn("#<?>", backtrace)
 
+    def test_a_restart_is_invoked_when_its_name_cannot_be_printed(self):
+        self.s.evaluate("(defun fails () (restart-case (error \"stop\") (go-on (x) :interactive (lambda () (list 1)) (list x))))")
+        self.s.evaluate("(progn (set-pprint-dispatch 'symbol (lambda (s o) s o (error \"symbol\"))) (setf *print-pretty* t) 1)")
+        self.assertErrorReport(self.s.evaluate("(fails)"))
+        self.assertValue(self.s.call("invoke-restart", restart="GO-ON", value="11"), "(11)")
+
     def test_a_name_of_a_megabyte_is_cut(self):
         self.s.evaluate("(progn (defvar *name* (intern (make-string 1000000 :initial-element #\\Q))) nil)")
         self.s.evaluate("(progn (eval `(defun ,*name* (x) (if (plusp x) (1+ (,*name* (1- x))) (car x)))) nil)")
