@@ -158,6 +158,14 @@ class SavingAndRestoring(saves.Saves):
         mcp.wait_until(lambda: not self.images(), 10, "the end of the image")
         self.assertOperational()
 
+    def test_hooks_that_print_or_fail_while_a_process_starts_do_not_keep_it_from_starting(self):
+        self.s.evaluate("(progn (push (lambda () (print :collected)) sb-ext:*after-gc-hooks*) (push (lambda () (error \"hook\")) sb-ext:*after-gc-hooks*)"
+                        " (push (lambda () (print :begun)) sb-ext:*init-hooks*) (defvar *kept* 41))")
+        self.assertFalse(self.save().is_error)
+        reply = self.restore()
+        self.assertIn("Restored session default", reply.text)
+        self.assertEvaluates("*kept*", "41")
+
 
 class Named(saves.Saves):
     """Saves have names; they can be listed and deleted."""

@@ -109,6 +109,7 @@
   (when compressed
     (close-output))
   (drop-filling)
+  (use-lisps-own-streams)
   (sb-ext:save-lisp-and-die path :toplevel #'main :executable nil
                                  #+sb-core-compression #+sb-core-compression
                                  :compression (if compressed +compression+ nil)))

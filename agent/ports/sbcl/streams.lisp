@@ -54,6 +54,18 @@ process: the symbols of variables lie scattered over many pages."
      *query-io* interactive
      *debug-io* interactive)))
 
+(defun use-lisps-own-streams ()
+  "Let the standard streams be those that SBCL makes when a process starts, for what the user's hooks print there before MAIN
+runs: the agent's own streams have no buffers then."
+  (let* ((output (make-synonym-stream 'sb-impl::*stdout*))
+         (interactive (make-two-way-stream (make-synonym-stream 'sb-impl::*stdin*) output)))
+    (setf *standard-output* output
+          *trace-output* output
+          *error-output* (make-synonym-stream 'sb-impl::*stderr*)
+          *terminal-io* interactive
+          *query-io* interactive
+          *debug-io* interactive)))
+
 (defun flush-stream (stream)
   "Write what is left in the buffer of STREAM, if there is anything: the attempt alone writes to the buffer."
   (let ((buffer (sb-impl::fd-stream-obuf stream)))
