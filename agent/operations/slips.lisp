@@ -121,9 +121,10 @@ function if it is global; and the arguments of the call."
 
 (defun fit-hint (name lambda-list)
   "Return a sentence with LAMBDA-LIST, of the function called NAME."
-  (format nil "The arguments of ~a are ~a."
-          (if (and (consp name) (eq (first name) 'lambda)) "the LAMBDA" (name-text name))
-          (lambda-list-words lambda-list)))
+  (let ((name (if (and (consp name) (eq (first name) 'lambda)) "the LAMBDA" (name-text name))))
+    (if lambda-list
+        (format nil "The arguments of ~a are ~a." name (lambda-list-words lambda-list))
+        (format nil "~a takes no arguments." name))))
 
 (defun form-hint (count)
   "Return a sentence with the parameters of the function that the evaluated form calls, if the form gives COUNT arguments and
@@ -149,9 +150,11 @@ the function does not accept that number. The call of a generic function has no 
                                            (loop for slot in slots collect (getf slot :name))
                                            (loop for slot in slots append (getf slot :initargs)))
                                        :from-end t)))
-        (format nil "The slots of ~a ~[are~;take~] ~:[none~;~:*~{~a~^, ~}~]~@[ and ~d more~]."
+        (format nil (cond (names "The slots of ~a ~:[take~;are~] ~{~a~^, ~}~@[ and ~d more~].")
+                          ((eq misuse :slot) "~a has no slots.")
+                          (t "No slot of ~a has an initarg."))
                 (name-text (class-name class))
-                (if (eq misuse :slot) 0 1)
+                (eq misuse :slot)
                 (mapcar #'name-text (some-of names 0 +slots-told+))
                 (and (nthcdr +slots-told+ names) (- (length names) +slots-told+)))))))
 
