@@ -87,7 +87,8 @@ class Reply:
         if self.status == "refused":
             self.sentence = rest[0]
             rest = rest[1:]
-        self.fields = {str(key): item for key, item in zip(rest[0::2], rest[1::2])}
+        # As in every plist the first of equal keys counts: errors that come late are put before the reply's own list.
+        self.fields = {str(key): item for key, item in reversed(list(zip(rest[0::2], rest[1::2])))}
         self.stdout = ""
         self.stderr = ""
 
