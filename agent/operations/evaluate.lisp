@@ -25,9 +25,9 @@
 (defstruct forms-done
   "What was done of a text of several forms. TEXTS are the values of those before the last that was read, last first;
 those of definitions and NIL are left out. PACKAGE is what was current before, NIL if the request named one. FORMS are
-what was read last with where in TEXT each begins, for the positions of warnings; PLACES is one of these starts, consed to
-the places in the form there, the last that were asked for. LAST is the form that was evaluated
-last, consed to its values, until another one was read after it."
+what was read last with where in TEXT each begins, for the positions of warnings. PLACES is the start of the form whose
+places were asked for last, consed to these places. LAST is the form that was evaluated last, consed to its values, until
+another one was read after it."
   (count 0 :type fixnum)
   (last '())
   (texts '())
@@ -282,8 +282,8 @@ are counted in *WARNINGS-LOST*."
   "NIL while a report for the inbox itself is being made.")
 
 (defun inbox-part ()
-  "Return the part of a reply that reports the errors outside any request. It is empty if there are none, but it is there, so
-that WITH-LATE-ERRORS knows that the reply reports them."
+  "Return the part of a reply that reports the errors outside any request. Without such errors its list is empty:
+WITH-LATE-ERRORS adds to the replies that have one."
   (cond ((null *tells-inbox*) '())
         ((null *inbox*) (list :inbox '()))
         (t (multiple-value-bind (entries lost)

@@ -31,6 +31,16 @@ process: the symbols of variables lie scattered over many pages."
 (implement no-input-p (stream)
   (eq stream *no-input*))
 
+(defun use-streams (output error-output interactive)
+  "Let the standard streams for output and for a person's answers be these."
+  (set-where-different
+   *standard-output* output
+   *trace-output* output
+   *error-output* error-output
+   *terminal-io* interactive
+   *query-io* interactive
+   *debug-io* interactive))
+
 (implement ensure-streams ()
   (unless (and *output*
                (open-stream-p *output*) (open-stream-p *error-output-stream*)
@@ -38,33 +48,21 @@ process: the symbols of variables lie scattered over many pages."
     ;; Closing a stream has closed its descriptor.
     (repair-descriptors)
     (renew-streams))
-  (let ((output *output*)
-        (error-output *error-output-stream*)
-        (interactive *interactive*))
-    (set-where-different
-     sb-impl::*stdin* *no-input*
-     sb-impl::*stdout* output
-     sb-impl::*stderr* error-output
-     sb-impl::*tty* interactive
-     *standard-output* output
-     *trace-output* output
-     *error-output* error-output
-     *standard-input* *no-input*
-     *terminal-io* interactive
-     *query-io* interactive
-     *debug-io* interactive)))
+  (set-where-different
+   sb-impl::*stdin* *no-input*
+   sb-impl::*stdout* *output*
+   sb-impl::*stderr* *error-output-stream*
+   sb-impl::*tty* *interactive*
+   *standard-input* *no-input*)
+  (use-streams *output* *error-output-stream* *interactive*))
 
 (defun use-lisps-own-streams ()
   "Let the standard streams be those that SBCL makes when a process starts, for what the user's hooks print there before MAIN
 runs: the agent's own streams have no buffers then."
-  (let* ((output (make-synonym-stream 'sb-impl::*stdout*))
-         (interactive (make-two-way-stream (make-synonym-stream 'sb-impl::*stdin*) output)))
-    (setf *standard-output* output
-          *trace-output* output
-          *error-output* (make-synonym-stream 'sb-impl::*stderr*)
-          *terminal-io* interactive
-          *query-io* interactive
-          *debug-io* interactive)))
+  (let ((output (make-synonym-stream 'sb-impl::*stdout*)))
+    (use-streams output
+                 (make-synonym-stream 'sb-impl::*stderr*)
+                 (make-two-way-stream (make-synonym-stream 'sb-impl::*stdin*) output))))
 
 (defun flush-stream (stream)
   "Write what is left in the buffer of STREAM, if there is anything: the attempt alone writes to the buffer."
