@@ -167,8 +167,9 @@ static bool is_same_text(const struct sexp *a, const struct sexp *b)
 #define MOST_RESTARTS_BYTES 1000
 #define MOST_SLOTS_BYTES 600
 
-/* A line of a restart has 7 bytes at least. */
-enum { MOST_RESTARTS = MOST_RESTARTS_BYTES / 7 + 2 };
+/* A line of a restart has 7 bytes at least, one line passes the limit, and the last restart is always shown.
+ */
+#define MOST_RESTARTS (MOST_RESTARTS_BYTES / 7 + 2)
 
 struct shown_restarts {
     const struct sexp *items[MOST_RESTARTS];

@@ -57,12 +57,12 @@ static struct place place_in(const struct sexp *text)
 }
 
 /* The agent sends a thousand at most. Each is compared with the others, so more would hold up the server. */
-enum { WARNINGS_MOST = 2000 };
+#define MOST_WARNINGS 2000
 
 static size_t count_of(const struct sexp *warnings)
 {
     size_t count = sexp_count(warnings);
-    return count < WARNINGS_MOST ? count : WARNINGS_MOST;
+    return count < MOST_WARNINGS ? count : MOST_WARNINGS;
 }
 
 static struct place place_of(const struct sexp *warning)

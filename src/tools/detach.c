@@ -33,8 +33,7 @@ static void detach(struct tool_call *call, struct session *s, const struct sessi
     strbuf_addf(
         &text,
         "\n\nIt continues without this call. evaluation-status (evaluation: %llu) shows new output and "
-        "the result; "
-        "cancel-evaluation stops it.",
+        "the result; cancel-evaluation stops it.",
         (unsigned long long)e->number);
     call_redact(call, &text);
     tool_call_done *done = call->done;
