@@ -1154,6 +1154,12 @@ class Compiling(AgentTest):
         self.assertTrue(reply.failed)
         self.assertEqual(reply.notes[0][:2], ["ERROR", "oh 1"])
 
+    def test_symbols_that_cannot_be_printed_do_not_end_the_process(self):
+        self.session.run('(defmethod print-object :around ((x symbol) stream) (error "not printed"))')
+        reply = self.compile("(defun f (x) (undefined-thing x y))")
+        self.assertTrue(reply.failed)
+        self.assertIn("undefined variable: Y", [note[1] for note in reply.lists("notes")])
+
     def test_the_package_is_bound(self):
         reply = self.compile("(defun area () 1)", package="CL-USER")
         self.assertEqual(reply.functions, ["AREA"])

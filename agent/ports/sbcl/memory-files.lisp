@@ -34,22 +34,28 @@
                (incf start count)))))
 
 (defun compile-memory-file (source compiled note)
-  "Compile the file at the descriptor SOURCE into that at COMPILED. Returns whether all was well."
+  "Compile the file at the descriptor SOURCE into that at COMPILED. Returns whether all was well, or the condition that
+ended the compilation if NOTE failed for it."
   (declare (type function note))
-  (flet ((compile-it ()
-           (handler-bind ((sb-ext:compiler-note (lambda (condition)
-                                                  (funcall note condition)
-                                                  (muffle-warning condition))))
-             (not (nth-value 2 (compile-file (name-of-descriptor source)
-                                             :output-file (name-of-descriptor compiled)
-                                             :external-format :utf-8)))))
-         (give-up (condition)
-           ;; COMPILE-FILE removes what it has written when it fails; here there is nothing to remove.
-           (unless (and (typep condition 'file-error)
-                        (equal (princ-to-string (file-error-pathname condition))
-                               (namestring (name-of-descriptor compiled))))
-             (funcall note condition))
-           (return-from compile-memory-file nil)))
+  (labels ((compile-it ()
+             (handler-bind ((sb-ext:compiler-note (lambda (condition)
+                                                    (funcall note condition)
+                                                    (muffle-warning condition))))
+               (not (nth-value 2 (compile-file (name-of-descriptor source)
+                                               :output-file (name-of-descriptor compiled)
+                                               :external-format :utf-8)))))
+           (removes-p (condition)
+             ;; COMPILE-FILE removes what it has written when it fails; here there is nothing to remove.
+             (and (typep condition 'file-error)
+                  (equal (princ-to-string (file-error-pathname condition))
+                         (namestring (name-of-descriptor compiled)))))
+           (give-up (condition)
+             ;; The debugger is still this function; an error in here would enter it again.
+             (return-from compile-memory-file
+               (handler-case (progn (unless (removes-p condition)
+                                      (funcall note condition))
+                                    nil)
+                 (serious-condition () condition)))))
     (call-with-debugger #'compile-it #'give-up)))
 
 (implement compile-text (text note finish)
@@ -60,7 +66,9 @@
     (unwind-protect
          (progn
            (write-memory-file source text)
-           (multiple-value-prog1
-               (call-recording-warnings (lambda () (compile-memory-file source compiled note)) note)
-             (funcall (the function finish))))
+           (let ((outcome (call-recording-warnings (lambda () (compile-memory-file source compiled note)) note)))
+             (when (typep outcome 'condition)
+               (error outcome))
+             (funcall (the function finish))
+             outcome))
       (close-descriptors (list source compiled)))))
