@@ -139,7 +139,7 @@ static char *indent_of(const struct config_text *text, size_t at)
 
 /*
  * Where to put a member in front of the others: the end of the line with the opening brace, if nothing
- * but a comment follows the brace there; otherwise directly after the brace.
+ * but comments follow the brace there; otherwise directly after the brace.
  */
 static size_t front_of(const struct config_text *text, const struct json_object *object, bool *is_line_end)
 {
@@ -150,13 +150,8 @@ static size_t front_of(const struct config_text *text, const struct json_object 
     if (object->count == 0 || newline == NULL)
         return behind;
     size_t end = (size_t)(newline - bytes);
-    if (json_members_skip(bytes, behind, object->first_key) < object->first_key || object->first_key < end)
-        return behind;
-    size_t at = behind;
-    while (at < end && bytes[at] != '/')
-        at++;
-    /* A comment of more than one line. */
-    if (at + 1 < end && bytes[at + 1] == '*' && memmem(bytes + at + 2, end - at - 2, "*/", 2) == NULL)
+    /* It stops at a member in this line, and at a comment of more than one line. */
+    if (json_members_skip(bytes, behind, end) < end)
         return behind;
     *is_line_end = true;
     return end > behind && bytes[end - 1] == '\r' ? end - 1 : end;

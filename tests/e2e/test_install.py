@@ -60,6 +60,7 @@ JSON_TEXTS = {
     "comments and trailing commas": "// Settings\n{ // begin\n  /* the theme */ \"theme\": \"dark\", // dark, not {light}\n  \"MEMBER\": { // servers\n"
     "    // a \"quoted\" remark\n    \"other\": {\"command\": \"x\",}, /* end */\n  },\n}\n// the end\n",
     "a comment over two lines behind the brace": '{ /* one\n two */ "a": 1, "MEMBER": { /* one\n two */ "b": {} } }\n',
+    "a second comment over two lines behind the brace": '{ /**/ /* one\n two */ "a": 1, "MEMBER": { /**//* one\n two */ "b": {} } }\n',
     "braces in strings": '{\n  "a": "}{ // no comment \\" \\\\",\n  "MEMBER": {"x}": {"command": "{"}}\n}\n',
     "the name elsewhere": '{\n  "lisp": {"command": "y"},\n  "deep": {"MEMBER": {"lisp": {"command": "z"}}}\n}\n',
     "beyond ASCII": '{\n  "schön": "日本 \\u00e9",\n  "MEMBER": {"naïve": {"command": "ü"}}\n}\n',
