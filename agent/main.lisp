@@ -62,6 +62,7 @@ While unwinding to the top level, do not serve: carry the report there and conti
     (call-in-fresh-context
      (lambda ()
        (let* ((*guard* nil)
+              (*aside* nil)
               (*evaluating* nil)
               (*capture* (make-capture))
               (*last-frames* '())
@@ -102,6 +103,20 @@ restart continues."
         (when number
           (note-ended number))))))
 
+(defun call-aside (function)
+  "Call FUNCTION, which interrupts a report: its error is noted in the inbox and ends FUNCTION alone."
+  (declare (type function function))
+  (catch 'aside
+    (let ((*aside* :running))
+      (funcall function))))
+
+(defun call-signalled (function)
+  "Call FUNCTION, code of the program that a signal runs here, such as a timer's."
+  (declare (type function function))
+  (if (and (or *guard* *reporting*) (null *aside*))
+      (call-aside function)
+      (funcall function)))
+
 (defun debugger (condition)
   "Handle a condition that no handler took. Never returns."
   (cond ((zerop *own-process*)
@@ -109,6 +124,10 @@ restart continues."
          (note-stray-condition condition "starting")
          (continue condition)
          (end-process 74))
+        ((eq *aside* :running)
+         (let ((*aside* :noting))
+           (note-stray-condition condition "while a reply was made"))
+         (throw 'aside nil))
         (*guard* (throw *guard* condition))
         (*reporting* (throw 'report condition))
         ((not (main-thread-p))
@@ -272,7 +291,7 @@ of which would be copied after each copy of the process."
   (ensure-streams)
   (forget-inspections)
   (setf *memory-compacted* nil)
-  (install-interrupt #'route-interrupt #'route-look)
+  (install-interrupt #'route-interrupt #'route-look #'call-signalled)
   (hello)
   (serve-for-ever))
 

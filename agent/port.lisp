@@ -262,9 +262,10 @@ the frame that was interrupted. Returns at once; NIL if THREAD has ended.")
   "Call FUNCTION with interrupts deferred until the caller takes them, even while FUNCTION waits."
   (funcall function))
 
-(define-port-operation install-interrupt (on-interrupt on-look)
+(define-port-operation install-interrupt (on-interrupt on-look call-signalled)
   "Arrange for ON-INTERRUPT to be called with the token when the server interrupts, and ON-LOOK when it has sent a look-up
-while the operation with that token runs.")
+while the operation with that token runs. CALL-SIGNALLED is called with a function that runs what the program itself has
+a signal do: timers, and interruptions by its threads.")
 
 (define-port-operation refresh-signal-handlers ()
   "Restore the agent's signal handlers if user code has replaced them."

@@ -20,7 +20,7 @@
          (*leaving* nil) (*pending* nil)
          (*error-condition* nil) (*error-frame* nil)
          (*standing* nil) (*stands-here* nil) (*stands* nil) (*settles* nil)
-         (*guard* nil) (*evaluating* nil) (*reporting* nil) (*in-a-hurry* nil) (*before-report* nil)
+         (*guard* nil) (*aside* nil) (*evaluating* nil) (*reporting* nil) (*in-a-hurry* nil) (*before-report* nil)
          (*text-progress* nil) (*readings* nil) (*warnings* '()) (*printed-values* :none)
          (*tells-inbox* nil)
          (*capture* (make-capture)) (*last-frames* '()))

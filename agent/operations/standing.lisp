@@ -402,6 +402,7 @@ the error is abandoned."
          (*serves* t)
          (*evaluating* nil)
          (*guard* nil)
+         (*aside* nil)
          (*standing* number))
     (unwind-protect
          (let ((message (catch 'top-level (serve-from-top))))

@@ -105,11 +105,29 @@ class Standing(entries.Entries, InFolder):
 
     def test_an_error_of_a_timer_between_two_calls_is_listed(self):
         listed = lambda: re.findall(r"(?m)^\d+\. \S+ (.*)$", self.s.call("list-errors").text)
-        self.s.evaluate('(sb-ext:schedule-timer (sb-ext:make-timer (lambda () (error "the timer ~a" 1))) 0.1)')
+        self.s.evaluate("""(defun ring () (error "the timer ~a" 1))
+            (sb-ext:schedule-timer (sb-ext:make-timer #'ring) 0.1)""")
         mcp.wait_until(lambda: listed() or self.s.evaluate("nil") is None, 10, "its error")
-        self.assertEqual(["between two calls: SIMPLE-ERROR: the timer 1 (cannot be entered: It has been unwound.)"], listed())
+        self.assertEqual(1, len(listed()))
+        self.assertRegex(listed()[0], r"^(between two calls|while a reply was made): SIMPLE-ERROR: the timer 1 "
+                         r"\(cannot be entered: It has been unwound\.\)$")
         self.assertTrue(self.s.call("evaluate-in-frame", index=1, frame=0, code="1").is_error)
         self.assertIn("the timer 1", self.s.call("describe-last-error", index=1).text)
+        self.assertIn("0: (RING)", self.s.call("get-backtrace", index=1).text)
+
+    def test_an_error_of_a_timer_in_the_middle_of_a_reply_is_not_the_replys(self):
+        for how in ('(sb-ext:schedule-timer (sb-ext:make-timer #\'fail) 0.01)',
+                    '(let ((here sb-thread:*current-thread*))'
+                    ' (sb-thread:join-thread (sb-thread:make-thread (lambda () (sb-thread:interrupt-thread here #\'fail)))))'):
+            with self.subTest(how):
+                self.s.evaluate(f"""(defvar *failed*) (setf *failed* nil) (defclass slow () ())
+                    (defun fail () (setf *failed* t) (error "aside"))
+                    (defmethod print-object ((o slow) s) {how} (loop until *failed*) (princ "whole" s))""")
+                reply = self.s.evaluate("(make-instance 'slow)")
+                self.assertValue(reply, "whole")
+                self.assertIn("0: (FAIL)", reply.text)
+                self.assertIn("while a reply was made: SIMPLE-ERROR: aside", self.s.call("list-errors").text)
+                self.s.call("reset-session")
 
     def test_a_timer_does_not_leave_the_error(self):
         """Also not by a handler that is established around it."""

@@ -49,7 +49,7 @@ them all."
              (below (sb-di:frame-down frame))
              (name-below (and below (name-of-frame below))))
         (incf walked)
-        (when (or (member name '(evaluate-form evaluate-form-by evaluate-step evaluate-entry))
+        (when (or (member name '(evaluate-form evaluate-form-by evaluate-step evaluate-entry call-aside))
                   (and (eq name 'eval) (member name-below '(evaluate-form evaluate-step evaluate-entry))))
           (return (values walked t)))
         (when (and (visible-name-p name)

@@ -72,6 +72,7 @@
 
 (sb-ext:defglobal *on-interrupt* nil)
 (sb-ext:defglobal *on-look* nil)
+(sb-ext:defglobal *call-signalled* nil)
 (sb-ext:defglobal *interrupt-handler* nil)
 (sb-ext:defglobal *look-handler* nil)
 
@@ -88,7 +89,9 @@
     (if token
         (let ((sb-kernel:*current-internal-error-context* context))
           (with-room-for-contexts (funcall (the function *on-interrupt*) token)))
-        (sb-unix::sigurg-handler signal info context))))
+        ;; SBCL would have the stack begin where the signal came; an error of what it runs is in frames above that.
+        (let ((sb-debug:*stack-top-hint* nil))
+          (funcall (the function *call-signalled*) (lambda () (sb-unix::sigurg-handler signal info context)))))))
 
 (defun handle-look-signal (signal info context)
   (declare (ignore signal))
@@ -102,9 +105,10 @@
   (sb-sys:sap-ref-lispobj (sb-sys:foreign-symbol-sap "lisp_sig_handlers" t)
                           (ash signal sb-vm:word-shift)))
 
-(implement install-interrupt (on-interrupt on-look)
+(implement install-interrupt (on-interrupt on-look call-signalled)
   (setf *on-interrupt* on-interrupt
-        *on-look* on-look)
+        *on-look* on-look
+        *call-signalled* call-signalled)
   (sb-sys:enable-interrupt sb-unix:sigurg #'handle-urgent-signal)
   (sb-sys:enable-interrupt +look-signal+ #'handle-look-signal)
   (setf *interrupt-handler* (installed-handler sb-unix:sigurg)
@@ -113,4 +117,4 @@
 (implement refresh-signal-handlers ()
   (unless (and (eq *interrupt-handler* (installed-handler sb-unix:sigurg))
                (eq *look-handler* (installed-handler +look-signal+)))
-    (install-interrupt *on-interrupt* *on-look*)))
+    (install-interrupt *on-interrupt* *on-look* *call-signalled*)))
