@@ -3,7 +3,8 @@
 
 (in-package #:cl-mcp-agent)
 
-(defconstant +notes-kept+ 200)
+(defconstant +notes-kept+ 200
+  "How many notes of each kind, so that the compiler's advice does not take the place of its errors.")
 (defconstant +names-kept+ 500)
 
 (defun kind-of-note (condition)
@@ -59,12 +60,15 @@
          (subseq place first))))
 
 (defun undefined-notes ()
+  "List the notes about undefined names; second, how many more there are."
   (with-agent-syntax (:length 10 :level 5)
-    (loop for (class name kind form place) in (undefined-names +notes-kept+)
-          collect (list (symbol-name class)
-                        (concatenate 'string "undefined " kind ": " (name-text name))
-                        (if form (form-text form) nil)
-                        (compiled-place place)))))
+    (multiple-value-bind (names more) (undefined-names +notes-kept+)
+      (values (loop for (class name kind form place) in names
+                    collect (list (symbol-name class)
+                                  (concatenate 'string "undefined " kind ": " (name-text name))
+                                  (if form (form-text form) nil)
+                                  (compiled-place place)))
+              more))))
 
 (defun defined-name (form)
   "Return in a list the name of the function that FORM defines, or NIL."
@@ -85,16 +89,21 @@
     (funcall function)))
 
 (defun compile-and-note (text)
-  "Compile TEXT. Return whether that failed, the notes, and the names of the functions it defines."
+  "Compile TEXT. Return whether that failed, the notes, how many more there were, and the names of the functions it
+defines."
   (let ((notes '())
         (undefined '())
+        (lost 0)
         (names '()))
     (flet ((note (condition)
-             (when (< (length notes) +notes-kept+)
-               (let ((*capture* (make-capture)))
-                 (pushnew (compiler-note condition text) notes :test #'equal))))
+             (if (< (count (kind-of-note condition) notes :key #'first :test #'string=) +notes-kept+)
+                 (let ((*capture* (make-capture)))
+                   (pushnew (compiler-note condition text) notes :test #'equal))
+                 (incf lost)))
            (finish ()
-             (setf undefined (undefined-notes)))
+             (multiple-value-bind (undefined-here more) (undefined-notes)
+               (setf undefined undefined-here)
+               (incf lost more)))
            (note-name (name)
              (when (< (length names) +names-kept+)
                (pushnew name names :test #'equal))))
@@ -106,6 +115,7 @@
                                   notes)
                          t))
                 notes
+                lost
                 (with-agent-syntax ()
                   (mapcar #'name-text (nreverse names))))))))
 
@@ -119,5 +129,5 @@
         (call-in-compilation-unit
          (lambda ()
            (let ((*package* package))
-             (multiple-value-bind (failed notes names) (compile-and-note text)
-               (list *id* :ok :failed failed :notes notes :functions names))))))))
+             (multiple-value-bind (failed notes lost names) (compile-and-note text)
+               (list *id* :ok :failed failed :notes notes :notes-lost lost :functions names))))))))

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/strbuf.h"
+#include "base/text.h"
 #include "report/reply.h"
 #include "report/section.h"
 #include "report/warnings.h"
@@ -51,4 +52,10 @@ void report_compilation(struct strbuf *out, const struct sexp *reply)
     strbuf_adds(out, failed ? "Compilation FAILED." : "Compilation successful.");
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
         add_kind(out, notes, kinds[i].kind, kinds[i].heading);
+    uint64_t lost = reply_count(reply, "notes-lost");
+    if (lost > 0) {
+        strbuf_adds(out, "\n[");
+        text_add_grouped(out, lost);
+        strbuf_adds(out, " more messages of the compiler were not kept.]\n");
+    }
 }

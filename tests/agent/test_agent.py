@@ -5,6 +5,7 @@
 Each test is named as a statement. CL_MCP_TEST_STRETCH stretches every limit on a slow machine.
 """
 
+import collections
 import os
 import re
 import shutil
@@ -1128,6 +1129,15 @@ class Compiling(AgentTest):
         reply = self.compile("(defun f (x) (declare (optimize speed)) (list (* x 2)))")
         self.assertIsNone(reply.failed)
         self.assertEqual({(note[0], note[2]) for note in reply.notes}, {("NOTE", "(* X 2)")})
+
+    def test_what_is_too_much_to_list_is_counted_and_leaves_room_for_errors(self):
+        slow = " ".join(f"(defun f{i} (x) (declare (optimize speed)) (list (* x {i + 2})))" for i in range(300))
+        unknown = " ".join(f"(nowhere-{i})" for i in range(250))
+        reply = self.compile(f"{slow} (defun g () (if 1)) (defun h () {unknown})")
+        counts = collections.Counter(note[0] for note in reply.notes)
+        self.assertEqual((counts["ERROR"], counts["STYLE-WARNING"]), (1, 200))
+        self.assertEqual(counts["NOTE"], 200)
+        self.assertGreaterEqual(reply.notes_lost, 150)
 
     def test_errors_do_not_hide_what_comes_after(self):
         reply = self.compile("(defmacro m (x) x) (defun f () (m 1 2)) (defun g () (if 1)) (defun h () 1)")
