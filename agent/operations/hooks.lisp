@@ -8,7 +8,6 @@
 
 (defun add-hook (kind name function)
   "Register FUNCTION under NAME, replacing any earlier one; NIL removes it. Returns NAME."
-  (check-type name symbol)
   (let ((old (find-if (lambda (hook) (and (eq kind (first hook)) (eq name (second hook)))) *hooks*)))
     (setf *hooks*
           (cond ((null function) (remove old *hooks*))
@@ -17,6 +16,11 @@
     name))
 
 (defun hook-form (kind name body)
+  (unless (symbolp name)
+    (error "~s is not a symbol. A hook has a name, which comes before its forms." name))
+  (dolist (form body)
+    (when (and (consp form) (member (first form) '(lambda function)))
+      (warn "~s only returns a function, which is not called. The forms of a hook are evaluated; write the call." form)))
   `(add-hook ,kind ',name ,(if body `(lambda () ,@body) nil)))
 
 (defmacro cl-mcp:on-return (name &body body)

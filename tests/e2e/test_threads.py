@@ -565,6 +565,7 @@ class Hooks(mcp.TestCase):
         report = self.s.evaluate("*second*")
         self.assertValue(report, ":RAN")
         self.assertIn("cl-mcp:on-return FIRST failed: SIMPLE-ERROR: no such host", report.text)
+        self.assertIn("only returns a function, which is not called", self.s.evaluate("(cl-mcp:on-return third #'print)").text)
         report = self.s.evaluate("*count*")
         self.assertValue(report, "1")
         self.assertNotIn("failed", report.text)
