@@ -24,6 +24,15 @@ static const struct {
 
 #define READINGS (sizeof readings / sizeof readings[0])
 
+/* What the run took. The Lisp process sends it, so it may be anything; what is computed from it does not
+ * overflow. */
+static int64_t reading_of(const struct sexp *run, size_t i)
+{
+    static const int64_t most = INT64_C(1000000000000000); /* 31 years, or a petabyte */
+    int64_t n = sexp_integer(sexp_nth(run, i), 0);
+    return n < 0 ? 0 : n > most ? most : n;
+}
+
 static int compare(const void *a, const void *b)
 {
     int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
@@ -63,10 +72,10 @@ static void add_one_run(struct strbuf *out, const struct sexp *run)
     section_begin(out, "Timing:");
     for (size_t i = 0; i < READINGS; i++) {
         strbuf_addf(out, "  %-9s  ", readings[i].name);
-        add_reading(out, sexp_integer(sexp_nth(run, i), 0), readings[i].is_time, false, 0);
+        add_reading(out, reading_of(run, i), readings[i].is_time, false, 0);
         strbuf_addc(out, '\n');
     }
-    if (sexp_integer(sexp_nth(run, 0), 0) < SHORT_US)
+    if (reading_of(run, 0) < SHORT_US)
         strbuf_adds(out, "A single run this short is not reliable. With runs: 0 it is repeated until its "
                          "time is known.\n");
     section_end(out);
@@ -86,9 +95,7 @@ static void add_noise(struct strbuf *out, const int64_t *quartiles)
  */
 static int64_t per_call(int64_t total, int64_t calls, bool in_ns)
 {
-    if (!in_ns)
-        return total / calls;
-    return total > INT64_MAX / 1000 ? INT64_MAX : total * 1000 / calls;
+    return (in_ns ? total * 1000 : total) / calls;
 }
 
 static void add_many_runs(struct strbuf *out, const struct sexp *runs)
@@ -109,8 +116,7 @@ static void add_many_runs(struct strbuf *out, const struct sexp *runs)
     for (size_t i = 0; i < READINGS; i++) {
         for (size_t k = 0; k < count; k++) {
             const struct sexp *run = sexp_nth(runs, k);
-            values[k] =
-                per_call(sexp_integer(sexp_nth(run, i), 0), calls_of(run), calls > 1 && readings[i].is_time);
+            values[k] = per_call(reading_of(run, i), calls_of(run), calls > 1 && readings[i].is_time);
         }
         qsort(values, count, sizeof *values, compare);
         for (size_t k = 0; i == 0 && k < 5; k++)
