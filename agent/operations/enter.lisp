@@ -155,7 +155,7 @@ function, so that COUNT is the variable that the function calls COUNT. The reply
 (defun find-shown-restart (designator)
   "Return the restart with this name or number in the report, or NIL. The name may be a keyword or in brackets, as in
 the report."
-  (let* ((designator (string-trim ":[] " designator))
+  (let* ((designator (string-trim '(#\: #\[ #\] #\space #\newline #\return #\tab) designator))
          (restarts (append (shown-restarts *error-condition*) (last *own-restarts*)))
          (number (ignore-errors (parse-integer designator))))
     (if number

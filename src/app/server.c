@@ -151,7 +151,7 @@ static void on_signal(uv_signal_t *handle, int signal)
         session_host_log_status(server->host);
         return;
     }
-    if (signal == SIGHUP) {
+    if (signal == SIGHUP && (server->http != NULL || server->audit != NULL)) {
         if (server->http != NULL)
             http_server_reload(server->http);
         if (server->audit != NULL)
@@ -283,7 +283,10 @@ static bool begin(struct server *server, const struct options *options,
     if ((options->wants_stdio || !has_http) && !begin_stdio(server, options, err))
         return false;
     const int numbers[] = {SIGTERM, SIGINT, SIGUSR1, SIGHUP};
-    bool takes_hangup = has_http || server->audit != NULL;
+    struct sigaction hangup;
+    /* Its terminal is closed, as a rule; but not for a server under nohup(1). */
+    bool takes_hangup = has_http || server->audit != NULL ||
+                        (sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler != SIG_IGN);
     for (size_t i = 0; i < (takes_hangup ? 4 : 3); i++) {
         uv_signal_init(server->loop, &server->signals[i]);
         server->signals[i].data = server;

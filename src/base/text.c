@@ -75,6 +75,12 @@ void text_add_date(struct strbuf *out, time_t when)
     text_add_time(out, when);
 }
 
+void text_add_line(struct strbuf *out, const char *text)
+{
+    for (; *text != '\0'; text++)
+        strbuf_addc(out, *text == '\n' || *text == '\r' ? ' ' : *text);
+}
+
 int text_hex_digit(char c)
 {
     if (c >= '0' && c <= '9')

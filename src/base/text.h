@@ -28,6 +28,9 @@ void text_add_count(struct strbuf *out, uint64_t n, const char *singular);
  * newlines, no newline at the end. */
 void text_add_indented(struct strbuf *out, const char *text, unsigned long len, const char *indent);
 
+/* text_add_line(out, text): ${text} with a blank for each end of a line, as for a comment in a line. */
+void text_add_line(struct strbuf *out, const char *text);
+
 /* text_hex_digit(c): the value of a hexadecimal digit; -1 if ${c} is none. */
 int text_hex_digit(char c);
 

@@ -37,6 +37,7 @@ struct client {
     uint64_t questions_asked;
     struct list parked; /* asking_call.c: calls whose code waits for a line that a later request brings */
     bool sends_no_more; /* its input has ended */
+    bool is_ending;     /* sessions are being saved: what a call did now would be lost */
 
     const struct revision *negotiated; /* by the last initialize; NULL before it */
     json_t *capabilities;              /* declared in the last initialize; NULL: none */

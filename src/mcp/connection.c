@@ -127,6 +127,7 @@ void connection_no_more_input(struct connection *c)
 
 void connection_end(struct connection *c)
 {
+    c->client.is_ending = true;
     subscriptions_end(c->client.subscriptions);
 }
 

@@ -70,8 +70,8 @@ void connection_oversized(struct connection *c);
 /* connection_no_more_input(c): the client sends nothing more, so it answers no question. */
 void connection_no_more_input(struct connection *c);
 
-/* connection_end(c): the server is shutting down: answer the requests that would stay open. Later requests
- * are still served. */
+/* connection_end(c): the server is shutting down: answer the requests that would stay open. Later calls
+ * of tools are refused: nothing would keep what they do. */
 void connection_end(struct connection *c);
 
 /* connection_is_idle(c): no request is in progress, apart from those that stay open until their client

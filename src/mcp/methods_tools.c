@@ -174,6 +174,10 @@ void methods_tools_call(struct request *r, const json_t *params)
     struct client *client = request_client(r);
     const json_t *name = json_object_get(params, "name"), *given = json_object_get(params, "arguments");
     client_shake_hands(client);
+    if (client->is_ending) {
+        request_fail(r, JSONRPC_INTERNAL_ERROR, "The server is shutting down; the call was not performed");
+        return;
+    }
     if (!json_is_string(name)) {
         request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: name must be a string, the name of a tool");
         return;

@@ -26,6 +26,8 @@
 #define LONGEST_URI 1000
 #define MOST_SESSIONS_LISTED 250 /* clients can form the addresses of other sessions from the templates */
 
+#define LONGEST_HISTORY 4000000 /* bytes, the most that session-history takes */
+
 #define BY(news) (1u << (news))
 
 static const struct resource table[] = {
@@ -46,6 +48,7 @@ static const struct resource table[] = {
         .tool = "session-history",
         .argument = "limit",
         .value = "200",
+        .longest = LONGEST_HISTORY,
         .changed_by = BY(SESSIONS_STATE) | BY(SESSIONS_CAME) | BY(SESSIONS_WENT),
     },
     {
@@ -57,6 +60,7 @@ static const struct resource table[] = {
         .tool = "session-history",
         .argument = "format",
         .value = "lisp",
+        .longest = LONGEST_HISTORY,
         .changed_by = BY(SESSIONS_STATE) | BY(SESSIONS_CAME) | BY(SESSIONS_WENT),
     },
     {
@@ -395,6 +399,9 @@ void methods_resources_read(struct request *r, const json_t *params)
     CHECK(tool != NULL);
     if (resource->argument != NULL)
         json_object_set_new(variables, resource->argument, json_string(resource->value));
+    /* A page of text can be cut, for a reader who asks for the rest; a file cannot. */
+    if (resource->longest > 0)
+        json_object_set_new(variables, "max-output", json_integer(resource->longest));
     struct err err;
     json_t *arguments = arguments_check(tool, variables, &err);
     json_decref(variables);

@@ -22,6 +22,7 @@ struct resource {
     const char *mime_type;
     const char *tool;
     const char *argument, *value; /* an additional argument of the tool; NULL: none */
+    int longest;                  /* bytes of its text; 0: the session's limit */
     unsigned changed_by;          /* 1u << enum sessions_news of its session; 0: it does not change */
 };
 

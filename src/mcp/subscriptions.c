@@ -297,6 +297,11 @@ void methods_subscriptions_listen(struct request *r, const json_t *params)
         request_fail(r, JSONRPC_INVALID_PARAMS, "Invalid params: %s", wrong);
         return;
     }
+    if (!request_may_send(r)) {
+        request_fail(r, JSONRPC_INVALID_REQUEST,
+                     "subscriptions/listen is answered by events: send Accept: text/event-stream");
+        return;
+    }
     if (all->listens >= SUBSCRIPTIONS_MOST_LISTENS) {
         request_fail(r, JSONRPC_INTERNAL_ERROR, "At most %d subscriptions can be open at once",
                      SUBSCRIPTIONS_MOST_LISTENS);

@@ -386,6 +386,10 @@ bool options_parse(struct options *o, int argc, char **argv)
         return false;
     }
     find_defaults(o);
+    if (o->is_persistent && o->state_directory == NULL) {
+        fprintf(stderr, "cl-mcp-server: --persist needs --state-dir, since HOME names no home directory\n");
+        return false;
+    }
     return true;
 }
 

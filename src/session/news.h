@@ -12,6 +12,7 @@ struct session;
 enum sessions_news {
     SESSIONS_CAME,     /* it was made */
     SESSIONS_WENT,     /* it is being closed: it still has a name, but can no longer be found */
+    SESSIONS_CLEARED,  /* it was reset or is replaced by a save: evaluations are counted anew */
     SESSIONS_STATE,    /* an evaluation has ended, or it has returned to another state */
     SESSIONS_ERROR,    /* the last error has changed, or there is none now */
     SESSIONS_TOOLS,    /* session_tools() has changed */

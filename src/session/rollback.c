@@ -57,6 +57,7 @@ void rollback_clear(struct session *s)
     copies_refuse(s, NULL);
     copies_forget_cost(s);
     process_note_tools(s, NULL);
+    session_tell(s, SESSIONS_CLEARED);
     session_tell(s, SESSIONS_STATE);
 }
 

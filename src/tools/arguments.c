@@ -202,6 +202,11 @@ static json_t *check_list(const struct tool_argument *a, const json_t *given, st
                     a->name, i + 1, sort_text(json_typeof(element)));
             return NULL;
         }
+        if (strlen(json_string_value(element)) != json_string_length(element)) {
+            json_decref(list);
+            err_set(err, ERR_INVALID, "Argument %s must not contain a NUL character", a->name);
+            return NULL;
+        }
         json_array_append_new(list, json_stringn(json_string_value(element), json_string_length(element)));
     }
     return list;

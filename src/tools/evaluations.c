@@ -55,8 +55,8 @@ static void drop_of_session(struct evaluations *all, const char *session)
 
 static void on_news(void *arg, struct session *s, enum sessions_news news)
 {
-    /* A new session of that name begins with evaluation 1 again. */
-    if (news == SESSIONS_CAME || news == SESSIONS_WENT)
+    /* It begins with evaluation 1 again, as a new session of that name does. */
+    if (news == SESSIONS_CAME || news == SESSIONS_WENT || news == SESSIONS_CLEARED)
         drop_of_session(arg, session_name(s));
     tell(arg, session_name(s));
 }

@@ -75,8 +75,12 @@ static void answer_part(struct tool_call *call, const struct capture *c)
     uint64_t offset = (uint64_t)call_number(call, "offset", 0), start, end;
     size_t length = (size_t)call_integer(call, "length", LENGTH);
     call->is_of_asked_length = true;
-    char *bytes = xmalloc(length + 1);
-    size_t n = capture_read(c, offset, bytes, length);
+    enum { REST_OF_CHARACTER = 3 }; /* it tells whether the part ends inside a character */
+    char *bytes = xmalloc(length + REST_OF_CHARACTER);
+    size_t got = capture_read(c, offset, bytes, length + REST_OF_CHARACTER);
+    size_t n = got > length ? utf8_floor(bytes, got, length) : got;
+    if (n == 0 && got > 0)
+        n = length; /* shorter than its first character */
     strbuf_addf(&call->text, "[bytes %llu to %llu of ", (unsigned long long)offset,
                 (unsigned long long)(offset + n));
     text_add_grouped(&call->text, c->total);

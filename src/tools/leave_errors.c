@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "base/utf8.h"
 #include "report/reply.h"
 #include "session/checkpoints.h"
@@ -126,7 +127,9 @@ static void go_on(struct tool_call *call, struct session *s, const struct error_
     call_write_integer(call, "max-chars", MOST_VALUE_CHARACTERS);
     struct strbuf code;
     strbuf_init(&code, 0);
-    strbuf_addf(&code, ";; %s %s, error %d", call->tool->name, how, r->sequence);
+    strbuf_addf(&code, ";; %s ", call->tool->name);
+    text_add_line(&code, how);
+    strbuf_addf(&code, ", error %d", r->sequence);
     if (call_has(call, "code"))
         strbuf_addf(&code, "\n%s", call_string(call, "code", NULL));
     struct operation_options options = {

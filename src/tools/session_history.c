@@ -225,8 +225,12 @@ static void session_history(struct tool_call *call)
             add_as_text(&h, journal_at(j, i));
     }
     free(h.is_repeated);
+    const struct journal_entry *next = journal_at(j, first + limit);
     if (is_too_much(&h))
         strbuf_adds(&call->text, "\n;; The rest of the code is left out: it is too long.\n");
+    else if (next != NULL)
+        strbuf_addf(&call->text, "\n%sLater ones are not shown; the next is from: %llu.\n",
+                    is_lisp ? ";; " : "", (unsigned long long)next->evaluation);
     call_finish(call);
 }
 

@@ -73,7 +73,7 @@ static bool write_step(struct tool_call *call, struct strbuf *code)
     size_t systems = json_array_size(json_object_get(call->arguments, "systems")), len;
     const char *package = call_string(call, "package", &len);
     if (system != NULL) {
-        strbuf_addf(code, "(asdf:load-system \"%s\")", json_string_value(system));
+        call_add_system_form(code, "asdf:load-system", json_string_value(system));
         call_begin_request(call, "load-system");
         call_write_text(call, "system", json_string_value(system));
     } else if (call->step == systems && package != NULL) {

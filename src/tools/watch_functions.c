@@ -199,8 +199,7 @@ static void write_journal(const struct tool_call *call, struct strbuf *journal)
     const json_t *names = json_object_get(call->arguments, "functions");
     for (size_t i = 0; i < json_array_size(names); i++) {
         strbuf_addc(journal, ' ');
-        for (const char *name = json_string_value(json_array_get(names, i)); *name != '\0'; name++)
-            strbuf_addc(journal, *name == '\n' || *name == '\r' ? ' ' : *name);
+        text_add_line(journal, json_string_value(json_array_get(names, i)));
     }
 }
 

@@ -267,6 +267,8 @@ class Journal(Checkpoints):
         self.assertIn('(error "no")', text)
         self.assertNotIn("*a*", text)
         self.assertNotIn("(loop)", text)
+        self.assertIn("earlier ones are not shown", text)
+        self.assertIn("Later ones are not shown; the next is from: 3.", text)
 
     def test_the_lisp_of_a_history_loads_in_a_bare_lisp_and_defines_the_same(self):
         for code in ("(defpackage :shop (:use :cl))", "(in-package :shop)", '(defvar *stock* (list :a 1 :b "x;y"))', "(defun price (x)\n  ;; a comment\n  (* 2 x))",

@@ -244,7 +244,8 @@ class LookAtFrames(Frames):
         self.evaluate("(defun wait (x) (loop (restart-case (return (price x)) (again () nil))))")
         self.fail_with("(list (wait 4))")
         self.client.call("evaluate-in-frame", frame=self.number("(WAIT"), code="(setf x 5)")
-        self.assertValue(self.client.call("invoke-restart", restart="AGAIN"), "(5)")
+        self.assertValue(self.client.call("invoke-restart", restart="AGAIN\n"), "(5)")
+        self.assertIn(";; invoke-restart AGAIN , error ", self.client.call("session-history", format="lisp").text)
 
     def test_the_function_of_a_frame_is_disassembled(self):
         self.fail_with("(list (total '(2 4) 10))")

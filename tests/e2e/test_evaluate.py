@@ -229,6 +229,14 @@ class Printing(mcp.TestCase):
         self.assertIsNotNone(ref, report.text[-500:])
         self.assertIn("zzzz", self.s.call("get-output", ref=int(ref.group(1)), offset=100000, length=100).text)
 
+    def test_pages_of_a_long_output_end_between_characters(self):
+        report = self.s.evaluate('(progn (princ "x") (loop repeat 10000 do (princ "\u00e9")) (princ "\U0001f600"))', max_output=4000)
+        ref, offset, whole = int(re.search(r"get-output ref (\d+)", report.text).group(1)), 0, ""
+        while offset < 20005:
+            heading, page = self.s.call("get-output", ref=ref, offset=offset, length=4002).text.split("\n", 1)
+            offset, whole = int(re.match(r"\[bytes \d+ to (\d+) of", heading).group(1)), whole + page
+        self.assertEqual("x" + "\u00e9" * 10000 + "\U0001f600", whole)
+
     def test_a_value_without_end_is_bounded(self):
         report = self.s.evaluate("(loop repeat 3000000 collect :element)", wait=30)
         self.assertFalse(report.is_error)

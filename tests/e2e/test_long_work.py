@@ -145,6 +145,7 @@ class LongWork(mcp.TestCase):
         self.assertIn("Evaluations: 2\n", self.s.call("session-info").text, "it does not count")
         self.assertRegex(self.s.call("session-history").text, r"^Session default: 2 evaluations\n")
         self.s.call("reset-session")
+        self.assertIn("no result", self.call("evaluation-status").text, "1 and 3 are those of a state that is gone")
         self.assertRegex(self.call("evaluate-lisp", code="(list :first)", wait=0).text, "^Evaluation 1 ")
 
     def test_a_waiting_one_reports_behind_what_as_progress(self):

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import subprocess
 import unittest
 
 import mcp
@@ -169,6 +170,20 @@ class Persistence(saves.Saves):
         report = client.evaluate(code)
         self.assertFalse(report.is_error, report.text)
         return report.value
+
+    def test_a_closed_terminal_saves_too(self):
+        self.s.evaluate("(defvar *n* 1)")
+        self.s.process.send_signal(signal.SIGHUP)
+        self.assertEqual(0, self.s.wait(60))
+        other = self.server("--persist")
+        self.assertEqual("1", self.evaluated(other, "*n*"))
+        self.kill(other)
+
+    def test_where_nothing_can_be_saved_it_does_not_start(self):
+        environment = {name: value for name, value in os.environ.items() if name not in ("HOME", "XDG_STATE_HOME")}
+        run = subprocess.run([mcp.SERVER, "--persist"], env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+        self.assertNotEqual(0, run.returncode)
+        self.assertIn("--persist needs --state-dir", run.stderr)
 
     def test_a_server_that_did_nothing_saves_nothing(self):
         self.s.call("create-session", name="idle")

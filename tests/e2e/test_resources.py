@@ -47,6 +47,13 @@ class Reading(Surface):
         self.s.call("close-session", session="other")
         self.assertEqual(NOT_FOUND, self.s.error("resources/read", {"uri": "lisp://session/other/transcript"})["code"])
 
+    def test_the_source_is_whole(self):
+        for number in range(40):
+            self.s.evaluate("(defun f%d () \"%s\")" % (number, "x" * 600))
+        source = self.read("lisp://session/default/source")
+        self.assertNotIn("left out", source)
+        self.assertEqual(40, source.count("(defun f"))
+
     def test_reading_is_looking(self):
         self.assertFails("(car 7)", "TYPE-ERROR")
         before = self.s.call("session-history").text, self.s.call("list-errors").text
@@ -266,6 +273,12 @@ class OverHttp(mcp_http.TestCase):
             (last,) = [event.message for event in wire.events() if event.message.get("id") == message["id"]]
             self.assertEqual("complete", last["result"]["resultType"])
         server.end()
+
+    def test_a_listen_that_takes_no_events_is_refused(self):
+        with self.start_http().wire() as wire:
+            headers, message = mcp_http.modern("subscriptions/listen", {"notifications": {"toolsListChanged": True}})
+            response = wire.request(headers=dict(headers, Accept="application/json"), body=message)
+            self.assertIn("text/event-stream", response.json()["error"]["message"])
 
     def test_the_stream_of_a_legacy_session_has_what_it_subscribed_to(self):
         server = self.start_http()

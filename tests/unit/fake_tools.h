@@ -85,6 +85,7 @@ static const struct tool fake_history = {
     .description = "",
     .arguments = {{.name = "limit", .type = ARGUMENT_INTEGER, .description = "N."},
                   FAKE_TEXT("format"),
+                  {.name = "max-output", .type = ARGUMENT_INTEGER, .maximum = 4000000, .description = "N."},
                   FAKE_TEXT("session")},
 };
 static const struct tool fake_error = {

@@ -160,8 +160,10 @@ static void a_resource_is_the_reply_of_its_tool(void **state)
 {
     static const char *const readings[][2] = {
         {"lisp://guide", "{}"},
-        {"lisp://session/default/transcript", "{\\\"limit\\\":200,\\\"session\\\":\\\"default\\\"}"},
-        {"lisp://session/default/source", "{\\\"format\\\":\\\"lisp\\\",\\\"session\\\":\\\"default\\\"}"},
+        {"lisp://session/default/transcript",
+         "{\\\"limit\\\":200,\\\"max-output\\\":4000000,\\\"session\\\":\\\"default\\\"}"},
+        {"lisp://session/default/source",
+         "{\\\"format\\\":\\\"lisp\\\",\\\"max-output\\\":4000000,\\\"session\\\":\\\"default\\\"}"},
         {"lisp://symbol/CL/car", "{\\\"name\\\":\\\"car\\\",\\\"package\\\":\\\"CL\\\"}"},
         {"lisp://symbol/CL//", "{\\\"name\\\":\\\"/\\\",\\\"package\\\":\\\"CL\\\"}"},
         {"lisp://symbol/a%2Fb/%25%c3%bc", "{\\\"name\\\":\\\"%\xc3\xbc\\\",\\\"package\\\":\\\"a/b\\\"}"},
@@ -349,6 +351,17 @@ static void a_listen_ends_with_a_result_when_the_server_does(void **state)
     assert_non_null(strstr(sent(&client), "subscriptionId\":-12345678901234567890}}}\n"));
     say(&client, LISTEN("\"a\"", "{}"));
     assert_int_equal(client.count, 1);
+    stop_client(&client);
+}
+
+static void a_call_after_the_end_is_refused(void **state)
+{
+    struct client client;
+
+    (void)state;
+    start(&client, "2025-11-25");
+    connection_end(client.connection);
+    ask(&client, "tools/call", "{\"name\":\"echo\",\"arguments\":{}}", "The server is shutting down");
     stop_client(&client);
 }
 
@@ -569,6 +582,7 @@ int main(void)
         cmocka_unit_test(a_listen_is_acknowledged_first_and_tags_what_it_sends),
         cmocka_unit_test(only_requested_notifications_are_sent),
         cmocka_unit_test(a_listen_ends_with_a_result_when_the_server_does),
+        cmocka_unit_test(a_call_after_the_end_is_refused),
         cmocka_unit_test(a_wrong_listen_is_refused),
         cmocka_unit_test(prompts_hold_what_was_given),
         cmocka_unit_test(completion_asks_the_owner_of_the_names),
