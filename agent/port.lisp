@@ -768,6 +768,11 @@ redefinition; NIL for what is not defined."
   (declare (ignore class))
   '())
 
+(define-port-operation forward-reference-p (class)
+  "True if CLASS is only known as a superclass of others and is not defined yet."
+  (declare (ignore class))
+  nil)
+
 (define-port-operation direct-superclass-names (class)
   "List the names of the direct superclasses of CLASS."
   (declare (ignore class))

@@ -73,19 +73,24 @@ arguments, from which each FORM takes its value, or ABSENT if it was not given."
 (defun keep-variables (&rest values)
   (setf *variables* values))
 
+(defun name-for-values (variables)
+  "Return the variable for the values that a function returned: VALUES, unless the function has that among VARIABLES."
+  (if (member 'values variables :test #'eq) (make-symbol "VALUES") 'values))
+
 (defun stand-in-form (name lambda-list stop)
   (multiple-value-bind (required others rest) (argument-parts lambda-list (unbound-marker))
-    (let ((variables (append required (mapcar #'first others)))
-          (call `(apply #'call-callee ,@required ,rest)))
+    (let* ((variables (append required (mapcar #'first others)))
+           (values (name-for-values variables))
+           (call `(apply #'call-callee ,@required ,rest)))
       (named-lambda-form
        name `(,@required &rest ,rest)
        ;; Keeps the variables visible and settable.
        (list '(declare (optimize (debug 3)))
              (if (eq stop :return)
-                 `(let* (,@others (values (multiple-value-list ,call)))
-                    (stop-here values)
+                 `(let* (,@others (,values (multiple-value-list ,call)))
+                    (stop-here ,values)
                     (keep-variables ,@variables)
-                    (values-list values))
+                    (values-list ,values))
                  `(let* ,others
                     (stop-here)
                     (keep-variables ,@(mapcar #'first others))
@@ -93,11 +98,14 @@ arguments, from which each FORM takes its value, or ABSENT if it was not given."
 
 (defun test-form (lambda-list stop condition)
   (multiple-value-bind (required others rest) (argument-parts lambda-list)
-    `(lambda (values ,@required &rest ,rest)
-       (declare (ignorable values ,@required ,rest))
-       (let* ,(if (eq stop :return) others (append others '((values '()))))
-         (declare (ignorable values ,@(mapcar #'first others)))
-         ,condition))))
+    (let* ((returned (make-symbol "RETURNED"))
+           (optional (mapcar #'first others))
+           (values (name-for-values (append required optional))))
+      `(lambda (,returned ,@required &rest ,rest)
+         (declare (ignorable ,returned ,@required ,rest))
+         (let* (,@others (,values ,(if (eq stop :return) returned ''())))
+           (declare (ignorable ,values ,@optional))
+           ,condition)))))
 
 (defun read-condition (tracing name)
   "Read and return the condition of TRACING, in the package in which the function NAME was most likely written."

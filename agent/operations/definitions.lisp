@@ -157,16 +157,23 @@ to be shown is not copied: a default value can be any object, a circular list to
           collect (symbol-text symbol)))
 
 (defun new-classes (symbols)
+  "List (SYMBOL CLASS) for the classes that the session has defined, or has given a name."
   (loop for (symbol . old) in symbols
         for class = (find-class symbol nil)
-        when (and class (not (eq (sixth old) class)))
-          collect class))
+        when (and class (not (eq (sixth old) class)) (not (forward-reference-p class)))
+          collect (list symbol class)))
+
+(defun other-name-p (symbol class)
+  (and (class-name class) (not (eq symbol (class-name class)))))
 
 (defun class-entries (symbols)
-  (loop for class in (new-classes symbols)
-        collect (list (symbol-text (class-name class))
-                      (let ((slots (direct-slot-names class)))
-                        (if slots (item-text slots 300) "()")))))
+  (loop for (symbol class) in (new-classes symbols)
+        for slots = (direct-slot-names class)
+        collect (list (symbol-text symbol)
+                      (cond ((other-name-p symbol class)
+                             (format nil "(another name of ~a)" (item-text (class-name class) 100)))
+                            (slots (item-text slots 300))
+                            (t "()")))))
 
 (defun method-entries (symbols)
   (let ((seen '())
@@ -182,8 +189,9 @@ to be shown is not copied: a default value can be any object, a circular list to
                      for function = (and (fboundp name) (fdefinition name))
                      when (typep function 'generic-function)
                        do (mapc #'note (methods-of-function function))))
-      (dolist (class (new-classes symbols))
-        (mapc #'note (methods-on-class class))))
+      (loop for (symbol class) in (new-classes symbols)
+            do (unless (other-name-p symbol class)
+                 (mapc #'note (methods-on-class class)))))
     (sort entries #'string< :key #'first)))
 
 (defun method-entry (method)

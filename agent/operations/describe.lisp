@@ -109,11 +109,11 @@
           (when type
             (format stream "  Type: ~a~%" (item-text type 300)))))
       (when (typep function 'generic-function)
-        (let ((methods (loop for method in (methods-of-function function)
-                             for entry = (method-entry method)
-                             when entry
-                               collect entry)))
-          (format stream "  Methods: ~d~%" (length methods))
+        (let* ((all (methods-of-function function))
+               (methods (remove nil (mapcar #'method-entry all)))
+               (accessors (- (length all) (length methods))))
+          (format stream "  Methods: ~d~@[, of which ~d read~:*~[~;s~:;~] or write~:*~[~;s~:;~] a slot~]~%" (length all)
+                  (and (plusp accessors) accessors))
           (loop for (name lambda-list) in methods
                 repeat 20
                 do (format stream "    ~a ~a~%" name lambda-list))))

@@ -131,6 +131,7 @@ such package, reply with similar names."
           :combination (name-text combination)
           :arguments (argument-entries function arguments required)
           :methods (length (methods-of-function function))
+          :fails (notany (lambda (entry) (member (second entry) '(:primary :combined))) order)
           :order (loop for (method role) in order
                        collect (list* (method-text method) :role (symbol-name role)
                                       (place-part (place-of method))))

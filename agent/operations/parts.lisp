@@ -377,6 +377,17 @@ No symbol is made."
 
 ;;; Functions and classes
 
+(defmacro define-kind-with-slots (name (object test) &key (facts ''()))
+  `(define-kind ,name (,object ,test)
+     :facts ,facts
+     :count (length (slot-names ,object))
+     :parts ((from limit) (slot-parts ,object from limit))
+     :find ((name) (slot-called ,object name))))
+
+(define-kind-with-slots "funcallable instance"
+    (object (and (typep object '(and function standard-object)) (not (typep object 'generic-function))))
+  :facts (facts ("Arguments" (lambda-list-text object))))
+
 (define-kind "generic function" (function (typep function 'generic-function))
   :facts (facts ("Arguments" (lambda-list-text function))
                 ("Methods" (format nil "~:d" (length (methods-of-function function))))
@@ -471,13 +482,6 @@ No symbol is made."
 (defun slot-called (object name)
   (let ((symbol (find name (slot-names object) :test #'string-equal :key #'symbol-name)))
     (if symbol (slot-part object symbol) nil)))
-
-(defmacro define-kind-with-slots (name (object test) &key (facts ''()))
-  `(define-kind ,name (,object ,test)
-     :facts ,facts
-     :count (length (slot-names ,object))
-     :parts ((from limit) (slot-parts ,object from limit))
-     :find ((name) (slot-called ,object name))))
 
 (define-kind-with-slots "stream" (stream (streamp stream))
   :facts (facts ("Direction" (cond ((and (input-stream-p stream) (output-stream-p stream))

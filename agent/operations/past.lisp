@@ -74,12 +74,16 @@ fifth, a line about each of the first that failed."
                            (when (< (incf failed) 6)
                              (push (failure-line form condition) failures))
                            (push piece left))))))
-      ;; Text that cannot be read now could not be read the first time either.
-      (reader-error ())
+      ;; Text that read the first time may need a package or a readtable that was not made by a definition.
+      (reader-error (condition)
+        (incf failed)
+        (push (failure-line "the text from here on" condition) failures)
+        (push (list from (or until (length text)) (session-package-name) 0) left))
       (end-of-file ()))
     (values (length again) failed (nreverse again) (nreverse left) (nreverse failures))))
 
 (defun failure-line (form condition)
+  "Return a line about CONDITION, which FORM, or what a text describes, signalled."
   (let ((*capture* (make-capture)))
     (substitute #\space #\newline
                 (with-agent-syntax (:length 4 :level 2)

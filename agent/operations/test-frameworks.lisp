@@ -113,7 +113,8 @@
            (note-failure name :kind :error
                               :condition (ask "ACTUAL-CONDITION" "FIVEAM" result)))
           (t
-           (let ((values (find form *fiveam-values* :key #'first :test #'eq)))
+           ;; The same form may have failed several times; the results come first first.
+           (let ((values (find form *fiveam-values* :key #'first :test #'eq :from-end t)))
              (setf *fiveam-values* (remove values *fiveam-values* :count 1 :test #'eq))
              (note-failure name :form (list form)
                                 :expected (second values) :actual (third values)

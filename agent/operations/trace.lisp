@@ -168,7 +168,7 @@ earlier one. Return the part of the reply about this."
           (unless (and known (equalp (tracing-request known) (tracing-request (funcall make name))))
             (stop-tracing-names (list name))))))
     (multiple-value-bind (reply names)
-        (start-watching texts 'trace
+        (start-watching texts 'traced
                         (lambda (name)
                           (let ((tracing (funcall make name)))
                             (push tracing new)
@@ -178,7 +178,7 @@ earlier one. Return the part of the reply about this."
                (problem (problem-of tracing)))
           (cond (problem
                  (push (list (name-text name) problem) problems)
-                 (unwrap-function name 'trace))
+                 (unwrap-function name 'traced))
                 (t
                  (push tracing *tracings*)
                  (when (traces-methods-p tracing)
@@ -222,13 +222,13 @@ earlier one. Return the part of the reply about this."
       (when tracing
         (when (tracing-methods tracing)
           (unwrap-methods name))
-        (when (and (fboundp name) (function-wrapped-p name 'trace))
-          (unwrap-function name 'trace))
+        (when (and (fboundp name) (function-wrapped-p name 'traced))
+          (unwrap-function name 'traced))
         (setf *tracings* (remove tracing *tracings*))))))
 
 (defun stop-tracing (texts)
   (let ((old (runners-needed)))
-    (multiple-value-bind (reply names) (stop-watching texts 'trace (mapcar #'tracing-name *tracings*))
+    (multiple-value-bind (reply names) (stop-watching texts 'traced (mapcar #'tracing-name *tracings*))
       (stop-tracing-names names)
       (adapt-runners *tracings* old)
       reply)))
@@ -268,7 +268,13 @@ earlier one. Return the part of the reply about this."
         ((string= text "return") :return)
         (t :call)))
 
+(defun forget-dead-tracings ()
+  "Forget the tracings of functions that were made unbound since."
+  (let ((names (mapcar #'tracing-name *tracings*)))
+    (stop-tracing-names (set-difference names (still-watched names 'traced) :test #'equal))))
+
 (define-operation :trace (arguments)
+  (forget-dead-tracings)
   (with-agent-syntax ()
     (let ((action (getf arguments :action))
           (texts (getf arguments :functions)))
@@ -290,10 +296,7 @@ earlier one. Return the part of the reply about this."
                    ((string= action "clear")
                     (list :cleared (clear-records)))
                    ((string= action "list")
-                    (list :watched (sort (loop for tracing in *tracings*
-                                               when (still-watched (list (tracing-name tracing)) 'trace)
-                                                 collect (tracing-text tracing))
-                                         #'string<)
+                    (list :watched (sort (mapcar #'tracing-text *tracings*) #'string<)
                           :made *records-made*))
                    (t
                     (list :records (kept-records (getf arguments :count 100))

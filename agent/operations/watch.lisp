@@ -117,7 +117,7 @@ TEXTS. Return the part of the reply about this, and the names."
           (dolist (text texts)
             (multiple-value-bind (found problem) (functions-named text)
               (cond (problem (push (list text problem) problems))
-                    ((notany #'stop found)
+                    ((zerop (count-if #'stop found))
                      (push (list text (format nil "~a was not watched." text)) problems)))))))
     (values (list :stopped (mapcar #'name-text (reverse stopped))
                   :problems (reverse problems))

@@ -106,6 +106,8 @@ static void on_explained(struct tool_call *call, const struct outcome *o)
         strbuf_addf(out, ". %s:",
                     sexp_count(order) == 1 ? "One method applies" : "These methods apply, in this order");
         add_order(out, order);
+        if (reply_flag(o->reply, "fails"))
+            strbuf_adds(out, "\nThere is no primary method among them, so the call fails and runs none.");
         if (sexp_string(reply_get(o->reply, "form"), NULL) != NULL) {
             strbuf_adds(out, "\nThe method combination calls them with this form:\n");
             reply_add(out, o->reply, "form");

@@ -1211,6 +1211,11 @@ class Past(AgentTest):
         self.assertEqual((reply.status, reply.evaluated, reply.failed), ("ok", 1, 1))
         self.values("*b*", "2")
 
+    def test_text_that_cannot_be_read_now_counts_as_failed(self):
+        reply = self.session.ask("replay", definitions=[["(defvar *c* 3) (defvar gone::*d* 4) (defvar *e* 5)", "CL-USER", 1]])
+        self.assertEqual((reply.evaluated, reply.failed), (1, 1))
+        self.assertIn("GONE", reply.failures[0])
+
 
 class Memory(unittest.TestCase):
     def setUp(self):

@@ -77,6 +77,13 @@ class QuickEdits(Files):
             self.assertEqual(value != 2, report.is_error, "%d\n%s" % (value, report.text))
             self.assertEqual(str(value), client.evaluate("(two)").value)
 
+    def test_the_values_of_a_check_that_several_tests_share_are_not_mixed_up(self):
+        folder = self.folder()
+        checks = "(defun check (x) (fiveam:is (= 1 x)))\n(fiveam:test a (check 22))\n(fiveam:test b (check 33))\n"
+        self.write(folder, quick_asd=self.SYSTEM, tests_lisp=self.TESTS + checks, quick_lisp="(defun two () 2)\n")
+        text = self.client(folder).call("run-tests", system="quick").text
+        self.assertRegex(text, r"(?s)FAILED: A\b.*actual: +22\b.*FAILED: B\b.*actual: +33\b")
+
     def test_a_system_below_the_directory_counts_more_than_debians(self):
         folder = self.folder()
         self.write(folder, vendor__mine__alexandria_asd='(defsystem "alexandria" :components ((:file "mine")))',

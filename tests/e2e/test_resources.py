@@ -278,7 +278,7 @@ class OverHttp(mcp_http.TestCase):
         with self.start_http().wire() as wire:
             headers, message = mcp_http.modern("subscriptions/listen", {"notifications": {"toolsListChanged": True}})
             response = wire.request(headers=dict(headers, Accept="application/json"), body=message)
-            self.assertIn("text/event-stream", response.json()["error"]["message"])
+            self.assertIn("text/event-stream", response.json["error"]["message"])
 
     def test_the_stream_of_a_legacy_session_has_what_it_subscribed_to(self):
         server = self.start_http()

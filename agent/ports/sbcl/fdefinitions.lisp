@@ -55,7 +55,7 @@
 ;;; that is called with a permutation vector and the next method first is a fast one.
 
 (sb-ext:defglobal *method-wrappers* '()
-  "An association list from names of generic functions to wrappers.")
+  "Lists (FUNCTION NAME . WRAPPER). A name may come to have another generic function, which is not wrapped.")
 
 (defun wrapped-method-function (wrapper method function is-fast)
   (declare (type function wrapper function))
@@ -76,8 +76,7 @@
                         (declare (type function next))
                         (let* ((traced (funcall next generic-function method function is-fast))
                                (wrapper (and *method-wrappers* generic-function method (functionp traced)
-                                             (cdr (assoc (sb-mop:generic-function-name generic-function)
-                                                         *method-wrappers* :test #'equal)))))
+                                             (cddr (assoc generic-function *method-wrappers* :test #'eq)))))
                           (if wrapper
                               (wrapped-method-function wrapper method traced is-fast)
                               traced)))))
@@ -87,9 +86,10 @@
     (reinitialize-instance (fdefinition name))))
 
 (implement wrap-methods (name wrapper)
-  (setf *method-wrappers* (acons name wrapper (remove name *method-wrappers* :key #'car :test #'equal)))
+  (setf *method-wrappers* (acons (fdefinition name) (cons name wrapper)
+                                 (remove name *method-wrappers* :key #'second :test #'equal)))
   (combine-methods-again name))
 
 (implement unwrap-methods (name)
-  (setf *method-wrappers* (remove name *method-wrappers* :key #'car :test #'equal))
+  (setf *method-wrappers* (remove name *method-wrappers* :key #'second :test #'equal))
   (combine-methods-again name))

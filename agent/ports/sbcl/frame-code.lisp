@@ -92,8 +92,20 @@ SB-PCL::.NEXT-METHOD-CALL.; or the agent, in the place where a breakpoint stops.
     (import '(quote) package)
     package))
 
+(defun call-apart-from-loading (function)
+  "Call FUNCTION with packages as they are when no file is loaded."
+  (declare (type function function))
+  ;; SBCL 2.2.6 to 2.2.9 keep the names of packages that were deleted while a file is loaded, and fail when one is
+  ;; deleted for the second time.
+  (let ((names (find-symbol "*REHOMING-PACKAGE-NAMES*" "SB-IMPL")))
+    (progv (if (and names (boundp names)) (list names) '()) (list nil)
+      (funcall function))))
+
 (defun call-reading-apart (function)
   "Call FUNCTION with the agent's readtable and a temporary package, so that reading has no side effects."
+  (call-apart-from-loading (lambda () (call-in-temporary-package function))))
+
+(defun call-in-temporary-package (function)
   (declare (type function function))
   (let* ((package (symbols-package))
          (*package* package)

@@ -83,6 +83,9 @@
 (implement direct-subclasses (class)
   (sb-mop:class-direct-subclasses class))
 
+(implement forward-reference-p (class)
+  (typep class 'sb-mop:forward-referenced-class))
+
 (implement direct-superclass-names (class)
   (remove nil (mapcar #'class-name (sb-mop:class-direct-superclasses class))))
 
@@ -107,9 +110,5 @@
                         for specializer = (pop specializers)
                         collect (cond ((null specializer) parameter)
                                       ((eq specializer (find-class t)) parameter)
-                                      ((typep specializer 'class)
-                                       (list parameter (class-name specializer)))
                                       (t
-                                       (list parameter
-                                             `(eql ,(sb-mop:eql-specializer-object
-                                                     specializer)))))))))))
+                                       (list parameter (specializer-name specializer))))))))))
