@@ -113,7 +113,9 @@ restart continues."
 (defun call-signalled (function)
   "Call FUNCTION, code of the program that a signal runs here, such as a timer's."
   (declare (type function function))
-  (if (and (or *guard* *reporting*) (null *aside*))
+  ;; Without *EVALUATING* the agent looks at something for a request, or copies the process.
+  (if (and (null *aside*)
+           (or *guard* *reporting* (and *id* (not *evaluating*) (main-thread-p))))
       (call-aside function)
       (funcall function)))
 

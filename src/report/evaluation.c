@@ -117,6 +117,15 @@ static void add_inbox(struct strbuf *out, const struct sexp *inbox)
     section_end(out);
 }
 
+void report_session_note(struct strbuf *out, const struct error_record *r)
+{
+    if (r->session_note == NULL)
+        return;
+    section_begin(out, "[Session]");
+    strbuf_addf(out, "%s\n", r->session_note);
+    section_end(out);
+}
+
 static void add_session(struct strbuf *out, const struct outcome *o)
 {
     struct strbuf *notice = session_notice(o->session);

@@ -42,6 +42,10 @@ json_t *report_structured(const struct outcome *outcome, size_t max_output);
  * [Restarts], because they cannot be invoked. */
 void report_condition(struct strbuf *out, const struct error_record *record);
 
+/* report_session_note(out, r): what the error has done to its session, as a last section; nothing if that is
+ * nothing. */
+void report_session_note(struct strbuf *out, const struct error_record *r);
+
 /* report_last_error(out, record): the text of describe-last-error; ${record} may be NULL: no error. */
 void report_last_error(struct strbuf *out, const struct error_record *record);
 

@@ -14,10 +14,13 @@
 
 void answer_deliver(struct session *s, struct operation *op, struct outcome *outcome)
 {
-    outcome->session = s;
-    outcome->output[0] = session_output_stream(&s->output, WORKER_STDOUT);
-    outcome->output[1] = session_output_stream(&s->output, WORKER_STDERR);
     bool was_current = s->current == op;
+    struct capture nothing[2]; /* what was printed is that of the operation that runs */
+    capture_init(&nothing[0]);
+    capture_init(&nothing[1]);
+    outcome->session = s;
+    outcome->output[0] = was_current ? session_output_stream(&s->output, WORKER_STDOUT) : &nothing[0];
+    outcome->output[1] = was_current ? session_output_stream(&s->output, WORKER_STDERR) : &nothing[1];
     if (was_current)
         run_end(s);
     list_remove(&op->node);
@@ -30,7 +33,8 @@ void answer_deliver(struct session *s, struct operation *op, struct outcome *out
         op->done(op->arg, outcome);
     s->is_delivering = false;
     operation_free(op);
-    /* A save that ends while another operation runs must not take that one's output. */
+    capture_fini(&nothing[0]);
+    capture_fini(&nothing[1]);
     if (was_current)
         session_output_clear(&s->output);
 }
@@ -47,7 +51,9 @@ void answer_text(struct session *s, struct operation *op, const char *text)
 
 void answer_add_error(struct session *s, struct error_record *r)
 {
-    error_history_add(&s->errors, r);
+    error_history_add(
+        &s->errors, r,
+        &(struct errors_in_use){.standing = s->standing, .failed = s->failed, .unwound = s->unwound});
     session_tell(s, SESSIONS_ERROR);
 }
 

@@ -103,6 +103,14 @@ bool checkpoints_evict_oldest(struct checkpoints *c)
     return false;
 }
 
+bool checkpoints_evict_spare(struct checkpoints *c)
+{
+    size_t unnamed = 0;
+    for (struct list *node = c->all.next; node != &c->all; node = node->next)
+        unnamed += may_go(list_entry(node, struct checkpoint, node));
+    return unnamed > 1 && checkpoints_evict_oldest(c);
+}
+
 bool checkpoints_delete(struct checkpoints *c, const char *name)
 {
     struct checkpoint *cp = checkpoints_named(c, name);

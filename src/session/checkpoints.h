@@ -62,12 +62,14 @@ bool checkpoints_are_due(const struct checkpoints *c, size_t most);
 bool checkpoints_have_named(const struct checkpoints *c);
 
 /* checkpoints_evict_oldest(c): drop the oldest unnamed one; false if there is none.
+ * checkpoints_evict_spare(c): the same if there are two.
  * checkpoints_delete(c, name): drop the one of that name; false if there is none. If it is being made or
  * returned to, it only loses its name.
  * checkpoints_keep_newest(c): drop the other unnamed ones, except one that is being made or returned to.
  * checkpoints_drop_namesakes(c, keep): drop the others with the name of ${keep}: a name means the newest
  * state that was given it. */
 bool checkpoints_evict_oldest(struct checkpoints *c);
+bool checkpoints_evict_spare(struct checkpoints *c);
 bool checkpoints_delete(struct checkpoints *c, const char *name);
 void checkpoints_keep_newest(struct checkpoints *c);
 void checkpoints_drop_namesakes(struct checkpoints *c, const struct checkpoint *keep);

@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "base/utf8.h"
 #include "session/error_record.h"
+#include "session/eviction.h"
 #include "session/memory_watch.h"
 #include "session/run.h"
 #include "session/session_core.h"
@@ -154,8 +155,11 @@ bool copies_freeze(struct session *s, struct error_record *r)
     bool may_copy = limits_int(&s->limits, LIMIT_CHECKPOINTS) > 0;
     error_record_drop_copy(r, NULL);
     set_why(r, NULL);
-    if (may_copy && worker_is_alive(s->worker))
+    while (may_copy && worker_is_alive(s->worker)) {
         r->frozen = copies_of_process(s, &events, &err);
+        if (r->frozen != NULL || err.code != ERR_LIMIT || !eviction_for_copy(s))
+            break;
+    }
     r->is_being_frozen = r->frozen != NULL;
     if (r->is_being_frozen)
         memory_watch_wake(s->host->memory_watch);

@@ -8,11 +8,33 @@
 
 #define TOO_OLD "Only the last five can be."
 
-void error_history_add(struct error_history *h, struct error_record *r)
+/* Where record ${n} is, counted back from the newest. */
+static struct error_record **slot(struct error_history *h, size_t n)
 {
-    struct error_record **slot = &h->records[h->made % ERROR_HISTORY_KEPT];
-    error_record_free(*slot);
-    *slot = r;
+    return &h->records[(h->made - 1 - n) % ERROR_HISTORY_KEPT];
+}
+
+static bool is_in_use(const struct error_record *r, const struct errors_in_use *in_use)
+{
+    return r->is_being_frozen || r == in_use->standing || r == in_use->failed || r == in_use->unwound;
+}
+
+/* The oldest that nobody uses goes. Those that are older stay so: each moves up by one. */
+static void drop_oldest(struct error_history *h, const struct errors_in_use *in_use)
+{
+    size_t n = ERROR_HISTORY_KEPT - 1;
+    while (n > 0 && is_in_use(*slot(h, n), in_use))
+        n--;
+    error_record_free(*slot(h, n));
+    for (; n + 1 < ERROR_HISTORY_KEPT; n++)
+        *slot(h, n) = *slot(h, n + 1);
+}
+
+void error_history_add(struct error_history *h, struct error_record *r, const struct errors_in_use *in_use)
+{
+    if (h->made >= ERROR_HISTORY_KEPT)
+        drop_oldest(h, in_use);
+    h->records[h->made % ERROR_HISTORY_KEPT] = r;
     r->sequence = (int)++h->made;
     h->has_last = h->has_last || r->thread == NULL;
     struct error_record *oldest = error_history_at(h, ERROR_HISTORY_ENTERABLE);

@@ -20,9 +20,15 @@ struct error_history {
     bool has_last; /* no evaluation has succeeded since the newest */
 };
 
-/* error_history_add(h, r): ${r} is taken and gets its number. It becomes the last error, unless it comes
- * from one of the program's threads. The sixth newest loses its copy. */
-void error_history_add(struct error_history *h, struct error_record *r);
+/* Records that others have borrowed from the history; each may be NULL. */
+struct errors_in_use {
+    const struct error_record *standing, *failed, *unwound;
+};
+
+/* error_history_add(h, r, in_use): ${r} is taken and gets its number. It becomes the last error, unless it
+ * comes from one of the program's threads. The sixth newest loses its copy, and the oldest that nobody uses
+ * is freed if there are too many. */
+void error_history_add(struct error_history *h, struct error_record *r, const struct errors_in_use *in_use);
 
 /* error_history_at(h, n): number ${n} counted back from the newest, which is 0; borrowed; NULL if it is not
  * kept. error_history_last(h): NULL after a success. error_history_find(h, sequence). */

@@ -68,6 +68,7 @@ void error_record_drop_copy(struct error_record *r, const char *why)
         error_record_cannot_be_entered(r, why);
     worker_free(r->frozen);
     r->frozen = NULL;
+    r->is_copy_current = false;
 }
 
 bool error_record_is_enterable(const struct error_record *r)

@@ -21,23 +21,35 @@ void eviction_for_memory(struct session_host *host)
     }
 }
 
-static bool drop_one_of(struct sessions *all)
+typedef bool evict_one(struct checkpoints *c);
+
+static bool drop_one_of(struct sessions *all, evict_one *evict)
 {
     for (struct list *node = all->all.next; node != &all->all; node = node->next)
-        if (checkpoints_evict_oldest(&list_entry(node, struct session, node)->checkpoints))
+        if (evict(&list_entry(node, struct session, node)->checkpoints))
             return true;
     return false;
 }
 
-bool eviction_for_process(struct session *s)
+static bool drop_one(struct session *s, evict_one *evict)
 {
     const struct quota *own = &s->all->processes;
-    if (drop_one_of(s->all))
+    if (drop_one_of(s->all, evict))
         return true;
     if (own->most > 0 && own->used >= own->most)
         return false; /* dropping other owners' checkpoints would not help */
     for (struct list *owner = s->host->owners.next; owner != &s->host->owners; owner = owner->next)
-        if (drop_one_of(list_entry(owner, struct sessions, node)))
+        if (drop_one_of(list_entry(owner, struct sessions, node), evict))
             return true;
     return false;
+}
+
+bool eviction_for_copy(struct session *s)
+{
+    return drop_one(s, checkpoints_evict_spare);
+}
+
+bool eviction_for_process(struct session *s)
+{
+    return drop_one(s, checkpoints_evict_spare) || drop_one(s, checkpoints_evict_oldest);
 }

@@ -14,7 +14,9 @@ struct session_host;
 void eviction_for_memory(struct session_host *host);
 
 /* eviction_for_process(s): drop a checkpoint of this owner, or of any owner if that allows ${s} another
- * process; false if there is none. */
+ * process; false if there is none. Each session keeps its newest while another has more than that.
+ * eviction_for_copy(s): the same, but each session keeps its newest: for a copy that is needed less. */
 bool eviction_for_process(struct session *s);
+bool eviction_for_copy(struct session *s);
 
 #endif

@@ -12,7 +12,6 @@
 #include "session/run.h"
 #include "session/session_core.h"
 #include "session/standing.h"
-#include "session/unwinding.h"
 
 /* The error record that answers the operation that ran. */
 static struct error_record *record_of(struct session *s, const struct child_end *end)
@@ -62,6 +61,11 @@ static void end_what_it_began(struct session *s)
     copies_drop_ahead(s);
     if (s->checkpoints.making != NULL)
         checkpoint_drop(s->checkpoints.making);
+    struct error_record *r = error_history_being_frozen(&s->errors);
+    if (r != NULL) { /* its answer, without which nobody knows whether the copy is one, does not come */
+        r->is_being_frozen = false;
+        error_record_drop_copy(r, "The process ended while it was copied there.");
+    }
 }
 
 /* Continue from the newest state. */
@@ -72,7 +76,7 @@ static void recover(struct session *s, struct error_record *r, const struct chil
         answer_write_journal(s, s->current, JOURNAL_DIED, NULL);
     session_forget_standing(s);
     s->failed = NULL;
-    unwinding_forget(s);
+    s->unwound = NULL;
     recovery_of_death(s, r, end, died_at);
 }
 

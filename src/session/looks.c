@@ -10,6 +10,7 @@
 #include "proc/loop_handle.h"
 #include "session/answer.h"
 #include "session/error_record.h"
+#include "session/eviction.h"
 #include "session/run.h"
 #include "session/session_core.h"
 
@@ -195,7 +196,9 @@ static void begin(struct session *s, struct operation *op)
                                    .on_progress = on_progress,
                                    .on_gone = on_gone,
                                    .arg = look};
-    look->worker = worker_look(s->worker, &op->request, op->kind == OPERATION_LOOK, &events, &err);
+    do
+        look->worker = worker_look(s->worker, &op->request, op->kind == OPERATION_LOOK, &events, &err);
+    while (look->worker == NULL && err.code == ERR_LIMIT && eviction_for_copy(s));
     if (look->worker == NULL) {
         look->has_reacted = true;
         look->refusal = xstrdup(err.message);

@@ -14,6 +14,7 @@
 #include "session/checkpointing.h"
 #include "session/copies.h"
 #include "session/error_record.h"
+#include "session/eviction.h"
 #include "session/exit_record.h"
 #include "session/history.h"
 #include "session/hooks.h"
@@ -174,7 +175,9 @@ static void ask_source(struct session *s)
     struct err err;
     struct worker_events events = process_events(s);
     session_enter_state(s, SESSION_CHECKING, CHECK_MS);
-    s->worker = copies_of(s->recovery->source->worker, &events, &err);
+    do
+        s->worker = copies_of(s->recovery->source->worker, &events, &err);
+    while (s->worker == NULL && err.code == ERR_LIMIT && eviction_for_process(s));
     if (s->worker != NULL)
         return;
     log_error("%s", err.message);
@@ -312,10 +315,10 @@ static void answer(struct session *s, const char *text)
         return;
     }
     error_record_free(record);
+    if (op == NULL || op->done == NULL) /* nobody asked, or who did has cancelled the call */
+        strbuf_addf(&s->notice, "%s\n", text);
     if (op != NULL)
         answer_text(s, op, text);
-    else
-        strbuf_addf(&s->notice, "%s\n", text);
 }
 
 static void finish(struct session *s, const char *why_not_started)

@@ -14,6 +14,7 @@
 #include "session/answer.h"
 #include "session/checkpointing.h"
 #include "session/copies.h"
+#include "session/eviction.h"
 #include "session/process.h"
 #include "session/programs.h"
 #include "session/recovery.h"
@@ -177,8 +178,14 @@ static void begin_restore(struct session *s, struct operation *op, const struct 
     s->at = s->evaluations = saved->evaluations;
     s->skipped = journal_skipped(journal);
     s->package = xstrdup(saved->package);
-    if (!process_start_image(s, saved->image, NULL, saved->heap_mib, &err)) {
+    bool is_started;
+    do
+        is_started = process_start_image(s, saved->image, NULL, saved->heap_mib, &err);
+    while (!is_started && err.code == ERR_LIMIT && eviction_for_process(s));
+    if (!is_started) {
         free(named);
+        rollback_clear(s); /* an empty session has no history, and must not replace the save at the end */
+        s->is_unrestored = true;
         refuse(s, op, err.message);
         return;
     }

@@ -267,6 +267,8 @@ void run_send(struct session *s)
     strbuf_fini(&request);
     if (s->queue.next != s->queue.previous)
         session_not_before(s, op->is_let_go ? 0 : RUN_ALONE_MS); /* look-ups may wait behind it */
+    if (op->is_to_stop)
+        session_dispatch(s, &(struct event){.kind = EVENT_CANCEL});
 }
 
 /* 0: no limit. */

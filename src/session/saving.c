@@ -18,6 +18,7 @@
 #include "proc/loop_handle.h"
 #include "session/answer.h"
 #include "session/copies.h"
+#include "session/eviction.h"
 #include "session/process.h"
 #include "session/saved.h"
 #include "session/session_core.h"
@@ -143,6 +144,8 @@ static void on_committed(void *arg, uint64_t size, const struct err *err)
         answer(v, OUTCOME_UNAVAILABLE, err == NULL ? "" : err->message);
         return;
     }
+    if (strcmp(v->saved.name, v->session->name) == 0)
+        v->session->is_unrestored = false; /* its earlier save is replaced */
     struct strbuf text;
     strbuf_init(&text, 0);
     strbuf_addf(&text, "Saved session %s, the state after evaluation %llu.\nFile: %s\nSize: ", v->saved.name,
@@ -306,7 +309,11 @@ bool saving_start(struct session *s, struct operation *op)
     }
     struct saving *v = new_saving(s, name_of(op), path);
     take_out_of_queue(op, v);
-    if (!ask_for_copy(v, &err)) {
+    bool is_asked;
+    do
+        is_asked = ask_for_copy(v, &err);
+    while (!is_asked && err.code == ERR_LIMIT && eviction_for_process(s));
+    if (!is_asked) {
         answer(v, OUTCOME_UNAVAILABLE, err.message);
         return false;
     }

@@ -8,6 +8,7 @@
 #include "session/checkpointing.h"
 #include "session/copies.h"
 #include "session/error_record.h"
+#include "session/eviction.h"
 #include "session/exit_record.h"
 #include "session/process.h"
 #include "session/run.h"
@@ -41,7 +42,9 @@ static bool copy(struct session *s, struct worker *original, struct err *err)
     if (original == NULL || worker_state(original) != WORKER_IDLE)
         return false;
     session_enter_state(s, SESSION_COPYING, SCRATCH_MS);
-    s->scratch = copies_of(original, &events, err);
+    do
+        s->scratch = copies_of(original, &events, err);
+    while (s->scratch == NULL && err->code == ERR_LIMIT && eviction_for_copy(s));
     return s->scratch != NULL;
 }
 

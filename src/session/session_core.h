@@ -46,6 +46,7 @@ struct session {
     struct error_history errors;
     struct error_record *standing; /* borrowed: the error that the process stands in; NULL: none */
     struct error_record *failed;   /* borrowed: FREEZING: the error that was reported; NULL: a look-up's */
+    struct error_record *unwound; /* borrowed: unwinding.c: the error that is being left; NULL: a look-up's */
     struct session_output output;
     struct told_tools tools, scratch_tools;
     struct strbuf notice; /* to be added to the next reply */
@@ -56,7 +57,6 @@ struct session {
     struct run *run;               /* run.c: the current operation's time, and how it is stopped */
     struct process *process;       /* process.c: how the process is started */
     struct copies *copies;         /* copies.c: the cost of copies, and the copy requested ahead */
-    struct unwinding *unwinding;   /* unwinding.c: the error that is being left */
     struct recovery *recovery;     /* recovery.c: the return to a usable state */
     struct suspension *suspension; /* suspension.c: whether the session was used since its image was begun */
     struct stored_image image;     /* SUSPENDED and RESUMING */

@@ -18,7 +18,6 @@
 #include "session/saving.h"
 #include "session/session_core.h"
 #include "session/suspension.h"
-#include "session/unwinding.h"
 
 static session_action *const actions[SESSION_ACTION_COUNT] = {
 #define X(name) [ACTION_##name] = session_action_##name,
@@ -46,7 +45,6 @@ struct session *session_new(struct sessions *all, const char *name)
     s->run = run_new(s);
     s->process = process_new();
     s->copies = copies_new();
-    s->unwinding = unwinding_new();
     s->recovery = recovery_new();
     s->suspension = suspension_new();
     session_count(s, METRIC_SESSIONS_CREATED);
@@ -67,7 +65,6 @@ void session_free(struct session *s)
     session_core_fini(s);
     suspension_free(s->suspension);
     recovery_free(s->recovery);
-    unwinding_free(s->unwinding);
     copies_free(s->copies);
     process_free(s->process);
     run_free(s->run);

@@ -104,7 +104,7 @@ enum session_event {
     X(fail_entry)     /* an entry failed, and the error stands */                                             \
     X(end_standing)   /* leave the error */                                                                   \
     X(leave)          /* the process has answered for the copy: unwind */                                     \
-    X(put_off)        /* it is to be stopped, but continues once copied: stop it then */                      \
+    X(put_off)        /* it is to be stopped, but waits for a copy: stop it when it runs */                   \
     X(forgo)          /* the process does not answer the request for a copy at the error */                   \
     X(hasten)         /* the copy has ended: wait briefly for the process to report why */                    \
     X(look)           /* answer the look-ups that wait beside the operation that runs */                      \

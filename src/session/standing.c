@@ -43,7 +43,11 @@ static bool may_have_effects(const struct operation *op)
 void standing_enter(struct session *s, struct operation *op)
 {
     run_take_up(s, op);
-    if (may_have_effects(op) && !s->standing->is_copy_current && copies_freeze(s, s->standing))
+    const struct error_record *r = s->standing;
+    /* A copy from before an entry would bring the state before that back, also after the death of a look-up.
+     */
+    bool needs_copy = !r->is_copy_current && (may_have_effects(op) || r->frozen != NULL);
+    if (needs_copy && copies_freeze(s, s->standing))
         session_enter_state(s, SESSION_INSURING, COPY_MS);
     else
         run_send(s);

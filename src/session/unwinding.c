@@ -4,9 +4,7 @@
 #include "session/unwinding.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
-#include "base/memory.h"
 #include "session/answer.h"
 #include "session/checkpointing.h"
 #include "session/copies.h"
@@ -16,28 +14,9 @@
 
 #define FRAMES_EXAMINED 100 /* docs/agent-protocol.md section 4 */
 
-struct unwinding {
-    struct error_record *record; /* borrowed: of the evaluation that is being unwound */
-};
-
-struct unwinding *unwinding_new(void)
-{
-    return xcalloc(1, sizeof(struct unwinding));
-}
-
-void unwinding_free(struct unwinding *u)
-{
-    free(u);
-}
-
-void unwinding_forget(struct session *s)
-{
-    s->unwinding->record = NULL;
-}
-
 void unwinding_begin(struct session *s, struct error_record *r)
 {
-    s->unwinding->record = r;
+    s->unwound = r;
     session_enter_state(s, SESSION_ABORTING, s->host->waits.abort_ms);
     process_call(s, ":abort");
     if (r != NULL)
@@ -47,7 +26,7 @@ void unwinding_begin(struct session *s, struct error_record *r)
 void unwinding_examine(struct session *s, struct error_record *r)
 {
     char request[64];
-    s->unwinding->record = r;
+    s->unwound = r;
     snprintf(request, sizeof request, ":frames :from 0 :count %d :locals t", FRAMES_EXAMINED);
     session_enter_state(s, SESSION_EXAMINING, s->host->waits.examine_ms);
     process_call(s, request);
@@ -55,7 +34,7 @@ void unwinding_examine(struct session *s, struct error_record *r)
 
 void session_action_abort(struct session *s, struct event *e)
 {
-    struct error_record *r = s->unwinding->record;
+    struct error_record *r = s->unwound;
     if (r != NULL && r->details == NULL && session_is_reply(e->document, "ok"))
         r->details = e->document;
     else
@@ -65,8 +44,8 @@ void session_action_abort(struct session *s, struct event *e)
 
 void session_action_settle(struct session *s, struct event *e)
 {
-    bool is_evaluation = s->unwinding->record != NULL;
-    s->unwinding->record = NULL;
+    bool is_evaluation = s->unwound != NULL;
+    s->unwound = NULL;
     if (e->document != NULL)
         answer_note_package(s, sexp_root(e->document));
     sexp_document_free(e->document);

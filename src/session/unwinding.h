@@ -6,18 +6,10 @@
 
 struct error_record;
 struct session;
-struct unwinding;
-
-/* unwinding_new(): nothing is being unwound; given. unwinding_free(u). */
-struct unwinding *unwinding_new(void);
-void unwinding_free(struct unwinding *u);
 
 /* unwinding_begin(s, r): ABORTING. ${r} is the record of the evaluation that failed, borrowed; NULL for
  * that of a look-up. unwinding_examine(s, r): read the frames with their locals first: EXAMINING. */
 void unwinding_begin(struct session *s, struct error_record *r);
 void unwinding_examine(struct session *s, struct error_record *r);
-
-/* unwinding_forget(s): the process has ended. */
-void unwinding_forget(struct session *s);
 
 #endif

@@ -23,7 +23,12 @@ static void run(struct tool_call *call)
     bool is_known = number > 0 || session_evaluation_at(s, 0, &e);
     bool is_alone = is_known && goes_on_alone(call, s, number > 0 ? number : e.number);
     strbuf_init(&what, 0);
-    if (number > 0 ? session_stop_evaluation(s, number, &what) : session_stop(s, &what))
+    bool is_stopping = number > 0 ? session_stop_evaluation(s, number, &what) : session_stop(s, &what);
+    if (is_stopping && what.len == 0)
+        call_answer(call, false,
+                    "Session %s is being restored, rolled back, saved or reset, which cannot be stopped.",
+                    session_name(s));
+    else if (is_stopping)
         call_answer(call, false, "Stopping: %s\n%s", strbuf_string(&what),
                     is_alone ? "evaluation-status reports how it was stopped."
                              : "The reply to that call reports how it was stopped.");

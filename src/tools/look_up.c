@@ -31,6 +31,7 @@ bool look_up_failed(struct tool_call *call, const struct outcome *outcome)
     if (outcome->kind != OUTCOME_ERROR)
         return false;
     report_condition(&call->text, outcome->error);
+    report_session_note(&call->text, outcome->error);
     call->is_error = true;
     call_finish(call);
     return true;

@@ -132,6 +132,16 @@ class LongWork(mcp.TestCase):
         release()
         self.assertIn("has ended", self.call("evaluation-status", evaluation=1, wait=60).text)
 
+    def test_the_output_of_the_running_one_is_not_given_to_one_that_is_cancelled(self):
+        gate, release = self.gate()
+        running = self.s.start_call("evaluate-lisp", {"code": '(progn (princ "mine") (finish-output) %s :first)' % gate})
+        mcp.wait_until(lambda: "mine" in self.call("evaluation-status").text or "running" in self.s.call("session-info").text, 10, "it")
+        waiting = self.s.start_call("evaluate-lisp", {"code": "(+ 1 2)"})
+        mcp.wait_until(lambda: "Stopping" in self.call("cancel-evaluation", evaluation=2).text, 10, "the other")
+        self.assertNotIn("mine", waiting.reply().text)
+        release()
+        self.assertIn("mine", running.reply().text)
+
     def test_the_number_of_one_that_was_cancelled_is_not_given_again(self):
         gate, release = self.gate()
         self.call("evaluate-lisp", code=gate, wait=0)

@@ -98,6 +98,24 @@ class Scale(mcp.TestCase):
         self.assertIn("The server may have at most 3 processes", s.call("list-checkpoints").text)
         self.assertIn("from its last checkpoint", s.evaluate("(sb-ext:exit :abort t)").text)
 
+    def test_at_the_process_limit_checkpoints_make_room_for_what_is_asked(self):
+        s = self.start_server("--max-processes", "3", "--state-dir", self.folder())
+        s.evaluate("(defvar *x* 1)")
+        s.call("checkpoint-session", {"name": "a"})
+        s.evaluate("(setf *x* 2)")
+        self.assertFalse(s.call("create-session", {"name": "b"}).is_error)
+        s.evaluate("1", session="b")
+        for _ in range(2):
+            self.assertIn("Returned to the state after evaluation 1.", s.call("rollback-session", to="a").text)
+            self.assertValue(s.evaluate("*x*"), "1")
+        s = self.start_server("--max-processes", "4", "--state-dir", self.folder())
+        for number in range(6):
+            s.evaluate("(list %d)" % number)
+        self.assertIn("Saved session default", s.call("save-session").text)
+        for number in range(6):
+            s.evaluate("(list %d)" % number)
+        self.assertFalse(s.call("macroexpand-form", form="(when a b)").is_error)
+
     def test_the_status_goes_to_the_log(self):
         s = self.s
         s.evaluate("(defvar *x* 1)")

@@ -129,6 +129,40 @@ class Standing(entries.Entries, InFolder):
                 self.assertIn("while a reply was made: SIMPLE-ERROR: aside", self.s.call("list-errors").text)
                 self.s.call("reset-session")
 
+    def test_errors_of_a_timer_do_not_take_the_place_of_the_error(self):
+        self.assertFails("""(progn (defvar *timer* (sb-ext:make-timer (lambda () (error "tick"))))
+            (sb-ext:schedule-timer *timer* 0.002 :repeat-interval 0.002) (let ((value :here)) (error "boom ~a" value)))""")
+        mcp.wait_until(lambda: self.enter("1") and re.match("32 errors", self.s.call("list-errors").text), 60, "32 errors")
+        self.assertIn("standing", self.state())
+        self.assertRegex(self.s.call("list-errors", limit=32).text, r"SIMPLE-ERROR: boom HERE \(can be entered\)")
+        self.assertValue(self.enter("(sb-ext:unschedule-timer *timer*)  :entered"), ":ENTERED")
+
+    def test_an_error_of_a_timer_while_the_process_is_copied_is_its_own(self):
+        self.s.evaluate("""(progn (defvar *timer* (sb-ext:make-timer (lambda () (error "tick")))) (sb-ext:schedule-timer *timer* 0.002 :repeat-interval 0.002))""")
+        for number in range(30):
+            self.s.evaluate("(list :ok %d)" % number)
+        self.s.evaluate("(sb-ext:unschedule-timer *timer*)")
+        self.s.evaluate("1")
+        report = self.assertFails('(let ((a 1)) (error "mine ~a" a))')
+        self.assertIn("[Restarts]", report.text)
+        self.assertValue(self.enter("(list 2)"), "(2)")
+
+    def test_the_death_of_a_look_up_does_not_bring_back_the_state_before_an_entry(self):
+        self.s.evaluate("""(progn (defvar *x* 1) (defstruct bad) (defvar *bad* (make-bad))
+            (defmethod print-object ((b bad) s) (sb-ext:exit :code 3 :abort t)) 0)""")
+        self.assertFails('(let ((z 5)) (error "boom ~a" z))')
+        self.assertValue(self.enter("(setf *x* 2)"), "2")
+        self.assertIn("PROCESS-EXITED", self.s.call("describe-symbol", {"name": "*bad*"}).text)
+        self.assertValue(self.enter("*x*"), "2")
+
+    def test_the_death_of_a_look_up_says_what_was_lost(self):
+        self.s.evaluate("""(progn (defvar *x* 1) (defstruct bad) (defvar *bad* (make-bad))
+            (defmethod print-object ((b bad) s) (sb-ext:exit :code 3 :abort t)) 0)""")
+        self.s.evaluate("(progn (sb-thread:make-thread (lambda () (sleep 60))) (setf *x* 2))")
+        text = self.s.call("describe-symbol", {"name": "*bad*"}).text
+        self.assertIn("[Session]", text)
+        self.assertIn("(setf *x* 2)", text)
+
     def test_a_timer_does_not_leave_the_error(self):
         """Also not by a handler that is established around it."""
         self.assertFails('(handler-case (sb-ext:with-timeout 0.1 (cerror "go" "stop") :done) (sb-ext:timeout () :left))')

@@ -30,7 +30,7 @@ static void check_record(struct session *s, struct error_record *r)
     strbuf_init(&out, 0);
     r->session = s;
     CHECK(strchr(r->type, '\n') == NULL);
-    error_history_add(&s->errors, r);
+    error_history_add(&s->errors, r, &(struct errors_in_use){.standing = NULL});
     report_condition(&out, r);
     check_text(&out);
     report_last_error(&out, r);

@@ -131,7 +131,7 @@ static void reply(struct session *s, const uint8_t *data, size_t size, int flags
     waiting.done = NULL;
     done(waiting.arg, &outcome);
     if (error != NULL)
-        error_history_add(&s->errors, error);
+        error_history_add(&s->errors, error, &(struct errors_in_use){.standing = NULL});
     capture_fini(&printed[0]);
     capture_fini(&printed[1]);
     sexp_document_free(document);
@@ -182,7 +182,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                             : arguments_check(tool, given, &err);
     if (arguments != NULL) {
         if ((data[0] & IS_AFTER_ERROR) != 0)
-            error_history_add(&s->errors, record_of(s, replies, replies_len));
+            error_history_add(&s->errors, record_of(s, replies, replies_len),
+                              &(struct errors_in_use){.standing = NULL});
         call(&toolbox, s, tool, arguments, data[0], replies, replies_len);
         uv_run(uv_default_loop(), UV_RUN_NOWAIT); /* frees closed handles */
         error_history_clear(&s->errors);

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "session/error_history.h"
 #include "session/error_record.h"
 
 static struct sexp_document *parsed(const char *text)
@@ -184,6 +185,29 @@ static void record_keeps_all_of_a_message_with_a_nul(void **state)
     error_record_free(NULL);
 }
 
+static void the_history_drops_the_oldest_but_none_in_use(void **state)
+{
+    struct error_history h = {0};
+    struct errors_in_use in_use = {.standing = NULL};
+    (void)state;
+    for (int i = 1; i <= 3 * ERROR_HISTORY_KEPT; i++) {
+        struct error_record *r = error_record_new(parsed("(1 :error :type \"E\")"));
+        error_history_add(&h, r, &in_use);
+        assert_int_equal(r->sequence, i);
+        if (i == 1)
+            in_use.standing = r;
+        if (i == 2)
+            in_use.unwound = r;
+    }
+    assert_int_equal(error_history_kept(&h), ERROR_HISTORY_KEPT);
+    assert_ptr_equal(error_history_at(&h, ERROR_HISTORY_KEPT - 1), in_use.standing);
+    assert_ptr_equal(error_history_at(&h, ERROR_HISTORY_KEPT - 2), in_use.unwound);
+    assert_ptr_equal(error_history_find(&h, 1), in_use.standing);
+    for (size_t n = 0; n < ERROR_HISTORY_KEPT - 2; n++)
+        assert_int_equal(error_history_at(&h, n)->sequence, 3 * ERROR_HISTORY_KEPT - (int)n);
+    error_history_clear(&h);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -196,6 +220,7 @@ int main(void)
         cmocka_unit_test(record_takes_at_most_twenty_frames_of_a_crash),
         cmocka_unit_test(record_is_not_led_astray_by_crash_like_text),
         cmocka_unit_test(record_keeps_all_of_a_message_with_a_nul),
+        cmocka_unit_test(the_history_drops_the_oldest_but_none_in_use),
     };
     return cmocka_run_group_tests_name("error_record", tests, NULL, NULL);
 }
