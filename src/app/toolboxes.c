@@ -151,6 +151,8 @@ struct toolbox *toolboxes_get(struct toolboxes *t, const char *owner)
     return &made->toolbox;
 }
 
+#define KEEPS_SAVE "its earlier save could not be restored and was left unchanged"
+
 /* Whether it should be saved at the end. */
 static bool is_worth_saving(const struct owned *o, const struct session *s)
 {
@@ -180,11 +182,27 @@ void toolboxes_announce(struct toolboxes *t)
     for_each_session(t, announce);
 }
 
+/* The client that was connected cannot be told any more; the session tells the next one. */
+static void note_loss(const struct owned *o, const struct session *s, const char *why)
+{
+    if (http_session_names(session_name(s)))
+        return;
+    struct strbuf text;
+    strbuf_init(&text, 0);
+    strbuf_adds(&text, "When the server ended at ");
+    text_add_date(&text, time(NULL));
+    strbuf_addf(&text, ", session %s, the state after evaluation %llu, was lost. %s", session_name(s),
+                (unsigned long long)session_at(s), why);
+    saved_note_loss(o->store, session_name(s), strbuf_string(&text));
+    strbuf_fini(&text);
+}
+
 static void plan_save(struct toolboxes *t, struct owned *o, struct session *s)
 {
-    if (o->toolbox.is_persistent && session_is_unrestored(s))
-        log_error("session %s was not saved: its earlier save could not be restored and was left unchanged",
-                  session_name(s));
+    if (o->toolbox.is_persistent && session_is_unrestored(s) && session_evaluations(s) > 0) {
+        log_error("session %s was not saved: " KEEPS_SAVE, session_name(s));
+        note_loss(o, s, "It was not saved: " KEEPS_SAVE ".");
+    }
     if (!is_worth_saving(o, s))
         return;
     struct planned_save *p = xcalloc(1, sizeof *p);
@@ -227,29 +245,15 @@ static void save_more(struct toolboxes *t)
     t->on_saved(t->arg);
 }
 
-/* The client that was connected cannot be told any more; the session tells the next one. */
-static void note_loss(const struct planned_save *p, const char *why)
-{
-    struct session *s = sessions_find(p->owner->toolbox.sessions, p->name);
-    if (s == NULL || http_session_names(p->name))
-        return;
-    struct strbuf text;
-    strbuf_init(&text, 0);
-    strbuf_adds(&text, "When the server ended at ");
-    text_add_date(&text, time(NULL));
-    strbuf_addf(&text, ", session %s, the state after evaluation %llu, was lost. %s", p->name,
-                (unsigned long long)session_at(s), why);
-    saved_note_loss(p->owner->store, p->name, strbuf_string(&text));
-    strbuf_fini(&text);
-}
-
 static void on_saved(void *arg, const struct outcome *outcome)
 {
     struct planned_save *p = arg;
     struct toolboxes *t = p->toolboxes;
     if (outcome->kind != OUTCOME_OK) {
         log_error("%s", outcome->why);
-        note_loss(p, outcome->why);
+        const struct session *s = sessions_find(p->owner->toolbox.sessions, p->name);
+        if (s != NULL)
+            note_loss(p->owner, s, outcome->why);
         saved_withdraw(p->owner->store, p->name);
     }
     planned_save_free(p);

@@ -315,7 +315,10 @@ static void answer(struct session *s, const char *text)
         return;
     }
     error_record_free(record);
-    if (op == NULL || op->done == NULL) /* nobody asked, or who did has cancelled the call */
+    /* Nobody asked for it, or who did has cancelled the call. That a session comes back on first use is no
+     * news. */
+    bool is_first_use = s->recovery->cause == RECOVERY_RESTORE && s->recovery->replaced.at == 0;
+    if (op == NULL || (op->done == NULL && !is_first_use))
         strbuf_addf(&s->notice, "%s\n", text);
     if (op != NULL)
         answer_text(s, op, text);
