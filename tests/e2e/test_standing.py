@@ -374,7 +374,7 @@ class RollBack(InFolder):
             self.s.evaluate("(defparameter *n* %d)" % i)
         missing = self.s.call("rollback-session", to="5")
         self.assertTrue(missing.is_error)
-        self.assertRegex(missing.text, r"There is no checkpoint of the state after evaluation 5. The nearest (is of the state after evaluation \d|are of the states after evaluations \d and \d+);")
+        self.assertRegex(missing.text, r"There is no checkpoint of the state after evaluation 5. The nearest (is of the state after evaluation \d+|are of the states after evaluations \d and \d+);")
         self.assertIn("after evaluation 60. The nearest is of the state after evaluation 40;", self.s.call("rollback-session", to="60").text)
         self.assertEvaluates("*n*", "39")
         self.assertFalse(self.s.call("rollback-session", to="-1").is_error)
