@@ -45,8 +45,8 @@ static void on_file(void *arg, const char *path, const struct strbuf *before, co
             strbuf_adds(&verdict->reason, "\n\n");
         strbuf_addf(&verdict->reason,
                     is_to_come(*verdict->dialect)
-                        ? "%s was not written: with this edit its parentheses would be unbalanced.\n"
-                        : "%s was changed, and its parentheses are now unbalanced. Correct the file.\n",
+                        ? "%s was not written: with this edit its parentheses would be wrong.\n"
+                        : "%s was changed, and its parentheses are now wrong. Correct the file.\n",
                     path);
         strbuf_addf(&verdict->reason, "Line %zu, column %zu: %s", check.place.line, check.place.column,
                     strbuf_string(&check.explanation));

@@ -34,13 +34,16 @@ struct column_one {
     size_t start;
     size_t depth; /* lists open around it */
     bool is_definition;
+    bool has_indented_line; /* so far */
 };
 
 /*
  * The first `(` in column 1 within a definition that is itself the open form or in column 1; failing that,
- * the first `(` in column 1. A wrapper's body is often in column 1, a definition's hardly ever.
+ * the first `(` in column 1. A wrapper's body is often in column 1, a definition's hardly ever; but in text
+ * that balances, only a definition after an indented line is more likely a fault than code without
+ * indentation.
  */
-struct scan_restart scan_hint_restart(const char *text, size_t len, size_t form_start)
+struct scan_restart scan_hint_restart(const char *text, size_t len, size_t form_start, bool is_balanced)
 {
     enum { KEPT = 32 };
     struct column_one stack[KEPT];
@@ -58,10 +61,17 @@ struct scan_restart scan_hint_restart(const char *text, size_t len, size_t form_
             if (count > 0 && stack[count - 1].depth == depth)
                 count--;
         }
+        bool is_column_one = scan_place_is_column_one(text, token.start);
+        if (count > 0 && token.kind != SCAN_TOKEN_CLOSE && !is_column_one &&
+            scan_place_starts_its_line(text, token.start))
+            stack[count - 1].has_indented_line = true;
         if (token.kind != SCAN_TOKEN_OPEN)
             continue;
-        if (depth == 0 || scan_place_is_column_one(text, token.start)) {
-            bool is_inside_definition = count > 0 && stack[count - 1].is_definition;
+        if (depth == 0 || is_column_one) {
+            bool is_itself_definition = is_definition(text, len, token.end);
+            bool is_inside_definition =
+                count > 0 && stack[count - 1].is_definition &&
+                (!is_balanced || (is_itself_definition && stack[count - 1].has_indented_line));
             if (depth > 0 && (is_inside_definition || !restart.is_found)) {
                 restart = (struct scan_restart){.is_found = true,
                                                 .is_definite = is_inside_definition,
@@ -73,7 +83,8 @@ struct scan_restart scan_hint_restart(const char *text, size_t len, size_t form_
             if (is_inside_definition)
                 return restart;
             if (count < KEPT)
-                stack[count++] = (struct column_one){token.start, depth, is_definition(text, len, token.end)};
+                stack[count++] = (struct column_one){
+                    .start = token.start, .depth = depth, .is_definition = is_itself_definition};
         }
         depth++;
     }
@@ -210,7 +221,7 @@ void scan_hint_runaway(struct scan_result *result, const char *text, size_t len,
 
 void scan_hint_unclosed_list(struct scan_result *result, const char *text, size_t len, size_t start)
 {
-    struct scan_restart restart = scan_hint_restart(text, len, start);
+    struct scan_restart restart = scan_hint_restart(text, len, start, result->depth == 0);
     size_t limit = restart.is_found ? restart.at : len;
     size_t last;
     result->innermost = scan_place_of(

@@ -19,17 +19,19 @@ struct scan_restart {
 };
 
 /*
- * scan_hint_restart(text, len, form_start):
+ * scan_hint_restart(text, len, form_start, is_balanced):
  * The first `(` in column 1 from ${form_start} on within a definition that is itself the open form or in
  * column 1; failing that, the first `(` in column 1 within any list.
+ *
+ * is_balanced the text has no fault: in a definition only another definition counts, after an indented line
  */
-struct scan_restart scan_hint_restart(const char *text, size_t len, size_t form_start);
+struct scan_restart scan_hint_restart(const char *text, size_t len, size_t form_start, bool is_balanced);
 
 /*
  * scan_hint_unclosed_list(result, text, len, start):
  * Set restart, inner, innermost and suspect for the top-level form that starts at ${start} and never ends.
  *
- * result      borrowed; fault and depth are set
+ * result      borrowed; fault and depth are set; depth is 0 if the text balances
  * text        borrowed
  */
 void scan_hint_unclosed_list(struct scan_result *result, const char *text, size_t len, size_t start);

@@ -191,7 +191,7 @@ bool scan_region_find(const char *text, size_t len, const struct scan_result *re
     if (result->inner.start.line > 0)
         start = result->inner.start.offset;
     bool has_restart = result->restart.start.line > 0;
-    struct scan_restart restart = scan_hint_restart(text, len, start);
+    struct scan_restart restart = scan_hint_restart(text, len, start, result->depth == 0);
     if (has_restart && !restart.is_definite && holds_top_level_forms(text, len, start))
         return false;
     size_t end = has_restart ? result->restart.start.offset : len;

@@ -159,7 +159,7 @@ static bool is_repairable(enum scan_fault fault)
 
 bool scan_find_swallowed(const char *text, size_t len, struct scan_result *result)
 {
-    struct scan_restart restart = scan_hint_restart(text, len, 0);
+    struct scan_restart restart = scan_hint_restart(text, len, 0, true);
     if (!restart.is_definite)
         return false;
     *result = (struct scan_result){.fault = SCAN_UNCLOSED_LIST, .at = scan_place_of(text, len, restart.at)};

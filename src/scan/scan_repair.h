@@ -46,9 +46,9 @@ struct scan_repair {
 
 /*
  * scan_find_swallowed(text, len, result):
- * In valid text, find a definition in column 1 inside another definition in column 1: two faults that
- * cancel out. Sets form, restart, inner, innermost and suspect of ${result} as for an unclosed list, and
- * fault to SCAN_UNCLOSED_LIST with depth 0.
+ * In valid text, find a definition in column 1 inside another definition in column 1, after an indented line
+ * of that one: two faults that cancel out. Sets form, restart, inner, innermost and suspect of ${result} as
+ * for an unclosed list, and fault to SCAN_UNCLOSED_LIST with depth 0.
  *
  * Returns     whether there is one
  */

@@ -79,8 +79,12 @@ static bool open_file(struct edit *edit)
     const char *newline = memchr(edit->text, '\n', edit->len);
     edit->line_end = newline != NULL && newline > edit->text && newline[-1] == '\r' ? "\r\n" : "\n";
     struct scan_result result = scan_text(edit->text, edit->len);
-    if (result.fault != SCAN_VALID || scan_find_swallowed(edit->text, edit->len, &result))
-        return refuse_fault(call, "The parentheses of the file are unbalanced, so its forms are not known.",
+    bool is_unbalanced = result.fault != SCAN_VALID;
+    if (is_unbalanced || scan_find_swallowed(edit->text, edit->len, &result))
+        return refuse_fault(call,
+                            is_unbalanced
+                                ? "The parentheses of the file are unbalanced, so its forms are not known."
+                                : "A definition in the file seems to contain the next one.",
                             edit->text, edit->len, &result);
     return true;
 }
@@ -206,8 +210,11 @@ static void finish(struct edit *edit, const char *what, size_t removed, size_t a
     struct scan_result result = scan_text(strbuf_string(changed), changed->len);
     bool wants_only_diff = call_boolean(call, "dry-run");
     struct err err;
-    if (result.fault != SCAN_VALID || scan_find_swallowed(changed->bytes, changed->len, &result)) {
-        refuse_fault(call, "With this change, the parentheses of the file would be unbalanced.",
+    bool is_unbalanced = result.fault != SCAN_VALID;
+    if (is_unbalanced || scan_find_swallowed(changed->bytes, changed->len, &result)) {
+        refuse_fault(call,
+                     is_unbalanced ? "With this change, the parentheses of the file would be unbalanced."
+                                   : "With this change, a definition would seem to contain the next one.",
                      strbuf_string(changed), changed->len, &result);
         return;
     }

@@ -103,6 +103,14 @@ class CheckParens(mcp.TestCase):
                 self.assertIn(b"was not changed", done.stderr)
                 self.assertEqual(text, self.read(path))
 
+    def test_valid_code_without_indentation_is_not_changed(self):
+        for text in ("(defun a ()\n(print 1))\n", "(defpackage :foo\n(:use :cl)\n(:export #:a))\n", "(define-suite s\n(deftest a (is 1))\n(deftest b (is 2)))\n"):
+            with self.subTest(text):
+                path = self.write(text)
+                done = self.check("--fix", path)
+                self.assertEqual((0, b"", b""), (done.returncode, done.stdout, done.stderr))
+                self.assertEqual(text, self.read(path))
+
     def test_fix_does_not_replace_a_link(self):
         text = "(defun a ()\n  (b)\n\n(defun c ())\n"
         path = self.write(text)

@@ -94,6 +94,20 @@ class EditForms(mcp.TestCase):
         self.assertRefused(self.edit("defun", "price", "replace", ""), "no form")
         self.assertRefused(self.patch("defun", "price", "", "x"), "empty")
 
+    def test_code_without_indentation_is_edited_and_a_swallowed_form_is_not_called_unbalanced(self):
+        text = "(defparameter *table*\n'((1 2)\n(3 4)))\n(defvar *a* 1)\n"
+        self.put(text)
+        self.assertChanged(self.edit("defvar", "*a*", "replace", "(defvar *a* 2)"), text.replace("*a* 1", "*a* 2"))
+        text = "(defun a ()\n  (b)\n\n(defun c ()\n  d))\n"
+        self.put(text)
+        reply = self.edit("defun", "a", "replace", "(defun a ())")
+        self.assertRefused(reply, "The parentheses balance", text)
+        self.assertNotIn("unbalanced", reply.text)
+        self.put("(defvar *a* 1)\n")
+        reply = self.edit("defvar", "*a*", "replace", text)
+        self.assertRefused(reply, "The parentheses balance", "(defvar *a* 1)\n")
+        self.assertNotIn("unbalanced", reply.text)
+
     def test_a_comment_that_takes_in_a_form_beside_it_is_refused(self):
         text = "(defvar *a* 1) (defvar *b* 2)\n"
         self.put(text)

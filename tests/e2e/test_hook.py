@@ -120,6 +120,12 @@ class Hook(mcp.TestCase):
             with self.subTest(data["hook_event_name"] + data["tool_name"]):
                 self.assertIsNone(self.answer(data))
 
+    def test_claude_writing_what_balances_is_not_told_otherwise(self):
+        self.assertIsNone(self.answer(self.claude("PreToolUse", "Write", file_path=self.path(), content="(defpackage :foo\n(:use :cl)\n(:export #:a))\n")))
+        reason = self.assertDenied(self.answer(self.claude("PreToolUse", "Write", file_path=self.path(), content=BAD.rstrip() + ")\n")))
+        self.assertIn("The parentheses balance", reason)
+        self.assertNotIn("unbalanced", reason)
+
     def test_claude_writing_a_bad_file_is_denied_with_the_reason(self):
         reason = self.assertDenied(self.answer(self.claude("PreToolUse", "Write", file_path=self.path(), content=BAD)))
         self.assertIn("(defun a …), from line 1", reason)

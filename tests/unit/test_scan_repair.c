@@ -145,9 +145,21 @@ static void a_definition_within_another_is_found(void **state)
         const char *text;
         bool is_swallowed;
     } rows[] = {
-        {"(defun a ()\n(defun b ()))", true},           {"(defun a ())\n(defun b ())", false},
-        {"(progn\n(defun a ())\n(defun b ()))", false}, {"(progn\n(defun a ()\n(defun b ())))", true},
-        {"(defun a ()\n  (defun b ()))", false},        {"(defun a ()\n  \"\n(defun b ())\")", false},
+        {"(defun a ()\n  x\n(defun b ()))", true},
+        {"(defun a ())\n(defun b ())", false},
+        {"(progn\n(defun a ())\n(defun b ()))", false},
+        {"(progn\n(defun a ()\n  x\n(defun b ())))", true},
+        {"(defun a ()\n  (defun b ()))", false},
+        {"(defun a ()\n  \"\n(defun b ())\")", false},
+        /* what is not a definition is passed over */
+        {"(defun a ()\n(print 1))\n", false},
+        {"(defun a ()\n  x\n(print 1))\n", false},
+        {"(defun a ()\n  x\n(print 1)\n(defun b ()))", true},
+        {"(defpackage :foo\n(:use :cl)\n(:export #:a))\n(defun a ()\n  x\n(defun b ()))", true},
+        {"(defparameter *table*\n'((1 2)\n(3 4)))", false},
+        /* code without indentation */
+        {"(define-suite s\n(deftest a (is 1))\n(deftest b (is 2)))", false},
+        {"(define-suite s\n(deftest a\n  (is 1))\n(deftest b\n  (is 2)))", false},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct scan_result result;
