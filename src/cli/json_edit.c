@@ -289,11 +289,16 @@ static bool is_made(const struct config_text *text, const struct json_object *ob
            is_all_blank(text, member->end, object->close);
 }
 
-/* Remove a member with its comma, and with its line's end and indentation if it starts a line. */
+/*
+ * Remove a member with its comma, and with its line's end and indentation if it has the line for itself. What
+ * follows it there must not get into a comment on the line before.
+ */
 static void cut_member(const struct config_text *text, const struct json_member *member, struct splice *out)
 {
     size_t from = member->key;
-    char *indent = indent_of(text, from);
+    const char *newline = memchr(text->bytes + member->end, '\n', text->len - member->end);
+    bool is_alone = newline != NULL && is_all_blank(text, member->end, (size_t)(newline - text->bytes));
+    char *indent = is_alone ? indent_of(text, from) : NULL;
     if (indent != NULL && from > strlen(indent)) {
         from -= strlen(indent) + 1;
         from -= from > 0 && text->bytes[from - 1] == '\r';

@@ -387,6 +387,24 @@ class Install(mcp.TestCase):
         self.assertIn("// ours", left)
         self.assertIn("/* end */", left)
 
+    def test_what_shares_a_line_with_the_entry_stays_out_of_comments(self):
+        entry = '"lisp": {"command": "cl-mcp-server", "args": []}'
+        for text in (
+            '{\n  "servers": {\n    "a": {"command": "x"}, // first\n    %s, "b": {"command": "y"}\n  }\n}\n',
+            '{\n  "servers": {\n    "a": {"command": "x"}, // first\n    %s }\n}\n',
+            '{\n  "servers": {\n    "a": {"command": "x"}, // first\n    %s, // ours\n    "b": {"command": "y"}\n  }\n}\n',
+            '{\n  "servers": { // all\n    %s },\n  "inputs": []\n}\n',
+        ):
+            with self.subTest(text):
+                before = json.loads(without_comments(text % entry))
+                del before["servers"]["lisp"]
+                self.write("project/.vscode/mcp.json", text % entry)
+                self.run_with("uninstall", "vscode", "--scope", "project")
+                left = self.read("project/.vscode/mcp.json")
+                self.assertEqual(before, json.loads(without_comments(left)))
+                for comment in re.findall("//.*", text):
+                    self.assertRegex(left, comment + "\n")
+
     def test_a_project_has_its_own_files(self):
         os.mkdir(os.path.join(self.home, "bin"))
         os.symlink(mcp.SERVER, os.path.join(self.home, "bin", "cl-mcp-server"))
