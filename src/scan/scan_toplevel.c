@@ -11,7 +11,8 @@
 #include "scan/scan.h"
 #include "scan/scan_place.h"
 
-enum { MOST_SIGNATURE = 1000 };
+/* Each form is looked through once for each form around it, and the name once for each form. */
+enum { MOST_SIGNATURE = 1000, MOST_OPEN = 32 };
 
 /* Operators whose subforms are top-level forms (CLHS 3.2.3.1), and EVAL-WHEN and the like. */
 static bool holds_forms(const char *kind, size_t len)
@@ -86,7 +87,7 @@ bool scan_toplevels_next(struct scan_toplevels *forms, struct scan_toplevel *for
                 break;
             *form = describe(forms, &token);
             forms->has_lead = false;
-            if (holds_forms(forms->text + form->kind, form->kind_end - form->kind))
+            if (forms->open < MOST_OPEN && holds_forms(forms->text + form->kind, form->kind_end - form->kind))
                 forms->open++;
             return true;
         case SCAN_TOKEN_CLOSE:
@@ -250,7 +251,8 @@ bool scan_toplevel_is(const char *text, const struct scan_toplevel *form, const 
 {
     struct strbuf wanted_kind, its_kind;
     struct signature wanted, its;
-    if (form->kind == form->kind_end || kind_len == 0 || scan_text(name, name_len).fault != SCAN_VALID)
+    if (form->kind == form->kind_end || kind_len == 0 || name_len > MOST_SIGNATURE ||
+        scan_text(name, name_len).fault != SCAN_VALID)
         return false;
     strbuf_init(&wanted_kind, MOST_SIGNATURE);
     strbuf_init(&its_kind, MOST_SIGNATURE);

@@ -1,6 +1,6 @@
 /*
  * The top-level forms of valid text, and which of them has a given kind and name. Forms inside PROGN,
- * EVAL-WHEN and the like count, too.
+ * EVAL-WHEN and the like count, too, up to 32 levels deep.
  */
 #ifndef SCAN_SCAN_TOPLEVEL_H
 #define SCAN_SCAN_TOPLEVEL_H
@@ -46,7 +46,7 @@ bool scan_toplevels_next(struct scan_toplevels *forms, struct scan_toplevel *for
  * name        borrowed; a symbol or (setf symbol); a string or keyword of the same name is equal. For a
  *             method, qualifiers and specializers may follow as in its definition, `area :around ((s
  *             circle))`: they must then be those of the form; without them, any method of that name
- *             matches
+ *             matches. One of more than 1000 bytes matches none
  */
 bool scan_toplevel_is(const char *text, const struct scan_toplevel *form, const char *kind, size_t kind_len,
                       const char *name, size_t name_len);

@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "guarded.h"
@@ -148,12 +149,47 @@ static void a_conditional_before_a_form_belongs_to_it(void **state)
     assert_int_equal(form.start, form.lead);
 }
 
+static void work_is_bounded_at_any_nesting(void **state)
+{
+    static const char inner[] = "(progn ";
+    enum { DEPTH = 200000, LEN = DEPTH * (sizeof inner) };
+    char *nested = malloc(LEN);
+    assert_non_null(nested);
+    for (size_t i = 0; i < DEPTH; i++)
+        memcpy(nested + i * (sizeof inner - 1), inner, sizeof inner - 1);
+    memset(nested + DEPTH * (sizeof inner - 1), ')', DEPTH);
+    struct scan_toplevels forms;
+    struct scan_toplevel form;
+    size_t count = 0;
+    /* Quadratic work would take the better part of an hour. */
+    scan_toplevels_init(&forms, nested, LEN);
+    while (scan_toplevels_next(&forms, &form))
+        count++;
+    assert_true(count >= 32 && count < 100);
+    free(nested);
+}
+
+static void a_name_that_is_too_long_matches_nothing(void **state)
+{
+    static char name[1002];
+    struct scan_toplevels forms;
+    struct scan_toplevel form;
+    memset(name, ' ', sizeof name);
+    memcpy(name, "shop", 4);
+    scan_toplevels_init(&forms, text, sizeof text - 1);
+    assert_true(scan_toplevels_next(&forms, &form));
+    assert_true(scan_toplevel_is(text, &form, "in-package", 10, name, 1000));
+    assert_false(scan_toplevel_is(text, &form, "in-package", 10, name, 1001));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_form_is_found_in_order),
         cmocka_unit_test(a_form_is_found_by_kind_and_name),
         cmocka_unit_test(a_conditional_before_a_form_belongs_to_it),
+        cmocka_unit_test(work_is_bounded_at_any_nesting),
+        cmocka_unit_test(a_name_that_is_too_long_matches_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
