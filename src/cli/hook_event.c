@@ -60,16 +60,19 @@ static char *lisp_path(const struct reading *reading, const char *path, size_t l
 }
 
 /* The text of a file; false if it cannot be read. The caller frees the file. */
-static bool read_lisp(struct regular_file *file, const char *path)
+static bool read_lisp(struct regular_file *file, const char *path, bool *is_missing)
 {
-    struct err err;
-    return regular_file_read(file, path, LISP_CHECK_MOST_BYTES, &err);
+    struct err err = {0};
+    bool is_read = regular_file_read(file, path, LISP_CHECK_MOST_BYTES, &err);
+    *is_missing = err.code == ERR_NOT_FOUND;
+    return is_read;
 }
 
 static void after_the_edit(const struct reading *reading, const char *path)
 {
     struct regular_file file;
-    if (read_lisp(&file, path))
+    bool is_missing;
+    if (read_lisp(&file, path, &is_missing))
         reading->on_file(reading->arg, path, NULL, &file.text);
     regular_file_fini(&file);
 }
@@ -80,31 +83,42 @@ static void before_writing(const struct reading *reading, const char *path, cons
     struct regular_file file;
     struct strbuf after;
     strbuf_init(&after, LISP_CHECK_MOST_BYTES);
-    bool is_there = read_lisp(&file, path);
+    bool is_missing, is_there = read_lisp(&file, path, &is_missing);
     if (strbuf_add(&after, content, len))
         reading->on_file(reading->arg, path, is_there ? &file.text : NULL, &after);
     strbuf_fini(&after);
     regular_file_fini(&file);
 }
 
-/* False if the old text does not occur exactly once (or at all, if all occurrences are to be replaced), or
- * the new text is too large. */
-static bool replace(struct strbuf *text, const json_t *edit)
+/* Clients match old texts with plain newlines, whatever ends the lines of the file. */
+static bool add_plain_lines(struct strbuf *out, const char *text, size_t len)
 {
-    size_t old_len, new_len, count = 0;
-    const char *old = string_of(edit, "old_string", &old_len);
-    const char *new = string_of(edit, "new_string", &new_len);
-    bool is_all = json_is_true(json_object_get(edit, "replace_all")) ||
-                  json_is_true(json_object_get(edit, "allow_multiple"));
-    if (old == NULL || new == NULL || old_len == 0 || text->len == 0)
-        return false;
+    bool fits = true;
+    for (size_t from = 0, to; fits && from < len; from = to) {
+        const char *end = memmem(text + from, len - from, "\r\n", 2);
+        to = end == NULL ? len : (size_t)(end - text) + 1;
+        fits = strbuf_add(out, text + from, to - from - (end != NULL));
+    }
+    return fits;
+}
+
+/* False if ${old} does not occur exactly once (or at all, if ${is_all}), or the new text is too large. An
+ * empty text is replaced as a whole. */
+static bool replace_text(struct strbuf *text, const struct strbuf *old, const struct strbuf *new, bool is_all)
+{
     struct strbuf changed;
+    if (text->len == 0 && old->len == 0)
+        return strbuf_add(text, strbuf_string(new), new->len);
+    if (text->len == 0 || old->len == 0)
+        return false;
     strbuf_init(&changed, text->limit);
     const char *at = text->bytes, *end = text->bytes + text->len, *found;
+    size_t count = 0;
     bool fits = true;
-    while (fits && (found = memmem(at, (size_t)(end - at), old, old_len)) != NULL) {
-        fits = strbuf_add(&changed, at, (size_t)(found - at)) && strbuf_add(&changed, new, new_len);
-        at = found + old_len;
+    while (fits && (found = memmem(at, (size_t)(end - at), old->bytes, old->len)) != NULL) {
+        fits = strbuf_add(&changed, at, (size_t)(found - at)) &&
+               strbuf_add(&changed, strbuf_string(new), new->len);
+        at = found + old->len;
         count++;
     }
     if (fits && (count == 1 || (count > 1 && is_all)) && strbuf_add(&changed, at, (size_t)(end - at))) {
@@ -116,19 +130,40 @@ static bool replace(struct strbuf *text, const json_t *edit)
     return false;
 }
 
+static bool replace(struct strbuf *text, const json_t *edit)
+{
+    size_t old_len, new_len;
+    const char *old = string_of(edit, "old_string", &old_len);
+    const char *new = string_of(edit, "new_string", &new_len);
+    bool is_all = json_is_true(json_object_get(edit, "replace_all")) ||
+                  json_is_true(json_object_get(edit, "allow_multiple"));
+    if (old == NULL || new == NULL)
+        return false;
+    struct strbuf plain_old, plain_new;
+    strbuf_init(&plain_old, text->limit);
+    strbuf_init(&plain_new, text->limit);
+    bool is_replaced = add_plain_lines(&plain_old, old, old_len) &&
+                       add_plain_lines(&plain_new, new, new_len) &&
+                       replace_text(text, &plain_old, &plain_new, is_all);
+    strbuf_fini(&plain_old);
+    strbuf_fini(&plain_new);
+    return is_replaced;
+}
+
 static void before_editing(const struct reading *reading, const char *path)
 {
     struct regular_file file;
     struct strbuf after;
     strbuf_init(&after, LISP_CHECK_MOST_BYTES);
-    if (read_lisp(&file, path) && strbuf_add(&after, strbuf_string(&file.text), file.text.len)) {
+    bool is_missing, is_there = read_lisp(&file, path, &is_missing);
+    if (is_missing || (is_there && add_plain_lines(&after, strbuf_string(&file.text), file.text.len))) {
         const json_t *edits = json_object_get(reading->input, "edits");
         size_t count = json_array_size(edits);
         bool is_known = count <= MOST_EDITS && (count > 0 || replace(&after, reading->input));
         for (size_t i = 0; is_known && i < count; i++)
             is_known = replace(&after, json_array_get(edits, i));
         if (is_known)
-            reading->on_file(reading->arg, path, &file.text, &after);
+            reading->on_file(reading->arg, path, is_there ? &file.text : NULL, &after);
     }
     strbuf_fini(&after);
     regular_file_fini(&file);

@@ -140,6 +140,22 @@ class Hook(mcp.TestCase):
         with open(path) as f:
             self.assertEqual(GOOD, f.read())
 
+    def test_claude_editing_a_file_with_carriage_returns_is_denied_as_without(self):
+        path = self.put(GOOD.replace("\n", "\r\n"))
+        for end in ("\n", "\r\n"):
+            with self.subTest(end):
+                old, bad, good = ("(defun a ()%s  %s" % (end, rest) for rest in ("(b))", "(b)", "(e))"))
+                self.assertDenied(self.answer(self.claude("PreToolUse", "Edit", file_path=path, old_string=old, new_string=bad)))
+                self.assertIsNone(self.answer(self.claude("PreToolUse", "Edit", file_path=path, old_string=old, new_string=good)))
+
+    def test_claude_creating_a_bad_file_by_an_edit_is_denied(self):
+        for path in (self.path(), self.path("no/folder/a.lisp"), self.put("", "empty.lisp")):
+            with self.subTest(path):
+                self.assertDenied(self.answer(self.claude("PreToolUse", "Edit", file_path=path, old_string="", new_string=BAD)))
+                self.assertDenied(self.answer(self.claude("PreToolUse", "MultiEdit", file_path=path, edits=[{"old_string": "", "new_string": GOOD}, {"old_string": "(b))", "new_string": "(b)"}])))
+                self.assertIsNone(self.answer(self.claude("PreToolUse", "Edit", file_path=path, old_string="", new_string=GOOD)))
+                self.assertIsNone(self.answer(self.claude("PreToolUse", "Edit", file_path=path, old_string="x", new_string=BAD)))
+
     def test_a_broken_file_may_be_edited_step_by_step(self):
         path = self.put(BAD)
         self.assertIsNone(self.answer(self.claude("PreToolUse", "Edit", file_path=path, old_string="(d)", new_string="(e)")))
