@@ -40,7 +40,8 @@ static const struct client table[] = {
      .files = {{"@/zed/settings.json"}, {".zed/settings.json"}},
      .programs = {"zed", "zeditor"}, .signs = {"@/zed"}},
     {.name = "emacs", .title = "Emacs (mcp.el)", .editor = &elisp_editor, .place = {NULL, SHAPE_PLAIN},
-     .files = {{"~/.emacs.d/init.el", "~/.emacs", "~/.emacs.el", "@/emacs/init.el"}, {NULL}},
+     .files = {{"~/.emacs.el", "~/.emacs"}, {NULL}},
+     .folders = {"~/.emacs.d", "@/emacs"}, .name_in_folder = "init.el",
      .programs = {"emacs"}, .signs = {"~/.emacs.d", "~/.emacs", "~/.emacs.el", "@/emacs"}},
     {.name = "eca", .title = "ECA", .editor = &json_editor, .place = {"mcpServers", SHAPE_PLAIN},
      .files = {{"@/eca/config.json"}, {".eca/config.json"}},
@@ -98,19 +99,40 @@ static bool exists(const char *path)
     return path != NULL && lstat(path, &s) == 0;
 }
 
+/* The first of the places that exists, given. NULL if there is none. */
+static char *first_of(const char *const places[CLIENT_MOST_PLACES])
+{
+    for (size_t i = 0; i < CLIENT_MOST_PLACES && places[i] != NULL; i++) {
+        char *path = expand(places[i]);
+        if (exists(path))
+            return path;
+        free(path);
+    }
+    return NULL;
+}
+
+/* NULL: there is no home directory. */
+static char *file_in_folder(const struct client *client)
+{
+    char *folder = first_of(client->folders);
+    if (folder == NULL)
+        folder = expand(client->folders[0]);
+    char *path = folder == NULL ? NULL : join(folder, client->name_in_folder);
+    free(folder);
+    return path;
+}
+
 char *client_file(const struct client *client, enum client_scope scope)
 {
     const char *directory =
         scope == SCOPE_USER && client->variable != NULL ? directory_of(client->variable) : NULL;
     if (directory != NULL)
         return join(directory, client->name_in_variable);
-    for (size_t i = 0; i < CLIENT_MOST_PLACES && client->files[scope][i] != NULL; i++) {
-        char *path = expand(client->files[scope][i]);
-        if (exists(path))
-            return path;
-        free(path);
-    }
-    return client->files[scope][0] == NULL ? NULL : expand(client->files[scope][0]);
+    char *path = first_of(client->files[scope]);
+    if (path != NULL || client->files[scope][0] == NULL)
+        return path;
+    return scope == SCOPE_USER && client->folders[0] != NULL ? file_in_folder(client)
+                                                             : expand(client->files[scope][0]);
 }
 
 char *find_program(const char *name)
@@ -132,12 +154,9 @@ char *find_program(const char *name)
 
 bool client_is_found(const struct client *client)
 {
-    bool is_found = false;
-    for (size_t i = 0; i < CLIENT_MOST_PLACES && !is_found && client->signs[i] != NULL; i++) {
-        char *path = expand(client->signs[i]);
-        is_found = exists(path);
-        free(path);
-    }
+    char *sign = first_of(client->signs);
+    bool is_found = sign != NULL;
+    free(sign);
     for (size_t i = 0; i < CLIENT_MOST_PLACES && !is_found && client->programs[i] != NULL; i++) {
         char *path = find_program(client->programs[i]);
         is_found = path != NULL;

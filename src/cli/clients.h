@@ -26,6 +26,10 @@ struct client {
      */
     const char *files[SCOPE_COUNT][CLIENT_MOST_PLACES];
 
+    /* If set, and none of the user's files exists: the client reads the file ${name_in_folder} of the first
+     * of these folders that exists, otherwise of the first one listed. */
+    const char *folders[CLIENT_MOST_PLACES], *name_in_folder;
+
     /* If set, this variable names the directory of the user's file, which has this name there. */
     const char *variable, *name_in_variable;
 

@@ -433,6 +433,26 @@ class Install(mcp.TestCase):
         for name in ("c/config.toml", "x/zed/settings.json", "y/.claude.json"):
             self.assertIn(mcp.SERVER, self.read(name))
 
+    def test_emacs_gets_the_file_that_it_loads(self):
+        new, dot, older, newest = ".config/emacs/init.el", ".emacs.d/init.el", ".emacs", ".emacs.el"
+        for there, expected in (
+            ((), dot),
+            ((".emacs.d/x",), dot),
+            ((".config/emacs/x",), new),
+            ((".config/emacs/x", ".emacs.d/x"), dot),
+            ((new, ".emacs.d/x"), dot),
+            ((new, dot), dot),
+            ((new, older), older),
+            ((dot, older), older),
+            ((older, newest), newest),
+        ):
+            with self.subTest(there):
+                self.new_home()
+                for name in there:
+                    self.write(name, ";\n")
+                self.run_with("install", "emacs")
+                self.assertIn(mcp.SERVER, self.read(expected))
+
     def test_a_link_is_kept_and_its_target_is_changed(self):
         text = '{"a": 1}'
         path = self.write("dotfiles/gemini.json", text)
