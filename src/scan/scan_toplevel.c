@@ -1,6 +1,6 @@
 /*
  * Responsible for finding top-level forms and for comparing their names. It compares normal forms of the
- * text: lower case, one space between data, no packages.
+ * text: lower case, except where case matters, one space between data, no packages.
  */
 #include "scan/scan_toplevel.h"
 
@@ -126,6 +126,12 @@ static void add_atom(struct strbuf *out, const char *text, size_t start, size_t 
         for (size_t i = start; i < end && text[i] != '|'; i++)
             if (text[i] == ':')
                 start = i + 1;
+    }
+    /* The letter case of #\a and |a| matters, that of #\Space does not. */
+    if ((end - start == 3 && text[start] == '#' && text[start + 1] == '\\') ||
+        (end > start && text[start] == '|')) {
+        strbuf_add(out, text + start, end - start);
+        return;
     }
     for (size_t i = start; i < end; i++) {
         char c = text[i];

@@ -42,7 +42,8 @@ bool scan_toplevels_next(struct scan_toplevels *forms, struct scan_toplevel *for
  * scan_toplevel_is(text, form, kind, kind_len, name, name_len):
  * Whether a form is of that kind (DEFUN) and has that name.
  *
- * kind        borrowed; an operator. Packages and letter case are ignored, here and in names
+ * kind        borrowed; an operator. Packages and letter case are ignored, here and in names,
+ *             except the case of #\a and |a|
  * name        borrowed; a symbol or (setf symbol); a string or keyword of the same name is equal. For a
  *             method, qualifiers and specializers may follow as in its definition, `area :around ((s
  *             circle))`: they must then be those of the form; without them, any method of that name

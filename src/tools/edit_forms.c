@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "base/regular_file.h"
+#include "base/utf8.h"
 #include "lisp/confinement.h"
 #include "scan/scan.h"
 #include "scan/scan_repair.h"
@@ -285,6 +286,32 @@ static size_t place_after(const struct edit *edit)
     return end == edit->len || edit->text[end] == '\n' || edit->text[end] == '\r' ? end : at;
 }
 
+/* What a #+ or #- is before covers one form only: a second would be read in any Lisp. */
+static bool stays_conditional(struct edit *edit, size_t forms)
+{
+    if (forms == 1 || edit->form.lead == edit->form.start)
+        return true;
+    call_answer(edit->call, true,
+                "The form stands behind #+ or #-, which would apply to the first of the %zu new forms only. "
+                "Nothing was changed. Give one form, such as (progn …).",
+                forms);
+    return false;
+}
+
+/* Arguments are UTF-8. */
+static bool suits_encoding(struct edit *edit, const char *text, size_t len)
+{
+    bool is_ascii = true;
+    for (size_t i = 0; i < len; i++)
+        is_ascii = is_ascii && (unsigned char)text[i] < 0x80;
+    if (is_ascii || utf8_is_valid(edit->text, edit->len))
+        return true;
+    call_answer(edit->call, true,
+                "%s is not UTF-8, so only ASCII characters can be put into it. Nothing was changed.",
+                edit->file.path);
+    return false;
+}
+
 static void run_edit(struct tool_call *call)
 {
     struct edit edit = {.call = call, .file = {.directory = -1}};
@@ -306,9 +333,10 @@ static void run_edit(struct tool_call *call)
         call_answer(call, true, "The content has no form. Nothing was changed.");
         return;
     }
-    if (open_file(&edit) && find_form(&edit)) {
-        bool is_before = strcmp(operation, "insert-before") == 0;
-        bool is_replaced = strcmp(operation, "replace") == 0;
+    bool is_before = strcmp(operation, "insert-before") == 0;
+    bool is_replaced = strcmp(operation, "replace") == 0;
+    if (open_file(&edit) && find_form(&edit) && (!is_replaced || stays_conditional(&edit, result.forms)) &&
+        suits_encoding(&edit, content, len)) {
         size_t at = is_replaced ? edit.form.start : is_before ? place_before(&edit) : place_after(&edit);
         size_t rest = is_replaced ? edit.form.end : at;
         strbuf_add(&edit.changed, edit.text, at);
@@ -361,7 +389,7 @@ static void run_patch(struct tool_call *call)
         add_with_line_ends(&new, &edit, new_text, new_len);
         found = find_once(&edit, &old);
     }
-    if (found != NULL) {
+    if (found != NULL && suits_encoding(&edit, new_text, new_len)) {
         size_t at = (size_t)(found - edit.text), rest = at + old.len;
         strbuf_add(&form, edit.text + edit.form.start, at - edit.form.start);
         strbuf_add(&form, strbuf_string(&new), new.len);

@@ -80,6 +80,25 @@ class EditForms(mcp.TestCase):
         reply = self.patch("defun", "b", "1", "2")
         self.assertChanged(reply, text.replace(b"1", b"2"))
 
+    def test_nothing_but_ascii_is_put_into_a_file_that_is_not_utf8(self):
+        text = b'(defun a () "\xe9")\n(defun b () 1)\n'
+        self.put(text)
+        self.assertRefused(self.patch("defun", "b", "1", '"é"'), "not UTF-8", text)
+        self.assertRefused(self.edit("defun", "b", "insert-after", '(defun c () "é")'), "not UTF-8", text)
+        self.assertChanged(self.edit("defun", "a", "replace", "(defun a () 1)"), b"(defun a () 1)\n(defun b () 1)\n")
+
+    def test_a_form_behind_a_conditional_is_replaced_by_one_form_only(self):
+        two = "(defun price (x)\n  x)\n(defun tax (x)\n  x)"
+        self.assertRefused(self.edit("defun", "price", "replace", two), "(progn")
+        self.assertFalse(self.edit("defvar", "*a*", "replace", "(defvar *a* 1) (defvar *c* 1)").is_error)
+        self.assertFalse(self.edit("defun", "price", "insert-after", "(defvar *d* 1) (defvar *e* 1)").is_error)
+        self.assertFalse(self.edit("defun", "price", "replace", "(progn %s)" % two).is_error)
+
+    def test_letter_case_counts_in_characters(self):
+        text = "(defmethod f ((c (eql #\\a))) 1)\n(defmethod f ((c (eql #\\A))) 2)\n"
+        self.put(text)
+        self.assertChanged(self.edit("defmethod", "f ((c (eql #\\A)))", "replace", "(list 3)"), text.replace("(defmethod f ((c (eql #\\A))) 2)", "(list 3)"))
+
     def test_the_mode_of_the_file_stays(self):
         os.chmod(os.path.join(self.root, "a.lisp"), 0o640)
         self.assertFalse(self.patch("defvar", "*b*", "2", "3").is_error)

@@ -27,6 +27,8 @@ static const char text[] =
     "(defmethod area ((s circle) x &key (y 1)) 1)\n"
     "(defmethod area :around ((s shop::circle) (n (eql :x))) 2)\n"
     "(CL:DEFMETHOD Area (s) 3)\n"
+    "(defmethod key ((c (eql #\\A))) 4)\n"
+    "(defmethod key ((c (eql #\\Space))) 5)\n"
     "'(a b) `(c) symbol \"string\" (\"odd\" 1) ()\n"
     "(asdf:defsystem \"shop\")\n";
 
@@ -64,10 +66,12 @@ static void every_form_is_found_in_order(void **state)
                         "(progn (defvar *a* 1))\n"
                         "(defvar *a*)\n"
                         "(foo (defvar *b*))\n"
-                        "(defvar |c d|)\n"
+                        "(defvar |c D|)\n"
                         "(defmethod area ((s circle) x &key (y 1)))\n"
                         "(defmethod area around ((s circle) (n (eql x))))\n"
                         "(defmethod area (s))\n"
+                        "(defmethod key ((c (eql #\\A))))\n"
+                        "(defmethod key ((c (eql #\\space))))\n"
                         "(a b)\n"
                         "(c)\n"
                         "(odd 1)\n"
@@ -110,6 +114,12 @@ static void a_form_is_found_by_kind_and_name(void **state)
         {"defmethod", "area ((x t))", 1},
         {"defmethod", "area ((s square))", 0},
         {"defmethod", "area ()", 0},
+        {"defmethod", "key ((c (eql #\\A)))", 1},
+        {"defmethod", "key ((c (eql #\\a)))", 0},
+        {"defmethod", "key ((c (eql #\\SPACE)))", 1},
+        {"defvar", "|c D|", 1},
+        {"defvar", "shop::|c D|", 1},
+        {"defvar", "|c d|", 0},
         {"defmethod", "area ((", 0},
         {"defmethod", "(", 0},
         {"defmethod", ")", 0},
