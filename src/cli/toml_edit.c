@@ -214,7 +214,7 @@ static bool toml_install(const struct config_text *text, const struct config_pla
     return true;
 }
 
-/* Keep other tables that are between those of the server. */
+/* Keep other tables that are between those of the server, with the comments above their headers. */
 static void keep_others(const struct config_text *text, const struct table *table, const char *container,
                         const char *name, struct splice *out)
 {
@@ -222,12 +222,17 @@ static void keep_others(const struct config_text *text, const struct table *tabl
     struct toml_statement s;
     struct err err;
     bool is_ours = true;
+    size_t kept_from = 0; /* after the last key or header of the server */
     toml_lines_init(&lines, text->bytes, text->len);
     while (toml_lines_next(&lines, &s, &err) && s.from < table->all_to) {
         if (s.kind == TOML_TABLE || s.kind == TOML_TABLE_IN_ROW)
             is_ours = is_within(&s, container, name);
-        if (s.from >= table->all_from && !is_ours)
-            strbuf_add(&out->text, text->bytes + s.from, s.to - s.from);
+        if (s.from < table->all_from || (is_ours && s.kind != TOML_EMPTY))
+            kept_from = s.to;
+        if (s.from >= table->all_from && !is_ours) {
+            strbuf_add(&out->text, text->bytes + kept_from, s.to - kept_from);
+            kept_from = s.to;
+        }
     }
 }
 

@@ -307,6 +307,12 @@ class Install(mcp.TestCase):
         for line in ("lisp", "tool_timeout_sec", "# mine"):
             self.assertNotIn(line, text)
 
+    def test_comments_of_other_tables_are_kept_when_the_server_is_removed(self):
+        others = '\n# about b: keep this\n\n# this too\n[mcp_servers.b]\ncommand = "y"\n# end of b\n'
+        self.write("project/.codex/config.toml", '[a]\n[mcp_servers.lisp]\ncommand = "cl-mcp-server"\n' + others + '[mcp_servers.lisp.env]\nA = "b"\n')
+        self.run_with("uninstall", "codex", "--scope", "project")
+        self.assertEqual("[a]\n" + others, self.read("project/.codex/config.toml"))
+
     def test_arguments_are_added_to_a_table_without_them(self):
         for end in ("\n", ""):
             self.write(CODEX, '[mcp_servers.lisp]\ncommand = "cl-mcp-server"' + end)
