@@ -152,6 +152,9 @@ static bool is_unchanged(const struct regular_file *file, struct err *err)
     if (now.st_nlink > 1)
         return err_set(err, ERR_INVALID, "%s has %lu hard links; replacing it would separate them",
                        file->path, (unsigned long)now.st_nlink);
+    /* Replacing it needs write access to the directory only; its owner may have meant this file. */
+    if (faccessat(file->directory, file->name, W_OK, AT_EACCESS) != 0)
+        return err_set_errno(err, ERR_SYSTEM, errno, "%s", file->path);
     return true;
 }
 

@@ -73,12 +73,16 @@ static bool find_arguments(const struct config_text *text, const struct block *b
     if (from == NULL)
         return false;
     *list = from + sizeof key - 2;
-    const char *line = memchr(*list, '\n', (size_t)(text->bytes + block->to - *list));
-    const char *last = line == NULL ? NULL : line - (line[-1] == '\r') - (sizeof end - 1);
-    if (last == NULL || last <= *list || memcmp(last, end, sizeof end - 1) != 0)
-        return false;
-    *len = (size_t)(last + 1 - *list);
-    return true;
+    /* The last such line: an argument may have several. */
+    *len = 0;
+    const char *line = *list, *stop = text->bytes + block->to;
+    while ((line = memchr(line, '\n', (size_t)(stop - line))) != NULL) {
+        const char *last = line - (line[-1] == '\r') - (sizeof end - 1);
+        if (last > *list && memcmp(last, end, sizeof end - 1) == 0)
+            *len = (size_t)(last + 1 - *list);
+        line++;
+    }
+    return *len > 0;
 }
 
 static void add_arguments(const struct config_text *text, const struct block *block,

@@ -204,6 +204,8 @@ static void take_close(struct scanner *scanner, const struct scan_token *token)
 static void take_prefix(struct scanner *scanner, const struct scan_token *token)
 {
     struct level *level = scanner_level(scanner);
+    if (token->kind == SCAN_TOKEN_FEATURE && level != NULL && level->state == LIST_TERMINATED)
+        level->state = LIST_LENIENT; /* the datum behind a dot and its own may not count */
     begin_datum(scanner, token->start);
     if (level == NULL)
         return;

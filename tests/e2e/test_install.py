@@ -439,6 +439,12 @@ class Install(mcp.TestCase):
         for name in ("c/config.toml", "x/zed/settings.json", "y/.claude.json"):
             self.assertIn(mcp.SERVER, self.read(name))
 
+    def test_an_argument_of_several_lines_is_kept_in_emacs(self):
+        self.run_with("install", "emacs", "--", "--instructions", "a\nb))))\nc")
+        before = self.read(EMACS)
+        self.assertIn("nothing", self.run_with("install", "emacs").stdout)
+        self.assertEqual(before, self.read(EMACS))
+
     def test_emacs_gets_the_file_that_it_loads(self):
         new, dot, older, newest = ".config/emacs/init.el", ".emacs.d/init.el", ".emacs", ".emacs.el"
         for there, expected in (

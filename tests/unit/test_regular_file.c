@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/regular_file.h"
@@ -177,6 +178,41 @@ static void only_what_is_in_the_folder_is_read_beneath_it(void **state)
 
 #define IN_A_FOLDER(test) cmocka_unit_test_setup_teardown(test, enter_a_folder, leave_the_folder)
 
+/* In a process that is not root, who may write everything. */
+static bool is_replaced_by_its_owner(const char *name)
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        struct regular_file file;
+        if (geteuid() == 0 && (setgid(65534) != 0 || setuid(65534) != 0))
+            _exit(2);
+        bool is_done =
+            regular_file_read(&file, name, 100, NULL) && regular_file_replace(&file, "new", 3, NULL);
+        regular_file_fini(&file);
+        _exit(is_done ? 0 : 1);
+    }
+    int status;
+    assert_int_equal(pid, waitpid(pid, &status, 0));
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) < 2);
+    return WEXITSTATUS(status) == 0;
+}
+
+static void a_file_that_its_owner_may_not_write_is_kept(void **state)
+{
+    (void)state;
+    put("mine.lisp", "old");
+    if (geteuid() == 0) {
+        assert_int_equal(0, chown(".", 65534, 65534));
+        assert_int_equal(0, chown("mine.lisp", 65534, 65534));
+    }
+    assert_int_equal(0, chmod("mine.lisp", 0444));
+    assert_false(is_replaced_by_its_owner("mine.lisp"));
+    assert_holds("mine.lisp", "old");
+    assert_int_equal(0, chmod("mine.lisp", 0644));
+    assert_true(is_replaced_by_its_owner("mine.lisp"));
+    assert_holds("mine.lisp", "new");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -185,6 +221,7 @@ int main(void)
         IN_A_FOLDER(a_link_is_read_and_not_replaced),
         IN_A_FOLDER(only_what_is_in_the_folder_is_read_beneath_it),
         IN_A_FOLDER(a_file_that_changed_is_not_replaced),
+        IN_A_FOLDER(a_file_that_its_owner_may_not_write_is_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

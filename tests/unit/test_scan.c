@@ -65,6 +65,7 @@ static const struct valid_row valid_rows[] = {
     {BYTES("(a . #+x b #-x c)"), 1},
     {BYTES("#+nil (a ... ,b . c d)"), 1},
     {BYTES("(a . b)"), 1},
+    {BYTES("(a . b #+nil c)"), 1},
     {BYTES("(a .b b. a.b 1.5 .5 1.)"), 1},
     {BYTES("(a . #|x|# b ; y\n)"), 1},
     {BYTES("(a . ()) (a . 'b)"), 2},
