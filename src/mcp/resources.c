@@ -48,7 +48,6 @@ static const struct resource table[] = {
         .tool = "session-history",
         .argument = "limit",
         .value = "200",
-        .longest = LONGEST_HISTORY,
         .changed_by = BY(SESSIONS_STATE) | BY(SESSIONS_CAME) | BY(SESSIONS_WENT),
     },
     {

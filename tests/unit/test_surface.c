@@ -160,8 +160,7 @@ static void a_resource_is_the_reply_of_its_tool(void **state)
 {
     static const char *const readings[][2] = {
         {"lisp://guide", "{}"},
-        {"lisp://session/default/transcript",
-         "{\\\"limit\\\":200,\\\"max-output\\\":4000000,\\\"session\\\":\\\"default\\\"}"},
+        {"lisp://session/default/transcript", "{\\\"limit\\\":200,\\\"session\\\":\\\"default\\\"}"},
         {"lisp://session/default/source",
          "{\\\"format\\\":\\\"lisp\\\",\\\"max-output\\\":4000000,\\\"session\\\":\\\"default\\\"}"},
         {"lisp://symbol/CL/car", "{\\\"name\\\":\\\"car\\\",\\\"package\\\":\\\"CL\\\"}"},
