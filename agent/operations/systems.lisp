@@ -248,8 +248,11 @@ whose directories the current user may not be able to write."
     (forget-build-environment))
   (let ((directory (getf arguments :directory)))
     (when directory
-      (let ((path (uiop:ensure-directory-pathname
-                   (uiop:parse-native-namestring directory :ensure-directory t))))
+      ;; UIOP would escape a wildcard in the last part of a name without a slash at its end.
+      (let ((path (uiop:parse-native-namestring
+                   (if (eql (length directory) (1+ (or (position #\/ directory :from-end t) -1)))
+                       directory
+                       (concatenate 'string directory "/")))))
         (change-directory directory)
         ;; In a saved session the user may have changed it.
         (when (or (null *directory*) (equal *directory* *default-pathname-defaults*))

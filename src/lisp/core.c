@@ -354,9 +354,11 @@ struct core_build *core_build(uv_loop_t *loop, struct children *children, const 
     b->path = xstrdup(path);
     b->done = done;
     b->arg = arg;
-    int log = -1;
-    if (!write_file(b->source, agent_source, agent_source_len, err) ||
-        (log = open(b->log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600)) < 0) {
+    bool is_written = write_file(b->source, agent_source, agent_source_len, err);
+    int log = is_written ? open(b->log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600) : -1;
+    if (is_written && log < 0)
+        err_set_errno(err, ERR_SYSTEM, errno, "cannot write %s", b->log);
+    if (log < 0) {
         build_free(b);
         return NULL;
     }

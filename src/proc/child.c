@@ -11,12 +11,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -37,6 +39,8 @@
 #define CHEAP_WALK_NS 50000     /* a shorter walk is done at once */
 #define LONGEST_WALK_NS 5000000 /* a longer series of walks is interrupted for the loop */
 #define WALK_SHARE 20           /* time spent elsewhere, in multiples of the time spent walking */
+
+#define LAST_WAIT_MS 2000 /* for the processes that are killed at the end */
 
 #define MOST_EXPENDABLE 1000 /* the kernel's maximum */
 
@@ -261,20 +265,34 @@ size_t children_orphans(struct children *c, const char *variable, pid_t *out, si
     return found;
 }
 
-/* Processes in uninterruptible sleep may remain; we do not wait for them. */
+/* Wait until the killed process has ended, but not beyond the time. Returns whether it has. */
+static bool reap(pid_t pid, uint64_t until_ns)
+{
+    uint64_t now_ns = uv_hrtime();
+    struct pollfd ended = {.fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN};
+    if (ended.fd >= 0) {
+        poll(&ended, 1, now_ns < until_ns ? (int)((until_ns - now_ns) / 1000000) : 0);
+        close(ended.fd);
+    }
+    return waitpid(pid, NULL, ended.fd >= 0 ? WNOHANG : 0) ==
+           pid; /* Linux before 5.3 has no such descriptor */
+}
+
+/* Processes in uninterruptible sleep, or that a debugger holds, may remain; we do not wait for them. */
 static void kill_everyone(void)
 {
-    for (int round = 0; round < 64; round++) {
+    uint64_t until_ns = uv_hrtime() + LAST_WAIT_MS * (uint64_t)1000000;
+    size_t reaped = 1;
+    for (int round = 0; round < 64 && reaped > 0; round++) {
         pid_t found[512];
         size_t n = tree_children(getpid(), found, sizeof found / sizeof found[0]);
-        if (n == 0)
-            break;
+        reaped = 0;
         for (size_t i = 0; i < n; i++) {
             tree_kill_descendants(found[i]);
             kill(found[i], SIGKILL);
         }
         for (size_t i = 0; i < n; i++)
-            waitpid(found[i], NULL, 0);
+            reaped += reap(found[i], until_ns);
     }
     while (waitpid(-1, NULL, WNOHANG) > 0)
         ;

@@ -51,7 +51,7 @@ static void word_exit(const struct exit_facts *f, struct strbuf *out)
     else
         strbuf_addf(out, "The Lisp process exited with code %d.", f->end->exit_code);
     if (f->end->is_short_of_memory)
-        strbuf_adds(out, " The kernel killed it because memory had run out.");
+        strbuf_adds(out, " The kernel ran out of memory then and probably killed it.");
 }
 
 /* Why there is no newer checkpoint, in parentheses. */

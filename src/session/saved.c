@@ -170,7 +170,7 @@ static json_t *load_description(const char *path, struct err *err)
     json_error_t why;
     json_t *description = NULL;
     if (regular_file_read(&file, path, LARGEST_DESCRIPTION, err)) {
-        description = json_loadb(strbuf_string(&file.text), file.text.len, 0, &why);
+        description = json_loadb(strbuf_string(&file.text), file.text.len, JSON_ALLOW_NUL, &why);
         if (description == NULL)
             err_set(err, ERR_INVALID, "%s", why.text);
     }
@@ -206,7 +206,9 @@ static bool write_description(struct commit *c, struct err *err)
     const char *temporary = strbuf_string(&b);
     bool ok = json_dump_file(c->content, temporary, JSON_INDENT(1)) == 0 ||
               err_set_errno(err, ERR_SYSTEM, errno, "cannot write %s", temporary);
-    ok = ok && chmod(temporary, 0600) == 0 && sync_path(temporary, O_RDONLY, err);
+    if (ok && chmod(temporary, 0600) != 0)
+        ok = err_set_errno(err, ERR_SYSTEM, errno, "cannot chmod %s", temporary);
+    ok = ok && sync_path(temporary, O_RDONLY, err);
     if (ok && rename(temporary, c->description) != 0)
         ok = err_set_errno(err, ERR_SYSTEM, errno, "cannot rename %s", temporary);
     if (!ok)

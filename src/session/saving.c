@@ -3,6 +3,7 @@
  */
 #include "session/saving.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -339,6 +340,8 @@ bool saving_start_suspended(struct session *s, struct operation *op)
         free(path);
         return false;
     }
+    /* The link has the image's time, and what is old is taken for a leftover. */
+    utimensat(AT_FDCWD, path, NULL, 0);
     struct saving *v = new_saving(s, name_of(op), path);
     take_out_of_queue(op, v);
     v->is_written = true;

@@ -93,6 +93,14 @@ class QuickEdits(Files):
         self.assertIn("vendor/mine/alexandria.asd", report.text)
         self.assertEqual(":MINE", client.evaluate("(whose)").value)
 
+    def test_the_directory_may_be_called_anything(self):
+        for name in ("p[x]q", "p*q", "p?q", "p\\q"):
+            with self.subTest(name):
+                folder = os.path.join(self.folder(), name)
+                os.mkdir(folder)
+                self.write(folder, here_lisp="1\n")
+                self.assertEqual("T", self.client(folder).evaluate('(and (probe-file "here.lisp") t)').value)
+
     def test_a_definition_is_loaded_by_its_path(self):
         folder, elsewhere = self.folder(), self.folder()
         self.write(elsewhere, far_asd='(defsystem "far" :components ((:file "far")))', far_lisp="(defun far () :here)\n")

@@ -135,7 +135,7 @@ class Delegated(mcp.TestCase):
         s.evaluate("(defvar *kept* 1)", session="other")
         s.evaluate("(defvar *before* 1)")
         reply = s.evaluate(TAKES_MEMORY)
-        self.assertIn("The kernel killed it because memory had run out.", reply.text)
+        self.assertIn("The kernel ran out of memory then and probably killed it.", reply.text)
         self.assertEqual("=> 1", s.evaluate("*before*").text)
         self.assertEqual("=> 1", s.evaluate("*kept*", session="other").text)
 

@@ -117,7 +117,7 @@ class ControlGroup(mcp.TestCase):
             " (dotimes (i %d) (setf (sb-alien:deref block (* i 4096)) 1))))" % (16 << 20, (16 << 20) >> 12)
         )
         self.assertTrue(reply.is_error)
-        self.assertIn("The kernel killed it because memory had run out.", reply.text)
+        self.assertIn("The kernel ran out of memory then and probably killed it.", reply.text)
         self.assertEqual("=> 1", s.evaluate("*before*").text)
         self.assertEqual("=> 1", s.evaluate("*kept*", session="other").text)
         self.assertEqual("=> 3", s.evaluate("(+ 1 2)").text)

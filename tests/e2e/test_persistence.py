@@ -171,6 +171,13 @@ class Persistence(saves.Saves):
         self.assertFalse(report.is_error, report.text)
         return report.value
 
+    def test_code_with_a_nul_comes_back(self):
+        self.s.evaluate('(defvar *n* (length "a\0b"))')
+        self.s.close(wait=60)
+        other = self.server("--persist")
+        self.assertEqual("3", self.evaluated(other, "*n*"))
+        self.kill(other)
+
     def test_a_closed_terminal_saves_too(self):
         self.s.evaluate("(defvar *n* 1)")
         self.s.process.send_signal(signal.SIGHUP)
