@@ -52,12 +52,13 @@ fifth, a line about each of the first that failed."
          (failed 0)
          (failures '())
          (again '())
-         (left '()))
+         (left '())
+         (position from))
     (let ((package (and package-name (find-package package-name))))
       (when package
         (setf *package* package)))
     (handler-case
-        (loop for start = (+ from (file-position stream))
+        (loop for start = (setf position (+ from (file-position stream)))
               for package = (session-package-name)
               for form = (if (and until (>= start until))
                              stream
@@ -78,7 +79,7 @@ fifth, a line about each of the first that failed."
       (reader-error (condition)
         (incf failed)
         (push (failure-line "the text from here on" condition) failures)
-        (push (list from (or until (length text)) (session-package-name) 0) left))
+        (push (list position (or until (length text)) (session-package-name) 0) left))
       (end-of-file ()))
     (values (length again) failed (nreverse again) (nreverse left) (nreverse failures))))
 

@@ -270,8 +270,12 @@ earlier one. Return the part of the reply about this."
 
 (defun forget-dead-tracings ()
   "Forget the tracings of functions that were made unbound since."
-  (let ((names (mapcar #'tracing-name *tracings*)))
-    (stop-tracing-names (set-difference names (still-watched names 'traced) :test #'equal))))
+  (let* ((names (mapcar #'tracing-name *tracings*))
+         (dead (set-difference names (still-watched names 'traced) :test #'equal))
+         (old (runners-needed)))
+    (when dead
+      (stop-tracing-names dead)
+      (adapt-runners *tracings* old))))
 
 (define-operation :trace (arguments)
   (forget-dead-tracings)

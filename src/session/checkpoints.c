@@ -107,7 +107,8 @@ bool checkpoints_evict_spare(struct checkpoints *c)
 {
     size_t unnamed = 0;
     for (struct list *node = c->all.next; node != &c->all; node = node->next)
-        unnamed += may_go(list_entry(node, struct checkpoint, node));
+        unnamed += may_go(list_entry(node, struct checkpoint, node)) &&
+                   list_entry(node, struct checkpoint, node) != c->making; /* it may fail */
     return unnamed > 1 && checkpoints_evict_oldest(c);
 }
 

@@ -77,6 +77,10 @@ bool queue_cancel_first(struct session *s, struct strbuf *what)
     if (op == NULL || op->kind == OPERATION_RESET || op->kind == OPERATION_RESTORE)
         return false;
     strbuf_add(what, op->what.bytes, op->what.len);
+    if (op->what.len == 0)
+        strbuf_adds(what, op->kind == OPERATION_ROLLBACK ? "a roll-back"
+                          : op->kind == OPERATION_SAVE   ? "a save"
+                                                         : "a checkpoint");
     queue_cancel(s, op);
     return true;
 }
