@@ -265,17 +265,20 @@ size_t children_orphans(struct children *c, const char *variable, pid_t *out, si
     return found;
 }
 
-/* Wait until the killed process has ended, but not beyond the time. Returns whether it has. */
+/* Wait until the killed process has ended, but not beyond the time. Returns whether it has. The SIGCHLD of
+ * each other child interrupts poll(). */
 static bool reap(pid_t pid, uint64_t until_ns)
 {
-    uint64_t now_ns = uv_hrtime();
     struct pollfd ended = {.fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN};
-    if (ended.fd >= 0) {
-        poll(&ended, 1, now_ns < until_ns ? (int)((until_ns - now_ns) / 1000000) : 0);
-        close(ended.fd);
-    }
-    return waitpid(pid, NULL, ended.fd >= 0 ? WNOHANG : 0) ==
-           pid; /* Linux before 5.3 has no such descriptor */
+    if (ended.fd < 0) /* Linux before 5.3 has no such descriptor */
+        return waitpid(pid, NULL, 0) == pid;
+    uint64_t now_ns;
+    do {
+        now_ns = uv_hrtime();
+    } while (poll(&ended, 1, now_ns < until_ns ? (int)((until_ns - now_ns) / 1000000) : 0) < 0 &&
+             errno == EINTR);
+    close(ended.fd);
+    return waitpid(pid, NULL, WNOHANG) == pid;
 }
 
 /* Processes in uninterruptible sleep, or that a debugger holds, may remain; we do not wait for them. */
