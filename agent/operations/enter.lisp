@@ -156,12 +156,12 @@ function, so that COUNT is the variable that the function calls COUNT. The reply
   "Return the restart with this name or number in the report, or NIL. The name may be a keyword or in brackets, as in
 the report."
   (let* ((designator (string-trim '(#\: #\[ #\] #\space #\newline #\return #\tab) designator))
-         (restarts (append (shown-restarts *error-condition*) (last *own-restarts*)))
          (number (ignore-errors (parse-integer designator))))
     (if number
-        (and (<= 1 number (length restarts))
-             (nth (1- number) restarts))
-        (find designator restarts
+        (let ((restarts (append (numbered-restarts *error-condition*) (last *own-restarts*))))
+          (and (<= 1 number (length restarts))
+               (nth (1- number) restarts)))
+        (find designator (append (shown-restarts *error-condition*) (last *own-restarts*))
               :test (lambda (name restart)
                       (and (restart-name restart)
                            (string-equal name (restart-name restart))))))))
@@ -227,7 +227,9 @@ is an error inside the error, reported like any other."
 
 (defun restarts-offered ()
   "List in words the restarts of the error that stands here, the innermost first; NIL if there is none."
-  (let ((names (and *error-condition* (mapcar #'first (restart-texts *error-condition*)))))
+  (let ((names (and *error-condition*
+                    (append (mapcar #'restart-name-text (shown-restarts *error-condition*))
+                            (and *aborts-to-top* (list "ABORT"))))))
     (if names
         (format nil "~{~a~^, ~}~@[ and ~d more~]"
                 (loop for name in (some-of names 0 +restarts-offered+)

@@ -249,16 +249,32 @@ which can be larger than the heap has room for: so it prints the first elements 
                    (idle-restart-p restart)))
              (applicable-restarts condition)))
 
-(defun restart-texts (condition)
+(defconstant +restarts-sent+ 200
+  "Restarts in a report besides ABORT. Those that are further out have no number; their names can be used.")
+
+(defun numbered-restarts (condition)
+  "List the restarts that have a number in the report of CONDITION, and return how many more there are."
+  (let* ((restarts (shown-restarts condition))
+         (more (max 0 (- (length restarts) +restarts-sent+))))
+    (values (butlast restarts more) more)))
+
+(defun restart-texts (restarts)
+  "List RESTARTS and the agent's ABORT as a report sends them."
   (append
-   (loop for restart in (shown-restarts condition)
-         collect (list (let ((name (restart-name restart)))
-                         (if name (symbol-name name) "NIL"))
+   (loop for restart in restarts
+         collect (list (restart-name-text restart)
                        (restart-text restart)
                        (restart-takes-value-p restart)))
    (if *aborts-to-top*
        (list (list "ABORT" "Return to top level." nil))
        '())))
+
+(defun restart-name-text (restart)
+  (let* ((symbol (restart-name restart))
+         (name (if symbol (symbol-name symbol) "NIL")))
+    (if (<= (length name) +symbol-characters+)
+        name
+        (concatenate 'string (subseq name 0 +symbol-characters+) "..."))))
 
 (defun restart-text (restart)
   (multiple-value-bind (text count outcome)
@@ -368,20 +384,21 @@ do not show the line."
               (incf total (length kept-frames))))
           (setf *last-frames* frames)
           (let ((message (message-for-report kind condition failure)))
-            (list* id :error
-                   :type (if (eq kind :interrupt) "INTERRUPTED" (type-name-text class))
-                   :message message
-                   :kind kind
-                   :classes (class-texts class)
-                   :restarts (restart-texts condition)
-                   :frames frames :total-frames total
-                   :slots (if (or failure (eq kind :reader)) '() (slot-texts condition))
-                   :hint (hint-of kind condition message frame readtable-hint)
-                   ;; A computation that a restart continued has already reported these.
-                   :warnings (warning-entries condition)
-                   :warnings-lost (prog1 *warnings-lost*
-                                    (forget-warnings))
-                   (report-parts))))))))
+            (multiple-value-bind (restarts more-restarts) (numbered-restarts condition)
+              (list* id :error
+                     :type (if (eq kind :interrupt) "INTERRUPTED" (type-name-text class))
+                     :message message
+                     :kind kind
+                     :classes (class-texts class)
+                     :restarts (restart-texts restarts) :more-restarts more-restarts
+                     :frames frames :total-frames total
+                     :slots (if (or failure (eq kind :reader)) '() (slot-texts condition))
+                     :hint (hint-of kind condition message frame readtable-hint)
+                     ;; A computation that a restart continued has already reported these.
+                     :warnings (warning-entries condition)
+                     :warnings-lost (prog1 *warnings-lost*
+                                      (forget-warnings))
+                     (report-parts)))))))))
 
 ;;; Errors of the reader
 

@@ -139,6 +139,13 @@ static bool set_choice(struct options *o, const struct option_definition *option
     return true;
 }
 
+static bool set_sandbox(struct options *o, const struct option_definition *option, const char *argument,
+                        struct err *err)
+{
+    o->is_sandbox_given = true;
+    return set_choice(o, option, argument, err);
+}
+
 static bool set_limit(struct options *o, const struct option_definition *option, const char *argument,
                       struct err *err)
 {
@@ -219,7 +226,7 @@ static const struct option_definition table[] = {
 
     {SANDBOX, "sandbox", "off|workspace|read-only",
      "Let Lisps write only in the working directory, or nowhere", "off",
-     CHOICE(sandbox), COMMON},
+     .set = set_sandbox, .place = offsetof(struct options, sandbox), COMMON},
     {SANDBOX, "network", "on|loopback|off", "Network of sandboxed Lisp processes", "on",
      CHOICE(network)},
     {SANDBOX, "writable", "PATH", "Let sandboxed Lisp processes read and write this file or directory",
@@ -353,6 +360,17 @@ static void find_defaults(struct options *o)
         o->state_directory = o->found_state_directory = find_state_directory();
 }
 
+/* The option that has an effect only in a sandbox, where nobody has said whether there is one; NULL: none. */
+static const char *without_sandbox(const struct options *o)
+{
+    return o->is_sandbox_given         ? NULL
+           : o->network > 0            ? "network"
+           : o->writable[0] != NULL    ? "writable"
+           : o->readable[0] != NULL    ? "readable"
+           : o->is_sandbox_best_effort ? "sandbox-best-effort"
+                                       : NULL;
+}
+
 bool options_parse(struct options *o, int argc, char **argv)
 {
     /* Above all characters, so that getopt's '?' for an unknown option is not one of these. */
@@ -383,6 +401,14 @@ bool options_parse(struct options *o, int argc, char **argv)
     }
     if (optind < argc) {
         fprintf(stderr, "cl-mcp-server: unexpected argument '%s'\nTry cl-mcp-server --help.\n", argv[optind]);
+        return false;
+    }
+    if (without_sandbox(o) != NULL) {
+        fprintf(
+            stderr,
+            "cl-mcp-server: without --sandbox, --%s restricts nothing. Add --sandbox workspace or read-only; "
+            "or off, if it is meant for sessions that ask for a sandbox.\n",
+            without_sandbox(o));
         return false;
     }
     find_defaults(o);

@@ -41,8 +41,9 @@ struct options {
                               current one */
     const char *listing;   /* as listing_of() takes it; valid */
     bool wants_structured;
-    unsigned sandbox; /* an enum confinement_mode: the order of its row */
-    unsigned network; /* an enum sandbox_network */
+    unsigned sandbox;      /* an enum confinement_mode: the order of its row */
+    bool is_sandbox_given; /* --sandbox, possibly off */
+    unsigned network;      /* an enum sandbox_network */
     bool is_sandbox_best_effort;
     const char *writable[OPTIONS_MOST_REPEATED + 1];
     const char *readable[OPTIONS_MOST_REPEATED + 1];

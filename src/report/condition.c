@@ -4,6 +4,7 @@
 #include "report/report.h"
 
 #include <ctype.h>
+#include <inttypes.h>
 #include <string.h>
 #include <time.h>
 
@@ -186,7 +187,15 @@ static bool is_repeated(const struct shown_restarts *shown, const struct sexp *r
     return false;
 }
 
-static void add_restarts(struct strbuf *out, const struct sexp *restarts)
+/* Of thousands the Lisp sends only the innermost. */
+static void add_more_restarts(struct strbuf *out, const struct error_record *r)
+{
+    int64_t more = sexp_integer(reply_get(r->condition, "more-restarts"), 0);
+    if (more > 0)
+        strbuf_addf(out, "(%" PRId64 " more, further out, can be invoked by name)\n", more);
+}
+
+static void add_restarts(struct strbuf *out, const struct error_record *r, const struct sexp *restarts)
 {
     section_begin(out, "[Restarts]");
     size_t start = out->len;
@@ -204,6 +213,7 @@ static void add_restarts(struct strbuf *out, const struct sexp *restarts)
         reply_add_string(out, sexp_nth(restart, 1));
         strbuf_adds(out, sexp_is_nil(sexp_nth(restart, 2)) ? "\n" : " (takes a value)\n");
     }
+    add_more_restarts(out, r);
     section_end(out);
 }
 
@@ -308,7 +318,7 @@ void report_condition(struct strbuf *out, const struct error_record *r)
     const struct sexp *restarts = error_record_restarts(r);
     const struct sexp *slots = reply_get(r->condition, "slots");
     if (sexp_count(restarts) > 0)
-        add_restarts(out, restarts);
+        add_restarts(out, r, restarts);
     /* The hint describes what failed in a file; the slots of ASDF's own conditions say less. */
     bool is_of_asdf = strncmp(r->type, "UIOP/", 5) == 0 || strncmp(r->type, "ASDF/", 5) == 0;
     if (sexp_count(slots) > 0 && !is_of_asdf)
@@ -339,6 +349,8 @@ void report_last_error(struct strbuf *out, const struct error_record *r)
     }
     if (sexp_count(restarts) == 0)
         strbuf_adds(out, "  (none)\n");
+    else
+        add_more_restarts(out, r);
     struct strbuf frames;
     strbuf_init(&frames, 0);
     report_frames(&frames, error_record_frames(r), PREVIEW_FRAMES, SIZE_MAX);
@@ -387,7 +399,8 @@ void report_backtrace(struct strbuf *out, const struct error_record *r, size_t f
     if (i < kept)
         strbuf_addf(out, "\n... frames %zu to %zu not shown; use max-frames and from", i, kept - 1);
     else
-        add_left_out(out, r, kept, " were not kept");
+        add_left_out(out, r, kept,
+                     error_record_is_enterable(r) ? "; use max-frames and from" : " were not kept");
 }
 
 #define LISTED_BYTES 300

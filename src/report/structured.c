@@ -153,6 +153,7 @@ static json_t *error_of(const struct error_record *r, json_t *truncated)
     add(error, "classes", strings_of(&rooms[0], reply_get(r->condition, "classes")), &rooms[0], truncated);
     add(error, "message", cut_string(&rooms[1], r->message, strlen(r->message)), &rooms[1], truncated);
     add(error, "slots", slots_of(&rooms[2], reply_get(r->condition, "slots"), 0), &rooms[2], truncated);
+    rooms[3].is_cut = sexp_integer(reply_get(r->condition, "more-restarts"), 0) > 0;
     add(error, "restarts", restarts_of(&rooms[3], error_record_restarts(r)), &rooms[3], truncated);
     add(error, "frames", frames_of(&rooms[4], error_record_frames(r)), &rooms[4], truncated);
     return error;

@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "session/error_record.h"
+#include "wire/sexp.h"
 
 #define TOO_OLD "Only the last five can be."
 
@@ -19,27 +20,67 @@ static bool is_in_use(const struct error_record *r, const struct errors_in_use *
     return r->is_being_frozen || r == in_use->standing || r == in_use->failed || r == in_use->unwound;
 }
 
-/* The oldest that nobody uses goes. Those that are older stay so: each moves up by one. */
-static void drop_oldest(struct error_history *h, const struct errors_in_use *in_use)
+/* Those that are older than number ${n} stay so: each moves up by one. */
+static void drop(struct error_history *h, size_t n)
 {
-    size_t n = ERROR_HISTORY_KEPT - 1;
-    while (n > 0 && is_in_use(*slot(h, n), in_use))
-        n--;
     error_record_free(*slot(h, n));
-    for (; n + 1 < ERROR_HISTORY_KEPT; n++)
+    for (h->kept--; n < h->kept; n++)
         *slot(h, n) = *slot(h, n + 1);
+    *slot(h, n) = NULL;
+}
+
+/* The oldest that nobody uses; 0 if there is none but the newest. */
+static size_t oldest(const struct error_history *h, const struct errors_in_use *in_use)
+{
+    size_t n = h->kept - 1;
+    while (n > 0 && is_in_use(error_history_at(h, n), in_use))
+        n--;
+    return n;
+}
+
+static size_t bytes_of(const struct error_history *h)
+{
+    size_t bytes = 0;
+    for (size_t n = 0; n < h->kept; n++)
+        bytes += error_record_bytes(error_history_at(h, n));
+    return bytes;
+}
+
+/* Drops the details of other errors than ${examined}, the oldest first, until the budget is kept. */
+static void drop_details(struct error_history *h, const struct error_record *examined)
+{
+    for (size_t n = h->kept; n-- > 0 && bytes_of(h) > ERROR_HISTORY_BYTES;) {
+        struct error_record *r = error_history_at(h, n);
+        if (r == examined)
+            continue;
+        sexp_document_free(r->details);
+        r->details = NULL;
+    }
 }
 
 void error_history_add(struct error_history *h, struct error_record *r, const struct errors_in_use *in_use)
 {
-    if (h->made >= ERROR_HISTORY_KEPT)
-        drop_oldest(h, in_use);
-    h->records[h->made % ERROR_HISTORY_KEPT] = r;
-    r->sequence = (int)++h->made;
+    if (h->kept == ERROR_HISTORY_KEPT)
+        drop(h, oldest(h, in_use));
+    h->made++;
+    h->kept++;
+    *slot(h, 0) = r;
+    r->sequence = (int)h->made;
     h->has_last = h->has_last || r->thread == NULL;
-    struct error_record *oldest = error_history_at(h, ERROR_HISTORY_ENTERABLE);
-    if (oldest != NULL)
-        error_record_drop_copy(oldest, TOO_OLD);
+    drop_details(h, r);
+    for (size_t n; bytes_of(h) > ERROR_HISTORY_BYTES && (n = oldest(h, in_use)) > 0;)
+        drop(h, n);
+    struct error_record *sixth = error_history_at(h, ERROR_HISTORY_ENTERABLE);
+    if (sixth != NULL)
+        error_record_drop_copy(sixth, TOO_OLD);
+}
+
+void error_history_add_details(struct error_history *h, struct error_record *r,
+                               struct sexp_document *document)
+{
+    sexp_document_free(r->details);
+    r->details = document;
+    drop_details(h, r);
 }
 
 struct error_record *error_history_at(const struct error_history *h, size_t n)
@@ -73,7 +114,7 @@ struct error_record *error_history_being_frozen(const struct error_history *h)
 
 size_t error_history_kept(const struct error_history *h)
 {
-    return h->made < ERROR_HISTORY_KEPT ? h->made : ERROR_HISTORY_KEPT;
+    return h->kept;
 }
 
 size_t error_history_made(const struct error_history *h)

@@ -43,6 +43,11 @@ struct error_record *error_record_new(struct sexp_document *document)
     return r;
 }
 
+size_t error_record_bytes(const struct error_record *r)
+{
+    return sexp_document_bytes(r->document) + sexp_document_bytes(r->details) + strlen(r->message);
+}
+
 void error_record_cannot_be_entered(struct error_record *r, const char *why)
 {
     if (r->why_not_frozen == NULL)

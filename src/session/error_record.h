@@ -56,6 +56,9 @@ void error_record_free(struct error_record *r);
  * NULL) is searched for the frames that SBCL prints when it crashes. */
 struct error_record *error_record_make(const char *type, const char *message, const char *crash_text);
 
+/* error_record_bytes(r): the memory that its texts take. */
+size_t error_record_bytes(const struct error_record *r);
+
 /* error_record_is_enterable(r): the process or a thread stands in it, or its frozen process exists or is
  * being made. */
 bool error_record_is_enterable(const struct error_record *r);

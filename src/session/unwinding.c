@@ -36,7 +36,7 @@ void session_action_abort(struct session *s, struct event *e)
 {
     struct error_record *r = s->unwound;
     if (r != NULL && r->details == NULL && session_is_reply(e->document, "ok"))
-        r->details = e->document;
+        error_history_add_details(&s->errors, r, e->document);
     else
         sexp_document_free(e->document);
     unwinding_begin(s, r);

@@ -85,6 +85,24 @@ static bool is_running(const struct session *s)
     return session_evaluation_at(s, 0, &e) && (e.is_running || e.is_next);
 }
 
+#define FRAMES_SENT 100    /* with the report of an error: docs/agent-protocol.md section 4 */
+#define FRAMES_WALKED 1000 /* the Lisp goes no further */
+
+static int64_t frames_wanted(const struct tool_call *call)
+{
+    int64_t end = call_integer(call, "from", 0) + call_integer(call, "max-frames", 20);
+    return end < FRAMES_SENT ? FRAMES_SENT : end > FRAMES_WALKED ? FRAMES_WALKED : end;
+}
+
+/* Of a deep stack the report of the error has the first frames only. */
+static bool is_more_wanted(const struct tool_call *call, const struct error_record *r)
+{
+    int64_t kept = (int64_t)sexp_count(error_record_frames(r)), total = error_record_total_frames(r);
+    int64_t known = total < 0 ? FRAMES_WALKED : total;
+    return (call_boolean(call, "locals") && r->details == NULL) ||
+           (kept < known && kept < frames_wanted(call) && frames_wanted(call) > FRAMES_SENT);
+}
+
 static void get_backtrace(struct tool_call *call)
 {
     struct session *s = call_session(call);
@@ -99,8 +117,7 @@ static void get_backtrace(struct tool_call *call)
         return;
     }
     const struct error_record *r = chosen(call, s);
-    if (r != NULL && call_boolean(call, "locals") && r->details == NULL &&
-        (error_record_is_enterable(r) || r->why_not_frozen != NULL) &&
+    if (r != NULL && is_more_wanted(call, r) && (error_record_is_enterable(r) || r->why_not_frozen != NULL) &&
         (r->thread == NULL || error_record_stands(r))) {
         /* Its turn comes when the error is unwound; by then either a copy can be asked, or the locals have
          * been read. */
@@ -108,7 +125,7 @@ static void get_backtrace(struct tool_call *call)
         call->step = (size_t)r->sequence;
         call_begin_request(call, "frames");
         call_write_integer(call, "from", 0);
-        call_write_integer(call, "count", 100);
+        call_write_integer(call, "count", frames_wanted(call));
         call_write_flag(call, "locals", true);
         call_enter(call, s,
                    &(struct operation_options){

@@ -29,6 +29,7 @@ struct block {
 struct sexp_document {
     struct sexp root;
     struct block *blocks; /* owned; holds what exceeds the values below */
+    size_t bytes;         /* allocated for it in all */
     struct sexp values[]; /* the text follows them */
 };
 
@@ -110,11 +111,13 @@ static struct sexp *take_values(struct parser *p, size_t count)
 {
     if (count > p->free_count) {
         size_t capacity = 2 * p->block_capacity > count ? 2 * p->block_capacity : count;
-        struct block *block = malloc(sizeof *block + capacity * sizeof *block->values);
+        size_t bytes = sizeof(struct block) + capacity * sizeof(struct sexp);
+        struct block *block = malloc(bytes);
         if (block == NULL) {
             fail_at(p, ERR_TOO_LARGE, p->at, "no memory for more values");
             return NULL;
         }
+        p->document->bytes += bytes;
         block->next = p->document->blocks;
         p->document->blocks = block;
         p->free_values = block->values;
@@ -361,12 +364,14 @@ struct sexp_document *sexp_parse(const char *bytes, size_t len, struct err *err)
     }
     if (estimate > FIRST_BLOCK_VALUES)
         estimate = FIRST_BLOCK_VALUES;
-    p.document = malloc(sizeof *p.document + estimate * sizeof *p.document->values + len + 1);
+    size_t size = sizeof *p.document + estimate * sizeof *p.document->values + len + 1;
+    p.document = malloc(size);
     if (p.document == NULL) {
         fail_at(&p, ERR_TOO_LARGE, 0, "no memory for the payload");
         return NULL;
     }
     p.document->blocks = NULL;
+    p.document->bytes = size;
     p.free_values = p.document->values;
     p.free_count = p.block_capacity = estimate;
     p.text = (char *)(p.document->values + estimate);
@@ -399,6 +404,11 @@ void sexp_document_free(struct sexp_document *document)
 const struct sexp *sexp_root(const struct sexp_document *document)
 {
     return &document->root;
+}
+
+size_t sexp_document_bytes(const struct sexp_document *document)
+{
+    return document == NULL ? 0 : document->bytes;
 }
 
 bool sexp_is_nil(const struct sexp *value)

@@ -50,8 +50,10 @@ struct sexp_document; /* owns every value parsed from one payload */
 struct sexp_document *sexp_parse(const char *bytes, size_t len, struct err *err);
 void sexp_document_free(struct sexp_document *document);
 
-/* sexp_root(document): its value; borrowed. */
+/* sexp_root(document): its value; borrowed. sexp_document_bytes(document): the memory that it takes; 0 for
+ * NULL. */
 const struct sexp *sexp_root(const struct sexp_document *document);
+size_t sexp_document_bytes(const struct sexp_document *document);
 
 /*
  * sexp_is_nil(value), sexp_is_symbol(value, name), sexp_count(list), sexp_nth(list, n), sexp_get(list, from,

@@ -54,3 +54,35 @@ class TailPosition(mcp.TestCase):
 
 if __name__ == "__main__":
     mcp.main()
+
+
+class Deep(mcp.TestCase):
+    """Of a deep stack the report has the first frames; the Lisp has the others while the error can be entered."""
+
+    def test_all_frames_of_a_deep_stack_can_be_read(self):
+        self.s.evaluate('(defun deep (n) (if (= n 0) (error "deep") (+ 1 (deep (1- n)))))')
+        self.s.evaluate("(deep 300)")
+        self.assertIn("100: (DEEP 100)\n... 201 more frames; use max-frames and from", self.s.call("get-backtrace", {"from": 99, "max-frames": 2}).text)
+        self.assertRegex(self.s.call("get-backtrace", {"from": 250, "locals": True}).text, r"\n250: \(DEEP 250\)\n.*\n +N = 250\n")
+        self.assertIn("\n301: (EVAL (DEEP 300))", self.s.call("get-backtrace", {"from": 299}).text)
+        self.s.evaluate("(deep 3000)")
+        self.assertTrue(self.s.call("get-backtrace", {"from": 998, "max-frames": 9}).text.endswith("998: (DEEP 998)\n999: (DEEP 999)"))
+
+
+class ManyRestarts(mcp.TestCase):
+    def test_of_thousands_of_restarts_the_innermost_have_numbers(self):
+        self.s.evaluate(
+            '(defun nest (n) (if (= n 0) (error "nested") (restart-case (nest (1- n))'
+            ' (out () :report (lambda (s) (format s "~d ~a" n (make-string 200 :initial-element #\\x))) n) (far () :test (lambda (c) c (= n 2900)) n))))'
+        )
+        report = self.s.evaluate("(nest 3000)").text
+        self.assertIn("\n201. [ABORT] Return to top level.\n(2801 more, further out, can be invoked by name)", report)
+        described = self.s.call("describe-last-error").text
+        self.assertIn("\n  200. OUT - 200 x", described)
+        self.assertIn("\n(2801 more, further out, can be invoked by name)\n", described)
+        self.assertEqual("=> 200", self.s.call("invoke-restart", restart="200").text)
+        for restart, result in (("201", "ABORT"), ("far", "=> 2900"), ("abort", "ABORT")):
+            self.s.evaluate("(nest 3000)")
+            self.assertIn(result, self.s.call("invoke-restart", restart=restart).text)
+        self.s.evaluate("(nest 3000)")
+        self.assertIn("has no restart 202", self.s.call("invoke-restart", restart="202").text)

@@ -657,6 +657,16 @@ class ServersOwn(Sandbox):
         self.assertEqual(1, ended.returncode, ended)
         self.assertRegex(ended.stderr, r"could change %s/cache/cl-mcp-server/agent-\w+\.core, which the server runs" % self.project)
 
+    def test_options_of_the_sandbox_are_refused_where_nobody_says_whether_there_is_one(self):
+        for options in (["--network", "off"], ["--writable", self.out], ["--readable", self.out], ["--sandbox-best-effort"]):
+            with self.subTest(options):
+                ended = subprocess.run([mcp.SERVER, *options], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30 * mcp.STRETCH)
+                self.assertEqual(2, ended.returncode, ended)
+                self.assertIn("without --sandbox, %s restricts nothing" % options[0], ended.stderr)
+        client = self.start("off", "--network", "off")
+        self.assertFalse(client.call("create-session", name="strict", sandbox="read-only").is_error)
+        self.assertIn("network off", client.call("session-info", session="strict").text)
+
     def test_no_sandboxed_code_reaches_an_address_that_asks_for_no_token(self):
         says = "which asks for no token, and evaluate code in any session. Give --token-file or --http unix:PATH, or --network loopback or off."
         self.assertRefused(says, "workspace", "--http", "127.0.0.1:0")

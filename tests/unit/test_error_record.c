@@ -208,6 +208,67 @@ static void the_history_drops_the_oldest_but_none_in_use(void **state)
     error_history_clear(&h);
 }
 
+/* ${before} "aaa…" ${after} */
+static struct sexp_document *large(const char *before, size_t len, const char *after)
+{
+    struct strbuf b;
+    strbuf_init(&b, 0);
+    strbuf_adds(&b, before);
+    strbuf_addc(&b, '"');
+    for (size_t i = 0; i < len; i++)
+        strbuf_addc(&b, 'a');
+    strbuf_addc(&b, '"');
+    strbuf_adds(&b, after);
+    struct sexp_document *d = parsed(b.bytes);
+    strbuf_fini(&b);
+    return d;
+}
+
+static size_t bytes_of(const struct error_history *h)
+{
+    size_t bytes = 0;
+    for (size_t n = 0; n < error_history_kept(h); n++)
+        bytes += error_record_bytes(error_history_at(h, n));
+    return bytes;
+}
+
+static void the_history_keeps_to_its_budget_in_bytes(void **state)
+{
+    struct error_history h = {0};
+    struct errors_in_use in_use = {.standing = NULL};
+    (void)state;
+    for (int i = 1; i <= 40; i++) {
+        struct error_record *r = error_record_new(large("(1 :error :hint ", 300000, ")"));
+        error_history_add(&h, r, &in_use);
+        if (i == 1)
+            in_use.standing = r;
+        assert_in_range(bytes_of(&h), 0, ERROR_HISTORY_BYTES);
+        assert_int_equal(error_history_at(&h, 0)->sequence, i);
+    }
+    size_t kept = error_history_kept(&h);
+    assert_in_range(kept, 10, ERROR_HISTORY_BYTES / 300000);
+    assert_ptr_equal(error_history_at(&h, kept - 1), in_use.standing);
+    assert_int_equal(error_history_at(&h, kept - 2)->sequence, 40 - (int)kept + 2);
+    assert_null(error_history_find(&h, 2));
+    /* Details go before errors do, those of the error that is examined last. */
+    struct error_record *last = error_history_at(&h, 0), *first = error_history_at(&h, 1);
+    error_history_add_details(&h, first, large("(2 :ok :frames ", 100000, ")"));
+    assert_non_null(first->details);
+    error_history_add_details(&h, last, large("(2 :ok :frames ", 1000000, ")"));
+    assert_null(first->details);
+    assert_non_null(last->details);
+    assert_int_equal(error_history_kept(&h), kept);
+    /* The newest stays, whatever its size. */
+    error_history_add(&h, error_record_new(large("(1 :error :hint ", 5000000, ")")), &in_use);
+    assert_int_equal(error_history_kept(&h), 2);
+    assert_int_equal(error_history_at(&h, 0)->sequence, 41);
+    assert_ptr_equal(error_history_at(&h, 1), in_use.standing);
+    error_history_add(&h, error_record_new(parsed("(1 :error)")), &in_use);
+    assert_int_equal(error_history_kept(&h), 2);
+    assert_int_equal(error_history_at(&h, 0)->sequence, 42);
+    error_history_clear(&h);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -221,6 +282,7 @@ int main(void)
         cmocka_unit_test(record_is_not_led_astray_by_crash_like_text),
         cmocka_unit_test(record_keeps_all_of_a_message_with_a_nul),
         cmocka_unit_test(the_history_drops_the_oldest_but_none_in_use),
+        cmocka_unit_test(the_history_keeps_to_its_budget_in_bytes),
     };
     return cmocka_run_group_tests_name("error_record", tests, NULL, NULL);
 }
