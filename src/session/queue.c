@@ -116,6 +116,7 @@ static void save(struct session *s, struct operation *op)
 static void reset(struct session *s, struct operation *op)
 {
     rollback_clear(s);
+    strbuf_clear(&s->notice); /* about what is no more */
     answer_deliver(s, op, &(struct outcome){.kind = OUTCOME_OK});
     if (s->state == SESSION_ABSENT && session_first_operation(s) == NULL)
         process_request(s, SESSION_STARTING); /* so that the next call finds it ready */

@@ -52,7 +52,6 @@ void rollback_clear(struct session *s)
     error_history_clear(&s->errors);
     journal_fini(&s->journal);
     capture_fini(session_output_between(&s->output));
-    strbuf_clear(&s->notice);
     free(s->package);
     s->package = NULL;
     copies_refuse(s, NULL);
@@ -130,6 +129,14 @@ void rollback_perform(struct session *s, struct operation *op)
     recovery_go_to(s, cp);
 }
 
+/* The save is there and stays, but the session does not continue from it. */
+static void leave_unrestored(struct session *s, const char *name)
+{
+    s->is_unrestored = true;
+    if (saved_take_loss(s->all->store, name, &s->notice))
+        strbuf_addc(&s->notice, '\n');
+}
+
 /* If nobody waits for the restore, the next reply reports its failure. */
 static void refuse(struct session *s, struct operation *op, const char *why)
 {
@@ -165,6 +172,7 @@ static void begin_restore(struct session *s, struct operation *op, const struct 
     struct replaced_facts replaced = {
         .at = s->at, .errors = error_history_made(&s->errors), .checkpoints = named};
     rollback_clear(s);
+    strbuf_clear(&s->notice);
     if (saved_take_loss(s->all->store, op->name, &s->notice))
         strbuf_adds(&s->notice, " This is its save from before.\n");
     /* If nobody waits for the report, the next reply names them. */
@@ -215,15 +223,17 @@ void rollback_restore(struct session *s, struct operation *op)
     err_set(&err, ERR_INVALID, "Sessions cannot be restored: there is no state directory (--state-dir).");
     if (s->all->store == NULL ||
         !saved_find(s->all->store, op->name, zygotes_lisp(s->host->zygotes), &saved, &journal, &err)) {
-        s->is_unrestored = err.code != ERR_NOT_FOUND;
+        if (s->all->store != NULL && err.code != ERR_NOT_FOUND)
+            leave_unrestored(s, op->name);
         refuse(s, op, err.message);
         return;
     }
-    s->is_unrestored = !tighten(s, &saved, &err);
-    if (s->is_unrestored) {
+    if (!tighten(s, &saved, &err)) {
+        leave_unrestored(s, op->name);
         journal_fini(&journal);
         refuse(s, op, err.message);
     } else {
+        s->is_unrestored = false;
         begin_restore(s, op, &saved, &journal);
     }
     saved_fini(&saved);

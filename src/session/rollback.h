@@ -15,7 +15,7 @@ void rollback_restore(struct session *s, struct operation *op);
  * that nobody waits for, so that what comes meanwhile shows and changes these limits. */
 void rollback_restore_limits(struct session *s, const char *name);
 
-/* rollback_clear(s): make everything but name, limits and queue as in a new session. */
+/* rollback_clear(s): make everything but name, limits, queue and notice as in a new session. */
 void rollback_clear(struct session *s);
 
 #endif

@@ -13,6 +13,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "report/reply.h"
+#include "report/section.h"
 #include "session/saved.h"
 #include "session/sessions.h"
 #include "tools/audit.h"
@@ -150,15 +151,36 @@ static bool takes_session(const struct tool *tool)
     return false;
 }
 
-/* Record the evaluation for other clients, and add what they evaluated. After an early answer this goes
- * into the next reply. */
+/* The answer goes to a client, and more than was asked may be added. After an early answer that goes into the
+ * next reply. */
+static bool may_tell_more(const struct tool_call *call)
+{
+    return call->done != evaluations_on_done && !call->is_of_asked_length && takes_session(call->tool);
+}
+
+/* What the session has to report is not kept for the next evaluation: the client may only look. */
+static void add_notice(struct tool_call *call)
+{
+    struct sessions *all = call->toolbox->sessions;
+    struct session *s = all == NULL || !may_tell_more(call) || call->tool->is_of_record
+                            ? NULL
+                            : sessions_find(all, call_session_name(call));
+    if (s == NULL || session_notice(s)->len == 0)
+        return;
+    section_begin(&call->text, "[Session]");
+    strbuf_add(&call->text, session_notice(s)->bytes, session_notice(s)->len);
+    section_end(&call->text);
+    strbuf_clear(session_notice(s));
+}
+
+/* Record the evaluation for other clients, and add what they evaluated. */
 static void tell_others(struct tool_call *call)
 {
     struct others *others = call->toolbox->others;
     const char *session = call_session_name(call);
     if (others == NULL || call->client == 0 || sessions_find(call->toolbox->sessions, session) == NULL)
         return;
-    if (call->done != evaluations_on_done && !call->is_of_asked_length && takes_session(call->tool))
+    if (may_tell_more(call))
         others_tell(others, call->client, session, &call->text);
     if (call->is_evaluation) {
         size_t len = 0;
@@ -170,6 +192,7 @@ static void tell_others(struct tool_call *call)
 
 void call_finish(struct tool_call *call)
 {
+    add_notice(call);
     tell_others(call);
     add_moment(call);
     call_redact(call, &call->text);

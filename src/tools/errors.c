@@ -171,6 +171,7 @@ const struct tool tool_describe_last_error = {
     .title = "Describe the last error",
     .description = "Show the last error: type, message, restarts and the top of the backtrace.",
     .toolset = TOOLSET_CORE,
+    .is_of_record = true,
     .is_read_only = true,
     .arguments = {INDEX_ARGUMENT, SESSION_ARGUMENT},
     .run = describe_last_error,
@@ -183,6 +184,7 @@ const struct tool tool_get_backtrace = {
                    "with local variables.",
     .toolset = TOOLSET_CORE,
     .returns_long_text = true,
+    .is_of_record = true,
     .is_read_only = true,
     .arguments =
         {
