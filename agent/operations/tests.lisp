@@ -252,7 +252,6 @@ on, and return true."
           (list :system name
                 :framework (run-framework run)
                 :fallback fallback
-                :stopped (run-stopped run)
                 :verdict (run-verdict run)
                 :failures (reverse (run-failures run)))))
 

@@ -158,6 +158,8 @@ static void on_signal(uv_signal_t *handle, int signal)
             audit_reopen(server->audit);
         return;
     }
+    if (signal == SIGHUP && server->is_ending)
+        return; /* the kernel and the shell both send it when a terminal is closed */
     log_info("signal %d: shutting down", signal);
     if (server->is_ending)
         uv_stop(server->loop);

@@ -51,6 +51,7 @@ struct toolboxes {
     struct list all;
     struct list planned_saves;
     size_t saves; /* saves in progress */
+    bool is_ending;
     void (*on_saved)(void *arg);
     void *arg;
 };
@@ -81,17 +82,6 @@ static void planned_save_free(struct planned_save *p)
     list_remove(&p->node);
     free(p->name);
     free(p);
-}
-
-void toolboxes_free(struct toolboxes *t)
-{
-    if (t == NULL)
-        return;
-    while (!list_is_empty(&t->planned_saves))
-        planned_save_free(list_entry(t->planned_saves.next, struct planned_save, node));
-    while (!list_is_empty(&t->all))
-        owned_free(list_entry(t->all.next, struct owned, node));
-    free(t);
 }
 
 static struct saved_store *open_store(const struct toolboxes_options *options, const char *owner)
@@ -153,10 +143,18 @@ struct toolbox *toolboxes_get(struct toolboxes *t, const char *owner)
 
 #define KEEPS_SAVE "its earlier save could not be restored and was left unchanged"
 
+#define CUT_SHORT "The server was told a second time to end, before the session was saved."
+
+/* Whether its earlier save, from which it could not begin, is still there. */
+static bool keeps_save(const struct owned *o, const struct session *s)
+{
+    return session_is_unrestored(s) && saved_exists(o->store, session_name(s));
+}
+
 /* Whether it should be saved at the end. */
 static bool is_worth_saving(const struct owned *o, const struct session *s)
 {
-    return o->toolbox.is_persistent && !session_is_unrestored(s) && session_evaluations(s) > 0;
+    return o->toolbox.is_persistent && !keeps_save(o, s) && session_evaluations(s) > 0;
 }
 
 static void for_each_session(struct toolboxes *t,
@@ -199,7 +197,7 @@ static void note_loss(const struct owned *o, const struct session *s, const char
 
 static void plan_save(struct toolboxes *t, struct owned *o, struct session *s)
 {
-    if (o->toolbox.is_persistent && session_is_unrestored(s) && session_evaluations(s) > 0) {
+    if (o->toolbox.is_persistent && keeps_save(o, s) && session_evaluations(s) > 0) {
         log_error("session %s was not saved: " KEEPS_SAVE, session_name(s));
         note_loss(o, s, "It was not saved: " KEEPS_SAVE ".");
     }
@@ -251,9 +249,9 @@ static void on_saved(void *arg, const struct outcome *outcome)
     struct toolboxes *t = p->toolboxes;
     if (outcome->kind != OUTCOME_OK) {
         log_error("%s", outcome->why);
-        const struct session *s = sessions_find(p->owner->toolbox.sessions, p->name);
-        if (s != NULL)
-            note_loss(p->owner, s, outcome->why);
+        /* A session that is being closed is found by its name no more. */
+        if (outcome->session != NULL)
+            note_loss(p->owner, outcome->session, t->is_ending ? CUT_SHORT : outcome->why);
         saved_withdraw(p->owner->store, p->name);
     }
     planned_save_free(p);
@@ -267,4 +265,25 @@ void toolboxes_save(struct toolboxes *t, void (*done)(void *arg), void *arg)
     t->arg = arg;
     for_each_session(t, plan_save);
     save_more(t);
+}
+
+/* A second signal ended the server before the planned saves had begun. */
+static void give_up(struct planned_save *p)
+{
+    const struct session *s = sessions_find(p->owner->toolbox.sessions, p->name);
+    if (s != NULL)
+        note_loss(p->owner, s, CUT_SHORT);
+    planned_save_free(p);
+}
+
+void toolboxes_free(struct toolboxes *t)
+{
+    if (t == NULL)
+        return;
+    t->is_ending = true;
+    while (!list_is_empty(&t->planned_saves))
+        give_up(list_entry(t->planned_saves.next, struct planned_save, node));
+    while (!list_is_empty(&t->all))
+        owned_free(list_entry(t->all.next, struct owned, node));
+    free(t);
 }

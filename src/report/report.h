@@ -73,9 +73,9 @@ bool report_definitions(struct strbuf *out, const struct sexp *reply);
 /* report_compilation(out, reply): the text of compile-form from the agent's reply. */
 void report_compilation(struct strbuf *out, const struct sexp *reply);
 
-/* report_tests_counted(reply): whether a known framework ran tests. report_tests(out, reply): the
- * text of run-tests from the agent's reply. Returns whether a test failed. */
+/* report_tests_counted(reply): whether a known framework ran tests. report_tests(out, session, reply):
+ * the text of run-tests from the agent's reply. Returns whether a test failed. */
 bool report_tests_counted(const struct sexp *reply);
-bool report_tests(struct strbuf *out, const struct sexp *reply);
+bool report_tests(struct strbuf *out, const struct session *session, const struct sexp *reply);
 
 #endif

@@ -45,7 +45,18 @@ static void add_field(struct strbuf *out, const char *label, const struct sexp *
     }
 }
 
-static void add_failure(struct strbuf *out, const struct sexp *failure, size_t number, uint64_t stopped)
+/* The index of error number ${stop} of the newest run of tests; 0: it is not kept. Errors of threads and
+ * cancelled evaluations may stand between those of the run. */
+static size_t index_of(const struct session *session, int64_t stop)
+{
+    for (size_t i = 0; i < session_error_count(session); i++)
+        if (session_error(session, i)->met == stop)
+            return i + 1;
+    return 0;
+}
+
+static void add_failure(struct strbuf *out, const struct session *session, const struct sexp *failure,
+                        size_t number)
 {
     const struct sexp *kind = sexp_get(failure, 0, "kind");
     const char *word = sexp_is_symbol(kind, "error")   ? "ERROR"
@@ -78,12 +89,12 @@ static void add_failure(struct strbuf *out, const struct sexp *failure, size_t n
         section_add_frame(out, i, sexp_nth(frames, i));
     }
     int64_t stop = sexp_integer(sexp_get(failure, 0, "stop"), 0);
-    if (stop > 0)
-        strbuf_addf(
-            out,
-            "\n  error %" PRIu64
-            " of the session: get-backtrace, evaluate-in-frame and invoke-restart take index %" PRIu64,
-            stopped - (uint64_t)stop + 1, stopped - (uint64_t)stop + 1);
+    size_t index = stop > 0 ? index_of(session, stop) : 0;
+    if (index > 0)
+        strbuf_addf(out,
+                    "\n  error %zu of the session: get-backtrace, evaluate-in-frame and invoke-restart take "
+                    "index %zu",
+                    index, index);
 }
 
 static void add_part(struct strbuf *out, const char *before, uint64_t n, const char *word)
@@ -131,7 +142,7 @@ bool report_tests_counted(const struct sexp *reply)
            0;
 }
 
-bool report_tests(struct strbuf *out, const struct sexp *reply)
+bool report_tests(struct strbuf *out, const struct session *session, const struct sexp *reply)
 {
     const struct sexp *failures = reply_get(reply, "failures");
     const struct sexp *verdict = reply_get(reply, "verdict");
@@ -152,6 +163,6 @@ bool report_tests(struct strbuf *out, const struct sexp *reply)
         reply_add_string(out, verdict);
     }
     for (size_t i = 0; i < sexp_count(failures); i++)
-        add_failure(out, sexp_nth(failures, i), i + 1, count_of(reply, "stopped"));
+        add_failure(out, session, sexp_nth(failures, i), i + 1);
     return is_failed;
 }

@@ -58,6 +58,21 @@ static void drop_details(struct error_history *h, const struct error_record *exa
     }
 }
 
+/* Starts at number ${first}, counted back from the newest. A copy that is being made stays: its answer is
+ * awaited. */
+static size_t drop_copies(struct error_history *h, size_t first, const char *why)
+{
+    size_t dropped = 0;
+    for (size_t i = first; i < error_history_kept(h); i++) {
+        struct error_record *r = error_history_at(h, i);
+        if (r->frozen == NULL || r->is_being_frozen)
+            continue;
+        dropped++;
+        error_record_drop_copy(r, why);
+    }
+    return dropped;
+}
+
 void error_history_add(struct error_history *h, struct error_record *r, const struct errors_in_use *in_use)
 {
     if (h->kept == ERROR_HISTORY_KEPT)
@@ -70,9 +85,7 @@ void error_history_add(struct error_history *h, struct error_record *r, const st
     drop_details(h, r);
     for (size_t n; bytes_of(h) > ERROR_HISTORY_BYTES && (n = oldest(h, in_use)) > 0;)
         drop(h, n);
-    struct error_record *sixth = error_history_at(h, ERROR_HISTORY_ENTERABLE);
-    if (sixth != NULL)
-        error_record_drop_copy(sixth, TOO_OLD);
+    drop_copies(h, ERROR_HISTORY_ENTERABLE, TOO_OLD);
 }
 
 void error_history_add_details(struct error_history *h, struct error_record *r,
@@ -127,20 +140,6 @@ bool error_history_succeed(struct error_history *h)
     bool had_last = h->has_last;
     h->has_last = false;
     return had_last;
-}
-
-/* Starts at number ${first}, counted back from the newest. */
-static size_t drop_copies(struct error_history *h, size_t first, const char *why)
-{
-    size_t dropped = 0;
-    for (size_t i = first; i < error_history_kept(h); i++) {
-        struct error_record *r = error_history_at(h, i);
-        if (r->frozen == NULL)
-            continue;
-        dropped++;
-        error_record_drop_copy(r, why);
-    }
-    return dropped;
 }
 
 void error_history_drop_copies(struct error_history *h, const char *why)

@@ -29,8 +29,8 @@ struct errors_in_use {
 };
 
 /* error_history_add(h, r, in_use): ${r} is taken and gets its number. It becomes the last error, unless it
- * comes from one of the program's threads. The sixth newest loses its copy. Over the budget, the details of
- * older errors are freed, then the oldest errors that nobody uses; the new one stays. */
+ * comes from one of the program's threads. Only the five newest keep their copies. Over the budget, the
+ * details of older errors are freed, then the oldest errors that nobody uses; the new one stays. */
 void error_history_add(struct error_history *h, struct error_record *r, const struct errors_in_use *in_use);
 
 /* error_history_add_details(h, r, document): the examination of ${r}, one of these, is kept with it;

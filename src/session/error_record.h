@@ -44,6 +44,7 @@ struct error_record {
     uint64_t evaluation;           /* the number of the evaluation that failed; 0 for a look-up */
     struct timespec when;          /* wall clock */
     int sequence;                  /* 1 for a session's first error */
+    int met;                       /* its number among those after which its operation continued; 0: none */
 };
 
 /*

@@ -31,7 +31,7 @@ static void go_on(struct session *s)
 static void put_aside(struct session *s, struct error_record *r)
 {
     struct operation *op = s->current;
-    op->has_met_error = true;
+    r->met = ++op->errors_met;
     r->evaluation = s->evaluations;
     answer_add_error(s, r);
     if (copies_freeze(s, r))
@@ -42,7 +42,7 @@ static void put_aside(struct session *s, struct error_record *r)
 
 void session_action_recorded(struct session *s, struct event *e)
 {
-    struct error_record *r = error_history_at(&s->errors, 0);
+    struct error_record *r = error_history_being_frozen(&s->errors); /* others may have come since */
     if (r != NULL)
         copies_note_frozen(r, e->document);
     sexp_document_free(e->document);
@@ -175,7 +175,7 @@ void session_action_frozen(struct session *s, struct event *e)
 void session_action_forgo(struct session *s, struct event *e)
 {
     const struct error_record *r = error_history_being_frozen(&s->errors);
-    if (r != NULL && worker_state(r->frozen) != WORKER_GONE) {
+    if (r != NULL && r->frozen != NULL && worker_state(r->frozen) != WORKER_GONE) {
         session_action_kill(s, e);
         return;
     }

@@ -10,7 +10,7 @@
 /* The session is now in the state after this evaluation. */
 static void count_evaluation(struct session *s, const struct operation *op, const struct sexp *reply)
 {
-    if (!op->has_met_error)
+    if (op->errors_met == 0)
         answer_clear_error(s);
     recovery_note_evaluation(s);
     answer_write_journal(s, op, JOURNAL_OK, reply);

@@ -42,8 +42,9 @@ struct operation {
     uint64_t submitted_ms; /* loop time */
     struct strbuf behind;  /* description of what it waited behind when it was submitted; empty: nothing */
     bool keeps_record;
-    bool goes_on, has_met_error; /* it may continue after an error; it has met one */
-    bool is_to_stop;             /* it was cancelled meanwhile */
+    bool goes_on;    /* it may continue after an error */
+    int errors_met;  /* after which it continued */
+    bool is_to_stop; /* it was cancelled meanwhile */
     bool is_examination;
     bool is_look_up;      /* it can be answered while another one runs */
     struct look *look;    /* the look-up under way; the operation is out of the queue then */

@@ -129,20 +129,32 @@ void rollback_perform(struct session *s, struct operation *op)
     recovery_go_to(s, cp);
 }
 
-/* The save is there and stays, but the session does not continue from it. */
-static void leave_unrestored(struct session *s, const char *name)
-{
-    s->is_unrestored = true;
-    if (saved_take_loss(s->all->store, name, &s->notice))
-        strbuf_addc(&s->notice, '\n');
-}
-
-/* If nobody waits for the restore, the next reply reports its failure. */
+/* The save is there, but the session does not continue from it. One that is empty must not replace it. If
+ * nobody waits for the restore, the next reply reports its failure. */
 static void refuse(struct session *s, struct operation *op, const char *why)
 {
+    s->is_unrestored = s->is_unrestored || s->evaluations == 0;
+    if (s->all->store != NULL && saved_take_loss(s->all->store, op->name, &s->notice))
+        strbuf_addc(&s->notice, '\n');
     if (op->done == NULL)
-        strbuf_addf(&s->notice, "%s\n", why);
+        strbuf_addf(&s->notice,
+                    "%s What is done now is not saved when the server ends, unless save-session is called.\n",
+                    why);
     answer_unavailable(s, op, why);
+}
+
+/* The old state was given up for the save, whose image did not start. */
+static void refuse_empty(struct session *s, struct operation *op, const char *why)
+{
+    struct strbuf text;
+    strbuf_init(&text, 0);
+    rollback_clear(s); /* an empty session has no history, and must not replace the save at the end */
+    strbuf_addf(&text,
+                "The saved session %s could not be started. %s The session is empty now; restore-session "
+                "tries again.",
+                op->name, why);
+    refuse(s, op, strbuf_string(&text));
+    strbuf_fini(&text);
 }
 
 static void take_limits(struct session *s, const struct saved *saved)
@@ -192,9 +204,7 @@ static void begin_restore(struct session *s, struct operation *op, const struct 
     while (!is_started && err.code == ERR_LIMIT && eviction_for_process(s));
     if (!is_started) {
         free(named);
-        rollback_clear(s); /* an empty session has no history, and must not replace the save at the end */
-        s->is_unrestored = true;
-        refuse(s, op, err.message);
+        refuse_empty(s, op, err.message);
         return;
     }
     run_take_up(s, op);
@@ -223,13 +233,10 @@ void rollback_restore(struct session *s, struct operation *op)
     err_set(&err, ERR_INVALID, "Sessions cannot be restored: there is no state directory (--state-dir).");
     if (s->all->store == NULL ||
         !saved_find(s->all->store, op->name, zygotes_lisp(s->host->zygotes), &saved, &journal, &err)) {
-        if (s->all->store != NULL && err.code != ERR_NOT_FOUND)
-            leave_unrestored(s, op->name);
         refuse(s, op, err.message);
         return;
     }
     if (!tighten(s, &saved, &err)) {
-        leave_unrestored(s, op->name);
         journal_fini(&journal);
         refuse(s, op, err.message);
     } else {
@@ -242,17 +249,8 @@ void rollback_restore(struct session *s, struct operation *op)
 /* The image of the saved session did not start: the session is empty now. */
 void session_action_fail_restore(struct session *s, struct event *e)
 {
-    struct operation *op = s->current;
-    char why[256];
-    snprintf(
-        why, sizeof why,
-        "The saved session %.79s could not be started: its image was perhaps written by another SBCL. The "
-        "session is empty now.",
-        op->name);
     sexp_document_free(e->document);
     session_count(s, METRIC_DEATHS);
-    rollback_clear(s);
-    s->is_unrestored = true;
-    refuse(s, op, why);
+    refuse_empty(s, s->current, "Its image was perhaps written by another SBCL.");
     session_look_at_queue(s);
 }

@@ -84,7 +84,8 @@ const struct confinement *session_confinement(const struct session *s);
  * process is free to tell. */
 bool session_may_have_news(const struct session *s);
 
-/* session_is_unrestored(s): its save could not be restored; a server that exits does not overwrite it. */
+/* session_is_unrestored(s): it began empty because its save could not be restored; a server that exits does
+ * not overwrite that. */
 bool session_is_unrestored(const struct session *s);
 
 /* session_checkpoint_cost_ms(s): the cost of a copy; 0 while unknown. session_checkpoints_when_idle(s):

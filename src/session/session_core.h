@@ -52,7 +52,8 @@ struct session {
     struct strbuf notice; /* to be added to the next reply */
     bool has_threads;     /* the program runs threads in the process: thread_errors.c */
     bool has_hooks;       /* the process that is returned to has forms to evaluate: hooks.c */
-    bool is_unrestored;   /* its save could not be restored, and must not be overwritten unasked */
+    bool is_unrestored;   /* it began empty where its save could not be restored, which it must not replace
+                             unasked */
 
     struct run *run;               /* run.c: the current operation's time, and how it is stopped */
     struct process *process;       /* process.c: how the process is started */

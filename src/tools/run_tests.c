@@ -36,7 +36,7 @@ static void add_result(struct strbuf *out, const struct outcome *o, size_t most,
     struct tool_call *call = arg;
     struct strbuf text;
     strbuf_init(&text, 0);
-    call->is_error = report_tests(&text, o->reply);
+    call->is_error = report_tests(&text, o->session, o->reply);
     if (out->len > 0)
         strbuf_adds(out, "\n\n");
     cut_add(out, o->session, &text, most);

@@ -112,10 +112,23 @@ class Persistence(saves.Saves):
         self.s.process.send_signal(signal.SIGTERM)
         self.assertEqual(0, self.s.wait(10))
         self.s.close()
-        self.assertOneSave()
         other = self.server("--persist")
-        self.assertValue(other.evaluate("*n*"), "2")
+        report = other.evaluate("*n*")
+        self.assertValue(report, "2")
+        self.assertRegex(report.session, "was lost. The server was told a second time to end, before the session was saved. This is its save from before.")
+        self.assertOneSave()
         self.kill(other)
+
+    def test_a_second_signal_reports_those_that_had_not_begun_to_be_saved_too(self):
+        names = ["s%d" % n for n in range(6)]
+        for name in names:
+            self.s.call("create-session", name=name)
+            self.s.evaluate("(defvar *n* 1)", session=name)
+        self.s.process.send_signal(signal.SIGTERM)
+        self.s.process.send_signal(signal.SIGTERM)
+        self.assertEqual(0, self.s.wait(60))
+        kept = {name.split(".")[0] for name in self.files() if name.endswith((".lost", ".json"))}
+        self.assertEqual(set(names), kept)
 
     def test_an_evaluation_running_at_the_end_of_the_input_is_in_the_save(self):
         self.s.evaluate("(defvar *n* 1)")
@@ -181,10 +194,58 @@ class Persistence(saves.Saves):
     def test_a_closed_terminal_saves_too(self):
         self.s.evaluate("(defvar *n* 1)")
         self.s.process.send_signal(signal.SIGHUP)
+        self.wait_for_image()
+        self.s.process.send_signal(signal.SIGHUP)  # the shell sends it, too
         self.assertEqual(0, self.s.wait(60))
         other = self.server("--persist")
         self.assertEqual("1", self.evaluated(other, "*n*"))
         self.kill(other)
+
+    def damage(self):
+        path = os.path.join(self.state, self.description()["image"])
+        with open(path, "r+b") as f:
+            f.write(b"damaged")
+
+    def test_a_save_that_cannot_be_used_is_protected_while_it_is_there_and_nothing_else_needs_protection(self):
+        self.copy_saved("default")
+        self.damage()
+        client = self.server("--persist")
+        report = client.evaluate("(defvar *new* 1)")
+        self.assertRegex(report.session, "What is done now is not saved when the server ends, unless save-session is called.")
+        client.close(wait=60)
+        self.assertIn("default.lost", self.files())
+        client = self.server("--persist")
+        looked = client.call("describe-symbol", {"name": "car"}).text
+        self.assertRegex(looked, r"\[Session\](?s:.*)was left unchanged(?s:.*)What is done now is not saved")
+        self.assertNotIn("default.lost", self.files())
+        client.evaluate("(defvar *newer* 1)")
+        client.call("delete-save", name="default")
+        client.close(wait=60)
+        client = self.server("--persist")
+        self.assertEqual("1", self.evaluated(client, "*newer*"))
+        # Of a session that runs, the state is worth more than a save that cannot be used.
+        self.assertFalse(client.call("save-session").is_error)
+        self.damage()
+        self.assertTrue(client.call("restore-session", name="default").is_error)
+        client.evaluate("(defvar *newest* 2)")
+        client.close(wait=60)
+        client = self.server("--persist")
+        self.assertEqual("2", self.evaluated(client, "*newest*"))
+        self.kill(client)
+
+    def test_a_restore_that_has_no_process_says_so_and_keeps_the_note_of_a_loss(self):
+        self.copy_saved("default")
+        with open(os.path.join(self.state, "default.lost"), "w", encoding="utf-8") as f:
+            f.write("This was lost.")
+        client = self.server("--persist", "--max-processes", "1", "--checkpoints", "off")
+        client.call("create-session", name="other")
+        client.evaluate("1", session="other")
+        first = client.evaluate("(boundp '*n*)").text
+        self.assertRegex(first, r"(?s)This was lost.*The saved session default could not be started.*The session is empty now; restore-session tries again")
+        client.call("close-session", session="other")
+        self.assertFalse(client.call("restore-session", name="default").is_error)
+        self.assertEqual("2", self.evaluated(client, "*n*"))
+        self.kill(client)
 
     def test_where_nothing_can_be_saved_it_does_not_start(self):
         environment = {name: value for name, value in os.environ.items() if name not in ("HOME", "XDG_STATE_HOME")}

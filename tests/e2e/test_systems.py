@@ -254,6 +254,19 @@ class Testing(Systems):
         self.assertEqual(["SHOP-TESTS::BAD"], re.findall(r"ERROR: (\S+)", report.text))
         self.assertValue(client.evaluate("(shop:average '())"), "0")
 
+    def test_errors_of_threads_have_no_part_in_the_numbers_of_a_run(self):
+        client = self.project({
+            "beside.asd": '(defsystem "beside" :depends-on ("fiveam") :components ((:file "beside"))'
+                          ' :perform (test-op (o c) (symbol-call :fiveam \'#:run! (find-symbol "BESIDE" "BESIDE"))))\n',
+            "beside.lisp": "(defpackage #:beside (:use #:cl #:fiveam))\n(in-package #:beside)\n(def-suite beside)\n(in-suite beside)\n"
+                           '(test a (error "of a test"))\n'
+                           '(test b (sb-thread:join-thread (sb-thread:make-thread (lambda () (error "of a thread"))) :default nil) (is (= 1 1)))\n'})
+        reply = client.call("run-tests", system="beside", wait=120)
+        index = int(re.search(r"take index (\d+)", reply.text).group(1))
+        listed = client.call("list-errors").text
+        self.assertIn("of a thread", listed)
+        self.assertRegex(listed, r"(?m)^%d\. .*SIMPLE-ERROR: of a test" % index)
+
     def test_the_session_of_a_run_is_one_that_went_on(self):
         client = self.project(SHOP)
         client.evaluate("(defvar *before* 1)")
