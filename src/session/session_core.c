@@ -73,13 +73,15 @@ void session_set_deadline(struct session *s, int deadline_ms)
     uv_timer_start(s->timer, on_deadline, (uint64_t)deadline_ms, 0);
 }
 
+static void note_idle(struct session *s);
+
 static void on_idle_for_too_long(uv_timer_t *timer)
 {
     struct session_host *host = timer->data;
     if (!list_is_empty(&host->idle) && host->suspending == NULL) {
         struct session *s = list_entry(host->idle.next, struct session, idle_node);
         if (s->idle_since + host->idle_timeout_ms <= uv_now(host->loop)) {
-            list_remove(&s->idle_node);
+            note_idle(s); /* what cannot be suspended now is tried again later */
             session_dispatch(s, &(struct event){.kind = EVENT_UNUSED});
         }
     }

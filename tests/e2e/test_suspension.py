@@ -72,6 +72,16 @@ class Suspension(mcp.TestCase):
         states = self.listed(s)
         self.assertEqual(["idle"] * 3, [states[name] for name in ("threaded", "named", "busy")])
 
+    def test_a_session_that_could_not_be_suspended_is_tried_again(self):
+        s = self.server()
+        program = int(s.evaluate("(sb-ext:process-pid (sb-ext:run-program \"/bin/sleep\" '(\"1000\") :wait nil))").value)
+        s.call("create-session", name="other")
+        s.evaluate("1", session="other")
+        self.wait_suspended(s, "other")  # so the time of the first has come, too
+        self.assertEqual("idle", self.listed(s)["default"])
+        os.kill(program, signal.SIGKILL)
+        self.wait_suspended(s, "default")
+
     def test_requests_to_a_suspended_session(self):
         if mcp.SANITIZED:
             self.skipTest("it takes a minute; the plain build has it")
