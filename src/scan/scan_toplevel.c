@@ -5,9 +5,11 @@
 #include "scan/scan_toplevel.h"
 
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
+#include "base/memory.h"
 #include "scan/scan.h"
 #include "scan/scan_place.h"
 
@@ -252,31 +254,61 @@ static bool is_method(const char *text, const struct scan_toplevel *form)
            strncasecmp(text + form->kind_end - strlen(ending), ending, strlen(ending)) == 0;
 }
 
-bool scan_toplevel_is(const char *text, const struct scan_toplevel *form, const char *kind, size_t kind_len,
-                      const char *name, size_t name_len)
+struct scan_wanted {
+    bool is_of_any_kind;
+    struct strbuf kind;
+    struct signature signature;
+};
+
+struct scan_wanted *scan_wanted_new(const char *kind, size_t kind_len, const char *name, size_t name_len)
 {
-    struct strbuf wanted_kind, its_kind;
-    struct signature wanted, its;
-    if (form->kind == form->kind_end || kind_len == 0 || name_len > MOST_SIGNATURE ||
-        scan_text(name, name_len).fault != SCAN_VALID)
+    struct scan_wanted *w = xmalloc(sizeof *w);
+    w->is_of_any_kind = kind == NULL;
+    strbuf_init(&w->kind, MOST_SIGNATURE);
+    signature_init(&w->signature);
+    if (kind_len > 0)
+        add_atom(&w->kind, kind, 0, kind_len);
+    if (name_len <= MOST_SIGNATURE && scan_text(name, name_len).fault == SCAN_VALID)
+        signature_read(&w->signature, name, name_len, 0, true);
+    return w;
+}
+
+void scan_wanted_free(struct scan_wanted *wanted)
+{
+    strbuf_fini(&wanted->kind);
+    signature_fini(&wanted->signature);
+    free(wanted);
+}
+
+static bool is_of_kind(const char *text, const struct scan_toplevel *form, const struct strbuf *wanted)
+{
+    struct strbuf kind;
+    strbuf_init(&kind, MOST_SIGNATURE);
+    add_atom(&kind, text, form->kind, form->kind_end);
+    bool is_it = is_same(wanted, &kind);
+    strbuf_fini(&kind);
+    return is_it;
+}
+
+static bool is_of_signature(const struct signature *its, const struct signature *wanted)
+{
+    bool is_it = is_same(&wanted->name, &its->name) || is_first_of(&wanted->name, &its->name);
+    if (wanted->has_parameters || wanted->qualifiers.len > 0)
+        is_it = is_it && is_same(&wanted->qualifiers, &its->qualifiers);
+    if (wanted->has_parameters)
+        is_it = is_it && its->has_parameters && is_same(&wanted->specializers, &its->specializers);
+    return is_it;
+}
+
+bool scan_toplevel_is(const char *text, const struct scan_toplevel *form, const struct scan_wanted *wanted)
+{
+    struct signature its;
+    if (form->kind == form->kind_end || wanted->signature.name.len == 0 ||
+        !(wanted->is_of_any_kind || is_of_kind(text, form, &wanted->kind)))
         return false;
-    strbuf_init(&wanted_kind, MOST_SIGNATURE);
-    strbuf_init(&its_kind, MOST_SIGNATURE);
-    signature_init(&wanted);
     signature_init(&its);
-    add_atom(&wanted_kind, kind, 0, kind_len);
-    add_atom(&its_kind, text, form->kind, form->kind_end);
-    signature_read(&wanted, name, name_len, 0, true);
     signature_read(&its, text, form->end, form->rest, is_method(text, form));
-    bool is_it = is_same(&wanted_kind, &its_kind) && wanted.name.len > 0 &&
-                 (is_same(&wanted.name, &its.name) || is_first_of(&wanted.name, &its.name));
-    if (wanted.has_parameters || wanted.qualifiers.len > 0)
-        is_it = is_it && is_same(&wanted.qualifiers, &its.qualifiers);
-    if (wanted.has_parameters)
-        is_it = is_it && its.has_parameters && is_same(&wanted.specializers, &its.specializers);
-    strbuf_fini(&wanted_kind);
-    strbuf_fini(&its_kind);
-    signature_fini(&wanted);
+    bool is_it = is_of_signature(&its, &wanted->signature);
     signature_fini(&its);
     return is_it;
 }

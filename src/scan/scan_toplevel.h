@@ -39,18 +39,20 @@ void scan_toplevels_init(struct scan_toplevels *forms, const char *text, size_t 
 bool scan_toplevels_next(struct scan_toplevels *forms, struct scan_toplevel *form);
 
 /*
- * scan_toplevel_is(text, form, kind, kind_len, name, name_len):
- * Whether a form is of that kind (DEFUN) and has that name.
+ * scan_wanted_new(kind, kind_len, name, name_len): a kind (DEFUN) and a name that forms are compared with. A
+ * file may have a million of them, so both are read once. scan_wanted_free(wanted).
+ * scan_toplevel_is(text, form, wanted): whether a form is of that kind and has that name.
  *
- * kind        borrowed; an operator. Packages and letter case are ignored, here and in names,
+ * kind        an operator; NULL: any. Packages and letter case are ignored, here and in names,
  *             except the case of #\a and |a|
- * name        borrowed; a symbol or (setf symbol); a string or keyword of the same name is equal. For a
+ * name        a symbol or (setf symbol); a string or keyword of the same name is equal. For a
  *             method, qualifiers and specializers may follow as in its definition, `area :around ((s
  *             circle))`: they must then be those of the form; without them, any method of that name
  *             matches. One of more than 1000 bytes matches none
  */
-bool scan_toplevel_is(const char *text, const struct scan_toplevel *form, const char *kind, size_t kind_len,
-                      const char *name, size_t name_len);
+struct scan_wanted *scan_wanted_new(const char *kind, size_t kind_len, const char *name, size_t name_len);
+void scan_wanted_free(struct scan_wanted *wanted);
+bool scan_toplevel_is(const char *text, const struct scan_toplevel *form, const struct scan_wanted *wanted);
 
 /* scan_toplevel_signature(text, form, out): append `(defmethod area :around ((s circle)))`, as
  * scan_toplevel_is() compares it, on one line. */

@@ -103,23 +103,22 @@ static void add_candidate(struct edit *edit, const struct scan_toplevel *form)
 enum offer { OFFER_SAME_NAME, OFFER_SAME_KIND, OFFER_COUNT };
 
 static bool is_offered(const struct edit *edit, const struct scan_toplevel *form, enum offer offer,
-                       const char *name, size_t name_len)
+                       const struct scan_wanted *of_name)
 {
     size_t kind_len;
     const char *kind = call_string(edit->call, "kind", &kind_len);
     const char *its_kind = edit->text + form->kind;
-    if (offer == OFFER_SAME_NAME) {
-        /* The name without qualifiers and specializers: its first datum. */
-        size_t first = name_len > 0 && name[0] == '(' ? name_len : strcspn(name, " \t\n");
-        return scan_toplevel_is(edit->text, form, its_kind, form->kind_end - form->kind, name,
-                                first < name_len ? first : name_len);
-    }
+    if (offer == OFFER_SAME_NAME)
+        return scan_toplevel_is(edit->text, form, of_name);
     return kind_len == form->kind_end - form->kind && strncasecmp(kind, its_kind, kind_len) == 0;
 }
 
 static void answer_absent(struct edit *edit, const char *name, size_t name_len)
 {
     struct tool_call *call = edit->call;
+    /* The name without qualifiers and specializers: its first datum. */
+    size_t first = name_len > 0 && name[0] == '(' ? name_len : strcspn(name, " \t\n");
+    struct scan_wanted *of_name = scan_wanted_new(NULL, 0, name, first < name_len ? first : name_len);
     strbuf_addf(&call->text, "%s has no form (%s %s …).", edit->file.path, call_string(call, "kind", NULL),
                 name);
     for (enum offer offer = OFFER_SAME_NAME; offer < OFFER_COUNT; offer++) {
@@ -128,7 +127,7 @@ static void answer_absent(struct edit *edit, const char *name, size_t name_len)
         size_t count = 0;
         scan_toplevels_init(&forms, edit->text, edit->len);
         while (count < MOST_CANDIDATES && scan_toplevels_next(&forms, &form))
-            if (is_offered(edit, &form, offer, name, name_len)) {
+            if (is_offered(edit, &form, offer, of_name)) {
                 if (count++ == 0)
                     strbuf_adds(&call->text,
                                 offer == OFFER_SAME_NAME ? "\nForms of that name:" : "\nForms of that kind:");
@@ -137,6 +136,7 @@ static void answer_absent(struct edit *edit, const char *name, size_t name_len)
         if (count > 0)
             break;
     }
+    scan_wanted_free(of_name);
     call->is_error = true;
     call->is_absent = true;
     call_finish(call);
@@ -150,9 +150,10 @@ static bool find_form(struct edit *edit)
     const char *name = call_string(call, "name", &name_len);
     struct scan_toplevels forms;
     struct scan_toplevel form;
+    struct scan_wanted *wanted = scan_wanted_new(kind, kind_len, name, name_len);
     scan_toplevels_init(&forms, edit->text, edit->len);
     while (scan_toplevels_next(&forms, &form)) {
-        if (!scan_toplevel_is(edit->text, &form, kind, kind_len, name, name_len))
+        if (!scan_toplevel_is(edit->text, &form, wanted))
             continue;
         if (count++ == 0) {
             edit->form = form;
@@ -165,6 +166,7 @@ static bool find_form(struct edit *edit)
         if (count <= MOST_CANDIDATES)
             add_candidate(edit, &form);
     }
+    scan_wanted_free(wanted);
     if (count == 1)
         return true;
     if (count == 0) {

@@ -42,6 +42,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct scan_toplevel form;
     size_t last = 0;
     if (len < 10000 && scan_text(text, len).fault == SCAN_VALID) {
+        struct scan_wanted *wanted = scan_wanted_new(kind, kind_len, name, name_len);
         scan_toplevels_init(&forms, text, len);
         while (scan_toplevels_next(&forms, &form)) {
             struct strbuf signature;
@@ -52,9 +53,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             last = form.start;
             scan_toplevel_signature(text, &form, &signature);
             require(signature.len >= 2 && signature.bytes[0] == '(');
-            scan_toplevel_is(text, &form, kind, kind_len, name, name_len);
+            scan_toplevel_is(text, &form, wanted);
             strbuf_fini(&signature);
         }
+        scan_wanted_free(wanted);
     }
     free(kind);
     free(name);

@@ -132,10 +132,12 @@ static void a_form_is_found_by_kind_and_name(void **state)
         struct guarded name = guarded_copy(rows[i].name, strlen(rows[i].name));
         struct guarded kind = guarded_copy(rows[i].kind, strlen(rows[i].kind));
         size_t count = 0;
+        struct scan_wanted *wanted =
+            scan_wanted_new(kind.bytes, strlen(rows[i].kind), name.bytes, strlen(rows[i].name));
         scan_toplevels_init(&forms, text, sizeof text - 1);
         while (scan_toplevels_next(&forms, &form))
-            count += scan_toplevel_is(text, &form, kind.bytes, strlen(rows[i].kind), name.bytes,
-                                      strlen(rows[i].name));
+            count += scan_toplevel_is(text, &form, wanted);
+        scan_wanted_free(wanted);
         if (count != rows[i].count)
             print_message("# %s %s\n", rows[i].kind, rows[i].name);
         assert_int_equal(rows[i].count, count);
@@ -186,10 +188,20 @@ static void a_name_that_is_too_long_matches_nothing(void **state)
     struct scan_toplevel form;
     memset(name, ' ', sizeof name);
     memcpy(name, "shop", 4);
+    struct scan_wanted *longest = scan_wanted_new("in-package", 10, name, 1000),
+                       *too_long = scan_wanted_new("in-package", 10, name, 1001),
+                       *any_kind = scan_wanted_new(NULL, 0, "shop", 4),
+                       *no_kind = scan_wanted_new("", 0, "shop", 4);
     scan_toplevels_init(&forms, text, sizeof text - 1);
     assert_true(scan_toplevels_next(&forms, &form));
-    assert_true(scan_toplevel_is(text, &form, "in-package", 10, name, 1000));
-    assert_false(scan_toplevel_is(text, &form, "in-package", 10, name, 1001));
+    assert_true(scan_toplevel_is(text, &form, longest));
+    assert_false(scan_toplevel_is(text, &form, too_long));
+    assert_true(scan_toplevel_is(text, &form, any_kind));
+    assert_false(scan_toplevel_is(text, &form, no_kind));
+    scan_wanted_free(longest);
+    scan_wanted_free(too_long);
+    scan_wanted_free(any_kind);
+    scan_wanted_free(no_kind);
 }
 
 int main(void)
