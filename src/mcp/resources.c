@@ -183,27 +183,25 @@ const struct resource *resource_find_template(const char *uri, size_t len)
     return resource;
 }
 
-bool resource_can_change(const char *uri, size_t len)
+unsigned resource_changed_by(const char *uri, size_t len, char **session)
 {
     json_t *variables;
-    const struct resource *resource = strlen(uri) == len ? match(uri, len, &variables) : NULL;
+    const struct resource *resource = match(uri, len, &variables);
+    *session = NULL;
     if (resource == NULL)
-        return false;
+        return 0;
+    if (resource->changed_by != 0)
+        *session = xstrdup(json_string_value(json_object_get(variables, "session")));
     json_decref(variables);
-    return resource->changed_by != 0;
+    return resource->changed_by;
 }
 
-bool resource_is_changed_by(const char *uri, struct session *session, enum sessions_news news)
+unsigned resources_changed_by(void)
 {
-    json_t *variables;
-    const struct resource *resource = match(uri, strlen(uri), &variables);
-    if (resource == NULL)
-        return false;
-    const char *name = json_string_value(json_object_get(variables, "session"));
-    bool is_changed =
-        resource->changed_by & BY(news) && name != NULL && strcmp(name, session_name(session)) == 0;
-    json_decref(variables);
-    return is_changed;
+    unsigned all = 0;
+    for (size_t i = 0; i < resources_count(); i++)
+        all |= table[i].changed_by;
+    return all;
 }
 
 static void add_member(struct strbuf *out, const char *name, const char *value)

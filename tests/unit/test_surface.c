@@ -18,6 +18,7 @@
 #include "fake_tools.h"
 #include "guarded.h"
 #include "mcp/connection.h"
+#include "mcp/resources.h"
 #include "session/session_host.h"
 #include "session/sessions.h"
 #include "tools/toolbox.h"
@@ -255,6 +256,37 @@ static void a_subscribed_resource_is_notified_until_it_is_unsubscribed(void **st
     strbuf_clear(&client.sent);
     sessions_close(s);
     assert_null(strstr(sent(&client), "resources/updated"));
+    stop_client(&client);
+}
+
+static size_t allocated_count;
+
+static void *count_allocation(size_t size)
+{
+    allocated_count++;
+    return malloc(size);
+}
+
+/* News come with each piece of output, and a client may have subscribed to tens of thousands of addresses. */
+static void news_are_matched_without_parsing_addresses(void **state)
+{
+    struct client client;
+    char params[200];
+
+    start(&client, "2025-11-25");
+    ask(&client, "resources/subscribe", "{\"uri\":\"lisp://session/default/source\"}", "\"result\":{}}");
+    for (int i = 0; i < 200; i++) {
+        snprintf(params, sizeof params, "{\"uri\":\"lisp://symbol/p/s%d\"}", i);
+        ask(&client, "resources/subscribe", params, "\"result\":{}}");
+    }
+    allocated_count = 0;
+    json_set_alloc_funcs(count_allocation, free);
+    create(&client, "default");
+    create(&client, "other");
+    json_set_alloc_funcs(malloc, free);
+    assert_int_equal(allocated_count, 0);
+    assert_int_equal(resources_changed_by() & 1u << SESSIONS_PROGRESS, 0);
+    assert_int_not_equal(resources_changed_by() & 1u << SESSIONS_STATE, 0);
     stop_client(&client);
 }
 
@@ -577,6 +609,7 @@ int main(void)
         cmocka_unit_test(a_resource_is_the_reply_of_its_tool),
         cmocka_unit_test(a_missing_resource_is_reported_as_the_revision_requires),
         cmocka_unit_test(a_subscribed_resource_is_notified_until_it_is_unsubscribed),
+        cmocka_unit_test(news_are_matched_without_parsing_addresses),
         cmocka_unit_test(subscriptions_are_bounded),
         cmocka_unit_test(a_listen_is_acknowledged_first_and_tags_what_it_sends),
         cmocka_unit_test(only_requested_notifications_are_sent),
