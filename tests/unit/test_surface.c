@@ -19,6 +19,7 @@
 #include "guarded.h"
 #include "mcp/connection.h"
 #include "mcp/resources.h"
+#include "mcp/tasks.h"
 #include "session/session_host.h"
 #include "session/sessions.h"
 #include "tools/toolbox.h"
@@ -602,6 +603,43 @@ static void a_modern_request_receives_the_log_while_it_runs(void **state)
     log_set_level(LOG_LEVEL_WARNING);
 }
 
+#define TASK_META                                                                                            \
+    "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","                                 \
+    "\"io.modelcontextprotocol/clientCapabilities\":{\"elicitation\":{},"                                    \
+    "\"extensions\":{\"io.modelcontextprotocol/tasks\":{}}}}"
+
+static void a_task_does_not_ask_when_the_time_for_the_answer_is_over(void **state)
+{
+    struct client client;
+    char get[400], update[600], id[33];
+
+    start(&client, NULL);
+    client.toolbox.tasks = tasks_new(uv_default_loop(), NULL);
+    fake_dismiss_count = 0;
+    say(&client,
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"wait\"," TASK_META
+        "}}");
+    assert_int_equal(client.count, 0);
+    fake_ask("Name?");
+    const char *at = strstr(sent(&client), "\"taskId\":\"");
+    assert_non_null(at);
+    snprintf(id, sizeof id, "%s", at + strlen("\"taskId\":\""));
+    snprintf(get, sizeof get, "{\"taskId\":\"%s\"," TASK_META "}", id);
+    snprintf(update, sizeof update,
+             "{\"taskId\":\"%s\",\"inputResponses\":{\"input\":{\"action\":\"cancel\"}}," TASK_META "}", id);
+    ask(&client, "tasks/get", get, "\"status\":\"input_required\"");
+    fake_expire();
+    ask(&client, "tasks/get", get, "\"status\":\"working\"");
+    assert_null(strstr(sent(&client), "inputRequests"));
+    ask(&client, "tasks/update", update, "\"result\":{");
+    assert_int_equal(fake_dismiss_count, 0);
+    fake_finish(0, "end of file", false);
+    ask(&client, "tasks/get", get, "\"status\":\"completed\"");
+    tasks_free(client.toolbox.tasks);
+    client.toolbox.tasks = NULL;
+    stop_client(&client);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -621,6 +659,7 @@ int main(void)
         cmocka_unit_test(completion_of_anything_unknown_is_refused),
         cmocka_unit_test(the_log_is_sent_from_the_level_that_was_set),
         cmocka_unit_test(a_modern_request_receives_the_log_while_it_runs),
+        cmocka_unit_test(a_task_does_not_ask_when_the_time_for_the_answer_is_over),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
