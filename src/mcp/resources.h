@@ -23,6 +23,7 @@ struct resource {
     const char *tool;
     const char *argument, *value; /* an additional argument of the tool; NULL: none */
     int longest;                  /* bytes of its text; 0: the session's limit */
+    bool is_of_default_session;   /* it names no session, and means that one */
     unsigned changed_by;          /* 1u << enum sessions_news of its session; 0: it does not change */
 };
 

@@ -188,6 +188,23 @@ static void a_resource_is_the_reply_of_its_tool(void **state)
     stop_client(&client);
 }
 
+static void reading_starts_no_session(void **state)
+{
+    struct client client;
+
+    start(&client, "2025-11-25");
+    ask(&client, "resources/read", "{\"uri\":\"lisp://symbol/cl/car\"}",
+        "\"error\":{\"code\":-32002,\"message\":\"Resource not found: the default session has not been "
+        "started;");
+    ask(&client, "resources/read", "{\"uri\":\"lisp://session/default/transcript\"}",
+        "has not been started;");
+    ask(&client, "resources/subscribe", "{\"uri\":\"lisp://symbol/cl/car\"}", "\"result\":{}}");
+    ask(&client, "resources/read", "{\"uri\":\"lisp://guide\"}", "\"contents\":");
+    create(&client, "default");
+    ask(&client, "resources/read", "{\"uri\":\"lisp://symbol/cl/car\"}", "\"contents\":");
+    stop_client(&client);
+}
+
 static void a_missing_resource_is_reported_as_the_revision_requires(void **state)
 {
     static const char *const uris[] = {
@@ -645,6 +662,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(resources_of_sessions_come_and_go_with_them),
         cmocka_unit_test(a_resource_is_the_reply_of_its_tool),
+        cmocka_unit_test(reading_starts_no_session),
         cmocka_unit_test(a_missing_resource_is_reported_as_the_revision_requires),
         cmocka_unit_test(a_subscribed_resource_is_notified_until_it_is_unsubscribed),
         cmocka_unit_test(news_are_matched_without_parsing_addresses),
