@@ -194,7 +194,7 @@ static bool check_accept(const struct check_rules *rules, struct exchange *e)
     if (e->method == EXCHANGE_GET && !(accept != NULL && e->takes_events))
         return refuse(e, 406, "GET needs Accept: text/event-stream");
     if (e->method == EXCHANGE_POST && !e->takes_json && !e->takes_events)
-        return refuse(e, 406, "Accept must include application/json and text/event-stream");
+        return refuse(e, 406, "Accept must admit application/json or text/event-stream");
     return true;
 }
 

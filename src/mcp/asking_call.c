@@ -28,7 +28,7 @@ struct asking_call {
     struct tool_call *call;          /* NULL: it is only starting */
     struct elicitation *elicitation; /* NULL: no question is open */
     int64_t question;
-    char *prompt;   /* parked */
+    char *prompt;   /* parked; NULL: the time for the answer is over */
     json_t *name;   /* since 2026-07-28: what the repeated call must have, too */
     json_t *given;  /* its arguments; may be NULL */
     char state[33]; /* parked: the requestState, valid once */
@@ -112,6 +112,11 @@ static void on_question(void *arg, struct tool_call *call, int64_t question, con
     bool is_asked = false;
     elicitation_withdraw(a->elicitation);
     a->elicitation = NULL;
+    if (prompt == NULL) {
+        free(a->prompt);
+        a->prompt = NULL;
+        return;
+    }
     a->question = question;
     if (a->request != NULL && request_revision(a->request)->is_modern) {
         is_asked = park(a, prompt);
@@ -179,6 +184,8 @@ bool asking_call_resume(struct request *r, const json_t *params)
     a->request = r;
     request_await(r, a, give_up);
     const json_t *answer = elicitation_input(json_object_get(params, "inputResponses"));
+    if (a->prompt == NULL)
+        return true; /* too late to answer, but the request gets the result */
     if (answer == NULL)
         on_question(a, a->call, a->question, a->prompt);
     else

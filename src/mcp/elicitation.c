@@ -75,7 +75,7 @@ void elicitation_pass_on(struct tool_call *call, int64_t question, enum elicitat
                          const char *line, size_t len)
 {
     if (action == ELICITATION_CANCELLED)
-        tool_call_stop(call);
+        tool_call_dismiss(call, question);
     else
         tool_call_answer(call, question, line, len);
 }

@@ -41,7 +41,8 @@ void elicitation_add_inputs(struct strbuf *out, const char *prompt);
 const json_t *elicitation_input(const json_t *responses);
 
 /* elicitation_pass_on(call, question, action, line, len): give the code of ${call} what the person answered.
- * Declining leaves the code at the end of its input; cancelling stops it. */
+ * Declining leaves the code at the end of its input; cancelling stops it. If it no longer waits for this
+ * answer, nothing happens. */
 void elicitation_pass_on(struct tool_call *call, int64_t question, enum elicitation_action action,
                          const char *line, size_t len);
 

@@ -28,6 +28,8 @@
 
 #define LONGEST_HISTORY 4000000 /* bytes, the most that session-history takes */
 
+#define NOT_FOUND "Resource not found"
+
 #define BY(news) (1u << (news))
 
 static const struct resource table[] = {
@@ -87,6 +89,7 @@ static const struct resource table[] = {
         .description = "Every meaning of a symbol in the default session.",
         .mime_type = "text/plain",
         .tool = "describe-symbol",
+        .is_of_default_session = true,
     },
     {
         .uri = "lisp://session/{session}/symbol/{package}/{name}",
@@ -183,27 +186,25 @@ const struct resource *resource_find_template(const char *uri, size_t len)
     return resource;
 }
 
-bool resource_can_change(const char *uri, size_t len)
+unsigned resource_changed_by(const char *uri, size_t len, char **session)
 {
     json_t *variables;
-    const struct resource *resource = strlen(uri) == len ? match(uri, len, &variables) : NULL;
+    const struct resource *resource = match(uri, len, &variables);
+    *session = NULL;
     if (resource == NULL)
-        return false;
+        return 0;
+    if (resource->changed_by != 0)
+        *session = xstrdup(json_string_value(json_object_get(variables, "session")));
     json_decref(variables);
-    return resource->changed_by != 0;
+    return resource->changed_by;
 }
 
-bool resource_is_changed_by(const char *uri, struct session *session, enum sessions_news news)
+unsigned resources_changed_by(void)
 {
-    json_t *variables;
-    const struct resource *resource = match(uri, strlen(uri), &variables);
-    if (resource == NULL)
-        return false;
-    const char *name = json_string_value(json_object_get(variables, "session"));
-    bool is_changed =
-        resource->changed_by & BY(news) && name != NULL && strcmp(name, session_name(session)) == 0;
-    json_decref(variables);
-    return is_changed;
+    unsigned all = 0;
+    for (size_t i = 0; i < resources_count(); i++)
+        all |= table[i].changed_by;
+    return all;
 }
 
 static void add_member(struct strbuf *out, const char *name, const char *value)
@@ -291,15 +292,14 @@ void methods_resources_templates_list(struct request *r, const json_t *params)
     request_finish(r);
 }
 
-static void fail_missing(struct request *r, const char *uri, size_t len)
+static void fail_missing(struct request *r, const char *uri, size_t len, const char *message)
 {
     struct strbuf data;
     strbuf_init(&data, 0);
     strbuf_adds(&data, "{\"uri\":");
     json_write_string(&data, uri, len > LONGEST_URI ? utf8_floor(uri, len, LONGEST_URI) : len);
     strbuf_addc(&data, '}');
-    request_fail_with(r, request_revision(r)->missing_resource_code, "Resource not found",
-                      strbuf_string(&data));
+    request_fail_with(r, request_revision(r)->missing_resource_code, message, strbuf_string(&data));
     strbuf_fini(&data);
 }
 
@@ -324,12 +324,18 @@ static const struct resource *find_resource(struct request *r, const json_t *par
     }
     const struct resource *resource = match(json_string_value(uri), json_string_length(uri), variables);
     const char *session = resource != NULL ? json_string_value(json_object_get(*variables, "session")) : NULL;
-    if (resource != NULL && (session == NULL || is_there(client, session) ||
-                             (may_come && strcmp(session, client->default_session) == 0)))
+    if (resource != NULL && resource->is_of_default_session)
+        session = client->default_session;
+    bool is_of_default = session != NULL && strcmp(session, client->default_session) == 0;
+    if (resource != NULL && (session == NULL || is_there(client, session) || (may_come && is_of_default)))
         return resource;
     if (resource != NULL)
         json_decref(*variables);
-    fail_missing(r, json_string_value(uri), json_string_length(uri));
+    fail_missing(r, json_string_value(uri), json_string_length(uri),
+                 is_of_default
+                     ? "Resource not found: the default session has not been started; evaluate-lisp "
+                       "starts it"
+                     : NOT_FOUND);
     return NULL;
 }
 
@@ -371,7 +377,7 @@ static void on_read(void *arg, const struct tool_result *result)
     size_t len = json_string_length(reading->uri);
     request_await(r, NULL, NULL);
     if (result->is_absent) {
-        fail_missing(r, uri, len);
+        fail_missing(r, uri, len, NOT_FOUND);
     } else if (result->is_error) {
         request_fail(r, JSONRPC_INTERNAL_ERROR, "Internal error: the resource could not be read: %s",
                      strbuf_string(result->text));

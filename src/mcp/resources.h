@@ -23,6 +23,7 @@ struct resource {
     const char *tool;
     const char *argument, *value; /* an additional argument of the tool; NULL: none */
     int longest;                  /* bytes of its text; 0: the session's limit */
+    bool is_of_default_session;   /* it names no session, and means that one */
     unsigned changed_by;          /* 1u << enum sessions_news of its session; 0: it does not change */
 };
 
@@ -34,13 +35,13 @@ const struct resource *resources_at(size_t n);
  * NULL: none. */
 const struct resource *resource_find_template(const char *uri, size_t len);
 
-/* resource_can_change(uri, len): whether the text at this address may change, even if it does not exist
- * now. */
-bool resource_can_change(const char *uri, size_t len);
+/* resource_changed_by(uri, len, session): the news, 1u << enum sessions_news, after which the text at this
+ * address may have changed, even if it does not exist now; 0: it does not change. ${session} receives the
+ * name of the session whose news they are; given, NULL if there are none. */
+unsigned resource_changed_by(const char *uri, size_t len, char **session);
 
-/* resource_is_changed_by(uri, session, news): whether its text may have changed after ${news} of
- * ${session}. */
-bool resource_is_changed_by(const char *uri, struct session *session, enum sessions_news news);
+/* resources_changed_by(): the news after which any text may have changed. */
+unsigned resources_changed_by(void);
 
 /* resources_check_uri(r, params): the uri in ${params} if it names an existing resource, borrowed; NULL: the
  * request was answered. */

@@ -26,14 +26,21 @@ struct subscriptions {
     size_t listens;
 };
 
-/* What a client can subscribe to; URIs are as the client wrote them. */
+/* A resource that was subscribed to. News come many times a second, so its address is parsed once. */
+struct watched {
+    char *uri;           /* as the client wrote it */
+    char *session;       /* NULL: it does not change */
+    unsigned changed_by; /* 1u << enum sessions_news of ${session} */
+};
+
+/* What a client can subscribe to. */
 struct subscription {
     struct list node;
     struct subscriptions *of;
     struct request *listen; /* NULL: it came by resources/subscribe */
     bool tools, resources;  /* their lists */
     size_t count;
-    char *uris[SUBSCRIPTIONS_MOST_URIS];
+    struct watched watched[SUBSCRIPTIONS_MOST_URIS];
 };
 
 static struct subscription *subscription_new(struct subscriptions *all, struct request *listen)
@@ -48,12 +55,18 @@ static struct subscription *subscription_new(struct subscriptions *all, struct r
     return s;
 }
 
+static void watched_fini(struct watched *w)
+{
+    free(w->uri);
+    free(w->session);
+}
+
 static void subscription_free(struct subscription *s)
 {
     if (s->listen != NULL)
         s->of->listens--;
     for (size_t i = 0; i < s->count; i++)
-        free(s->uris[i]);
+        watched_fini(&s->watched[i]);
     list_remove(&s->node);
     free(s);
 }
@@ -111,13 +124,18 @@ static void notify_of_list(const struct subscriptions *all, const char *method, 
 static void notify_of_resources(const struct subscriptions *all, struct session *session,
                                 enum sessions_news news)
 {
+    const unsigned bit = 1u << news;
+    const char *name = session_name(session);
     struct list *node, *following;
+    if ((resources_changed_by() & bit) == 0)
+        return;
     list_for_each(node, following, &all->all)
     {
         struct subscription *s = list_entry(node, struct subscription, node);
         for (size_t i = 0; i < s->count; i++) {
-            if (resource_is_changed_by(s->uris[i], session, news))
-                notify(all, s->listen, "notifications/resources/updated", s->uris[i]);
+            const struct watched *w = &s->watched[i];
+            if ((w->changed_by & bit) != 0 && strcmp(w->session, name) == 0)
+                notify(all, s->listen, "notifications/resources/updated", w->uri);
         }
     }
 }
@@ -193,9 +211,16 @@ static struct subscription *by_subscribe(struct subscriptions *all)
 static size_t find_uri(const struct subscription *s, const char *uri)
 {
     size_t i = 0;
-    while (i < s->count && strcmp(s->uris[i], uri) != 0)
+    while (i < s->count && strcmp(s->watched[i].uri, uri) != 0)
         i++;
     return i;
+}
+
+static struct watched watch(const char *uri, size_t len)
+{
+    struct watched w = {.uri = xstrdup(uri)};
+    w.changed_by = resource_changed_by(uri, len, &w.session);
+    return w;
 }
 
 void methods_resources_subscribe(struct request *r, const json_t *params)
@@ -210,7 +235,7 @@ void methods_resources_subscribe(struct request *r, const json_t *params)
                          SUBSCRIPTIONS_MOST_URIS);
             return;
         }
-        s->uris[s->count++] = xstrdup(uri);
+        s->watched[s->count++] = watch(uri, strlen(uri));
     }
     request_result(r);
     request_finish(r);
@@ -226,8 +251,8 @@ void methods_resources_unsubscribe(struct request *r, const json_t *params)
     }
     size_t i = find_uri(s, json_string_value(uri));
     if (i < s->count) {
-        free(s->uris[i]);
-        s->uris[i] = s->uris[--s->count];
+        watched_fini(&s->watched[i]);
+        s->watched[i] = s->watched[--s->count];
     }
     request_result(r);
     request_finish(r);
@@ -274,7 +299,7 @@ static void acknowledge(const struct subscription *s)
                                                     : "\"resourceSubscriptions\":[");
     for (size_t i = 0; i < s->count; i++) {
         strbuf_adds(&text, i ? "," : "");
-        json_write_string(&text, s->uris[i], strlen(s->uris[i]));
+        json_write_string(&text, s->watched[i].uri, strlen(s->watched[i].uri));
     }
     strbuf_adds(&text, s->count > 0 ? "]}," : "},");
     add_subscription_id(&text, s->listen);
@@ -315,8 +340,11 @@ void methods_subscriptions_listen(struct request *r, const json_t *params)
     json_array_foreach(json_object_get(filter, "resourceSubscriptions"), i, uri)
     {
         const char *text = json_string_value(uri);
-        if (resource_can_change(text, json_string_length(uri)) && find_uri(s, text) == s->count)
-            s->uris[s->count++] = xstrdup(text);
+        struct watched w = watch(text, json_string_length(uri));
+        if (w.changed_by != 0 && find_uri(s, text) == s->count)
+            s->watched[s->count++] = w;
+        else
+            watched_fini(&w);
     }
     request_await(r, s, cancel_listen);
     request_stays_open(r);

@@ -94,7 +94,9 @@ static void on_question(void *arg, struct tool_call *call, int64_t question, con
 {
     struct task_call *t = arg;
     t->question = question;
-    if (become_task(t))
+    if (prompt == NULL)
+        task_ask_no_more(t->task);
+    else if (become_task(t))
         task_ask(t->task, question_inputs(prompt), on_responses);
     else
         tool_call_answer(call, question, NULL, 0);

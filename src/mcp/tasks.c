@@ -277,6 +277,11 @@ void task_ask(struct task *task, json_t *inputs, void (*answered)(void *arg, con
     task->answered = answered;
 }
 
+void task_ask_no_more(struct task *task)
+{
+    move(task, TASK_ANSWERED);
+}
+
 void task_take(struct task *task, const json_t *responses)
 {
     const char *key;

@@ -30,7 +30,7 @@ enum task_status {
 
 enum task_event {
     TASK_ASKED,    /* it needs input from the client */
-    TASK_ANSWERED, /* all input has arrived */
+    TASK_ANSWERED, /* all input has arrived, or the time for it is over */
     TASK_ENDED,    /* there is a result */
     TASK_BROKEN,   /* there is a protocol error instead of a result */
     TASK_STOPPED,  /* its client has cancelled it */
@@ -79,6 +79,9 @@ void task_break(struct task *task, enum jsonrpc_code code, const char *message);
  * answered    called with the arg of the task and the responses by key once all have arrived
  */
 void task_ask(struct task *task, json_t *inputs, void (*answered)(void *arg, const json_t *responses));
+
+/* task_ask_no_more(task): it no longer waits for the input. */
+void task_ask_no_more(struct task *task);
 
 /* task_take(task, responses): accept the client's responses to keys that were asked for.
  * task_cancel(task). */

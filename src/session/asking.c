@@ -34,7 +34,11 @@ static void give(struct session *s, const char *text, size_t len)
 void session_action_decline(struct session *s, struct event *e)
 {
     (void)e;
+    struct operation *op = s->current;
     give(s, NULL, 0);
+    strbuf_adds(&s->notice, "Nobody answered the code's question in time: it has read end of file.\n");
+    if (op != NULL && op->on_question != NULL)
+        op->on_question(op->arg, s->question, NULL);
 }
 
 void session_action_give_answer(struct session *s, struct event *e)
@@ -47,8 +51,19 @@ bool session_is_asking(const struct operation *op)
     return op == op->session->current && op->session->state == SESSION_ASKING;
 }
 
+static bool waits_for(const struct operation *op, int64_t question)
+{
+    return session_is_asking(op) && op->session->question == question;
+}
+
 void session_answer(struct operation *op, int64_t question, const char *text, size_t len)
 {
-    if (session_is_asking(op) && op->session->question == question)
+    if (waits_for(op, question))
         session_dispatch(op->session, &(struct event){.kind = EVENT_ANSWERED, .text = text, .text_len = len});
+}
+
+void session_dismiss(struct operation *op, int64_t question)
+{
+    if (waits_for(op, question))
+        session_dispatch(op->session, &(struct event){.kind = EVENT_CANCEL});
 }

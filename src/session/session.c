@@ -112,12 +112,6 @@ bool session_stop(struct session *s, struct strbuf *what)
     return true;
 }
 
-void session_interrupt(struct operation *op)
-{
-    if (op == op->session->current)
-        session_dispatch(op->session, &(struct event){.kind = EVENT_CANCEL});
-}
-
 void session_let_go(struct operation *op)
 {
     op->is_let_go = true;

@@ -105,12 +105,13 @@ void session_cancel(struct operation *op);
  */
 void session_answer(struct operation *op, int64_t question, const char *text, size_t len);
 
+/* session_dismiss(op, question): stop ${op} if it waits for the answer; it ends with an error of type
+ * CANCELLED. */
+void session_dismiss(struct operation *op, int64_t question);
+
 /* session_let_go(op): its caller was answered before its end. Look-ups that were sent after that answer are
  * meant for the operation as it runs, so they need not wait for its end. */
 void session_let_go(struct operation *op);
-
-/* session_interrupt(op): stop ${op} if it runs; it ends with an error of type CANCELLED. */
-void session_interrupt(struct operation *op);
 
 /* session_is_asking(op): it waits for the answer to a question. */
 bool session_is_asking(const struct operation *op);

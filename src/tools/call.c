@@ -397,6 +397,10 @@ static void on_operation_question(void *arg, int64_t question, const char *promp
         session_answer(call->operation, question, NULL, 0);
         return;
     }
+    if (prompt == NULL) {
+        call->on_question(call->arg, call, question, NULL);
+        return;
+    }
     strbuf_init(&text, 0);
     strbuf_adds(&text, prompt);
     call_redact(call, &text);
@@ -410,16 +414,16 @@ void tool_call_answer(struct tool_call *call, int64_t question, const char *text
         session_answer(call->operation, question, text, len);
 }
 
+void tool_call_dismiss(struct tool_call *call, int64_t question)
+{
+    if (call->operation != NULL)
+        session_dismiss(call->operation, question);
+}
+
 void tool_call_let_go(struct tool_call *call)
 {
     if (call->operation != NULL)
         session_let_go(call->operation);
-}
-
-void tool_call_stop(struct tool_call *call)
-{
-    if (call->operation != NULL)
-        session_interrupt(call->operation);
 }
 
 void call_await(struct tool_call *call, void *pending, void (*cancel)(void *pending))

@@ -72,7 +72,7 @@ typedef void tool_call_progress(void *arg, double elapsed_s, const char *message
 
 /*
  * The code that a call evaluates waits for a line of input, until tool_call_answer(). ${prompt}, borrowed, is
- * what was printed last.
+ * what was printed last; NULL: the time for the answer is over, and the code has read end of file.
  */
 struct tool_call;
 typedef void tool_call_question(void *arg, struct tool_call *call, int64_t question, const char *prompt);
@@ -101,15 +101,14 @@ struct tool_call_options {
 struct tool_call *tool_call_start(struct toolbox *toolbox, const struct tool *tool, json_t *arguments,
                                   const struct tool_call_options *options);
 
-/* tool_call_answer(call, question, text, len): answer a question; NULL: there is no more input. A question
- * that no longer waits is not answered. */
+/* tool_call_answer(call, question, text, len): answer a question; NULL: there is no more input.
+ * tool_call_dismiss(call, question): stop the evaluation instead: its result is that it was cancelled.
+ * Neither does anything if the code no longer waits for this answer. */
 void tool_call_answer(struct tool_call *call, int64_t question, const char *text, size_t len);
+void tool_call_dismiss(struct tool_call *call, int64_t question);
 
 /* tool_call_let_go(call): its client was told that it continues. */
 void tool_call_let_go(struct tool_call *call);
-
-/* tool_call_stop(call): stop its evaluation: its result is that it was cancelled. */
-void tool_call_stop(struct tool_call *call);
 
 /* tool_call_cancel(call): stop its work; done and on_progress will not run after this. */
 void tool_call_cancel(struct tool_call *call);

@@ -82,7 +82,7 @@ export async function runSurfaceChecks({ client, call, tools, resources, subscri
     const { resourceTemplates } = await client.listResourceTemplates();
     assert.ok(resourceTemplates.some(({ uriTemplate }) => uriTemplate === 'lisp://symbol/{package}/{name}'));
     assert.match((await read('lisp://guide')).text, /evaluate-lisp/);
-    assert.match((await read('lisp://symbol/cl/car')).text, /COMMON-LISP/);
+    assert.match((await read('lisp://session/surface/symbol/cl/car')).text, /COMMON-LISP/);
     await call('evaluate-lisp', { code: '(defun cube (x) (* x x x))', session: 'surface' });
     assert.match((await read('lisp://session/surface/transcript')).text, /\(defun cube/);
     assert.match((await read('lisp://session/surface/definitions')).text, /CUBE/);

@@ -181,7 +181,8 @@ class Bytes(mcp_http.TestCase):
         self.assertStatus(200, self.h.request(headers={**PING_HEADERS, "Content-Type": "application/JSON ; charset=utf-8"}, body=PING))
         for accept in ("text/html", "", "application/json;q=0, text/event-stream;q=0", "x"):
             with self.subTest(accept):
-                self.assertStatus(406, self.h.request(headers={**PING_HEADERS, "Accept": accept}, body=PING))
+                reply = self.assertStatus(406, self.h.request(headers={**PING_HEADERS, "Accept": accept}, body=PING)).json
+                self.assertEqual((None, "Accept must admit application/json or text/event-stream"), (reply["id"], reply["error"]["message"]))
         for accept in (None, "*/*", "application/*", "text/html, application/json"):
             self.assertStatus(200, self.h.request(headers={**PING_HEADERS, "Accept": accept}, body=PING))
 

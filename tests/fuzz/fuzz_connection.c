@@ -1,9 +1,9 @@
 /*
  * Whole messages, one per line, into a connection with the tests' own tools. The first byte selects the
- * handshake; a line that begins with + or - creates or closes the session of that name, and after a ? the
- * code of the newest call asks for input, with the rest as its prompt. Invariants: no message crashes it,
- * each gets at most one answer, every answer and notification is JSON, and no question is answered twice.
- * Seeds are in seeds/connection.
+ * handshake; a line that begins with + or - creates or closes the session of that name, after a ? the
+ * code of the newest call asks for input, with the rest as its prompt, and after a ~ the time for the answer
+ * is over. Invariants: no message crashes it, each gets at most one answer, every answer and notification is
+ * JSON, and no question is answered twice or late. Seeds are in seeds/connection.
  *
  * What cannot be guessed is filled in: 32 times S in a message stands for the last requestState that the
  * connection has sent, 32 times T for the last taskId.
@@ -205,6 +205,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             abandon_all(c, &answers);
         else if (*at == '?')
             ask(at, (size_t)((newline ? newline : end) - at));
+        else if (*at == '~')
+            fake_expire();
         else
             hand_over(c, &answers, data[0] & 32 ? new_origin(&answers, &headers) : NULL, at,
                       (size_t)((newline ? newline : end) - at));

@@ -65,7 +65,7 @@ static void on_progress(void *arg, double elapsed_s, uint64_t output_bytes, cons
 /* What an operation that may ask has asked. */
 struct asked {
     int64_t question;
-    int count;
+    int count, expired_count;
 };
 
 static struct asked asked;
@@ -74,7 +74,10 @@ static bool is_asked;
 static void on_question(void *arg, int64_t question, const char *prompt)
 {
     (void)arg;
-    (void)prompt;
+    if (prompt == NULL) {
+        asked.expired_count++;
+        return;
+    }
     asked.question = question;
     asked.count++;
     is_asked = true;
@@ -985,6 +988,34 @@ static void a_question_that_nobody_answers_ends_the_input(void **state)
     wait_for(f, &c);
     assert_string_equal(c.type, "");
     assert_string_equal(c.value, "end");
+    assert_int_equal(asked.expired_count, 1);
+    assert_non_null(strstr(strbuf_string(session_notice(f->s)), "Nobody answered"));
+}
+
+/* The code has read end of file and goes on: a person who now dismisses the question does not stop it. */
+static void a_question_whose_time_is_over_stops_nothing(void **state)
+{
+    struct fixture *f = *state;
+    struct call c = {0};
+    assert_value(f, "value ready", "ready");
+    ask(f, &c, "ask 7;finish 1", 0);
+    session_dismiss(c.op, 8);
+    assert_true(session_is_asking(c.op));
+    wait_for_state(f, "running");
+    assert_int_equal(asked.expired_count, 1);
+    session_dismiss(c.op, 7);
+    assert_string_equal(session_state_name(f->s), "running");
+    struct strbuf what;
+    strbuf_init(&what, 0);
+    assert_true(session_stop(f->s, &what));
+    strbuf_fini(&what);
+    wait_for(f, &c);
+    assert_string_equal(c.value, "done");
+    c = (struct call){0};
+    ask(f, &c, "ask 9;wait 1", 0);
+    session_dismiss(c.op, 9);
+    wait_for(f, &c);
+    assert_string_equal(c.type, "CANCELLED");
 }
 
 static void an_operation_that_asks_can_die_and_be_stopped(void **state)
@@ -1705,6 +1736,7 @@ int main(void)
         TEST(an_operation_that_continues_can_fail_die_and_run_out_of_time),
         TEST(a_question_is_answered_once_and_only_by_its_own_answer),
         TEST(a_question_that_nobody_answers_ends_the_input),
+        TEST(a_question_whose_time_is_over_stops_nothing),
         TEST(an_operation_that_asks_can_die_and_be_stopped),
         TEST(a_failure_after_the_failure_does_not_change_the_reply),
         TEST(one_that_obeys_the_first_interrupt_is_stopped_and_the_session_intact),

@@ -122,7 +122,7 @@ struct tool_call {
 
 /* What waits, the oldest first. */
 static struct tool_call *fake_calls[4096];
-static size_t fake_call_count, fake_cancel_count;
+static size_t fake_call_count, fake_cancel_count, fake_dismiss_count;
 static bool fake_wanted_progress;
 
 static void fake_done(const struct tool_call_options *options, const struct tool *tool, const char *bytes,
@@ -239,14 +239,28 @@ static inline void fake_ask(const char *prompt)
     call->options.on_question(call->options.arg, call, call->question, prompt);
 }
 
+/* The time for the answer to the question of the newest call is over. */
+static inline void fake_expire(void)
+{
+    struct tool_call *call = fake_call_count > 0 ? fake_calls[fake_call_count - 1] : NULL;
+    int64_t question = call ? call->question : 0;
+
+    if (question == 0)
+        return;
+    call->question = 0;
+    call->options.on_question(call->options.arg, call, question, NULL);
+}
+
 void tool_call_let_go(struct tool_call *call)
 {
     (void)call;
 }
 
-void tool_call_stop(struct tool_call *call)
+void tool_call_dismiss(struct tool_call *call, int64_t question)
 {
+    CHECK(question != 0 && call->question == question);
     call->question = 0;
+    fake_dismiss_count++;
 }
 
 void tool_call_cancel(struct tool_call *call)

@@ -1393,6 +1393,81 @@ static void a_batch_goes_back_the_way_it_came(void **state)
     stop_client(&client);
 }
 
+/* A client that shows forms has called a tool, whose code asks. */
+static void start_asking(struct client *client)
+{
+    start(client);
+    say(client, "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{\"protocolVersion\":"
+                "\"2025-11-25\",\"capabilities\":{\"elicitation\":{}}}}");
+    ask_nothing(client, CALL("1", "wait", "{}"));
+    fake_dismiss_count = 0;
+    fake_ask("Name?");
+}
+
+static void a_question_whose_time_is_over_is_withdrawn(void **state)
+{
+    struct client client;
+
+    start_asking(&client);
+    assert_non_null(strstr(sent(&client), "\"id\":\"cl-mcp-1\",\"method\":\"elicitation/create\""));
+    forget(&client);
+    fake_expire();
+    assert_int_equal(client.count, 1);
+    assert_non_null(strstr(sent(&client), "\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":"
+                                          "\"cl-mcp-1\""));
+    ask_nothing(&client, "{\"jsonrpc\":\"2.0\",\"id\":\"cl-mcp-1\",\"result\":{\"action\":\"cancel\"}}");
+    assert_int_equal(fake_dismiss_count, 0);
+    forget(&client);
+    fake_finish(0, "end", false);
+    assert_int_equal(client.count, 1);
+    stop_client(&client);
+}
+
+static void a_question_that_is_dismissed_stops_the_code(void **state)
+{
+    struct client client;
+
+    start_asking(&client);
+    ask_nothing(&client, "{\"jsonrpc\":\"2.0\",\"id\":\"cl-mcp-1\",\"result\":{\"action\":\"cancel\"}}");
+    assert_int_equal(fake_dismiss_count, 1);
+    fake_finish(0, "cancelled", true);
+    stop_client(&client);
+}
+
+#define ASKED_CALL(id, more)                                                                                 \
+    "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"method\":\"tools/call\",\"params\":{\"name\":\"wait\"," more       \
+    "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","                                 \
+    "\"io.modelcontextprotocol/clientCapabilities\":{\"elicitation\":{}}}}}"
+
+/* The client repeats its call to get the result. */
+static void a_parked_question_whose_time_is_over_is_not_asked_again(void **state)
+{
+    static const char *const answers[] = {
+        "", "\"inputResponses\":{\"input\":{\"action\":\"cancel\"}},",
+        "\"inputResponses\":{\"input\":{\"action\":\"accept\",\"content\":{\"line\":\"late\"}}},"};
+    struct client client;
+
+    start(&client);
+    fake_dismiss_count = 0;
+    for (size_t i = 0; i < sizeof answers / sizeof answers[0]; i++) {
+        char json[700], secret[33];
+        ask_nothing(&client, ASKED_CALL("1", ""));
+        fake_ask("Name?");
+        const char *at = strstr(sent(&client), "\"requestState\":\"");
+        assert_non_null(at);
+        snprintf(secret, sizeof secret, "%s", at + strlen("\"requestState\":\""));
+        fake_expire();
+        snprintf(json, sizeof json, ASKED_CALL("2", "\"requestState\":\"%s\",%s"), secret, answers[i]);
+        ask_nothing(&client, json);
+        assert_int_equal(fake_dismiss_count, 0);
+        fake_finish(0, "end of file", false);
+        assert_int_equal(client.count, 1);
+        assert_non_null(strstr(sent(&client), "\"id\":2,"));
+        assert_non_null(strstr(sent(&client), "end of file"));
+    }
+    stop_client(&client);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -1440,6 +1515,9 @@ int main(void)
         cmocka_unit_test(ten_thousand_invalid_requests_are_survived),
         cmocka_unit_test(the_invalid_requests_of_the_law_have_their_codes),
         cmocka_unit_test(every_truncation_and_every_changed_byte_gets_at_most_one_answer),
+        cmocka_unit_test(a_question_whose_time_is_over_is_withdrawn),
+        cmocka_unit_test(a_question_that_is_dismissed_stops_the_code),
+        cmocka_unit_test(a_parked_question_whose_time_is_over_is_not_asked_again),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -154,6 +154,35 @@ static void a_client_that_does_not_read_is_disconnected(void **state)
     event_log_fini(&log);
 }
 
+/* It takes as much as is sent, but has never taken everything. */
+static void the_queue_of_a_client_that_is_always_behind_stays_small(void **state)
+{
+    static const char text[] = "event: message\ndata: 123\n\n";
+    struct stream *s = stream_new(NULL, 0);
+    struct client c;
+    size_t len = strlen(text), offset = 0;
+
+    client_init(&c);
+    stream_attach(s, &c.reader);
+    stream_send(s, "123", 3);
+    for (int i = 0; i < 1000; i++) {
+        char bytes[sizeof text];
+        stream_send(s, "123", 3);
+        size_t piece = 1 + (size_t)i % len;
+        for (size_t left = len; left > 0; left -= piece, piece = left) {
+            if (piece > left)
+                piece = left;
+            assert_int_equal(stream_take(s, bytes, piece), piece);
+            for (size_t n = 0; n < piece; n++)
+                assert_int_equal(bytes[n], text[offset++ % len]);
+        }
+        assert_true(s->pending.capacity <= 16 * len);
+    }
+    take(s, 4096, text);
+    stream_detach(s);
+    stream_end(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -161,6 +190,7 @@ int main(void)
         cmocka_unit_test(events_of_a_log_have_ids_and_can_be_had_again),
         cmocka_unit_test(the_newest_reader_counts),
         cmocka_unit_test(a_client_that_does_not_read_is_disconnected),
+        cmocka_unit_test(the_queue_of_a_client_that_is_always_behind_stays_small),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,6 +18,8 @@
 #include "fake_tools.h"
 #include "guarded.h"
 #include "mcp/connection.h"
+#include "mcp/resources.h"
+#include "mcp/tasks.h"
 #include "session/session_host.h"
 #include "session/sessions.h"
 #include "tools/toolbox.h"
@@ -186,6 +188,23 @@ static void a_resource_is_the_reply_of_its_tool(void **state)
     stop_client(&client);
 }
 
+static void reading_starts_no_session(void **state)
+{
+    struct client client;
+
+    start(&client, "2025-11-25");
+    ask(&client, "resources/read", "{\"uri\":\"lisp://symbol/cl/car\"}",
+        "\"error\":{\"code\":-32002,\"message\":\"Resource not found: the default session has not been "
+        "started;");
+    ask(&client, "resources/read", "{\"uri\":\"lisp://session/default/transcript\"}",
+        "has not been started;");
+    ask(&client, "resources/subscribe", "{\"uri\":\"lisp://symbol/cl/car\"}", "\"result\":{}}");
+    ask(&client, "resources/read", "{\"uri\":\"lisp://guide\"}", "\"contents\":");
+    create(&client, "default");
+    ask(&client, "resources/read", "{\"uri\":\"lisp://symbol/cl/car\"}", "\"contents\":");
+    stop_client(&client);
+}
+
 static void a_missing_resource_is_reported_as_the_revision_requires(void **state)
 {
     static const char *const uris[] = {
@@ -255,6 +274,37 @@ static void a_subscribed_resource_is_notified_until_it_is_unsubscribed(void **st
     strbuf_clear(&client.sent);
     sessions_close(s);
     assert_null(strstr(sent(&client), "resources/updated"));
+    stop_client(&client);
+}
+
+static size_t allocated_count;
+
+static void *count_allocation(size_t size)
+{
+    allocated_count++;
+    return malloc(size);
+}
+
+/* News come with each piece of output, and a client may have subscribed to tens of thousands of addresses. */
+static void news_are_matched_without_parsing_addresses(void **state)
+{
+    struct client client;
+    char params[200];
+
+    start(&client, "2025-11-25");
+    ask(&client, "resources/subscribe", "{\"uri\":\"lisp://session/default/source\"}", "\"result\":{}}");
+    for (int i = 0; i < 200; i++) {
+        snprintf(params, sizeof params, "{\"uri\":\"lisp://symbol/p/s%d\"}", i);
+        ask(&client, "resources/subscribe", params, "\"result\":{}}");
+    }
+    allocated_count = 0;
+    json_set_alloc_funcs(count_allocation, free);
+    create(&client, "default");
+    create(&client, "other");
+    json_set_alloc_funcs(malloc, free);
+    assert_int_equal(allocated_count, 0);
+    assert_int_equal(resources_changed_by() & 1u << SESSIONS_PROGRESS, 0);
+    assert_int_not_equal(resources_changed_by() & 1u << SESSIONS_STATE, 0);
     stop_client(&client);
 }
 
@@ -570,13 +620,52 @@ static void a_modern_request_receives_the_log_while_it_runs(void **state)
     log_set_level(LOG_LEVEL_WARNING);
 }
 
+#define TASK_META                                                                                            \
+    "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","                                 \
+    "\"io.modelcontextprotocol/clientCapabilities\":{\"elicitation\":{},"                                    \
+    "\"extensions\":{\"io.modelcontextprotocol/tasks\":{}}}}"
+
+static void a_task_does_not_ask_when_the_time_for_the_answer_is_over(void **state)
+{
+    struct client client;
+    char get[400], update[600], id[33];
+
+    start(&client, NULL);
+    client.toolbox.tasks = tasks_new(uv_default_loop(), NULL);
+    fake_dismiss_count = 0;
+    say(&client,
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"wait\"," TASK_META
+        "}}");
+    assert_int_equal(client.count, 0);
+    fake_ask("Name?");
+    const char *at = strstr(sent(&client), "\"taskId\":\"");
+    assert_non_null(at);
+    snprintf(id, sizeof id, "%s", at + strlen("\"taskId\":\""));
+    snprintf(get, sizeof get, "{\"taskId\":\"%s\"," TASK_META "}", id);
+    snprintf(update, sizeof update,
+             "{\"taskId\":\"%s\",\"inputResponses\":{\"input\":{\"action\":\"cancel\"}}," TASK_META "}", id);
+    ask(&client, "tasks/get", get, "\"status\":\"input_required\"");
+    fake_expire();
+    ask(&client, "tasks/get", get, "\"status\":\"working\"");
+    assert_null(strstr(sent(&client), "inputRequests"));
+    ask(&client, "tasks/update", update, "\"result\":{");
+    assert_int_equal(fake_dismiss_count, 0);
+    fake_finish(0, "end of file", false);
+    ask(&client, "tasks/get", get, "\"status\":\"completed\"");
+    tasks_free(client.toolbox.tasks);
+    client.toolbox.tasks = NULL;
+    stop_client(&client);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(resources_of_sessions_come_and_go_with_them),
         cmocka_unit_test(a_resource_is_the_reply_of_its_tool),
+        cmocka_unit_test(reading_starts_no_session),
         cmocka_unit_test(a_missing_resource_is_reported_as_the_revision_requires),
         cmocka_unit_test(a_subscribed_resource_is_notified_until_it_is_unsubscribed),
+        cmocka_unit_test(news_are_matched_without_parsing_addresses),
         cmocka_unit_test(subscriptions_are_bounded),
         cmocka_unit_test(a_listen_is_acknowledged_first_and_tags_what_it_sends),
         cmocka_unit_test(only_requested_notifications_are_sent),
@@ -588,6 +677,7 @@ int main(void)
         cmocka_unit_test(completion_of_anything_unknown_is_refused),
         cmocka_unit_test(the_log_is_sent_from_the_level_that_was_set),
         cmocka_unit_test(a_modern_request_receives_the_log_while_it_runs),
+        cmocka_unit_test(a_task_does_not_ask_when_the_time_for_the_answer_is_over),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
