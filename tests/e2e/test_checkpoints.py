@@ -362,6 +362,12 @@ class History(Checkpoints):
         self.s.call("save-session")
         self.assertGives("(list shop::*a* shop::*b* cl-user::*c* shop::*d*)", "(1 2 3 4)")
 
+    def test_a_package_whose_name_must_be_escaped(self):
+        self.s.evaluate(r'(defpackage "A\"B\\C" (:use :cl))')
+        self.s.evaluate(r'(in-package "A\"B\\C")')
+        self.s.evaluate("(defvar *x* 42)")
+        self.assertGives(r'(symbol-value (find-symbol "*X*" "A\"B\\C"))', "42")
+
     def test_after_a_death_without_a_checkpoint(self):
         self.s.evaluate("(defvar *before* 1)")
         self.s.evaluate("(defparameter *t* (sb-thread:make-thread (lambda () (sleep 1000))))")
@@ -457,12 +463,6 @@ class TimeTravel(Checkpoints):
                 self.assertTrue("error" in reply or reply["result"].get("isError"), reply)
                 self.assertEvaluates("*n*", "2")
 
-    def test_wrong_names_are_refused(self):
-        self.count_to(1)
-        for name in ("", "12", "-3", "x" * 65, "a\0b"):
-            with self.subTest(name):
-                reply = self.s.start_call("checkpoint-session", name=name).response()
-                self.assertTrue("error" in reply or reply["result"].get("isError"), reply)
     def test_one_that_is_cancelled_before_its_turn_has_failed(self):
         for tool, arguments in (("checkpoint-session", {"name": "good"}), ("save-session", {}), ("rollback-session", {"to": "1"})):
             with self.subTest(tool):
@@ -497,6 +497,12 @@ class TimeTravel(Checkpoints):
                 self.s.evaluate("(setf *n* %d)" % i)
             self.assertIn("\nUndone:\n  %s\n" % counted, self.rollback("first"))
 
+    def test_wrong_names_are_refused(self):
+        self.count_to(1)
+        for name in ("", "12", "-3", "x" * 65, "a\0b"):
+            with self.subTest(name):
+                reply = self.s.start_call("checkpoint-session", name=name).response()
+                self.assertTrue("error" in reply or reply["result"].get("isError"), reply)
 
     def test_checkpoints_are_dense_near_the_present(self):
         self.count_to(40)
