@@ -74,15 +74,24 @@ const char *call_session_name(const struct tool_call *call)
     return name != NULL ? name : call->default_session;
 }
 
-static void record(const struct tool_call *call, const char *outcome)
+/* The session that an argument names, even if the call is not for a session that exists. */
+static const char *session_concerned(const struct tool_call *call)
+{
+    for (const struct tool_argument *a = call->tool->arguments; a->name != NULL; a++)
+        if (a->names_session && call_has(call, a->name))
+            return call_string(call, a->name, NULL);
+    return call_session_name(call);
+}
+
+static void record(const struct tool_call *call, const json_t *arguments, const char *outcome)
 {
     if (call->toolbox->audit == NULL)
         return;
     audit_record(call->toolbox->audit, &(struct audit_call){
                                            .principal = call->toolbox->owner,
-                                           .session = call_session_name(call),
+                                           .session = session_concerned(call),
                                            .tool = call->tool->name,
-                                           .arguments = call->arguments,
+                                           .arguments = arguments,
                                            .outcome = outcome,
                                            .took_ms = (uv_hrtime() - call->started_ns) / 1000000,
                                            .bytes = call->text.len,
@@ -100,7 +109,7 @@ static void redact_structured(struct tool_call *call)
 
 void tool_call_cancel(struct tool_call *call)
 {
-    record(call, "cancelled");
+    record(call, call->arguments, "cancelled");
     CHECK(call->operation != NULL || call->pending != NULL);
     if (call->operation != NULL)
         session_cancel(call->operation);
@@ -198,7 +207,7 @@ void call_finish(struct tool_call *call)
     call_redact(call, &call->text);
     bound_text(call);
     redact_structured(call);
-    record(call, call->is_error ? "error" : "ok");
+    record(call, call->arguments, call->is_error ? "error" : "ok");
     struct tool_result result = {.text = &call->text,
                                  .structured = call->structured,
                                  .is_error = call->is_error,
@@ -406,8 +415,14 @@ static void on_operation_question(void *arg, int64_t question, const char *promp
 
 void tool_call_answer(struct tool_call *call, int64_t question, const char *text, size_t len)
 {
-    if (call->operation != NULL)
-        session_answer(call->operation, question, text, len);
+    if (call->operation == NULL)
+        return;
+    if (text != NULL && session_is_asking(call->operation)) {
+        json_t *arguments = json_pack("{s:o}", "input", json_stringn_nocheck(text, len));
+        record(call, arguments, "input");
+        json_decref(arguments);
+    }
+    session_answer(call->operation, question, text, len);
 }
 
 void tool_call_let_go(struct tool_call *call)
