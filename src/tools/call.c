@@ -22,6 +22,7 @@
 #include "tools/evaluations.h"
 #include "tools/others.h"
 #include "tools/similar.h"
+#include "tools/user_tools.h"
 
 #define MOST_OFFERED 1000 /* sessions that are searched for a similar name */
 #define MOST_NAMED 20
@@ -182,6 +183,21 @@ static void add_notice(struct tool_call *call)
     strbuf_clear(session_notice(s));
 }
 
+/* Other clients are told its code, or the name of the tool. */
+static void add_to_others(const struct tool_call *call, struct others *others, const char *session)
+{
+    struct strbuf name;
+    size_t len;
+    const char *code = call_string(call, "code", &len);
+    strbuf_init(&name, 0);
+    strbuf_adds(&name, call->tool->name);
+    if (call->tool == &tool_user)
+        strbuf_addf(&name, ".%s", call_string(call, "tool", NULL));
+    others_evaluated(others, call->client, session, code != NULL ? code : strbuf_string(&name),
+                     code != NULL ? len : name.len);
+    strbuf_fini(&name);
+}
+
 /* Record the evaluation for other clients, and add what they evaluated. */
 static void tell_others(struct tool_call *call)
 {
@@ -191,12 +207,8 @@ static void tell_others(struct tool_call *call)
         return;
     if (may_tell_more(call))
         others_tell(others, call->client, session, &call->text);
-    if (call->is_evaluation) {
-        size_t len = 0;
-        const char *code = call_string(call, "code", &len);
-        others_evaluated(others, call->client, session, code != NULL ? code : call->tool->name,
-                         code != NULL ? len : strlen(call->tool->name));
-    }
+    if (call->is_evaluation)
+        add_to_others(call, others, session);
 }
 
 void call_finish(struct tool_call *call)
@@ -459,6 +471,7 @@ static struct operation_options complete(struct tool_call *call, const struct op
 {
     struct operation_options all = *options;
     call_wait(call, on_outcome);
+    call->is_evaluation = options->keeps_record;
     all.request = &call->request;
     all.done = call_done;
     all.on_progress = call->wants_progress && call->on_progress != NULL ? on_operation_progress : NULL;
@@ -471,7 +484,6 @@ void call_run(struct tool_call *call, struct session *session, const struct oper
               call_outcome *on_outcome)
 {
     struct operation_options all = complete(call, options, on_outcome);
-    call->is_evaluation = options->keeps_record;
     call->operation = session_run(session, &all);
     detach_when_due(call, session);
     strbuf_fini(&call->request); /* the session has copied it, and code may be large */
