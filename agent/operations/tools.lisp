@@ -228,13 +228,25 @@ reply; any other value is printed. Returns the name that clients see."
   "List the names of the tools that DEFINE-TOOL has made, as clients see them."
   (mapcar (lambda (tool) (full-name (tool-name tool))) *tools*))
 
+(defun chosen (tool key value)
+  "Return what the function of TOOL receives under KEY for VALUE, which may be the text of a choice."
+  (let* ((parameter (find key (tool-parameters tool) :key #'parameter-key))
+         (choice (and parameter
+                      (stringp value)
+                      (assoc value (parameter-choices parameter) :test #'string=))))
+    (if choice (cdr choice) value)))
+
 (defun cl-mcp:call-tool (name &rest arguments)
   "Call the tool NAME with ARGUMENTS as keywords, as a client would:
 (call-tool \"deploy\" :target \"web\")."
   (let ((tool (find-tool name)))
     (unless tool
       (error "There is no tool ~a." name))
-    (apply (tool-function tool) arguments)))
+    (apply (tool-function tool)
+           (loop for (key . rest) on arguments by #'cddr
+                 collect key
+                 when rest
+                   collect (chosen tool key (first rest))))))
 
 ;;; Reporting tools to the server
 
@@ -275,16 +287,13 @@ reply; any other value is printed. Returns the name that clients see."
 ;;; Calling one
 
 (defun argument-value (parameter value)
-  "Return the function's argument for VALUE, which came over the wire."
-  (cond ((parameter-choices parameter)
-         (cdr (assoc value (parameter-choices parameter) :test #'equal)))
-        ((member (parameter-kind parameter) '(:integer :number))
-         (with-standard-io-syntax
-           (let ((*read-eval* nil)
-                 (*read-default-float-format* 'double-float))
-             (values (read-from-string value)))))
-        (t
-         value)))
+  "Return the argument of CALL-TOOL for VALUE, which came over the wire."
+  (if (member (parameter-kind parameter) '(:integer :number))
+      (with-standard-io-syntax
+        (let ((*read-eval* nil)
+              (*read-default-float-format* 'double-float))
+          (values (read-from-string value))))
+      value))
 
 (defun tool-form (tool arguments)
   "Return the form that calls TOOL with ARGUMENTS, a list of (NAME VALUE)."

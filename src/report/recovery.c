@@ -165,7 +165,8 @@ static void add_undone(const struct recovery_facts *f, struct strbuf *out)
         return;
     strbuf_adds(out, f->replayed > 0 ? "\nEvaluated since that state:" : "\nUndone:");
     if (left > UNDONE_SHOWN)
-        strbuf_addf(out, "\n  %zu earlier ones, and", left - UNDONE_SHOWN);
+        strbuf_addf(out, "\n  %zu earlier %s, and", left - UNDONE_SHOWN,
+                    left - UNDONE_SHOWN == 1 ? "one" : "ones");
     for (size_t i = 0; (entry = journal_at(f->journal, i)) != NULL; i++) {
         if (!is_undone(f, entry) || left-- > UNDONE_SHOWN)
             continue;

@@ -107,12 +107,22 @@ size_t capture_read(const struct capture *c, uint64_t offset, char *out, size_t 
     return done;
 }
 
+uint64_t capture_floor(const struct capture *c, uint64_t offset)
+{
+    char bytes[4];
+    size_t n = offset < 3 ? (size_t)offset : 3;
+    n = capture_read(c, offset - n, bytes, n);
+    bytes[n] = '\x80'; /* continues what can be continued */
+    return offset - (n - utf8_floor(bytes, n + 1, n));
+}
+
 /* The last line may be unfinished: it shows how far the program has got. */
 void capture_last_line(const struct capture *c, struct strbuf *out, size_t most)
 {
     char bytes[2048];
-    size_t n = c->total < sizeof bytes ? (size_t)c->total : sizeof bytes, start;
-    n = capture_read(c, c->total - n, bytes, n);
+    uint64_t end = capture_floor(c, c->total);
+    size_t n = end < sizeof bytes ? (size_t)end : sizeof bytes, start;
+    n = capture_read(c, end - n, bytes, n);
     while (n > 0 && strchr(" \t\r\n", bytes[n - 1]) != NULL)
         n--;
     for (start = n; start > 0 && bytes[start - 1] != '\n' && bytes[start - 1] != '\r'; start--)

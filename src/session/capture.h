@@ -45,8 +45,12 @@ bool capture_cut(struct capture *c, uint64_t total);
  * longer kept. Returns the number copied; 0 at the end or inside the gap. */
 size_t capture_read(const struct capture *c, uint64_t offset, char *out, size_t len);
 
+/* capture_floor(c, offset): ${offset}, or the beginning of a character of which only the beginning is before
+ * it. */
+uint64_t capture_floor(const struct capture *c, uint64_t offset);
+
 /* capture_last_line(c, out, most): append the last line that is not blank, at most ${most} bytes of it, as
- * valid UTF-8; nothing if there is none near the end. */
+ * valid UTF-8 without a character that is not complete yet; nothing if there is none near the end. */
 void capture_last_line(const struct capture *c, struct strbuf *out, size_t most);
 
 /* capture_gap(c, start, end): the range of bytes that are no longer kept; false if all are kept. */

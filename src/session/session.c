@@ -112,6 +112,16 @@ bool session_stop(struct session *s, struct strbuf *what)
     return true;
 }
 
+const char *session_unstoppable(const struct session *s)
+{
+    static const char *const doings[] = {
+        [OPERATION_CHECKPOINT] = "making a checkpoint",
+        [OPERATION_ROLLBACK] = "being rolled back",
+        [OPERATION_RESTORE] = "being restored", /* the last kind */
+    };
+    return s->current == NULL ? NULL : doings[s->current->kind];
+}
+
 void session_let_go(struct operation *op)
 {
     op->is_let_go = true;

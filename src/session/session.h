@@ -125,6 +125,10 @@ bool session_is_asking(const struct operation *op);
  */
 bool session_stop(struct session *s, struct strbuf *what);
 
+/* session_unstoppable(s): what it is doing that session_stop() does not stop: "being restored"; NULL: nothing
+ * of the kind. */
+const char *session_unstoppable(const struct session *s);
+
 /*
  * session_running(s, what, waiting): the seconds for which the current evaluation has been running; negative
  * if none is. Look-ups, which end soon, do not count.

@@ -160,10 +160,11 @@ void audit_record(struct audit *a, const struct audit_call *call)
     gmtime_r(&now.tv_sec, &utc);
     strftime(seconds, sizeof seconds, "%Y-%m-%dT%H:%M:%S", &utc);
     snprintf(when, sizeof when, "%s.%03ldZ", seconds, now.tv_nsec / 1000000);
-    json_t *entry = json_pack("{s:s, s:s, s:s, s:s, s:o, s:s, s:I, s:I}", "time", when, "principal",
-                              call->principal, "session", call->session, "tool", call->tool, "arguments",
-                              arguments_content(a, call->arguments), "outcome", call->outcome, "ms",
-                              (json_int_t)call->took_ms, "bytes", (json_int_t)call->bytes);
+    json_t *entry =
+        json_pack("{s:s, s:s, s:o, s:s, s:o, s:s, s:I, s:I}", "time", when, "principal", call->principal,
+                  "session", string_content(a, call->session, strlen(call->session), LONGEST_STRING), "tool",
+                  call->tool, "arguments", arguments_content(a, call->arguments), "outcome", call->outcome,
+                  "ms", (json_int_t)call->took_ms, "bytes", (json_int_t)call->bytes);
     char *text = json_dumps(entry, JSON_COMPACT);
     if (text != NULL) {
         size_t len = strlen(text);

@@ -17,7 +17,7 @@ struct audit_call {
     const char *principal; /* "" without tokens, and on standard input and output */
     const char *session, *tool;
     const json_t *arguments; /* long strings are cut and marked as cut */
-    const char *outcome;     /* "ok", "error", "cancelled" */
+    const char *outcome;     /* "ok", "error", "cancelled"; "input": a line was typed for it */
     uint64_t took_ms;
     size_t bytes; /* of the answer's text */
 };

@@ -22,6 +22,7 @@
 #include "tools/evaluations.h"
 #include "tools/others.h"
 #include "tools/similar.h"
+#include "tools/user_tools.h"
 
 #define MOST_OFFERED 1000 /* sessions that are searched for a similar name */
 #define MOST_NAMED 20
@@ -74,15 +75,24 @@ const char *call_session_name(const struct tool_call *call)
     return name != NULL ? name : call->default_session;
 }
 
-static void record(const struct tool_call *call, const char *outcome)
+/* The session that an argument names, even if the call is not for a session that exists. */
+static const char *session_concerned(const struct tool_call *call)
+{
+    for (const struct tool_argument *a = call->tool->arguments; a->name != NULL; a++)
+        if (a->names_session && call_has(call, a->name))
+            return call_string(call, a->name, NULL);
+    return call_session_name(call);
+}
+
+static void record(const struct tool_call *call, const json_t *arguments, const char *outcome)
 {
     if (call->toolbox->audit == NULL)
         return;
     audit_record(call->toolbox->audit, &(struct audit_call){
                                            .principal = call->toolbox->owner,
-                                           .session = call_session_name(call),
+                                           .session = session_concerned(call),
                                            .tool = call->tool->name,
-                                           .arguments = call->arguments,
+                                           .arguments = arguments,
                                            .outcome = outcome,
                                            .took_ms = (uv_hrtime() - call->started_ns) / 1000000,
                                            .bytes = call->text.len,
@@ -100,7 +110,7 @@ static void redact_structured(struct tool_call *call)
 
 void tool_call_cancel(struct tool_call *call)
 {
-    record(call, "cancelled");
+    record(call, call->arguments, "cancelled");
     CHECK(call->operation != NULL || call->pending != NULL);
     if (call->operation != NULL)
         session_cancel(call->operation);
@@ -173,6 +183,21 @@ static void add_notice(struct tool_call *call)
     strbuf_clear(session_notice(s));
 }
 
+/* Other clients are told its code, or the name of the tool. */
+static void add_to_others(const struct tool_call *call, struct others *others, const char *session)
+{
+    struct strbuf name;
+    size_t len;
+    const char *code = call_string(call, "code", &len);
+    strbuf_init(&name, 0);
+    strbuf_adds(&name, call->tool->name);
+    if (call->tool == &tool_user)
+        strbuf_addf(&name, ".%s", call_string(call, "tool", NULL));
+    others_evaluated(others, call->client, session, code != NULL ? code : strbuf_string(&name),
+                     code != NULL ? len : name.len);
+    strbuf_fini(&name);
+}
+
 /* Record the evaluation for other clients, and add what they evaluated. */
 static void tell_others(struct tool_call *call)
 {
@@ -182,12 +207,8 @@ static void tell_others(struct tool_call *call)
         return;
     if (may_tell_more(call))
         others_tell(others, call->client, session, &call->text);
-    if (call->is_evaluation) {
-        size_t len = 0;
-        const char *code = call_string(call, "code", &len);
-        others_evaluated(others, call->client, session, code != NULL ? code : call->tool->name,
-                         code != NULL ? len : strlen(call->tool->name));
-    }
+    if (call->is_evaluation)
+        add_to_others(call, others, session);
 }
 
 void call_finish(struct tool_call *call)
@@ -198,7 +219,7 @@ void call_finish(struct tool_call *call)
     call_redact(call, &call->text);
     bound_text(call);
     redact_structured(call);
-    record(call, call->is_error ? "error" : "ok");
+    record(call, call->arguments, call->is_error ? "error" : "ok");
     struct tool_result result = {.text = &call->text,
                                  .structured = call->structured,
                                  .is_error = call->is_error,
@@ -410,8 +431,14 @@ static void on_operation_question(void *arg, int64_t question, const char *promp
 
 void tool_call_answer(struct tool_call *call, int64_t question, const char *text, size_t len)
 {
-    if (call->operation != NULL)
-        session_answer(call->operation, question, text, len);
+    if (call->operation == NULL)
+        return;
+    if (text != NULL && session_is_asking(call->operation)) {
+        json_t *arguments = json_pack("{s:o}", "input", json_stringn_nocheck(text, len));
+        record(call, arguments, "input");
+        json_decref(arguments);
+    }
+    session_answer(call->operation, question, text, len);
 }
 
 void tool_call_dismiss(struct tool_call *call, int64_t question)
@@ -448,6 +475,7 @@ static struct operation_options complete(struct tool_call *call, const struct op
 {
     struct operation_options all = *options;
     call_wait(call, on_outcome);
+    call->is_evaluation = options->keeps_record;
     all.request = &call->request;
     all.done = call_done;
     all.on_progress = call->wants_progress && call->on_progress != NULL ? on_operation_progress : NULL;
@@ -460,7 +488,6 @@ void call_run(struct tool_call *call, struct session *session, const struct oper
               call_outcome *on_outcome)
 {
     struct operation_options all = complete(call, options, on_outcome);
-    call->is_evaluation = options->keeps_record;
     call->operation = session_run(session, &all);
     detach_when_due(call, session);
     strbuf_fini(&call->request); /* the session has copied it, and code may be large */

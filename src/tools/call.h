@@ -121,12 +121,16 @@ bool call_report_if_ended(struct strbuf *out, const struct outcome *outcome, con
     {                                                                                                        \
         .name = "session", .type = ARGUMENT_STRING, .names_session = true, .description = "Session."         \
     }
-#define TIMEOUT_MEMBERS                                                                                      \
-    .name = "timeout", .type = ARGUMENT_NUMBER, .minimum = 0, .maximum = 86400,                              \
-    .description = "Time limit in seconds; 0: none."
+#define TIMEOUT_TYPE .name = "timeout", .type = ARGUMENT_NUMBER, .minimum = 0, .maximum = 86400
+#define TIMEOUT_MEMBERS TIMEOUT_TYPE, .description = "Time limit in seconds; 0: none."
 #define TIMEOUT_ARGUMENT                                                                                     \
     {                                                                                                        \
         TIMEOUT_MEMBERS                                                                                      \
+    }
+/* Of a tool that loads: it compiles, which takes more time than an evaluation has. */
+#define LOADING_TIMEOUT_ARGUMENT                                                                             \
+    {                                                                                                        \
+        TIMEOUT_TYPE, .description = "Time limit in seconds, 0: none; default: the session's, at least 300." \
     }
 #define RARE_TIMEOUT_ARGUMENT                                                                                \
     {                                                                                                        \

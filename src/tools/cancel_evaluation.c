@@ -20,15 +20,16 @@ static void run(struct tool_call *call)
     struct strbuf what;
     struct session_evaluation e = {0};
     uint64_t number = (uint64_t)call_integer(call, "evaluation", 0);
+    if (number == 0 && session_unstoppable(s) != NULL) {
+        call_answer(call, false, "Session %s is %s, which cannot be stopped.", session_name(s),
+                    session_unstoppable(s));
+        return;
+    }
     bool is_known = number > 0 || session_evaluation_at(s, 0, &e);
     bool is_alone = is_known && goes_on_alone(call, s, number > 0 ? number : e.number);
     strbuf_init(&what, 0);
     bool is_stopping = number > 0 ? session_stop_evaluation(s, number, &what) : session_stop(s, &what);
-    if (is_stopping && what.len == 0)
-        call_answer(call, false,
-                    "Session %s is being restored, rolled back, saved or reset, which cannot be stopped.",
-                    session_name(s));
-    else if (is_stopping)
+    if (is_stopping)
         call_answer(call, false, "Stopping: %s\n%s", strbuf_string(&what),
                     is_alone ? "evaluation-status reports how it was stopped."
                              : "The reply to that call reports how it was stopped.");

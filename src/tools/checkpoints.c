@@ -7,10 +7,12 @@
 #include "base/text.h"
 #include "lisp/worker.h"
 #include "session/checkpoints.h"
-#include "tools/call.h"
+#include "tools/look_up.h"
 
 static void on_checkpoint(struct tool_call *call, const struct outcome *o)
 {
+    if (look_up_failed(call, o))
+        return;
     call_answer(call, false, "Saved the state after evaluation %llu as %s. rollback-session restores it.",
                 (unsigned long long)session_at(o->session), call_string(call, "name", NULL));
 }
@@ -85,6 +87,8 @@ static void delete_checkpoint(struct tool_call *call)
 
 static void on_rolled_back(struct tool_call *call, const struct outcome *o)
 {
+    if (look_up_failed(call, o))
+        return;
     strbuf_addf(&call->text, "%s", o->text == NULL ? "" : o->text);
     strbuf_addf(&call->text, "\nCurrent package: %s\nFiles, sockets and other processes are not rolled back.",
                 session_package(o->session));

@@ -118,7 +118,7 @@ const struct tool tool_run_tests = {
              .type = ARGUMENT_STRING,
              .choices = frameworks,
              .description = "Default: the loaded one."},
-            TIMEOUT_ARGUMENT,
+            LOADING_TIMEOUT_ARGUMENT,
             WAIT_ARGUMENT,
             SESSION_ARGUMENT,
         },

@@ -30,26 +30,33 @@ void running_add_line(struct strbuf *out, const struct session_evaluation *e)
                 strchr(e->what, '\n') != NULL ? " ..." : "");
 }
 
-/* Output that is too long is shown from near its end; the result will contain all of it. */
+/* Output that is too long is shown from near its end; the result will contain all of it. A character that is
+ * not complete yet is shown when it is. */
 static void add_output(struct strbuf *out, const char *heading, const struct capture *c, uint64_t *seen,
                        size_t most)
 {
     if (c->total < *seen)
         *seen = 0; /* it counts another evaluation's output */
-    uint64_t start = c->total - *seen > most ? c->total - most : *seen;
-    if (start == c->total)
+    uint64_t shown = capture_floor(c, *seen), end = capture_floor(c, c->total), gap_start, gap_end;
+    uint64_t start = end - shown > most ? end - most : shown;
+    *seen = c->total;
+    if (capture_gap(c, &gap_start, &gap_end) && start < gap_end)
+        start = gap_end;
+    if (start == end)
         return;
+    char *bytes = xmalloc((size_t)(end - start));
+    size_t len = capture_read(c, start, bytes, (size_t)(end - start)), from = 0;
+    while (start > shown && from < len && from < 3 && ((unsigned char)bytes[from] & 0xC0) == 0x80)
+        from++; /* the rest of a character whose beginning is left out */
     section_begin(out, heading);
-    if (start > *seen) {
+    if (start > shown) {
         strbuf_adds(out, "[… ");
-        text_add_grouped(out, start - *seen);
+        text_add_grouped(out, start + from - shown);
         strbuf_adds(out, " bytes before this …]\n");
     }
-    char *bytes = xmalloc((size_t)(c->total - start));
-    utf8_repair(out, bytes, capture_read(c, start, bytes, (size_t)(c->total - start)));
+    utf8_repair(out, bytes + from, len - from);
     free(bytes);
     section_end(out);
-    *seen = c->total;
 }
 
 void running_add(struct strbuf *out, struct session *session, const struct session_evaluation *e,

@@ -15,7 +15,7 @@ void running_add_line(struct strbuf *out, const struct session_evaluation *e);
  * running_add(out, session, e, seen):
  * Append the line, the progress or what it waits behind, and its output after ${seen}.
  *
- * seen        in and out: how many bytes of its output were shown, by enum worker_stream
+ * seen        in and out: how many bytes of its output there were the last time, by enum worker_stream
  */
 void running_add(struct strbuf *out, struct session *session, const struct session_evaluation *e,
                  uint64_t seen[2]);

@@ -5,10 +5,12 @@
 
 #include "session/saved.h"
 #include "session/sessions.h"
-#include "tools/call.h"
+#include "tools/look_up.h"
 
 static void on_text(struct tool_call *call, const struct outcome *o)
 {
+    if (look_up_failed(call, o))
+        return;
     call_answer(call, false, "%s", o->text == NULL ? "" : o->text);
 }
 

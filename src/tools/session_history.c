@@ -118,8 +118,11 @@ static bool names_packages(const char *text, size_t len)
 
 static void enter_package(struct history *h, const char *package)
 {
-    if (h->package == NULL || strcmp(h->package, package) != 0)
-        strbuf_addf(h->out, "(in-package \"%s\")\n", package);
+    if (h->package == NULL || strcmp(h->package, package) != 0) {
+        strbuf_adds(h->out, "(in-package");
+        sexp_write_string(h->out, package, strlen(package));
+        strbuf_adds(h->out, ")\n");
+    }
     h->package = package;
 }
 

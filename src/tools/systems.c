@@ -117,7 +117,7 @@ const struct tool tool_load_system = {
         {
             {.name = "system", .type = ARGUMENT_STRING, .is_required = true, .description = "System name."},
             {.name = "force", .type = ARGUMENT_BOOLEAN, .description = "Reload a loaded system."},
-            TIMEOUT_ARGUMENT,
+            LOADING_TIMEOUT_ARGUMENT,
             WAIT_ARGUMENT,
             SESSION_ARGUMENT,
         },
@@ -136,7 +136,7 @@ const struct tool tool_quickload = {
         {
             {.name = "system", .type = ARGUMENT_STRING, .is_required = true, .description = "System name."},
             {.name = "verbose", .type = ARGUMENT_BOOLEAN, .description = "Show compiler output."},
-            TIMEOUT_ARGUMENT,
+            LOADING_TIMEOUT_ARGUMENT,
             WAIT_ARGUMENT,
             SESSION_ARGUMENT,
         },
@@ -163,7 +163,7 @@ const struct tool tool_load_file = {
              .is_rare = true,
              .type = ARGUMENT_STRING,
              .description = "Package while loading."},
-            TIMEOUT_ARGUMENT,
+            LOADING_TIMEOUT_ARGUMENT,
             WAIT_ARGUMENT,
             SESSION_ARGUMENT,
         },

@@ -32,12 +32,19 @@ class Audit(mcp.TestCase):
         self.assertEqual(0o600, mode)
         self.assertEqual(["evaluate-lisp", "evaluate-lisp", "create-session", "evaluate-lisp"], [line["tool"] for line in lines])
         self.assertEqual(["ok", "error", "ok", "ok"], [line["outcome"] for line in lines])
-        self.assertEqual(["default", "default", "default", "other"], [line["session"] for line in lines])
+        self.assertEqual(["default", "default", "other", "other"], [line["session"] for line in lines])
         self.assertEqual({"code": "(+ 1 2)"}, lines[0]["arguments"])
         self.assertEqual("(list :é 1)", lines[3]["arguments"]["code"])
         self.assertEqual(len("=> 3"), lines[0]["bytes"])
         self.assertRegex(lines[0]["time"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")
         self.assertEqual("", lines[0]["principal"])
+
+    def test_the_session_is_the_one_that_the_call_names(self):
+        s = self.start_server("--audit", self.path, "--tools", "full")
+        s.call("restore-session", name="saved")
+        s.call("close-session", session="gone")
+        s.call("list-sessions")
+        self.assertEqual(["saved", "gone", "default"], [line["session"] for line in self.lines()])
 
     def test_cancelled_calls_are_recorded_and_long_arguments_are_cut(self):
         s = self.start_server("--audit", self.path)

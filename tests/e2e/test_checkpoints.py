@@ -1,7 +1,9 @@
 """What a session returns to: after a death, on request, forwards again; what it says of that, and what it leaves behind."""
 
+import json
 import os
 import re
+import signal
 import subprocess
 import tempfile
 import time
@@ -360,6 +362,12 @@ class History(Checkpoints):
         self.s.call("save-session")
         self.assertGives("(list shop::*a* shop::*b* cl-user::*c* shop::*d*)", "(1 2 3 4)")
 
+    def test_a_package_whose_name_must_be_escaped(self):
+        self.s.evaluate(r'(defpackage "A\"B\\C" (:use :cl))')
+        self.s.evaluate(r'(in-package "A\"B\\C")')
+        self.s.evaluate("(defvar *x* 42)")
+        self.assertGives(r'(symbol-value (find-symbol "*X*" "A\"B\\C"))', "42")
+
     def test_after_a_death_without_a_checkpoint(self):
         self.s.evaluate("(defvar *before* 1)")
         self.s.evaluate("(defparameter *t* (sb-thread:make-thread (lambda () (sleep 1000))))")
@@ -454,6 +462,40 @@ class TimeTravel(Checkpoints):
                     continue
                 self.assertTrue("error" in reply or reply["result"].get("isError"), reply)
                 self.assertEvaluates("*n*", "2")
+
+    def test_one_that_is_cancelled_before_its_turn_has_failed(self):
+        for tool, arguments in (("checkpoint-session", {"name": "good"}), ("save-session", {}), ("rollback-session", {"to": "1"})):
+            with self.subTest(tool):
+                client = self.start_server()
+                calls = ((tool, arguments), ("cancel-evaluation", {}))
+                # In one piece: the server takes both before its Lisp has started.
+                client.send_raw("".join(json.dumps({"jsonrpc": "2.0", "id": name, "method": "tools/call", "params": {"name": name, "arguments": given}}) + "\n"
+                                        for name, given in calls))
+                replies = {message["id"]: mcp.Reply(message["result"]) for message in (client.receive(), client.receive())}
+                self.assertIn("Stopping: ", replies["cancel-evaluation"].text)
+                self.assertTrue(replies[tool].is_error, replies[tool].text)
+                self.assertIn("cancelled before it began", replies[tool].text)
+
+    def test_one_during_which_the_process_ends_has_failed_and_what_is_left_is_reported(self):
+        s = self.start_server("--checkpoints", "off")
+        s.evaluate("(defvar *n* 1)")
+        pid = int(re.search(r"Process: (\d+)", s.call("session-info").text).group(1))
+        os.kill(pid, signal.SIGSTOP)
+        call = s.start_call("checkpoint-session", name="good")
+        mcp.wait_until(lambda: "named good" in s.call("list-checkpoints").text, 10, "the request for a copy")
+        self.assertEqual("Session default is making a checkpoint, which cannot be stopped.", s.call("cancel-evaluation").text)
+        os.kill(pid, signal.SIGKILL)
+        report = self.assertDied(call.reply(), "PROCESS-KILLED")
+        self.assertIn("continues in a fresh Lisp", report.session)
+        self.assertIn("No checkpoints", s.call("list-checkpoints").text)
+
+    def test_of_many_undone_evaluations_the_earlier_ones_are_counted(self):
+        self.count_to(1)
+        self.s.call("checkpoint-session", name="first")
+        for n, counted in ((11, "1 earlier one, and"), (12, "2 earlier ones, and")):
+            for i in range(n):
+                self.s.evaluate("(setf *n* %d)" % i)
+            self.assertIn("\nUndone:\n  %s\n" % counted, self.rollback("first"))
 
     def test_wrong_names_are_refused(self):
         self.count_to(1)

@@ -1,5 +1,6 @@
 """What evaluated code reads from *standard-input* and *query-io* is asked of the person at the client, by elicitation."""
 
+import json
 import os
 
 import mcp
@@ -72,6 +73,22 @@ class Input(mcp.TestCase):
         reply = call.reply()
         self.assertIn("CANCELLED", reply.text)
         self.assertIn("=> (NIL 2)", c.call("invoke-restart", restart="CONTINUE").text)
+
+    def test_what_is_typed_is_in_the_audit_log(self):
+        path = os.path.join(self.folder(), "audit")
+        c = self.client("--audit", path, "--redact")
+        call = self.started(c, "(list (read-line) (read-line) (read-line nil nil :end))")
+        typed = "(delete-file \"x\")", "sk-0123456789abcdef0123"
+        for line in typed:
+            c.answer(c.question(), line)
+        c.answer(c.question(), action="decline")
+        self.assertIn(":END)", call.reply().text)
+        with open(path) as f:
+            lines = [json.loads(line) for line in f]
+        self.assertEqual([{"input": typed[0]}, {"input": "[redacted]"}], [line["arguments"] for line in lines[:-1]])
+        self.assertEqual(["input", "input", "ok"], [line["outcome"] for line in lines])
+        self.assertEqual([lines[-1].keys()] * 2, [line.keys() for line in lines[:-1]])
+        self.assertEqual({"evaluate-lisp"}, {line["tool"] for line in lines})
 
     def test_answers_of_wrong_shape_end_the_input(self):
         c = self.client()

@@ -105,6 +105,40 @@ class LongWork(mcp.TestCase):
         release()
         self.assertIn("has ended", self.call("evaluation-status", wait=60).text)
 
+    def read_until(self, part):
+        """What evaluation-status tells until the output has this part."""
+        texts = []
+
+        def has_come():
+            texts.append(self.call("evaluation-status").text)
+            return part in "".join(texts).partition("[stdout]")[2]
+
+        mcp.wait_until(has_come, 30, part)
+        return "\n".join(texts)
+
+    def test_the_end_of_output_whose_middle_is_not_kept_is_shown(self):
+        self.s.call("configure-limits", max_output=3000000)
+        gate, release = self.gate()
+        code = "(progn (dotimes (i 80) (write-string (make-string 100000 :initial-element #\\x))) (format t \"~%%the end\") (finish-output) %s)" % gate
+        call = self.s.start_call("evaluate-lisp", {"code": code})
+        mcp.wait_until(lambda: "is running" in self.call("evaluation-status").text, 20, "its begin")
+        self.assertRegex(self.read_until("\nthe end"), r"\[stdout\]\n\[… 6,\d{3},\d{3} bytes before this …\]\nx{1000}")
+        release()
+        self.assertIn("\nthe end", call.reply().text)
+
+    def test_output_is_shown_in_whole_characters(self):
+        self.s.call("configure-limits", max_output=1001)
+        gate, release = self.gate()
+        self.s.evaluate("(defvar *raw* (sb-sys:make-fd-stream 1 :output t :element-type '(unsigned-byte 8) :buffering :none))")
+        code = ("(progn (write-sequence #(99 97 102 #xC3) *raw*) %s (write-sequence #(#xA9 33) *raw*) %s"
+                " (write-string (make-string 2000 :initial-element #\\é)) (write-string \"the end.\") (finish-output) %s)") % (gate, gate, gate)
+        self.call("evaluate-lisp", code=code, wait=0)
+        for part, shown in ("caf", r"\[stdout\]\ncaf(\n|$)"), ("é!", r"\[stdout\]\né!(\n|$)"), ("the end.", r"\[… 3,008 bytes before this …\]\né{496}the end\."):
+            text = self.read_until(part)
+            self.assertRegex(text, shown)
+            self.assertNotIn("\ufffd", text)
+            release()
+
     def test_an_evaluation_keeps_its_time_limit(self):
         self.call("evaluate-lisp", code="(loop)", wait=0, timeout=0.5)
         text, is_error = self.call("evaluation-status", wait=60)

@@ -1,5 +1,6 @@
 """Tools that the code of sessions defines: listed, checked and called like the server's own; gone when the state that had them is."""
 
+import os
 import re
 
 import mcp
@@ -228,6 +229,21 @@ class UserTools(mcp.TestCase):
         self.assertEqual("Would deploy 3 to web, careful.", self.s.call("user.deploy", {"target": "web", "mode": "careful", "dry-run": True}).text)
         self.assertEqual("Deployed 10 to web, fast.", self.s.call("user.deploy", target="web", mode="fast", count=10).text)
         self.assertValue(self.s.evaluate('(cl-mcp:call-tool "deploy" :target "web" :mode :fast)'), '"Deployed 3 to web, fast."')
+
+    def test_a_choice_that_is_a_symbol_arrives_as_it_is_and_the_history_repeats_the_call(self):
+        self.s.evaluate("(defvar *chosen* '())")
+        self.s.evaluate("(cl-mcp:define-tool paint ((color (member red :green t \"blue\"))) (push color *chosen*))")
+        for color in "red", "green", "t", "blue":
+            self.assertFalse(self.s.call("user.paint", color=color).is_error)
+        self.assertValue(self.s.evaluate('(cl-mcp:call-tool "paint" :color \'red)'), '(RED "blue" T :GREEN RED)')
+        text = self.s.call("session-history", format="lisp").text
+        self.assertIn('(cl-mcp:call-tool "paint" :color "red")', text)
+        path = os.path.join(self.folder(), "history.lisp")
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(text)
+        self.s.call("create-session", name="reader")
+        self.assertValue(self.s.evaluate('(load "%s")' % path, session="reader"), "T")
+        self.assertValue(self.s.evaluate("*chosen*", session="reader"), '(RED "blue" T :GREEN RED)')
 
     def test_modern_clients_call_them_too(self):
         client = self.start_server(era=mcp.MODERN)

@@ -471,6 +471,36 @@ static void capture_forgets_an_end_that_is_cut(void **state)
     capture_fini(&c);
 }
 
+static void a_floor_is_the_beginning_of_a_character_that_is_not_complete(void **state)
+{
+    static const struct {
+        const char *text;
+        uint64_t floor;
+    } cases[] = {
+        {"", 0},
+        {"a", 1},
+        {"\xc3", 0},
+        {"a\xc3\xa4", 3},
+        {"a\xe2\x82", 1},
+        {"a\xe2\x82\xac", 4},
+        {"ab\xf0\x9f\x98", 2},
+        {"ab\xf0\x9f\x98\x80", 6},
+        {"\x80\x80\x80\x80", 4}, /* no character begins there */
+    };
+    struct capture c;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        capture_init(&c);
+        capture_add(&c, cases[i].text, strlen(cases[i].text));
+        assert_int_equal(capture_floor(&c, c.total), cases[i].floor);
+        capture_add(&c, "z", 1);
+        assert_int_equal(capture_floor(&c, c.total - 1), cases[i].floor);
+        assert_int_equal(capture_floor(&c, c.total), c.total);
+        capture_fini(&c);
+    }
+}
+
 static void the_last_line_is_the_last_that_is_not_blank(void **state)
 {
     static const struct {
@@ -483,6 +513,7 @@ static void the_last_line_is_the_last_that_is_not_blank(void **state)
         {"one\ntwo\n\n  \n", "two"},
         {"10 %\r20 %\r", "20 %"},
         {"a\n\xc3\xa4\xc3\xb6\xc3\xbc", "\xc3\xa4\xc3\xb6"}, /* four bytes are asked for */
+        {"a\nxy\xe2\x82", "xy"},
         {"\xff\n", "\xef\xbf\xbd"},
         {"12345678", "1234"},
     };
@@ -544,6 +575,7 @@ int main(void)
         cmocka_unit_test(capture_forgets_an_end_that_is_cut),
         cmocka_unit_test(capture_agrees_with_a_naive_model),
         cmocka_unit_test(capture_shows_random_text_as_its_beginning_and_its_end),
+        cmocka_unit_test(a_floor_is_the_beginning_of_a_character_that_is_not_complete),
         cmocka_unit_test(the_last_line_is_the_last_that_is_not_blank),
         cmocka_unit_test(the_last_line_of_a_flood_is_found),
     };
