@@ -1053,6 +1053,16 @@ class Entering(AgentTest):
                          definitions=[["(defun missing-thing (x) (* x 3)) (setf *x* 9)", "CL-USER"]])
         self.assertEqual((reply.status, reply.lists("values")), ("ok", ["24"]))
 
+    def test_definitions_that_cannot_be_made_do_not_prevent_a_restart(self):
+        self.assertEqual(self.session.evaluate('(cerror "go" "no")', evaluation=1, token=1).status, "error")
+        text = "(defun one () 1) (defun two () #.(car 1)) (defun three () 3)"
+        reply = self.session.ask("invoke-restart", restart="CONTINUE",
+                                 definitions=[[text, "CL-USER", 2], ["(defun one () 2)", "GONE", 3]])
+        self.assertEqual(reply.status, "ok", reply)
+        self.assertEqual(reply.carried, [[2, [0, 17, "CL-USER", 0]]])
+        self.assertEqual(reply.left, [[2, [17, len(text), "CL-USER", 0]], [3, [0, 16, "GONE", 0]]])
+        self.values("(one)", "1")
+
     def test_an_unknown_restart_is_refused(self):
         self.assertEqual(self.frozen("(car 1)").ask("invoke-restart", restart="NO-SUCH").status,
                          "refused")
@@ -1208,13 +1218,32 @@ class Past(AgentTest):
 
     def test_definitions_that_fail_are_counted(self):
         reply = self.session.ask("replay", definitions=[['(defvar *a* (error "x")) (defvar *b* 2) (defun (', "CL-USER", 1]])
-        self.assertEqual((reply.status, reply.evaluated, reply.failed), ("ok", 1, 1))
+        self.assertEqual((reply.status, reply.evaluated, reply.failed), ("ok", 1, 2))
+        self.assertRegex(reply.failures[1], r"^\(defun \(: ")
         self.values("*b*", "2")
 
     def test_text_that_cannot_be_read_now_counts_as_failed(self):
-        reply = self.session.ask("replay", definitions=[["(defvar *c* 3) (defvar gone::*d* 4) (defvar *e* 5)", "CL-USER", 1]])
-        self.assertEqual((reply.evaluated, reply.failed), (1, 1))
-        self.assertIn("GONE", reply.failures[0])
+        for number, form in enumerate(("(defvar gone::*d* 4)", "(defun d () #.(car 1))", "(cl:defun d () #.(car 1))", "(defun d () #.(error 'gone))")):
+            reply = self.session.ask("replay", definitions=[[f"(defvar *c{number}* 3) {form} (defvar *e* 5)", "CL-USER", 1],
+                                                            ["(defvar *next* 6)", "CL-USER", 2]])
+            self.assertEqual((reply.evaluated, reply.failed), (2, 1), reply)
+            self.assertTrue(reply.failures[0].startswith(f"{form} (defvar *e* 5): "), reply.failures)
+        self.values("(list *c0* *c3* (boundp '*e*))", "(3 3 NIL)")
+
+    def test_text_that_cannot_be_read_and_defines_nothing_is_no_failure(self):
+        reply = self.session.ask("replay", definitions=[["(defvar *c* 3) (print gone::*d*) (list", "CL-USER", 1]])
+        self.assertEqual((reply.evaluated, reply.failed), (1, 0))
+
+    def test_definitions_are_not_made_in_another_package(self):
+        self.ok("(defun bar () :user)")
+        for text, package, evaluated in (("(defun bar () :gone)", "GONE", 0), ("(defun foo () 1) (in-package :gone) (defun bar () :gone)", "CL-USER", 1),
+                                         ("(progn (in-package :gone) 1) (defun bar () :gone)", "CL-USER", 0)):
+            reply = self.session.ask("replay", definitions=[[text, package, 1], ["(defvar *next* 6)", "CL-USER", 2]])
+            self.assertEqual(reply.evaluated, evaluated + 1)
+            self.assertIn("(defun bar () :gone): ", reply.failures[-1])
+            self.assertIn("GONE", reply.failures[-1])
+            self.assertEqual(reply.failed, len(reply.failures))
+        self.values("(list (bar) *next*)", "(:USER 6)")
 
 
 class Memory(unittest.TestCase):
