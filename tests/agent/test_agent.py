@@ -1759,6 +1759,11 @@ class Survival(AgentTest):
         self.ok("(setf sb-ext:*invoke-debugger-hook* nil *debugger-hook* nil)")
         self.fails("(car 1)", "TYPE-ERROR")
 
+    def test_the_debugger_may_be_disabled(self):
+        for where in ("(progn {})", "(sb-thread:join-thread (sb-thread:make-thread (lambda () {})) :default 1)"):
+            self.session.run(where.format('(sb-ext:disable-debugger) (error "no")'))
+            self.values("(+ 1 2)", "3")
+
     def test_errors_in_threads_go_to_the_inbox(self):
         first = self.ok("(sb-thread:make-thread (lambda () (error \"in the thread\"))"
                         " :name \"worker\")")

@@ -19,11 +19,16 @@
   "Stand in for SBCL's debugger when user code has put *INVOKE-DEBUGGER-HOOK* out of action."
   (funcall (the function (or *debugger* *thread-debugger*)) condition))
 
+(defun leave-debugger ()
+  "Do nothing instead of SBCL's DISABLE-DEBUGGER, with which a script begins. It would have the next error in the same
+request end the process, and the debugger is the agent."
+  nil)
+
 (defun remove-debugger ()
-  (sb-ext:unlock-package "SB-DEBUG")
-  (handler-bind ((warning #'muffle-warning))
-    (setf (fdefinition 'sb-debug::%invoke-debugger) #'instead-of-the-debugger))
-  (sb-ext:lock-package "SB-DEBUG"))
+  (sb-ext:with-unlocked-packages ("SB-DEBUG" "SB-EXT")
+    (handler-bind ((warning #'muffle-warning))
+      (setf (fdefinition 'sb-debug::%invoke-debugger) #'instead-of-the-debugger
+            (fdefinition 'sb-ext:disable-debugger) #'leave-debugger))))
 
 (implement call-with-debugger (function debugger)
   (declare (type function function))
